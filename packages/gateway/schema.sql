@@ -135,15 +135,54 @@ create table es2plus_ranges (
   constraint es2plus_ranges_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
 );
 
+create table esim_actions (
+  tenant_id uuid not null,
+  action_id uuid not null,
+  transaction_id text,
+  started_by text not null,
+  action text not null,
+  profile_id uuid not null,
+  order_id uuid not null,
+  item_no smallint not null,
+  supplier text not null,
+  action_status text not null default 'PENDING'::text,
+  refund_amount bigint not null default 0,
+  fee_percent smallint not null default 0,
+  fee_amount bigint not null default 0,
+  currency_code text not null,
+  reason text,
+  failure_reason text,
+  attempts smallint not null default 0,
+  requested_at timestamp with time zone,
+  due_at timestamp with time zone,
+  lease_token uuid,
+  lease_until timestamp with time zone,
+  actor text,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint esim_actions_pkey PRIMARY KEY (tenant_id, action_id),
+  constraint esim_actions_action_check CHECK ((action = ANY (ARRAY['CANCEL'::text, 'SUSPEND'::text, 'UNSUSPEND'::text, 'REVOKE'::text]))),
+  constraint esim_actions_action_status_check CHECK ((action_status = ANY (ARRAY['PENDING'::text, 'DONE'::text, 'REFUSED'::text, 'UNDER_REVIEW'::text]))),
+  constraint esim_actions_check CHECK (((started_by = 'DEALER'::text) = (transaction_id IS NOT NULL))),
+  constraint esim_actions_fee_amount_check CHECK ((fee_amount >= 0)),
+  constraint esim_actions_fee_percent_check CHECK (((fee_percent >= 0) AND (fee_percent <= 100))),
+  constraint esim_actions_refund_amount_check CHECK ((refund_amount >= 0)),
+  constraint esim_actions_started_by_check CHECK ((started_by = ANY (ARRAY['DEALER'::text, 'OPERATOR'::text])))
+) with (fillfactor=80);
+CREATE INDEX esim_actions_due ON esim_actions USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
+CREATE UNIQUE INDEX esim_actions_open ON esim_actions USING btree (tenant_id, profile_id) WHERE (action_status = ANY (ARRAY['PENDING'::text, 'UNDER_REVIEW'::text]));
+CREATE INDEX esim_actions_profile ON esim_actions USING btree (tenant_id, profile_id, action_id);
+CREATE UNIQUE INDEX esim_actions_transaction ON esim_actions USING btree (tenant_id, transaction_id) WHERE (transaction_id IS NOT NULL);
+
 create table events (
   tenant_id uuid not null,
   notify_id uuid not null,
   notify_type text not null,
-  order_id uuid not null,
+  order_id uuid,
   content json not null,
   created_at timestamp with time zone not null,
   constraint events_pkey PRIMARY KEY (tenant_id, notify_id),
-  constraint events_notify_type_check CHECK ((notify_type = ANY (ARRAY['ORDER_PAID'::text, 'DELIVERY_UPDATED'::text])))
+  constraint events_notify_type_check CHECK ((notify_type = ANY (ARRAY['ORDER_PAID'::text, 'DELIVERY_UPDATED'::text, 'ESIM_USAGE'::text, 'ESIM_EXPIRING'::text, 'ESIM_ACTION_UPDATED'::text, 'BALANCE_LOW'::text])))
 ) partition by RANGE (notify_id);
 CREATE INDEX events_order ON events USING btree (order_id);
 
@@ -221,6 +260,7 @@ create table orders (
   order_id uuid not null,
   transaction_id text not null,
   order_type text not null default 'NEW'::text,
+  topped_up_profile_id uuid,
   order_status text not null,
   amount bigint not null,
   refunded_amount bigint not null default 0,
@@ -239,6 +279,7 @@ create table orders (
   constraint orders_pkey PRIMARY KEY (tenant_id, order_id),
   constraint orders_tenant_id_transaction_id_key UNIQUE (tenant_id, transaction_id),
   constraint orders_check CHECK (((refunded_amount >= 0) AND (refunded_amount <= amount))),
+  constraint orders_check1 CHECK (((order_type = 'TOPUP'::text) = (topped_up_profile_id IS NOT NULL))),
   constraint orders_order_status_check CHECK ((order_status = ANY (ARRAY['PAID'::text, 'ALLOCATING'::text, 'DELIVERED'::text, 'PARTIALLY_DELIVERED'::text, 'FAILED'::text, 'UNDER_REVIEW'::text, 'CANCELLED'::text]))),
   constraint orders_order_type_check CHECK ((order_type = ANY (ARRAY['NEW'::text, 'TOPUP'::text])))
 ) with (fillfactor=80, autovacuum_vacuum_cost_delay=0);
@@ -285,12 +326,15 @@ CREATE INDEX package_suppliers_product ON package_suppliers USING btree (supplie
 create table packages (
   package_code text not null,
   slug text not null,
+  package_type text not null default 'BASE'::text,
   name text not null,
   description text,
   data_type text not null,
   volume bigint,
   duration integer not null,
   duration_unit text not null,
+  period_num_min smallint,
+  period_num_max smallint,
   unused_valid_time integer not null,
   activation_policy text not null,
   ekyc_required boolean not null,
@@ -306,14 +350,22 @@ create table packages (
   updated_at timestamp with time zone not null,
   touched_at timestamp with time zone not null,
   first_on_sale_at timestamp with time zone,
+  cancellable boolean not null default false,
+  cancel_within_days integer,
+  cancel_fee_percent smallint not null default 0,
   constraint packages_pkey PRIMARY KEY (package_code),
   constraint packages_slug_key UNIQUE (slug),
   constraint packages_coverage_id_fkey FOREIGN KEY (coverage_id) REFERENCES coverages(coverage_id),
   constraint packages_activation_policy_check CHECK ((activation_policy = ANY (ARRAY['ON_INSTALL'::text, 'ON_FIRST_NETWORK'::text, 'ON_PURCHASE'::text]))),
+  constraint packages_cancel_fee_percent_check CHECK (((cancel_fee_percent >= 0) AND (cancel_fee_percent <= 100))),
+  constraint packages_cancel_within_days_check CHECK (((cancel_within_days >= 1) AND (cancel_within_days <= 3650))),
   constraint packages_check CHECK (((volume IS NULL) = (data_type = 'UNLIMITED'::text))),
+  constraint packages_check1 CHECK (((period_num_min IS NULL) = (period_num_max IS NULL))),
+  constraint packages_check2 CHECK (((((period_num_min >= 1) AND (period_num_min <= period_num_max)) AND (period_num_max <= 365) AND (data_type = 'DAILY'::text) AND (duration = 1)) OR (period_num_min IS NULL))),
   constraint packages_data_type_check CHECK ((data_type = ANY (ARRAY['TOTAL'::text, 'DAILY'::text, 'UNLIMITED'::text]))),
   constraint packages_duration_check CHECK (((duration >= 1) AND (duration <= 3650))),
   constraint packages_duration_unit_check CHECK ((duration_unit = 'DAY'::text)),
+  constraint packages_package_type_check CHECK ((package_type = ANY (ARRAY['BASE'::text, 'TOPUP'::text]))),
   constraint packages_sms_status_check CHECK (((sms_status >= 0) AND (sms_status <= 2))),
   constraint packages_unused_valid_time_check CHECK (((unused_valid_time >= 0) AND (unused_valid_time <= 3650))),
   constraint packages_volume_check CHECK (((volume >= 1) AND (volume <= '9007199254740991'::bigint)))
@@ -430,6 +482,11 @@ create table profiles (
   activate_time timestamp with time zone,
   expired_time timestamp with time zone,
   suspended boolean not null default false,
+  topped_up_at timestamp with time zone,
+  usage_alerted smallint not null default 0,
+  usage_sequence integer not null default 0,
+  expiry_sequence integer not null default 0,
+  expiry_alerted_hours smallint[] not null default '{}'::smallint[],
   polled_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
@@ -794,6 +851,8 @@ create table webhook_endpoints (
   tenant_id uuid not null,
   callback_url text,
   event_types text[] not null default '{ORDER_PAID,DELIVERY_UPDATED}'::text[],
+  usage_thresholds smallint[] not null default '{50,80,100}'::smallint[],
+  expiry_notice_hours smallint[] not null default '{24,72}'::smallint[],
   enabled boolean not null default true,
   disabled_reason text,
   failing_since timestamp with time zone,

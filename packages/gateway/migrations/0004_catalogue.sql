@@ -27,12 +27,15 @@ create table coverages (
 create table packages (
   package_code text primary key,
   slug text not null unique,
+  package_type text not null default 'BASE' check (package_type in ('BASE', 'TOPUP')),
   name text not null,
   description text,
   data_type text not null check (data_type in ('TOTAL', 'DAILY', 'UNLIMITED')),
   volume bigint check (volume between 1 and 9007199254740991), -- bytes; per day when DAILY
   duration integer not null check (duration between 1 and 3650),
   duration_unit text not null check (duration_unit = 'DAY'),
+  period_num_min smallint, -- of a day pass, whose duration is 1; null: the duration is fixed
+  period_num_max smallint,
   unused_valid_time integer not null check (unused_valid_time between 0 and 3650), -- days
   activation_policy text not null check (activation_policy in ('ON_INSTALL', 'ON_FIRST_NETWORK', 'ON_PURCHASE')),
   ekyc_required boolean not null,
@@ -48,7 +51,13 @@ create table packages (
   updated_at timestamptz not null, -- of what a dealer sees
   touched_at timestamptz not null, -- of any change, including suppliers and list prices: a reload looks for it
   first_on_sale_at timestamptz,
-  check ((volume is null) = (data_type = 'UNLIMITED'))
+  cancellable boolean not null default false, -- the dealer may cancel an unused eSIM
+  cancel_within_days integer check (cancel_within_days between 1 and 3650), -- null: no limit
+  cancel_fee_percent smallint not null default 0 check (cancel_fee_percent between 0 and 100),
+  check ((volume is null) = (data_type = 'UNLIMITED')),
+  check ((period_num_min is null) = (period_num_max is null)),
+  check (period_num_min between 1 and period_num_max and period_num_max <= 365 and data_type = 'DAILY' and duration = 1
+    or period_num_min is null)
 );
 create index packages_touched on packages (touched_at);
 

@@ -8,6 +8,7 @@ create table orders (
   order_id uuid not null,
   transaction_id text not null,
   order_type text not null default 'NEW' check (order_type in ('NEW', 'TOPUP')),
+  topped_up_profile_id uuid, -- of a TOPUP: the eSIM that it adds to
   order_status text not null check (order_status in
     ('PAID', 'ALLOCATING', 'DELIVERED', 'PARTIALLY_DELIVERED', 'FAILED', 'UNDER_REVIEW', 'CANCELLED')),
   amount bigint not null,
@@ -15,7 +16,7 @@ create table orders (
   currency_code text not null,
   balance_after bigint not null,
   wallet_version bigint not null, -- of its debit
-  package_lines jsonb not null, -- [{packageCode, packageName, count, price}]: as ordered, at the price debited
+  package_lines jsonb not null, -- [{packageCode, packageName, count, price, periodNum?, cancelPolicy?}]: as ordered, at the price debited
   remark text,
   status_history jsonb not null, -- [{orderStatus, time}]
   event_sequence integer not null, -- of its latest event
@@ -25,7 +26,8 @@ create table orders (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   primary key (tenant_id, order_id),
-  unique (tenant_id, transaction_id)
+  unique (tenant_id, transaction_id),
+  check ((order_type = 'TOPUP') = (topped_up_profile_id is not null))
 ) with (fillfactor = 80, autovacuum_vacuum_cost_delay = 0);
 create index orders_due on orders (tenant_id, due_at) where due_at is not null;
 -- For order/list: statuses that few orders have, and top-ups. The common ones are read through the primary key.
@@ -108,6 +110,11 @@ create table profiles (
   activate_time timestamptz,
   expired_time timestamptz,
   suspended boolean not null default false,
+  topped_up_at timestamptz, -- latest delivered top-up: an older report of USED_UP or expiry does not count
+  usage_alerted smallint not null default 0, -- highest percentage that ESIM_USAGE has reported
+  usage_sequence integer not null default 0, -- of ESIM_USAGE
+  expiry_sequence integer not null default 0, -- of ESIM_EXPIRING
+  expiry_alerted_hours smallint[] not null default '{}', -- of ESIM_EXPIRING, since the latest top-up
   polled_at timestamptz, -- when its supplier was last asked for status and usage; null: it does not report them
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -125,6 +132,46 @@ create index profiles_expiry on profiles
   where esim_status in ('GOT_RESOURCE', 'IN_USE');
 create index profiles_polled on profiles (tenant_id, supplier, polled_at)
   where polled_at is not null and esim_status in ('GOT_RESOURCE', 'IN_USE');
+
+-- Actions -------------------------------------------------------------------------------------------------------------
+
+-- Cancel, suspend, unsuspend or revoke one eSIM. The row is the job, as an order is: due_at and the lease say when it is
+-- worked on and by which worker. A transaction_id is unique over orders and actions: who inserts one holds the tenant's
+-- wallet lock, which orders hold too.
+create table esim_actions (
+  tenant_id uuid not null,
+  action_id uuid not null, -- actionNo on the wire, as orderNo
+  transaction_id text, -- null: an operator's
+  started_by text not null check (started_by in ('DEALER', 'OPERATOR')),
+  action text not null check (action in ('CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE')),
+  profile_id uuid not null,
+  order_id uuid not null, -- that delivered the eSIM
+  item_no smallint not null,
+  supplier text not null,
+  action_status text not null default 'PENDING' check (action_status in ('PENDING', 'DONE', 'REFUSED', 'UNDER_REVIEW')),
+  refund_amount bigint not null default 0 check (refund_amount >= 0),
+  fee_percent smallint not null default 0 check (fee_percent between 0 and 100), -- of the cancel policy
+  fee_amount bigint not null default 0 check (fee_amount >= 0),
+  currency_code text not null,
+  reason text,
+  failure_reason text,
+  attempts smallint not null default 0,
+  requested_at timestamptz, -- first call to the supplier: its deadline counts from here
+  due_at timestamptz, -- null: nothing left to do
+  lease_token uuid,
+  lease_until timestamptz,
+  actor text, -- of an operator's action
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (tenant_id, action_id),
+  check ((started_by = 'DEALER') = (transaction_id is not null))
+) with (fillfactor = 80);
+create unique index esim_actions_transaction on esim_actions (tenant_id, transaction_id) where transaction_id is not null;
+-- At most one action is open on an eSIM.
+create unique index esim_actions_open on esim_actions (tenant_id, profile_id)
+  where action_status in ('PENDING', 'UNDER_REVIEW');
+create index esim_actions_due on esim_actions (tenant_id, due_at) where due_at is not null;
+create index esim_actions_profile on esim_actions (tenant_id, profile_id, action_id);
 
 -- Reconciliation -----------------------------------------------------------------------------------------------------
 

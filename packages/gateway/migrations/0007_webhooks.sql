@@ -4,6 +4,8 @@ create table webhook_endpoints (
   tenant_id uuid primary key references tenants,
   callback_url text,
   event_types text[] not null default '{ORDER_PAID,DELIVERY_UPDATED}',
+  usage_thresholds smallint[] not null default '{50,80,100}', -- percent, ascending
+  expiry_notice_hours smallint[] not null default '{24,72}', -- ascending
   enabled boolean not null default true,
   disabled_reason text, -- null: by the tenant; else GONE or FAILING
   failing_since timestamptz, -- first failure after the last success
@@ -15,8 +17,9 @@ create table webhook_endpoints (
 create table events (
   tenant_id uuid not null,
   notify_id uuid not null,
-  notify_type text not null check (notify_type in ('ORDER_PAID', 'DELIVERY_UPDATED')),
-  order_id uuid not null,
+  notify_type text not null check (notify_type in
+    ('ORDER_PAID', 'DELIVERY_UPDATED', 'ESIM_USAGE', 'ESIM_EXPIRING', 'ESIM_ACTION_UPDATED', 'BALANCE_LOW')),
+  order_id uuid, -- null: BALANCE_LOW
   content json not null,
   created_at timestamptz not null,
   primary key (tenant_id, notify_id)

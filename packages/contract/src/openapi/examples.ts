@@ -1,9 +1,10 @@
 import type { CodeData, FailureCode } from '../codes/codes.ts'
 import type { FaultDetail } from '../codes/envelope.ts'
+import type { ActionAnswer } from '../schemas/actions.ts'
 import type { AnswerOf, OperationName, RequestOf } from '../schemas/operations.ts'
 import type { OrderSummary } from '../schemas/orders.ts'
 import type { Profile } from '../schemas/profiles.ts'
-import type { CheckHealth, DeliveryUpdated, OrderPaid } from '../schemas/webhooks.ts'
+import type { Notification, NotifyType } from '../schemas/webhooks.ts'
 
 /** The documentation's examples: one purchase, from the first call to its last event. Tests check them against the schemas. */
 export const EXAMPLE_REQUEST_ID = '7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11'
@@ -31,6 +32,7 @@ const profile: Profile = {
     'https://esimsetup.apple.com/esim_qrcode_provisioning?carddata=LPA%3A1%24smdp.example.com%24K2-9XQ4TJ-1YB7PD',
   androidInstallUrl:
     'https://esimsetup.android.com/esim_qrcode_provisioning?carddata=LPA%3A1%24smdp.example.com%24K2-9XQ4TJ-1YB7PD',
+  shareUrl: 'https://esim.example.com/esim/9fT2kLxQwB7sVcYd3ZrHnA',
   apn: 'internet',
   esimStatus: 'GOT_RESOURCE',
   smdpStatus: 'RELEASED',
@@ -74,6 +76,7 @@ const order: OrderSummary = {
   refundedAmount: 0,
   currencyCode: 'USD',
   remark: null,
+  esimTranNo: null,
   createTime: '2026-11-20T13:28:09.000Z',
   lastUpdateTime: '2026-11-20T13:28:10.000Z',
   packageInfoList: [
@@ -82,6 +85,7 @@ const order: OrderSummary = {
       packageName: 'Japan 1 GB 7 days',
       count: 1,
       price: 45_000,
+      periodNum: null,
       deliveredCount: 1,
       failedCount: 0,
       failureReason: null,
@@ -104,6 +108,7 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
       {
         packageCode: 'JP_1_7',
         slug: 'japan-1gb-7days',
+        packageType: 'BASE',
         name: 'Japan 1 GB 7 days',
         description: null,
         price: 45_000,
@@ -113,6 +118,8 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
         volume: 1_073_741_824,
         duration: 7,
         durationUnit: 'DAY',
+        periodNumMin: null,
+        periodNumMax: null,
         unusedValidTime: 180,
         activationPolicy: 'ON_FIRST_NETWORK',
         ekycRequired: false,
@@ -127,6 +134,8 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
         speed: '5G',
         fupPolicy: null,
         smsStatus: 0,
+        topUpSupported: true,
+        cancelPolicy: { cancellable: true, withinDays: 30, feePercent: 0 },
         status: 'ON_SALE',
         lastUpdateTime: '2026-11-01T00:00:00.000Z',
       },
@@ -158,6 +167,8 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
     callbackUrl: 'https://dealer.example.com/esim-events',
     eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'],
     enabled: true,
+    usageThresholds: [50, 80, 100],
+    expiryNoticeHours: [24, 72],
     lastUpdateTime: '2026-11-20T13:30:00.000Z',
   },
   'order/list': { orderList: [order], nextCursor: null },
@@ -203,7 +214,24 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
   },
 }
 
-export const eventExamples: { ORDER_PAID: OrderPaid; DELIVERY_UPDATED: DeliveryUpdated; CHECK_HEALTH: CheckHealth } = {
+const action: ActionAnswer = {
+  actionNo: '06EQ7X4N0P2S9D8F1G3H5J7K6M',
+  transactionId: 'C-1',
+  startedBy: 'DEALER',
+  action: 'CANCEL',
+  esimTranNo: profile.esimTranNo,
+  iccid: profile.iccid,
+  orderNo: profile.orderNo,
+  actionStatus: 'DONE',
+  refundAmount: 45_000,
+  feeAmount: 0,
+  currencyCode: 'USD',
+  failureReason: null,
+  createTime: '2026-11-20T13:40:00.000Z',
+  lastUpdateTime: '2026-11-20T13:40:02.000Z',
+}
+
+export const eventExamples: { [T in NotifyType]: Extract<Notification, { notifyType: T }> } = {
   ORDER_PAID: {
     notifyId: '0193f3a4-9c1e-7b60-8a53-0d5c1f7e2b90',
     notifyType: 'ORDER_PAID',
@@ -211,12 +239,16 @@ export const eventExamples: { ORDER_PAID: OrderPaid; DELIVERY_UPDATED: DeliveryU
     content: {
       orderNo: profile.orderNo,
       transactionId: 'T-1',
+      orderType: 'NEW',
+      esimTranNo: null,
       orderStatus: 'PAID',
       sequence: 1,
       amount: 45_000,
       currencyCode: 'USD',
       balanceAfter: 9_955_000,
-      packageInfoList: [{ packageCode: 'JP_1_7', packageName: 'Japan 1 GB 7 days', count: 1, price: 45_000 }],
+      packageInfoList: [
+        { packageCode: 'JP_1_7', packageName: 'Japan 1 GB 7 days', count: 1, price: 45_000, periodNum: null },
+      ],
     },
   },
   DELIVERY_UPDATED: {
@@ -226,12 +258,64 @@ export const eventExamples: { ORDER_PAID: OrderPaid; DELIVERY_UPDATED: DeliveryU
     content: {
       orderNo: profile.orderNo,
       transactionId: 'T-1',
+      orderType: 'NEW',
+      esimTranNo: null,
       orderStatus: 'DELIVERED',
       sequence: 3,
       refundedAmount: 0,
       profiles: [
         { esimTranNo: profile.esimTranNo, iccid: profile.iccid, esimStatus: 'GOT_RESOURCE', smdpStatus: 'RELEASED' },
       ],
+    },
+  },
+  ESIM_USAGE: {
+    notifyId: '0193fd00-2b11-7c20-9d31-4a6e8b0c1d22',
+    notifyType: 'ESIM_USAGE',
+    eventGenerateTime: '2026-11-22T08:00:05.000Z',
+    content: {
+      orderNo: profile.orderNo,
+      transactionId: 'T-1',
+      esimTranNo: profile.esimTranNo,
+      iccid: profile.iccid,
+      sequence: 1,
+      totalVolume: 1_073_741_824,
+      orderUsage: 536_870_912,
+      remaining: 536_870_912,
+      threshold: 50,
+      usageUpdateTime: '2026-11-22T08:00:00.000Z',
+    },
+  },
+  ESIM_EXPIRING: {
+    notifyId: '01940290-77aa-7f10-8c42-5b7f9c1d2e33',
+    notifyType: 'ESIM_EXPIRING',
+    eventGenerateTime: '2026-11-25T09:12:01.000Z',
+    content: {
+      orderNo: profile.orderNo,
+      transactionId: 'T-1',
+      esimTranNo: profile.esimTranNo,
+      iccid: profile.iccid,
+      sequence: 1,
+      expiredTime: '2026-11-28T09:12:00.000Z',
+      hours: 72,
+    },
+  },
+  ESIM_ACTION_UPDATED: {
+    notifyId: '0193f3b0-51c2-7a90-b64d-6c80ad2e3f44',
+    notifyType: 'ESIM_ACTION_UPDATED',
+    eventGenerateTime: '2026-11-20T13:40:02.000Z',
+    content: action,
+  },
+  BALANCE_LOW: {
+    notifyId: '0193f3c1-0e53-7bd0-a75e-7d91be3f4055',
+    notifyType: 'BALANCE_LOW',
+    eventGenerateTime: '2026-11-20T14:00:00.000Z',
+    content: {
+      balance: 370_000,
+      availableBalance: 370_000,
+      lowBalanceThreshold: 500_000,
+      percent: 75,
+      currencyCode: 'USD',
+      lastUpdateTime: '2026-11-20T14:00:00.000Z',
     },
   },
   CHECK_HEALTH: {

@@ -84,6 +84,8 @@ function eventOf(ids: Ids, tenantId: string, order: LockedOrder, now: Date): New
   const content: DeliveryUpdatedContent = {
     orderNo: orderNoOf(order.orderId),
     transactionId: order.transactionId,
+    orderType: 'NEW',
+    esimTranNo: null,
     orderStatus: order.orderStatus,
     sequence: order.eventSequence,
     refundedAmount: Number(order.refundedAmount),

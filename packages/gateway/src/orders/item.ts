@@ -5,7 +5,10 @@ export interface PackageLine {
   packageCode: string
   packageName: string
   count: number
+  /** Of one eSIM, of a day pass for one day. */
   price: number
+  /** Days of a day pass. */
+  periodNum?: number
 }
 
 /** The line that an item belongs to: items are numbered from 1 through the lines, in their order (placing/write.ts). */

@@ -43,6 +43,7 @@ interface OrderColumns {
   ofOrderId: string
   ofTransactionId: string
   orderType: OrderType
+  toppedUpProfileId: string | null
   orderStatus: OrderStatus
   amount: bigint
   refundedAmount: bigint
@@ -59,7 +60,7 @@ interface OrderColumns {
 
 // One statement and so one snapshot: status, counts and profiles never contradict each other.
 const SELECT = `
-  select o.order_id as of_order_id, o.transaction_id as of_transaction_id, o.order_type, o.order_status, o.amount, o.refunded_amount,
+  select o.order_id as of_order_id, o.transaction_id as of_transaction_id, o.order_type, o.topped_up_profile_id, o.order_status, o.amount, o.refunded_amount,
     o.currency_code, o.remark, o.package_lines, o.status_history, o.created_at as of_created_at,
     o.updated_at as of_updated_at, i.items, p.item_no, ${PROFILE_COLUMNS}
   from orders o
@@ -87,6 +88,7 @@ function answerOf(deps: ProfileReadDeps, tenantId: string, order: OrderColumns, 
     refundedAmount: Number(order.refundedAmount),
     currencyCode: order.currencyCode,
     remark: order.remark,
+    esimTranNo: order.toppedUpProfileId,
     createTime: formatTime(order.ofCreatedAt),
     lastUpdateTime: formatTime(order.ofUpdatedAt),
     packageInfoList: order.packageLines.map((line, lineNo) => lineOf(line, lineNo, order.items)),
@@ -106,6 +108,7 @@ function lineOf(line: PackageLine, lineNo: number, items: OrderColumns['items'])
     packageName: line.packageName,
     count: line.count,
     price: line.price,
+    periodNum: line.periodNum ?? null,
     deliveredCount: own.filter((item) => item.itemStatus === 'DELIVERED').length,
     failedCount: failed.length,
     failureReason: failed.find((item) => item.failureReason !== null)?.failureReason ?? null,

@@ -73,6 +73,7 @@ export function toProfile(deps: ProfileReadDeps, tenantId: string, row: ProfileR
     qrCodeUrl: qrUrl(deps.links.publicUrl, deps.linkKey, { tenantId, profileId: row.profileId }),
     appleInstallUrl: appleInstallUrl(secrets.ac),
     androidInstallUrl: androidInstallUrl(secrets.ac),
+    shareUrl: null,
     apn: row.apn,
     esimStatus: row.esimStatus,
     smdpStatus: row.smdpStatus,

@@ -1,4 +1,4 @@
-import type { DeliveryUpdated, OrderPaid } from '@dealer-esim/contract'
+import type { CheckHealth, Notification } from '@dealer-esim/contract'
 import { DealerEsimError } from '../error.ts'
 import type { SecretsInput } from '../options.ts'
 import { notifyListener } from '../options.ts'
@@ -14,7 +14,7 @@ export interface WebhookOptions {
    * event again. The limit is ten seconds, so store the event and do the work later. Event types of a newer gateway, which
    * the TypeScript type does not name, are passed too: ignore a `notifyType` that you do not know.
    */
-  onEvent: (event: OrderPaid | DeliveryUpdated) => unknown
+  onEvent: (event: Exclude<Notification, CheckHealth>) => unknown
   /** Called for calls that are not genuine events, which are answered 401. Its errors go to `console.error`. */
   onRefused?: (error: DealerEsimError) => void
 }

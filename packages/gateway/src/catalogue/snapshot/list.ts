@@ -159,6 +159,7 @@ function onSale(tariff: Tariff, item: CataloguePackage, quoted: Quote): PackageO
   return {
     packageCode: item.packageCode,
     slug: item.slug,
+    packageType: 'BASE',
     name: item.name,
     description: item.description,
     price: Number(quoted.price),
@@ -168,6 +169,8 @@ function onSale(tariff: Tariff, item: CataloguePackage, quoted: Quote): PackageO
     volume: item.volume === null ? null : Number(item.volume),
     duration: item.duration,
     durationUnit: item.durationUnit,
+    periodNumMin: null,
+    periodNumMax: null,
     unusedValidTime: item.unusedValidTime,
     activationPolicy: item.activationPolicy,
     ekycRequired: item.ekycRequired,
@@ -176,6 +179,8 @@ function onSale(tariff: Tariff, item: CataloguePackage, quoted: Quote): PackageO
     speed: item.speed,
     fupPolicy: item.fupPolicy,
     smsStatus: item.smsStatus,
+    topUpSupported: false,
+    cancelPolicy: { cancellable: false, withinDays: null, feePercent: 0 },
     status: 'ON_SALE',
     lastUpdateTime: formatTime(new Date(Math.max(item.updatedAt, quoted.changedAt))),
   }

@@ -101,12 +101,14 @@ function paidContent(order: PlacedOrder): OrderPaidContent {
   return {
     orderNo: orderNoOf(order.orderId),
     transactionId: order.transactionId,
+    orderType: 'NEW',
+    esimTranNo: null,
     orderStatus: order.orderStatus,
     sequence: 1,
     amount: Number(order.amount),
     currencyCode: order.currencyCode,
     balanceAfter: Number(order.balanceAfter),
-    packageInfoList: order.packageLines,
+    packageInfoList: order.packageLines.map((line) => ({ ...line, periodNum: line.periodNum ?? null })),
   }
 }
 

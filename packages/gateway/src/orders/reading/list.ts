@@ -109,7 +109,7 @@ function select(where: string): string {
     where tenant_id = $1 and order_id = any (array(select order_id from found))
     group by order_id, line_no
   )
-  select f.order_id, f.transaction_id, f.order_type, f.order_status, f.amount, f.refunded_amount, f.currency_code,
+  select f.order_id, f.transaction_id, f.order_type, f.topped_up_profile_id, f.order_status, f.amount, f.refunded_amount, f.currency_code,
     f.remark, f.package_lines, f.created_at, f.updated_at, c.counts
   from found f
   cross join lateral (
@@ -123,6 +123,7 @@ interface Row {
   orderId: string
   transactionId: string
   orderType: OrderType
+  toppedUpProfileId: string | null
   orderStatus: OrderStatus
   amount: bigint
   refundedAmount: bigint
@@ -145,8 +146,13 @@ function summaryOf(row: Row): OrderSummary {
     refundedAmount: Number(row.refundedAmount),
     currencyCode: row.currencyCode,
     remark: row.remark,
+    esimTranNo: row.toppedUpProfileId,
     createTime: formatTime(row.createdAt),
     lastUpdateTime: formatTime(row.updatedAt),
-    packageInfoList: row.packageLines.map((line, lineNo) => ({ ...line, ...row.counts[lineNo]! })),
+    packageInfoList: row.packageLines.map((line, lineNo) => ({
+      ...line,
+      periodNum: line.periodNum ?? null,
+      ...row.counts[lineNo]!,
+    })),
   }
 }

@@ -237,7 +237,8 @@ async function receive(
 ): Promise<ReceivedNotice> {
   try {
     const event = await verifyEvent({ appSecret: config.appSecret, headers, body })
-    return { kind: 'changed', keys: 'transactionId' in event.content ? [event.content.transactionId] : [] }
+    const key = 'transactionId' in event.content ? event.content.transactionId : null
+    return { kind: 'changed', keys: key === null ? [] : [key] }
   } catch (error) {
     if (!(error instanceof DealerEsimError)) throw error
     return { kind: 'refused', words: error.message }

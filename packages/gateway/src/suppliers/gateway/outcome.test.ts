@@ -26,6 +26,7 @@ const OUTCOMES: Record<FailureCode, 'refused' | 'retry' | 'unknown'> = {
   '101006': 'unknown', // somebody on the way repeated the request: the first of the two may have bought
   '101007': 'retry',
   '101008': 'retry',
+  '200002': 'refused',
   '200005': 'retry',
   '200006': 'unknown',
   '200007': 'retry',
@@ -33,8 +34,12 @@ const OUTCOMES: Record<FailureCode, 'refused' | 'retry' | 'unknown'> = {
   '200012': 'unknown',
   '200013': 'unknown',
   '200014': 'retry',
+  '200015': 'refused',
+  '200017': 'refused',
   '310241': 'refused',
   '310244': 'refused',
+  '310245': 'refused',
+  '310403': 'refused',
   '400101': 'unknown',
   '400102': 'unknown',
 }

@@ -8,6 +8,10 @@ import type { FailureWindow } from './health.ts'
 export interface Endpoint {
   callbackUrl: string | null
   eventTypes: EventType[]
+  /** Percentages of usage, ascending. */
+  usageThresholds: number[]
+  /** Ascending. */
+  expiryNoticeHours: number[]
   enabled: boolean
   /** Why we disabled it; null: the tenant did, or it is enabled. */
   disabledReason: 'GONE' | 'FAILING' | null
@@ -34,32 +38,22 @@ export async function lockEndpoint(tx: Tx, tenantId: string): Promise<Endpoint |
 function selectEndpoint(tenantId: string): Statement {
   return {
     name: 'webhooks-endpoint',
-    text: `select callback_url, event_types, enabled, disabled_reason, failing_since, alerted_percent, updated_at
+    text: `select callback_url, event_types, usage_thresholds, expiry_notice_hours, enabled, disabled_reason,
+             failing_since, alerted_percent, updated_at
            from webhook_endpoints where tenant_id = $1`,
     values: [tenantId],
   }
 }
 
-interface EndpointRow {
-  callbackUrl: string | null
-  eventTypes: EventType[]
-  enabled: boolean
-  disabledReason: 'GONE' | 'FAILING' | null
+interface EndpointRow extends Omit<Endpoint, 'failureWindow'> {
   failingSince: Date | null
   alertedPercent: number
-  updatedAt: Date
 }
 
 function endpointOf([row]: EndpointRow[]): Endpoint | undefined {
   if (!row) return undefined
-  return {
-    callbackUrl: row.callbackUrl,
-    eventTypes: row.eventTypes,
-    enabled: row.enabled,
-    disabledReason: row.disabledReason,
-    failureWindow: { failingSinceMs: row.failingSince?.getTime() ?? null, alertedPercent: row.alertedPercent },
-    updatedAt: row.updatedAt,
-  }
+  const { failingSince, alertedPercent, ...endpoint } = row
+  return { ...endpoint, failureWindow: { failingSinceMs: failingSince?.getTime() ?? null, alertedPercent } }
 }
 
 /** An endpoint in the operator's list. */

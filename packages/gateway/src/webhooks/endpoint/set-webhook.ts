@@ -1,7 +1,10 @@
 import {
   CALLBACK_URL_LENGTH_MAX,
+  DEFAULT_EVENT_TYPES,
   EVENT_TYPES,
+  EXPIRY_NOTICE_HOURS_DEFAULT,
   formatTime,
+  USAGE_THRESHOLDS_DEFAULT,
   type WebhookSetAnswer,
   type WebhookSetRequest,
 } from '@dealer-esim/contract'
@@ -32,8 +35,8 @@ export async function setWebhook(
   by: By,
 ): Promise<WebhookSetAnswer> {
   const current = await findEndpoint(deps.db, tenantId)
-  const { callbackUrl, eventTypes, enabled } = request
-  if (callbackUrl === undefined && eventTypes === undefined && enabled === undefined) {
+  const { callbackUrl, enabled } = request
+  if (Object.values(request).every((value) => value === undefined)) {
     return answerOf(current ?? (await defaultEndpoint(deps, tenantId)))
   }
   const url = callbackUrl ?? (callbackUrl === undefined && enabled ? current?.callbackUrl : undefined)
@@ -78,7 +81,7 @@ async function changeEndpoint(
 
 function withRequest(
   before: Endpoint,
-  { callbackUrl, eventTypes, enabled }: WebhookSetRequest,
+  { callbackUrl, eventTypes, usageThresholds, expiryNoticeHours, enabled }: WebhookSetRequest,
   checkedUrl: string | undefined,
   now: Date,
 ): Endpoint {
@@ -86,6 +89,8 @@ function withRequest(
   const after: Endpoint = {
     callbackUrl: callbackUrl === undefined ? before.callbackUrl : callbackUrl,
     eventTypes: eventTypes ? EVENT_TYPES.filter((type) => eventTypes.includes(type)) : before.eventTypes,
+    usageThresholds: usageThresholds ? ascending(usageThresholds) : before.usageThresholds,
+    expiryNoticeHours: expiryNoticeHours ? ascending(expiryNoticeHours) : before.expiryNoticeHours,
     enabled: enabled ?? (before.enabled || (before.disabledReason !== null && (isChecked || callbackUrl === null))),
     disabledReason: before.disabledReason,
     failureWindow: isChecked ? { failingSinceMs: null, alertedPercent: 0 } : before.failureWindow,
@@ -96,12 +101,17 @@ function withRequest(
   return after
 }
 
+/** The distinct values in ascending order. */
+function ascending(values: readonly number[]): number[] {
+  return [...new Set(values)].sort((left, right) => left - right)
+}
+
 function writeEndpoint(tx: Tx, tenantId: string, endpoint: Endpoint): void {
   const { failingSinceMs, alertedPercent } = endpoint.failureWindow
   tx.send({
     text: `update webhook_endpoints
            set callback_url = $2, event_types = $3, enabled = $4, disabled_reason = $5, failing_since = $6,
-               alerted_percent = $7, updated_at = $8
+               alerted_percent = $7, updated_at = $8, usage_thresholds = $9, expiry_notice_hours = $10
            where tenant_id = $1`,
     values: [
       tenantId,
@@ -112,6 +122,8 @@ function writeEndpoint(tx: Tx, tenantId: string, endpoint: Endpoint): void {
       failingSinceMs === null ? null : new Date(failingSinceMs),
       alertedPercent,
       endpoint.updatedAt,
+      endpoint.usageThresholds,
+      endpoint.expiryNoticeHours,
     ],
   })
 }
@@ -124,7 +136,9 @@ async function defaultEndpoint(deps: SettingDeps, tenantId: string): Promise<End
   })
   return {
     callbackUrl: null,
-    eventTypes: [...EVENT_TYPES],
+    eventTypes: [...DEFAULT_EVENT_TYPES],
+    usageThresholds: [...USAGE_THRESHOLDS_DEFAULT],
+    expiryNoticeHours: ascending(EXPIRY_NOTICE_HOURS_DEFAULT),
     enabled: true,
     disabledReason: null,
     failureWindow: { failingSinceMs: null, alertedPercent: 0 },
@@ -132,10 +146,13 @@ async function defaultEndpoint(deps: SettingDeps, tenantId: string): Promise<End
   }
 }
 
-function answerOf({ callbackUrl, eventTypes, enabled, updatedAt }: Endpoint): WebhookSetAnswer {
-  return { callbackUrl, eventTypes, enabled, lastUpdateTime: formatTime(updatedAt) }
+function answerOf(endpoint: Endpoint): WebhookSetAnswer {
+  const { callbackUrl, eventTypes, enabled, usageThresholds, expiryNoticeHours, updatedAt } = endpoint
+  const lastUpdateTime = formatTime(updatedAt)
+  return { callbackUrl, eventTypes, enabled, usageThresholds, expiryNoticeHours, lastUpdateTime }
 }
 
-function auditedOf({ callbackUrl, eventTypes, enabled }: Endpoint) {
-  return { callbackUrl: callbackUrl === null ? null : maskedUrl(callbackUrl), eventTypes, enabled }
+function auditedOf({ callbackUrl, eventTypes, enabled, usageThresholds, expiryNoticeHours }: Endpoint) {
+  const url = callbackUrl === null ? null : maskedUrl(callbackUrl)
+  return { callbackUrl: url, eventTypes, enabled, usageThresholds, expiryNoticeHours }
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { DeliveryUpdated, Notification, OrderPaid } from '@dealer-esim/contract'
+import type { CheckHealth, DeliveryUpdatedContent, Notification, OrderPaidContent } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { describeCause } from '../../attempt.ts'
 import { DealerEsimError } from '../../error.ts'
@@ -9,7 +9,7 @@ import { verifyEvent } from '../../webhooks/verify-event.ts'
 import { durationMs, integer, percentage, webAddress } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { readSecret } from '../credentials.ts'
-import { money, printable } from '../output.ts'
+import { money, printable, time, volume } from '../output.ts'
 import { type Handle, restoreWebhook, startReceiver, untilInterrupted } from './receiver.ts'
 
 interface Options {
@@ -166,18 +166,42 @@ export function describeEvent(event: Notification): string {
   return printable(`${event.notifyType}  ${contentOf(event) ?? event.notifyId}`)
 }
 
-function contentOf({ notifyType, content }: OrderPaid | DeliveryUpdated): string | undefined {
-  const order = `${content.orderNo}  #${content.sequence}  ${content.orderStatus}`
-  switch (notifyType) {
-    case 'ORDER_PAID':
+/** undefined: the event lacks members that its type has. */
+function contentOf(event: Exclude<Notification, CheckHealth>): string | undefined {
+  switch (event.notifyType) {
+    case 'ORDER_PAID': {
+      const { content } = event
       return Number.isSafeInteger(content.amount)
-        ? `${order}  ${money(content.amount, content.currencyCode)}`
+        ? `${orderOf(content)}  ${money(content.amount, content.currencyCode)}`
         : undefined
-    case 'DELIVERY_UPDATED':
-      return Array.isArray(content.profiles) ? `${order}  ${content.profiles.length} eSIM` : undefined
+    }
+    case 'DELIVERY_UPDATED': {
+      const { content } = event
+      return Array.isArray(content.profiles) ? `${orderOf(content)}  ${content.profiles.length} eSIM` : undefined
+    }
+    case 'ESIM_USAGE': {
+      const { esimTranNo, threshold, remaining } = event.content
+      return Number.isSafeInteger(remaining) ? `${esimTranNo}  ${threshold} %  ${volume(remaining)} left` : undefined
+    }
+    case 'ESIM_EXPIRING': {
+      const { esimTranNo, expiredTime } = event.content
+      return typeof expiredTime === 'string' ? `${esimTranNo}  expires ${time(expiredTime)}` : undefined
+    }
+    case 'ESIM_ACTION_UPDATED': {
+      const { action, esimTranNo, actionStatus } = event.content
+      return action && `${action}  ${esimTranNo}  ${actionStatus}`
+    }
+    case 'BALANCE_LOW': {
+      const { balance, percent, currencyCode } = event.content
+      return Number.isSafeInteger(balance) ? `${money(balance, currencyCode)}, below ${percent} %` : undefined
+    }
     default:
-      return undefined
+      return event satisfies never
   }
+}
+
+function orderOf(content: OrderPaidContent | DeliveryUpdatedContent): string {
+  return `${content.orderNo}  #${content.sequence}  ${content.orderStatus}`
 }
 
 const LISTEN_HELP = `

@@ -1,4 +1,12 @@
-import { CALLBACK_URL_LENGTH_MAX, EVENT_TYPES } from '@dealer-esim/contract'
+import {
+  CALLBACK_URL_LENGTH_MAX,
+  DEFAULT_EVENT_TYPES,
+  EVENT_TYPES,
+  EXPIRY_NOTICE_HOURS_DEFAULT,
+  USAGE_THRESHOLDS_DEFAULT,
+  webhookSetAnswer,
+  webhookSetRequest,
+} from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { orderIdOf } from '../../../lib/ids.ts'
 import { DELIVERY_STATES } from '../../../webhooks/delivery.ts'
@@ -56,6 +64,8 @@ export type EventView = Static<typeof eventDetail>
 const endpoint = Type.Object({
   callbackUrl: nullable(Type.String()),
   eventTypes: Type.Array(Type.Enum(EVENT_TYPES)),
+  usageThresholds: Type.Array(Type.Integer()),
+  expiryNoticeHours: Type.Array(Type.Integer()),
   enabled: Type.Boolean(),
   disabledReason: nullable(Type.Enum(['GONE', 'FAILING'])),
   failingSince: nullable(time()),
@@ -140,7 +150,9 @@ export const webhookRoutes: Route[] = [
       if (!known)
         return {
           callbackUrl: null,
-          eventTypes: [...EVENT_TYPES],
+          eventTypes: [...DEFAULT_EVENT_TYPES],
+          usageThresholds: [...USAGE_THRESHOLDS_DEFAULT],
+          expiryNoticeHours: [...EXPIRY_NOTICE_HOURS_DEFAULT].reverse(),
           enabled: true,
           disabledReason: null,
           failingSince: null,
@@ -162,15 +174,12 @@ export const webhookRoutes: Route[] = [
         callbackUrl: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: CALLBACK_URL_LENGTH_MAX }))),
         eventTypes: Type.Optional(Type.Array(Type.Enum(EVENT_TYPES), { uniqueItems: true })),
         enabled: Type.Optional(Type.Boolean()),
+        usageThresholds: webhookSetRequest.properties.usageThresholds,
+        expiryNoticeHours: webhookSetRequest.properties.expiryNoticeHours,
       },
       CLOSED,
     ),
-    answer: Type.Object({
-      callbackUrl: nullable(Type.String()),
-      eventTypes: Type.Array(Type.Enum(EVENT_TYPES)),
-      enabled: Type.Boolean(),
-      lastUpdateTime: time(),
-    }),
+    answer: webhookSetAnswer,
     handle: ({ deps, by }, { params, body }) => setWebhook(deps, params.tenantId, body, by),
   }),
 ]

@@ -1,6 +1,6 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { claimDueOrders } from '../../src/fulfilment/claiming/claim.ts'
+import { claimDueOrders } from '../../src/fulfilment/claim.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { resolveOrder, type Verdict } from '../../src/fulfilment/review/resolve-order.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'

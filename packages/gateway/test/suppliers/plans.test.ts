@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { claimDueOrders } from '../../src/fulfilment/claiming/claim.ts'
-import { listDueTenants, postponeFirstOrder } from '../../src/fulfilment/claiming/due-orders.ts'
+import { claimDueOrders, listDueTenants, postponeFirstOrder } from '../../src/fulfilment/claim.ts'
 import type { FulfilmentDeps } from '../../src/fulfilment/outcomes/deps.ts'
 import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { requireTenant } from '../../tenants/read.ts'
 import { DELIVERY_STATES } from '../../webhooks/delivery.ts'
 import { listEndpoints } from '../../webhooks/endpoint/endpoint.ts'
-import { getEvent, listEvents } from '../../webhooks/log/list-events.ts'
+import { getEvent, listEvents } from '../../webhooks/list-events.ts'
 import {
   cancelReplay,
   listReplays,

@@ -27,6 +27,9 @@ import { openAvailability } from './suppliers/availability.ts'
 import { type SupplierMetrics, supplierMetrics } from './suppliers/gate.ts'
 import { openSuppliers, type Suppliers } from './suppliers/registry.ts'
 
+/** What background loops are woken for: orders to fulfil, events to send, changed settings. */
+export type Topic = 'fulfilment' | 'webhooks' | 'settings'
+
 /** What all modules share. A function asks for the slice that it needs: Pick<Deps, …>. */
 export interface Deps {
   config: Config
@@ -48,7 +51,7 @@ export interface Deps {
   /** Authenticates cursors and QR links; the same on every node. */
   linkKey: Buffer
   /** Wakes background loops on all nodes. */
-  wake: Wakeups
+  wake: Wakeups<Topic>
   metrics: Metrics
   requestMetrics: RequestMetrics
   orderMetrics: OrderMetrics
@@ -106,7 +109,7 @@ export async function createDeps(
   await maintainPartitions(db).catch((err) => log.warn({ err }, 'could not create partitions at the start'))
   const sampling = await startClockSampling(db, clocks)
   const nodeId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
-  const wake = createWakeups({
+  const wake = createWakeups<Topic>({
     url: databaseUrl,
     nodeId,
     applicationName: nameWithKeys('dealer-esim wake', cipher),

@@ -1,6 +1,7 @@
 import type { DeliveryUpdatedContent, OrderStatus } from '@dealer-esim/contract'
+import { orderNoOf } from '@dealer-esim/contract'
 import { Counter, type Registry } from '@platformatic/prom-client'
-import { type Ids, orderNoOf } from '../lib/ids.ts'
+import type { Ids } from '../lib/ids.ts'
 import { recordset } from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { type NewEvent, recordEvents } from '../webhooks/record.ts'

@@ -1,5 +1,5 @@
 import type { OrderStatus } from '@dealer-esim/contract'
-import { orderIdOf, orderNoOf } from '../lib/ids.ts'
+import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
 
 export const ITEM_STATUSES = ['WAITING', 'ASKED', 'UNKNOWN', 'REVIEW', 'DELIVERED', 'REFUSED', 'CANCELLED'] as const
 export type ItemStatus = (typeof ITEM_STATUSES)[number]

@@ -3,7 +3,7 @@ import { bytesArray, type Columns, plainArray, timeArray, unnest, uuidArray } fr
 import type { Tx } from '../lib/postgres/db.ts'
 import { ANSWER_KEPT_BYTES } from './limits.ts'
 import type { Attempt, Notification, Signer } from './sending/attempt.ts'
-import { isAcknowledged } from './sending/retry.ts'
+import { isAcknowledged } from './sending/attempt.ts'
 
 /** An attempt as the log keeps it. */
 export interface LoggedAttempt {

@@ -1,6 +1,7 @@
 import type { EventType } from '@dealer-esim/contract'
+import { orderNoOf } from '@dealer-esim/contract'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import { firstUuidAt, orderNoOf } from '../lib/ids.ts'
+import { firstUuidAt } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../lib/refusal.ts'
 import { ACKNOWLEDGED } from './attempt-log.ts'

@@ -13,7 +13,7 @@ import {
   startReplay,
 } from '../../webhooks/replay/replay.ts'
 import { resendEvent } from '../../webhooks/replay/resend.ts'
-import { SENDABLE_DAYS } from '../../webhooks/sending/retry.ts'
+import { SENDABLE_DAYS } from '../../webhooks/sending/attempt.ts'
 import type { AdminContext } from '../context.ts'
 import { whole } from '../typed.ts'
 import { setWebhookHere } from './set-webhook.ts'

@@ -1,5 +1,5 @@
+import { orderNoOf } from '@dealer-esim/contract'
 import { audit, type By } from '../../audit/audit.ts'
-import { orderNoOf } from '../../lib/ids.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { lockOrders } from '../../orders/lock.ts'

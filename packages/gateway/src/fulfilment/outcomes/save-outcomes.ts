@@ -1,5 +1,4 @@
-import { stripIccidPadding } from '@dealer-esim/contract'
-import { orderNoOf } from '../../lib/ids.ts'
+import { orderNoOf, stripIccidPadding } from '@dealer-esim/contract'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import { lockOrders, lockWalletAndOrders } from '../../orders/lock.ts'

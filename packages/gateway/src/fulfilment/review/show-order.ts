@@ -1,6 +1,6 @@
 import type { QueryAnswer } from '@dealer-esim/contract'
+import { orderNoOf } from '@dealer-esim/contract'
 import type { Cipher } from '../../lib/crypto.ts'
-import { orderNoOf } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import type { ItemStatus } from '../../orders/item.ts'
 import { itemKeyOf } from '../../orders/item.ts'

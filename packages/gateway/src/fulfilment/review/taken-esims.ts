@@ -1,4 +1,4 @@
-import { orderNoOf } from '../../lib/ids.ts'
+import { orderNoOf } from '@dealer-esim/contract'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import type { CsvEsim } from '../../suppliers/stock/csv.ts'

@@ -105,11 +105,7 @@ const CONNECT_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_PROBE_MS = 30_000
 
 /** Connects to this address only; the name is used only to check the certificate. */
-function createConnector(
-  address: string,
-  name: string | undefined,
-  identity?: TlsIdentity,
-): buildConnector.connector {
+function createConnector(address: string, name: string | undefined, identity?: TlsIdentity): buildConnector.connector {
   let session: Buffer | undefined
   return (options, callback) => {
     let phase: 'connect' | 'tls' = 'connect'

@@ -25,7 +25,7 @@ export interface OrderPlacer {
 export interface OrderPlacerDeps extends Omit<PlacementDeps, 'walletCache'> {
   clock: Clock
   log: Pick<Log, 'warn'>
-  wake: Pick<Wakeups, 'wake'>
+  wake: Pick<Wakeups<'fulfilment' | 'webhooks'>, 'wake'>
   orderMetrics?: OrderMetrics
   maintainPartitions(): Promise<unknown>
 }

@@ -3,8 +3,7 @@ import { ApiError, tooManyRequests } from '../../lib/api-error.ts'
 import { loadTenant } from '../../tenants/load.ts'
 import { firstLineOf, logAttempts, loggedAttempt } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
-import { attemptDelivery } from '../sending/attempt.ts'
-import { isAcknowledged } from '../sending/retry.ts'
+import { attemptDelivery, isAcknowledged } from '../sending/attempt.ts'
 
 type CheckDeps = Pick<WebhookDeps, 'db' | 'log' | 'ids' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config'>
 

@@ -10,9 +10,9 @@ import { type DeliveryState, usePlanHints } from '../delivery.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { type EndpointChange, saveEndpointChange } from '../endpoint/health.ts'
 import { RESULTS_GATHER_MS, RESULTS_MAX, RESULTS_TO_GATHER } from '../limits.ts'
+import type { NextStep } from './attempt.ts'
 import type { HeldQueue } from './claim.ts'
 import { byTenant, releaseQueues } from './claim.ts'
-import type { NextStep } from './retry.ts'
 import type { WebhookMetrics } from './telemetry.ts'
 
 /** The outcome of a claimed event. */

@@ -6,7 +6,7 @@ import { type Running, runLoop, settlesWithin } from '../../lib/process/lifecycl
 import { loggedAttempt } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { CLAIMED_MAX, PASS_GAP_MS, POLL_MS, STEP_MAX, TENANTS_PER_CLAIM, TENANTS_PER_PASS } from '../limits.ts'
-import { type Attempt, attemptDelivery } from './attempt.ts'
+import { type Attempt, attemptDelivery, nextStep } from './attempt.ts'
 import {
   type Claim,
   type ClaimedEvent,
@@ -28,7 +28,6 @@ import {
   releaseEvents,
   shouldClaim,
 } from './endpoint-queue.ts'
-import { nextStep } from './retry.ts'
 import type { EventResult } from './save-results.ts'
 import { type ResultWriter, resultWriter } from './save-results.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'

@@ -1,6 +1,5 @@
-import { CALLBACK_URL_LENGTH_MAX, EVENT_TYPES } from '@dealer-esim/contract'
+import { CALLBACK_URL_LENGTH_MAX, EVENT_TYPES, orderIdOf } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { orderIdOf } from '../../../lib/ids.ts'
 import { DELIVERY_STATES } from '../../../webhooks/delivery.ts'
 import { findEndpoint } from '../../../webhooks/endpoint/endpoint.ts'
 import { setWebhook } from '../../../webhooks/endpoint/set-webhook.ts'

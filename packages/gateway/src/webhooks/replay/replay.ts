@@ -17,7 +17,7 @@ export const REPLAYED_BY_DEFAULT: readonly Replayable[] = ['DEAD', 'UNSENT']
 export const REPLAY_STATES = ['RUNNING', 'DONE', 'CANCELLED'] as const
 
 export interface ReplayInput {
-  /** When the events were recorded. Events too old to be sent (retry.ts) are left out. */
+  /** When the events were recorded. Events too old to be sent (sending/attempt.ts) are left out. */
   from: Date
   /** Absent: until now. */
   to?: Date | undefined

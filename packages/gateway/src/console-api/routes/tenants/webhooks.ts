@@ -3,16 +3,16 @@ import {
   DEFAULT_EVENT_TYPES,
   EVENT_TYPES,
   EXPIRY_NOTICE_HOURS_DEFAULT,
+  orderIdOf,
   USAGE_THRESHOLDS_DEFAULT,
   webhookSetAnswer,
   webhookSetRequest,
 } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { orderIdOf } from '../../../lib/ids.ts'
 import { DELIVERY_STATES } from '../../../webhooks/delivery.ts'
 import { findEndpoint } from '../../../webhooks/endpoint/endpoint.ts'
 import { setWebhook } from '../../../webhooks/endpoint/set-webhook.ts'
-import { type AttemptView, getEvent, listEvents } from '../../../webhooks/log/list-events.ts'
+import { type AttemptView, getEvent, listEvents } from '../../../webhooks/list-events.ts'
 import { resendEvent } from '../../../webhooks/replay/resend.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from '../../kernel/route.ts'
 import {

@@ -16,7 +16,7 @@ export interface Catalogue {
   latest(): Promise<Snapshot>
 }
 
-export function loadedCatalogue(deps: { db: Db } & SnapshotContext): Catalogue {
+export function createCatalogue(deps: { db: Db } & SnapshotContext): Catalogue {
   let snapshot = LoadedSnapshot.empty(deps)
   let loading: Promise<void> | undefined
 

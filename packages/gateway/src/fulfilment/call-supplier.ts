@@ -45,9 +45,9 @@ export async function callSupplier(
   const startedAt = deps.clock.monotonic()
   if (startedAt - claimStartedAt > SEND_WITHIN_MS) {
     // Another worker may already assume that this call has ended, so it must not be sent any more.
-    gate.giveBack(tenantId, call.length)
-    const words = 'not sent: too much time had passed since the claim'
-    return resultsOf(call, [], operation === 'ORDER' ? { kind: 'retry', words } : { kind: 'unknown', words })
+    gate.release(tenantId, call.length)
+    const message = 'not sent: too much time had passed since the claim'
+    return resultsOf(call, [], operation === 'ORDER' ? { kind: 'retry', message } : { kind: 'unknown', message })
   }
   await failpoint('fulfilment.before-call')
   const requests = call.map((attempt): SupplierRequest => {
@@ -58,13 +58,13 @@ export async function callSupplier(
   const answers = await inTime(answering, supplier.traits.timeoutMs)
   const late: Outcome = {
     kind: 'unknown',
-    words: `no answer within ${supplier.traits.timeoutMs / 1000} s`,
+    message: `no answer within ${supplier.traits.timeoutMs / 1000} s`,
     down: true,
   }
   const results = resultsOf(call, answers ?? [], late)
   const down = results.every(({ outcome }) => 'down' in outcome && outcome.down === true)
   const durationMs = deps.clock.monotonic() - startedAt
-  gate.done(tenantId, call.length, durationMs, down)
+  gate.complete(tenantId, call.length, durationMs, down)
   const outcomes = results.map(({ outcome }) => outcome.kind)
   deps.supplierMetrics?.called(supplier.name, operation, outcomes, durationMs)
   for (const [index, attempt] of call.entries()) {
@@ -103,7 +103,7 @@ function spanOf(
       'dealer_esim.key': key,
       'dealer_esim.outcome': outcome.kind,
     },
-    ...('words' in outcome ? { error: outcome.words } : {}),
+    ...('message' in outcome ? { error: outcome.message } : {}),
   }
 }
 

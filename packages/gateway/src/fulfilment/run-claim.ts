@@ -1,5 +1,5 @@
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
-import { type SeenPrice, seePrice } from '../suppliers/prices.ts'
+import { type ObservedPrice, recordPrice } from '../suppliers/prices.ts'
 import type { Charge, Outcome } from '../suppliers/supplier.ts'
 import { callSupplier, groupIntoCalls, type SupplierCall } from './call-supplier.ts'
 import type { Claim } from './claiming/claim.ts'
@@ -27,7 +27,7 @@ export async function runClaim(deps: FulfilmentDeps, claim: Claim, startedAt: nu
   let unsaved: ItemResult[] = claim.refusals.map(({ orderId, itemNo, message }) => ({
     orderId,
     itemNo,
-    outcome: { kind: 'refused', words: message },
+    outcome: { kind: 'refused', message },
   }))
   let saving: Promise<void> | undefined
 
@@ -135,7 +135,7 @@ function split(lease: HeldLease, results: readonly ItemResult[]): { lease: HeldL
     .map((result) => ({ lease, results: [{ ...result, outcome: UNSAVABLE }] }))
 }
 
-const UNSAVABLE: Outcome = { kind: 'unknown', words: 'the supplier’s answer could not be saved: see the log' }
+const UNSAVABLE: Outcome = { kind: 'unknown', message: 'the supplier’s answer could not be saved: see the log' }
 
 /**
  * Records the prices at which suppliers sell now, after the orders are saved: a price that cannot be recorded is seen
@@ -149,8 +149,8 @@ async function recordSupplierPrices(
     const price = priceIn(outcome)
     if (attempt?.operation !== 'ORDER' || price === undefined) continue
     const { supplied, productCode, startedAt: seenAt } = attempt
-    const seen: SeenPrice = { supplier: supplied.supplier.name, productCode, price, seenAt }
-    await seePrice(deps.db, seen).catch((error) =>
+    const seen: ObservedPrice = { supplier: supplied.supplier.name, productCode, price, seenAt }
+    await recordPrice(deps.db, seen).catch((error) =>
       deps.log.warn({ err: error, supplier: seen.supplier, productCode }, 'a supplier price could not be recorded'),
     )
   }
@@ -163,7 +163,7 @@ function priceIn(outcome: Outcome): Charge | undefined {
     case 'unknown':
       return outcome.charged
     case 'refused':
-      return outcome.asks
+      return outcome.price
     case 'retry':
       return undefined
     default:

@@ -4,7 +4,7 @@ import { findMissingPartitions } from '../lib/postgres/partitions.ts'
 import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
 import { PARTITIONED } from '../retention/table.ts'
 import { readLedgerState } from '../wallet/verify/loop.ts'
-import { COUNTED_MAX, readBacklogs } from './backlogs.ts'
+import { COUNTED_MAX, countBacklogs } from './backlogs.ts'
 
 /** Fresh for every scrape at the usual 15 s, and a negligible load for a big database. */
 const POLL_MS = 5_000
@@ -90,7 +90,7 @@ function backlogs({ db, metrics }: GaugesDeps): Refresh {
     registers,
   })
   return async () => {
-    const read = await readBacklogs(db)
+    const read = await countBacklogs(db)
     for (const { status, count, oldestS } of read.orders) {
       orders.set({ status }, count)
       oldest.set({ status }, oldestS)

@@ -11,7 +11,7 @@ import { createBodyBudget } from '../http/load-shedding.ts'
 import { isInBlocks, parseBlock } from '../lib/address-blocks.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { applyReportByIccid } from '../profiles/apply-reports.ts'
-import { readNotice } from '../suppliers/es2plus/notification.ts'
+import { parseNotification } from '../suppliers/es2plus/notification.ts'
 
 export type SupplierApiDeps = FulfilmentDeps & { config: Pick<Config, 'trustedProxies' | 'deployment'> }
 
@@ -44,11 +44,11 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
   for (const name of FUNCTIONS) {
     app.post(`/gsma/rsp2/es2plus/${name}`, {
       async onRequest(request, reply) {
-        request.suppliers = speakers(deps, request.raw, callerOf(request.raw))
+        request.suppliers = suppliersOfCaller(deps, request.raw, callerOf(request.raw))
         if (request.suppliers.length > 0) return
         return plain(reply, 403, 'no supplier is known by this certificate or address')
       },
-      handler: (request, reply) => takeNotice(deps, name, request, reply),
+      handler: (request, reply) => receiveNotification(deps, name, request, reply),
     })
   }
 
@@ -64,7 +64,7 @@ declare module 'fastify' {
   }
 }
 
-async function takeNotice(
+async function receiveNotification(
   deps: SupplierApiDeps,
   name: (typeof FUNCTIONS)[number],
   request: FastifyRequest,
@@ -72,7 +72,7 @@ async function takeNotice(
 ) {
   const { suppliers = [] } = request
   const body = parse(request.body)
-  const notice = body && readNotice(name, body, new Date(deps.databaseClock.now()))
+  const notice = body && parseNotification(name, body, new Date(deps.databaseClock.now()))
   if (notice === undefined) return plain(reply, 400, 'this is no notice of ES2+')
   const matched =
     notice.report !== undefined && (await applyReportByIccid(deps, suppliers, notice.iccid, notice.report))
@@ -92,7 +92,7 @@ async function receiveEvent(
   const notice = await supplied?.supplier.receive?.({ headers: request.headers, body })
   if (supplied === undefined || notice === undefined || notice.kind === 'refused') {
     // Why is for our log: that a supplier exists is nobody's business who does not know its secret.
-    if (notice?.kind === 'refused') deps.log.warn({ supplier: name, words: notice.words }, 'an event was refused')
+    if (notice?.kind === 'refused') deps.log.warn({ supplier: name, message: notice.message }, 'an event was refused')
     return plain(reply, 401, 'no supplier of this name has signed this event just now')
   }
   await refreshItems(deps, supplied, notice.keys)
@@ -100,12 +100,12 @@ async function receiveEvent(
 }
 
 /** Names of the suppliers in whose name this caller may speak. */
-function speakers(deps: SupplierApiDeps, request: IncomingMessage, caller: Caller): string[] {
+function suppliersOfCaller(deps: SupplierApiDeps, request: IncomingMessage, caller: Caller): string[] {
   if ('unknown' in caller) return []
   const print = fingerprintOf(request)
   return deps.suppliers
     .all()
-    .filter(({ supplier: { noticesFrom: from } }) => {
+    .filter(({ supplier: { eventSenders: from } }) => {
       if (from === undefined) return false
       return (
         (print !== undefined && from.certificates.includes(print)) ||
@@ -147,6 +147,6 @@ function statusOf(error: unknown): number {
   return (error as { statusCode?: number }).statusCode ?? 500
 }
 
-function plain(reply: FastifyReply, status: number, words: string) {
-  return reply.code(status).type('text/plain; charset=utf-8').send(`${words}\n`)
+function plain(reply: FastifyReply, status: number, message: string) {
+  return reply.code(status).type('text/plain; charset=utf-8').send(`${message}\n`)
 }

@@ -12,7 +12,7 @@ export interface Availability {
 
 const POLL_MS = 1_000
 
-export async function openAvailability(deps: {
+export async function createAvailability(deps: {
   db: Db
   log: Log
   loops?: LoopMetrics

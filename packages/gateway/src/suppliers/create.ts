@@ -4,14 +4,14 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { type Es2plusConfig, es2plusConfig, faultOfEs2plus } from './es2plus/config.ts'
+import { type Es2plusConfig, es2plusConfig, findEs2plusFault } from './es2plus/config.ts'
 import { es2plusSupplier } from './es2plus/es2plus.ts'
 import { type GatewayConfig, gatewayConfig, gatewaySupplier } from './gateway/gateway.ts'
 import { type SandboxConfig, sandboxConfig, sandboxSupplier } from './sandbox.ts'
 import { type StockConfig, stockConfig, stockSupplier } from './stock/stock.ts'
 import { type Supplier, type SupplierType, supplierOwner } from './supplier.ts'
 
-export interface MakeDeps {
+export interface CreateSupplierDeps {
   db: Db
   ids: Ids
   cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
@@ -34,8 +34,8 @@ const CONFIGS: Record<SupplierType, TSchema> = {
 
 /** @throws SupplierConfigError */
 export function parseSupplierConfig(type: SupplierType, config: unknown): unknown {
-  const faults = faultsOfConfig(CONFIGS[type], config)
-  const fault = type === 'es2plus' && faults.length === 0 ? faultOfEs2plus(config as Es2plusConfig) : undefined
+  const faults = findConfigFaults(CONFIGS[type], config)
+  const fault = type === 'es2plus' && faults.length === 0 ? findEs2plusFault(config as Es2plusConfig) : undefined
   if (fault !== undefined) faults.push(fault)
   if (faults.length === 0) return config
   throw new SupplierConfigError(
@@ -44,7 +44,7 @@ export function parseSupplierConfig(type: SupplierType, config: unknown): unknow
 }
 
 /** A supplier from its row. @throws SupplierConfigError, DecryptionFailed */
-export function makeSupplier(deps: MakeDeps, type: SupplierType, name: string, sealed: Buffer): Supplier {
+export function createSupplier(deps: CreateSupplierDeps, type: SupplierType, name: string, sealed: Buffer): Supplier {
   const config = parseSupplierConfig(type, JSON.parse(deps.cipher.decrypt(sealed, supplierOwner(name)).toString()))
   switch (type) {
     case 'sandbox':
@@ -61,7 +61,7 @@ export function makeSupplier(deps: MakeDeps, type: SupplierType, name: string, s
 }
 
 /** What is wrong with a configuration, a phrase for each fault: "url is missing". */
-export function faultsOfConfig(schema: TSchema, config: unknown): string[] {
+export function findConfigFaults(schema: TSchema, config: unknown): string[] {
   return [...Value.Errors(schema, config)].flatMap((fault) => {
     const name = fault.instancePath.slice(1).replaceAll('/', '.')
     const inside = (member: string) => (name === '' ? member : `${name}.${member}`)

@@ -8,12 +8,12 @@ import type { SupplierTraits } from './supplier.ts'
  */
 export interface Gate {
   /** How many of the wanted requests may be sent now; each comes back by `done` or, unsent, by `giveBack`. */
-  take(tenantId: string, wanted: number): number
+  acquire(tenantId: string, wanted: number): number
   /** For one request that found no place: how long from now it should come again (ms). */
-  comeAgainIn(tenantId: string): number
+  retryInMs(tenantId: string): number
   /** Requests that came back together. `down`: the supplier as a whole seems away. */
-  done(tenantId: string, requests: number, tookMs: number, down: boolean): void
-  giveBack(tenantId: string, requests: number): void
+  complete(tenantId: string, requests: number, tookMs: number, down: boolean): void
+  release(tenantId: string, requests: number): void
   readonly state: 'closed' | 'open' | 'half-open'
 }
 
@@ -30,10 +30,10 @@ const FIRST_GUESS_MS = 100
 /** Weight of the latest call in the running mean of durations. */
 const LATEST = 0.2
 
-export function gate(traits: Pick<SupplierTraits, 'concurrency' | 'perSecond'>, clock: Clock): Gate {
-  const places = placesOf(traits.concurrency, clock)
-  const breaker = breakerOf(clock)
-  const bucket = bucketOf(traits.perSecond, clock)
+export function createGate(traits: Pick<SupplierTraits, 'concurrency' | 'perSecond'>, clock: Clock): Gate {
+  const places = createPermits(traits.concurrency, clock)
+  const breaker = createBreaker(clock)
+  const bucket = createBucket(traits.perSecond, clock)
   let meanMs = FIRST_GUESS_MS
   // When the next of those that were turned away is expected to find a place: they come back one by one, at the rate
   // at which places become free, instead of all at once.
@@ -43,14 +43,14 @@ export function gate(traits: Pick<SupplierTraits, 'concurrency' | 'perSecond'>, 
     get state() {
       return breaker.state()
     },
-    take(tenantId, wanted) {
+    acquire(tenantId, wanted) {
       const state = breaker.state()
       const most = state === 'closed' ? wanted : state === 'half-open' && places.taken() === 0 ? 1 : 0
       const granted = bucket.take(Math.max(0, Math.min(most, places.roomFor(tenantId))))
       places.enter(tenantId, granted)
       return granted
     },
-    comeAgainIn(tenantId) {
+    retryInMs(tenantId) {
       const now = clock.monotonic()
       const paceMs = Math.max(meanMs / traits.concurrency, traits.perSecond === null ? 0 : 1000 / traits.perSecond)
       nextPlaceAt = Math.min(Math.max(nextPlaceAt, now) + paceMs, now + LONGEST_WAIT_MS)
@@ -58,8 +58,8 @@ export function gate(traits: Pick<SupplierTraits, 'concurrency' | 'perSecond'>, 
       places.awaitedBy(tenantId, now + waitMs + WAITING_GRACE_MS)
       return waitMs
     },
-    giveBack: (tenantId, requests) => places.leave(tenantId, requests),
-    done(tenantId, requests, tookMs, down) {
+    release: (tenantId, requests) => places.leave(tenantId, requests),
+    complete(tenantId, requests, tookMs, down) {
       places.leave(tenantId, requests)
       meanMs += (tookMs - meanMs) * LATEST
       breaker.saw(down)
@@ -68,7 +68,7 @@ export function gate(traits: Pick<SupplierTraits, 'concurrency' | 'perSecond'>, 
 }
 
 /** Each tenant that uses or awaits places may have its part of them. */
-function placesOf(concurrency: number, clock: Clock) {
+function createPermits(concurrency: number, clock: Clock) {
   const held = new Map<string, number>()
   const awaitedUntil = new Map<string, number>()
   let taken = 0
@@ -100,7 +100,7 @@ function placesOf(concurrency: number, clock: Clock) {
 }
 
 /** closed → open after failures in a row → half-open after a pause: one probe closes it, or opens it for longer. */
-function breakerOf(clock: Clock) {
+function createBreaker(clock: Clock) {
   let failures = 0
   let openings = 0
   let openUntil: number | undefined
@@ -125,7 +125,7 @@ function breakerOf(clock: Clock) {
 }
 
 /** A token bucket of one second's worth. */
-function bucketOf(perSecond: number | null, clock: Clock) {
+function createBucket(perSecond: number | null, clock: Clock) {
   let tokens = perSecond ?? 0
   let refilledAt = clock.monotonic()
   return {

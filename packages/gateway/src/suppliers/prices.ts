@@ -1,8 +1,15 @@
+import { formatMoney } from '@dealer-esim/contract'
+import { notify } from '../alerts/alerts.ts'
+import { groupBy } from '../lib/batch.ts'
+import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
+import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
+import type { Log } from '../lib/telemetry/log.ts'
+import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import type { Charge } from './supplier.ts'
 
 /** The price at which a supplier sold a product, or would have. */
-export interface SeenPrice {
+export interface ObservedPrice {
   supplier: string
   productCode: string
   price: Charge
@@ -15,9 +22,9 @@ export interface SeenPrice {
  * product costs a look at its row; another one locks the row, in a transaction of its own. A purchase that began before the
  * present price was met says nothing: it may have been answered late.
  */
-export async function seePrice(
+export async function recordPrice(
   db: Pick<Db, 'query'>,
-  { supplier, productCode, price, seenAt }: SeenPrice,
+  { supplier, productCode, price, seenAt }: ObservedPrice,
 ): Promise<void> {
   await db.query({
     name: 'suppliers-see-price',
@@ -53,27 +60,27 @@ const DIFFERENCES = `
     and r.cost_currency = p.currency_code and r.cost_price <> p.price
   join packages k on k.package_code = r.package_code and k.on_sale`
 
-const LISTED_MAX = 10_000
+const DIFFERENCES_MAX = 10_000
 
-export async function priceDifferences(db: Pick<Db, 'query'>): Promise<PriceDifference[]> {
+export async function listPriceDifferences(db: Pick<Db, 'query'>): Promise<PriceDifference[]> {
   return db.query<PriceDifference>({
-    text: `${DIFFERENCES} order by p.supplier, r.package_code, p.product_code limit ${LISTED_MAX}`,
+    text: `${DIFFERENCES} order by p.supplier, r.package_code, p.product_code limit ${DIFFERENCES_MAX}`,
   })
 }
 
 /** Prices that one notice takes in: bounds its transaction. What is left over is told with the next. */
-const TOLD_MAX = 1_000
+const ALERTED_MAX = 1_000
 
 /**
  * Those of which operators were not told, of suppliers of which nothing was told for an hour, and notes that they are told.
- * Locks their prices until the commit, in the order of their key, so that none changes between the words and the note.
+ * Locks their prices until the commit, in the order of their key, so that none changes between the message and the note.
  */
-export async function takeUntoldDifferences(tx: Tx, every: string): Promise<PriceDifference[]> {
+export async function claimNewDifferences(tx: Tx, every: string): Promise<PriceDifference[]> {
   const rows = await tx.query<PriceDifference>({
     text: `${DIFFERENCES}
            where not p.alerted and not exists (
              select from supplier_prices t where t.supplier = p.supplier and t.alerted_at > now() - $1::interval)
-           order by p.supplier, p.product_code, r.package_code limit ${TOLD_MAX} for no key update of p`,
+           order by p.supplier, p.product_code, r.package_code limit ${ALERTED_MAX} for no key update of p`,
     values: [every],
   })
   if (rows.length > 0) {
@@ -85,4 +92,58 @@ export async function takeUntoldDifferences(tx: Tx, every: string): Promise<Pric
     })
   }
   return rows
+}
+
+interface PriceAlertDeps {
+  db: Db
+  ids: Ids
+  log: Log
+  loops?: LoopMetrics
+}
+
+const POLL_MS = 60_000
+/** Of one supplier: a new price list of an upstream is one story, though its packages are sold one after another. */
+const ALERT_INTERVAL = '1 hour'
+/** Packages that the message name; the report has them all. */
+const LISTED_IN_ALERT_MAX = 5
+
+/** Tells operators where a supplier asks another price than the cost that the catalogue has. */
+export function priceAlertLoop(deps: PriceAlertDeps): Loop {
+  return runLoop({
+    name: 'price notices',
+    log: deps.log,
+    loops: deps.loops,
+    pollMs: POLL_MS,
+    pass: () => alertPriceDifferences(deps),
+  })
+}
+
+/**
+ * Each price of a product is told of once, and again only when it has changed.
+ * @returns whether a notice was given. Of several nodes one gives it: the advisory lock lets the others see it.
+ */
+export async function alertPriceDifferences(deps: Pick<PriceAlertDeps, 'db' | 'ids'>): Promise<boolean> {
+  return deps.db.tx(async (tx) => {
+    tx.send({ text: `select pg_advisory_xact_lock(hashtext('price notices'))` })
+    const differences = await claimNewDifferences(tx, ALERT_INTERVAL)
+    for (const [supplier, ofSupplier] of groupBy(differences, (one) => one.supplier)) {
+      notify(tx, deps.ids, {
+        tenantId: null,
+        kind: 'SUPPLIER_PRICE',
+        audience: 'OPERATOR',
+        message: alertMessage(supplier, ofSupplier),
+        data: { supplier, packages: ofSupplier.length },
+      })
+    }
+    return differences.length > 0
+  })
+}
+
+function alertMessage(supplier: string, differences: readonly PriceDifference[]): string {
+  const named = differences.slice(0, LISTED_IN_ALERT_MAX).map(({ packageCode, price, cost, currencyCode }) => {
+    return `${packageCode} ${formatMoney(price)} ${currencyCode} (cost ${formatMoney(cost)})`
+  })
+  const more = differences.length - named.length
+  const list = named.join(', ') + (more > 0 ? ` and ${more} more` : '')
+  return `${supplier} asks other prices than the costs in the catalogue: ${list}. Change the costs there, and look at what the packages sell for: what sells for less than its supplier asks is refunded, unless the package allows a loss. supplier report --prices lists them.`
 }

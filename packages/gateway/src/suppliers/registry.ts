@@ -7,13 +7,13 @@ import type { Wakeups } from '../lib/postgres/wakeups.ts'
 import { type Loop, type Running, runLoop, StartRefused } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
-import { type MakeDeps, makeSupplier } from './create.ts'
-import { type Gate, gate } from './gate.ts'
+import { type CreateSupplierDeps, createSupplier } from './create.ts'
+import { createGate, type Gate } from './gate.ts'
 import { SANDBOX_PRODUCTS } from './sandbox.ts'
 import { type Supplier, type SupplierType, supplierOwner } from './supplier.ts'
 
 /** A configured supplier, ready to be asked. */
-export interface Supplied {
+export interface ConfiguredSupplier {
   readonly supplier: Supplier
   readonly gate: Gate
   /** By an operator. */
@@ -22,13 +22,13 @@ export interface Supplied {
 
 /** The suppliers that are configured, as this node knows them: a change is seen within seconds. */
 export interface Suppliers {
-  get(name: string): Supplied | undefined
-  all(): Supplied[]
+  get(name: string): ConfiguredSupplier | undefined
+  all(): ConfiguredSupplier[]
   /** Reads the table now. */
   refresh(): Promise<void>
 }
 
-export interface SuppliersDeps extends MakeDeps {
+export interface SuppliersDeps extends CreateSupplierDeps {
   config: Pick<Config, 'deployment'>
   db: Db
   ids: Ids
@@ -45,10 +45,10 @@ const POLL_MS = 2_000
  * Opens the configured suppliers and follows changes of their table. A local or test gateway always has `sandbox`.
  * @throws StartRefused on a production gateway that has one: nobody is sold a test eSIM.
  */
-export async function openSuppliers(deps: SuppliersDeps): Promise<Suppliers & Running> {
+export async function createSuppliers(deps: SuppliersDeps): Promise<Suppliers & Running> {
   const { deployment } = deps.config
   if (deployment !== 'production') await ensureSandbox(deps)
-  const suppliers = await readSuppliers(deps)
+  const suppliers = await loadSuppliers(deps)
   if (deployment === 'production') refuseSandbox(suppliers.all())
   const loop: Loop = runLoop({
     name: 'suppliers',
@@ -72,8 +72,8 @@ export async function openSuppliers(deps: SuppliersDeps): Promise<Suppliers & Ru
 }
 
 /** The suppliers as they are now; they change only when they are told to `refresh`. For a command that ends soon. */
-export async function readSuppliers(deps: Omit<SuppliersDeps, 'config' | 'wake'>): Promise<Suppliers> {
-  const known = new Map<string, Known>()
+export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config' | 'wake'>): Promise<Suppliers> {
+  const known = new Map<string, LoadedSupplier>()
 
   async function refresh(): Promise<void> {
     const rows = await deps.db.query<SupplierRow>({
@@ -92,14 +92,14 @@ export async function readSuppliers(deps: Omit<SuppliersDeps, 'config' | 'wake'>
   /** One that cannot be opened is as good as paused: its orders wait, the others go on. */
   function open(row: SupplierRow): void {
     try {
-      const supplier = makeSupplier(deps, row.type, row.supplier, row.config)
+      const supplier = createSupplier(deps, row.type, row.supplier, row.config)
       known
         .get(row.supplier)
         ?.supplier.stop?.()
         .catch(() => {})
       known.set(row.supplier, {
         supplier,
-        gate: gate(supplier.traits, deps.clock),
+        gate: createGate(supplier.traits, deps.clock),
         paused: row.paused,
         config: row.config,
       })
@@ -120,11 +120,11 @@ interface SupplierRow {
   paused: boolean
 }
 
-interface Known extends Supplied {
+interface LoadedSupplier extends ConfiguredSupplier {
   config: Buffer
 }
 
-function refuseSandbox(known: readonly Supplied[]): void {
+function refuseSandbox(known: readonly ConfiguredSupplier[]): void {
   const sandbox = known.find(({ supplier }) => supplier.type === 'sandbox')
   if (sandbox === undefined) return
   const { name } = sandbox.supplier

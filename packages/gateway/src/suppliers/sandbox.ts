@@ -73,7 +73,7 @@ export function sandboxSupplier(
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: null,
       timeoutMs: config.timeoutMs ?? TIMEOUT_MS,
-      settlesMs: 0,
+      graceMs: 0,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
       groupOf: (productCode) => (productCode === SANDBOX_PRODUCTS.slow ? 'slow' : ''),
     },
@@ -117,12 +117,12 @@ interface IssuedRow {
 
 /** Pure: what our books say of a key. */
 function outcomeOf(row: IssuedRow | undefined, matchingIdOf: (key: string) => string): Outcome {
-  if (row === undefined) return { kind: 'retry', words: 'the sandbox has no such order' }
+  if (row === undefined) return { kind: 'retry', message: 'the sandbox has no such order' }
   switch (row.answer) {
     case 'REFUSED':
-      return { kind: 'refused', words: 'refused by the sandbox, as its product says' }
+      return { kind: 'refused', message: 'refused by the sandbox, as its product says' }
     case 'LOST':
-      return { kind: 'unknown', words: 'the sandbox does not tell, as its product says' }
+      return { kind: 'unknown', message: 'the sandbox does not tell, as its product says' }
     case 'ISSUED':
       return {
         kind: 'delivered',
@@ -178,7 +178,7 @@ async function cancel(db: Db, name: string, esim: SuppliedEsim): Promise<CancelO
   const [issued] = await db.query<IssuedRow>({ name: 'sandbox-find', text: FIND, values: [name, [esim.key]] })
   // An operator may have told of another eSIM than was issued under its key.
   if (issued?.answer !== 'ISSUED' || iccidOf(issued) !== esim.iccid) {
-    return { kind: 'refused', words: 'the sandbox issued no such eSIM' }
+    return { kind: 'refused', message: 'the sandbox issued no such eSIM' }
   }
   await db.query({
     text: 'update sandbox_issued set cancelled_at = coalesce(cancelled_at, now()) where supplier = $1 and key = $2',

@@ -35,20 +35,20 @@ export interface Supplier {
   /** What the supplier has on its books for us, in any order, page by page: reconciliation compares it with ours. */
   list?(since: Date): AsyncIterable<SupplierRecord>
   /** Who may deliver notices in its name: fingerprints of client certificates, addresses and blocks. */
-  readonly noticesFrom?: { certificates: readonly string[]; addresses: readonly string[] }
+  readonly eventSenders?: { certificates: readonly string[]; addresses: readonly string[] }
   /** Verifies an event of this supplier and says what it tells. */
-  receive?(event: { headers: Record<string, string | string[] | undefined>; body: Buffer }): Promise<ReceivedNotice>
+  receive?(event: { headers: Record<string, string | string[] | undefined>; body: Buffer }): Promise<ReceivedEvent>
   /** Called every minute, where its books are ours and want looking after. true: there may be more to do. */
   tidy?(): Promise<boolean>
   stop?(): Promise<void>
 }
 
-export type QueryPurpose = 'RESUME' | 'LOOK'
+export type QueryPurpose = 'RESUME' | 'CHECK'
 
 /** What an event from a supplier leads to. */
-export type ReceivedNotice =
+export type ReceivedEvent =
   /** Not genuine: answered by a refusal. */
-  | { kind: 'refused'; words: string }
+  | { kind: 'refused'; message: string }
   /** The orders of these keys, or their eSIMs, have changed: ask for them. */
   | { kind: 'changed'; keys: string[] }
 
@@ -62,7 +62,7 @@ export interface SupplierTraits {
   /** Fulfilment waits this long for a call; what has not come by then is unknown. */
   timeoutMs: number
   /** How long after our time-out a call may still be at work at the supplier: until then no refusal is believed. */
-  settlesMs: number
+  graceMs: number
   /** From the first call for an eSIM: what is not decided by then goes to review. */
   giveUpAfterMs: number
   /** A query may go on with a purchase, so that one without an answer leaves as much doubt as an order. */
@@ -87,7 +87,7 @@ export interface PriceGuard {
   /** As the catalogue has it. */
   cost: bigint
   /** The sale price: dearer, and it is refused. */
-  most: bigint
+  salePrice: bigint
   currencyCode: string
 }
 
@@ -100,15 +100,15 @@ export interface Charge {
 /** What became of one request. */
 export type Outcome =
   | { kind: 'delivered'; esim: DeliveredEsim }
-  /** Definite: this supplier has not sold this eSIM and will not. `asks`: its price, where that is the reason. */
-  | { kind: 'refused'; words: string; asks?: Charge }
+  /** Definite: this supplier has not sold this eSIM and will not. `price`: the supplier's price, where it is the reason. */
+  | { kind: 'refused'; message: string; price?: Charge }
   /** Definite: nothing was bought, a later try may succeed. */
-  | { kind: 'retry'; words: string; afterMs?: number; down?: true }
+  | { kind: 'retry'; message: string; afterMs?: number; down?: true }
   /**
    * It may have been bought. `down`: the supplier as a whole seems away, which counts for its breaker. `charged`: what it
    * has taken for what it has not delivered yet.
    */
-  | { kind: 'unknown'; words: string; down?: true; charged?: Charge | undefined }
+  | { kind: 'unknown'; message: string; down?: true; charged?: Charge | undefined }
 
 /** Codes in the clear: they are encrypted before they are stored, and never logged. */
 export interface DeliveredEsim {
@@ -147,11 +147,11 @@ export interface SuppliedEsim {
 export type CancelOutcome =
   | { kind: 'cancelled' }
   /** Definite: it stays as it is. */
-  | { kind: 'refused'; words: string }
-  | { kind: 'unknown'; words: string }
+  | { kind: 'refused'; message: string }
+  | { kind: 'unknown'; message: string }
 
 export type ReportOutcome =
-  | { kind: 'told'; report: ProfileReport }
+  | { kind: 'reported'; report: ProfileReport }
   /** It says nothing of this eSIM. `down`: the supplier as a whole seems away. */
   | { kind: 'silent'; down?: true }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { loadedCatalogue } from '../../src/catalogue/catalogue.ts'
+import { createCatalogue } from '../../src/catalogue/catalogue.ts'
 import type { FulfilmentDeps } from '../../src/fulfilment/outcomes/deps.ts'
 import { createDatabaseClock, systemClock } from '../../src/lib/clock.ts'
 import { type Cipher, createCipher } from '../../src/lib/crypto.ts'
@@ -8,7 +8,7 @@ import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import type { Topic, Wakeups } from '../../src/lib/postgres/wakeups.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { openSuppliers } from '../../src/suppliers/registry.ts'
+import { createSuppliers } from '../../src/suppliers/registry.ts'
 import type { SupplierType } from '../../src/suppliers/supplier.ts'
 
 /** The same on every node of a test, and in child processes. */
@@ -18,7 +18,7 @@ const TEST_LINK_KEY = Buffer.alloc(32, 9)
 /** One node's fulfilment on a test database. */
 export interface Shop extends FulfilmentDeps {
   db: Db & { close(): Promise<void> }
-  suppliers: Awaited<ReturnType<typeof openSuppliers>>
+  suppliers: Awaited<ReturnType<typeof createSuppliers>>
   linkKey: Buffer
   links: { publicUrl: string }
   close(): Promise<void>
@@ -37,10 +37,10 @@ export async function openShop(url: string, deployment: 'local' | 'production' =
     wake: localWake(),
     linkKey: TEST_LINK_KEY,
   }
-  const catalogue = loadedCatalogue(shared)
+  const catalogue = createCatalogue(shared)
   await catalogue.latest()
   const outbound = createOutbound()
-  const suppliers = await openSuppliers({ ...shared, config: { deployment }, outbound })
+  const suppliers = await createSuppliers({ ...shared, config: { deployment }, outbound })
   return {
     ...shared,
     catalogue,

@@ -8,11 +8,11 @@ import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
-import { gate } from '../../src/suppliers/gate.ts'
-import type { Supplied, Suppliers } from '../../src/suppliers/registry.ts'
+import { createGate } from '../../src/suppliers/gate.ts'
+import type { ConfiguredSupplier, Suppliers } from '../../src/suppliers/registry.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from '../harness/shop.ts'
-import { es2plusKind, gatewayKind, type Stage, type StageKind, sandboxKind, stockKind } from './supplier-stages.ts'
+import { es2plusKind, gatewayKind, type Stage, type StageKind, sandboxKind, stockKind } from './supplier-fixtures.ts'
 
 /*
  * Every kind of supplier passes the same suite. Most of its time is waiting: for a time-out, for the end of a doubt, for
@@ -65,14 +65,18 @@ const played = new Map<string, Promise<Played>>()
 beforeAll(async () => {
   database = await createTestDatabase()
   shop = await openShop(database.url)
-  const supplied = new Map<string, Supplied>()
+  const supplied = new Map<string, ConfiguredSupplier>()
   kinds.push(...(await Promise.all(KINDS.map(([, open]) => open(shop)))))
   for (const [index, kind] of kinds.entries()) {
     for (const name of CASES) {
       const key = `${index}-${name}`
       const stage = await kind.stage(key, TIMEOUTS_MS[name] ?? TIMEOUT_MS)
       stages.set(key, stage)
-      supplied.set(key, { supplier: stage.supplier, gate: gate(stage.supplier.traits, shop.clock), paused: false })
+      supplied.set(key, {
+        supplier: stage.supplier,
+        gate: createGate(stage.supplier.traits, shop.clock),
+        paused: false,
+      })
       await addPackage(shop.db, key, [{ supplier: key, productCode: stage.product }])
     }
   }

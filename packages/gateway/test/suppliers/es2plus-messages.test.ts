@@ -171,8 +171,8 @@ describe('ICCIDs', () => {
     server.answers.downloadOrder = { iccid: another }
     const [outcome] = await smdp.order([wanted])
     const ours = String(bodies()[0]!.iccid)
-    const words = `DownloadOrder was sent for ICCID ${ours} and answered for ${another}`
-    expect(outcome).toEqual({ kind: 'unknown', words })
+    const message = `DownloadOrder was sent for ICCID ${ours} and answered for ${another}`
+    expect(outcome).toEqual({ kind: 'unknown', message })
     expect(names()).toEqual(['downloadOrder'])
     expect(await smdp.query([wanted], 'RESUME')).toMatchObject([{ kind: 'delivered', esim: { iccid: ours } }])
   })
@@ -202,7 +202,7 @@ describe('ICCIDs', () => {
     expect(Math.min(...numbers)).toBe(first + 17)
     const lastOne = await moved(smdp, between(last))
     await buy(lastOne, 1)
-    expect(await lastOne.order([request()])).toEqual([{ kind: 'refused', words: 'the ICCID range is used up' }])
+    expect(await lastOne.order([request()])).toEqual([{ kind: 'refused', message: 'the ICCID range is used up' }])
   })
 })
 
@@ -215,7 +215,7 @@ describe('a failure in an answer of HTTP 200', () => {
   ])('%s/%s of DownloadOrder is %s', async (subjectCode, reasonCode, kind) => {
     server.fault.downloadOrder = { subjectCode, reasonCode }
     const [outcome] = await (await supplier()).order([request()])
-    expect(outcome).toMatchObject({ kind, words: expect.stringContaining(`${subjectCode}/${reasonCode}`) })
+    expect(outcome).toMatchObject({ kind, message: expect.stringContaining(`${subjectCode}/${reasonCode}`) })
     expect(names()).toEqual(['downloadOrder'])
   })
 
@@ -261,7 +261,7 @@ describe('a failure in an answer of HTTP 200', () => {
       expect(server.taken()).toContain(order.iccid)
       expect(await last(order)).toMatchObject({
         kind: 'refused',
-        words: expect.stringContaining(`${subjectCode}/${reasonCode}`),
+        message: expect.stringContaining(`${subjectCode}/${reasonCode}`),
       })
       expect(names()).toEqual(['downloadOrder', 'downloadOrder', 'cancelOrder'])
       expect(server.taken()).not.toContain(order.iccid)
@@ -276,7 +276,7 @@ describe('a failure in an answer of HTTP 200', () => {
         ...['downloadOrder', 'cancelOrder'],
         ...['downloadOrder', 'cancelOrder'],
       ])
-      expect(await order.smdp.query([order.wanted], 'LOOK')).not.toMatchObject([{ kind: 'delivered' }])
+      expect(await order.smdp.query([order.wanted], 'CHECK')).not.toMatchObject([{ kind: 'delivered' }])
     })
 
     it('it stays in question where it cannot be given back', async () => {
@@ -367,7 +367,7 @@ describe('a CancelOrder whose answer was lost', () => {
     const esim = await delivered(smdp)
     server.orders.get(esim.iccid)!.state = 'INSTALLED'
     for (let n = 0; n < 2; n++) {
-      expect(await smdp.cancel(esim)).toMatchObject({ kind: 'refused', words: expect.stringContaining('8.2.1/3.3') })
+      expect(await smdp.cancel(esim)).toMatchObject({ kind: 'refused', message: expect.stringContaining('8.2.1/3.3') })
     }
   })
 })

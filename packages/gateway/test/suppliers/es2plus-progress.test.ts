@@ -3,21 +3,21 @@ import { createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { isConnectionLoss } from '../../src/lib/postgres/errors.ts'
-import { type ProgressBook, progressBook } from '../../src/suppliers/es2plus/progress.ts'
+import { createProgressStore, type ProgressStore } from '../../src/suppliers/es2plus/progress.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy
 let db: Db & { close(): Promise<void> }
-let book: ProgressBook
+let book: ProgressStore
 beforeAll(async () => {
   database = await createTestDatabase()
   proxy = await startTcpProxy(database.url)
   db = createDb({ url: proxy.url, poolSize: 2, applicationName: 'progress test' })
   await db.query({ text: `insert into suppliers (supplier, type, config) values ('smdp', 'es2plus', '')` })
   const config = { url: 'https://smdp.example.com', functionRequesterIdentifier: '1.2.3' }
-  book = progressBook('smdp', config, { db, ids: systemIds, cipher: createCipher([Buffer.alloc(32, 7)]) })
+  book = createProgressStore('smdp', config, { db, ids: systemIds, cipher: createCipher([Buffer.alloc(32, 7)]) })
 })
 afterAll(async () => {
   await db.close()

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { tellOfPrices } from '../../src/suppliers/price-alert.ts'
-import { seePrice } from '../../src/suppliers/prices.ts'
+import { alertPriceDifferences, recordPrice } from '../../src/suppliers/prices.ts'
 import { admin, json } from '../harness/admin-here.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { addPackage, addSupplier } from '../harness/shop.ts'
@@ -25,13 +24,13 @@ function see(
 ) {
   const { productCode = 'X', currencyCode = 'USD', at = ++minute } = parts
   const seenAt = new Date(Date.UTC(2026, 10, 20, 0, at))
-  return seePrice(shop.db, { supplier, productCode, price: { amount, currencyCode }, seenAt })
+  return recordPrice(shop.db, { supplier, productCode, price: { amount, currencyCode }, seenAt })
 }
 
 /** What operators are told now of one supplier. */
 async function told(supplier: string): Promise<string[]> {
   const started = await shop.db.query<{ id: string | null }>({ text: 'select max(alert_id::text) as id from alerts' })
-  await tellOfPrices(shop)
+  await alertPriceDifferences(shop)
   const rows = await shop.db.query<{ message: string }>({
     text: `select message from alerts where kind = 'SUPPLIER_PRICE' and audience = 'OPERATOR'
              and data ->> 'supplier' = $1 and alert_id::text > coalesce($2, '') order by alert_id`,
@@ -49,8 +48,8 @@ const route = (supplier: string, cost?: bigint, productCode = 'X') => [
 it('another price than the cost is told of once, and once more when it has changed again', async () => {
   await addPackage(shop.db, 'UP', route('up', COST))
   await see('up', 29_000n)
-  const [words, ...rest] = await told('up')
-  expect(words).toMatch(/^up asks other prices than the costs in the catalogue: UP 2\.90 USD \(cost 2\.70\)\. /)
+  const [message, ...rest] = await told('up')
+  expect(message).toMatch(/^up asks other prices than the costs in the catalogue: UP 2\.90 USD \(cost 2\.70\)\. /)
   expect(rest).toEqual([])
   await see('up', 29_000n)
   await anHourLater()
@@ -76,8 +75,8 @@ it('a new price list is one notice, which names a few packages and counts the ot
     await addPackage(shop.db, `LIST_${n}`, route('list', COST, `P${n}`))
     await see('list', 30_000n, { productCode: `P${n}` })
   }
-  const [words, ...rest] = await told('list')
-  expect(words).toMatch(/LIST_1 3\.00 USD .*LIST_5 3\.00 USD \(cost 2\.70\) and 3 more\./)
+  const [message, ...rest] = await told('list')
+  expect(message).toMatch(/LIST_1 3\.00 USD .*LIST_5 3\.00 USD \(cost 2\.70\) and 3 more\./)
   expect(rest).toEqual([])
 })
 

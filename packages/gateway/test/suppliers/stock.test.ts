@@ -115,8 +115,9 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
   it('refuses a code that would never be sold: past, or too near its end', async () => {
     const at = (hours: number) => `,${new Date(Date.now() + hours * 3_600_000).toISOString()}`
     const file = `iccid,ac,expiresAt\n${rows(1, ',2025-12-31')}\n${rows(1, at(23))}\n${rows(1, at(25))}\n${rows(1, ',')}`
-    const words = (line: number) => expect.stringMatching(`^${line}: expiresAt must be after .*Z, or it is never sold$`)
-    expect(await refused(load('X', file))).toEqual([words(2), words(3)])
+    const message = (line: number) =>
+      expect.stringMatching(`^${line}: expiresAt must be after .*Z, or it is never sold$`)
+    expect(await refused(load('X', file))).toEqual([message(2), message(3)])
     await addSupplier(shop, 'short', 'stock', { leastValidityHours: 0 })
     expect(await load('X', `iccid,ac,expiresAt\n${rows(1, at(23))}`, 'short')).toBe(1)
   })
@@ -169,8 +170,8 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     await load('I', `iccid,ac\n${free}`)
     const sameIccid = `${free.slice(0, free.indexOf(','))},LPA:1$smdp.example.com$ANOTHER-CODE`
     const file = ['iccid,ac', rows(1), sold, free, sameIccid].join('\n')
-    const words = (line: number) => `${line}: this code or ICCID is in the stock of shelf already`
-    expect(await refused(load('I', file, 'other'))).toEqual([words(3), words(4), words(5)])
+    const message = (line: number) => `${line}: this code or ICCID is in the stock of shelf already`
+    expect(await refused(load('I', file, 'other'))).toEqual([message(3), message(4), message(5)])
     const soldIccid = `${sold.slice(0, sold.indexOf(','))},LPA:1$smdp.example.com$USED-AGAIN`
     expect(await load('I', `iccid,ac\n${soldIccid}`, 'other')).toBe(1)
   })
@@ -210,7 +211,7 @@ describe('a reservation', () => {
     expect(await order('E', ['E-1', 'E-2', 'E-3'])).toMatchObject([
       { esim: { iccid: iccids[2] } },
       { esim: { iccid: iccids[0] } },
-      { kind: 'refused', words: 'out of stock' },
+      { kind: 'refused', message: 'out of stock' },
     ])
     expect(await level('E')).toBe(1)
     await shop.suppliers.get('shelf')!.supplier.tidy!()
@@ -228,7 +229,7 @@ describe('a reservation', () => {
     expect((taken as { esim: { installBefore: Date } }).esim.installBefore.getTime()).toBeGreaterThan(
       Date.now() + 86_400_000,
     )
-    expect(others).toEqual([{ kind: 'refused', words: 'out of stock' }])
+    expect(others).toEqual([{ kind: 'refused', message: 'out of stock' }])
     const patient = stockSupplier('shelf', { leastValidityHours: 0 }, shop)
     const wanted = { tenantId: shop.ids.uuid(), orderId: shop.ids.uuid(), itemNo: 1, key: 'V-3', productCode: 'V' }
     expect(await patient.order([wanted])).toMatchObject([{ kind: 'delivered' }])

@@ -1,6 +1,6 @@
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { type Buyer, buyerOf, loadedCatalogue, type QuotedPackage } from '../../catalogue/catalogue.ts'
+import { type Buyer, buyerOf, createCatalogue, type QuotedPackage } from '../../catalogue/catalogue.ts'
 import { type PricesOfPackage, pricesOfPackage, setListPrices, setOwnPrice } from '../../catalogue/pricing/prices.ts'
 import { priceText } from '../catalogue/package-text.ts'
 import type { AdminContext } from '../context.ts'
@@ -28,7 +28,7 @@ function list(noun: Command, context: AdminContext): void {
       context.withDeps(async (deps) => {
         if (options.tenant !== undefined) {
           const buyer = await buyerOf(deps.db, options.tenant)
-          const snapshot = await loadedCatalogue(deps).latest()
+          const snapshot = await createCatalogue(deps).latest()
           const quotes = [...snapshot.quotes(buyer)].filter(
             ({ item }) => packageCode === undefined || item.packageCode === packageCode,
           )

@@ -1,5 +1,5 @@
 import type { Tx } from '../../lib/postgres/db.ts'
-import type { Supplied } from '../../suppliers/registry.ts'
+import type { ConfiguredSupplier } from '../../suppliers/registry.ts'
 import type { Outcome, PriceGuard } from '../../suppliers/supplier.ts'
 
 /** A committed attempt at one item. Only the worker that committed it sends it to the supplier. */
@@ -8,7 +8,7 @@ export interface Attempt {
   orderId: string
   itemNo: number
   key: string
-  supplied: Supplied
+  supplied: ConfiguredSupplier
   productCode: string
   guard?: PriceGuard | undefined
   operation: 'ORDER' | 'QUERY'
@@ -60,7 +60,7 @@ export function finishAttempts(tx: Tx, tenantId: string, results: readonly ItemR
       tenantId,
       finished.map((result) => result.attempt!.attemptId),
       finished.map((result) => result.outcome.kind),
-      finished.map((result) => ('words' in result.outcome ? result.outcome.words : null)),
+      finished.map((result) => ('message' in result.outcome ? result.outcome.message : null)),
       now,
     ],
   })
@@ -74,7 +74,7 @@ const MESSAGE_LENGTH_MAX = 300
  * them the whole outcome, a refund included.
  */
 export function withStorableMessage<Answer extends object>(answer: Answer): Answer {
-  return 'words' in answer ? { ...answer, words: storable(String(answer.words)) } : answer
+  return 'message' in answer ? { ...answer, message: storable(String(answer.message)) } : answer
 }
 
 function storable(message: string): string {

@@ -1,7 +1,7 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
 import { orderNoOf } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
-import { awaitSettling, fingerprint } from '../../suppliers/stock/taken-codes.ts'
+import { awaitResolving, fingerprint } from '../../suppliers/stock/taken-codes.ts'
 import type { Outcome } from '../../suppliers/supplier.ts'
 import type { ItemResult } from './attempts.ts'
 
@@ -22,7 +22,7 @@ export async function doubtEsimsResolvedElsewhere(
     result.outcome.kind === 'delivered' ? [{ result, esim: result.outcome.esim }] : [],
   )
   if (delivered.length === 0) return results
-  awaitSettling(tx)
+  awaitResolving(tx)
   const rows = await tx.query<{ place: bigint; orderId: string }>({
     name: 'fulfilment-resolved-elsewhere',
     text: RECORDED,
@@ -38,7 +38,7 @@ export async function doubtEsimsResolvedElsewhere(
   for (const { place, orderId } of rows) {
     const { result, esim } = delivered[Number(place) - 1]!
     const message = `the supplier delivered eSIM ${esim.iccid}, which an operator recorded for an item of order ${orderNoOf(orderId)}`
-    doubts.set(result, { kind: 'unknown', words: message })
+    doubts.set(result, { kind: 'unknown', message })
   }
   return results.map((result) => ({ ...result, outcome: doubts.get(result) ?? result.outcome }))
 }

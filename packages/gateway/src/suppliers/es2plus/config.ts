@@ -54,7 +54,7 @@ export type Es2plusConfig = Static<typeof es2plusConfig>
 export const ISSUER_DIGITS = 7
 
 /** What a schema cannot say: undefined where nothing is wrong. */
-export function faultOfEs2plus({ iccidRange, cert, key, notices }: Es2plusConfig): string | undefined {
+export function findEs2plusFault({ iccidRange, cert, key, notices }: Es2plusConfig): string | undefined {
   if ((cert === undefined) !== (key === undefined)) return 'cert and key go together: give both'
   if (iccidRange !== undefined) {
     const { first, last } = iccidRange

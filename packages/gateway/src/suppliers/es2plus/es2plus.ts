@@ -4,15 +4,15 @@ import { cancel } from './cancel.ts'
 import type { Es2plusClient } from './client.ts'
 import { es2plusClient, TIMEOUT_MS } from './client.ts'
 import type { Es2plusConfig } from './config.ts'
-import { progressBook } from './progress.ts'
-import { type Desk, type Es2plusDeps, look, order, resume } from './purchase.ts'
+import { createProgressStore } from './progress.ts'
+import { check, type Es2plusContext, type Es2plusDeps, order, resume } from './purchase.ts'
 
 const CONCURRENCY = 16
-const SETTLES_MS = 60_000
+const GRACE_MS = 60_000
 const GIVE_UP_AFTER_MS = 30 * 60_000
 /** DownloadOrder, ConfirmOrder, ReleaseProfile; and CancelOrder where one of the first two is refused. */
 const CALLS_MAX = 3
-const OWN_TIME_MS = 2_000
+const OVERHEAD_MS = 2_000
 
 /**
  * An SM-DP+ by SGP.22 ES2+: DownloadOrder, ConfirmOrder with release, CancelOrder. DownloadOrder has no idempotency
@@ -20,7 +20,7 @@ const OWN_TIME_MS = 2_000
  */
 export function es2plusSupplier(name: string, config: Es2plusConfig, deps: Es2plusDeps): Supplier {
   const client = es2plusClient(config, deps)
-  const desk: Desk = { client, book: progressBook(name, config, deps), config }
+  const desk: Es2plusContext = { client, progressStore: createProgressStore(name, config, deps), config }
   return {
     name,
     type: 'es2plus',
@@ -28,17 +28,17 @@ export function es2plusSupplier(name: string, config: Es2plusConfig, deps: Es2pl
       batch: 1,
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: config.perSecond ?? null,
-      timeoutMs: CALLS_MAX * (config.timeoutMs ?? TIMEOUT_MS) + OWN_TIME_MS,
-      settlesMs: config.settlesMs ?? SETTLES_MS,
+      timeoutMs: CALLS_MAX * (config.timeoutMs ?? TIMEOUT_MS) + OVERHEAD_MS,
+      graceMs: config.settlesMs ?? GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
       queryBuys: true,
     },
     order: (requests) => Promise.all(requests.map((request) => order(desk, request))),
     query: (requests, purpose) =>
-      Promise.all(requests.map((request) => (purpose === 'RESUME' ? resume : look)(desk, request))),
+      Promise.all(requests.map((request) => (purpose === 'RESUME' ? resume : check)(desk, request))),
     cancel: (esim) => cancel(desk, esim),
     test: () => testEs2plus(client),
-    noticesFrom: {
+    eventSenders: {
       certificates: (config.notices?.certificates ?? []).map((print) => print.replaceAll(':', '').toLowerCase()),
       addresses: config.notices?.addresses ?? [],
     },
@@ -48,7 +48,7 @@ export function es2plusSupplier(name: string, config: Es2plusConfig, deps: Es2pl
 /** undefined: it works. Otherwise what is wrong, and where to look: name, connection, TLS, credentials or protocol. */
 export async function testEs2plus(client: Es2plusClient): Promise<string | undefined> {
   const outcome = await client.probe()
-  if (outcome.kind === 'failed') return `${SENTENCES[outcome.phase]}: ${outcome.message}.`
+  if (outcome.kind === 'failed') return `${FAILURES[outcome.phase]}: ${outcome.message}.`
   const { status } = outcome
   if (status === 401 || status === 403)
     return `Credentials: the server does not accept our certificate (HTTP ${status}).`
@@ -62,7 +62,7 @@ export async function testEs2plus(client: Es2plusClient): Promise<string | undef
   return undefined // that it knows no such ICCID shows that it read and understood us
 }
 
-const SENTENCES: Record<OutboundFailure['phase'], string> = {
+const FAILURES: Record<OutboundFailure['phase'], string> = {
   url: 'The url is wrong',
   forbidden: 'The address is not allowed',
   dns: 'DNS: the name does not resolve',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readNotice } from './notification.ts'
+import { parseNotification } from './notification.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
 const ICCID = '8985222000000000019'
@@ -14,11 +14,11 @@ const BODY = {
   notificationPointStatus: { status: 'Executed-Success' },
 }
 
-const progress = (parts: object) => readNotice('handleDownloadProgressInfo', { ...BODY, ...parts }, NOW)
+const progress = (parts: object) => parseNotification('handleDownloadProgressInfo', { ...BODY, ...parts }, NOW)
 const status = (parts: object) => progress(parts)?.report?.smdpStatus
 const { notificationPointId: _, notificationPointStatus: __, ...COMMON } = BODY
 const event = (notificationEvent: unknown) =>
-  readNotice('handleNotification', { ...COMMON, notificationEvent }, NOW)?.report?.smdpStatus
+  parseNotification('handleNotification', { ...COMMON, notificationEvent }, NOW)?.report?.smdpStatus
 
 describe('a notice of progress', () => {
   it('tells the status, the time and the device', () => {

@@ -2,7 +2,7 @@ import { isEid, type SmdpStatus, stripIccidPadding } from '@dealer-esim/contract
 import type { ProfileReport } from '../supplier.ts'
 
 /** A notice that an SM-DP+ sent (SGP.22 §5.3.5, and HandleNotification of later versions). */
-export interface Es2plusNotice {
+export interface Es2plusNotification {
   iccid: string
   /** undefined: nothing that we follow, but a proper notice all the same. */
   report: ProfileReport | undefined
@@ -12,11 +12,11 @@ export interface Es2plusNotice {
  * Pure. Vendors add members, points and events of their own, as numbers or as text: what is not known is tolerated and
  * means nothing. undefined: it is no notice at all.
  */
-export function readNotice(
+export function parseNotification(
   name: 'handleDownloadProgressInfo' | 'handleNotification',
   body: Record<string, unknown>,
   now: Date,
-): Es2plusNotice | undefined {
+): Es2plusNotification | undefined {
   const iccid = typeof body.iccid === 'string' ? stripIccidPadding(body.iccid) : ''
   if (!/^\d{10,20}$/.test(iccid)) return undefined
   const smdpStatus = name === 'handleNotification' ? eventOf(body.notificationEvent) : pointOf(body)

@@ -73,9 +73,9 @@ it('counts what is no answer of the SM-DP+ at all for its breaker, and nothing t
   expect([failed('8.2.5/3.7'), failed('1.2/4.2'), answer(200, '<html>')].map(isDown)).toEqual([false, false, false])
 })
 
-it('keeps the code for those who repeat, and the words for operators, of which a long message is cut', () => {
+it('keeps the code for those who repeat, and the message for operators, of which a long message is cut', () => {
   const result = resultOf(executed('Failed', '8.2.1/3.3', 'x'.repeat(1_000)), true)
-  expect(result).toMatchObject({ code: '8.2.1/3.3', words: `Failed 8.2.1/3.3: ${'x'.repeat(200)}` })
+  expect(result).toMatchObject({ code: '8.2.1/3.3', message: `Failed 8.2.1/3.3: ${'x'.repeat(200)}` })
 })
 
 it('tells what was executed in texts: a number where it is exact, nothing where it is none', () => {

@@ -4,11 +4,11 @@ import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
 export type Es2plusResult =
   | { kind: 'done'; body: Es2plusAnswer }
   /** Definite: not executed, and it will not be. */
-  | { kind: 'refused'; words: string; code?: string }
+  | { kind: 'refused'; message: string; code?: string }
   /** Definite: not executed now; it may be later. */
-  | { kind: 'retry'; words: string; down?: true }
+  | { kind: 'retry'; message: string; down?: true }
   /** It may have been executed. */
-  | { kind: 'unknown'; words: string; down?: true; code?: string }
+  | { kind: 'unknown'; message: string; down?: true; code?: string }
 
 /** The members of answers that we read (SGP.22 §5.3). */
 export type Es2plusAnswer = Texts<'iccid' | 'matchingId' | 'smdpAddress'>
@@ -35,29 +35,30 @@ export type Es2plusAnswer = Texts<'iccid' | 'matchingId' | 'smdpAddress'>
  */
 export function resultOf(outcome: OutboundOutcome, iccidChosen: boolean): Es2plusResult {
   if (outcome.kind === 'failed') {
-    return { kind: outcome.sent ? 'unknown' : 'retry', words: outcome.message, down: true }
+    return { kind: outcome.sent ? 'unknown' : 'retry', message: outcome.message, down: true }
   }
   const { status } = outcome
-  if (status === 408 || status >= 500) return { kind: 'unknown', words: `HTTP ${status}`, down: true }
-  if (status >= 400) return { kind: 'retry', words: `HTTP ${status}: not accepted`, down: true }
+  if (status === 408 || status >= 500) return { kind: 'unknown', message: `HTTP ${status}`, down: true }
+  if (status >= 400) return { kind: 'retry', message: `HTTP ${status}: not accepted`, down: true }
   const body = parse(outcome.body)
   const told = body?.header?.functionExecutionStatus
   const { status: executed } = textsOf(told, 'status')
-  if (executed === undefined) return { kind: 'unknown', words: `HTTP ${status} without an ES2+ answer` }
+  if (executed === undefined) return { kind: 'unknown', message: `HTTP ${status} without an ES2+ answer` }
   if (executed === 'Executed-Success' || executed === 'Executed-WithWarning')
     return { kind: 'done', body: textsOf(body, 'iccid', 'matchingId', 'smdpAddress') }
   const codes = textsOf(told?.statusCodeData, 'subjectCode', 'reasonCode', 'message')
-  const { subjectCode = '?', reasonCode = '?', message } = codes
+  const { subjectCode = '?', reasonCode = '?', message: explanation } = codes
   const code = `${subjectCode}/${reasonCode}`
-  const words = `${executed} ${code}${message ? `: ${message.slice(0, WORDS_MAX)}` : ''}`
-  if (executed !== 'Failed') return { kind: 'unknown', words, code }
-  if (REFUSED_CODES.has(code) || REFUSED_REASONS.has(reasonCode)) return { kind: 'refused', words, code }
-  if (RETRY_REASONS.has(reasonCode)) return iccidChosen ? { kind: 'retry', words } : { kind: 'unknown', words, code }
-  return { kind: 'unknown', words, code }
+  const message = `${executed} ${code}${explanation ? `: ${explanation.slice(0, MESSAGE_LENGTH_MAX)}` : ''}`
+  if (executed !== 'Failed') return { kind: 'unknown', message, code }
+  if (REFUSED_CODES.has(code) || REFUSED_REASONS.has(reasonCode)) return { kind: 'refused', message, code }
+  if (RETRY_REASONS.has(reasonCode))
+    return iccidChosen ? { kind: 'retry', message } : { kind: 'unknown', message, code }
+  return { kind: 'unknown', message, code }
 }
 
 /** A message of a supplier is kept to this length. */
-const WORDS_MAX = 200
+const MESSAGE_LENGTH_MAX = 200
 const REFUSED_CODES = new Set(['8.2.5/3.7', '8.2.5/3.9'])
 const REFUSED_REASONS = new Set(['1.1', '1.2', '2.1', '2.2', '2.3'])
 const RETRY_REASONS = new Set(['4.2', '5.1'])
@@ -68,7 +69,7 @@ export const NO_SUCH_ICCID = '8.2.1/3.9'
 /** The matching id of a ConfirmOrder is in use. */
 export const MATCHING_ID_IN_USE = '8.2.6/3.3'
 /** The profile of a ReleaseProfile is in no state to be released. */
-export const NOT_TO_BE_RELEASED = '8.2.1/3.5'
+export const NOT_RELEASABLE = '8.2.1/3.5'
 /**
  * What a repeated CancelOrder is answered when the earlier one was executed, or when there is no such order at all: no
  * such ICCID, no such matching id, another matching id with it.

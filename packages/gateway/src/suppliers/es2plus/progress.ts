@@ -31,7 +31,7 @@ export interface Progress {
   step: Step
 }
 
-export interface ProgressBook {
+export interface ProgressStore {
   find(key: string): Promise<Progress | undefined>
   /** Chooses a matching id, and an ICCID where we have a range; undefined when the range is used up. */
   start(key: string): Promise<Progress | undefined>
@@ -48,7 +48,7 @@ export interface ProgressBook {
 type Secrets = Pick<Progress, 'matchingId' | 'smdpAddress' | 'confirmed'>
 type Deps = { db: Db; ids: Ids; cipher: Pick<Cipher, 'encrypt' | 'decrypt'> }
 
-export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps): ProgressBook {
+export function createProgressStore(supplier: string, config: Es2plusConfig, deps: Deps): ProgressStore {
   const owner = supplierOwner(supplier)
   const seal = ({ matchingId, smdpAddress, confirmed }: Secrets) =>
     deps.cipher.encrypt(JSON.stringify({ matchingId, smdpAddress, confirmed }), owner)
@@ -81,7 +81,7 @@ export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps
         const progress = await find(key) // another worker's, where it was first
         if (progress !== undefined) return progress
         // Not the key was taken but the ICCID, by an order from a range that began elsewhere.
-        if (iccidRange !== undefined && drawn !== null) await passBlock(deps.db, supplier, iccidRange, drawn)
+        if (iccidRange !== undefined && drawn !== null) await skipUsedBlock(deps.db, supplier, iccidRange, drawn)
       }
       throw new Error(`each of ${DRAWS_MAX} ICCIDs that were drawn had been drawn from another range`)
     },
@@ -111,7 +111,7 @@ export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps
             next.step,
           ],
         })
-      const moved = await (next.step === 'ORDERING' ? write(false) : patiently(write))
+      const moved = await (next.step === 'ORDERING' ? write(false) : retryConnectionLoss(write))
       if (moved.length === 1) Object.assign(progress, next)
       return moved.length === 1
     },
@@ -119,30 +119,30 @@ export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps
 }
 
 /** A failover of the database takes this long at most; the answer is in hand only as long as we live. */
-const PATIENCE_MS = 60_000
-const PAUSE_MS = 500
+const RETRY_FOR_MS = 60_000
+const RETRY_EVERY_MS = 500
 
-async function patiently<Value>(work: (repeated: boolean) => Promise<Value>): Promise<Value> {
+async function retryConnectionLoss<Value>(work: (repeated: boolean) => Promise<Value>): Promise<Value> {
   const startedAt = performance.now()
   for (let repeated = false; ; repeated = true) {
     try {
       return await work(repeated)
     } catch (error) {
-      if (!isConnectionLoss(error) || performance.now() - startedAt > PATIENCE_MS) throw error
-      await delay(PAUSE_MS)
+      if (!isConnectionLoss(error) || performance.now() - startedAt > RETRY_FOR_MS) throw error
+      await delay(RETRY_EVERY_MS)
     }
   }
 }
 
 const MATCHING_ID_BYTES = 15
-const SIGNS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
+const MATCHING_ID_CHARACTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 
 /** Capitals, digits and hyphens (SGP.22 §4.1): 120 bits, in groups that can be read out. */
 function matchingIdOf(bytes: Buffer): string {
   let bits = BigInt(`0x${bytes.toString('hex')}`)
   let text = ''
   for (let sign = 0; sign < 24; sign++) {
-    text += SIGNS[Number(bits & 31n)]
+    text += MATCHING_ID_CHARACTERS[Number(bits & 31n)]
     bits >>= 5n
   }
   return text.match(/.{6}/g)!.join('-')
@@ -176,7 +176,7 @@ async function nextIccid(db: Db, supplier: string, { first, last }: Range): Prom
  * A counter belongs to the number that its range begins with: after `first` was moved, it comes upon ICCIDs that
  * another has drawn. It is set behind their block; one by one, an order would draw as many as were ever sold.
  */
-async function passBlock(db: Db, supplier: string, { first, last }: Range, taken: string): Promise<void> {
+async function skipUsedBlock(db: Db, supplier: string, { first, last }: Range, taken: string): Promise<void> {
   await db.query({
     text: `with used as (
              select number, lead(number) over (order by number) as next

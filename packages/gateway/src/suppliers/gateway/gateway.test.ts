@@ -12,7 +12,7 @@ const ESIM = {
   lastUpdateTime: '2026-11-20T13:28:09.000Z',
 } as Profile
 const REQUEST = { tenantId: 'T', orderId: 'O', itemNo: 1, key: KEY, productCode: 'P' }
-const OF_ANOTHER = { kind: 'unknown', words: 'the upstream gateway answered for another order' }
+const OF_ANOTHER = { kind: 'unknown', message: 'the upstream gateway answered for another order' }
 
 /** What it answers to each operation, whatever it is asked. */
 function upstream(answers: Record<string, (request: Record<string, unknown>) => object>) {
@@ -75,7 +75,7 @@ it('what an order was debited with is known from its own answer, also where nobo
 })
 
 describe('what cannot be read of an upstream', () => {
-  const UNREADABLE = { kind: 'unknown', words: expect.stringContaining('cannot be read') }
+  const UNREADABLE = { kind: 'unknown', message: expect.stringContaining('cannot be read') }
 
   it('leaves an order in doubt, and its supplier is not down: others’ orders pass', async () => {
     const answer = { transactionId: KEY, orderStatus: 'DELIVERED' }
@@ -86,9 +86,9 @@ describe('what cannot be read of an upstream', () => {
 
   it('is no reason why an order failed', async () => {
     const failed = { transactionId: KEY, orderStatus: 'FAILED', profileList: [] }
-    const words = 'FAILED at the upstream gateway'
+    const message = 'FAILED at the upstream gateway'
     for (const packageInfoList of [undefined, [null], [{ failureReason: 7 }]]) {
-      expect(await query({ ...failed, packageInfoList })).toEqual([{ kind: 'refused', words }])
+      expect(await query({ ...failed, packageInfoList })).toEqual([{ kind: 'refused', message }])
     }
   })
 
@@ -99,7 +99,7 @@ describe('what cannot be read of an upstream', () => {
     })
     const { iccid, matchingId } = ESIM
     const esims = Object.keys(lists).map((key) => ({ ...REQUEST, key, iccid, matchingId, shown: true }))
-    const [silent, told] = [{ kind: 'silent' }, expect.objectContaining({ kind: 'told' })]
+    const [silent, told] = [{ kind: 'silent' }, expect.objectContaining({ kind: 'reported' })]
     expect(await supplier.report!(esims)).toEqual([silent, silent, silent, told])
     expect(await supplier.cancel(esims[0]!)).toMatchObject({ kind: 'refused' })
   })

@@ -8,7 +8,7 @@ import type {
   CancelOutcome,
   Charge,
   Outcome,
-  ReceivedNotice,
+  ReceivedEvent,
   ReportOutcome,
   SuppliedEsim,
   Supplier,
@@ -16,7 +16,7 @@ import type {
   SupplierRequest,
 } from '../supplier.ts'
 import { iccidOf, profilesOf, reportOf } from './esim.ts'
-import { chargeOf, OF_ANOTHER, outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
+import { chargeOf, OTHER_ORDER, outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
 
 const MINUTE_MS = 60_000
 
@@ -38,13 +38,13 @@ export const gatewayConfig = Type.Object(
 export type GatewayConfig = Static<typeof gatewayConfig>
 
 const TIMEOUT_MS = 15_000
-const SETTLES_MS = 30_000
+const GRACE_MS = 30_000
 const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
 const CONCURRENCY = 32
 const ANSWER_SIZE_MAX_BYTES = 8 * 1024 * 1024
 /** After an order, the upstream is asked this often in the same call: mostly it delivers at once. */
-const LOOKS = 4
-const FIRST_LOOK_MS = 100
+const CHECKS_AFTER_ORDER = 4
+const FIRST_CHECK_MS = 100
 
 /**
  * Another gateway that speaks Dealer eSIM Open API v1, of which we are a dealer. Each item is an order of one eSIM whose
@@ -61,8 +61,8 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: config.perSecond ?? null,
       // An order, once more at the price of now, and a look.
-      timeoutMs: 3 * timeoutMs + FIRST_LOOK_MS * 2 ** LOOKS,
-      settlesMs: config.settlesMs ?? SETTLES_MS,
+      timeoutMs: 3 * timeoutMs + FIRST_CHECK_MS * 2 ** CHECKS_AFTER_ORDER,
+      graceMs: config.settlesMs ?? GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
     },
     order: (requests) => Promise.all(requests.map((request) => order(upstream, request))),
@@ -72,7 +72,7 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
     receive: (event) => receive(config, event),
     async test() {
       const answer = await upstream((client) => client.health())
-      return 'failure' in answer ? sentenceOf(answer.failure, answer.network) : undefined
+      return 'failure' in answer ? testMessage(answer.failure, answer.network) : undefined
     },
     list: (since) => list(upstream, since),
   }
@@ -134,33 +134,33 @@ async function order(upstream: Upstream, { key, productCode, guard }: SupplierRe
   let placed = await buy(guard?.cost)
   const current = guard && 'failure' in placed ? currentPrice(placed.failure) : undefined
   if (guard && current !== undefined) {
-    if (current > guard.most) {
+    if (current > guard.salePrice) {
       // No figures: dealers read why an eSIM failed, and what one costs is the operator's own business.
-      const words = 'the upstream gateway asks more than the sale price now'
+      const message = 'the upstream gateway asks more than the sale price now'
       const account = await upstream((client) => client.balance())
-      if ('failure' in account) return { kind: 'retry', words: `${words}; its currency could not be asked for` }
+      if ('failure' in account) return { kind: 'retry', message: `${message}; its currency could not be asked for` }
       // A cost may have been written down converted: what the upstream asks is not compared with another currency.
       const { currencyCode } = account.value
       if (currencyCode === guard.currencyCode)
-        return { kind: 'refused', words, asks: { amount: current, currencyCode } }
+        return { kind: 'refused', message, price: { amount: current, currencyCode } }
     }
     placed = await buy(current)
   }
   await failpoint('gateway.ordered')
   if ('failure' in placed) return outcomeOfFailure(placed.failure, placed.sent)
-  if (placed.value.transactionId !== key) return OF_ANOTHER
-  let outcome: Outcome = { kind: 'unknown', words: 'the upstream gateway has taken it' }
-  for (let look = 0; look < LOOKS && outcome.kind === 'unknown'; look++) {
-    await delay(FIRST_LOOK_MS * 2 ** look)
+  if (placed.value.transactionId !== key) return OTHER_ORDER
+  let outcome: Outcome = { kind: 'unknown', message: 'the upstream gateway has taken it' }
+  for (let look = 0; look < CHECKS_AFTER_ORDER && outcome.kind === 'unknown'; look++) {
+    await delay(FIRST_CHECK_MS * 2 ** look)
     outcome = await query(upstream, key)
   }
   // The order exists: that it cannot be seen just now does not undo it.
-  if (outcome.kind === 'retry') outcome = { kind: 'unknown', words: outcome.words }
-  return chargedAtLeast(outcome, chargeOf(placed.value))
+  if (outcome.kind === 'retry') outcome = { kind: 'unknown', message: outcome.message }
+  return withCharge(outcome, chargeOf(placed.value))
 }
 
 /** What the order's own answer said of its amount, where what was asked afterwards said nothing of it. */
-function chargedAtLeast(outcome: Outcome, charged: Charge | undefined): Outcome {
+function withCharge(outcome: Outcome, charged: Charge | undefined): Outcome {
   if (outcome.kind === 'unknown') return { ...outcome, charged: outcome.charged ?? charged }
   if (outcome.kind !== 'delivered') return outcome
   return { kind: 'delivered', esim: { ...outcome.esim, charged: outcome.esim.charged ?? charged } }
@@ -175,20 +175,20 @@ function currentPrice(failure: DealerEsimError): bigint | undefined {
 async function query(upstream: Upstream, key: string): Promise<Outcome> {
   const found = await upstream((client) => client.query({ transactionId: key }))
   if (!('failure' in found)) return outcomeOfOrder(found.value, key)
-  if (found.failure.is('200013')) return { kind: 'retry', words: 'the upstream gateway has no such order' }
+  if (found.failure.is('200013')) return { kind: 'retry', message: 'the upstream gateway has no such order' }
   // A question changes nothing: whatever keeps it from being answered leaves the item in doubt.
-  const { words } = outcomeOfFailure(found.failure, found.sent)
-  return { kind: 'unknown', words, ...(found.network === undefined ? {} : { down: true as const }) }
+  const { message } = outcomeOfFailure(found.failure, found.sent)
+  return { kind: 'unknown', message, ...(found.network === undefined ? {} : { down: true as const }) }
 }
 
 /** The interface has no cancel: its operator cancels, and we see that it was done. */
 async function cancel(upstream: Upstream, esim: SuppliedEsim): Promise<CancelOutcome> {
   const found = await upstream((client) => client.profiles({ transactionId: esim.key }))
-  if ('failure' in found) return { kind: 'unknown', words: found.failure.message }
+  if ('failure' in found) return { kind: 'unknown', message: found.failure.message }
   const profile = profileOf(found.value, esim)
   if (profile?.esimStatus === 'CANCEL') return { kind: 'cancelled' }
-  const words = 'an upstream gateway is asked to cancel by its operator: cancel again when it says that it has'
-  return { kind: 'refused', words }
+  const message = 'an upstream gateway is asked to cancel by its operator: cancel again when it says that it has'
+  return { kind: 'refused', message }
 }
 
 async function report(upstream: Upstream, esim: SuppliedEsim): Promise<ReportOutcome> {
@@ -196,7 +196,7 @@ async function report(upstream: Upstream, esim: SuppliedEsim): Promise<ReportOut
   if ('failure' in found) return { kind: 'silent', ...(found.network === undefined ? {} : { down: true }) }
   const profile = profileOf(found.value, esim)
   const told = profile && reportOf(profile)
-  return told ? { kind: 'told', report: told } : { kind: 'silent' }
+  return told ? { kind: 'reported', report: told } : { kind: 'silent' }
 }
 
 /** An ICCID may have been sold again: the key says whose it is. */
@@ -234,17 +234,17 @@ async function* list(upstream: Upstream, since: Date): AsyncGenerator<SupplierRe
 async function receive(
   config: GatewayConfig,
   { headers, body }: { headers: Record<string, string | string[] | undefined>; body: Buffer },
-): Promise<ReceivedNotice> {
+): Promise<ReceivedEvent> {
   try {
     const event = await verifyEvent({ appSecret: config.appSecret, headers, body })
     return { kind: 'changed', keys: 'transactionId' in event.content ? [event.content.transactionId] : [] }
   } catch (error) {
     if (!(error instanceof DealerEsimError)) throw error
-    return { kind: 'refused', words: error.message }
+    return { kind: 'refused', message: error.message }
   }
 }
 
-function sentenceOf(failure: DealerEsimError, network: OutboundFailure | undefined): string {
+function testMessage(failure: DealerEsimError, network: OutboundFailure | undefined): string {
   if (network?.phase === 'dns') return `DNS: the name does not resolve: ${network.message}.`
   if (network?.phase === 'tls') return `TLS: the handshake failed: ${network.message}.`
   if (network !== undefined) return `Connection: ${network.message}.`

@@ -40,7 +40,7 @@ const OUTCOMES: Record<FailureCode, 'refused' | 'retry' | 'unknown'> = {
 }
 
 const failure = (code: string, parts: { httpStatus?: number; retryAfterS?: number } = {}) =>
-  new DealerEsimError({ code: code as FailureCode, message: 'words', ...parts })
+  new DealerEsimError({ code: code as FailureCode, message: 'message', ...parts })
 
 describe('a failure of an upstream', () => {
   it('is judged for every code that there is', () => {
@@ -118,7 +118,7 @@ describe('an order of an upstream', () => {
   it('that failed says why', () => {
     const packageInfoList = [{ failureReason: 'out of stock' }] as QueryAnswer['packageInfoList']
     const failed = order({ orderStatus: 'FAILED', packageInfoList })
-    expect(outcomeOfOrder(failed, KEY)).toMatchObject({ words: 'out of stock' })
+    expect(outcomeOfOrder(failed, KEY)).toMatchObject({ message: 'out of stock' })
   })
 
   it('that has an eSIM is delivered with all that it tells of it', () => {

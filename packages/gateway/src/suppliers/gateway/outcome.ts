@@ -23,20 +23,21 @@ const TOP_UP_WAIT_MS = 30_000
  *   | no answer, an answer that is none             | unknown; retry where it surely was not sent             |
  */
 export function outcomeOfFailure(error: DealerEsimError, sent: boolean): Exclude<Outcome, { kind: 'delivered' }> {
-  const words = `${error.code}: ${error.message}`
+  const message = `${error.code}: ${error.message}`
   const { code } = error
-  if (!/^\d{6}$/.test(code)) return sent ? { kind: 'unknown', words, down: true } : { kind: 'retry', words, down: true }
-  if (code === '200007' || code === '200014') return { kind: 'retry', words, afterMs: TOP_UP_WAIT_MS }
-  if (code === '200005') return { kind: 'retry', words }
-  if (code === '101007') return { kind: 'retry', words, afterMs: (error.retryAfterS ?? 1) * 1000 }
-  if (code === '101006') return { kind: 'unknown', words }
-  if (code === '000002' || code.startsWith('101')) return { kind: 'retry', words, down: true }
-  if (code === '200011' || code === '310241' || code === '310244') return { kind: 'refused', words }
-  if (PARAMETER.test(code)) return { kind: 'refused', words }
-  if (code.startsWith('0001')) return { kind: 'retry', words, down: true }
+  if (!/^\d{6}$/.test(code))
+    return sent ? { kind: 'unknown', message, down: true } : { kind: 'retry', message, down: true }
+  if (code === '200007' || code === '200014') return { kind: 'retry', message, afterMs: TOP_UP_WAIT_MS }
+  if (code === '200005') return { kind: 'retry', message }
+  if (code === '101007') return { kind: 'retry', message, afterMs: (error.retryAfterS ?? 1) * 1000 }
+  if (code === '101006') return { kind: 'unknown', message }
+  if (code === '000002' || code.startsWith('101')) return { kind: 'retry', message, down: true }
+  if (code === '200011' || code === '310241' || code === '310244') return { kind: 'refused', message }
+  if (PARAMETER.test(code)) return { kind: 'refused', message }
+  if (code.startsWith('0001')) return { kind: 'retry', message, down: true }
   return {
     kind: 'unknown',
-    words,
+    message,
     ...(error.httpStatus !== undefined && error.httpStatus >= 500 ? { down: true } : {}),
   }
 }
@@ -44,31 +45,31 @@ export function outcomeOfFailure(error: DealerEsimError, sent: boolean): Exclude
 const PARAMETER = /^00010[5-8]$/
 
 /** Believed of our key, it would give one eSIM to two dealers, or refund what was delivered. */
-export const OF_ANOTHER: Outcome = { kind: 'unknown', words: 'the upstream gateway answered for another order' }
+export const OTHER_ORDER: Outcome = { kind: 'unknown', message: 'the upstream gateway answered for another order' }
 
 /** Pure: what an upstream order of one eSIM says of our item, whose key was asked about. */
 export function outcomeOfOrder(order: QueryAnswer, key: string): Outcome {
   const profiles = profilesOf(order)
-  if ([order, ...(profiles ?? [])].some(({ transactionId }) => transactionId !== key)) return OF_ANOTHER
-  if (profiles === undefined) return { kind: 'unknown', words: 'what the upstream gateway answers cannot be read' }
+  if ([order, ...(profiles ?? [])].some(({ transactionId }) => transactionId !== key)) return OTHER_ORDER
+  if (profiles === undefined) return { kind: 'unknown', message: 'what the upstream gateway answers cannot be read' }
   const charged = chargeOf(order)
   const [profile] = profiles
   if (profile !== undefined) {
-    if (profile.esimStatus === 'CANCEL') return { kind: 'refused', words: 'cancelled by the upstream gateway' }
+    if (profile.esimStatus === 'CANCEL') return { kind: 'refused', message: 'cancelled by the upstream gateway' }
     const esim = esimOf(profile)
     if (esim === undefined)
-      return { kind: 'unknown', words: 'the upstream gateway tells of an eSIM that cannot be read', charged }
+      return { kind: 'unknown', message: 'the upstream gateway tells of an eSIM that cannot be read', charged }
     return { kind: 'delivered', esim: { ...esim, charged } }
   }
   switch (order.orderStatus) {
     case 'FAILED':
     case 'CANCELLED': {
       const reason: unknown = order.packageInfoList?.[0]?.failureReason
-      const words = typeof reason === 'string' ? reason : `${order.orderStatus} at the upstream gateway`
-      return { kind: 'refused', words }
+      const message = typeof reason === 'string' ? reason : `${order.orderStatus} at the upstream gateway`
+      return { kind: 'refused', message }
     }
     default:
-      return { kind: 'unknown', words: `the upstream gateway has it ${order.orderStatus}`, charged }
+      return { kind: 'unknown', message: `the upstream gateway has it ${order.orderStatus}`, charged }
   }
 }
 

@@ -28,7 +28,7 @@ export class CsvRefused extends Error {
 }
 
 /** Faults that are told of at once: enough to see what is wrong with a file. */
-export const FAULTS_TOLD = 50
+export const FAULTS_MAX = 50
 
 const OPTIONAL = ['confirmationCode', 'pin', 'puk', 'imsi', 'msisdn', 'apn', 'expiresAt'] as const
 const ROW_LENGTH_MAX = 4_096
@@ -39,7 +39,7 @@ const ROW_LENGTH_MAX = 4_096
  * is yielded as its fault.
  * @throws CsvRefused for the header, and for a file that is no CSV.
  */
-export async function* readEsims(file: Readable, withItemNo = false): AsyncGenerator<CsvEsim | CsvFault> {
+export async function* parseEsims(file: Readable, withItemNo = false): AsyncGenerator<CsvEsim | CsvFault> {
   const parser = file.pipe(
     parse({
       bom: true,

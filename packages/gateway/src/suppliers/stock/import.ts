@@ -7,10 +7,10 @@ import { recordset } from '../../lib/postgres/columns.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { supplierOwner } from '../supplier.ts'
-import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_TOLD, readEsims } from './csv.ts'
+import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_MAX, parseEsims } from './csv.ts'
 import { raiseLevel } from './levels.ts'
 import { leastValidityHoursOf, type StockConfig, type StockSecrets } from './stock.ts'
-import { findTakenCodes, fingerprint, lockImports, refuseSettledMeanwhile } from './taken-codes.ts'
+import { findTakenCodes, fingerprint, lockImports, refuseResolvedCodes } from './taken-codes.ts'
 
 export interface StockImport {
   supplier: string
@@ -19,7 +19,7 @@ export interface StockImport {
   /** Called every few thousand rows with how many were read. */
   progress?(rows: number): void
   /** Called at the end with what somebody should know of the codes: sentences. */
-  warn?(words: string): void
+  warn?(message: string): void
 }
 
 /** An ICCID of so many has its check digit. */
@@ -57,7 +57,7 @@ export async function importStock(
       if (faults.length === 0 && batch.length > 0) faults.push(...(await insert(deps, tx, wanted, batch)))
       batch = []
     }
-    for await (const row of readEsims(wanted.file)) {
+    for await (const row of parseEsims(wanted.file)) {
       rows += 1
       if ('reason' in row) faults.push(row)
       else if ((row.esim.installBefore ?? NEVER) <= soldUntil) {
@@ -70,18 +70,18 @@ export async function importStock(
           odd.example = row.esim.iccid
         }
       }
-      if (faults.length >= FAULTS_TOLD) break
+      if (faults.length >= FAULTS_MAX) break
       if (batch.length === BATCH) await flush()
       if (rows % PROGRESS_EVERY === 0) wanted.progress?.(rows)
     }
     await flush()
     if (faults.length > 0) throw new CsvRefused(faults.sort((a, b) => a.line - b.line))
     if (rows === 0) throw new CsvRefused([{ line: 2, reason: 'the file has no codes' }])
-    await refuseSettledMeanwhile(tx, supplier)
+    await refuseResolvedCodes(tx, supplier)
     raiseLevel(tx, supplier, productCode, rows)
     const after = { productCode, codes: rows }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'stock.import', subject: supplier, after })
-    for (const words of await warningsOf(tx, wanted, odd)) wanted.warn?.(words)
+    for (const message of await warningsOf(tx, wanted, odd)) wanted.warn?.(message)
     return rows
   })
 }
@@ -118,8 +118,8 @@ async function checkSupplier(tx: Tx, cipher: Pick<Cipher, 'decrypt'>, supplier: 
   })
   if (row === undefined) throw notFound('supplier', supplier)
   if (row.type !== 'stock') {
-    const words = `${supplier} is a ${row.type} supplier. Codes go into a supplier of type stock.`
-    throw new Refusal(422, 'SUPPLIER_NOT_STOCK', words)
+    const message = `${supplier} is a ${row.type} supplier. Codes go into a supplier of type stock.`
+    throw new Refusal(422, 'SUPPLIER_NOT_STOCK', message)
   }
   const config = JSON.parse(cipher.decrypt(row.config, supplierOwner(supplier)).toString()) as StockConfig
   return new Date(row.now.getTime() + leastValidityHoursOf(config) * HOUR_MS)

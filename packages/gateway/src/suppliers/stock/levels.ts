@@ -2,7 +2,11 @@ import { notify } from '../../alerts/alerts.ts'
 import { audit, type By } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
+import type { Log } from '../../lib/telemetry/log.ts'
+import type { LoopMetrics } from '../../lib/telemetry/metrics.ts'
+import type { Suppliers } from '../registry.ts'
 
 export interface StockLevel {
   supplier: string
@@ -71,7 +75,7 @@ export function raiseLevel(tx: Tx, supplier: string, productCode: string, by: nu
 }
 
 /** Codes that one pass expires: bounds its transaction. */
-const EXPIRED_AT_ONCE = 1_000
+const EXPIRED_PER_PASS = 1_000
 
 /**
  * Takes codes out of stock whose time has passed, or is too short to sell them, and off the counters with them. They stay
@@ -95,12 +99,12 @@ export async function expireCodes(
         update stock_codes c set state = 'EXPIRED' from expired e
         where c.supplier = e.supplier and c.code_id = e.code_id
         returning c.product_code`,
-      values: [name, leastValidityHours, EXPIRED_AT_ONCE],
+      values: [name, leastValidityHours, EXPIRED_PER_PASS],
     })
     const counts = new Map<string, number>()
     for (const row of rows) counts.set(row.productCode, (counts.get(row.productCode) ?? 0) + 1)
     await lowerLevels(tx, ids, name, counts)
-    return rows.length === EXPIRED_AT_ONCE
+    return rows.length === EXPIRED_PER_PASS
   })
 }
 
@@ -125,10 +129,28 @@ export async function setLowStock(
     if (set.length === 0) {
       const [known] = await tx.query({ text: 'select from suppliers where supplier = $1', values: [supplier] })
       if (known === undefined) throw notFound('supplier', supplier)
-      const words = `${supplier} never had codes of ${productCode}, and no package sells it: look at its spelling.`
-      throw new Refusal(404, 'PRODUCT_UNKNOWN', words)
+      const message = `${supplier} never had codes of ${productCode}, and no package sells it: look at its spelling.`
+      throw new Refusal(404, 'PRODUCT_UNKNOWN', message)
     }
     const after = { productCode, lowAt }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'stock.low', subject: supplier, after })
   })
+}
+
+const POLL_MS = 60_000
+
+/** Takes expired codes off the counters. Being late costs an early answer; an expired code is never delivered. */
+export function stockLoop(deps: { suppliers: Pick<Suppliers, 'all'>; log: Log; loops?: LoopMetrics }): Loop {
+  async function pass(): Promise<boolean> {
+    let more = false
+    for (const { supplier } of deps.suppliers.all()) {
+      try {
+        more = (await supplier.tidy?.()) || more
+      } catch (error) {
+        deps.log.error({ err: error, supplier: supplier.name }, 'its expired codes could not be taken off')
+      }
+    }
+    return more
+  }
+  return runLoop({ name: 'stock', log: deps.log, loops: deps.loops, pollMs: POLL_MS, pass })
 }

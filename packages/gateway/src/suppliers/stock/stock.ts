@@ -42,10 +42,10 @@ export interface StockSecrets {
 const BATCH = 250
 const CONCURRENCY = 2_000
 /** Codes read at once where all are compared with our books. */
-const LISTED_AT_ONCE = 1_000
+const LIST_PAGE = 1_000
 const TIMEOUT_MS = 15_000
 /** The database ends a statement within 30 s: no reservation is at work longer. */
-const SETTLES_MS = 30_000
+const GRACE_MS = 30_000
 const GIVE_UP_AFTER_MS = 3_600_000
 const VALIDITY_MIN_HOURS = 24
 
@@ -54,7 +54,7 @@ const VALIDITY_MIN_HOURS = 24
  * commits in a transaction of its own, under the item's key, so a repeat finds the same code.
  */
 export function stockSupplier(name: string, config: StockConfig, deps: StockDeps): Supplier {
-  const shelf: Shelf = { name, leastValidityHours: leastValidityHoursOf(config) }
+  const shelf: StockSettings = { name, leastValidityHours: leastValidityHoursOf(config) }
   const outcomesOf = (requests: SupplierRequest[], rows: CodeRow[], otherwise: Outcome) => {
     const byKey = new Map(rows.map((row) => [row.key, row]))
     return requests.map((request): Outcome => {
@@ -70,25 +70,25 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       concurrency: CONCURRENCY,
       perSecond: null,
       timeoutMs: TIMEOUT_MS,
-      settlesMs: SETTLES_MS,
+      graceMs: GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
     },
     async order(requests) {
       const rows = await reserve(deps, shelf, requests)
       await failpoint('stock.reserved')
       const short = requests.filter((request) => !rows.some((row) => row.key === request.key))
-      const held = await heldElsewhere(deps.db, shelf, short)
-      const outcomes = outcomesOf(requests, rows, { kind: 'refused', words: 'out of stock' })
+      const held = await findLockedProducts(deps.db, shelf, short)
+      const outcomes = outcomesOf(requests, rows, { kind: 'refused', message: 'out of stock' })
       return outcomes.map((outcome, index) =>
-        outcome.kind === 'refused' && held.has(requests[index]!.productCode) ? HELD : outcome,
+        outcome.kind === 'refused' && held.has(requests[index]!.productCode) ? LAST_CODES_LOCKED : outcome,
       )
     },
     async query(requests) {
       const keys = requests.map((request) => request.key)
       const rows = await deps.db.query<CodeRow>({ name: 'stock-find', text: FIND, values: [name, keys] })
-      return outcomesOf(requests, rows, { kind: 'retry', words: 'no code is reserved for it' })
+      return outcomesOf(requests, rows, { kind: 'retry', message: 'no code is reserved for it' })
     },
-    cancel: (esim) => putBack(deps.db, name, esim),
+    cancel: (esim) => returnToStock(deps.db, name, esim),
     tidy: () => expireCodes(deps.db, deps.ids, shelf),
     async test() {
       const [row] = await deps.db.query({
@@ -102,10 +102,10 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
         const rows = await deps.db.query<{ key: string; iccid: string; reservedAt: Date }>({
           text: `select key, iccid, reserved_at from stock_codes
                  where supplier = $1 and key > $3 and reserved_at >= $2 order by key limit $4`,
-          values: [name, since, after, LISTED_AT_ONCE],
+          values: [name, since, after, LIST_PAGE],
         })
         for (const row of rows) yield { key: row.key, iccid: row.iccid, cancelled: false, time: row.reservedAt }
-        if (rows.length < LISTED_AT_ONCE) return
+        if (rows.length < LIST_PAGE) return
         after = rows.at(-1)!.key
       }
     },
@@ -116,10 +116,14 @@ export function leastValidityHoursOf(config: StockConfig): number {
   return config.leastValidityHours ?? VALIDITY_MIN_HOURS
 }
 
-const HELD: Outcome = { kind: 'retry', words: 'the last codes are being taken by others' }
+const LAST_CODES_LOCKED: Outcome = { kind: 'retry', message: 'the last codes are being taken by others' }
 
 /** Products whose last codes others have locked: they may yet be let go, so that nothing is refused for good. */
-async function heldElsewhere(db: Db, shelf: Shelf, short: readonly SupplierRequest[]): Promise<Set<string>> {
+async function findLockedProducts(
+  db: Db,
+  shelf: StockSettings,
+  short: readonly SupplierRequest[],
+): Promise<Set<string>> {
   if (short.length === 0) return new Set()
   const rows = await db.query<{ productCode: string }>({
     name: 'stock-held',
@@ -131,7 +135,7 @@ async function heldElsewhere(db: Db, shelf: Shelf, short: readonly SupplierReque
   return new Set(rows.map((row) => row.productCode))
 }
 
-interface Shelf {
+interface StockSettings {
   name: string
   leastValidityHours: number
 }
@@ -164,7 +168,7 @@ function delivered(deps: StockDeps, name: string, row: CodeRow): Outcome {
 }
 
 /** Two round trips: the codes, then the counters with the commit. */
-async function reserve(deps: StockDeps, shelf: Shelf, requests: SupplierRequest[]): Promise<CodeRow[]> {
+async function reserve(deps: StockDeps, shelf: StockSettings, requests: SupplierRequest[]): Promise<CodeRow[]> {
   return deps.db.tx(async (tx) => {
     const rows = await takeCodes(tx, shelf, requests)
     const taken = new Map<string, number>()
@@ -181,7 +185,11 @@ async function reserve(deps: StockDeps, shelf: Shelf, requests: SupplierRequest[
  * Codes for keys: the one that a key holds already, else the free one that expires first, but not too soon. Locks the rows
  * it takes and skips those that others are taking; the counters are locked after, in order of product, for the commit alone.
  */
-function takeCodes(tx: Tx, { name, leastValidityHours }: Shelf, requests: SupplierRequest[]): Promise<CodeRow[]> {
+function takeCodes(
+  tx: Tx,
+  { name, leastValidityHours }: StockSettings,
+  requests: SupplierRequest[],
+): Promise<CodeRow[]> {
   const [keys, products] = [requests.map((request) => request.key), requests.map((request) => request.productCode)]
   return tx.query<CodeRow>({ name: 'stock-take', text: TAKE, values: [name, keys, products, leastValidityHours] })
 }
@@ -214,8 +222,8 @@ const TAKE = `
   select * from held union all select *, true from taken`
 
 /** A code that nobody saw goes back into stock; one that was shown may be installed, and nobody can tell. */
-async function putBack(db: Db, name: string, esim: SuppliedEsim): Promise<CancelOutcome> {
-  if (esim.shown) return { kind: 'refused', words: 'a code from stock that was shown cannot be taken back' }
+async function returnToStock(db: Db, name: string, esim: SuppliedEsim): Promise<CancelOutcome> {
+  if (esim.shown) return { kind: 'refused', message: 'a code from stock that was shown cannot be taken back' }
   return db.tx(async (tx) => {
     const [row] = await tx.query<{ productCode: string }>({
       text: `update stock_codes set state = 'FREE', key = null, reserved_at = null
@@ -235,5 +243,5 @@ async function outcomeOfRepeat(tx: Tx, name: string, { iccid }: SuppliedEsim): P
     values: [name, iccid],
   }
   if ((await tx.query(isBack)).length > 0) return { kind: 'cancelled' }
-  return { kind: 'refused', words: 'the code is not reserved for this item' }
+  return { kind: 'refused', message: 'the code is not reserved for this item' }
 }

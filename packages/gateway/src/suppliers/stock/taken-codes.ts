@@ -5,7 +5,7 @@ import { sqlState } from '../../lib/postgres/errors.ts'
 import { Refusal } from '../../lib/refusal.ts'
 
 /** A row of a file, as it is compared with what is sold. */
-export interface CodePrint {
+export interface FingerprintedCode {
   iccid: string
   /** As `\x` and hexadecimal digits. */
   fingerprint: string
@@ -21,20 +21,20 @@ export async function lockImports(tx: Tx): Promise<void> {
     await tx.query({ text: `select pg_advisory_xact_lock(hashtext('stock import'))` })
   } catch (error) {
     if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
-    const words = 'Another file is being imported just now. Import this one when that has ended.'
-    throw new Refusal(409, 'IMPORT_RUNNING', words)
+    const message = 'Another file is being imported just now. Import this one when that has ended.'
+    throw new Refusal(409, 'IMPORT_RUNNING', message)
   }
 }
 
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /** Makes settlings with eSIMs, and the ends of imports, follow one another, until the commit. */
-export function lockSettling(tx: Tx): void {
+export function lockResolving(tx: Tx): void {
   tx.send({ text: `select pg_advisory_xact_lock(hashtext('settled esims'))` })
 }
 
 /** Waits for settlings with eSIMs that are under way, and lets none begin until the commit. Before every other lock. */
-export function awaitSettling(tx: Tx): void {
+export function awaitResolving(tx: Tx): void {
   tx.send({ name: 'await-settling', text: `select pg_advisory_xact_lock_shared(hashtext('settled esims'))` })
 }
 
@@ -46,7 +46,7 @@ export function awaitSettling(tx: Tx): void {
 export async function findTakenCodes(
   tx: Tx,
   supplier: string,
-  rows: readonly CodePrint[],
+  rows: readonly FingerprintedCode[],
 ): Promise<Map<number, string>> {
   const values = [rows.map((row) => row.iccid), rows.map((row) => row.fingerprint), supplier]
   const taken = await tx.query<{ place: bigint; holder: string; orderId: string | null }>({ text: TAKEN, values })
@@ -84,8 +84,8 @@ const TAKEN = `
  * and until the commit, nothing is settled.
  * @throws Refusal
  */
-export async function refuseSettledMeanwhile(tx: Tx, supplier: string): Promise<void> {
-  lockSettling(tx)
+export async function refuseResolvedCodes(tx: Tx, supplier: string): Promise<void> {
+  lockResolving(tx)
   const [settled] = await tx.query<{ iccid: string; orderId: string }>({
     text: `select c.iccid, s.order_id from resolved_codes s
            join stock_codes c on c.supplier = $1 and c.fingerprint = s.fingerprint
@@ -93,8 +93,8 @@ export async function refuseSettledMeanwhile(tx: Tx, supplier: string): Promise<
     values: [supplier],
   })
   if (settled === undefined) return
-  const words = `eSIM ${settled.iccid} was delivered meanwhile, with order ${orderNoOf(settled.orderId)}. Take it out of the file.`
-  throw new Refusal(409, 'ESIM_TAKEN', words)
+  const message = `eSIM ${settled.iccid} was delivered meanwhile, with order ${orderNoOf(settled.orderId)}. Take it out of the file.`
+  throw new Refusal(409, 'ESIM_TAKEN', message)
 }
 
 /** Of an activation code, to find it again by. Keyed, so that a matching id that is short cannot be found by trying. */

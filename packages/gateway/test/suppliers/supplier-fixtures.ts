@@ -51,7 +51,7 @@ type Switches = Pick<Stage, 'fault' | 'mute'>
 function quick(supplier: Supplier, timeoutMs: number, canTell: boolean): Supplier {
   // What nobody can tell goes to review soon; what can be told is given the time that a crowded machine needs.
   const giveUpAfterMs = canTell ? 60_000 : 8_000
-  return { ...supplier, traits: { ...supplier.traits, settlesMs: SETTLES_MS, giveUpAfterMs, timeoutMs } }
+  return { ...supplier, traits: { ...supplier.traits, graceMs: SETTLES_MS, giveUpAfterMs, timeoutMs } }
 }
 
 /** For suppliers without a wire: what a wire would do to their answers. */
@@ -59,7 +59,7 @@ function faultyLine(inner: Supplier, switches: Switches, timeoutMs: number): Sup
   let turn = 0
   const died = new Set<string>()
   async function order(requests: SupplierRequest[]): Promise<Outcome[]> {
-    const refused = (): Outcome => ({ kind: 'refused', words: 'refused by the test' })
+    const refused = (): Outcome => ({ kind: 'refused', message: 'refused by the test' })
     switch (switches.fault) {
       case 'none':
         return inner.order(requests)
@@ -90,7 +90,7 @@ function faultyLine(inner: Supplier, switches: Switches, timeoutMs: number): Sup
     ...inner,
     order,
     query: async (requests, purpose) => {
-      if (switches.mute) return requests.map(() => ({ kind: 'unknown', words: 'it does not say' }))
+      if (switches.mute) return requests.map(() => ({ kind: 'unknown', message: 'it does not say' }))
       return inner.query(requests, purpose)
     },
   }

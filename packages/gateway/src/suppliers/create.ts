@@ -19,12 +19,12 @@ export interface CreateSupplierDeps {
   linkKey: Buffer
 }
 
-/** The configuration is not one of this type; the message names each fault. */
+/** The configuration does not match its supplier type; the message lists the faults. */
 export class SupplierConfigError extends Error {
   override readonly name = 'SupplierConfigError'
 }
 
-/** What each type is told, as a schema: unknown members are refused. */
+/** The schema of each type's configuration. Unknown members are refused. */
 const CONFIGS: Record<SupplierType, TSchema> = {
   sandbox: sandboxConfig,
   stock: stockConfig,
@@ -39,11 +39,11 @@ export function parseSupplierConfig(type: SupplierType, config: unknown): unknow
   if (fault !== undefined) faults.push(fault)
   if (faults.length === 0) return config
   throw new SupplierConfigError(
-    `This is no configuration of type ${type}: ${faults.join('; ')}. docs/suppliers.md lists its members`,
+    `The configuration is not valid for type ${type}: ${faults.join('; ')}. docs/suppliers.md lists its members`,
   )
 }
 
-/** A supplier from its row. @throws SupplierConfigError, DecryptionFailed */
+/** Creates a supplier from its row. @throws SupplierConfigError, DecryptionFailed */
 export function createSupplier(deps: CreateSupplierDeps, type: SupplierType, name: string, sealed: Buffer): Supplier {
   const config = parseSupplierConfig(type, JSON.parse(deps.cipher.decrypt(sealed, supplierOwner(name)).toString()))
   switch (type) {
@@ -60,18 +60,18 @@ export function createSupplier(deps: CreateSupplierDeps, type: SupplierType, nam
   }
 }
 
-/** What is wrong with a configuration, a phrase for each fault: "url is missing". */
+/** Lists the faults of a configuration, such as "url is missing". */
 export function findConfigFaults(schema: TSchema, config: unknown): string[] {
   return [...Value.Errors(schema, config)].flatMap((fault) => {
     const name = fault.instancePath.slice(1).replaceAll('/', '.')
     const inside = (member: string) => (name === '' ? member : `${name}.${member}`)
     switch (fault.keyword) {
       case 'boolean':
-        return [] // of a member that additionalProperties names, too
+        return [] // additionalProperties reports the same member
       case 'required':
         return fault.params.requiredProperties.map((member) => `${inside(member)} is missing`)
       case 'additionalProperties':
-        return fault.params.additionalProperties.map((member) => `there is no ${inside(member)}`)
+        return fault.params.additionalProperties.map((member) => `unknown member ${inside(member)}`)
       case 'pattern':
         return [`${name} must be ${FORMS[String(fault.params.pattern)] ?? `like ${fault.params.pattern}`}`]
       default:

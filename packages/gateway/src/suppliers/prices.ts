@@ -8,7 +8,7 @@ import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import type { Charge } from './supplier.ts'
 
-/** The price at which a supplier sold a product, or would have. */
+/** The price at which a supplier sold a product, or offered it. */
 export interface ObservedPrice {
   supplier: string
   productCode: string
@@ -18,16 +18,16 @@ export interface ObservedPrice {
 }
 
 /**
- * Keeps the price that a supplier asks for a product now. The same again writes nothing and locks nothing, so that a busy
- * product costs a look at its row; another one locks the row, in a transaction of its own. A purchase that began before the
- * present price was met says nothing: it may have been answered late.
+ * Records a supplier's current price of a product. An unchanged price writes nothing and takes no lock, so a busy product
+ * costs one read of its row. A changed price locks the row, in a transaction of its own. A purchase that began before the
+ * recorded price was seen is ignored: its answer may be late.
  */
 export async function recordPrice(
   db: Pick<Db, 'query'>,
   { supplier, productCode, price, seenAt }: ObservedPrice,
 ): Promise<void> {
   await db.query({
-    name: 'suppliers-see-price',
+    name: 'suppliers-record-price',
     text: `
       insert into supplier_prices as known (supplier, product_code, currency_code, price, seen_at)
       select $1, $2, $3, $4, $5 where not exists (
@@ -40,7 +40,7 @@ export async function recordPrice(
   })
 }
 
-/** A package on sale for which a supplier asks another price than the catalogue has as its cost, in one currency. */
+/** A package on sale whose supplier's price differs from the cost in the catalogue, in one currency. */
 export interface PriceDifference {
   supplier: string
   packageCode: string
@@ -51,7 +51,7 @@ export interface PriceDifference {
   seenAt: Date
 }
 
-/** A cost that is unknown, or in another currency, is compared with nothing. */
+/** An unknown cost, or a cost in another currency, is not compared. */
 const DIFFERENCES = `
   select p.supplier, r.package_code, p.product_code, p.price, r.cost_price as cost,
     p.currency_code, p.seen_at
@@ -68,20 +68,20 @@ export async function listPriceDifferences(db: Pick<Db, 'query'>): Promise<Price
   })
 }
 
-/** Prices that one notice takes in: bounds its transaction. What is left over is told with the next. */
+/** Prices in one pass: bounds its transaction. The next pass reports the rest. */
 const ALERTED_MAX = 1_000
 
 /**
- * Those of which operators were not told, of suppliers of which nothing was told for an hour, and notes that they are told.
- * Locks their prices until the commit, in the order of their key, so that none changes between the message and the note.
+ * Finds differences without an alert, of suppliers without an alert in the last hour, and marks them as alerted.
+ * Locks the rows in supplier_prices until the commit, in the order of their key.
  */
-export async function claimNewDifferences(tx: Tx, every: string): Promise<PriceDifference[]> {
+async function claimNewDifferences(tx: Tx): Promise<PriceDifference[]> {
   const rows = await tx.query<PriceDifference>({
     text: `${DIFFERENCES}
            where not p.alerted and not exists (
              select from supplier_prices t where t.supplier = p.supplier and t.alerted_at > now() - $1::interval)
            order by p.supplier, p.product_code, r.package_code limit ${ALERTED_MAX} for no key update of p`,
-    values: [every],
+    values: [ALERT_INTERVAL],
   })
   if (rows.length > 0) {
     tx.send({
@@ -102,15 +102,15 @@ interface PriceAlertDeps {
 }
 
 const POLL_MS = 60_000
-/** Of one supplier: a new price list of an upstream is one story, though its packages are sold one after another. */
+/** Per supplier: a new price list causes one alert, although its packages are sold one after another. */
 const ALERT_INTERVAL = '1 hour'
-/** Packages that the message name; the report has them all. */
+/** Packages in the message; the report has all of them. */
 const LISTED_IN_ALERT_MAX = 5
 
-/** Tells operators where a supplier asks another price than the cost that the catalogue has. */
+/** Alerts operators when a supplier's price differs from the cost in the catalogue. */
 export function priceAlertLoop(deps: PriceAlertDeps): Loop {
   return runLoop({
-    name: 'price notices',
+    name: 'price alerts',
     log: deps.log,
     loops: deps.loops,
     pollMs: POLL_MS,
@@ -119,13 +119,13 @@ export function priceAlertLoop(deps: PriceAlertDeps): Loop {
 }
 
 /**
- * Each price of a product is told of once, and again only when it has changed.
- * @returns whether a notice was given. Of several nodes one gives it: the advisory lock lets the others see it.
+ * Reports each price of a product once, and again only after it has changed. An advisory lock makes concurrent nodes wait,
+ * so that one of them reports. @returns whether there was an alert
  */
 export async function alertPriceDifferences(deps: Pick<PriceAlertDeps, 'db' | 'ids'>): Promise<boolean> {
   return deps.db.tx(async (tx) => {
-    tx.send({ text: `select pg_advisory_xact_lock(hashtext('price notices'))` })
-    const differences = await claimNewDifferences(tx, ALERT_INTERVAL)
+    tx.send({ text: `select pg_advisory_xact_lock(hashtext('price alerts'))` })
+    const differences = await claimNewDifferences(tx)
     for (const [supplier, ofSupplier] of groupBy(differences, (one) => one.supplier)) {
       notify(tx, deps.ids, {
         tenantId: null,
@@ -145,5 +145,5 @@ function alertMessage(supplier: string, differences: readonly PriceDifference[])
   })
   const more = differences.length - named.length
   const list = named.join(', ') + (more > 0 ? ` and ${more} more` : '')
-  return `${supplier} asks other prices than the costs in the catalogue: ${list}. Change the costs there, and look at what the packages sell for: what sells for less than its supplier asks is refunded, unless the package allows a loss. supplier report --prices lists them.`
+  return `The prices of ${supplier} differ from the costs in the catalogue: ${list}. Correct the costs and check the sale prices: a package sold for less than its supplier's price is refunded, unless it allows a loss. To list all differences: supplier report --prices.`
 }

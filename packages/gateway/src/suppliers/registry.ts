@@ -12,19 +12,19 @@ import { createGate, type Gate } from './gate.ts'
 import { SANDBOX_PRODUCTS } from './sandbox.ts'
 import { type Supplier, type SupplierType, supplierOwner } from './supplier.ts'
 
-/** A configured supplier, ready to be asked. */
+/** A supplier that can be called, with the limits on its calls. */
 export interface ConfiguredSupplier {
   readonly supplier: Supplier
   readonly gate: Gate
-  /** By an operator. */
+  /** Whether an operator has paused it. */
   readonly paused: boolean
 }
 
-/** The suppliers that are configured, as this node knows them: a change is seen within seconds. */
+/** The configured suppliers as this node knows them. A change is seen within seconds. */
 export interface Suppliers {
   get(name: string): ConfiguredSupplier | undefined
   all(): ConfiguredSupplier[]
-  /** Reads the table now. */
+  /** Reads the table immediately. */
   refresh(): Promise<void>
 }
 
@@ -42,8 +42,8 @@ export interface SuppliersDeps extends CreateSupplierDeps {
 const POLL_MS = 2_000
 
 /**
- * Opens the configured suppliers and follows changes of their table. A local or test gateway always has `sandbox`.
- * @throws StartRefused on a production gateway that has one: nobody is sold a test eSIM.
+ * Creates the configured suppliers and follows changes of their table. A local or test gateway always has `sandbox`.
+ * @throws StartRefused on a production gateway with a sandbox: no dealer may be sold a test eSIM.
  */
 export async function createSuppliers(deps: SuppliersDeps): Promise<Suppliers & Running> {
   const { deployment } = deps.config
@@ -71,7 +71,7 @@ export async function createSuppliers(deps: SuppliersDeps): Promise<Suppliers & 
   }
 }
 
-/** The suppliers as they are now; they change only when they are told to `refresh`. For a command that ends soon. */
+/** The suppliers as they are now; only `refresh` updates them. For short-lived commands. */
 export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config' | 'wake'>): Promise<Suppliers> {
   const known = new Map<string, LoadedSupplier>()
 
@@ -83,14 +83,14 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config' | 'wake'>
     for (const row of rows) {
       const before = known.get(row.supplier)
       if (before?.config.equals(row.config)) known.set(row.supplier, { ...before, paused: row.paused })
-      else open(row)
+      else replace(row)
     }
     const names = new Set(rows.map((row) => row.supplier))
     for (const name of known.keys()) if (!names.has(name)) known.delete(name)
   }
 
-  /** One that cannot be opened is as good as paused: its orders wait, the others go on. */
-  function open(row: SupplierRow): void {
+  /** A supplier that cannot be created behaves as if paused: its orders wait, other suppliers are unaffected. */
+  function replace(row: SupplierRow): void {
     try {
       const supplier = createSupplier(deps, row.type, row.supplier, row.config)
       known
@@ -105,7 +105,7 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config' | 'wake'>
       })
     } catch (error) {
       known.delete(row.supplier)
-      deps.log.error({ err: error, supplier: row.supplier }, 'a supplier cannot be used: check its configuration')
+      deps.log.error({ err: error, supplier: row.supplier }, 'the supplier cannot be used: check its configuration')
     }
   }
 
@@ -128,7 +128,7 @@ function refuseSandbox(known: readonly ConfiguredSupplier[]): void {
   const sandbox = known.find(({ supplier }) => supplier.type === 'sandbox')
   if (sandbox === undefined) return
   const { name } = sandbox.supplier
-  throw new StartRefused(`Supplier ${name} is a sandbox: a production gateway sells no test eSIMs.`)
+  throw new StartRefused(`Supplier ${name} is a sandbox: a production gateway must not sell test eSIMs.`)
 }
 
 const SANDBOX = 'sandbox'

@@ -1,7 +1,7 @@
 import { Counter, Histogram, type Registry } from '@platformatic/prom-client'
 
 export interface SupplierMetrics {
-  /** What came of each attempt of one call. */
+  /** Counts the outcomes of one call's attempts. */
   called(supplier: string, operation: string, outcomes: readonly string[], durationMs: number): void
 }
 

@@ -134,7 +134,7 @@ const LOOPS = [
   'figures',
   'fulfilment',
   'ledger',
-  'price notices',
+  'price alerts',
   'profile reports',
   'profiles',
   'reconcile',

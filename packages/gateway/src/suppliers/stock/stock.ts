@@ -16,7 +16,7 @@ import { expireCodes, lowerLevels, raiseLevel } from './levels.ts'
 export const stockConfig = Type.Object(
   {
     giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 86_400_000 })),
-    /** A code that expires sooner is not sold any more: whoever buys it needs time to install it. */
+    /** A code that expires sooner is not sold: the buyer needs time to install it. */
     leastValidityHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8_760 })),
   },
   { additionalProperties: false },
@@ -29,7 +29,7 @@ export interface StockDeps {
   cipher: Pick<Cipher, 'decrypt'>
 }
 
-/** What is encrypted of a code. */
+/** The encrypted part of a code. */
 export interface StockSecrets {
   smdpAddress: string
   matchingId: string
@@ -41,20 +41,20 @@ export interface StockSecrets {
 
 const BATCH = 250
 const CONCURRENCY = 2_000
-/** Codes read at once where all are compared with our books. */
+/** Codes read together when reconciliation lists all of them. */
 const LIST_PAGE = 1_000
 const TIMEOUT_MS = 15_000
-/** The database ends a statement within 30 s: no reservation is at work longer. */
+/** The database ends a statement within 30 s, so no reservation runs longer. */
 const GRACE_MS = 30_000
 const GIVE_UP_AFTER_MS = 3_600_000
 const VALIDITY_MIN_HOURS = 24
 
 /**
- * A supplier of codes that were imported. Its books are in our database, but it is asked like any other: a reservation
+ * A supplier of imported codes. Its records are in our database, but it is called like any other supplier: a reservation
  * commits in a transaction of its own, under the item's key, so a repeat finds the same code.
  */
 export function stockSupplier(name: string, config: StockConfig, deps: StockDeps): Supplier {
-  const shelf: StockSettings = { name, leastValidityHours: leastValidityHoursOf(config) }
+  const settings: StockSettings = { name, leastValidityHours: leastValidityHoursOf(config) }
   const outcomesOf = (requests: SupplierRequest[], rows: CodeRow[], otherwise: Outcome) => {
     const byKey = new Map(rows.map((row) => [row.key, row]))
     return requests.map((request): Outcome => {
@@ -74,10 +74,10 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
     },
     async order(requests) {
-      const rows = await reserve(deps, shelf, requests)
+      const rows = await reserve(deps, settings, requests)
       await failpoint('stock.reserved')
       const short = requests.filter((request) => !rows.some((row) => row.key === request.key))
-      const held = await findLockedProducts(deps.db, shelf, short)
+      const held = await findLockedProducts(deps.db, settings, short)
       const outcomes = outcomesOf(requests, rows, { kind: 'refused', message: 'out of stock' })
       return outcomes.map((outcome, index) =>
         outcome.kind === 'refused' && held.has(requests[index]!.productCode) ? LAST_CODES_LOCKED : outcome,
@@ -86,16 +86,16 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
     async query(requests) {
       const keys = requests.map((request) => request.key)
       const rows = await deps.db.query<CodeRow>({ name: 'stock-find', text: FIND, values: [name, keys] })
-      return outcomesOf(requests, rows, { kind: 'retry', message: 'no code is reserved for it' })
+      return outcomesOf(requests, rows, { kind: 'retry', message: 'no code is reserved for this item' })
     },
     cancel: (esim) => returnToStock(deps.db, name, esim),
-    tidy: () => expireCodes(deps.db, deps.ids, shelf),
+    tidy: () => expireCodes(deps.db, deps.ids, settings),
     async test() {
       const [row] = await deps.db.query({
         text: `select from stock_codes where supplier = $1 and state = 'FREE' limit 1`,
         values: [name],
       })
-      return row === undefined ? 'it has no codes: import some with stock import' : undefined
+      return row === undefined ? 'it has no codes: import some with `stock import`' : undefined
     },
     async *list(since) {
       for (let after = ''; ; ) {
@@ -116,12 +116,12 @@ export function leastValidityHoursOf(config: StockConfig): number {
   return config.leastValidityHours ?? VALIDITY_MIN_HOURS
 }
 
-const LAST_CODES_LOCKED: Outcome = { kind: 'retry', message: 'the last codes are being taken by others' }
+const LAST_CODES_LOCKED: Outcome = { kind: 'retry', message: 'other orders are reserving the last codes' }
 
-/** Products whose last codes others have locked: they may yet be let go, so that nothing is refused for good. */
+/** Finds products whose last codes are locked by others. They may be released again, so the refusal is not final. */
 async function findLockedProducts(
   db: Db,
-  shelf: StockSettings,
+  settings: StockSettings,
   short: readonly SupplierRequest[],
 ): Promise<Set<string>> {
   if (short.length === 0) return new Set()
@@ -130,7 +130,7 @@ async function findLockedProducts(
     text: `select p.product_code from unnest($2::text[]) as p(product_code)
            where exists (select from stock_codes c where c.supplier = $1 and c.product_code = p.product_code
              and c.state = 'FREE' and c.expires_at > now() + $3 * interval '1 hour')`,
-    values: [shelf.name, [...new Set(short.map((request) => request.productCode))], shelf.leastValidityHours],
+    values: [settings.name, [...new Set(short.map((request) => request.productCode))], settings.leastValidityHours],
   })
   return new Set(rows.map((row) => row.productCode))
 }
@@ -167,23 +167,23 @@ function delivered(deps: StockDeps, name: string, row: CodeRow): Outcome {
   }
 }
 
-/** Two round trips: the codes, then the counters with the commit. */
-async function reserve(deps: StockDeps, shelf: StockSettings, requests: SupplierRequest[]): Promise<CodeRow[]> {
+/** Two round trips: one for the codes, one for the counters and the commit. */
+async function reserve(deps: StockDeps, settings: StockSettings, requests: SupplierRequest[]): Promise<CodeRow[]> {
   return deps.db.tx(async (tx) => {
-    const rows = await takeCodes(tx, shelf, requests)
+    const rows = await takeCodes(tx, settings, requests)
     const taken = new Map<string, number>()
     for (const row of rows) {
       if (row.taken) taken.set(row.productCode, (taken.get(row.productCode) ?? 0) + 1)
     }
     await failpoint('stock.before-commit')
-    await lowerLevels(tx, deps.ids, shelf.name, taken)
+    await lowerLevels(tx, deps.ids, settings.name, taken)
     return rows
   })
 }
 
 /**
- * Codes for keys: the one that a key holds already, else the free one that expires first, but not too soon. Locks the rows
- * it takes and skips those that others are taking; the counters are locked after, in order of product, for the commit alone.
+ * Finds a code for each key: the one that it already holds, else the free one that expires first, but not too soon. Locks
+ * the rows it takes and skips rows locked by others. The counters are locked afterwards, in the order of the products.
  */
 function takeCodes(
   tx: Tx,
@@ -221,9 +221,9 @@ const TAKE = `
   )
   select * from held union all select *, true from taken`
 
-/** A code that nobody saw goes back into stock; one that was shown may be installed, and nobody can tell. */
+/** Returns a code to stock if it was never shown. A shown code may be installed, and we cannot find out. */
 async function returnToStock(db: Db, name: string, esim: SuppliedEsim): Promise<CancelOutcome> {
-  if (esim.shown) return { kind: 'refused', message: 'a code from stock that was shown cannot be taken back' }
+  if (esim.shown) return { kind: 'refused', message: 'a code from stock cannot be returned after it was shown' }
   return db.tx(async (tx) => {
     const [row] = await tx.query<{ productCode: string }>({
       text: `update stock_codes set state = 'FREE', key = null, reserved_at = null
@@ -236,7 +236,7 @@ async function returnToStock(db: Db, name: string, esim: SuppliedEsim): Promise<
   })
 }
 
-/** Whoever put it back was killed before writing that down. */
+/** An earlier call may have returned the code and crashed before its result was saved. */
 async function outcomeOfRepeat(tx: Tx, name: string, { iccid }: SuppliedEsim): Promise<CancelOutcome> {
   const isBack = {
     text: `select from stock_codes where supplier = $1 and iccid = $2 and state = 'FREE'`,

@@ -1,27 +1,27 @@
 import { describe, expect, it } from 'vitest'
 import { createGate } from './gate.ts'
 
-function bench(traits: { concurrency?: number; perSecond?: number | null } = {}) {
+function createTestGate(traits: { concurrency?: number; perSecond?: number | null } = {}) {
   const time = { nowMs: 1_000 }
   const clock = { now: () => time.nowMs, monotonic: () => time.nowMs }
-  const opened = createGate({ concurrency: 10, perSecond: null, ...traits }, clock)
+  const gate = createGate({ concurrency: 10, perSecond: null, ...traits }, clock)
   return {
-    gate: opened,
+    gate,
     pass(ms: number) {
       time.nowMs += ms
     },
-    /** One call that ends as told. */
+    /** Makes one call. @returns whether it got a permit */
     call(down: boolean): boolean {
-      if (opened.acquire('t', 1) === 0) return false
-      opened.complete('t', 1, 10, down)
+      if (gate.acquire('t', 1) === 0) return false
+      gate.complete('t', 1, 10, down)
       return true
     },
   }
 }
 
 describe('the breaker', () => {
-  it('opens after five failures in a row, and not when one call came through between', () => {
-    const { gate, call } = bench()
+  it('opens after five failures in a row, not if a call in between succeeded', () => {
+    const { gate, call } = createTestGate()
     for (let n = 0; n < 4; n++) call(true)
     call(false)
     for (let n = 0; n < 4; n++) call(true)
@@ -31,8 +31,8 @@ describe('the breaker', () => {
     expect(call(false)).toBe(false)
   })
 
-  it('lets one call through after five seconds: that closes it, or opens it for twice as long, at most two minutes', () => {
-    const { gate, call, pass } = bench()
+  it('allows one probe after five seconds, which closes it or opens it for twice as long, up to two minutes', () => {
+    const { gate, call, pass } = createTestGate()
     for (let n = 0; n < 5; n++) call(true)
     const waitsMs: number[] = []
     for (let n = 0; n < 7; n++) {
@@ -50,8 +50,8 @@ describe('the breaker', () => {
     expect(gate.acquire('t', 10)).toBe(10)
   })
 
-  it('is not opened further by calls that were under way when it opened', () => {
-    const { gate, pass } = bench()
+  it('is not kept open by calls that were in progress when it opened', () => {
+    const { gate, pass } = createTestGate()
     gate.acquire('t', 10)
     for (let n = 0; n < 10; n++) gate.complete('t', 1, 10, true)
     pass(5_000)
@@ -59,17 +59,17 @@ describe('the breaker', () => {
   })
 })
 
-describe('the places', () => {
-  it('are as many as may be under way at once, and come back', () => {
-    const { gate } = bench({ concurrency: 3 })
+describe('the permits', () => {
+  it('are as many as the allowed concurrent calls, and are returned', () => {
+    const { gate } = createTestGate({ concurrency: 3 })
     expect([gate.acquire('t', 2), gate.acquire('t', 2), gate.acquire('t', 1)]).toEqual([2, 1, 0])
     gate.complete('t', 1, 10, false)
     gate.release('t', 1)
     expect(gate.acquire('t', 5)).toBe(2)
   })
 
-  it('are shared by the tenants that use or await them', () => {
-    const { gate } = bench({ concurrency: 10 })
+  it('are shared by the tenants that hold or await them', () => {
+    const { gate } = createTestGate({ concurrency: 10 })
     expect(gate.acquire('a', 100)).toBe(10)
     expect(gate.acquire('b', 100)).toBe(0)
     gate.retryInMs('b')
@@ -78,24 +78,24 @@ describe('the places', () => {
     expect(gate.acquire('b', 100)).toBe(5)
   })
 
-  it('are not kept for a tenant that does not come back', () => {
-    const { gate, pass } = bench({ concurrency: 10 })
+  it('are not reserved for a tenant that does not retry', () => {
+    const { gate, pass } = createTestGate({ concurrency: 10 })
     gate.acquire('a', 10)
     pass(gate.retryInMs('b') + 501)
     gate.complete('a', 10, 10, false)
     expect(gate.acquire('a', 100)).toBe(10)
   })
 
-  it('are handed out one by one to those who were turned away, at the pace at which they become free', () => {
-    const { gate } = bench({ concurrency: 1 })
+  it('are offered to waiting requests one by one, at the rate at which they become free', () => {
+    const { gate } = createTestGate({ concurrency: 1 })
     gate.acquire('t', 1)
     const firstMs = gate.retryInMs('t')
     expect(gate.retryInMs('t')).toBe(2 * firstMs)
   })
 })
 
-it('sends no more than so many a second, and saves up no more than one second’s worth', () => {
-  const { gate, pass } = bench({ perSecond: 4 })
+it('the rate limit allows the configured requests a second and accumulates at most one second’s', () => {
+  const { gate, pass } = createTestGate({ perSecond: 4 })
   expect(gate.acquire('t', 10)).toBe(4)
   pass(500)
   expect(gate.acquire('t', 10)).toBe(2)

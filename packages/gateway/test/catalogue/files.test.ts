@@ -6,16 +6,16 @@ import { type ImportProgress, importPackages } from '../../src/catalogue/files/i
 import { documentBatches, type PackageFilter } from '../../src/catalogue/packages/read.ts'
 import { type CatalogueTestbed, createCatalogueTestbed, packageInput } from '../harness/catalogue-testbed.ts'
 
-let shelf: CatalogueTestbed
+let testbed: CatalogueTestbed
 beforeAll(async () => {
-  shelf = await createCatalogueTestbed()
-  await seedDemoCatalogue({ db: shelf.db, ids: shelf.deps.ids })
+  testbed = await createCatalogueTestbed()
+  await seedDemoCatalogue({ db: testbed.db, ids: testbed.deps.ids })
 })
-afterAll(() => shelf.close())
+afterAll(() => testbed.close())
 
 async function exported(format: FileFormat, filter: PackageFilter = {}): Promise<string> {
   let file = ''
-  await exportPackages(shelf.db, format, filter, async (text) => {
+  await exportPackages(testbed.db, format, filter, async (text) => {
     file += text
   })
   return file
@@ -27,15 +27,19 @@ async function* pieces(file: string, size = 65_536) {
 }
 
 const imported = (format: FileFormat, file: string, options: { dryRun?: boolean; size?: number } = {}) =>
-  importPackages(shelf.deps, { format, source: pieces(file, options.size), dryRun: options.dryRun ?? false }, shelf.by)
+  importPackages(
+    testbed.deps,
+    { format, source: pieces(file, options.size), dryRun: options.dryRun ?? false },
+    testbed.by,
+  )
 
 async function everything() {
   const documents = []
-  for await (const batch of documentBatches(shelf.db)) documents.push(...batch)
+  for await (const batch of documentBatches(testbed.db)) documents.push(...batch)
   return documents
 }
 
-const version = async () => (await shelf.freshCatalogue().latest()).version
+const version = async () => (await testbed.freshCatalogue().latest()).version
 
 describe.each<FileFormat>(['csv', 'json'])('%s', (format) => {
   test('an export imported again changes nothing', async () => {
@@ -68,7 +72,7 @@ describe.each<FileFormat>(['csv', 'json'])('%s', (format) => {
     const line = nasty.map((text) => text.replace(/[\n\t]/g, ' '))
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(line, nasty, line), { minLength: 1, maxLength: 5 }), async (texts) => {
-        await shelf.put(
+        await testbed.put(
           ...texts.map(([name, description, speed], i) => ({ packageCode: `TEXT_${i}`, name, description, speed })),
         )
         const filter = { packageCodes: texts.map((_, i) => `TEXT_${i}`) }
@@ -77,13 +81,13 @@ describe.each<FileFormat>(['csv', 'json'])('%s', (format) => {
       }),
       { numRuns: 25 },
     )
-    await shelf.db.query({ text: `delete from package_suppliers where package_code like 'TEXT%'` })
-    await shelf.db.query({ text: `delete from packages where package_code like 'TEXT%'` })
+    await testbed.db.query({ text: `delete from package_suppliers where package_code like 'TEXT%'` })
+    await testbed.db.query({ text: `delete from packages where package_code like 'TEXT%'` })
   })
 })
 
 test('a spreadsheet gets no formula', async () => {
-  await shelf.put({ packageCode: 'FORMULA', name: '=1+1', description: '@SUM(A1)', status: 'OFF_SALE' })
+  await testbed.put({ packageCode: 'FORMULA', name: '=1+1', description: '@SUM(A1)', status: 'OFF_SALE' })
   const file = await exported('csv', { packageCodes: ['FORMULA'] })
   expect(file).toContain(`,'=1+1,'@SUM(A1),`)
 })
@@ -216,7 +220,7 @@ describe('a row over a package that exists', () => {
 
   test('is in the audit log with both sides', async () => {
     await imported('json', JSON.stringify([{ packageCode: 'JP_1_7', name: 'Nippon' }]))
-    const [entry] = await shelf.db.query({
+    const [entry] = await testbed.db.query({
       text: `select actor, before, after from audit_log where action = 'package.change' and subject = 'JP_1_7'
              order by audit_id desc limit 1`,
     })
@@ -232,10 +236,10 @@ test('an import is refused when the catalogue changes before it writes', async (
   async function* slowly() {
     yield '['
     yield JSON.stringify({ packageCode: 'JP_3_30', name: 'A' })
-    await shelf.put({ packageCode: 'JP_5_30', name: 'B' })
+    await testbed.put({ packageCode: 'JP_5_30', name: 'B' })
     yield ']'
   }
-  const importing = importPackages(shelf.deps, { format: 'json', source: slowly(), dryRun: false }, shelf.by)
+  const importing = importPackages(testbed.deps, { format: 'json', source: slowly(), dryRun: false }, testbed.by)
   await expect(importing).rejects.toMatchObject({ code: 'CATALOGUE_CHANGED' })
   expect(await exported('json', { packageCodes: ['JP_3_30'] })).not.toContain('"A"')
 })
@@ -260,14 +264,14 @@ test('50 000 packages: three errors change nothing and are named, clean they are
 
   const steps: ImportProgress[] = []
   const clean = await importPackages(
-    shelf.deps,
+    testbed.deps,
     {
       format: 'csv',
       source: pieces([head, ...lines].join('\n')),
       dryRun: false,
       onProgress: (progress) => steps.push(progress),
     },
-    shelf.by,
+    testbed.by,
   )
   expect(clean).toMatchObject({ imported: true, rows, added: rows, errorRows: 0, suppliers: ['sandbox'] })
   for (const step of ['CHECKING', 'WRITING']) {
@@ -276,6 +280,6 @@ test('50 000 packages: three errors change nothing and are named, clean they are
     expect(told).toEqual([...told].sort((a, b) => a - b))
     expect(told.at(-1)).toBe(rows)
   }
-  const snapshot = await shelf.freshCatalogue().latest()
+  const snapshot = await testbed.freshCatalogue().latest()
   expect(snapshot.find('BULK_49999')).toMatchObject({ onSale: true, volume: 50_000n })
 }, 120_000)

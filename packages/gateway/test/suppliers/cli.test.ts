@@ -32,10 +32,10 @@ describe('supplier', () => {
       text: `select config from suppliers where supplier = 'smdp'`,
     })
     for (const text of ['Secret-Requester', 'PRIVATE KEY', server.url]) expect(row!.config.includes(text)).toBe(false)
-    expect(await json('supplier', 'add', 'shelf', '--type', 'stock')).toEqual({ name: 'shelf', type: 'stock' })
+    expect(await json('supplier', 'add', 'warehouse', '--type', 'stock')).toEqual({ name: 'warehouse', type: 'stock' })
     expect(await shop.audited('supplier.add')).toMatchObject([
       { subject: 'smdp', after: { type: 'es2plus' } },
-      { subject: 'shelf', after: { type: 'stock' } },
+      { subject: 'warehouse', after: { type: 'stock' } },
     ])
   })
 
@@ -62,7 +62,7 @@ describe('supplier', () => {
 
   it('test says in a sentence what is wrong, and fails', async () => {
     expect(await json('supplier', 'test', 'smdp')).toEqual({ name: 'smdp', works: true })
-    expect(await failure('supplier', 'test', 'shelf')).toMatch(/no codes/)
+    expect(await failure('supplier', 'test', 'warehouse')).toMatch(/no codes/)
     expect(await failure('supplier', 'test', 'nobody')).toBe('There is no usable supplier nobody.')
     const config = { url: 'https://smdp.invalid', functionRequesterIdentifier: '1', timeoutMs: 5_000 }
     await json(
@@ -91,26 +91,27 @@ describe('supplier', () => {
   })
 
   it('pause and resume are seen in the list, and audited once each', async () => {
-    const state = async () => (await admin('supplier', 'list')).stdout.match(/^ *shelf +stock +(paused|in use) /m)?.[1]
-    await json('supplier', 'pause', 'shelf')
-    await json('supplier', 'pause', 'shelf')
+    const state = async () =>
+      (await admin('supplier', 'list')).stdout.match(/^ *warehouse +stock +(paused|in use) /m)?.[1]
+    await json('supplier', 'pause', 'warehouse')
+    await json('supplier', 'pause', 'warehouse')
     expect(await state()).toBe('paused')
-    await json('supplier', 'resume', 'shelf')
+    await json('supplier', 'resume', 'warehouse')
     expect(await state()).toBe('in use')
     expect([await shop.audited('supplier.pause'), await shop.audited('supplier.resume')]).toMatchObject([
-      [{ subject: 'shelf' }],
-      [{ subject: 'shelf' }],
+      [{ subject: 'warehouse' }],
+      [{ subject: 'warehouse' }],
     ])
   })
 })
 
 describe('stock', () => {
   const row = (n: number) => `${makeIccid('8985777', n)},LPA:1$smdp.example.com$CLI-${n}`
-  const load = (path: string) => ['stock', 'import', path, '--supplier', 'shelf', '--product', 'P'] as const
+  const load = (path: string) => ['stock', 'import', path, '--supplier', 'warehouse', '--product', 'P'] as const
 
   const level = async () => {
     const { stockList } = (await json('stock', 'list')) as { stockList: { supplier: string; productCode: string }[] }
-    return stockList.find(({ supplier, productCode }) => supplier === 'shelf' && productCode === 'P')
+    return stockList.find(({ supplier, productCode }) => supplier === 'warehouse' && productCode === 'P')
   }
 
   it('import shows its progress, counts, and is audited', async () => {
@@ -118,12 +119,14 @@ describe('stock', () => {
     const run = await admin(...load(shop.file('codes.csv', `iccid,ac\n${rows.join('\n')}\n`)))
     expect(run).toMatchObject({ code: 0, stdout: 'Imported 10000 codes.\n' })
     const [unsold, end, ...before] = run.stderr.trimEnd().split('\n').reverse()
-    expect(unsold).toMatch(/^No package sells P of shelf yet: name it by package set CODE --supplier shelf:P\.$/)
+    expect(unsold).toMatch(
+      /^No package sells P of warehouse yet: name it by package set CODE --supplier warehouse:P\.$/,
+    )
     expect(end).toBe('100 %: 10000 codes')
     for (const line of before) expect(line).toMatch(/^[1-9]0 %: \d+000 codes$/)
-    expect(await level()).toEqual({ supplier: 'shelf', productCode: 'P', available: 10_000, lowAt: null })
+    expect(await level()).toEqual({ supplier: 'warehouse', productCode: 'P', available: 10_000, lowAt: null })
     expect(await shop.audited('stock.import')).toEqual([
-      { subject: 'shelf', after: { productCode: 'P', codes: 10_000 } },
+      { subject: 'warehouse', after: { productCode: 'P', codes: 10_000 } },
     ])
   })
 
@@ -146,23 +149,23 @@ describe('stock', () => {
   it('import tells of ICCIDs that fail their check digit, and takes them', async () => {
     const wrong = row(20_010).replace(/^\d{19}/, (iccid) => `${iccid.slice(0, 18)}${(Number(iccid[18]) + 1) % 10}`)
     const odd = shop.file('odd.csv', `iccid,ac\n${row(20_011)}\n${wrong}\n`)
-    const run = await admin('stock', 'import', odd, '--supplier', 'shelf', '--product', 'ODD')
+    const run = await admin('stock', 'import', odd, '--supplier', 'warehouse', '--product', 'ODD')
     expect(run).toMatchObject({ code: 0, stdout: 'Imported 2 codes.\n' })
     expect(run.stderr).toMatch(/^The ICCID 8985777\d{12} fails its check digit\./)
   })
 
   it('low sets from when on an operator is told', async () => {
-    const typo = ['stock', 'low', '50', '--supplier', 'shelf', '--product', 'TYPO']
-    expect(await failure(...typo)).toMatch(/^shelf never had codes of TYPO, and no package sells it/)
+    const typo = ['stock', 'low', '50', '--supplier', 'warehouse', '--product', 'TYPO']
+    expect(await failure(...typo)).toMatch(/^warehouse never had codes of TYPO, and no package sells it/)
     expect(await failure(...typo.with(4, 'nosuch'))).toBe('There is no supplier nosuch.')
     expect(await usageError(...typo.with(2, 'few'))).toBe('stock low takes a whole number from 0 on, not “few”.')
-    await json('stock', 'low', '50', '--supplier', 'shelf', '--product', 'P')
+    await json('stock', 'low', '50', '--supplier', 'warehouse', '--product', 'P')
     expect(await level()).toMatchObject({ lowAt: 50 })
-    await json('stock', 'low', 'none', '--supplier', 'shelf', '--product', 'P')
+    await json('stock', 'low', 'none', '--supplier', 'warehouse', '--product', 'P')
     expect(await level()).toMatchObject({ lowAt: null })
     expect(await shop.audited('stock.low')).toMatchObject([
-      { subject: 'shelf', after: { productCode: 'P', lowAt: 50 } },
-      { subject: 'shelf', after: { productCode: 'P', lowAt: null } },
+      { subject: 'warehouse', after: { productCode: 'P', lowAt: 50 } },
+      { subject: 'warehouse', after: { productCode: 'P', lowAt: null } },
     ])
   })
 })
@@ -215,7 +218,7 @@ describe('esim', () => {
       /^The reason must be one line of 3 to 300 characters/,
     )
     expect(await failure(...cancel(used.esimTranNo))).toMatch(/^The eSIM is INSTALLATION\. Only an eSIM/)
-    const code = await delivered('shelf')
+    const code = await delivered('warehouse')
     expect(await failure(...cancel(code.esimTranNo))).toMatch(/did not cancel it: .* Nothing is refunded\.$/)
     const installed = await delivered('smdp')
     server.orders.get(installed.iccid)!.state = 'INSTALLED'

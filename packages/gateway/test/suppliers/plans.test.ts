@@ -35,8 +35,8 @@ const seen: ExplainedQuery[] = []
 beforeAll(async () => {
   database = await createTestDatabase()
   shop = await openShop(database.url)
-  await addSupplier(shop, 'shelf', 'stock')
-  await addPackage(shop.db, 'P', [{ supplier: 'shelf', productCode: 'P' }])
+  await addSupplier(shop, 'warehouse', 'stock')
+  await addPackage(shop.db, 'P', [{ supplier: 'warehouse', productCode: 'P' }])
   tenantId = await addTenant(shop.db)
   for (let n = 0; n < 3; n++) await addTenant(shop.db)
   await grow()
@@ -51,8 +51,8 @@ afterAll(async () => {
 })
 
 function supplied() {
-  const known = shop.suppliers.get('shelf')!
-  return { ...known, supplier: stockSupplier('shelf', {}, { ...shop, db: explainQueries(db, seen) }) }
+  const known = shop.suppliers.get('warehouse')!
+  return { ...known, supplier: stockSupplier('warehouse', {}, { ...shop, db: explainQueries(db, seen) }) }
 }
 
 /** Orders of the last hundred days, delivered; their eSIMs, codes and attempts. */
@@ -60,7 +60,7 @@ async function grow(): Promise<void> {
   const secrets = shop.cipher.encrypt(JSON.stringify({ ac: 'LPA:1$a.example$X', matchingId: 'X' }), tenantId)
   const sealed = shop.cipher.encrypt(
     JSON.stringify({ smdpAddress: 'a', matchingId: 'X', ac: 'LPA:1$a$X' }),
-    'supplier:shelf',
+    'supplier:warehouse',
   )
   const at = `now() - (n % 100 + 1) * interval '1 day'`
   // A UUIDv7 of that moment.
@@ -78,30 +78,32 @@ async function grow(): Promise<void> {
     tx.send({
       text: `insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, item_status, supplier,
                product_code, updated_at)
-             select $1, ${id(0)}, 1, 0, 'P', 10000, 'DELIVERED', 'shelf', 'P', ${at} from ${n}`,
+             select $1, ${id(0)}, 1, 0, 'P', 10000, 'DELIVERED', 'warehouse', 'P', ${at} from ${n}`,
       values: [tenantId],
     })
     tx.send({
       text: `insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, smdp_address, secrets,
                esim_status, smdp_status, total_duration, duration_unit, install_before, created_at, updated_at)
-             select $1, ${id(1)}, ${id(0)}, 1, 'shelf', '8985' || lpad(n::text, 15, '0'), 'a', $2, 'GOT_RESOURCE',
+             select $1, ${id(1)}, ${id(0)}, 1, 'warehouse', '8985' || lpad(n::text, 15, '0'), 'a', $2, 'GOT_RESOURCE',
                'RELEASED', 7, 'DAY', now() + interval '80 days', ${at}, ${at} from ${n}`,
       values: [tenantId, secrets],
     })
     tx.send({
       text: `insert into stock_codes (supplier, code_id, product_code, state, key, fingerprint, iccid, secrets,
                expires_at, imported_at, reserved_at)
-             select 'shelf', ${id(2)}, 'P', case n % 2 when 0 then 'FREE' else 'RESERVED' end,
+             select 'warehouse', ${id(2)}, 'P', case n % 2 when 0 then 'FREE' else 'RESERVED' end,
                case n % 2 when 0 then null else 'OLD-' || n end, int8send(n), '8985' || lpad(n::text, 15, '0'), $1,
                now() + n * interval '1 minute', ${at}, case n % 2 when 0 then null else ${at} end from ${n}`,
       values: [sealed],
     })
     tx.send({
       text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, due_at, give_up_at)
-             select $1, ${id(0)}, 1, 'CANCEL', 'shelf', 'P', now() + n * interval '1 minute', now() + interval '7 days' from ${n}`,
+             select $1, ${id(0)}, 1, 'CANCEL', 'warehouse', 'P', now() + n * interval '1 minute', now() + interval '7 days' from ${n}`,
       values: [tenantId],
     })
-    tx.send({ text: `insert into stock_levels (supplier, product_code, available) values ('shelf', 'P', ${ROWS / 2})` })
+    tx.send({
+      text: `insert into stock_levels (supplier, product_code, available) values ('warehouse', 'P', ${ROWS / 2})`,
+    })
   })
   for (const table of ['orders', 'order_items', 'profiles', 'stock_codes', 'watched_items']) {
     await shop.db.query({ text: `vacuum analyze ${table}` })
@@ -149,22 +151,22 @@ describe('on grown tables, a page count that does not grow with them has', () =>
   it('an event of a supplier, and a notice of an ICCID', async () => {
     const [order] = await payOrders(shop.db, tenantId, 'P')
     await shop.db.query({
-      text: `update order_items set item_status = 'UNKNOWN', supplier = 'shelf', product_code = 'P'
+      text: `update order_items set item_status = 'UNKNOWN', supplier = 'warehouse', product_code = 'P'
              where tenant_id = $1 and order_id = $2`,
       values: [tenantId, order],
     })
     expect(await pagesOf(() => refreshItems(deps, supplied(), [`${orderNoOf(order!)}-1`]))).toBeLessThan(60)
     const report = { time: new Date(), smdpStatus: 'DOWNLOAD' as const }
     expect(
-      await pagesOf(() => applyReportByIccid(deps, ['shelf'], `8985${'5'.padStart(15, '0')}`, report)),
+      await pagesOf(() => applyReportByIccid(deps, ['warehouse'], `8985${'5'.padStart(15, '0')}`, report)),
     ).toBeLessThan(60)
   })
 
   it('the expiry of eSIMs and of codes, and the notice of orders under review', async () => {
     expect(await pagesOf(() => expireProfiles(deps, tenantId))).toBeLessThan(50)
-    expect(await pagesOf(() => expireCodes(deps.db, deps.ids, { name: 'shelf', leastValidityHours: 0 }))).toBeLessThan(
-      50,
-    )
+    expect(
+      await pagesOf(() => expireCodes(deps.db, deps.ids, { name: 'warehouse', leastValidityHours: 0 })),
+    ).toBeLessThan(50)
     expect(await pagesOf(() => alertOperatorsOfReviews(deps))).toBeLessThan(50)
   })
 })

@@ -18,9 +18,9 @@ let shop: Shop
 beforeAll(async () => {
   database = await createTestDatabase()
   shop = await openShop(database.url)
-  await addSupplier(shop, 'shelf', 'stock')
+  await addSupplier(shop, 'warehouse', 'stock')
 })
-// Shelves are empty for each test, also for the second try of one.
+// Stock is empty at the start of each test, also when a test is retried.
 beforeEach(async () => {
   for (const table of ['stock_codes', 'stock_levels', 'alerts']) await shop.db.query({ text: `delete from ${table}` })
 })
@@ -37,7 +37,7 @@ function rows(count: number, more = ''): string {
   }).join('\n')
 }
 
-function load(productCode: string, text: string, supplier = 'shelf') {
+function load(productCode: string, text: string, supplier = 'warehouse') {
   const file = Readable.from([text])
   return importStock(shop, { supplier, productCode, file }, { actor: 'cli:test' })
 }
@@ -45,14 +45,14 @@ function load(productCode: string, text: string, supplier = 'shelf') {
 /** What was imported in good time comes near its end. */
 function age(iccid: string, expiresAt: string) {
   return shop.db.query({
-    text: `update stock_codes set expires_at = $2 where supplier = 'shelf' and iccid = $1`,
+    text: `update stock_codes set expires_at = $2 where supplier = 'warehouse' and iccid = $1`,
     values: [iccid, expiresAt],
   })
 }
 
 async function level(productCode: string): Promise<number | undefined> {
   const [row] = await shop.db.query<{ available: bigint }>({
-    text: `select available from stock_levels where supplier = 'shelf' and product_code = $1`,
+    text: `select available from stock_levels where supplier = 'warehouse' and product_code = $1`,
     values: [productCode],
   })
   return row && Number(row.available)
@@ -61,7 +61,7 @@ async function level(productCode: string): Promise<number | undefined> {
 function order(productCode: string, keys: string[]) {
   const tenantId = shop.ids.uuid()
   return shop.suppliers
-    .get('shelf')!
+    .get('warehouse')!
     .supplier.order(keys.map((key, index) => ({ tenantId, orderId: tenantId, itemNo: index + 1, key, productCode })))
 }
 
@@ -127,7 +127,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     await load('Y', `iccid,ac,expiresAt\n${expired},2090-01-01\n${sold},2080-01-01`)
     expect(await order('Y', ['Y-1'])).toMatchObject([{ kind: 'delivered' }])
     for (const row of [expired, sold]) await age(row.slice(0, row.indexOf(',')), '2025-12-31')
-    await shop.suppliers.get('shelf')!.supplier.tidy!()
+    await shop.suppliers.get('warehouse')!.supplier.tidy!()
     const again = `iccid,ac,expiresAt\n${expired},2099-01-01`
     expect(await refused(load('Z', `${again}\n${expired},2099-01-01\n${sold},2099-01-01`))).toHaveLength(2)
     expect(await load('Z', again)).toBe(1)
@@ -170,7 +170,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     await load('I', `iccid,ac\n${free}`)
     const sameIccid = `${free.slice(0, free.indexOf(','))},LPA:1$smdp.example.com$ANOTHER-CODE`
     const file = ['iccid,ac', rows(1), sold, free, sameIccid].join('\n')
-    const message = (line: number) => `${line}: this code or ICCID is in the stock of shelf already`
+    const message = (line: number) => `${line}: this code or ICCID is in the stock of warehouse already`
     expect(await refused(load('I', file, 'other'))).toEqual([message(3), message(4), message(5)])
     const soldIccid = `${sold.slice(0, sold.indexOf(','))},LPA:1$smdp.example.com$USED-AGAIN`
     expect(await load('I', `iccid,ac\n${soldIccid}`, 'other')).toBe(1)
@@ -179,16 +179,16 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
   it('waits for the one before it, so that a code in two files at once is taken once', async () => {
     await addSupplier(shop, 'other', 'stock')
     const text = `iccid,ac\n${rows(1)}`
-    const files = ['shelf', 'other'].map((supplier) => load('J', text, supplier))
+    const files = ['warehouse', 'other'].map((supplier) => load('J', text, supplier))
     expect((await Promise.allSettled(files)).map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 
   it('is refused by a sentence while another takes long', async () => {
     const shortly = createDb({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 50 })
     const first = new PassThrough()
-    const taking = importStock(shop, { supplier: 'shelf', productCode: 'K', file: first }, { actor: 'cli:test' })
+    const taking = importStock(shop, { supplier: 'warehouse', productCode: 'K', file: first }, { actor: 'cli:test' })
     await until(async () => (await shop.db.query({ text: `select from pg_locks where locktype = 'advisory'` })).length)
-    const again = { supplier: 'shelf', productCode: 'K', file: Readable.from([`iccid,ac\n${rows(1)}`]) }
+    const again = { supplier: 'warehouse', productCode: 'K', file: Readable.from([`iccid,ac\n${rows(1)}`]) }
     const second = importStock({ ...shop, db: shortly }, again, { actor: 'cli:test' })
     await expect(second).rejects.toMatchObject({ status: 409, code: 'IMPORT_RUNNING' })
     first.end(`iccid,ac\n${rows(1)}`)
@@ -214,7 +214,7 @@ describe('a reservation', () => {
       { kind: 'refused', message: 'out of stock' },
     ])
     expect(await level('E')).toBe(1)
-    await shop.suppliers.get('shelf')!.supplier.tidy!()
+    await shop.suppliers.get('warehouse')!.supplier.tidy!()
     expect(await level('E')).toBe(0)
   })
 
@@ -230,7 +230,7 @@ describe('a reservation', () => {
       Date.now() + 86_400_000,
     )
     expect(others).toEqual([{ kind: 'refused', message: 'out of stock' }])
-    const patient = stockSupplier('shelf', { leastValidityHours: 0 }, shop)
+    const patient = stockSupplier('warehouse', { leastValidityHours: 0 }, shop)
     const wanted = { tenantId: shop.ids.uuid(), orderId: shop.ids.uuid(), itemNo: 1, key: 'V-3', productCode: 'V' }
     expect(await patient.order([wanted])).toMatchObject([{ kind: 'delivered' }])
   })
@@ -239,13 +239,13 @@ describe('a reservation', () => {
     const soon = new Date(Date.now() + 3_600_000).toISOString()
     await load('W', `iccid,ac,expiresAt\n${rows(2, ',2099-01-01')}`)
     await age(makeIccid('8985', serial), soon)
-    await shop.suppliers.get('shelf')!.supplier.tidy!()
+    await shop.suppliers.get('warehouse')!.supplier.tidy!()
     expect(await level('W')).toBe(1)
   })
 
   it('tells once when a product runs low, and again after it was filled', async () => {
     await load('F', `iccid,ac\n${rows(5)}`)
-    await setLowStock(shop, { supplier: 'shelf', productCode: 'F', lowAt: 4 }, { actor: 'cli:test' })
+    await setLowStock(shop, { supplier: 'warehouse', productCode: 'F', lowAt: 4 }, { actor: 'cli:test' })
     const notices = async () =>
       (await shop.db.query({ text: `select from alerts where kind = 'LOW_STOCK' and data ->> 'productCode' = 'F'` }))
         .length
@@ -265,7 +265,7 @@ describe('a reservation', () => {
     if (outcome?.kind !== 'delivered') throw new Error('not delivered')
     const { iccid, matchingId } = outcome.esim
     const esim = { tenantId: '', orderId: '', itemNo: 1, key: 'G-1', productCode: 'G', iccid, matchingId }
-    const { supplier } = shop.suppliers.get('shelf')!
+    const { supplier } = shop.suppliers.get('warehouse')!
     expect(await supplier.cancel({ ...esim, shown: true })).toMatchObject({ kind: 'refused' })
     // The second time as after a crash that came before it was written down.
     for (let time = 0; time < 2; time++) {
@@ -279,12 +279,12 @@ it('lists each code that was reserved since then once, however many there are', 
   await shop.db.query({
     text: `insert into stock_codes
              (supplier, code_id, product_code, iccid, fingerprint, secrets, imported_at, state, key, reserved_at)
-           select 'shelf', gen_random_uuid(), 'L', n::text, decode(md5(n::text), 'hex'), '', now(), 'RESERVED', 'L-' || n,
+           select 'warehouse', gen_random_uuid(), 'L', n::text, decode(md5(n::text), 'hex'), '', now(), 'RESERVED', 'L-' || n,
                   case when n > 2500 then timestamptz '2026-01-01' else now() end
            from generate_series(1, 3000) n`,
   })
   const listed: string[] = []
-  for await (const { key } of shop.suppliers.get('shelf')!.supplier.list!(new Date('2026-02-01'))) listed.push(key)
+  for await (const { key } of shop.suppliers.get('warehouse')!.supplier.list!(new Date('2026-02-01'))) listed.push(key)
   const own = listed.filter((key) => key.startsWith('L-'))
   expect([own.length, new Set(own).size]).toEqual([2500, 2500])
 })
@@ -292,17 +292,17 @@ it('lists each code that was reserved since then once, however many there are', 
 it('an orphan goes back into stock by one of two nodes that reconcile at once', async () => {
   await load('H', `iccid,ac\n${rows(1)}`)
   const tenantId = await addTenant(shop.db)
-  await addPackage(shop.db, 'H', [{ supplier: 'shelf', productCode: 'H' }])
+  await addPackage(shop.db, 'H', [{ supplier: 'warehouse', productCode: 'H' }])
   const [orderId] = await payOrders(shop.db, tenantId, 'H')
   const item = { tenantId, orderId: orderId!, itemNo: 1, productCode: 'H' }
   await shop.db.query({
-    text: `update order_items set item_status = 'REFUSED', supplier = 'shelf', product_code = 'H' where order_id = $1`,
+    text: `update order_items set item_status = 'REFUSED', supplier = 'warehouse', product_code = 'H' where order_id = $1`,
     values: [orderId],
   })
-  const shelf = shop.suppliers.get('shelf')!
-  const [outcome] = await shelf.supplier.order([{ ...item, key: itemKeyOf(item.orderId, 1) }])
+  const warehouse = shop.suppliers.get('warehouse')!
+  const [outcome] = await warehouse.supplier.order([{ ...item, key: itemKeyOf(item.orderId, 1) }])
   if (outcome?.kind !== 'delivered') throw new Error('stock has no eSIM')
-  await acceptEsim(shop, tenantId, { ...item, supplier: 'shelf' }, outcome.esim)
+  await acceptEsim(shop, tenantId, { ...item, supplier: 'warehouse' }, outcome.esim)
 
   const [first, second] = await Promise.all([cancelOrphans(shop), cancelOrphans(shop)])
   expect(first + second).toBe(1)

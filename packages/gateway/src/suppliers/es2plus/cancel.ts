@@ -34,9 +34,7 @@ export async function cancel(context: Es2plusContext, esim: SuppliedEsim): Promi
 async function progressOf(context: Es2plusContext, esim: SuppliedEsim): Promise<Progress> {
   const ordered = await context.store.find(esim.key)
   if (ordered === undefined) return context.store.adopt(esim)
-  return ordered.iccid === esim.iccid
-    ? ordered
-    : context.store.adopt({ ...esim, key: `${esim.key} ${esim.iccid}` })
+  return ordered.iccid === esim.iccid ? ordered : context.store.adopt({ ...esim, key: `${esim.key} ${esim.iccid}` })
 }
 
 const OTHER_WORKER: CancelOutcome = { kind: 'unknown', message: 'another worker is processing this order' }

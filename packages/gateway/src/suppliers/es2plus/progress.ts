@@ -83,7 +83,9 @@ export function createProgressStore(supplier: string, config: Es2plusConfig, dep
         // The ICCID was taken, not the key: by an order from a range with another start.
         if (iccidRange !== undefined && drawn !== null) await skipUsedBlock(deps.db, supplier, iccidRange, drawn)
       }
-      throw new Error(`no free ICCID in ${DRAWS_MAX} attempts: orders from other ranges use them. Set another iccidRange`)
+      throw new Error(
+        `no free ICCID in ${DRAWS_MAX} attempts: orders from other ranges use them. Set another iccidRange`,
+      )
     },
     async adopt({ key, iccid, matchingId }) {
       await deps.db.query({

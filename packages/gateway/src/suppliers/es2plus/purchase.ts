@@ -89,7 +89,11 @@ async function continueOrder(context: Es2plusContext, progress: Progress, profil
 }
 
 /** @returns the outcome that stops the order; undefined: it continues */
-async function download(context: Es2plusContext, progress: Progress, profileType: string): Promise<Outcome | undefined> {
+async function download(
+  context: Es2plusContext,
+  progress: Progress,
+  profileType: string,
+): Promise<Outcome | undefined> {
   const repeated = progress.step === 'ORDERING'
   if (!repeated && !(await context.store.advance(progress, { step: 'ORDERING' }))) return OTHER_WORKER
   await failpoint('es2plus.before-download-order')

@@ -93,8 +93,7 @@ async function warningsOf(
 ): Promise<string[]> {
   const warnings: string[] = []
   if (count > 0) {
-    const which =
-      count === 1 ? `ICCID ${example} has a wrong` : `${count} ICCIDs, such as ${example}, have a wrong`
+    const which = count === 1 ? `ICCID ${example} has a wrong` : `${count} ICCIDs, such as ${example}, have a wrong`
     warnings.push(`${which} check digit. Some suppliers do not use check digits: ask yours whether it does.`)
   }
   const sold = await tx.query({

@@ -147,7 +147,10 @@ export function stockLoop(deps: { suppliers: Pick<Suppliers, 'all'>; log: Log; l
       try {
         more = (await supplier.tidy?.()) || more
       } catch (error) {
-        deps.log.error({ err: error, supplier: supplier.name }, 'expired codes could not be removed from the stock counters')
+        deps.log.error(
+          { err: error, supplier: supplier.name },
+          'expired codes could not be removed from the stock counters',
+        )
       }
     }
     return more

@@ -139,7 +139,7 @@ it('a stock file with the code of a recorded eSIM is refused; its ICCID with ano
   const order = await underReview(1)
   await delivered(order, esimOf(11, 'ELEVEN'))
   await expect(importFile('shelf', esimOf(12, 'TWELVE'), esimOf(13, 'ELEVEN'))).rejects.toThrow(
-    `line 3: this code was delivered already, with order ${orderNoOf(order.orderId)}`,
+    `line 3: this code was already delivered, with order ${orderNoOf(order.orderId)}`,
   )
   expect(await importFile('shelf', esimOf(11, 'ELEVEN-AGAIN'))).toBe(1)
 })
@@ -170,7 +170,7 @@ it('a stock file with an orphan eSIM is refused until the orphan is given back',
   const esim = esimOf(15, 'FIFTEEN')
   await acceptEsim(shop, late.tenantId, { orderId: late.orderId, itemNo: 1, supplier: 'sandbox' }, esim)
   await expect(importFile('shelf', esim)).rejects.toThrow(
-    `line 2: eSIM ${esim.iccid} is kept as an orphan, of order ${orderNoOf(late.orderId)}`,
+    `line 2: eSIM ${esim.iccid} is an orphan of order ${orderNoOf(late.orderId)}`,
   )
   await shop.db.query({ text: `update orphans set state = 'CANCELLED' where tenant_id = $1`, values: [late.tenantId] })
   expect(await importFile('shelf', esim)).toBe(1)

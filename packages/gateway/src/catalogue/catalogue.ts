@@ -54,7 +54,7 @@ export function createCatalogue(deps: { db: Db } & SnapshotContext): Catalogue {
 const LOADS_MAX = 2
 
 /** @throws Refusal when there is no such tenant */
-export async function buyerOf(db: Db, typedId: string): Promise<Buyer> {
+export async function getBuyer(db: Db, typedId: string): Promise<Buyer> {
   const tenantId = requireUuid(typedId, 'tenant')
   const [row] = await db.query<{ currencyCode: string }>({
     text: 'select currency_code from tenants where tenant_id = $1',

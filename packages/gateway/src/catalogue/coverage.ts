@@ -7,7 +7,7 @@ export interface Coverage {
   readonly locationCodes: readonly string[]
   readonly networks: readonly LocationNetwork[]
   /** What `locationCode` finds it by. */
-  readonly places: ReadonlySet<string>
+  readonly locations: ReadonlySet<string>
   /** Lower-case codes and names of the places, for keywords. */
   readonly searchText: string
 }
@@ -20,7 +20,7 @@ export function coverageOf(locationCodes: readonly string[], networks: readonly 
   return {
     locationCodes,
     networks,
-    places: placesOf(locationCodes, networks),
+    locations: locationsOf(locationCodes, networks),
     searchText: [...new Set([...locationCodes, ...names])].join('\n').toLowerCase(),
   }
 }
@@ -30,7 +30,7 @@ export function coverageOf(locationCodes: readonly string[], networks: readonly 
  * Several countries are a region, also where nobody has marked them as one; the world without a list of countries is
  * every country.
  */
-function placesOf(locationCodes: readonly string[], networks: readonly LocationNetwork[]): Set<string> {
+function locationsOf(locationCodes: readonly string[], networks: readonly LocationNetwork[]): Set<string> {
   const places = new Set([...locationCodes, ...networks.map((network) => network.locationCode)])
   const countries = [...places].filter((code) => !code.startsWith('!'))
   if (countries.length > 1 && !places.has(GLOBAL)) places.add(REGIONAL)
@@ -40,10 +40,10 @@ function placesOf(locationCodes: readonly string[], networks: readonly LocationN
 
 export function covers(coverage: Coverage, locationCode: string): boolean {
   const wide = locationCode === REGIONAL || locationCode === GLOBAL
-  return coverage.places.has(locationCode) || (!wide && coverage.places.has(EVERYWHERE))
+  return coverage.locations.has(locationCode) || (!wide && coverage.locations.has(EVERYWHERE))
 }
 
-export function wordsOf(keyword: string): string[] {
+export function splitKeyword(keyword: string): string[] {
   return keyword.toLowerCase().split(/\s+/).filter(Boolean)
 }
 
@@ -54,12 +54,12 @@ interface Named {
 }
 
 /** What keywords find a package by, its places apart. */
-export function ownText({ packageCode, slug, name }: Named): string {
+export function searchTextOf({ packageCode, slug, name }: Named): string {
   return `${packageCode}\n${slug}\n${name}`.toLowerCase()
 }
 
 /** Whether each word is part of the name, the code, the slug or a place. */
-export function mentions(text: string, coverage: Coverage, words: readonly string[]): boolean {
+export function matchesWords(text: string, coverage: Coverage, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word) || coverage.searchText.includes(word))
 }
 
@@ -80,7 +80,7 @@ export function isCountry(locationCode: string): boolean {
   return Object.hasOwn(countries, locationCode)
 }
 
-export function isPlace(locationCode: string): boolean {
+export function isLocation(locationCode: string): boolean {
   return locationCode === REGIONAL || locationCode === GLOBAL || isCountry(locationCode)
 }
 

@@ -25,12 +25,12 @@ export async function bumpCatalogue(tx: Tx): Promise<CatalogueVersion> {
  * A change may stamp its rows at most this long before it commits: the change feed's `asOf` lags so much behind the
  * clock while nothing changes, so that no stamp ever lies before an `asOf` that was given out.
  */
-export const LATE_COMMIT_MS = 120_000
+export const COMMIT_WITHIN_MS = 120_000
 
 /** A change under way: alone in the catalogue, and stamped once it knows that there is something to write. */
-export interface Stamping {
+export interface CatalogueChange {
   /** The version that it starts from. */
-  readonly startedFrom: bigint
+  readonly baseVersion: bigint
   /** Makes the new version, at the first call. @returns the time that every row written carries */
   stamp(): Promise<Date>
   /** @throws Error when the change has taken so long that pollers might miss it */
@@ -38,18 +38,18 @@ export interface Stamping {
 }
 
 /** Keeps other changes out until the transaction ends. */
-export async function stampOnce(tx: Tx): Promise<Stamping> {
+export async function beginChange(tx: Tx): Promise<CatalogueChange> {
   const [row] = await tx.query<{ version: bigint }>({ text: 'select version from catalogue_version for update' })
   let stamped: { changedAt: Date; monotonicMs: number } | undefined
   return {
-    startedFrom: row!.version,
+    baseVersion: row!.version,
     async stamp() {
       stamped ??= { monotonicMs: performance.now(), changedAt: (await bumpCatalogue(tx)).changedAt }
       return stamped.changedAt
     },
     checkTime() {
       // The rest is left for the commit itself.
-      if (stamped && performance.now() - stamped.monotonicMs > LATE_COMMIT_MS * 0.75) {
+      if (stamped && performance.now() - stamped.monotonicMs > COMMIT_WITHIN_MS * 0.75) {
         throw new Error('The change took too long and was undone. Try again, or change less at a time.')
       }
     },
@@ -62,7 +62,7 @@ export async function changeCatalogue<Result>(
   work: (tx: Tx, stamp: () => Promise<Date>) => Promise<Result>,
 ): Promise<Result> {
   return db.tx(async (tx) => {
-    const stamping = await stampOnce(tx)
+    const stamping = await beginChange(tx)
     const result = await work(tx, stamping.stamp)
     stamping.checkTime()
     return result

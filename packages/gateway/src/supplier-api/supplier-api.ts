@@ -34,7 +34,8 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
   )
   app.setErrorHandler((error, _, reply) => {
     const status = statusOf(error)
-    if (status >= 500 && !(error instanceof ApiError)) deps.log.error({ err: error }, 'processing a request of a supplier failed')
+    if (status >= 500 && !(error instanceof ApiError))
+      deps.log.error({ err: error }, 'processing a request of a supplier failed')
     return plain(reply, status, status >= 500 ? 'not processed: send it again' : 'the request is malformed')
   })
   app.addHook('onRequest', async (request, reply) => {

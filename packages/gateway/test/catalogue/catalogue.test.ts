@@ -5,14 +5,14 @@ import type { Buyer, Snapshot } from '../../src/catalogue/catalogue.ts'
 import { setOnSale } from '../../src/catalogue/packages/put.ts'
 import {
   createGroup,
-  readGroups,
+  listGroups,
   setGroupPlan,
   setTenantGroup,
   setTenantPlan,
 } from '../../src/catalogue/pricing/assignments.ts'
-import { createPlan, readPlans, removePlanRule, setPlanRule } from '../../src/catalogue/pricing/plans.ts'
+import { createPlan, listPlans, removePlanRule, setPlanRule } from '../../src/catalogue/pricing/plans.ts'
 import { setListPrices, setOwnPrice } from '../../src/catalogue/pricing/prices.ts'
-import { deleteGroup, deletePlan, renameGroup, renamePlan } from '../../src/catalogue/pricing/retirement.ts'
+import { deleteGroup, deletePlan, renameGroup, renamePlan } from '../../src/catalogue/pricing/rename-delete.ts'
 import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
 
 let testbed: CatalogueTestbed
@@ -156,7 +156,7 @@ describe('plans and groups', () => {
     await renamePlan(testbed.deps, 'GOLD', 'PLATINUM', testbed.by)
     const after = await now()
     expect([retail, gold, grouped, special, euro].map((buyer) => prices(after, buyer))).toEqual(wanted)
-    expect(await readGroups(testbed.db)).toMatchObject([{ groupName: 'ARCTIC', planName: 'ALLIES' }])
+    expect(await listGroups(testbed.db)).toMatchObject([{ groupName: 'ARCTIC', planName: 'ALLIES' }])
     const request = { updatedSince: before.list(retail, {}).asOf }
     expect(prices(after, retail, request)).toEqual({})
     expect(prices(after, euro, request)).toEqual(prices(before, euro))
@@ -199,12 +199,12 @@ describe('plans and groups', () => {
     // A name that is used again begins without rules, and a group without a plan.
     await createPlan(testbed.deps, 'BRIEF', testbed.by)
     await createGroup(testbed.deps, 'SOUTH', testbed.by)
-    const names = (await readPlans(testbed.db)).map(({ planName, rules }) => [planName, rules.length])
+    const names = (await listPlans(testbed.db)).map(({ planName, rules }) => [planName, rules.length])
     expect(names).toContainEqual(['BRIEF', 0])
-    expect(await readGroups(testbed.db, 'SOUTH')).toMatchObject([{ planName: null }])
+    expect(await listGroups(testbed.db, 'SOUTH')).toMatchObject([{ planName: null }])
     await deletePlan(testbed.deps, 'BRIEF', testbed.by)
     await deleteGroup(testbed.deps, 'SOUTH', testbed.by)
-    expect((await readPlans(testbed.db)).map(({ planName }) => planName)).not.toContain('BRIEF')
+    expect((await listPlans(testbed.db)).map(({ planName }) => planName)).not.toContain('BRIEF')
   })
 })
 

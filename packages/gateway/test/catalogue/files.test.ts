@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { exportPackages, type FileFormat } from '../../src/catalogue/files/export.ts'
 import { type ImportProgress, importPackages } from '../../src/catalogue/files/import.ts'
-import { documentBatches, type PackageFilter } from '../../src/catalogue/packages/read.ts'
+import { listDocumentBatches, type PackageFilter } from '../../src/catalogue/packages/read.ts'
 import { type CatalogueTestbed, createCatalogueTestbed, packageInput } from '../harness/catalogue-testbed.ts'
 
 let testbed: CatalogueTestbed
@@ -35,7 +35,7 @@ const imported = (format: FileFormat, file: string, options: { dryRun?: boolean;
 
 async function everything() {
   const documents = []
-  for await (const batch of documentBatches(testbed.db)) documents.push(...batch)
+  for await (const batch of listDocumentBatches(testbed.db)) documents.push(...batch)
   return documents
 }
 
@@ -56,7 +56,7 @@ describe.each<FileFormat>(['csv', 'json'])('%s', (format) => {
     const report = await importPackages(other.deps, { format, source: pieces(file), dryRun: false }, other.by)
     expect(report).toMatchObject({ imported: true, added: 780 })
     const documents = []
-    for await (const batch of documentBatches(other.db)) documents.push(...batch)
+    for await (const batch of listDocumentBatches(other.db)) documents.push(...batch)
     expect(documents).toEqual(await everything())
     await other.close()
   })

@@ -149,7 +149,7 @@ it('a stock file whose code is recorded during the import is refused at its end'
   const file = new PassThrough()
   const importing = importStock(shop, { supplier: 'shelf', productCode: 'P', file }, { actor: 'cli:test' })
   const refused = expect(importing).rejects.toThrow(
-    `eSIM ${iccidOf(14)} was delivered meanwhile, with order ${orderNoOf(order.orderId)}. Take it out of the file.`,
+    `eSIM ${iccidOf(14)} was delivered meanwhile, with order ${orderNoOf(order.orderId)}. Remove it from the file.`,
   )
   const first = Array.from({ length: 1_000 }, (_, n) => `${iccidOf(10_000 + n)},LPA:1$a.example$LONG-${n}\n`)
   file.write(`iccid,ac\n${iccidOf(14)},LPA:1$a.example$FOURTEEN\n${first.join('')}`)

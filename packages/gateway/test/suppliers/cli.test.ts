@@ -120,7 +120,7 @@ describe('stock', () => {
     expect(run).toMatchObject({ code: 0, stdout: 'Imported 10000 codes.\n' })
     const [unsold, end, ...before] = run.stderr.trimEnd().split('\n').reverse()
     expect(unsold).toMatch(
-      /^No package sells P of warehouse yet: name it by package set CODE --supplier warehouse:P\.$/,
+      /^No package sells P of warehouse yet\. Assign it: package set CODE --supplier warehouse:P\.$/,
     )
     expect(end).toBe('100 %: 10000 codes')
     for (const line of before) expect(line).toMatch(/^[1-9]0 %: \d+000 codes$/)

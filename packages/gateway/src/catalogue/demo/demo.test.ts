@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { coverageOf } from '../coverage.ts'
 import { isPackageDocument } from '../packages/document.ts'
 import { mergePackage } from '../packages/merge.ts'
-import { demoPackages } from './packages.ts'
-import { sandboxPackages } from './sandbox-packages.ts'
+import { demoPackages, sandboxPackages } from './packages.ts'
 
 const demo = demoPackages()
 const all = [...demo, ...sandboxPackages()]
@@ -29,7 +28,7 @@ test('codes and slugs are unique; every country has operators; nothing is sold b
   expect(new Set(all.map((item) => item.packageCode)).size).toBe(all.length)
   expect(new Set(all.map((item) => item.slug)).size).toBe(all.length)
   for (const item of demo) {
-    expect(coverageOf(item.locationCodes, item.locationNetworkList).places.size).toBeGreaterThan(0)
+    expect(coverageOf(item.locationCodes, item.locationNetworkList).locations.size).toBeGreaterThan(0)
     for (const network of item.locationNetworkList) expect(network.operatorList.length).toBeGreaterThan(0)
     const usd = item.prices.find((price) => price.currencyCode === 'USD')!
     expect(item.suppliers[0]!.costPrice).toBeLessThan(usd.price)

@@ -4,8 +4,7 @@ import type { Db } from '../../lib/postgres/db.ts'
 import type { PackageDocument } from '../packages/document.ts'
 import { applyChanges } from '../packages/put.ts'
 import { changeCatalogue } from '../version.ts'
-import { demoPackages } from './packages.ts'
-import { sandboxPackages } from './sandbox-packages.ts'
+import { demoPackages, sandboxPackages } from './packages.ts'
 
 /**
  * Fills a new catalogue with the demo packages and those of the sandbox: on a local deployment. Packages that exist

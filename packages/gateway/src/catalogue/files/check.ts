@@ -2,17 +2,16 @@ import type { Fault } from '@dealer-esim/contract'
 import type { Tx } from '../../lib/postgres/db.ts'
 import {
   type DifferenceLine,
-  differenceLines,
-  differences,
   differingMembers,
+  listDifferences,
   type PackageChange,
+  pickDifferences,
   warningsOf,
 } from '../packages/difference.ts'
 import type { PackageDocument } from '../packages/document.ts'
 import { mergePackage } from '../packages/merge.ts'
-import { slugOwners } from '../packages/put.ts'
-import { readDocuments } from '../packages/read.ts'
-import { suppliersNamedTwice } from '../packages/repeated-suppliers.ts'
+import { findRepeatedSuppliers, findSlugOwners } from '../packages/put.ts'
+import { findDocuments } from '../packages/read.ts'
 import type { ImportRow } from './rows.ts'
 
 /** What is wrong in a row, and what to do about it. */
@@ -57,7 +56,7 @@ export interface Findings {
 const ERRORS_SHOWN = 1_000
 const CHANGES_SHOWN = 1_000
 
-export function noFindings(): Findings {
+export function createFindings(): Findings {
   return {
     ...{ rows: 0, added: 0, changed: 0, unchanged: 0, doubtful: 0, errorRows: 0, errors: [], changes: [] },
     ...{ suppliers: new Set(), rowOfCode: new Map(), rowOfSlug: new Map() },
@@ -66,14 +65,14 @@ export function noFindings(): Findings {
 
 /** Judges rows against the catalogue and the rows before them. @returns the packages that would be written */
 export async function checkRows(tx: Tx, rows: readonly ImportRow[], findings: Findings): Promise<PackageDocument[]> {
-  const existing = await readDocuments(
+  const existing = await findDocuments(
     tx,
     rows.map(codeOf).filter((code) => code !== null),
   )
-  const judged = rows.map((row) => judge(row, existing, findings))
+  const judged = rows.map((row) => checkRow(row, existing, findings))
   const wanted = judged.flatMap(({ change }) => (change ? [change] : []))
-  const owners = await slugOwners(tx, wanted)
-  const twice = await suppliersNamedTwice(tx, wanted)
+  const owners = await findSlugOwners(tx, wanted)
+  const twice = await findRepeatedSuppliers(tx, wanted)
   const differing: PackageDocument[] = []
   for (const { row, change, faults } of judged) {
     findings.rows++
@@ -83,26 +82,26 @@ export async function checkRows(tx: Tx, rows: readonly ImportRow[], findings: Fi
     }
     const named = (change && twice.get(change)) ?? []
     faults.push(...named.map((one) => ({ ...one, field: row.columnOf(one.field) })))
-    if (faults.length > 0 || !change) reject(findings, row, faults)
-    else if (count(findings, change)) differing.push(change.after)
+    if (faults.length > 0 || !change) addErrors(findings, row, faults)
+    else if (countChange(findings, change)) differing.push(change.after)
   }
   return differing
 }
 
 /** Records an error that belongs to no package. */
-export function unreadable(findings: Findings, row: number, reason: string): void {
+export function addFileError(findings: Findings, row: number, reason: string): void {
   findings.errorRows++
   findings.errors.push({ row, column: '', packageCode: null, reason })
 }
 
-interface Judged {
+interface CheckedRow {
   readonly row: ImportRow
   readonly change: PackageChange | undefined
   /** In terms of columns. */
   readonly faults: Fault[]
 }
 
-function judge(row: ImportRow, existing: ReadonlyMap<string, PackageDocument>, findings: Findings): Judged {
+function checkRow(row: ImportRow, existing: ReadonlyMap<string, PackageDocument>, findings: Findings): CheckedRow {
   const faults = [...row.faults]
   const before = existing.get(codeOf(row) ?? '')
   const merged = faults.some(({ field }) => field === '') ? { faults: [] } : mergePackage(before, row.input)
@@ -113,15 +112,15 @@ function judge(row: ImportRow, existing: ReadonlyMap<string, PackageDocument>, f
     return { row, change: undefined, faults: [...faults, ...others.filter(({ field }) => !known.has(field))] }
   }
   const after = merged.document
-  const takenCode = takenBefore(findings.rowOfCode, after.packageCode, row.row)
+  const takenCode = claimKey(findings.rowOfCode, after.packageCode, row.row)
   if (takenCode) faults.push(fault('packageCode', `${after.packageCode} stands in row ${takenCode} already.`))
-  const takenSlug = takenBefore(findings.rowOfSlug, after.slug, row.row)
+  const takenSlug = claimKey(findings.rowOfSlug, after.slug, row.row)
   if (takenSlug && !takenCode) faults.push(fault('slug', `${after.slug} is the slug in row ${takenSlug} already.`))
   for (const { supplier } of after.suppliers) findings.suppliers.add(supplier)
   return { row, change: { before, after }, faults }
 }
 
-function takenBefore(rowOf: Map<string, number>, key: string, row: number): number | undefined {
+function claimKey(rowOf: Map<string, number>, key: string, row: number): number | undefined {
   const taken = rowOf.get(key)
   if (taken === undefined) rowOf.set(key, row)
   return taken
@@ -131,7 +130,7 @@ function codeOf({ input }: ImportRow): string | null {
   return typeof input.packageCode === 'string' ? input.packageCode : null
 }
 
-function reject(findings: Findings, row: ImportRow, faults: readonly Fault[]): void {
+function addErrors(findings: Findings, row: ImportRow, faults: readonly Fault[]): void {
   findings.errorRows++
   for (const { field, reason } of faults.slice(0, ERRORS_SHOWN - findings.errors.length)) {
     findings.errors.push({ row: row.row, column: field, packageCode: codeOf(row)?.slice(0, 64) ?? null, reason })
@@ -139,19 +138,19 @@ function reject(findings: Findings, row: ImportRow, faults: readonly Fault[]): v
 }
 
 /** @returns whether the package differs */
-function count(findings: Findings, change: PackageChange): boolean {
+function countChange(findings: Findings, change: PackageChange): boolean {
   if (differingMembers(change).length === 0) {
     findings.unchanged++
     return false
   }
   if (change.before) findings.changed++
   else findings.added++
-  const lines = differenceLines(change)
+  const lines = listDifferences(change)
   const isDoubtful = warningsOf(lines).length > 0
   if (isDoubtful) findings.doubtful++
   if (findings.changes.length < CHANGES_SHOWN || (isDoubtful && findings.doubtful <= CHANGES_SHOWN)) {
     const kind = change.before ? 'CHANGED' : 'ADDED'
-    findings.changes.push({ packageCode: change.after.packageCode, change: kind, ...differences(change), lines })
+    findings.changes.push({ packageCode: change.after.packageCode, change: kind, ...pickDifferences(change), lines })
   }
   return true
 }

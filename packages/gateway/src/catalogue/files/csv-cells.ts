@@ -46,7 +46,7 @@ export const money: CellKind = {
   read: (cell) => Number(parseMoney(cell.trim())),
 }
 
-export const words: CellKind = {
+export const wordList: CellKind = {
   write: (value) => (value as string[]).join(' '),
   read: (cell) => cell.split(/[\s,;|]+/).filter(Boolean),
 }

@@ -1,7 +1,7 @@
 import type { Fault } from '@dealer-esim/contract'
 import { type PackageDocument, SUPPLIERS_MAX } from '../packages/document.ts'
 import type { PackageInput } from '../packages/merge.ts'
-import { boolean, type CellKind, integer, json, money, text, word, words } from './csv-cells.ts'
+import { boolean, type CellKind, integer, json, money, text, word, wordList } from './csv-cells.ts'
 
 type PlainMember = Exclude<keyof PackageDocument, 'prices' | 'suppliers'>
 
@@ -19,7 +19,7 @@ const PLAIN: Readonly<Record<PlainMember, CellKind>> = {
   unusedValidTime: integer,
   activationPolicy: word,
   ekycRequired: boolean,
-  locationCodes: words,
+  locationCodes: wordList,
   locationNetworkList: json,
   speed: text,
   fupPolicy: text,

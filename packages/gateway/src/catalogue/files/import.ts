@@ -3,9 +3,9 @@ import type { Tx } from '../../lib/postgres/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import type { PackageDocument } from '../packages/document.ts'
 import { applyChanges, type ChangeDeps } from '../packages/put.ts'
-import { readDocuments, unknownSuppliers } from '../packages/read.ts'
-import { stampOnce } from '../version.ts'
-import { checkRows, type Findings, type ImportChange, type ImportError, noFindings, unreadable } from './check.ts'
+import { findDocuments, listUnknownSuppliers } from '../packages/read.ts'
+import { beginChange } from '../version.ts'
+import { addFileError, checkRows, createFindings, type Findings, type ImportChange, type ImportError } from './check.ts'
 import { csvRows } from './csv-rows.ts'
 import type { FileFormat } from './export.ts'
 import { jsonRows } from './json-rows.ts'
@@ -58,13 +58,13 @@ export async function importPackages(deps: ChangeDeps, options: ImportOptions, b
   return deps.db.tx(async (tx) => {
     const version = await currentVersion(tx)
     tx.send({ text: 'create temporary table staged (place integer primary key, document json) on commit drop' })
-    const findings = noFindings()
+    const findings = createFindings()
     await stage(tx, options, findings)
     const imported = !options.dryRun && findings.errorRows === 0
     if (imported) await write(tx, deps, options, findings, version, by)
     const { rowOfCode: _, rowOfSlug: __, ...report } = findings
     const suppliers = [...findings.suppliers].sort()
-    return { imported, ...report, suppliers, unknownSuppliers: await unknownSuppliers(tx, suppliers) }
+    return { imported, ...report, suppliers, unknownSuppliers: await listUnknownSuppliers(tx, suppliers) }
   })
 }
 
@@ -84,7 +84,7 @@ async function stage(tx: Tx, options: ImportOptions, findings: Findings): Promis
     }
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error
-    unreadable(findings, error.row, error.message)
+    addFileError(findings, error.row, error.message)
   }
 }
 
@@ -106,8 +106,8 @@ async function write(
 ): Promise<void> {
   const { added, changed } = findings
   if (added + changed === 0) return
-  const { stamp, checkTime, startedFrom } = await stampOnce(tx)
-  if (startedFrom !== version) {
+  const { stamp, checkTime, baseVersion } = await beginChange(tx)
+  if (baseVersion !== version) {
     throw new Refusal(409, 'CATALOGUE_CHANGED', CHANGED_MEANWHILE)
   }
   for (let done = 0; done < added + changed; done += BATCH_ROWS) {
@@ -116,7 +116,7 @@ async function write(
       values: [done, BATCH_ROWS],
     })
     const documents = rows.map((row) => row.document)
-    const existing = await readDocuments(
+    const existing = await findDocuments(
       tx,
       documents.map((document) => document.packageCode),
     )

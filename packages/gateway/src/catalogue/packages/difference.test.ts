@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { differenceLines, warningsOf } from './difference.ts'
+import { listDifferences, warningsOf } from './difference.ts'
 import type { PackageDocument } from './document.ts'
 import { mergePackage } from './merge.ts'
 
@@ -21,7 +21,7 @@ function documentOf(members: Partial<PackageDocument>): PackageDocument {
 }
 
 const linesOf = (before: Partial<PackageDocument>, after: Partial<PackageDocument>) =>
-  differenceLines({ before: documentOf(before), after: documentOf(after) })
+  listDifferences({ before: documentOf(before), after: documentOf(after) })
 
 describe('the lines of a difference', () => {
   it('are none where nothing differs', () => {
@@ -64,7 +64,7 @@ describe('the lines of a difference', () => {
   })
 
   it('of a new package are its prices and suppliers, flagged alike', () => {
-    const lines = differenceLines({ before: undefined, after: documentOf({ prices: [price(20_000)] }) })
+    const lines = listDifferences({ before: undefined, after: documentOf({ prices: [price(20_000)] }) })
     expect(lines.map((line) => line.kind)).toEqual(['PRICE', 'SUPPLIER'])
     expect(warningsOf(lines)).toEqual(['BELOW_COST'])
   })

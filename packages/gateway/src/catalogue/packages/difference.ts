@@ -16,7 +16,7 @@ export function differingMembers({ before, after }: PackageChange): Member[] {
 }
 
 /** The differing members with their values on either side, as audit log and dry run show them. */
-export function differences(change: PackageChange): {
+export function pickDifferences(change: PackageChange): {
   before?: Partial<PackageDocument>
   after: Partial<PackageDocument>
 } {
@@ -65,9 +65,9 @@ interface PriceLine {
 const FALL_MAX = 0.5
 
 /** What differs, line by line: prices first, since they are what a mistake costs. A new package has prices and suppliers. */
-export function differenceLines(change: PackageChange): DifferenceLine[] {
+export function listDifferences(change: PackageChange): DifferenceLine[] {
   const { before, after } = change
-  const others = before ? differingMembers(change).filter((member) => !OF_THEIR_OWN.has(member)) : []
+  const others = before ? differingMembers(change).filter((member) => !WITH_OWN_LINES.has(member)) : []
   return [
     ...priceLines(change),
     ...supplierLines(change),
@@ -80,7 +80,7 @@ export function warningsOf(lines: readonly DifferenceLine[]): DifferenceWarning[
   return lines.flatMap((line) => ('warnings' in line ? line.warnings : []))
 }
 
-const OF_THEIR_OWN: ReadonlySet<Member> = new Set(['prices', 'suppliers', 'locationCodes'])
+const WITH_OWN_LINES: ReadonlySet<Member> = new Set(['prices', 'suppliers', 'locationCodes'])
 
 function priceLines({ before, after }: PackageChange): PriceLine[] {
   const old = new Map(before?.prices.map((price) => [price.currencyCode, price]))

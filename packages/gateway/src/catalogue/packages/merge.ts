@@ -1,6 +1,6 @@
 import { type Fault, listFaults, MONEY_MAX, TEXT_PATTERNS } from '@dealer-esim/contract'
 import Type from 'typebox'
-import { countryName, isPlace } from '../coverage.ts'
+import { countryName, isLocation } from '../coverage.ts'
 import {
   isPackageDocument,
   type PackageDocument,
@@ -169,10 +169,10 @@ function crossFaults(document: PackageDocument): Fault[] {
   document.locationCodes.forEach((code, i) => {
     if (seen.has(code)) fault(`locationCodes[${i}]`, `${code} is there twice.`)
     seen.add(code)
-    if (!isPlace(code)) fault(`locationCodes[${i}]`, `${code} is no country of ISO 3166-1 alpha-2${hint(code)}.`)
+    if (!isLocation(code)) fault(`locationCodes[${i}]`, `${code} is no country of ISO 3166-1 alpha-2${hint(code)}.`)
   })
   document.locationNetworkList.forEach(({ locationCode: code }, i) => {
-    if (!isPlace(code) && !seen.has(code))
+    if (!isLocation(code) && !seen.has(code))
       fault(`locationNetworkList[${i}].locationCode`, `${code} is no country${hint(code)}.`)
   })
   document.suppliers.forEach(({ costPrice, costCurrency }, i) => {

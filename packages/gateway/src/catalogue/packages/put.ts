@@ -3,14 +3,13 @@ import { type AuditEntry, auditAll, type By } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
-import { refused } from '../checks.ts'
+import { invalidField } from '../checks.ts'
 import { coverageId } from '../coverage.ts'
 import { changeCatalogue } from '../version.ts'
-import { differences, differingMembers, type PackageChange } from './difference.ts'
+import { differingMembers, type PackageChange, pickDifferences } from './difference.ts'
 import type { PackageDocument } from './document.ts'
 import { mergePackage, type PackageInput } from './merge.ts'
-import { documentBatches, type PackageFilter, readDocuments } from './read.ts'
-import { suppliersNamedTwice } from './repeated-suppliers.ts'
+import { findDocuments, listDocumentBatches, type PackageFilter } from './read.ts'
 import { writePackages } from './write.ts'
 
 /** What a change of the catalogue needs. */
@@ -37,21 +36,22 @@ export async function putPackages(
 ): Promise<PutResult> {
   return changeCatalogue(deps.db, async (tx, stamp) => {
     const codes = inputs.map((input) => String(input.packageCode))
-    const existing = await readDocuments(tx, codes)
+    const existing = await findDocuments(tx, codes)
     const changes: PackageChange[] = []
     for (const [i, input] of inputs.entries()) {
       const before = existing.get(codes[i]!)
       if (!before && options.mustExist) throw notFound('package', codes[i]!)
       const merged = mergePackage(before, input)
-      if ('faults' in merged) throw faulty(codes[i]!, merged.faults)
-      if (codes.indexOf(codes[i]!) < i) throw refused('packageCode', `${codes[i]} is there twice.`)
+      if ('faults' in merged) throw invalidPackage(codes[i]!, merged.faults)
+      if (codes.indexOf(codes[i]!) < i) throw invalidField('packageCode', `${codes[i]} is there twice.`)
       changes.push({ before, after: merged.document })
     }
-    const owners = await slugOwners(tx, changes)
+    const owners = await findSlugOwners(tx, changes)
     const taken = changes.find(({ after }) => (owners.get(after.slug) ?? after.packageCode) !== after.packageCode)
     if (taken)
-      throw refused('slug', `${taken.after.slug} is the slug of ${owners.get(taken.after.slug)}: choose another.`)
-    for (const [{ after }, faults] of await suppliersNamedTwice(tx, changes)) throw faulty(after.packageCode, faults)
+      throw invalidField('slug', `${taken.after.slug} is the slug of ${owners.get(taken.after.slug)}: choose another.`)
+    for (const [{ after }, faults] of await findRepeatedSuppliers(tx, changes))
+      throw invalidPackage(after.packageCode, faults)
     return applyChanges(tx, deps, stamp, changes, by)
   })
 }
@@ -61,12 +61,12 @@ export async function setOnSale(deps: ChangeDeps, filter: PackageFilter, onSale:
   const status = onSale ? 'ON_SALE' : 'OFF_SALE'
   return changeCatalogue(deps.db, async (tx, stamp) => {
     const switched: string[] = []
-    for await (const documents of documentBatches(tx, filter)) {
+    for await (const documents of listDocumentBatches(tx, filter)) {
       const changes: PackageChange[] = []
       for (const before of documents) {
         if (before.status === status) continue
         const merged = mergePackage(before, { status })
-        if ('faults' in merged) throw faulty(before.packageCode, merged.faults)
+        if ('faults' in merged) throw invalidPackage(before.packageCode, merged.faults)
         changes.push({ before, after: merged.document })
         switched.push(before.packageCode)
       }
@@ -98,7 +98,7 @@ export async function applyChanges(
 }
 
 /** Which package has each of the slugs that the changes want. */
-export async function slugOwners(tx: Tx, changes: readonly PackageChange[]): Promise<Map<string, string>> {
+export async function findSlugOwners(tx: Tx, changes: readonly PackageChange[]): Promise<Map<string, string>> {
   const wanted = changes.filter(({ before, after }) => before?.slug !== after.slug).map(({ after }) => after.slug)
   if (wanted.length === 0) return new Map()
   const rows = await tx.query<{ slug: string; packageCode: string }>({
@@ -110,7 +110,7 @@ export async function slugOwners(tx: Tx, changes: readonly PackageChange[]): Pro
 
 function auditEntry(change: PackageChange, by: By): AuditEntry {
   const action = change.before ? 'package.change' : 'package.add'
-  const { before, after } = differences(change)
+  const { before, after } = pickDifferences(change)
   return {
     ...{ tenantId: null, action, subject: change.after.packageCode },
     ...by,
@@ -125,9 +125,48 @@ function shortened({ locationNetworkList, ...rest }: Partial<PackageDocument>, w
   return { ...rest, coverageId: coverageId(whole.locationCodes, whole.locationNetworkList) }
 }
 
-function faulty(packageCode: string, faults: readonly Fault[]): Refusal {
+function invalidPackage(packageCode: string, faults: readonly Fault[]): Refusal {
   const details = faults.map(({ field, reason }) => ({ field, reason }))
   const lines = details.map(({ field, reason }) => `${field}: ${reason}`)
   const message = [`Nothing was changed: ${packageCode} would not be valid.`, ...lines].join('\n')
   return new Refusal(422, 'PACKAGE_INVALID', message, { details })
+}
+
+/**
+ * Faults of packages that name a supplier a second time, in changes of their suppliers. An eSIM has one key at a supplier,
+ * under which it has refused the first product; only a stock, which keeps nothing of a refusal, is sure to sell another under
+ * it. No supplier changes its type, so that what is accepted here stays right.
+ */
+export async function findRepeatedSuppliers(
+  tx: Tx,
+  changes: readonly PackageChange[],
+): Promise<Map<PackageChange, Fault[]>> {
+  const repeats = changes.flatMap((change) => {
+    const names = change.after.suppliers.map(({ supplier }) => supplier)
+    const places = names.flatMap((name, place) => (names.indexOf(name) < place ? [{ change, name, place }] : []))
+    return places.length > 0 && differingMembers(change).includes('suppliers') ? places : []
+  })
+  if (repeats.length === 0) return new Map()
+  const rows = await tx.query<{ supplier: string; type: string }>({
+    text: 'select supplier, type from suppliers where supplier = any ($1)',
+    values: [[...new Set(repeats.map(({ name }) => name))]],
+  })
+  const types = new Map(rows.map(({ supplier, type }) => [supplier, type]))
+  const faults = new Map<PackageChange, Fault[]>()
+  for (const { change, name, place } of repeats) {
+    const type = types.get(name)
+    if (type === 'stock') continue
+    const fault: Fault = { code: '000108', field: `suppliers[${place}].supplier`, reason: reasonOf(name, type) }
+    faults.set(change, [...(faults.get(change) ?? []), fault])
+  }
+  return faults
+}
+
+function reasonOf(name: string, type: string | undefined): string {
+  const what = `${name} is there twice, which only a stock may be`
+  if (type === undefined) {
+    return `${what}, and there is no supplier ${name} yet. Add the stock ${name} first, or name it once.`
+  }
+  const why = 'any other supplier knows an eSIM by one key, under which it has refused the first product'
+  return `${what}: ${why}. Name ${name} once; a second account there is a supplier of its own.`
 }

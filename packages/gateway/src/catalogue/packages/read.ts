@@ -1,5 +1,5 @@
 import type { Statement } from '../../lib/postgres/db.ts'
-import { coverageOf, covers, mentions, ownText, wordsOf } from '../coverage.ts'
+import { coverageOf, covers, matchesWords, searchTextOf, splitKeyword } from '../coverage.ts'
 import type { PackageDocument, PriceDocument, SupplierDocument } from './document.ts'
 
 /** A Db or a Tx. */
@@ -8,7 +8,7 @@ interface Reader {
 }
 
 /** The packages of these codes, as they are now; codes that do not exist are absent. */
-export async function readDocuments(db: Reader, codes: readonly string[]): Promise<Map<string, PackageDocument>> {
+export async function findDocuments(db: Reader, codes: readonly string[]): Promise<Map<string, PackageDocument>> {
   const rows = await db.query<DocumentRow>({ text: `${SELECT} where p.package_code = any ($1)`, values: [codes] })
   return new Map(rows.map((row) => [row.packageCode, documentOf(row)]))
 }
@@ -27,7 +27,7 @@ export interface PackageFilter {
 const BATCH_ROWS = 500
 
 /** Every package that the filter means, in the order of their codes, a batch at a time; those after a code, if it is given. */
-export async function* documentBatches(
+export async function* listDocumentBatches(
   db: Reader,
   filter: PackageFilter = {},
   { after = '', rows: batchRows = BATCH_ROWS }: { after?: string; rows?: number } = {},
@@ -62,7 +62,7 @@ function matches(document: PackageDocument, { locationCode, keyword }: PackageFi
   if (locationCode === undefined && keyword === undefined) return true
   const coverage = coverageOf(document.locationCodes, document.locationNetworkList)
   if (locationCode !== undefined && !covers(coverage, locationCode)) return false
-  return keyword === undefined || mentions(ownText(document), coverage, wordsOf(keyword))
+  return keyword === undefined || matchesWords(searchTextOf(document), coverage, splitKeyword(keyword))
 }
 
 const SELECT = `
@@ -98,7 +98,7 @@ function documentOf(row: DocumentRow): PackageDocument {
 }
 
 /** Those of the names that no supplier has. */
-export async function unknownSuppliers(db: Reader, names: readonly string[]): Promise<string[]> {
+export async function listUnknownSuppliers(db: Reader, names: readonly string[]): Promise<string[]> {
   const rows = await db.query<{ name: string }>({
     text: 'select distinct name from unnest($1::text[]) as name where name not in (select supplier from suppliers) order by 1',
     values: [names],

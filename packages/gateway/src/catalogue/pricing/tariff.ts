@@ -59,7 +59,7 @@ export class Plan {
   }
 
   /** Package and time of every rule that names a package. */
-  *touches(): Iterable<[packageCode: string, updatedAt: number]> {
+  *packageChanges(): Iterable<[packageCode: string, updatedAt: number]> {
     for (const [key, rule] of this.rules) {
       if (!key.startsWith(' ')) yield [key.slice(0, key.indexOf(' ')), rule.updatedAt]
     }
@@ -117,7 +117,7 @@ export interface TariffSources {
 }
 
 const NO_PLAN = new Plan()
-const NOTHING: readonly Assignment[] = []
+const NO_ASSIGNMENTS: readonly Assignment[] = []
 const NO_PRICES: ReadonlyMap<string, OwnPrice> = new Map()
 
 export function tariffOf(sources: TariffSources, tenant: { tenantId: string; currencyCode: string }): Tariff {
@@ -133,10 +133,10 @@ export function tariffOf(sources: TariffSources, tenant: { tenantId: string; cur
     else formerPlans.push({ plan, planName, by, from, until: Math.min(...ends) })
     changedAt = Math.max(changedAt, ...starts, ...ends)
   }
-  for (const own of sources.tenantPlans.get(tenant.tenantId) ?? NOTHING) take('PLAN', own.target, [own])
-  for (const membership of sources.tenantGroups.get(tenant.tenantId) ?? NOTHING) {
+  for (const own of sources.tenantPlans.get(tenant.tenantId) ?? NO_ASSIGNMENTS) take('PLAN', own.target, [own])
+  for (const membership of sources.tenantGroups.get(tenant.tenantId) ?? NO_ASSIGNMENTS) {
     changedAt = Math.max(changedAt, membership.updatedAt)
-    for (const given of sources.groupPlans.get(membership.target) ?? NOTHING)
+    for (const given of sources.groupPlans.get(membership.target) ?? NO_ASSIGNMENTS)
       take('GROUP', given.target, [membership, given])
   }
   return {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { coverageOf } from '../coverage.ts'
 import { tariffOf } from '../pricing/tariff.ts'
-import { listPackages, type Shelf } from './list.ts'
+import { type ListSource, listPackages } from './list.ts'
 import type { CataloguePackage } from './package.ts'
 import { PackageIndex } from './package-index.ts'
 
@@ -13,7 +13,7 @@ const tariff = tariffOf(
 )
 const NOW = 1_700_000_000_000
 
-function shelfOf(...packages: CataloguePackage[]): Shelf {
+function shelfOf(...packages: CataloguePackage[]): ListSource {
   const index = PackageIndex.empty.with(packages)
   const touchedAt = Float64Array.from(index.packages, (item) => item.updatedAt)
   const priced = new Uint8Array(packages.length).fill(1)
@@ -42,9 +42,9 @@ function pack(members: Partial<CataloguePackage> & { packageCode: string; countr
   }
 }
 
-const list = (shelf: Shelf, request: Parameters<typeof listPackages>[3], tenantId = 'T', now = NOW) =>
+const list = (shelf: ListSource, request: Parameters<typeof listPackages>[3], tenantId = 'T', now = NOW) =>
   listPackages(shelf, tenantId, tariff, request, now)
-const codes = (shelf: Shelf, request: Parameters<typeof listPackages>[3]) =>
+const codes = (shelf: ListSource, request: Parameters<typeof listPackages>[3]) =>
   list(shelf, request).packageList.map((item) => item.packageCode)
 
 test('pages of any size hold every package once, newest first, also when some are off sale', () => {

@@ -10,12 +10,12 @@ import {
 import { type CursorScope, createCursor, type Position, readCursor } from '../../lib/cursor.ts'
 import { pricedUntil, type Quote, quote } from '../pricing/quote.ts'
 import type { Tariff } from '../pricing/tariff.ts'
-import { LATE_COMMIT_MS } from '../version.ts'
+import { COMMIT_WITHIN_MS } from '../version.ts'
 import type { CataloguePackage } from './package.ts'
 import type { PackageIndex } from './package-index.ts'
 
 /** What a list is made from. */
-export interface Shelf {
+export interface ListSource {
   readonly index: PackageIndex
   /** By position: when anything about the package, its prices for anybody included, last changed (ms). */
   readonly touchedAt: Float64Array
@@ -31,7 +31,7 @@ export interface Shelf {
  * edited while somebody pages through neither moves nor is missed. A page starts by binary search, wherever it is.
  */
 export function listPackages(
-  shelf: Shelf,
+  shelf: ListSource,
   tenantId: string,
   tariff: Tariff,
   request: PackageListRequest,
@@ -47,7 +47,7 @@ export function listPackages(
   const packageList: Package[] = []
   let last: CataloguePackage | undefined
   let more = false
-  const worthALook = quickLook(shelf, tariff, since)
+  const worthALook = createPrefilter(shelf, tariff, since)
   for (const position of candidates(shelf.index, request, end, worthALook)) {
     const item = shelf.index.packages[position]!
     const shown = show(item)
@@ -62,21 +62,21 @@ export function listPackages(
   return { packageList, nextCursor, asOf: formatTime(new Date(asOf(shelf, now))) }
 }
 
-function before(shelf: Shelf, position: Position): number {
+function before(shelf: ListSource, position: Position): number {
   const [createdAt, packageCode] = position as [number, string]
-  return shelf.index.olderThan(createdAt, packageCode)
+  return shelf.index.countOlder(createdAt, packageCode)
 }
 
 /**
  * The next `updatedSince`. Everything up to this version is in the answer, and a later version carries a later time;
  * as time passes without a change it moves on, so that pollers who overlap do not get the last change for ever.
  */
-function asOf(shelf: Shelf, now: number): number {
-  return Math.max(shelf.changedAt + 1, now - LATE_COMMIT_MS)
+function asOf(shelf: ListSource, now: number): number {
+  return Math.max(shelf.changedAt + 1, now - COMMIT_WITHIN_MS)
 }
 
 /** Tells by a number or two that a package need not be looked at: most of them, for most who poll. */
-function quickLook(shelf: Shelf, tariff: Tariff, since: number | undefined): (position: number) => boolean {
+function createPrefilter(shelf: ListSource, tariff: Tariff, since: number | undefined): (position: number) => boolean {
   const { priced, touchedAt, index } = shelf
   const changedAfter = since === undefined || tariff.wideChangedAt >= since ? Number.NEGATIVE_INFINITY : since
   const hasOwn = tariff.ownPrices.size > 0
@@ -96,8 +96,8 @@ function* candidates(
   const single = (position: number | undefined) => sets.push(position === undefined ? [] : [position])
   if (request.packageCode != null) single(index.positionOf(request.packageCode))
   if (request.slug != null) single(index.bySlug(request.slug))
-  if (request.locationCode != null) sets.push(index.inPlace(request.locationCode))
-  if (request.keyword != null) sets.push(index.matching(request.keyword))
+  if (request.locationCode != null) sets.push(index.byLocation(request.locationCode))
+  if (request.keyword != null) sets.push(index.byKeyword(request.keyword))
   const [shortest, ...others] = sets.sort((a, b) => a.length - b.length)
   if (!shortest) {
     for (let position = end - 1; position >= 0; position--) if (worthALook(position)) yield position

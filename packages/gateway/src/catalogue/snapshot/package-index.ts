@@ -1,5 +1,5 @@
 import { GLOBAL, REGIONAL } from '@dealer-esim/contract'
-import { type Coverage, EVERYWHERE, mentions, ownText, wordsOf } from '../coverage.ts'
+import { type Coverage, EVERYWHERE, matchesWords, searchTextOf, splitKeyword } from '../coverage.ts'
 import type { CataloguePackage } from './package.ts'
 
 /**
@@ -12,18 +12,18 @@ export class PackageIndex {
   /** The same as that of an index before as long as positions are the same. */
   readonly order: object
   private readonly positions: ReadonlyMap<string, number>
-  private readonly ways: Ways
+  private readonly lookups: Lookups
 
   private constructor(
     packages: readonly CataloguePackage[],
     positions: ReadonlyMap<string, number>,
     order: object,
-    ways: Ways,
+    ways: Lookups,
   ) {
     this.packages = packages
     this.positions = positions
     this.order = order
-    this.ways = ways
+    this.lookups = ways
   }
 
   static readonly empty = new PackageIndex([], new Map(), {}, {})
@@ -38,11 +38,12 @@ export class PackageIndex {
       const position = this.positions.get(item.packageCode)
       if (position === undefined) newcomers.push(item)
       else {
-        refound ||= !foundAlike(packages[position]!, item)
+        refound ||= !hasSameLookups(packages[position]!, item)
         packages[position] = item
       }
     }
-    if (newcomers.length === 0) return new PackageIndex(packages, this.positions, this.order, refound ? {} : this.ways)
+    if (newcomers.length === 0)
+      return new PackageIndex(packages, this.positions, this.order, refound ? {} : this.lookups)
     newcomers.sort(oldestFirst)
     const last = packages.at(-1)
     if (last && oldestFirst(newcomers[0]!, last) < 0) return PackageIndex.of([...packages, ...newcomers])
@@ -62,44 +63,44 @@ export class PackageIndex {
   }
 
   bySlug(slug: string): number | undefined {
-    this.ways.slugs ??= new Map(this.packages.map((item, position) => [item.slug, position]))
-    return this.ways.slugs.get(slug)
+    this.lookups.slugs ??= new Map(this.packages.map((item, position) => [item.slug, position]))
+    return this.lookups.slugs.get(slug)
   }
 
   /** What works in a country, or is of a kind: !RG, !GL (coverage.ts). */
-  inPlace(locationCode: string): readonly number[] {
-    this.ways.places ??= indexPlaces(this.packages)
-    const named = this.ways.places.get(locationCode) ?? []
-    const everywhere = this.ways.places.get(EVERYWHERE)
+  byLocation(locationCode: string): readonly number[] {
+    this.lookups.locations ??= indexLocations(this.packages)
+    const named = this.lookups.locations.get(locationCode) ?? []
+    const everywhere = this.lookups.locations.get(EVERYWHERE)
     if (!everywhere || locationCode === REGIONAL || locationCode === GLOBAL) return named
     return [...named, ...everywhere].sort((a, b) => a - b)
   }
 
   /** What all words of the keyword find. The answer is the same for every tenant, so it is kept for a while. */
-  matching(keyword: string): readonly number[] {
-    const words = wordsOf(keyword)
+  byKeyword(keyword: string): readonly number[] {
+    const words = splitKeyword(keyword)
     const key = words.join(' ')
-    this.ways.keywords ??= new Map()
-    const known = this.ways.keywords.get(key)
+    this.lookups.keywords ??= new Map()
+    const known = this.lookups.keywords.get(key)
     if (known) return known
     const found = this.search(words)
-    if (this.ways.keywords.size >= KEYWORDS_KEPT) {
-      this.ways.keywords.delete(this.ways.keywords.keys().next().value!)
+    if (this.lookups.keywords.size >= KEYWORDS_CACHED) {
+      this.lookups.keywords.delete(this.lookups.keywords.keys().next().value!)
     }
-    this.ways.keywords.set(key, found)
+    this.lookups.keywords.set(key, found)
     return found
   }
 
   private search(words: readonly string[]): number[] {
-    this.ways.texts ??= this.packages.map(ownText)
-    const { texts } = this.ways
+    this.lookups.texts ??= this.packages.map(searchTextOf)
+    const { texts } = this.lookups
     const found: number[] = []
     // Places hold most of the text and are shared by many packages: each is searched once.
     const unsaid = new Map<Coverage, readonly string[]>()
     this.packages.forEach(({ coverage }, position) => {
       let rest = unsaid.get(coverage)
       if (!rest) {
-        rest = words.filter((word) => !mentions('', coverage, [word]))
+        rest = words.filter((word) => !matchesWords('', coverage, [word]))
         unsaid.set(coverage, rest)
       }
       if (rest.every((word) => texts[position]!.includes(word))) found.push(position)
@@ -108,7 +109,7 @@ export class PackageIndex {
   }
 
   /** How many packages are older than this sort key, whether or not a package has it. */
-  olderThan(createdAt: number, packageCode: string): number {
+  countOlder(createdAt: number, packageCode: string): number {
     const key = { createdAt, packageCode }
     let low = 0
     let high = this.packages.length
@@ -122,17 +123,17 @@ export class PackageIndex {
 }
 
 /** Built when first needed, and handed on to the next version while what they are made from stays. */
-interface Ways {
+interface Lookups {
   slugs?: Map<string, number>
-  places?: Map<string, number[]>
+  locations?: Map<string, number[]>
   texts?: string[]
   keywords?: Map<string, readonly number[]>
 }
 
 /** A keyword that matches everything costs 400 kB at 50 000 packages. */
-const KEYWORDS_KEPT = 50
+const KEYWORDS_CACHED = 50
 
-function foundAlike(a: CataloguePackage, b: CataloguePackage): boolean {
+function hasSameLookups(a: CataloguePackage, b: CataloguePackage): boolean {
   return a.slug === b.slug && a.name === b.name && a.coverage === b.coverage
 }
 
@@ -142,10 +143,10 @@ function oldestFirst(a: SortKey, b: SortKey): number {
   return a.createdAt - b.createdAt || (a.packageCode < b.packageCode ? -1 : a.packageCode > b.packageCode ? 1 : 0)
 }
 
-function indexPlaces(packages: readonly CataloguePackage[]): Map<string, number[]> {
+function indexLocations(packages: readonly CataloguePackage[]): Map<string, number[]> {
   const places = new Map<string, number[]>()
   packages.forEach((item, position) => {
-    for (const place of item.coverage.places) {
+    for (const place of item.coverage.locations) {
       const list = places.get(place)
       if (list) list.push(position)
       else places.set(place, [position])

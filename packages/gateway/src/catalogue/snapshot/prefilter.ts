@@ -20,7 +20,7 @@ interface NewRows {
  * A number or two per package by which lists pass over it, instead of working out its price: reading 50 000 objects
  * takes 60 ms, 50 000 numbers in a row a tenth of one. Carried from version to version.
  */
-export class QuickLook {
+export class Prefilter {
   /** By position: when anything about the package, its prices for anybody included, last changed (ms). */
   readonly touchedAt: Float64Array
   private readonly sources: PriceSources
@@ -32,17 +32,17 @@ export class QuickLook {
     this.priced = priced
   }
 
-  static at(sources: PriceSources): QuickLook {
+  static from(sources: PriceSources): Prefilter {
     const { index, plans, ownPrices } = sources
-    const look = new QuickLook(sources, new Float64Array(index.packages.length), new Map())
-    for (const item of index.packages) look.seePackage(item)
-    for (const plan of plans.values()) for (const [code, time] of plan.touches()) look.touch(code, time)
+    const look = new Prefilter(sources, new Float64Array(index.packages.length), new Map())
+    for (const item of index.packages) look.addPackage(item)
+    for (const plan of plans.values()) for (const [code, time] of plan.packageChanges()) look.touch(code, time)
     for (const prices of ownPrices.values()) for (const [code, own] of prices) look.touch(code, own.updatedAt)
     return look
   }
 
-  with(sources: PriceSources, rows: NewRows): QuickLook {
-    if (sources.index.order !== this.sources.index.order) return QuickLook.at(sources)
+  with(sources: PriceSources, rows: NewRows): Prefilter {
+    if (sources.index.order !== this.sources.index.order) return Prefilter.from(sources)
     const size = sources.index.packages.length
     const touchedAt = new Float64Array(size)
     touchedAt.set(this.touchedAt)
@@ -53,9 +53,9 @@ export class QuickLook {
         return [currencyCode, flags]
       }),
     )
-    const look = new QuickLook(sources, touchedAt, priced)
-    for (const item of rows.packages) look.seePackage(item)
-    for (const rule of rows.planRules) look.seeRule(rule)
+    const look = new Prefilter(sources, touchedAt, priced)
+    for (const item of rows.packages) look.addPackage(item)
+    for (const rule of rows.planRules) look.addRule(rule)
     for (const own of rows.ownPrices) look.touch(own.packageCode, own.updatedAt)
     for (const [currencyCode, flags] of priced) if (look.allPriced(currencyCode)) flags.fill(1)
     return look
@@ -81,7 +81,7 @@ export class QuickLook {
     return flags
   }
 
-  private seePackage(item: CataloguePackage): void {
+  private addPackage(item: CataloguePackage): void {
     this.touch(item.packageCode, item.updatedAt)
     for (const { updatedAt, currencyCode } of item.prices) {
       this.touch(item.packageCode, updatedAt)
@@ -89,7 +89,7 @@ export class QuickLook {
     }
   }
 
-  private seeRule({ packageCode, currencyCode, updatedAt }: PlanRuleRow): void {
+  private addRule({ packageCode, currencyCode, updatedAt }: PlanRuleRow): void {
     this.touch(packageCode, updatedAt)
     this.flag(this.priced.get(currencyCode), packageCode)
   }

@@ -6,7 +6,7 @@ import { listPackages } from './list.ts'
 import type { CatalogueChanges, OwnPriceRow } from './load.ts'
 import type { CataloguePackage, Route } from './package.ts'
 import { PackageIndex } from './package-index.ts'
-import { QuickLook } from './prefilter.ts'
+import { Prefilter } from './prefilter.ts'
 
 /** Whose prices are asked for. */
 export interface Buyer {
@@ -75,17 +75,17 @@ const NOTHING: Contents = {
 export class LoadedSnapshot implements Snapshot {
   private readonly context: SnapshotContext
   private readonly contents: Contents
-  private readonly look: QuickLook
+  private readonly prefilter: Prefilter
   private readonly tariffs = new Map<string, Tariff>()
 
-  private constructor(context: SnapshotContext, contents: Contents, look: QuickLook) {
+  private constructor(context: SnapshotContext, contents: Contents, look: Prefilter) {
     this.context = context
     this.contents = contents
-    this.look = look
+    this.prefilter = look
   }
 
   static empty(context: SnapshotContext): LoadedSnapshot {
-    return new LoadedSnapshot(context, NOTHING, QuickLook.at(NOTHING))
+    return new LoadedSnapshot(context, NOTHING, Prefilter.from(NOTHING))
   }
 
   get version(): bigint {
@@ -113,7 +113,7 @@ export class LoadedSnapshot implements Snapshot {
       groupPlans: withAssignments(now.groupPlans, changes.groupPlans),
       ownPrices: withOwnPrices(now.ownPrices, changes.ownPrices),
     }
-    return new LoadedSnapshot(this.context, contents, this.look.with(contents, changes))
+    return new LoadedSnapshot(this.context, contents, this.prefilter.with(contents, changes))
   }
 
   find(packageCode: string): CataloguePackage | undefined {
@@ -132,8 +132,8 @@ export class LoadedSnapshot implements Snapshot {
 
   list(buyer: Buyer, request: PackageListRequest): PackageListAnswer {
     const { index, changedAt } = this.contents
-    const priced = this.look.pricedIn(buyer.currencyCode)
-    const shelf = { index, changedAt, touchedAt: this.look.touchedAt, priced, linkKey: this.context.linkKey }
+    const priced = this.prefilter.pricedIn(buyer.currencyCode)
+    const shelf = { index, changedAt, touchedAt: this.prefilter.touchedAt, priced, linkKey: this.context.linkKey }
     return listPackages(shelf, buyer.tenantId, this.tariffOf(buyer), request, this.context.databaseClock.now())
   }
 
@@ -148,7 +148,7 @@ export class LoadedSnapshot implements Snapshot {
   private tariffOf(buyer: Buyer): Tariff {
     let tariff = this.tariffs.get(buyer.tenantId)
     if (!tariff) {
-      if (this.tariffs.size >= TARIFFS_KEPT) this.tariffs.clear()
+      if (this.tariffs.size >= TARIFFS_CACHED) this.tariffs.clear()
       tariff = tariffOf(this.contents, buyer)
       this.tariffs.set(buyer.tenantId, tariff)
     }
@@ -157,7 +157,7 @@ export class LoadedSnapshot implements Snapshot {
 }
 
 /** Of the tenants that bought since the catalogue last changed; making one takes microseconds. */
-const TARIFFS_KEPT = 10_000
+const TARIFFS_CACHED = 10_000
 
 function withRules(plans: ReadonlyMap<string, Plan>, rows: readonly PlanRuleRow[]): ReadonlyMap<string, Plan> {
   if (rows.length === 0) return plans

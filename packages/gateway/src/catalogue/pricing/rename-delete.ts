@@ -1,7 +1,7 @@
 import { audit, type By } from '../../audit/audit.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
-import { checkName, exists, insertName, mustExist } from '../checks.ts'
+import { alreadyExists, checkExists, checkName, insertName } from '../checks.ts'
 import type { ChangeDeps } from '../packages/put.ts'
 import { changeCatalogue } from '../version.ts'
 
@@ -13,13 +13,13 @@ import { changeCatalogue } from '../version.ts'
 
 type Kind = 'plan' | 'group'
 
-const THING = { plan: 'price plan', group: 'price group' } as const
+const NAMES = { plan: 'price plan', group: 'price group' } as const
 
 /** @throws Refusal while a tenant or a group has the plan */
 export async function deletePlan(deps: ChangeDeps, planName: string, by: By): Promise<void> {
   await changeCatalogue(deps.db, async (tx, stamp) => {
-    await mustExist(tx, 'plan', planName)
-    await refuseWhileUsed(tx, planName)
+    await checkExists(tx, 'plan', planName)
+    await checkUnused(tx, planName)
     endPlan(tx, planName, await stamp())
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_plan.delete', subject: planName })
   })
@@ -28,7 +28,7 @@ export async function deletePlan(deps: ChangeDeps, planName: string, by: By): Pr
 /** @throws Refusal while tenants are in the group */
 export async function deleteGroup(deps: ChangeDeps, groupName: string, by: By): Promise<void> {
   await changeCatalogue(deps.db, async (tx, stamp) => {
-    await mustExist(tx, 'group', groupName)
+    await checkExists(tx, 'group', groupName)
     const [row] = await tx.query<{ tenants: number }>({
       text: 'select count(*)::int as tenants from tenant_price_groups where group_name = $1 and not removed',
       values: [groupName],
@@ -44,7 +44,7 @@ export async function deleteGroup(deps: ChangeDeps, groupName: string, by: By): 
 /** @throws Refusal when the new name is taken or cannot be one */
 export async function renamePlan(deps: ChangeDeps, planName: string, newName: string, by: By): Promise<void> {
   await changeCatalogue(deps.db, async (tx, stamp) => {
-    await takeName(tx, 'plan', planName, newName)
+    await reserveName(tx, 'plan', planName, newName)
     const at = await stamp()
     tx.send({
       text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, price, removed, first_set_at,
@@ -55,8 +55,8 @@ export async function renamePlan(deps: ChangeDeps, planName: string, newName: st
              set percent = excluded.percent, price = excluded.price, removed = false, updated_at = excluded.updated_at`,
       values: [planName, newName, at],
     })
-    moveLinks(tx, { table: 'tenant_price_plans', owner: 'tenant_id', target: 'plan_name' }, planName, newName, at)
-    moveLinks(tx, { table: 'price_group_plans', owner: 'group_name', target: 'plan_name' }, planName, newName, at)
+    moveAssignments(tx, { table: 'tenant_price_plans', owner: 'tenant_id', target: 'plan_name' }, planName, newName, at)
+    moveAssignments(tx, { table: 'price_group_plans', owner: 'group_name', target: 'plan_name' }, planName, newName, at)
     endPlan(tx, planName, at)
     const names = { before: { name: planName }, after: { name: newName } }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_plan.rename', subject: newName, ...names })
@@ -66,7 +66,7 @@ export async function renamePlan(deps: ChangeDeps, planName: string, newName: st
 /** @throws Refusal when the new name is taken or cannot be one */
 export async function renameGroup(deps: ChangeDeps, groupName: string, newName: string, by: By): Promise<void> {
   await changeCatalogue(deps.db, async (tx, stamp) => {
-    await takeName(tx, 'group', groupName, newName)
+    await reserveName(tx, 'group', groupName, newName)
     const at = await stamp()
     tx.send({
       text: `insert into price_group_plans (group_name, plan_name, removed, first_set_at, updated_at)
@@ -74,14 +74,20 @@ export async function renameGroup(deps: ChangeDeps, groupName: string, newName: 
              on conflict (group_name, plan_name) do update set removed = false, updated_at = excluded.updated_at`,
       values: [groupName, newName, at],
     })
-    moveLinks(tx, { table: 'tenant_price_groups', owner: 'tenant_id', target: 'group_name' }, groupName, newName, at)
+    moveAssignments(
+      tx,
+      { table: 'tenant_price_groups', owner: 'tenant_id', target: 'group_name' },
+      groupName,
+      newName,
+      at,
+    )
     endGroup(tx, groupName, at)
     const names = { before: { name: groupName }, after: { name: newName } }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_group.rename', subject: newName, ...names })
   })
 }
 
-async function refuseWhileUsed(tx: Tx, planName: string): Promise<void> {
+async function checkUnused(tx: Tx, planName: string): Promise<void> {
   const [row] = await tx.query<{ tenants: number; groups: string[] }>({
     text: `select (select count(*)::int from tenant_price_plans where plan_name = $1 and not removed) as tenants,
                   array(select group_name from price_group_plans where plan_name = $1 and not removed
@@ -103,20 +109,20 @@ function inUse(sentence: string): Refusal {
   return new Refusal(409, 'IN_USE', sentence[0]!.toUpperCase() + sentence.slice(1))
 }
 
-async function takeName(tx: Tx, kind: Kind, name: string, newName: string): Promise<void> {
+async function reserveName(tx: Tx, kind: Kind, name: string, newName: string): Promise<void> {
   checkName(`${kind}Name`, newName)
-  await mustExist(tx, kind, name)
-  if (!(await insertName(tx, kind, newName))) throw exists(THING[kind], newName)
+  await checkExists(tx, kind, name)
+  if (!(await insertName(tx, kind, newName))) throw alreadyExists(NAMES[kind], newName)
 }
 
-interface Links {
+interface AssignmentTable {
   table: string
   owner: string
   target: string
 }
 
 /** Whoever has the old one has the new one, from the same moment. The moment is this change's alone: it finds the ended. */
-function moveLinks(tx: Tx, { table, owner, target }: Links, from: string, to: string, at: Date): void {
+function moveAssignments(tx: Tx, { table, owner, target }: AssignmentTable, from: string, to: string, at: Date): void {
   tx.send({
     text: `update ${table} set removed = true, updated_at = $2 where ${target} = $1 and not removed`,
     values: [from, at],

@@ -3,13 +3,13 @@ import { type Coverage, EVERYWHERE, matchesWords, searchTextOf, splitKeyword } f
 import type { CataloguePackage } from './package.ts'
 
 /**
- * All packages, oldest first by (createdAt, packageCode), and the ways to find some of them. Positions in that order
- * stand for packages everywhere; new packages come last, so positions stay. Lists go backwards: newest first. An index
- * never changes; ways that are not used are not built.
+ * All packages, oldest first by (createdAt, packageCode), with lookups by slug, location and keyword. The position in that
+ * order identifies a package; new packages are appended, so positions stay valid. Lists run backwards, newest first. An
+ * index is immutable; lookups are built when first used.
  */
 export class PackageIndex {
   readonly packages: readonly CataloguePackage[]
-  /** The same as that of an index before as long as positions are the same. */
+  /** The same object as in earlier indexes as long as positions are the same. */
   readonly order: object
   private readonly positions: ReadonlyMap<string, number>
   private readonly lookups: Lookups
@@ -18,41 +18,41 @@ export class PackageIndex {
     packages: readonly CataloguePackage[],
     positions: ReadonlyMap<string, number>,
     order: object,
-    ways: Lookups,
+    lookups: Lookups,
   ) {
     this.packages = packages
     this.positions = positions
     this.order = order
-    this.lookups = ways
+    this.lookups = lookups
   }
 
   static readonly empty = new PackageIndex([], new Map(), {}, {})
 
-  /** With these packages added, or in the place of those with the same code. */
+  /** Adds these packages, or replaces those with the same code. */
   with(changed: readonly CataloguePackage[]): PackageIndex {
     if (changed.length === 0) return this
     const packages = this.packages.slice()
-    const newcomers: CataloguePackage[] = []
-    let refound = false
+    const added: CataloguePackage[] = []
+    let lookupsChanged = false
     for (const item of changed) {
       const position = this.positions.get(item.packageCode)
-      if (position === undefined) newcomers.push(item)
+      if (position === undefined) added.push(item)
       else {
-        refound ||= !hasSameLookups(packages[position]!, item)
+        lookupsChanged ||= !hasSameLookups(packages[position]!, item)
         packages[position] = item
       }
     }
-    if (newcomers.length === 0)
-      return new PackageIndex(packages, this.positions, this.order, refound ? {} : this.lookups)
-    newcomers.sort(oldestFirst)
+    if (added.length === 0)
+      return new PackageIndex(packages, this.positions, this.order, lookupsChanged ? {} : this.lookups)
+    added.sort(oldestFirst)
     const last = packages.at(-1)
-    if (last && oldestFirst(newcomers[0]!, last) < 0) return PackageIndex.of([...packages, ...newcomers])
+    if (last && oldestFirst(added[0]!, last) < 0) return PackageIndex.of([...packages, ...added])
     const positions = new Map(this.positions)
-    for (const item of newcomers) positions.set(item.packageCode, packages.push(item) - 1)
+    for (const item of added) positions.set(item.packageCode, packages.push(item) - 1)
     return new PackageIndex(packages, positions, this.order, {})
   }
 
-  /** Only a database that was set back has packages older than those that we know. */
+  /** For packages older than known ones, which appear only if the database's clock was set back. */
   private static of(packages: CataloguePackage[]): PackageIndex {
     packages.sort(oldestFirst)
     return new PackageIndex(packages, new Map(packages.map((item, at) => [item.packageCode, at])), {}, {})
@@ -67,7 +67,7 @@ export class PackageIndex {
     return this.lookups.slugs.get(slug)
   }
 
-  /** What works in a country, or is of a kind: !RG, !GL (coverage.ts). */
+  /** Packages that work in a country or are regional (!RG) or global (!GL); see coverage.ts. */
   byLocation(locationCode: string): readonly number[] {
     this.lookups.locations ??= indexLocations(this.packages)
     const named = this.lookups.locations.get(locationCode) ?? []
@@ -76,7 +76,7 @@ export class PackageIndex {
     return [...named, ...everywhere].sort((a, b) => a - b)
   }
 
-  /** What all words of the keyword find. The answer is the same for every tenant, so it is kept for a while. */
+  /** Packages that match all words of the keyword. The result is the same for every tenant, so it is cached. */
   byKeyword(keyword: string): readonly number[] {
     const words = splitKeyword(keyword)
     const key = words.join(' ')
@@ -95,20 +95,20 @@ export class PackageIndex {
     this.lookups.texts ??= this.packages.map(searchTextOf)
     const { texts } = this.lookups
     const found: number[] = []
-    // Places hold most of the text and are shared by many packages: each is searched once.
-    const unsaid = new Map<Coverage, readonly string[]>()
+    // Coverages have most of the text and are shared by many packages: each is searched once.
+    const missingWords = new Map<Coverage, readonly string[]>()
     this.packages.forEach(({ coverage }, position) => {
-      let rest = unsaid.get(coverage)
+      let rest = missingWords.get(coverage)
       if (!rest) {
         rest = words.filter((word) => !matchesWords('', coverage, [word]))
-        unsaid.set(coverage, rest)
+        missingWords.set(coverage, rest)
       }
       if (rest.every((word) => texts[position]!.includes(word))) found.push(position)
     })
     return found
   }
 
-  /** How many packages are older than this sort key, whether or not a package has it. */
+  /** Counts the packages before this sort key. */
   countOlder(createdAt: number, packageCode: string): number {
     const key = { createdAt, packageCode }
     let low = 0
@@ -122,7 +122,7 @@ export class PackageIndex {
   }
 }
 
-/** Built when first needed, and handed on to the next version while what they are made from stays. */
+/** Built when first used. The next version reuses them if slugs, names and coverages are unchanged. */
 interface Lookups {
   slugs?: Map<string, number>
   locations?: Map<string, number[]>
@@ -130,7 +130,7 @@ interface Lookups {
   keywords?: Map<string, readonly number[]>
 }
 
-/** A keyword that matches everything costs 400 kB at 50 000 packages. */
+/** A keyword that matches all of 50 000 packages takes 400 kB. */
 const KEYWORDS_CACHED = 50
 
 function hasSameLookups(a: CataloguePackage, b: CataloguePackage): boolean {

@@ -8,31 +8,31 @@ import type { CataloguePackage, Route } from './package.ts'
 import { PackageIndex } from './package-index.ts'
 import { Prefilter } from './prefilter.ts'
 
-/** Whose prices are asked for. */
+/** A tenant whose prices are requested. */
 export interface Buyer {
   readonly tenantId: string
   readonly currencyCode: string
 }
 
-/** What an order needs to know of a package that the buyer may buy now. */
+/** A package that the buyer may buy now, as orders use it. */
 export interface Offer {
   readonly packageCode: string
   readonly packageName: string
   /** For one eSIM, in 1/10 000 of the buyer's currency. */
   readonly price: bigint
-  /** Tried in this order, the next one only after a definite refusal. */
+  /** Tried in this order; the next one only after a definite refusal. */
   readonly routes: readonly Route[]
 }
 
-/** One version of the catalogue, whole and unchanging. */
+/** One complete, immutable version of the catalogue. */
 export interface Snapshot {
   readonly version: bigint
-  /** An offer, or why there is none: unknown to this buyer, or off sale. */
+  /** An offer, or the code of the refusal: unknown to this buyer, or off sale. */
   offer(buyer: Buyer, packageCode: string): Offer | '310241' | '310244'
   list(buyer: Buyer, request: PackageListRequest): PackageListAnswer
-  /** The package as it is, whoever asks: for operators, and for fulfilment of what was bought already. */
+  /** The package for operators, and for the fulfilment of existing orders: independent of the buyer. */
   find(packageCode: string): CataloguePackage | undefined
-  /** What the buyer pays for every package that has a price for it, and why: for operators. */
+  /** The buyer's price of every package that has one, with its source: for operators. */
   quotes(buyer: Buyer): Iterable<QuotedPackage>
 }
 
@@ -71,17 +71,17 @@ const NOTHING: Contents = {
   ownPrices: new Map(),
 }
 
-/** A snapshot that a later one can be made from without loading everything again. */
+/** A snapshot from which a later one is made by loading only the changes. */
 export class LoadedSnapshot implements Snapshot {
   private readonly context: SnapshotContext
   private readonly contents: Contents
   private readonly prefilter: Prefilter
   private readonly tariffs = new Map<string, Tariff>()
 
-  private constructor(context: SnapshotContext, contents: Contents, look: Prefilter) {
+  private constructor(context: SnapshotContext, contents: Contents, prefilter: Prefilter) {
     this.context = context
     this.contents = contents
-    this.prefilter = look
+    this.prefilter = prefilter
   }
 
   static empty(context: SnapshotContext): LoadedSnapshot {
@@ -133,8 +133,8 @@ export class LoadedSnapshot implements Snapshot {
   list(buyer: Buyer, request: PackageListRequest): PackageListAnswer {
     const { index, changedAt } = this.contents
     const priced = this.prefilter.pricedIn(buyer.currencyCode)
-    const shelf = { index, changedAt, touchedAt: this.prefilter.touchedAt, priced, linkKey: this.context.linkKey }
-    return listPackages(shelf, buyer.tenantId, this.tariffOf(buyer), request, this.context.databaseClock.now())
+    const source = { index, changedAt, touchedAt: this.prefilter.touchedAt, priced, linkKey: this.context.linkKey }
+    return listPackages(source, buyer.tenantId, this.tariffOf(buyer), request, this.context.databaseClock.now())
   }
 
   *quotes(buyer: Buyer): Iterable<QuotedPackage> {
@@ -156,7 +156,7 @@ export class LoadedSnapshot implements Snapshot {
   }
 }
 
-/** Of the tenants that bought since the catalogue last changed; making one takes microseconds. */
+/** Tariffs of tenants that were active since the catalogue last changed. Computing one takes microseconds. */
 const TARIFFS_CACHED = 10_000
 
 function withRules(plans: ReadonlyMap<string, Plan>, rows: readonly PlanRuleRow[]): ReadonlyMap<string, Plan> {

@@ -2,14 +2,14 @@ import { formatMoney, MONEY_MAX, NAME_LENGTH_MAX, TEXT_PATTERNS } from '@dealer-
 import type { Tx } from '../lib/postgres/db.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
 
-/** A fault in what somebody asks of the catalogue, with the sentence that says what to do. */
+/** Refuses an invalid field of a change, with a message that says what to do. */
 export function invalidField(field: string, reason: string): Refusal {
   return new Refusal(422, 'INVALID', reason, { details: [{ field, reason }] })
 }
 
-/** The name is taken. */
+/** Refuses a name that is in use. */
 export function alreadyExists(what: string, name: string): Refusal {
-  return new Refusal(409, 'EXISTS', `There is a ${what} ${name} already.`)
+  return new Refusal(409, 'EXISTS', `A ${what} ${name} already exists.`)
 }
 
 export function checkName(field: string, name: string): void {
@@ -35,15 +35,15 @@ const ENTITIES = {
   tenant: { what: 'tenant', table: 'tenants', removable: false, column: 'tenant_id' },
 } as const
 
-/** @param name as it is stored: a tenant's id has been through `requireUuid`. @throws Refusal when it does not exist */
+/** @param name as stored: a tenant's id has passed `requireUuid`. @throws Refusal if it does not exist */
 export async function checkExists(tx: Tx, kind: keyof typeof ENTITIES, name: string): Promise<void> {
   const { what, table, column, removable } = ENTITIES[kind]
-  const there = removable ? 'and not removed' : ''
-  const rows = await tx.query({ text: `select from ${table} where ${column} = $1 ${there}`, values: [name] })
+  const notRemoved = removable ? 'and not removed' : ''
+  const rows = await tx.query({ text: `select from ${table} where ${column} = $1 ${notRemoved}`, values: [name] })
   if (rows.length === 0) throw notFound(what, name)
 }
 
-/** A name that was deleted is free again. @returns false where it is taken */
+/** Inserts a name; deleted ones may be used again. @returns false if it is in use */
 export async function insertName(tx: Tx, kind: 'plan' | 'group', name: string): Promise<boolean> {
   const made = await tx.query({
     text: `insert into price_${kind}s as known (${kind}_name, created_at) values ($1, now())

@@ -12,7 +12,7 @@ import { mergePackage, type PackageInput } from './merge.ts'
 import { findDocuments, listDocumentBatches, type PackageFilter } from './read.ts'
 import { writePackages } from './write.ts'
 
-/** What a change of the catalogue needs. */
+/** The dependencies of changes of the catalogue. */
 export interface ChangeDeps {
   readonly db: Db
   readonly ids: Ids
@@ -25,7 +25,7 @@ export interface PutResult {
 }
 
 /**
- * Adds packages or changes what the inputs name of them (merge.ts), all or nothing.
+ * Adds packages or changes the members that the inputs name (merge.ts), all or nothing.
  * @throws Refusal with a detail for every fault
  */
 export async function putPackages(
@@ -43,7 +43,7 @@ export async function putPackages(
       if (!before && options.mustExist) throw notFound('package', codes[i]!)
       const merged = mergePackage(before, input)
       if ('faults' in merged) throw invalidPackage(codes[i]!, merged.faults)
-      if (codes.indexOf(codes[i]!) < i) throw invalidField('packageCode', `${codes[i]} is there twice.`)
+      if (codes.indexOf(codes[i]!) < i) throw invalidField('packageCode', `${codes[i]} is given twice: remove one.`)
       changes.push({ before, after: merged.document })
     }
     const owners = await findSlugOwners(tx, changes)
@@ -76,7 +76,7 @@ export async function setOnSale(deps: ChangeDeps, filter: PackageFilter, onSale:
   })
 }
 
-/** Writes and audits those that differ. The caller has the catalogue's lock and has judged them. */
+/** Writes and audits the packages that differ. The caller holds the catalogue's lock and has checked them. */
 export async function applyChanges(
   tx: Tx,
   deps: Pick<ChangeDeps, 'ids'>,
@@ -97,7 +97,7 @@ export async function applyChanges(
   return { added, changed: differing.length - added, unchanged: changes.length - differing.length }
 }
 
-/** Which package has each of the slugs that the changes want. */
+/** Finds the packages that have the slugs of the changes. */
 export async function findSlugOwners(tx: Tx, changes: readonly PackageChange[]): Promise<Map<string, string>> {
   const wanted = changes.filter(({ before, after }) => before?.slug !== after.slug).map(({ after }) => after.slug)
   if (wanted.length === 0) return new Map()
@@ -119,7 +119,7 @@ function auditEntry(change: PackageChange, by: By): AuditEntry {
   }
 }
 
-/** Networks are long and shared by many packages: the log names the row of coverages, which is kept. */
+/** Networks are long and shared by many packages, so the log has the id of the coverage, whose row is never deleted. */
 function shortened({ locationNetworkList, ...rest }: Partial<PackageDocument>, whole: PackageDocument) {
   if (locationNetworkList === undefined) return rest
   return { ...rest, coverageId: coverageId(whole.locationCodes, whole.locationNetworkList) }
@@ -133,9 +133,9 @@ function invalidPackage(packageCode: string, faults: readonly Fault[]): Refusal 
 }
 
 /**
- * Faults of packages that name a supplier a second time, in changes of their suppliers. An eSIM has one key at a supplier,
- * under which it has refused the first product; only a stock, which keeps nothing of a refusal, is sure to sell another under
- * it. No supplier changes its type, so that what is accepted here stays right.
+ * Finds faults in changed suppliers of packages: a supplier other than a stock that is named twice. An eSIM has one key at
+ * a supplier, under which it has refused the first product; only a stock, which does not record refusals, is sure to sell
+ * another product under the same key. The type of a supplier never changes, so an accepted package stays valid.
  */
 export async function findRepeatedSuppliers(
   tx: Tx,
@@ -163,10 +163,10 @@ export async function findRepeatedSuppliers(
 }
 
 function reasonOf(name: string, type: string | undefined): string {
-  const what = `${name} is there twice, which only a stock may be`
+  const what = `${name} is named twice, which only a stock supplier may be`
   if (type === undefined) {
-    return `${what}, and there is no supplier ${name} yet. Add the stock ${name} first, or name it once.`
+    return `${what}, and supplier ${name} does not exist yet. Add the stock ${name} first, or name it once.`
   }
-  const why = 'any other supplier knows an eSIM by one key, under which it has refused the first product'
-  return `${what}: ${why}. Name ${name} once; a second account there is a supplier of its own.`
+  const why = 'any other supplier has one key for an eSIM, under which it has refused the first product'
+  return `${what}: ${why}. Name ${name} once, and add a second account there as a separate supplier.`
 }

@@ -14,7 +14,7 @@ import { findRepeatedSuppliers, findSlugOwners } from '../packages/put.ts'
 import { findDocuments } from '../packages/read.ts'
 import type { ImportRow } from './rows.ts'
 
-/** What is wrong in a row, and what to do about it. */
+/** A fault in a row, with advice. */
 export interface ImportError {
   /** 0: the file as a whole. */
   readonly row: number
@@ -24,30 +24,30 @@ export interface ImportError {
   readonly reason: string
 }
 
-/** What an import does to one package. */
+/** The change of one package by an import. */
 export interface ImportChange {
   readonly packageCode: string
   readonly change: 'ADDED' | 'CHANGED'
   readonly before?: Partial<PackageDocument>
   readonly after: Partial<PackageDocument>
-  /** The same for people, with what to look at twice. */
+  /** The same for display, with warnings. */
   readonly lines: readonly DifferenceLine[]
 }
 
-/** What is known of a file while it is checked. */
+/** The results of a check so far. */
 export interface Findings {
   rows: number
   added: number
   changed: number
   unchanged: number
-  /** Packages whose change somebody should look at twice. */
+  /** Packages whose change has warnings. */
   doubtful: number
-  /** Rows with errors; of the errors themselves the first ones. */
+  /** Rows with errors; `errors` has only the first errors. */
   errorRows: number
   readonly errors: ImportError[]
-  /** The first ones, and the first of the doubtful ones. */
+  /** The first changes, and the first doubtful ones. */
   readonly changes: ImportChange[]
-  /** Every supplier that the packages name. */
+  /** All suppliers of the packages. */
   readonly suppliers: Set<string>
   readonly rowOfCode: Map<string, number>
   readonly rowOfSlug: Map<string, number>
@@ -63,32 +63,32 @@ export function createFindings(): Findings {
   }
 }
 
-/** Judges rows against the catalogue and the rows before them. @returns the packages that would be written */
+/** Checks rows against the catalogue and the rows before them. @returns the packages to write */
 export async function checkRows(tx: Tx, rows: readonly ImportRow[], findings: Findings): Promise<PackageDocument[]> {
   const existing = await findDocuments(
     tx,
     rows.map(codeOf).filter((code) => code !== null),
   )
-  const judged = rows.map((row) => checkRow(row, existing, findings))
-  const wanted = judged.flatMap(({ change }) => (change ? [change] : []))
+  const checked = rows.map((row) => checkRow(row, existing, findings))
+  const wanted = checked.flatMap(({ change }) => (change ? [change] : []))
   const owners = await findSlugOwners(tx, wanted)
-  const twice = await findRepeatedSuppliers(tx, wanted)
+  const repeated = await findRepeatedSuppliers(tx, wanted)
   const differing: PackageDocument[] = []
-  for (const { row, change, faults } of judged) {
+  for (const { row, change, faults } of checked) {
     findings.rows++
     const owner = change && owners.get(change.after.slug)
     if (owner !== undefined && owner !== change?.after.packageCode) {
       faults.push(fault('slug', `${change?.after.slug} is the slug of ${owner}: choose another.`))
     }
-    const named = (change && twice.get(change)) ?? []
-    faults.push(...named.map((one) => ({ ...one, field: row.columnOf(one.field) })))
+    const supplierFaults = (change && repeated.get(change)) ?? []
+    faults.push(...supplierFaults.map((one) => ({ ...one, field: row.columnOf(one.field) })))
     if (faults.length > 0 || !change) addErrors(findings, row, faults)
     else if (countChange(findings, change)) differing.push(change.after)
   }
   return differing
 }
 
-/** Records an error that belongs to no package. */
+/** Adds an error of the file itself. */
 export function addFileError(findings: Findings, row: number, reason: string): void {
   findings.errorRows++
   findings.errors.push({ row, column: '', packageCode: null, reason })
@@ -97,7 +97,7 @@ export function addFileError(findings: Findings, row: number, reason: string): v
 interface CheckedRow {
   readonly row: ImportRow
   readonly change: PackageChange | undefined
-  /** In terms of columns. */
+  /** Their `field` is a column. */
   readonly faults: Fault[]
 }
 
@@ -106,16 +106,16 @@ function checkRow(row: ImportRow, existing: ReadonlyMap<string, PackageDocument>
   const before = existing.get(codeOf(row) ?? '')
   const merged = faults.some(({ field }) => field === '') ? { faults: [] } : mergePackage(before, row.input)
   if ('faults' in merged) {
-    // A cell that cannot be read is missing as well: once is enough.
+    // An unreadable cell also counts as missing: it is reported once.
     const known = new Set(faults.map(({ field }) => field))
     const others = merged.faults.map((one) => ({ ...one, field: row.columnOf(one.field) }))
     return { row, change: undefined, faults: [...faults, ...others.filter(({ field }) => !known.has(field))] }
   }
   const after = merged.document
   const takenCode = claimKey(findings.rowOfCode, after.packageCode, row.row)
-  if (takenCode) faults.push(fault('packageCode', `${after.packageCode} stands in row ${takenCode} already.`))
+  if (takenCode) faults.push(fault('packageCode', `${after.packageCode} is already in row ${takenCode}.`))
   const takenSlug = claimKey(findings.rowOfSlug, after.slug, row.row)
-  if (takenSlug && !takenCode) faults.push(fault('slug', `${after.slug} is the slug in row ${takenSlug} already.`))
+  if (takenSlug && !takenCode) faults.push(fault('slug', `${after.slug} is already the slug in row ${takenSlug}.`))
   for (const { supplier } of after.suppliers) findings.suppliers.add(supplier)
   return { row, change: { before, after }, faults }
 }
@@ -137,7 +137,7 @@ function addErrors(findings: Findings, row: ImportRow, faults: readonly Fault[])
   }
 }
 
-/** @returns whether the package differs */
+/** Counts a change. @returns whether the package differs */
 function countChange(findings: Findings, change: PackageChange): boolean {
   if (differingMembers(change).length === 0) {
     findings.unchanged++

@@ -7,8 +7,8 @@ import { columnsFor, writeRow } from './csv-columns.ts'
 export type FileFormat = 'csv' | 'json'
 
 /**
- * Writes the packages that the filter means, as one version of the catalogue has them, a batch at a time. What is
- * written can be imported again and changes nothing then. @returns how many there were
+ * Exports the packages that match the filter, from one version of the catalogue, in batches. Importing the file again
+ * changes nothing. @returns the number of packages
  */
 export async function exportPackages(
   db: Db,
@@ -36,7 +36,7 @@ interface FileForm {
   tail(count: number): string
 }
 
-/** Begins with a byte-order mark: without it, a spreadsheet takes UTF-8 for something else. */
+/** Begins with a byte-order mark: without it, spreadsheets do not recognise UTF-8. */
 async function csv(tx: Tx): Promise<FileForm> {
   const [has] = await tx.query<{ currencies: string[]; suppliers: number }>({
     text: `select array(select distinct currency_code from list_prices where not removed order by 1) as currencies,
@@ -50,7 +50,7 @@ async function csv(tx: Tx): Promise<FileForm> {
   }
 }
 
-/** One package a line, so that versions can be compared. */
+/** One package per line, so that versions can be compared. */
 function json(): FileForm {
   return {
     head: '[',
@@ -62,7 +62,7 @@ function json(): FileForm {
   }
 }
 
-/** In the contract's members: one currency as price, retailPrice and currencyCode, any others as prices. */
+/** A package with the contract's members: its first currency as price, retailPrice and currencyCode, others as prices. */
 export function exportedForm({ prices: [first, ...others], suppliers, ...plain }: PackageDocument) {
   const { packageCode, slug, name, description, ...rest } = plain
   return {

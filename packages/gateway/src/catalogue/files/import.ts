@@ -33,31 +33,31 @@ export interface ImportReport {
   readonly added: number
   readonly changed: number
   readonly unchanged: number
-  /** Packages of which a price falls by more than half, is removed, or comes below cost. */
+  /** Packages with a price that falls by more than half, is removed, or is below cost. */
   readonly doubtful: number
   readonly errorRows: number
   /** The first thousand. */
   readonly errors: readonly ImportError[]
-  /** The first thousand, and the first thousand of the doubtful ones. */
+  /** The first thousand, and the first thousand doubtful ones. */
   readonly changes: readonly ImportChange[]
-  /** Every supplier that the packages name. */
+  /** All suppliers of the packages. */
   readonly suppliers: readonly string[]
-  /** Those of them that do not exist: packages may come before their supplier, but should not stay without it. */
+  /** The suppliers that do not exist: packages may be imported before their supplier is added. */
   readonly unknownSuppliers: readonly string[]
 }
 
-/** Rows read, judged and written together. */
+/** Rows read, checked and written together. */
 const BATCH_ROWS = 250
 
 /**
- * Adds and changes the packages of a file (merge.ts says what a row means), all or nothing, in memory that does not
- * grow with the file. Rows are judged without keeping other changes out and wait in a temporary table; only the
- * writing takes the catalogue's lock, and only if no other change came in between.
+ * Adds and changes the packages of a file (see merge.ts), all or nothing, with memory that does not depend on the size of
+ * the file. Rows are checked without a lock and staged in a temporary table. Only the writing takes the catalogue's lock,
+ * and fails if there was another change since the check.
  */
 export async function importPackages(deps: ChangeDeps, options: ImportOptions, by: By): Promise<ImportReport> {
   return deps.db.tx(async (tx) => {
     const version = await currentVersion(tx)
-    tx.send({ text: 'create temporary table staged (place integer primary key, document json) on commit drop' })
+    tx.send({ text: 'create temporary table staged (position integer primary key, document json) on commit drop' })
     const findings = createFindings()
     await stage(tx, options, findings)
     const imported = !options.dryRun && findings.errorRows === 0
@@ -78,7 +78,7 @@ async function stage(tx: Tx, options: ImportOptions, findings: Findings): Promis
   try {
     for await (const batch of inBatches(rows)) {
       const documents = await checkRows(tx, batch, findings)
-      // After an error nothing will be written; the rest is still read for more of them.
+      // After an error nothing is written; the rest is still checked for more errors.
       if (findings.errorRows === 0 && !options.dryRun && documents.length > 0) await stageBatch(tx, documents, findings)
       options.onProgress?.({ step: 'CHECKING', rows: findings.rows })
     }
@@ -112,7 +112,7 @@ async function write(
   }
   for (let done = 0; done < added + changed; done += BATCH_ROWS) {
     const rows = await tx.query<{ document: PackageDocument }>({
-      text: 'select document from staged where place > $1 order by place limit $2',
+      text: 'select document from staged where position > $1 order by position limit $2',
       values: [done, BATCH_ROWS],
     })
     const documents = rows.map((row) => row.document)
@@ -128,8 +128,7 @@ async function write(
   checkTime()
 }
 
-const CHANGED_MEANWHILE =
-  'Somebody else changed the catalogue while the file was checked, and nothing was imported. Try again.'
+const CHANGED_MEANWHILE = 'The catalogue was changed while the file was checked, so nothing was imported. Try again.'
 
 async function* inBatches(rows: AsyncIterable<ImportRow>): AsyncGenerator<ImportRow[]> {
   let batch: ImportRow[] = []
@@ -141,7 +140,7 @@ async function* inBatches(rows: AsyncIterable<ImportRow>): AsyncGenerator<Import
       batch = []
     }
   } catch (error) {
-    // What stands before the place where the file breaks off is still checked.
+    // Rows before the unreadable part of the file are still checked.
     if (batch.length > 0) yield batch
     throw error
   }

@@ -14,6 +14,8 @@ describe('a DAILY package', () => {
   it('has at most as many bytes over its duration as an eSIM can report', () => {
     const volumeMax = Math.floor(Number.MAX_SAFE_INTEGER / DAILY.duration)
     expect(mergePackage(undefined, { ...DAILY, volume: volumeMax })).toHaveProperty('document')
-    expect(mergePackage(undefined, { ...DAILY, volume: volumeMax + 1 })).toMatchObject({ faults: [{ field: 'volume' }] })
+    expect(mergePackage(undefined, { ...DAILY, volume: volumeMax + 1 })).toMatchObject({
+      faults: [{ field: 'volume' }],
+    })
   })
 })

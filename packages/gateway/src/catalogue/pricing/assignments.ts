@@ -5,7 +5,7 @@ import { alreadyExists, checkExists, checkName, insertName } from '../checks.ts'
 import type { ChangeDeps } from '../packages/put.ts'
 import { changeCatalogue } from '../version.ts'
 
-/** A group of tenants that pay by one plan. */
+/** Creates a group of tenants that share a plan. */
 export async function createGroup(deps: ChangeDeps, groupName: string, by: By): Promise<void> {
   checkName('groupName', groupName)
   await changeCatalogue(deps.db, async (tx) => {
@@ -14,7 +14,7 @@ export async function createGroup(deps: ChangeDeps, groupName: string, by: By): 
   })
 }
 
-/** The plan that a tenant pays by; null: none of its own. It had at most one, which ends. */
+/** Sets a tenant's own plan; null removes it. The previous plan ends. */
 export async function setTenantPlan(
   deps: ChangeDeps,
   tenantId: string,
@@ -24,7 +24,7 @@ export async function setTenantPlan(
   await assign(deps, TENANT_PLAN, requireUuid(tenantId, 'tenant'), planName, by)
 }
 
-/** The plan that the tenants of a group pay by, where they have none of their own. */
+/** Sets the plan for the tenants of a group that have no plan of their own. */
 export async function setGroupPlan(
   deps: ChangeDeps,
   groupName: string,
@@ -34,7 +34,7 @@ export async function setGroupPlan(
   await assign(deps, GROUP_PLAN, groupName, planName, by)
 }
 
-/** The group that a tenant is in; null: in none. */
+/** Sets the group of a tenant; null removes the tenant from its group. */
 export async function setTenantGroup(
   deps: ChangeDeps,
   tenantId: string,
@@ -97,15 +97,15 @@ async function findTarget(tx: Tx, kind: Kind, owner: string): Promise<string | n
   return row?.target ?? null
 }
 
-/** What decides a tenant's prices beside its own ones and the list. */
+/** The plans and the group that decide a tenant's prices. */
 export interface AssignmentDetails {
   readonly planName: string | null
   readonly groupName: string | null
-  /** Decides where the tenant has no plan of its own, or that one says nothing of a package. */
+  /** Applies if the tenant has no plan of its own, or that plan has no rule for the package. */
   readonly groupPlanName: string | null
 }
 
-/** @throws Refusal when there is no such tenant */
+/** @throws Refusal if the tenant does not exist */
 export async function getAssignment(db: Db, typedId: string): Promise<AssignmentDetails> {
   const tenantId = requireUuid(typedId, 'tenant')
   const [row] = await db.query<AssignmentDetails>({
@@ -127,7 +127,7 @@ export interface GroupDetails {
   readonly tenantIds: readonly string[]
 }
 
-/** Every group, or the one of that name, with its plan and its tenants. */
+/** Lists all groups, or only the named one, with their plans and tenants. @throws Refusal if the named one does not exist */
 export async function listGroups(db: Db, groupName?: string): Promise<GroupDetails[]> {
   const groups = await db.query<GroupDetails>({
     text: `select group_name,

@@ -14,7 +14,7 @@ import type { ChangeDeps } from '../packages/put.ts'
 import { changeCatalogue } from '../version.ts'
 import { formatPercent } from './percent.ts'
 
-/** Which rule of a plan: for one package or all, percentages for every currency. */
+/** Identifies a rule of a plan, for one package or all. */
 export interface RuleScope {
   readonly planName: string
   /** null: every package. */
@@ -22,7 +22,7 @@ export interface RuleScope {
 }
 
 export type RuleValue =
-  /** On the list price, in 1/10 000 of a percent: −100 000n is ten percent less. */
+  /** A change of the list price in any currency, in 1/10 000 of a percent: −100 000n means ten percent less. */
   | { readonly percent: bigint }
   /** A fixed price in one currency, in 1/10 000. */
   | { readonly price: bigint; readonly currencyCode: string }
@@ -35,7 +35,7 @@ export async function createPlan(deps: ChangeDeps, planName: string, by: By): Pr
   })
 }
 
-/** Adds a rule to a plan or replaces the one of the same scope and currency. */
+/** Adds a rule to a plan or replaces the rule with the same scope and currency. */
 export async function setPlanRule(deps: ChangeDeps, scope: RuleScope, value: RuleValue, by: By): Promise<void> {
   const currencyCode = 'price' in value ? value.currencyCode : ''
   if ('price' in value) {
@@ -60,7 +60,7 @@ export async function setPlanRule(deps: ChangeDeps, scope: RuleScope, value: Rul
   })
 }
 
-/** Ends a rule: the one in a currency, or without a currency the percentage. */
+/** Removes the fixed price in a currency, or without a currency the percentage. */
 export async function removePlanRule(
   deps: ChangeDeps,
   scope: RuleScope,
@@ -121,7 +121,7 @@ function shown({ packageCode }: RuleScope, { percent, price, currencyCode }: Rul
   return percent === null ? { packageCode, price, currencyCode } : { packageCode, percent: formatPercent(percent) }
 }
 
-/** A rule as operators see it. */
+/** A rule for display. */
 export interface RuleDetails {
   readonly packageCode: string | null
   readonly percent: string | null
@@ -136,7 +136,7 @@ export interface PlanDetails {
   readonly groupNames: readonly string[]
 }
 
-/** Every plan, or the one of that name, with its rules and who has it. */
+/** Lists all plans, or only the named one, with their rules, tenants and groups. @throws Refusal if the named one does not exist */
 export async function listPlans(db: Db, planName?: string): Promise<PlanDetails[]> {
   const plans = await db.query<Omit<PlanDetails, 'rules'>>({
     text: `select plan_name,

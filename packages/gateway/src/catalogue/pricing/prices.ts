@@ -13,7 +13,7 @@ export interface ListPriceChange {
   readonly currencyCode: string
   /** In 1/10 000 of the currency; null removes the price. */
   readonly price: bigint | null
-  /** undefined: stays as it is. */
+  /** undefined: unchanged. */
   readonly retailPrice?: bigint | null
 }
 
@@ -30,7 +30,7 @@ function inputOf({ currencyCode, price, retailPrice }: ListPriceChange) {
   return { currencyCode, price: price === null ? null : Number(price), ...retail }
 }
 
-/** A tenant's own price of a package, in the tenant's currency; null: it pays by its plan, group or the list again. */
+/** Sets a tenant's own price of a package, in the tenant's currency; null removes it. */
 export async function setOwnPrice(
   deps: ChangeDeps,
   own: { tenantId: string; packageCode: string; price: bigint | null },
@@ -63,11 +63,11 @@ export async function setOwnPrice(
   })
 }
 
-/** Everything that decides what somebody pays for one package. */
+/** All prices and rules that apply to one package. */
 export interface PackagePrices {
   readonly packageCode: string
   readonly list: readonly PriceDocument[]
-  /** Rules of plans that name the package, or every package. */
+  /** Rules of plans for this package or for every package. */
   readonly rules: readonly {
     readonly planName: string
     readonly everyPackage: boolean
@@ -83,7 +83,7 @@ export interface PackagePrices {
   }[]
 }
 
-/** @throws Refusal when there is no such package */
+/** @throws Refusal if the package does not exist */
 export async function getPackagePrices(db: Db, packageCode: string): Promise<PackagePrices> {
   const document = (await findDocuments(db, [packageCode])).get(packageCode)
   if (!document) throw notFound('package', packageCode)

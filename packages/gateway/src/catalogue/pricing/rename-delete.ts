@@ -6,16 +6,17 @@ import type { ChangeDeps } from '../packages/put.ts'
 import { changeCatalogue } from '../version.ts'
 
 /*
- * Ends of plans and groups, and their new names. Rows are never deleted, because the change feed tells of what was
- * (docs/decisions/0018): a deleted plan is marked, and its name may be used again. A plan that is renamed is a new one
- * that takes over, in one version of the catalogue: nobody's price changes, and the feed tells its tenants' packages once.
+ * Deletes and renames plans and groups. Rows are never deleted, because the change feed reports past states
+ * (docs/decisions/0018): a deleted plan is marked as removed, and its name may be used again. A renamed plan is a new one
+ * that replaces the old one in one version of the catalogue: no price changes, and the feed reports the packages of its
+ * tenants once.
  */
 
 type Kind = 'plan' | 'group'
 
 const NAMES = { plan: 'price plan', group: 'price group' } as const
 
-/** @throws Refusal while a tenant or a group has the plan */
+/** @throws Refusal if a tenant or a group has the plan */
 export async function deletePlan(deps: ChangeDeps, planName: string, by: By): Promise<void> {
   await changeCatalogue(deps.db, async (tx, stamp) => {
     await checkExists(tx, 'plan', planName)
@@ -25,7 +26,7 @@ export async function deletePlan(deps: ChangeDeps, planName: string, by: By): Pr
   })
 }
 
-/** @throws Refusal while tenants are in the group */
+/** @throws Refusal if the group has tenants */
 export async function deleteGroup(deps: ChangeDeps, groupName: string, by: By): Promise<void> {
   await changeCatalogue(deps.db, async (tx, stamp) => {
     await checkExists(tx, 'group', groupName)
@@ -34,7 +35,7 @@ export async function deleteGroup(deps: ChangeDeps, groupName: string, by: By): 
       values: [groupName],
     })
     if (row!.tenants > 0) {
-      throw inUse(`${tenants(row!.tenants)} in ${groupName}. Take them out first, or put them into another group.`)
+      throw inUse(`${tenants(row!.tenants)} in ${groupName}. Remove them first, or move them to another group.`)
     }
     endGroup(tx, groupName, await stamp())
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_group.delete', subject: groupName })
@@ -105,8 +106,8 @@ function tenants(count: number): string {
   return count === 1 ? '1 tenant is' : `${count} tenants are`
 }
 
-function inUse(sentence: string): Refusal {
-  return new Refusal(409, 'IN_USE', sentence[0]!.toUpperCase() + sentence.slice(1))
+function inUse(message: string): Refusal {
+  return new Refusal(409, 'IN_USE', message[0]!.toUpperCase() + message.slice(1))
 }
 
 async function reserveName(tx: Tx, kind: Kind, name: string, newName: string): Promise<void> {
@@ -121,7 +122,7 @@ interface AssignmentTable {
   target: string
 }
 
-/** Whoever has the old one has the new one, from the same moment. The moment is this change's alone: it finds the ended. */
+/** Ends the assignments of the old name and starts the same ones of the new name. `at` is unique, so it identifies them. */
 function moveAssignments(tx: Tx, { table, owner, target }: AssignmentTable, from: string, to: string, at: Date): void {
   tx.send({
     text: `update ${table} set removed = true, updated_at = $2 where ${target} = $1 and not removed`,

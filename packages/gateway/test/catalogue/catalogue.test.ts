@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.close())
 
-/** What a catalogue that followed every change says, and one that loads everything now: they must agree. */
+/** The current snapshot. Expects that a catalogue that followed every change equals one that loads everything. */
 async function now(): Promise<Snapshot> {
   following ??= testbed.freshCatalogue()
   const followed = await following.latest()
@@ -105,7 +105,7 @@ describe('each tenant pays its own price', () => {
     await setOwnPrice(testbed.deps, { tenantId: special.tenantId, packageCode: 'A', price: 1n }, testbed.by)
   })
 
-  test('in its list and in its offers: own, plan, group, list; percent rounded half up; in its currency', async () => {
+  test('the list and the offers have it by precedence, rounded half up, in the tenant’s currency', async () => {
     const snapshot = await now()
     const expected = new Map<Buyer, Record<string, number>>([
       [retail, { A: 45_000, B: 100_000, C: 12_345 }],
@@ -120,7 +120,7 @@ describe('each tenant pays its own price', () => {
     }
   })
 
-  test('a fixed price for every package holds for those without any other, and for those that come later', async () => {
+  test('a fixed price for every package applies to packages without another price, also to later ones', async () => {
     const flat = await testbed.addTenant('CHF')
     expect(prices(await now(), flat)).toEqual({})
     await createPlan(testbed.deps, 'FLAT', testbed.by)
@@ -138,7 +138,7 @@ describe('each tenant pays its own price', () => {
     }
   })
 
-  test('what has no price in the currency does not exist for the tenant, what is off sale is off sale', async () => {
+  test('a package without a price in the tenant’s currency is unknown, one off sale is reported as off sale', async () => {
     const snapshot = await now()
     expect(offered(snapshot, euro, 'B')).toBe('310241')
     expect(offered(snapshot, retail, 'NOBODY')).toBe('310241')
@@ -148,7 +148,7 @@ describe('each tenant pays its own price', () => {
 })
 
 describe('plans and groups', () => {
-  test('are renamed without a change of anybody’s price, and told to their tenants once', async () => {
+  test('are renamed without a change of any price, and reported to their tenants once', async () => {
     const before = await now()
     const wanted = [retail, gold, grouped, special, euro].map((buyer) => prices(before, buyer))
     await renamePlan(testbed.deps, 'PARTNERS', 'ALLIES', testbed.by)
@@ -160,7 +160,7 @@ describe('plans and groups', () => {
     const request = { updatedSince: before.list(retail, {}).asOf }
     expect(prices(after, retail, request)).toEqual({})
     expect(prices(after, euro, request)).toEqual(prices(before, euro))
-    // Names that were given up are free, and mean something else now.
+    // Former names are free, and mean something else now.
     await createPlan(testbed.deps, 'GOLD', testbed.by)
     await setTenantPlan(testbed.deps, retail.tenantId, 'GOLD', testbed.by)
     expect(prices(await now(), retail)).toEqual(prices(before, retail))
@@ -173,16 +173,16 @@ describe('plans and groups', () => {
     expect([retail, gold, grouped, special, euro].map((buyer) => prices(back, buyer))).toEqual(wanted)
   })
 
-  test('are deleted when nobody has them, and refused in a sentence before', async () => {
+  test('are deleted only when no tenant or group has them', async () => {
     await expect(deletePlan(testbed.deps, 'GOLD', testbed.by)).rejects.toThrow(
       /^2 tenants are on GOLD\. Give them another plan/,
     )
     await expect(deletePlan(testbed.deps, 'PARTNERS', testbed.by)).rejects.toThrow(/^The group NORTH has it\. Give/)
     await expect(deleteGroup(testbed.deps, 'NORTH', testbed.by)).rejects.toThrow(
-      /^3 tenants are in NORTH\. Take them out first/,
+      /^3 tenants are in NORTH\. Remove them first/,
     )
     await expect(renamePlan(testbed.deps, 'GOLD', 'PARTNERS', testbed.by)).rejects.toThrow(
-      'There is a price plan PARTNERS already.',
+      'A price plan PARTNERS already exists.',
     )
     await expect(renameGroup(testbed.deps, 'SOUTH', 'EAST', testbed.by)).rejects.toThrow(
       'There is no price group SOUTH.',
@@ -196,7 +196,7 @@ describe('plans and groups', () => {
     await expect(setTenantPlan(testbed.deps, retail.tenantId, 'BRIEF', testbed.by)).rejects.toThrow(
       'There is no price plan BRIEF.',
     )
-    // A name that is used again begins without rules, and a group without a plan.
+    // A plan under a former name has no rules, and a group no plan.
     await createPlan(testbed.deps, 'BRIEF', testbed.by)
     await createGroup(testbed.deps, 'SOUTH', testbed.by)
     const names = (await listPlans(testbed.db)).map(({ planName, rules }) => [planName, rules.length])
@@ -211,7 +211,7 @@ describe('plans and groups', () => {
 describe('the change feed', () => {
   const since = (snapshot: Snapshot) => ({ updatedSince: snapshot.list(retail, {}).asOf })
 
-  test('reports a changed list price to whoever pays by it, and to nobody else', async () => {
+  test('reports a changed list price only to tenants whose price depends on it', async () => {
     const request = since(await now())
     await setListPrices(testbed.deps, [{ packageCode: 'A', currencyCode: 'EUR', price: 50_000n }], testbed.by)
     const snapshot = await now()
@@ -233,7 +233,7 @@ describe('the change feed', () => {
     for (const buyer of [retail, grouped, euro]) expect(prices(snapshot, buyer, request)).toEqual({})
   })
 
-  test('reports an own price given and taken', async () => {
+  test('reports an own price when it is set and removed', async () => {
     const request = since(await now())
     await setOwnPrice(testbed.deps, { tenantId: retail.tenantId, packageCode: 'C', price: 11n }, testbed.by)
     expect(prices(await now(), retail, request)).toEqual({ C: 11 })
@@ -243,7 +243,7 @@ describe('the change feed', () => {
     expect(prices(await now(), gold, request)).toEqual({})
   })
 
-  test('reports a plan that a tenant gets, and one that it loses with the packages that only the plan priced', async () => {
+  test('reports the packages of a new plan, and of a removed one with those that only this plan priced', async () => {
     const request = since(await now())
     await setTenantGroup(testbed.deps, euro.tenantId, null, testbed.by)
     const snapshot = await now()
@@ -253,14 +253,14 @@ describe('the change feed', () => {
     expect(prices(await now(), euro, request)).toEqual({ A: 40_000, C: 9_999 })
   })
 
-  test('tells of a package that leaves by the switch or by its price, once to each who could buy it', async () => {
+  test('reports a package that is taken off sale or loses its price once to each tenant that could buy it', async () => {
     const request = since(await now())
     expect(await setOnSale(testbed.deps, { packageCodes: ['A'] }, false, testbed.by)).toEqual(['A'])
     await removePlanRule(testbed.deps, { planName: 'PARTNERS', packageCode: 'C' }, 'EUR', testbed.by)
     await setListPrices(testbed.deps, [{ packageCode: 'B', currencyCode: 'USD', price: null }], testbed.by)
     const snapshot = await now()
     expect(prices(snapshot, retail, request)).toEqual({ A: 'OFF_SALE', B: 'OFF_SALE' })
-    expect(prices(snapshot, gold, request)).toEqual({ A: 'OFF_SALE', B: 69_000 }) // its list price was looked at
+    expect(prices(snapshot, gold, request)).toEqual({ A: 'OFF_SALE', B: 69_000 }) // its list price was checked
     expect(prices(snapshot, euro, request)).toEqual({ A: 'OFF_SALE', C: 'OFF_SALE' }) // B never was in EUR
     expect(prices(snapshot, retail, since(snapshot))).toEqual({})
     expect(offered(snapshot, retail, 'A')).toBe('310244')
@@ -269,7 +269,7 @@ describe('the change feed', () => {
     expect(Object.keys(left!)).toEqual(['packageCode', 'status', 'lastUpdateTime'])
   })
 
-  test('tells of a package whose price grew beyond what can be told', async () => {
+  test('reports a package whose price exceeds the maximum as off sale', async () => {
     const buyer = await testbed.addTenant('JPY')
     await testbed.put({ packageCode: 'DEAR', price: MONEY_MAX, currencyCode: 'JPY' })
     const request = { updatedSince: (await now()).list(buyer, {}).asOf }
@@ -286,7 +286,7 @@ describe('the change feed', () => {
     expect(prices(await now(), buyer, request)).toEqual({ DEAR: MONEY_MAX })
   })
 
-  test('never mentions what the tenant could never buy', async () => {
+  test('never lists a package that the tenant could never buy', async () => {
     const request = since(await now())
     await testbed.put(
       { packageCode: 'NOBODY', name: 'Renamed' },
@@ -296,7 +296,7 @@ describe('the change feed', () => {
     expect(prices(await now(), retail, { updatedSince: new Date(0).toISOString() })).not.toHaveProperty('NOBODY')
   })
 
-  test('never mentions what had a price for the tenant at other times than it was on sale', async () => {
+  test('never lists a package that had a price for the tenant only while it was off sale', async () => {
     const [yen, other] = [await testbed.addTenant('JPY'), await testbed.addTenant('JPY')]
     const usd = (packageCode: string) => ({ packageCode, price: 10_000, currencyCode: 'USD' })
     await testbed.put({ ...usd('DRAFT'), status: 'OFF_SALE' }, usd('LATE'))
@@ -310,9 +310,9 @@ describe('the change feed', () => {
     await setOwnPrice(testbed.deps, { tenantId: yen.tenantId, packageCode: 'LATE', price: 4n }, testbed.by)
     const all = { updatedSince: new Date(0).toISOString() }
     const snapshot = await now()
-    const [mentioned, ofOther] = [prices(snapshot, yen, all), prices(snapshot, other, all)]
+    const [listed, ofOther] = [prices(snapshot, yen, all), prices(snapshot, other, all)]
     for (const packageCode of ['DRAFT', 'LATE']) {
-      expect(mentioned).not.toHaveProperty(packageCode)
+      expect(listed).not.toHaveProperty(packageCode)
       expect(ofOther).not.toHaveProperty(packageCode)
     }
     expect(prices(snapshot, retail, all)).toMatchObject({ DRAFT: 10_000, LATE: 'OFF_SALE' })
@@ -321,14 +321,14 @@ describe('the change feed', () => {
     expect(prices(await now(), yen, all)).toMatchObject({ LATE: 'OFF_SALE' })
   })
 
-  test('a change that changes nothing makes no version', async () => {
+  test('a change without an effect creates no version', async () => {
     const { version } = await now()
     await testbed.put({ packageCode: 'NOBODY', name: 'Renamed' })
     await setTenantPlan(testbed.deps, gold.tenantId, 'GOLD', testbed.by)
     expect((await now()).version).toBe(version)
   })
 
-  test('is without a gap for who polls while others change', async () => {
+  test('has no gaps for a poller during concurrent changes', async () => {
     const buyer = await testbed.addTenant('USD')
     const poller = testbed.freshCatalogue()
     const known: Record<string, unknown> = prices(await poller.latest(), buyer)

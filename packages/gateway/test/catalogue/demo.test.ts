@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.close())
 
-test('the demo catalogue is added once and keeps what the operator has changed', async () => {
+test('the demo catalogue is added once and keeps the operator’s changes', async () => {
   const deps = { db: testbed.db, ids: testbed.deps.ids }
   expect(await seedSandboxPackages(deps)).toBe(6)
   expect(await seedDemoCatalogue(deps)).toBeGreaterThan(200)

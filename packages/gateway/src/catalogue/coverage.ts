@@ -75,7 +75,9 @@ export function coverageId(locationCodes: readonly string[], networks: readonly 
     .digest('hex')
 }
 
-/** Accepts countries of ISO 3166-1 alpha-2 and XK, which is commonly used for Kosovo. */
+/** ISO 3166-1 alpha-2, and XK, which is commonly used for Kosovo. */
+export const KNOWN_COUNTRIES = Object.keys(countries)
+
 export function isCountry(locationCode: string): boolean {
   return Object.hasOwn(countries, locationCode)
 }

@@ -112,7 +112,7 @@ function ledger({ db, metrics }: GaugesDeps): Refresh {
   const registers = [metrics]
   const faults = new Gauge({
     name: 'dealer_esim_ledger_faults',
-    help: 'Faults found by the latest check of the whole ledger; investigate at once if not 0',
+    help: 'Faults found by the latest check of the whole ledger; investigate immediately if not 0',
     labelNames: ['check'],
     registers,
   })

@@ -16,7 +16,7 @@ import { type Supplier, type SupplierType, supplierOwner } from './supplier.ts'
 export interface ConfiguredSupplier {
   readonly supplier: Supplier
   readonly gate: Gate
-  /** Whether an operator has paused it. */
+  /** An operator has paused it. */
   readonly paused: boolean
 }
 

@@ -34,7 +34,7 @@ export interface Supplier {
   report?(esims: SuppliedEsim[]): Promise<ReportOutcome[]>
   /** The supplier's records of our eSIMs, in any order. Reconciliation compares them with ours. */
   list?(since: Date): AsyncIterable<SupplierRecord>
-  /** Who may send events for this supplier: fingerprints of client certificates, addresses and blocks. */
+  /** The allowed senders of events for this supplier: fingerprints of client certificates, addresses and blocks. */
   readonly eventSenders?: { certificates: readonly string[]; addresses: readonly string[] }
   /** Verifies an event from this supplier and decodes it. */
   receive?(event: { headers: Record<string, string | string[] | undefined>; body: Buffer }): Promise<ReceivedEvent>
@@ -140,7 +140,7 @@ export interface SuppliedEsim {
   productCode: string
   iccid: string
   matchingId: string
-  /** Whether its tenant ever saw it. If not, it is certainly unused. */
+  /** Its tenant has seen it. If false, it is certainly unused. */
   shown: boolean
 }
 

@@ -324,9 +324,9 @@ describe('a CancelOrder whose answer was lost', () => {
   it('is confirmed by a repeat if the eSIM was never shown: without its matching id it cannot have been downloaded', async () => {
     const { smdp, esim } = await lostCancel(false)
     expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
-    const asked = server.requests.length
+    const before = server.requests.length
     expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
-    expect(server.requests).toHaveLength(asked)
+    expect(server.requests).toHaveLength(before)
   })
 
   it('stays in doubt if the eSIM was shown: the SM-DP+ may also call an installed one unknown', async () => {
@@ -385,7 +385,7 @@ it('an eSIM that an operator recorded under the key of another is cancelled inde
   server.orders.get(iccid)!.state = 'RELEASED'
   expect(await smdp.cancel(recorded)).toEqual({ kind: 'cancelled' })
   expect(bodies().at(-1)).toMatchObject({ iccid, matchingId })
-  const asked = server.requests.length
+  const before = server.requests.length
   expect(await smdp.cancel(recorded)).toEqual({ kind: 'cancelled' })
-  expect(server.requests).toHaveLength(asked)
+  expect(server.requests).toHaveLength(before)
 })

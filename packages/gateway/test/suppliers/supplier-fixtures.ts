@@ -29,9 +29,9 @@ export interface SupplierFixture {
   ignoresQueries: boolean
   /** ICCIDs that the remote side has sold and not cancelled. */
   listSold(): Promise<string[]>
-  /** Whether a query about a lost purchase can be answered. */
+  /** false: it cannot answer a query about a lost purchase. */
   canAnswerQueries: boolean
-  /** Whether an unwanted eSIM can be cancelled. */
+  /** false: it cannot cancel an unwanted eSIM. */
   canCancel: boolean
   close(): Promise<void>
 }

@@ -132,7 +132,7 @@ function roundUp(value: number, step: number): number {
  * how to behave.
  */
 const BEHAVIOURS: Readonly<Record<string, readonly [name: string, description: string]>> = {
-  SANDBOX_OK: ['delivers', 'Delivers at once: the order ends DELIVERED.'],
+  SANDBOX_OK: ['delivers', 'Delivers immediately: the order ends DELIVERED.'],
   SANDBOX_REFUSED: ['refuses', 'Refuses every eSIM: the order ends FAILED and is refunded whole.'],
   SANDBOX_PARTIAL: [
     'delivers a part',

@@ -70,7 +70,7 @@ export class Plan {
 export interface PlanPeriod {
   readonly plan: Plan
   readonly planName: string
-  /** Whether the tenant has it itself or through its group. */
+  /** PLAN: assigned to the tenant; GROUP: to its group. */
   readonly by: 'PLAN' | 'GROUP'
   readonly from: number
   readonly until: number

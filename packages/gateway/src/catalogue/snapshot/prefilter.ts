@@ -94,7 +94,7 @@ export class Prefilter {
     this.flag(this.priced.get(currencyCode), packageCode)
   }
 
-  /** Whether some plan has a fixed price for every package. */
+  /** @returns whether some plan has a fixed price for every package. */
   private allPriced(currencyCode: string): boolean {
     return [...this.sources.plans.values()].some((plan) => plan.hasRule('', currencyCode))
   }

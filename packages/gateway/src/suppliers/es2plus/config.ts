@@ -33,7 +33,7 @@ export const es2plusConfig = Type.Object(
     giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 60 * MINUTE_MS })),
     concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
     perSecond: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
-    /** Who may send notifications: SHA-256 fingerprints of client certificates, or addresses and blocks behind a proxy. */
+    /** Allowed senders of notifications: SHA-256 fingerprints of client certificates, or addresses and blocks behind a proxy. */
     notices: Type.Optional(
       Type.Object(
         {

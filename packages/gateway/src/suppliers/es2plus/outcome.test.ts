@@ -43,7 +43,7 @@ const TABLE: [row: string, outcome: OutboundOutcome, chosen: string, notChosen: 
   ['busy', failed('1.2/4.4'), 'unknown', 'unknown'],
   ['a longer reason that begins like a known one', failed('8.2.1/1.10'), 'unknown', 'unknown'],
   ['no code at all', executed('Failed'), 'unknown', 'unknown'],
-  ['Expired, whatever the code', executed('Expired', '8.2.5/3.7'), 'unknown', 'unknown'],
+  ['Expired with any code', executed('Expired', '8.2.5/3.7'), 'unknown', 'unknown'],
   ['an unknown status', executed('Pending'), 'unknown', 'unknown'],
   ['a reason that is a number', executed('Failed', ['8.2.5', 3.7]), 'refused', 'refused'],
   ['codes that are objects and arrays', executed('Failed', [{}, ['3.7']]), 'unknown', 'unknown'],

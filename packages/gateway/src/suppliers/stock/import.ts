@@ -61,7 +61,7 @@ export async function importStock(
       rows += 1
       if ('reason' in row) faults.push(row)
       else if ((row.esim.installBefore ?? NEVER) <= soldUntil) {
-        // It would expire within a minute, without a message to anybody.
+        // It would expire within a minute, without a message.
         const reason = `expiresAt must be after ${soldUntil.toISOString()}, otherwise it is never sold`
         faults.push({ line: row.line, reason })
       } else {
@@ -94,7 +94,7 @@ async function warningsOf(
   const warnings: string[] = []
   if (count > 0) {
     const which = count === 1 ? `ICCID ${example} has a wrong` : `${count} ICCIDs, such as ${example}, have a wrong`
-    warnings.push(`${which} check digit. Some suppliers do not use check digits: ask yours whether it does.`)
+    warnings.push(`${which} check digit. Some suppliers do not use check digits: check with yours.`)
   }
   const sold = await tx.query({
     text: 'select from package_suppliers where supplier = $1 and product_code = $2 limit 1',
@@ -143,7 +143,7 @@ async function insert(
     expiresAt: esim.installBefore ?? 'infinity',
   }))
   const taking = findTakenCodes(tx, supplier, rows)
-  // A code that expired here unsold may be imported again with a later date: nobody has seen it.
+  // A code that expired here unsold may be imported again with a later date: it was never shown.
   tx.send({
     text: `delete from stock_codes where supplier = $1 and state = 'EXPIRED' and fingerprint = any ($2::bytea[])`,
     values: [supplier, rows.map((row) => row.fingerprint)],

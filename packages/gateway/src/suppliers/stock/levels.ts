@@ -6,7 +6,7 @@ import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import type { Log } from '../../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../../lib/telemetry/metrics.ts'
-import type { Suppliers } from '../registry.ts'
+import type { Supplier } from '../supplier.ts'
 
 export interface StockLevel {
   supplier: string
@@ -137,10 +137,16 @@ export async function setLowStock(
   })
 }
 
+interface StockLoopDeps {
+  suppliers: { all(): { supplier: Pick<Supplier, 'name' | 'tidy'> }[] }
+  log: Log
+  loops?: LoopMetrics
+}
+
 const POLL_MS = 60_000
 
 /** Removes expired codes from the counters. If it is late, only the counters are wrong: expired codes are never sold. */
-export function stockLoop(deps: { suppliers: Pick<Suppliers, 'all'>; log: Log; loops?: LoopMetrics }): Loop {
+export function stockLoop(deps: StockLoopDeps): Loop {
   async function pass(): Promise<boolean> {
     let more = false
     for (const { supplier } of deps.suppliers.all()) {

@@ -44,8 +44,16 @@ export function parseSupplierConfig(type: SupplierType, config: unknown): unknow
 }
 
 /** Creates a supplier from its row. @throws SupplierConfigError, DecryptionFailed */
-export function createSupplier(deps: CreateSupplierDeps, type: SupplierType, name: string, sealed: Buffer): Supplier {
-  const config = parseSupplierConfig(type, JSON.parse(deps.cipher.decrypt(sealed, supplierOwner(name)).toString()))
+export function createSupplier(
+  deps: CreateSupplierDeps,
+  type: SupplierType,
+  name: string,
+  encryptedConfig: Buffer,
+): Supplier {
+  const config = parseSupplierConfig(
+    type,
+    JSON.parse(deps.cipher.decrypt(encryptedConfig, supplierOwner(name)).toString()),
+  )
   switch (type) {
     case 'sandbox':
       return sandboxSupplier(name, config as SandboxConfig, deps)

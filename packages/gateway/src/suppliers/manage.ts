@@ -86,9 +86,9 @@ const PAUSED_MIN_S = 10
  * eSIMs that arrive after their refund, or cancel eSIMs that the old one sold.
  */
 async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: SupplierRow): Promise<void> {
-  const [is] = await tx.query<{ used: boolean; doubted: number; watched: number; settled: boolean }>({
+  const [row] = await tx.query<{ used: boolean; doubted: number; watched: number; isPauseEffective: boolean }>({
     text: `select exists (select from order_items where supplier = $1) as used,
-             $2::timestamptz <= now() - $3 * interval '1 second' as settled,
+             $2::timestamptz <= now() - $3 * interval '1 second' as is_pause_effective,
              (select count(*)::int from orders o join order_items i using (tenant_id, order_id)
               where (o.due_at is not null or o.order_status = 'UNDER_REVIEW') and i.supplier = $1
                 and (i.item_status in ('ASKED', 'UNKNOWN') or i.item_status = 'REVIEW' and i.in_doubt_at is not null)
@@ -97,19 +97,19 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
              + (select count(*)::int from orphans where supplier = $1 and state = 'FOUND') as watched`,
     values: [name, updatedAt, PAUSED_MIN_S],
   })
-  if (!is!.used && is!.watched === 0) return
+  if (!row!.used && row!.watched === 0) return
   const why = `Another ${ACCOUNT_MEMBERS.join(' or ')} may be another account, which does not know the orders placed so far.`
   const instead = 'Or add that account as a separate supplier and assign the packages to it.'
-  if (!paused || !is!.settled) {
+  if (!paused || !row!.isPauseEffective) {
     const first = `Pause ${name}, wait ${PAUSED_MIN_S} seconds, and try again.`
     throw new Refusal(409, 'SUPPLIER_IN_USE', `${why} ${first} ${instead}`)
   }
-  if (is!.doubted > 0) {
-    const first = `${is!.doubted} eSIMs of ${name} are in doubt and would be bought again. Resume the supplier until they are decided, or resolve them (order review).`
+  if (row!.doubted > 0) {
+    const first = `${row!.doubted} eSIMs of ${name} are in doubt and would be bought again. Resume the supplier until they are decided, or resolve them (order review).`
     throw new Refusal(409, 'SUPPLIER_IN_DOUBT', `${why} ${first} ${instead}`)
   }
-  if (is!.watched > 0) {
-    const what = `${is!.watched} eSIMs of ${name} are still re-checked or being cancelled: items resolved in doubt (for a month), unanswered cancellations (end them with esim settle), orphans. Wait until none is left.`
+  if (row!.watched > 0) {
+    const what = `${row!.watched} eSIMs of ${name} are still re-checked or being cancelled: items resolved in doubt (for a month), unanswered cancellations (end them with esim settle), orphans. Wait until none is left.`
     throw new Refusal(409, 'SUPPLIER_IN_DOUBT', `${why} ${what} ${instead}`)
   }
 }

@@ -126,13 +126,13 @@ export async function alertPriceDifferences(deps: Pick<PriceAlertDeps, 'db' | 'i
   return deps.db.tx(async (tx) => {
     tx.send({ text: `select pg_advisory_xact_lock(hashtext('price alerts'))` })
     const differences = await claimNewDifferences(tx)
-    for (const [supplier, ofSupplier] of groupBy(differences, (one) => one.supplier)) {
+    for (const [supplier, differencesOfSupplier] of groupBy(differences, (difference) => difference.supplier)) {
       notify(tx, deps.ids, {
         tenantId: null,
         kind: 'SUPPLIER_PRICE',
         audience: 'OPERATOR',
-        message: alertMessage(supplier, ofSupplier),
-        data: { supplier, packages: ofSupplier.length },
+        message: alertMessage(supplier, differencesOfSupplier),
+        data: { supplier, packages: differencesOfSupplier.length },
       })
     }
     return differences.length > 0

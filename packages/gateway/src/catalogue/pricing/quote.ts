@@ -9,7 +9,7 @@ export interface Quote {
   readonly retailPrice: bigint | null
   /** The origin of the price: the tenant's own price, its plan, its group's plan, the list; null without a price. */
   readonly source: 'OWN' | 'PLAN' | 'GROUP' | 'LIST' | null
-  /** When the price last changed (ms), or later: changes that kept the amount may count. */
+  /** The latest change that could affect the price (ms); it may have kept the amount. */
   readonly changedAt: number
 }
 

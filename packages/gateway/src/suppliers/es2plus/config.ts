@@ -63,8 +63,8 @@ export function findEs2plusFault({ iccidRange, cert, key, notices }: Es2plusConf
     }
     if (first > last) return 'iccidRange: first is greater than last'
   }
-  const odd = notices?.addresses?.find((block) => !isAddressOrBlock(block))
-  return odd === undefined ? undefined : `notices.addresses: ${odd} is neither an address nor a block`
+  const invalid = notices?.addresses?.find((block) => !isAddressOrBlock(block))
+  return invalid === undefined ? undefined : `notices.addresses: ${invalid} is neither an address nor a block`
 }
 
 function isAddressOrBlock(text: string): boolean {

@@ -50,7 +50,7 @@ type Deps = { db: Db; ids: Ids; cipher: Pick<Cipher, 'encrypt' | 'decrypt'> }
 
 export function createProgressStore(supplier: string, config: Es2plusConfig, deps: Deps): ProgressStore {
   const owner = supplierOwner(supplier)
-  const seal = ({ matchingId, smdpAddress, confirmed }: Secrets) =>
+  const encryptSecrets = ({ matchingId, smdpAddress, confirmed }: Secrets) =>
     deps.cipher.encrypt(JSON.stringify({ matchingId, smdpAddress, confirmed }), owner)
 
   async function find(key: string): Promise<Progress | undefined> {
@@ -67,7 +67,7 @@ export function createProgressStore(supplier: string, config: Es2plusConfig, dep
   return {
     find,
     async start(key) {
-      const secrets = seal({ matchingId: matchingIdOf(deps.ids.bytes(MATCHING_ID_BYTES)) })
+      const secrets = encryptSecrets({ matchingId: matchingIdOf(deps.ids.bytes(MATCHING_ID_BYTES)) })
       for (let draw = 0; draw < DRAWS_MAX; draw++) {
         const { iccidRange } = config
         const drawn = iccidRange === undefined ? null : await drawIccid(deps.db, supplier, iccidRange)
@@ -91,7 +91,7 @@ export function createProgressStore(supplier: string, config: Es2plusConfig, dep
       await deps.db.query({
         text: `insert into es2plus_orders (supplier, key, iccid, iccid_chosen, secrets, step)
                values ($1, $2, $3, false, $4, 'CONFIRMED') on conflict do nothing`,
-        values: [supplier, key, iccid, seal({ matchingId })],
+        values: [supplier, key, iccid, encryptSecrets({ matchingId })],
       })
       return (await find(key))!
     },
@@ -109,7 +109,7 @@ export function createProgressStore(supplier: string, config: Es2plusConfig, dep
             progress.step,
             repeated ? next.step : progress.step,
             next.iccid,
-            seal(next),
+            encryptSecrets(next),
             next.step,
           ],
         })

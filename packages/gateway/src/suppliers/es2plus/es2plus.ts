@@ -10,7 +10,7 @@ import { check, type Es2plusContext, type Es2plusDeps, order, resume } from './p
 const CONCURRENCY = 16
 const GRACE_MS = 60_000
 const GIVE_UP_AFTER_MS = 30 * 60_000
-/** DownloadOrder, ConfirmOrder and ReleaseProfile; CancelOrder only if ConfirmOrder is refused. */
+/** DownloadOrder, ConfirmOrder and ReleaseProfile, or CancelOrder if one of the first two is refused. */
 const CALLS_MAX = 3
 const OVERHEAD_MS = 2_000
 

@@ -1,4 +1,4 @@
-import type { Notice } from '@dealer-esim/gateway/console-api/routes/overview/notices.ts'
+import type { Notice } from '@dealer-esim/gateway/console-api/routes/overview/alerts.ts'
 import { Button, Group, Switch } from '@mantine/core'
 import { useApi, useChange } from '../api/use-api.ts'
 import { DealerSection, useTenant } from '../dealers/dealer.tsx'

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { PEOPLE_MAX } from './organisation.ts'
+import { PEOPLE_MAX } from './limits.ts'
 
 export interface Person {
   personId: string

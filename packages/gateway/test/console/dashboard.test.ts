@@ -3,7 +3,7 @@ import { localDays } from '../../src/console-api/routes/overview/local-days.ts'
 import { firstUuidAt } from '../../src/lib/ids.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
-import { furnish } from './furnished.ts'
+import { furnish } from './seeded-console.ts'
 
 let room: ConsoleApp
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { orderIdOf } from '../../src/lib/ids.ts'
 import { makeAccessToken } from '../../src/people/access-token.ts'
 import { addPackage, PRICE } from '../harness/shop.ts'
 import { addPerson, addTenant, type ConsoleApp, startConsole } from './console-app.ts'
-import { furnish } from './furnished.ts'
+import { furnish } from './seeded-console.ts'
 
 let room: ConsoleApp
 beforeAll(async () => {

@@ -10,7 +10,7 @@ import { ROLES, type Role } from '../../src/people/person.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { addPackage } from '../harness/shop.ts'
 import { addPerson, addTenant, browser, type ConsoleApp, PASSWORD, startConsole } from './console-app.ts'
-import { type Furniture, furnish } from './furnished.ts'
+import { type Furniture, furnish } from './seeded-console.ts'
 
 interface Operation {
   operationId: string

@@ -3,7 +3,8 @@ import type { Static, TSchema } from 'typebox'
 import type { By } from '../../audit/audit.ts'
 import type { Role } from '../../people/person.ts'
 import { type Person, ROLES } from '../../people/person.ts'
-import type { ConsoleDeps } from './deps.ts'
+import type { Config } from '../../config/config.ts'
+import type { Deps } from '../../deps.ts'
 
 /** Who is signed in, and by what. */
 export interface SignedIn {
@@ -119,4 +120,26 @@ export function openRoute<
   B extends TSchema | undefined = undefined,
 >(declared: Declared<P, Q, B, A, PublicContext>): Route {
   return { ...declared, who: 'anyone' } as unknown as Route
+}
+
+/** What the console's door needs of the gateway. */
+export interface ConsoleDeps
+  extends Pick<
+    Deps,
+    | 'db'
+    | 'ids'
+    | 'clock'
+    | 'databaseClock'
+    | 'cipher'
+    | 'log'
+    | 'wake'
+    | 'linkKey'
+    | 'catalogue'
+    | 'outbound'
+    | 'suppliers'
+    | 'links'
+  > {
+  config: Pick<Config, 'deployment' | 'smtpUrl'>
+  /** Where people reach the console, without a slash at its end: links for them start from it. */
+  consoleUrl(): string
 }

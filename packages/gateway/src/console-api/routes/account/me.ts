@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Person, ROLES } from '../../../people/person.ts'
-import type { ConsoleDeps } from '../../kernel/deps.ts'
+import type { ConsoleDeps } from '../../kernel/route.ts'
 import { EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import { nullable } from '../../kernel/schemas.ts'
 

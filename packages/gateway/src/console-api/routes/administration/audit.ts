@@ -5,7 +5,7 @@ import { type AuditFilter, type AuditRow, searchAudit } from '../../../audit/sea
 import { csvText } from '../../../lib/csv.ts'
 import { isUuid, NIL_TENANT } from '../../../lib/ids.ts'
 import { actorNames, OPERATOR, personOf } from '../../kernel/actors.ts'
-import { shownAction, shownDetail, soughtActions } from '../../kernel/dealers-view.ts'
+import { shownAction, shownDetail, soughtActions } from '../../kernel/dealer-view.ts'
 import { type Context, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, cursor, line, nextCursor, nullable, PAGE, pageOf, time, uuid } from '../../kernel/schemas.ts'
 import { sendCsv } from '../../kernel/send-csv.ts'

@@ -10,7 +10,7 @@ import type { Step } from '../../../orders/reading/timeline.ts'
 import { readTimeline } from '../../../orders/reading/timeline.ts'
 import { searchProfiles } from '../../../profiles/search.ts'
 import { actorNames } from '../../kernel/actors.ts'
-import { shownDetail } from '../../kernel/dealers-view.ts'
+import { shownDetail } from '../../kernel/dealer-view.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import {
   CLOSED,

@@ -6,7 +6,7 @@ import { httpsOnly, plainFailures } from '../http/pages.ts'
 import { packageRoot } from '../lib/process/package-root.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { consoleUrlOf } from '../people/link.ts'
-import { consolePages } from './kernel/pages.ts'
+import { consolePages } from './pages.ts'
 import { consoleApi } from './server.ts'
 
 /** Adds the console, pages and interface, to a server of the gateway. */

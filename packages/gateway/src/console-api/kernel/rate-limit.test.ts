@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { rateLimiter } from './rate.ts'
+import { rateLimiter } from './rate-limit.ts'
 
 it('an address is let in again after a minute, also when the clock was set back meanwhile', () => {
   const time = { nowMs: 1_000_000_000, monotonicMs: 0 }

@@ -3,7 +3,7 @@ import { saveCancellation } from '../../src/fulfilment/cancelling/save-cancellat
 import { addPackage, PRICE, walletOf } from '../harness/shop.ts'
 import { waitForBlockedStatements } from '../harness/statements.ts'
 import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
-import { furnish } from './furnished.ts'
+import { furnish } from './seeded-console.ts'
 
 let room: ConsoleApp
 beforeAll(async () => {

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { Ids } from '../../lib/ids.ts'
-import { CONSOLE_API } from '../server.ts'
+import type { Ids } from '../lib/ids.ts'
+import { CONSOLE_API } from './server.ts'
 
 export interface PagesOptions {
   /** The folder that `vite build` wrote. */

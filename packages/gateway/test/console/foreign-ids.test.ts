@@ -5,7 +5,7 @@ import { orderNoOf } from '../../src/lib/ids.ts'
 import { makeAccessToken } from '../../src/people/access-token.ts'
 import { addPackage } from '../harness/shop.ts'
 import { addTenant, type ConsoleApp, ORIGIN, PROOF, signedInAs, startConsole } from './console-app.ts'
-import { type Furniture, furnish } from './furnished.ts'
+import { type Furniture, furnish } from './seeded-console.ts'
 
 let room: ConsoleApp
 let own: string

@@ -1,5 +1,5 @@
 import { formatMoney } from '@dealer-esim/contract'
-import { notify } from '../alerts/alerts.ts'
+import { createAlert } from '../alerts/alerts.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
@@ -41,7 +41,7 @@ export async function tellOfPrices(deps: Pick<PriceNoticeDeps, 'db' | 'ids'>): P
     tx.send({ text: `select pg_advisory_xact_lock(hashtext('price notices'))` })
     const differences = await takeUntoldDifferences(tx, TOLD_EVERY)
     for (const [supplier, ofSupplier] of groupBy(differences, (one) => one.supplier)) {
-      notify(tx, deps.ids, {
+      createAlert(tx, deps.ids, {
         tenantId: null,
         kind: 'SUPPLIER_PRICE',
         audience: 'OPERATOR',

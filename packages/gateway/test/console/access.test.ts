@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Route } from '../../src/console-api/kernel/route.ts'
 import { routes } from '../../src/console-api/routes.ts'
-import { makeAccessToken } from '../../src/people/access-token.ts'
+import { createAccessToken } from '../../src/people/access-token.ts'
 import { ROLES, type Role } from '../../src/people/person.ts'
-import { openSession } from '../../src/people/session.ts'
-import { addPerson, addTenant, type ConsoleApp, ORIGIN, startConsole } from './console-app.ts'
+import { createSession } from '../../src/people/session.ts'
+import { addPerson, addTenant, type ConsoleTestbed, ORIGIN, startConsole } from './console-testbed.ts'
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 let own: string
 let foreign: string
 const people = {} as Record<Role, string>
@@ -15,17 +15,17 @@ const sessions = {} as Record<Role, string>
 const leavers = {} as Record<Role, string>
 
 beforeAll(async () => {
-  room = await startConsole()
-  own = await addTenant(room, 'Own')
-  foreign = await addTenant(room, 'Foreign')
+  testbed = await startConsole()
+  own = await addTenant(testbed, 'Own')
+  foreign = await addTenant(testbed, 'Foreign')
   for (const role of ROLES) {
     const tenantId = role.startsWith('DEALER') ? own : null
-    people[role] = (await addPerson(room, role, tenantId)).personId
-    leavers[role] = (await addPerson(room, role, tenantId)).personId
+    people[role] = (await addPerson(testbed, role, tenantId)).personId
+    leavers[role] = (await addPerson(testbed, role, tenantId)).personId
     sessions[role] = await newSession(people[role])
   }
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
 describe('every route of the table', () => {
   it('is called by the roles that are written down, and by no other', async () => {
@@ -43,7 +43,7 @@ describe('every route of the table', () => {
   })
 
   it('answers a dealer for another tenant as for one that does not exist', async () => {
-    const nowhere = room.deps.ids.uuid()
+    const nowhere = testbed.deps.ids.uuid()
     const ofTenants = routes.filter((one) => one.path.includes(':tenantId'))
     await someAtOnce(ofTenants, async (route) => {
       for (const role of ['DEALER_ADMIN', 'DEALER_STAFF'] as const) {
@@ -66,16 +66,16 @@ describe('every route of the table', () => {
   it('lets a token that may read change nothing, and no token near accounts and secrets', async () => {
     const token = async (scope: 'READ' | 'WRITE') =>
       (
-        await room.db.tx((tx) =>
-          makeAccessToken(tx, room.deps.ids, people.OPERATOR_ADMIN, { name: scope, scope, days: 1 }),
+        await testbed.db.tx((tx) =>
+          createAccessToken(tx, testbed.deps.ids, people.OPERATOR_ADMIN, { name: scope, scope, days: 1 }),
         )
       ).token
     const [read, write] = [await token('READ'), await token('WRITE')]
-    for (const route of routes.filter((one) => one.who !== 'anyone')) {
+    for (const route of routes.filter((one) => one.access !== 'anyone')) {
       const withRead = await call(route, own, '', { authorization: `Bearer ${read}` })
       const withWrite = await call(route, own, '', { authorization: `Bearer ${write}` })
       if (route.method !== 'GET') expect([route.path, withRead.status]).toEqual([route.path, 403])
-      if (route.who === 'session' || /secret|password|second-factor|token|people/.test(route.path))
+      if (route.access === 'session' || /secret|password|second-factor|token|people/.test(route.path))
         if (route.method !== 'GET') expect([route.path, withWrite.status]).toEqual([route.path, 403])
     }
   })
@@ -89,7 +89,7 @@ async function callAs(route: Route, role: Role | undefined, tenantId: string, qu
 
 function newSession(personId: string): Promise<string> {
   const from = { address: '', userAgent: '' }
-  return room.db.tx(async (tx) => openSession(tx, room.deps.ids, personId, from))
+  return testbed.db.tx(async (tx) => createSession(tx, testbed.deps.ids, personId, from))
 }
 
 const AT_ONCE = 8
@@ -115,7 +115,7 @@ async function call(route: Route, tenantId: string, query: string, headers: Reco
     .replace(':supplier', 'nobody')
     .replace(/:\w+/, '00000000-0000-7000-8000-000000000001')
   calls++
-  const answer = await room.app.inject({
+  const answer = await testbed.app.inject({
     method: route.method,
     url: `/console/api${path}${query}`,
     remoteAddress: `10.${(calls >> 16) & 255}.${(calls >> 8) & 255}.${calls & 255}`,

@@ -1,18 +1,19 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { addTenant, type ConsoleApp, PROOF, signedInAs, startConsole } from './console-app.ts'
+import { addTenant, type ConsoleTestbed, REAUTHENTICATION, signedInAs, startConsole } from './console-testbed.ts'
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 beforeAll(async () => {
-  room = await startConsole()
+  testbed = await startConsole()
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
 it('a reset in which no grace is said voids every older secret at once', async () => {
-  const tenantId = await addTenant(room, 'Reset')
-  const owner = await signedInAs(room, 'DEALER_ADMIN', tenantId)
-  const reset = (grace: object) => owner.call('POST', `/tenants/${tenantId}/secret/reset`, { ...PROOF, ...grace })
+  const tenantId = await addTenant(testbed, 'Reset')
+  const owner = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
+  const reset = (grace: object) =>
+    owner.call('POST', `/tenants/${tenantId}/secret/reset`, { ...REAUTHENTICATION, ...grace })
   const verifying = () =>
-    room.db.query({
+    testbed.db.query({
       text: 'select from tenant_secrets where tenant_id = $1 and (valid_until is null or valid_until > now())',
       values: [tenantId],
     })

@@ -2,20 +2,20 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { localDays } from '../../src/console-api/routes/overview/local-days.ts'
 import { firstUuidAt } from '../../src/lib/ids.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
-import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
-import { furnish } from './seeded-console.ts'
+import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
+import { seedTenant } from './seeded-console.ts'
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 beforeAll(async () => {
-  room = await startConsole()
+  testbed = await startConsole()
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
 it('counts a day’s orders as the list of that day has them, wherever the reader is', async () => {
-  const tenantId = await addTenant(room, 'Far and wide')
-  await addPackage(room.db, 'JP', [])
-  await payOrders(room.db, tenantId, 'JP', { orders: 3 })
-  const dealer = await signedInAs(room, 'DEALER_STAFF', tenantId)
+  const tenantId = await addTenant(testbed, 'Far and wide')
+  await addPackage(testbed.db, 'JP', [])
+  await payOrders(testbed.db, tenantId, 'JP', { orders: 3 })
+  const dealer = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
   // Fourteen hours ahead and eleven behind: whatever the hour, their days differ.
   const days: string[] = []
   for (const timeZone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
@@ -23,7 +23,7 @@ it('counts a day’s orders as the list of that day has them, wherever the reade
     const today = body.days.at(-1)
     expect(body.orders).toMatchObject([{ day: today, orders: 3 }])
     expect(body.sales).toMatchObject([{ day: today, currencyCode: 'USD', amount: 30_000 }])
-    const [{ startsAt } = {}] = localDays(room.clock.timeMs, 1, timeZone)
+    const [{ startsAt } = {}] = localDays(testbed.clock.timeMs, 1, timeZone)
     const list = await dealer.call('GET', `/orders?from=${startsAt?.toISOString()}`)
     expect(list.body.orders).toHaveLength(3)
     days.push(today)
@@ -32,17 +32,17 @@ it('counts a day’s orders as the list of that day has them, wherever the reade
 })
 
 it('counts a day’s events as the list of that day has them, however often and when they were tried', async () => {
-  const tenantId = await addTenant(room, 'Tried often')
-  const { notifyId } = await furnish(room, tenantId, 'JP')
-  const yesterday = new Date(room.clock.now() - 26 * 3_600_000)
-  await room.db.query({
+  const tenantId = await addTenant(testbed, 'Tried often')
+  const { notifyId } = await seedTenant(testbed, tenantId, 'JP')
+  const yesterday = new Date(testbed.clock.now() - 26 * 3_600_000)
+  await testbed.db.query({
     text: `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at)
            select tenant_id, $1, notify_type, order_id, content, $3 from events where notify_id = $2`,
     values: [firstUuidAt(yesterday.getTime()), notifyId, yesterday],
   })
-  const dealer = await signedInAs(room, 'DEALER_STAFF', tenantId)
+  const dealer = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
   const { body } = await dealer.call('GET', '/dashboard?days=3')
-  const days = localDays(room.clock.now(), 3, 'UTC').map(({ day, startsAt }) => ({ day, from: startsAt }))
+  const days = localDays(testbed.clock.now(), 3, 'UTC').map(({ day, startsAt }) => ({ day, from: startsAt }))
   for (const [index, { day, from }] of days.entries()) {
     const to = days[index + 1]?.from.toISOString()
     const list = await dealer.call('GET', `/events?from=${from.toISOString()}${to ? `&to=${to}` : ''}`)
@@ -63,7 +63,7 @@ it('counts a day’s events as the list of that day has them, however often and 
 })
 
 it('says that a time zone is unknown', async () => {
-  const { window } = await signedInAs(room, 'OPERATOR_STAFF')
+  const { window } = await signedInAs(testbed, 'OPERATOR_STAFF')
   expect(await window.call('GET', '/dashboard?timeZone=Mars/Olympus')).toMatchObject({
     status: 422,
     body: { code: 'TIME_ZONE_UNKNOWN' },
@@ -71,8 +71,8 @@ it('says that a time zone is unknown', async () => {
 })
 
 it('whoever gets no connection to the database in time is told that nothing happened', async () => {
-  const { window } = await signedInAs(room, 'OPERATOR_STAFF')
-  const { pool } = room.db
+  const { window } = await signedInAs(testbed, 'OPERATOR_STAFF')
+  const { pool } = testbed.db
   const { connectionTimeoutMillis: patienceMs } = pool.options
   const held = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()))
   pool.options.connectionTimeoutMillis = 50

@@ -4,23 +4,23 @@ import { orderNoOf } from '../../src/lib/ids.ts'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../src/wallet/ledger/adjust.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
-import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
+import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 let tenantId: string
 beforeAll(async () => {
-  room = await startConsole()
-  tenantId = await addTenant(room, 'Curious Ltd')
+  testbed = await startConsole()
+  tenantId = await addTenant(testbed, 'Curious Ltd')
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
 describe('of the operator’s organisation a dealer is told', () => {
   it('nobody’s name, neither on the statement nor in its file', async () => {
-    const operator = await signedInAs(room, 'OPERATOR_STAFF')
-    const dealer = await signedInAs(room, 'DEALER_ADMIN', tenantId)
+    const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
+    const dealer = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const body = { amount: 10_000, reference: 'by a person' }
     await operator.call('POST', `/tenants/${tenantId}/wallet/top-ups`, body)
-    await topUp(room.deps, { tenantId, amount: 10_000n, reference: 'by a command line' }, { actor: 'cli:root' })
+    await topUp(testbed.deps, { tenantId, amount: 10_000n, reference: 'by a command line' }, { actor: 'cli:root' })
     const path = `/tenants/${tenantId}/wallet/entries`
     const month = new Date().toISOString().slice(0, 7)
     const shown = JSON.stringify((await dealer.call('GET', path)).body)
@@ -35,17 +35,23 @@ describe('of the operator’s organisation a dealer is told', () => {
   })
 
   it('neither what a supplier said nor which prices others have', async () => {
-    await addPackage(room.db, 'JP', [])
-    const [orderId = ''] = await payOrders(room.db, tenantId, 'JP')
+    await addPackage(testbed.db, 'JP', [])
+    const [orderId = ''] = await payOrders(testbed.db, tenantId, 'JP')
     const subject = orderNoOf(orderId)
     const settled = { verdict: 'refused', evidence: 'Mr Tanaka of Wholesale KK, ticket 4711' }
-    await room.db.tx(async (tx) => {
-      audit(tx, room.deps.ids, { tenantId, actor: 'cli:root', action: 'order.settle', subject, after: settled })
+    await testbed.db.tx(async (tx) => {
+      audit(tx, testbed.deps.ids, { tenantId, actor: 'cli:root', action: 'order.settle', subject, after: settled })
       const after = { planName: 'GOLD of Rival Ltd' }
-      audit(tx, room.deps.ids, { tenantId, actor: 'cli:root', action: 'price_plan.assign', subject: tenantId, after })
+      audit(tx, testbed.deps.ids, {
+        tenantId,
+        actor: 'cli:root',
+        action: 'price_plan.assign',
+        subject: tenantId,
+        after,
+      })
     })
-    const dealer = await signedInAs(room, 'DEALER_ADMIN', tenantId)
-    const operator = await signedInAs(room, 'OPERATOR_READ_ONLY')
+    const dealer = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
+    const operator = await signedInAs(testbed, 'OPERATOR_READ_ONLY')
     for (const path of [
       `/audit?tenantId=${tenantId}`,
       `/audit.csv?tenantId=${tenantId}`,
@@ -69,40 +75,40 @@ describe('of the operator’s organisation a dealer is told', () => {
   })
 
   it('nothing of the key by which a supplier knows an eSIM, which operators are told', async () => {
-    await addPackage(room.db, 'KEYED', [])
-    const [orderId = ''] = await payOrders(room.db, tenantId, 'KEYED')
+    await addPackage(testbed.db, 'KEYED', [])
+    const [orderId = ''] = await payOrders(testbed.db, tenantId, 'KEYED')
     const path = `/tenants/${tenantId}/orders/${orderNoOf(orderId)}`
-    const operator = await signedInAs(room, 'OPERATOR_READ_ONLY')
-    const dealer = await signedInAs(room, 'DEALER_STAFF', tenantId)
+    const operator = await signedInAs(testbed, 'OPERATOR_READ_ONLY')
+    const dealer = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
     const keyOf = async (who: typeof dealer) => (await who.call('GET', path)).body.items[0].supplierKey
     expect(await keyOf(operator)).toBe(`${orderNoOf(orderId)}-1`)
     expect(await keyOf(dealer)).toBeNull()
   })
 
   it('nothing of what an eSIM cost, nor of what its supplier charged', async () => {
-    await addPackage(room.db, 'COSTLY', [])
-    const [orderId = ''] = await payOrders(room.db, tenantId, 'COSTLY')
+    await addPackage(testbed.db, 'COSTLY', [])
+    const [orderId = ''] = await payOrders(testbed.db, tenantId, 'COSTLY')
     const costs = { cost: 5_000, costCurrency: 'USD', charged: 900_000, chargedCurrency: 'JPY' }
-    await room.db.query({
+    await testbed.db.query({
       text: `update order_items set cost = $2, cost_currency = $3, supplier_charge = $4,
                supplier_charge_currency = $5 where order_id = $1`,
       values: [orderId, ...Object.values(costs)],
     })
     const path = `/tenants/${tenantId}/orders/${orderNoOf(orderId)}`
     const itemAs = async (who: Awaited<ReturnType<typeof signedInAs>>) => (await who.call('GET', path)).body.items[0]
-    expect(await itemAs(await signedInAs(room, 'OPERATOR_READ_ONLY'))).toMatchObject(costs)
+    expect(await itemAs(await signedInAs(testbed, 'OPERATOR_READ_ONLY'))).toMatchObject(costs)
     const hidden = Object.fromEntries(Object.keys(costs).map((name) => [name, null]))
-    expect(await itemAs(await signedInAs(room, 'DEALER_STAFF', tenantId))).toMatchObject(hidden)
+    expect(await itemAs(await signedInAs(testbed, 'DEALER_STAFF', tenantId))).toMatchObject(hidden)
   })
 
   it('why an eSIM failed, and not what a supplier says while it is open', async () => {
-    await addPackage(room.db, 'SAID', [])
-    const [orderId = ''] = await payOrders(room.db, tenantId, 'SAID')
+    await addPackage(testbed.db, 'SAID', [])
+    const [orderId = ''] = await payOrders(testbed.db, tenantId, 'SAID')
     const path = `/tenants/${tenantId}/orders/${orderNoOf(orderId)}`
-    const operator = await signedInAs(room, 'OPERATOR_READ_ONLY')
-    const dealer = await signedInAs(room, 'DEALER_STAFF', tenantId)
+    const operator = await signedInAs(testbed, 'OPERATOR_READ_ONLY')
+    const dealer = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
     const toldAs = async (status: string) => {
-      await room.db.query({
+      await testbed.db.query({
         text: `update order_items set item_status = $2, failure_reason = 'words of it' where order_id = $1`,
         values: [orderId, status],
       })
@@ -114,16 +120,16 @@ describe('of the operator’s organisation a dealer is told', () => {
   })
 
   it('that a wallet was adjusted, and neither who proposed it nor what was turned down', async () => {
-    const subject = await addTenant(room, 'Adjusted Ltd')
-    const [first, second] = [await signedInAs(room, 'OPERATOR_STAFF'), await signedInAs(room, 'OPERATOR_STAFF')]
+    const subject = await addTenant(testbed, 'Adjusted Ltd')
+    const [first, second] = [await signedInAs(testbed, 'OPERATOR_STAFF'), await signedInAs(testbed, 'OPERATOR_STAFF')]
     const proposal = async (reference: string) => {
       const wish = { tenantId: subject, amount: 5_000n, reference, reason: 'Rumours of Tanaka' }
-      return (await proposeAdjustment(room.deps, wish, { actor: `person:${first.personId}` })).adjustmentId
+      return (await proposeAdjustment(testbed.deps, wish, { actor: `person:${first.personId}` })).adjustmentId
     }
     const by = { actor: `person:${second.personId}` as const }
-    await approveAdjustment(room.deps, subject, await proposal('posted'), by)
-    await rejectAdjustment(room.deps, subject, await proposal('dropped'), by)
-    const dealer = await signedInAs(room, 'DEALER_ADMIN', subject)
+    await approveAdjustment(testbed.deps, subject, await proposal('posted'), by)
+    await rejectAdjustment(testbed.deps, subject, await proposal('dropped'), by)
+    const dealer = await signedInAs(testbed, 'DEALER_ADMIN', subject)
     for (const list of ['/audit', '/audit.csv']) {
       for (const action of ['', '&action=wallet', '&action=wallet.propose_adjustment']) {
         const query = `${list}?tenantId=${subject}${action}`

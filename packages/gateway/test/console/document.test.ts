@@ -2,15 +2,15 @@ import { validate } from '@scalar/openapi-parser'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { notify } from '../../src/alerts/alerts.ts'
+import { createAlert } from '../../src/alerts/alerts.ts'
 import type { Route } from '../../src/console-api/kernel/route.ts'
 import { routes } from '../../src/console-api/routes.ts'
-import { makeAccessToken } from '../../src/people/access-token.ts'
+import { createAccessToken } from '../../src/people/access-token.ts'
 import { ROLES, type Role } from '../../src/people/person.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { addPackage } from '../harness/shop.ts'
-import { addPerson, addTenant, browser, type ConsoleApp, PASSWORD, startConsole } from './console-app.ts'
-import { type Furniture, furnish } from './seeded-console.ts'
+import { addPerson, addTenant, browser, type ConsoleTestbed, PASSWORD, startConsole } from './console-testbed.ts'
+import { type SeededIds, seedTenant } from './seeded-console.ts'
 
 interface Operation {
   operationId: string
@@ -21,27 +21,27 @@ interface Operation {
   responses: Record<string, { content: Record<string, { schema: TSchema }> }>
 }
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 let document: { paths: Record<string, Record<string, Operation>> }
 let tenantId: string
-let things: Furniture
+let things: SeededIds
 const tokens = {} as Record<Role, string>
 const cookies = {} as Record<Role, string>
 beforeAll(async () => {
-  room = await startConsole()
-  document = (await room.app.inject({ url: '/console/api/openapi.json' })).json()
-  tenantId = await addTenant(room, 'Scripted')
+  testbed = await startConsole()
+  document = (await testbed.app.inject({ url: '/console/api/openapi.json' })).json()
+  tenantId = await addTenant(testbed, 'Scripted')
   for (const role of ROLES) {
-    const { email, personId } = await addPerson(room, role, role.startsWith('DEALER') ? tenantId : null)
+    const { email, personId } = await addPerson(testbed, role, role.startsWith('DEALER') ? tenantId : null)
     const asked = { name: 'a script', scope: 'WRITE' as const, days: 1 }
-    tokens[role] = (await room.db.tx((tx) => makeAccessToken(tx, room.deps.ids, personId, asked))).token
-    const window = browser(room.app)
+    tokens[role] = (await testbed.db.tx((tx) => createAccessToken(tx, testbed.deps.ids, personId, asked))).token
+    const window = browser(testbed.app)
     await window.signIn(email, PASSWORD)
     cookies[role] = window.cookie
   }
   await stockUp()
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
 describe('the document of the console’s interface', () => {
   it('fits the schema of OpenAPI 3.1', async () => {
@@ -64,8 +64,8 @@ describe('the document of the console’s interface', () => {
     for (const route of routes) {
       const operation = operationOf(route)
       const name = `${route.method} ${route.path}`
-      const isOpen = route.who === 'anyone'
-      const bySessionOnly = route.who === 'session' || route.sessionOnly
+      const isOpen = route.access === 'anyone'
+      const bySessionOnly = route.access === 'session' || route.sessionOnly
       const declared = [...parametersOf(route.query, 'query'), ...parametersOf(route.params, 'path')]
       expect([name, namesIn(route)]).toEqual([name, declared.flatMap(([where, it]) => (where === 'path' ? [it] : []))])
       expect({
@@ -77,7 +77,7 @@ describe('the document of the console’s interface', () => {
         gives: Object.keys(operation.responses['200']?.content ?? {}),
       }).toEqual({
         name,
-        roles: isOpen ? [] : route.who === 'session' ? ROLES : route.who,
+        roles: isOpen ? [] : route.access === 'session' ? ROLES : route.access,
         ways: isOpen ? [] : bySessionOnly ? ['session'] : ['accessToken', 'session'],
         parameters: declared.sort(),
         takes: route.body ? [route.bodyType ?? 'application/json'] : [],
@@ -96,7 +96,7 @@ describe('the document of the console’s interface', () => {
       for (const role of ROLES) {
         const answer = await ask(route, role)
         const name = `${route.path} to ${role}`
-        const allowed = route.who === 'session' || route.who.includes(role)
+        const allowed = route.access === 'session' || route.access.includes(role)
         expect([name, answer.statusCode]).toEqual([name, allowed ? 200 : 403])
         if (!allowed) continue
         expect([name, answer.headers['content-type']]).toEqual([name, expect.stringContaining(type)])
@@ -139,16 +139,16 @@ function emptyListsIn(body: unknown): string[] {
 
 const QUERIES: Record<string, () => string> = {
   '/search': () => `?q=${things.orderNo}`,
-  '/tenants/:tenantId/wallet/entries': () => `?month=${new Date(room.clock.now()).toISOString().slice(0, 7)}`,
-  '/tenants/:tenantId/wallet/entries.csv': () => `?month=${new Date(room.clock.now()).toISOString().slice(0, 7)}`,
+  '/tenants/:tenantId/wallet/entries': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
+  '/tenants/:tenantId/wallet/entries.csv': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
 }
 
 /** By the role's token, or its session where only that will do. */
 function ask(route: Route, role: Role) {
   const names = { ...things, tenantId, planName: 'GOLD', groupName: 'PARTNERS' } as Record<string, string>
   const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) => names[name]!)
-  const bySession = route.who === 'session'
-  return room.app.inject({
+  const bySession = route.access === 'session'
+  return testbed.app.inject({
     url: `/console/api${path}${QUERIES[route.path]?.() ?? ''}`,
     headers: bySession ? { cookie: cookies[role] } : { authorization: `Bearer ${tokens[role]}` },
   })
@@ -156,12 +156,18 @@ function ask(route: Route, role: Role) {
 
 /** Something for every list: made as an operator's script makes it. */
 async function stockUp() {
-  await addPackage(room.db, 'JP', [{ supplier: 'shelf', productCode: 'P', cost: 5n }])
-  things = await furnish(room, tenantId, 'JP')
-  await resetSecret(room.deps, tenantId, { graceMs: 0 }, { actor: 'cli:test' })
-  await room.db.query({ text: `insert into suppliers (supplier, type, config) values ('shelf', 'stock', '')` })
-  await room.db.tx(async (tx) =>
-    notify(tx, room.deps.ids, { tenantId: null, audience: 'OPERATOR', kind: 'LOW_STOCK', message: 'x', data: {} }),
+  await addPackage(testbed.db, 'JP', [{ supplier: 'shelf', productCode: 'P', cost: 5n }])
+  things = await seedTenant(testbed, tenantId, 'JP')
+  await resetSecret(testbed.deps, tenantId, { graceMs: 0 }, { actor: 'cli:test' })
+  await testbed.db.query({ text: `insert into suppliers (supplier, type, config) values ('shelf', 'stock', '')` })
+  await testbed.db.tx(async (tx) =>
+    createAlert(tx, testbed.deps.ids, {
+      tenantId: null,
+      audience: 'OPERATOR',
+      kind: 'LOW_STOCK',
+      message: 'x',
+      data: {},
+    }),
   )
   for (const [method, path, payload] of [
     ['POST', '/price-plans', { planName: 'GOLD' }],
@@ -176,7 +182,7 @@ async function stockUp() {
     ['POST', `/tenants/${tenantId}/wallet/top-ups`, { amount: 5, reference: 'R' }],
   ] as const) {
     const headers = { authorization: `Bearer ${tokens.OPERATOR_ADMIN}` }
-    const answer = await room.app.inject({ method, url: `/console/api${path}`, headers, payload })
+    const answer = await testbed.app.inject({ method, url: `/console/api${path}`, headers, payload })
     expect([path, answer.body]).toEqual([path, expect.not.stringContaining('"code"')])
   }
 }

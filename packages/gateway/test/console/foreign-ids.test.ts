@@ -2,25 +2,32 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Route } from '../../src/console-api/kernel/route.ts'
 import { routes } from '../../src/console-api/routes.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
-import { makeAccessToken } from '../../src/people/access-token.ts'
+import { createAccessToken } from '../../src/people/access-token.ts'
 import { addPackage } from '../harness/shop.ts'
-import { addTenant, type ConsoleApp, ORIGIN, PROOF, signedInAs, startConsole } from './console-app.ts'
-import { type Furniture, furnish } from './seeded-console.ts'
+import {
+  addTenant,
+  type ConsoleTestbed,
+  ORIGIN,
+  REAUTHENTICATION,
+  signedInAs,
+  startConsole,
+} from './console-testbed.ts'
+import { type SeededIds, seedTenant } from './seeded-console.ts'
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 let own: string
 let other: string
-let theirs: Furniture
+let theirs: SeededIds
 /** Everybody who may name the own tenant in an address: its administrator by session and by token, and operators. */
 let callers: Record<string, Record<string, string>>
 beforeAll(async () => {
-  room = await startConsole()
-  own = await addTenant(room, 'Own')
-  other = await addTenant(room, 'Other')
-  await addPackage(room.db, 'JP', [])
-  theirs = await furnish(room, other, 'JP')
-  const dealer = await signedInAs(room, 'DEALER_ADMIN', own)
-  const operator = await signedInAs(room, 'OPERATOR_STAFF')
+  testbed = await startConsole()
+  own = await addTenant(testbed, 'Own')
+  other = await addTenant(testbed, 'Other')
+  await addPackage(testbed.db, 'JP', [])
+  theirs = await seedTenant(testbed, other, 'JP')
+  const dealer = await signedInAs(testbed, 'DEALER_ADMIN', own)
+  const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
   callers = {
     'a session of the dealer': { origin: ORIGIN, cookie: dealer.window.cookie },
     'a token of the dealer': { authorization: `Bearer ${await tokenOf(dealer.personId)}` },
@@ -28,7 +35,7 @@ beforeAll(async () => {
     'a token of the operator': { authorization: `Bearer ${await tokenOf(operator.personId)}` },
   }
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
 describe('what is another tenant’s', () => {
   it('is absent behind the own tenant’s address, for every id of every route, and is not touched', async () => {
@@ -82,38 +89,38 @@ function idsIn({ path }: Route): string[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name).filter((name) => !OWN_NAMES.includes(name))
 }
 
-function nothing(): Furniture {
-  const id = () => room.deps.ids.uuid()
+function nothing(): SeededIds {
+  const id = () => testbed.deps.ids.uuid()
   const ids = Object.keys(theirs).map((name) => [name, name === 'orderNo' ? orderNoOf(id()) : id()])
-  return Object.fromEntries(ids) as Furniture
+  return Object.fromEntries(ids) as SeededIds
 }
 
 /** Well formed, so that nothing but the id can be refused. */
 const BODIES: Record<string, object> = {
   'PATCH /people/:personId': { name: 'Renamed' },
-  'POST /people/:personId/link': PROOF,
-  'POST /people/:personId/second-factor/remove': PROOF,
+  'POST /people/:personId/link': REAUTHENTICATION,
+  'POST /people/:personId/second-factor/remove': REAUTHENTICATION,
   'POST /tenants/:tenantId/orders/:orderNo/cancel': { reason: 'a good one' },
   'POST /tenants/:tenantId/orders/:orderNo/settle': { verdict: 'refused', evidence: 'they said so' },
   'POST /tenants/:tenantId/profiles/:profileId/cancel': { reason: 'a good one' },
   'POST /tenants/:tenantId/profiles/:profileId/settle-cancel': { verdict: 'kept', evidence: 'they said so' },
 }
 
-function call(route: Route, tenantId: string, ids: Furniture, headers: Record<string, string>) {
+function call(route: Route, tenantId: string, ids: SeededIds, headers: Record<string, string>) {
   const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) =>
-    name === 'tenantId' ? tenantId : (ids[name as keyof Furniture] ?? `no ${name}`),
+    name === 'tenantId' ? tenantId : (ids[name as keyof SeededIds] ?? `no ${name}`),
   )
   return inject(route.method, path, headers, BODIES[`${route.method} ${route.path}`])
 }
 
 async function inject(method: Route['method'], path: string, headers: Record<string, string>, payload?: object) {
-  const answer = await room.app.inject({ method, url: `/console/api${path}`, headers, ...(payload && { payload }) })
+  const answer = await testbed.app.inject({ method, url: `/console/api${path}`, headers, ...(payload && { payload }) })
   return { status: answer.statusCode, body: answer.json() as Record<string, unknown> }
 }
 
 async function tokenOf(personId: string): Promise<string> {
   const asked = { name: 'test', scope: 'WRITE' as const, days: 1 }
-  return (await room.db.tx((tx) => makeAccessToken(tx, room.deps.ids, personId, asked))).token
+  return (await testbed.db.tx((tx) => createAccessToken(tx, testbed.deps.ids, personId, asked))).token
 }
 
 /** Every row of a tenant in the tables that a caller might reach, and what is audited of it. */
@@ -121,10 +128,10 @@ async function everythingOf(tenantId: string) {
   const tables = ['orders', 'profiles', 'events', 'webhook_replays', 'wallet_adjustments', 'people', 'audit_log']
   const rows = await Promise.all(
     tables.map((table) =>
-      room.db.query({ text: `select * from ${table} where tenant_id = $1 order by 1, 2`, values: [tenantId] }),
+      testbed.db.query({ text: `select * from ${table} where tenant_id = $1 order by 1, 2`, values: [tenantId] }),
     ),
   )
-  const held = await room.db.query({
+  const held = await testbed.db.query({
     text: `select (select count(*) from sessions where person_id = $1), (select count(*) from access_tokens where person_id = $1)`,
     values: [theirs.personId],
   })

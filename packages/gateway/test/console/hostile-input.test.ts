@@ -2,28 +2,28 @@ import type { TSchema } from 'typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Route } from '../../src/console-api/kernel/route.ts'
 import { routes } from '../../src/console-api/routes.ts'
-import { makeAccessToken } from '../../src/people/access-token.ts'
-import { addTenant, type ConsoleApp, ORIGIN, signedInAs, startConsole } from './console-app.ts'
+import { createAccessToken } from '../../src/people/access-token.ts'
+import { addTenant, type ConsoleTestbed, ORIGIN, signedInAs, startConsole } from './console-testbed.ts'
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 let tenantId: string
 let cookie: string
 let authorization: string
 beforeAll(async () => {
-  room = await startConsole()
-  tenantId = await addTenant(room, 'Target')
-  const { personId, window } = await signedInAs(room, 'OPERATOR_ADMIN')
+  testbed = await startConsole()
+  tenantId = await addTenant(testbed, 'Target')
+  const { personId, window } = await signedInAs(testbed, 'OPERATOR_ADMIN')
   cookie = window.cookie
   const asked = { name: 'fuzz', scope: 'WRITE' as const, days: 1 }
-  authorization = `Bearer ${(await room.db.tx((tx) => makeAccessToken(tx, room.deps.ids, personId, asked))).token}`
+  authorization = `Bearer ${(await testbed.db.tx((tx) => createAccessToken(tx, testbed.deps.ids, personId, asked))).token}`
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
 describe('every route that changes anything', () => {
   it('refuses a page of another site, and a caller that names no site, before it looks at anything', async () => {
     for (const route of routes.filter((one) => one.method !== 'GET')) {
       for (const origin of [undefined, 'null', 'https://evil.test', `${ORIGIN}.evil.test`, 'http://gateway.test']) {
-        const answer = await room.app.inject({
+        const answer = await testbed.app.inject({
           method: route.method,
           url: urlOf(route),
           headers: { cookie, ...(origin && { origin }) },
@@ -40,11 +40,11 @@ const TEXTS = ['x', '-', '\u0000', "'", '9'.repeat(40), '0001-01-01T00:00:00Z', 
 describe('no text', () => {
   it('in the query of a reading route makes it fail', async () => {
     const failed: string[] = []
-    for (const route of routes.filter((one) => one.method === 'GET' && one.who !== 'session')) {
+    for (const route of routes.filter((one) => one.method === 'GET' && one.access !== 'session')) {
       for (const name of Object.keys(propertiesOf(route.query))) {
         for (const text of TEXTS) {
           const query = new URLSearchParams({ ...(route.path.includes('.csv') && { month: '2026-11' }), [name]: text })
-          const answer = await room.app.inject({ url: `${urlOf(route)}?${query}`, headers: { authorization } })
+          const answer = await testbed.app.inject({ url: `${urlOf(route)}?${query}`, headers: { authorization } })
           if (answer.statusCode >= 500) failed.push(`${route.path} ${name}=${JSON.stringify(text)}`)
         }
       }
@@ -59,7 +59,7 @@ describe('no text', () => {
       for (const text of TEXTS) {
         const entries = Object.entries(propertiesOf(route.body)).map(([name, schema]) => [name, sampleOf(schema, text)])
         calls++
-        const answer = await room.app.inject({
+        const answer = await testbed.app.inject({
           method: route.method,
           url: urlOf(route),
           remoteAddress: `10.8.${calls >> 8}.${calls & 255}`,
@@ -80,7 +80,7 @@ describe('a body that is nested deeper than any is', () => {
       ['{"a":', '}'],
     ] as const) {
       const many = Math.min(depth, Math.floor(250_000 / (open.length + close.length)))
-      const answer = await room.app.inject({
+      const answer = await testbed.app.inject({
         method: 'POST',
         url: '/console/api/tenants',
         headers: { origin: ORIGIN, cookie, 'content-type': 'application/json' },

@@ -1,60 +1,70 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BROWSER_KNOWN_S } from '../../src/people/lockout.ts'
-import { addTenant, browser, type ConsoleApp, PASSWORD, PROOF, signedInAs, startConsole } from './console-app.ts'
+import {
+  addTenant,
+  browser,
+  type ConsoleTestbed,
+  PASSWORD,
+  REAUTHENTICATION,
+  signedInAs,
+  startConsole,
+} from './console-testbed.ts'
 
 /* Who tries passwords and codes learns nothing, and keeps nobody out who is in. */
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 beforeAll(async () => {
-  room = await startConsole()
+  testbed = await startConsole()
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
-const exec = (text: string, ...values: unknown[]) => room.db.query<Record<string, unknown>>({ text, values })
+const exec = (text: string, ...values: unknown[]) => testbed.db.query<Record<string, unknown>>({ text, values })
 
 describe('a code', () => {
   it('spent at one door opens no other, and of two uses at once of a recovery code one fails', async () => {
-    const tenantId = await addTenant(room, 'Codes')
-    const person = await signedInAs(room, 'DEALER_ADMIN', tenantId)
+    const tenantId = await addTenant(testbed, 'Codes')
+    const person = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const { body } = await person.call('POST', '/account/second-factor', { password: PASSWORD })
     const secret = new URL(body.uri).searchParams.get('secret') ?? ''
-    const code = () => new TOTP({ secret }).generate({ timestamp: room.clock.timeMs })
+    const code = () => new TOTP({ secret }).generate({ timestamp: testbed.clock.timeMs })
     const { recoveryCodes } = (await person.call('POST', '/account/second-factor/confirm', { code: code() })).body
     const view = (given: string) =>
       person.call('POST', `/tenants/${tenantId}/secret/view`, { password: PASSWORD, code: given })
     expect((await view(code())).body.code).toBe('CODE_WRONG')
-    const friend = { email: 'friend@codes.test', name: 'Friend', role: 'DEALER_STAFF', tenantId, ...PROOF }
+    const friend = { email: 'friend@codes.test', name: 'Friend', role: 'DEALER_STAFF', tenantId, ...REAUTHENTICATION }
     expect((await person.call('POST', '/people', friend)).body.code).toBe('CODE_REQUIRED')
     expect((await person.call('POST', '/people', { ...friend, code: code() })).body.code).toBe('CODE_WRONG')
-    const both = await Promise.all([1, 2].map(() => browser(room.app).signIn(person.email, PASSWORD, recoveryCodes[0])))
+    const both = await Promise.all(
+      [1, 2].map(() => browser(testbed.app).signIn(person.email, PASSWORD, recoveryCodes[0])),
+    )
     expect(both.map((answer) => answer.status).sort()).toEqual([200, 422])
     // Ten wrong ones close the door, also for the right one.
     for (let i = 0; i < 10; i++) await view('000000')
-    room.clock.timeMs += 30_000
+    testbed.clock.timeMs += 30_000
     expect((await view(code())).body.code).toBe('TOO_MANY_ATTEMPTS')
   })
 })
 
 describe('a stranger who guesses', () => {
   it('keeps nobody who is signed in from what takes the password; whoever guesses there keeps nobody out', async () => {
-    const tenantId = await addTenant(room, 'Guessed')
-    const owner = await signedInAs(room, 'DEALER_ADMIN', tenantId)
-    for (let i = 0; i < 10; i++) await browser(room.app).signIn(owner.email, 'not the password')
-    expect((await browser(room.app).signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
+    const tenantId = await addTenant(testbed, 'Guessed')
+    const owner = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
+    for (let i = 0; i < 10; i++) await browser(testbed.app).signIn(owner.email, 'not the password')
+    expect((await browser(testbed.app).signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
     const reset = (password: string) =>
       owner.call('POST', `/tenants/${tenantId}/secret/reset`, { password, grace_s: 0 })
     expect((await reset(PASSWORD)).status).toBe(200)
     // Nor under the name that is counted for them there.
-    for (let i = 0; i < 10; i++) await browser(room.app).signIn(`PERSON ${owner.personId}`, 'not the password')
+    for (let i = 0; i < 10; i++) await browser(testbed.app).signIn(`PERSON ${owner.personId}`, 'not the password')
     expect((await reset(PASSWORD)).status).toBe(200)
 
-    const other = await signedInAs(room, 'DEALER_ADMIN', tenantId)
+    const other = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const invite = (password: string) =>
       other.call('POST', '/people', { email: 'x@guessed.test', name: 'X', role: 'DEALER_STAFF', tenantId, password })
     for (let i = 0; i < 10; i++) expect((await invite('not the password')).body.code).toBe('PASSWORD_WRONG')
     expect((await invite(PASSWORD)).body.code).toBe('TOO_MANY_ATTEMPTS')
-    expect((await browser(room.app).signIn(other.email)).status).toBe(200)
+    expect((await browser(testbed.app).signIn(other.email)).status).toBe(200)
     const locks = await exec(
       `select subject, after, address from audit_log where tenant_id = $1 and action = 'person.lock' order by audit_id`,
       tenantId,
@@ -66,12 +76,12 @@ describe('a stranger who guesses', () => {
   })
 
   it('keeps nobody out of a browser in which they have signed in before; whoever guesses there is locked out there', async () => {
-    const [owner, other] = [await signedInAs(room, 'OPERATOR_ADMIN'), await signedInAs(room, 'OPERATOR_STAFF')]
-    for (let i = 0; i < 10; i++) await browser(room.app).signIn(owner.email, 'not the password')
-    expect((await browser(room.app).signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
+    const [owner, other] = [await signedInAs(testbed, 'OPERATOR_ADMIN'), await signedInAs(testbed, 'OPERATOR_STAFF')]
+    for (let i = 0; i < 10; i++) await browser(testbed.app).signIn(owner.email, 'not the password')
+    expect((await browser(testbed.app).signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
     // Nobody else's browser will do, nor a text that looks like what it keeps.
     expect((await other.window.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
-    const forged = browser(room.app)
+    const forged = browser(testbed.app)
     forged.headers.cookie = owner.window.cookie.replace(/.(?=.{9}$)/, (character) => (character === 'A' ? 'B' : 'A'))
     expect((await forged.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
     expect((await owner.window.signIn(owner.email)).status).toBe(200)
@@ -79,57 +89,57 @@ describe('a stranger who guesses', () => {
     for (let i = 0; i < 10; i++) await owner.window.signIn(owner.email, 'not the password')
     expect((await owner.window.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
     for (let i = 0; i < 10; i++) await other.window.signIn(other.email, 'not the password')
-    expect((await browser(room.app).signIn(other.email)).status).toBe(200)
+    expect((await browser(testbed.app).signIn(other.email)).status).toBe(200)
     const locks = await exec(`select after from audit_log where action = 'person.lock' and subject = $1`, other.email)
     expect(locks).toEqual([{ after: { knownBrowser: true } }])
   })
 
   it('is a stranger in a browser of half a year ago, and of the password before', async () => {
-    const admin = await signedInAs(room, 'OPERATOR_ADMIN')
-    const owner = await signedInAs(room, 'OPERATOR_STAFF')
+    const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
+    const owner = await signedInAs(testbed, 'OPERATOR_STAFF')
     const lockOut = async () => {
-      for (let i = 0; i < 10; i++) await browser(room.app).signIn(owner.email, 'not the password')
+      for (let i = 0; i < 10; i++) await browser(testbed.app).signIn(owner.email, 'not the password')
     }
     await lockOut()
-    room.clock.timeMs += BROWSER_KNOWN_S * 1_000
+    testbed.clock.timeMs += BROWSER_KNOWN_S * 1_000
     expect((await owner.window.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
-    room.clock.timeMs -= BROWSER_KNOWN_S * 1_000
+    testbed.clock.timeMs -= BROWSER_KNOWN_S * 1_000
     expect((await owner.window.signIn(owner.email)).status).toBe(200)
     // Locked in their own browser, a link lets them in there, too.
     for (let i = 0; i < 10; i++) await owner.window.signIn(owner.email, 'not the password')
-    const { link } = (await admin.call('POST', `/people/${owner.personId}/link`, PROOF)).body
+    const { link } = (await admin.call('POST', `/people/${owner.personId}/link`, REAUTHENTICATION)).body
     const password = `${PASSWORD} anew`
-    await browser(room.app).call('POST', '/link/password', { token: link.split('#')[1], password })
+    await browser(testbed.app).call('POST', '/link/password', { token: link.split('#')[1], password })
     expect((await owner.window.signIn(owner.email, password)).status).toBe(200)
     const before = owner.window.cookie
     await exec(`update people set password_hash = null where person_id = $1`, owner.personId)
-    const { link: next } = (await admin.call('POST', `/people/${owner.personId}/link`, PROOF)).body
-    await browser(room.app).call('POST', '/link/password', { token: next.split('#')[1], password: PASSWORD })
+    const { link: next } = (await admin.call('POST', `/people/${owner.personId}/link`, REAUTHENTICATION)).body
+    await browser(testbed.app).call('POST', '/link/password', { token: next.split('#')[1], password: PASSWORD })
     await lockOut()
-    const old = browser(room.app)
+    const old = browser(testbed.app)
     old.headers.cookie = before
     expect((await old.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
   })
 
   it('keeps nobody out who gets a link from an administrator', async () => {
-    const admin = await signedInAs(room, 'OPERATOR_ADMIN')
-    const { email, personId } = await signedInAs(room, 'OPERATOR_STAFF')
-    for (let i = 0; i < 10; i++) await browser(room.app).signIn(email, 'not the password')
-    expect((await browser(room.app).signIn(email)).body.code).toBe('TOO_MANY_ATTEMPTS')
-    const { link } = (await admin.call('POST', `/people/${personId}/link`, PROOF)).body
+    const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
+    const { email, personId } = await signedInAs(testbed, 'OPERATOR_STAFF')
+    for (let i = 0; i < 10; i++) await browser(testbed.app).signIn(email, 'not the password')
+    expect((await browser(testbed.app).signIn(email)).body.code).toBe('TOO_MANY_ATTEMPTS')
+    const { link } = (await admin.call('POST', `/people/${personId}/link`, REAUTHENTICATION)).body
     const password = `${PASSWORD} anew`
-    const window = browser(room.app)
+    const window = browser(testbed.app)
     expect((await window.call('POST', '/link/password', { token: link.split('#')[1], password })).status).toBe(200)
-    expect((await browser(room.app).signIn(email, password)).status).toBe(200)
+    expect((await browser(testbed.app).signIn(email, password)).status).toBe(200)
   })
 })
 
 describe('the cost of a sign-in', () => {
   it('does not tell who exists: a stranger costs as much work as somebody with a password', async () => {
-    const { email } = await signedInAs(room, 'OPERATOR_STAFF')
+    const { email } = await signedInAs(testbed, 'OPERATOR_STAFF')
     const work = async (address: string) => {
       const before = process.cpuUsage()
-      for (let i = 0; i < 4; i++) await browser(room.app).signIn(address, 'not the password')
+      for (let i = 0; i < 4; i++) await browser(testbed.app).signIn(address, 'not the password')
       return process.cpuUsage(before).user
     }
     await work('warm@people.test')
@@ -141,9 +151,9 @@ describe('the cost of a sign-in', () => {
 
 describe('a burst of guesses', () => {
   it('is locked out like guesses one after the other, though all of them came before the first was judged', async () => {
-    const { email } = await signedInAs(room, 'OPERATOR_STAFF')
-    const guesses = Array.from({ length: 30 }, () => browser(room.app).signIn(email, 'not the password'))
-    const right = await browser(room.app).signIn(email)
+    const { email } = await signedInAs(testbed, 'OPERATOR_STAFF')
+    const guesses = Array.from({ length: 30 }, () => browser(testbed.app).signIn(email, 'not the password'))
+    const right = await browser(testbed.app).signIn(email)
     expect(right.body.code).toBe('TOO_MANY_ATTEMPTS')
     await Promise.all(guesses)
   })

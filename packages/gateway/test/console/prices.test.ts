@@ -2,28 +2,28 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '../../src/audit/audit.ts'
 import { setListPrices } from '../../src/catalogue/pricing/prices.ts'
 import { addPackage } from '../harness/shop.ts'
-import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
+import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 
 type Somebody = Awaited<ReturnType<typeof signedInAs>>
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 let tenantId: string
 let operator: Somebody
 let dealer: Somebody
 beforeAll(async () => {
-  room = await startConsole()
-  tenantId = await addTenant(room, 'Priced Ltd')
-  operator = await signedInAs(room, 'OPERATOR_STAFF')
-  dealer = await signedInAs(room, 'DEALER_STAFF', tenantId)
+  testbed = await startConsole()
+  tenantId = await addTenant(testbed, 'Priced Ltd')
+  operator = await signedInAs(testbed, 'OPERATOR_STAFF')
+  dealer = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
   for (const [packageCode, price] of [
     ['JP_1_7', 100_000n],
     ['KR_1_7', 200_000n],
   ] as const) {
-    await addPackage(room.db, packageCode, [{ supplier: 'anybody', productCode: packageCode }])
-    await setListPrices(room.deps, [{ packageCode, currencyCode: 'USD', price }], SYSTEM)
+    await addPackage(testbed.db, packageCode, [{ supplier: 'anybody', productCode: packageCode }])
+    await setListPrices(testbed.deps, [{ packageCode, currencyCode: 'USD', price }], SYSTEM)
   }
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
 /** Does it as the operator. */
 async function does(...[method, path, body]: Parameters<Somebody['call']>): Promise<void> {
@@ -34,7 +34,7 @@ async function does(...[method, path, body]: Parameters<Somebody['call']>): Prom
 async function prices() {
   const { body } = await operator.call('GET', `/tenants/${tenantId}/prices`)
   const rows = body.prices as { packageCode: string; price: number; source: string }[]
-  const listed = (await room.deps.catalogue.latest()).list({ tenantId, currencyCode: 'USD' }, {}).packageList
+  const listed = (await testbed.deps.catalogue.latest()).list({ tenantId, currencyCode: 'USD' }, {}).packageList
   const offered = Object.fromEntries(listed.map((item) => [item.packageCode, 'price' in item && item.price]))
   expect(offered).toEqual(Object.fromEntries(rows.map((row) => [row.packageCode, row.price])))
   return Object.fromEntries(rows.map((row) => [row.packageCode, `${row.price} ${row.source}`]))
@@ -64,7 +64,7 @@ describe('a price plan', () => {
     await does('PUT', `/tenants/${tenantId}/price-plan`, { planName: null })
     await does('DELETE', '/price-plans/SILVER')
     expect((await operator.call('GET', '/price-plans')).body.plans).toEqual([])
-    const admin = await signedInAs(room, 'OPERATOR_ADMIN')
+    const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const { entries } = (await admin.call('GET', `/audit?person=${operator.personId}`)).body
     expect(entries.map((entry: { action: string }) => entry.action)).toEqual(
       expect.arrayContaining([
@@ -158,7 +158,7 @@ describe('a list by code', () => {
   )
 
   it('of packages reads for each page that page’s rows, however far it lies', async () => {
-    await room.db.query({
+    await testbed.db.query({
       text: `insert into packages (package_code, slug, name, data_type, volume, duration, duration_unit,
                unused_valid_time, activation_policy, ekyc_required, coverage_id, sms_status, allow_loss, on_sale,
                ever_on_sale, sale_changed_at, created_at, updated_at, touched_at)
@@ -166,14 +166,14 @@ describe('a list by code', () => {
                'test', 0, false, false, false, now(), now(), now(), now()
              from generate_series(1, 160) as n`,
     })
-    const { db } = room
+    const { db } = testbed
     let read = 0
     const query: typeof db.query = async (statement) => {
       const rows = await db.query(statement)
       read += rows.length
       return rows as never
     }
-    room.deps.db = { query, tx: db.tx, pool: db.pool }
+    testbed.deps.db = { query, tx: db.tx, pool: db.pool }
     const codes: string[] = []
     const most = 60 // a page, the row after it, and who is asking
     for (let cursor: string | null = ''; cursor !== null; ) {
@@ -183,7 +183,7 @@ describe('a list by code', () => {
       codes.push(...body.packages.map((row: { packageCode: string }) => row.packageCode))
       cursor = body.nextCursor
     }
-    room.deps.db = db
+    testbed.deps.db = db
     const all = await db.query<{ code: string }>({ text: 'select package_code as code from packages order by 1' })
     expect(codes).toEqual(all.map((row) => row.code))
   })

@@ -2,40 +2,44 @@ import Type from 'typebox'
 import { ROLES } from '../../people/person.ts'
 import type { Route } from './route.ts'
 
-/** How a route stands in the OpenAPI document, and what its parts are checked against. */
-export function schemaOf(route: Route) {
-  const { who, params, query, body, answer } = route
+/** A route's entry in the OpenAPI document. Requests are validated against the same schemas. */
+export function routeSchema(route: Route) {
+  const { access, params, query, body, answer } = route
   return {
     operationId: operationIdOf(route),
     summary: route.summary,
-    description: `Who may call: ${typeof who === 'string' ? who : who.join(', ')}.${route.sessionOnly ? ' By a session only.' : ''}`,
+    description: `Access: ${typeof access === 'string' ? access : access.join(', ')}.${route.sessionOnly ? ' With a session only.' : ''}`,
     tags: [route.path.split('/')[1] ?? ''],
     security: securityOf(route),
-    // For programs: the roles that may call.
-    'x-roles': who === 'anyone' ? [] : who === 'session' ? ROLES : who,
+    // The allowed roles, for programs.
+    'x-roles': access === 'anyone' ? [] : access === 'session' ? ROLES : access,
     ...(params && { params }),
     ...(query && { querystring: query }),
     ...(body && { body, consumes: [route.bodyType ?? JSON_TYPE] }),
     response: {
       200: {
-        description: 'It was done.',
+        description: 'Success.',
         content: { [route.answerType ?? JSON_TYPE]: { schema: answer } },
       },
-      '4xx': { description: 'It was refused.', content: { [JSON_TYPE]: { schema: failure } } },
-      '5xx': { description: 'It failed here; 503: nothing happened.', content: { [JSON_TYPE]: { schema: failure } } },
+      '4xx': { description: 'The request was refused.', content: { [JSON_TYPE]: { schema: failure } } },
+      '5xx': {
+        description: 'The gateway failed. With 503, nothing has changed.',
+        content: { [JSON_TYPE]: { schema: failure } },
+      },
     },
   }
 }
 
-export function documentOf(cookieName: string) {
+/** Options for the document as a whole. */
+export function openApiOptions(cookieName: string) {
   return {
     openapi: {
       openapi: '3.1.0' as const,
       info: {
-        title: 'Console interface',
+        title: 'Console API',
         version: '1',
         description:
-          'What the console calls, for scripts too: send a personal access token as `Authorization: Bearer`.',
+          'The API of the console. Scripts can use it too: send a personal access token as `Authorization: Bearer`.',
       },
       components: {
         securitySchemes: {
@@ -50,24 +54,24 @@ export function documentOf(cookieName: string) {
 const JSON_TYPE = 'application/json'
 
 const failure = Type.Object({
-  code: Type.String({ description: 'UPPER_SNAKE, or a code of the dealers’ table' }),
-  message: Type.String({ description: 'A sentence that says what happened and what to do' }),
+  code: Type.String({ description: 'UPPER_SNAKE, or a code of the dealer API' }),
+  message: Type.String({ description: 'What happened and what to do' }),
   data: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 })
 
-function securityOf({ who, sessionOnly }: Route): Record<string, string[]>[] {
-  if (who === 'anyone') return []
-  if (who === 'session' || sessionOnly) return [{ session: [] }]
+function securityOf({ access, sessionOnly }: Route): Record<string, string[]>[] {
+  if (access === 'anyone') return []
+  if (access === 'session' || sessionOnly) return [{ session: [] }]
   return [{ accessToken: [] }, { session: [] }]
 }
 
-/** `GET /tenants/:tenantId/wallet` is getTenantsByTenantIdWallet: generators of clients name functions so. */
+/** Client generators use this as the function name: `GET /tenants/:tenantId/wallet` is getTenantsByTenantIdWallet. */
 function operationIdOf({ method, path }: Route): string {
   const words = path.split(/[/.-]/).filter(Boolean)
-  const named = words.map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word)))
-  return method.toLowerCase() + named.join('')
+  const capitalized = words.map((word) => (word.startsWith(':') ? `By${capitalize(word.slice(1))}` : capitalize(word)))
+  return method.toLowerCase() + capitalized.join('')
 }
 
-function capital(word: string): string {
+function capitalize(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1)
 }

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { SYSTEM } from '../../src/audit/audit.ts'
 import { loadedCatalogue } from '../../src/catalogue/catalogue.ts'
-import type { ConsoleDeps } from '../../src/console-api/kernel/route.ts'
-import { CONSOLE_API, consoleApi } from '../../src/console-api/server.ts'
+import { CONSOLE_API, type ConsoleDeps } from '../../src/console-api/kernel/route.ts'
+import { addConsoleApi } from '../../src/console-api/server.ts'
 import { createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
@@ -17,7 +17,7 @@ import { createTestDatabase } from '../harness/database.ts'
 export const ORIGIN = 'https://gateway.test'
 export const PASSWORD = 'correct horse battery staple'
 /** What routes take that ask again who it is. */
-export const PROOF = { password: PASSWORD }
+export const REAUTHENTICATION = { password: PASSWORD }
 const COOKIE = '__Host-console'
 
 /** A clock that a test moves: codes of authenticators depend on it. */
@@ -47,7 +47,7 @@ export async function startConsole() {
     consoleUrl: () => `${ORIGIN}/console`,
   } as unknown as ConsoleDeps
   const app = Fastify()
-  consoleApi(app, deps, {
+  addConsoleApi(app, deps, {
     origins: [ORIGIN],
     loopback: false,
     addressOf: (request) => request.ip,
@@ -69,11 +69,11 @@ export async function startConsole() {
   }
 }
 
-export type ConsoleApp = Awaited<ReturnType<typeof startConsole>>
+export type ConsoleTestbed = Awaited<ReturnType<typeof startConsole>>
 
 /** A person with a password of their own, in the database. */
 export async function addPerson(
-  { db, deps }: Pick<ConsoleApp, 'db' | 'deps'>,
+  { db, deps }: Pick<ConsoleTestbed, 'db' | 'deps'>,
   role: Role,
   tenantId: string | null = null,
 ): Promise<{ personId: string; email: string }> {
@@ -124,16 +124,19 @@ export function browser(app: FastifyInstance) {
 }
 
 /** A browser in which a new person of this role is signed in. */
-export async function signedInAs(consoleApp: ConsoleApp, role: Role, tenantId: string | null = null) {
-  const person = await addPerson(consoleApp, role, tenantId)
-  const window = browser(consoleApp.app)
+export async function signedInAs(testbed: ConsoleTestbed, role: Role, tenantId: string | null = null) {
+  const person = await addPerson(testbed, role, tenantId)
+  const window = browser(testbed.app)
   const answer = await window.signIn(person.email)
   if (answer.status !== 200) throw new Error(`sign-in failed: ${JSON.stringify(answer.body)}`)
   return { ...window, ...person, call: window.call, window }
 }
 
 /** A tenant with a wallet, as bare rows. */
-export async function addTenant({ db, deps }: Pick<ConsoleApp, 'db' | 'deps'>, clientName: string): Promise<string> {
+export async function addTenant(
+  { db, deps }: Pick<ConsoleTestbed, 'db' | 'deps'>,
+  clientName: string,
+): Promise<string> {
   const tenantId = deps.ids.uuid()
   const appKey = `key_${tenantId.slice(-12)}`
   await db.query({

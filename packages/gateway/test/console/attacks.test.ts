@@ -22,8 +22,12 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-/** Lets a call wait at a person's row once it has proved the password, changes the row meanwhile, and lets it go on. */
-async function overtaken<Answer>(personId: string, change: string, call: () => Promise<Answer>): Promise<Answer> {
+/** Blocks a call at the person's row after it has verified the password, changes the row, and lets the call continue. */
+async function changedDuringCall<Answer>(
+  personId: string,
+  change: string,
+  call: () => Promise<Answer>,
+): Promise<Answer> {
   const { answer } = await testbed.db.tx(async (tx) => {
     await tx.query({ text: 'select 1 from people where person_id = $1 for update', values: [personId] })
     const answer = call()
@@ -36,8 +40,8 @@ async function overtaken<Answer>(personId: string, change: string, call: () => P
 
 const exec = (text: string, ...values: unknown[]) => testbed.db.query<Record<string, unknown>>({ text, values })
 
-describe('another site', () => {
-  it('changes nothing by a form that brings the cookie, nor where a proxy adds a password of its own', async () => {
+describe('cross-site requests', () => {
+  it('a form of another site changes nothing, with the cookie or with authorization added by a proxy', async () => {
     const person = await signedInAs(testbed, 'OPERATOR_ADMIN')
     for (const authorization of [undefined, 'Basic dTpw', 'Bearer', 'Digest x']) {
       const answer = await testbed.app.inject({
@@ -49,7 +53,7 @@ describe('another site', () => {
     }
   })
 
-  it('cannot have an answer taken for a page', async () => {
+  it('an answer cannot be rendered as a page by another site', async () => {
     const { headers } = await browser(testbed.app).call('GET', '/session')
     expect(headers).toMatchObject({
       'x-content-type-options': 'nosniff',
@@ -60,9 +64,9 @@ describe('another site', () => {
   })
 })
 
-describe('a session', () => {
-  it('is made anew by every sign-in: one that was planted before is worth nothing', async () => {
-    const planted = '__Host-console=planted-by-somebody-who-knows-it'
+describe('sessions', () => {
+  it('a sign-in creates a new session, so a cookie planted before grants nothing', async () => {
+    const planted = '__Host-console=planted-by-an-attacker'
     const victim = await signedInAs(testbed, 'OPERATOR_STAFF')
     const answer = await testbed.app.inject({
       method: 'POST',
@@ -76,7 +80,7 @@ describe('a session', () => {
     expect(stolen.statusCode).toBe(401)
   })
 
-  it('ends with a change of the password, but for the one that asked, and with its own days', async () => {
+  it('a session ends with a change of the password in another one, and when it has been idle', async () => {
     const here = await signedInAs(testbed, 'DEALER_STAFF', await addTenant(testbed, 'Sessions'))
     const there = browser(testbed.app)
     await there.signIn(here.email)
@@ -88,43 +92,43 @@ describe('a session', () => {
     expect((await here.call('GET', '/session')).status).toBe(401)
   })
 
-  it('that is only polled ends like one that nobody asks for, and one that is used does not', async () => {
-    const left = await signedInAs(testbed, 'OPERATOR_STAFF')
+  it('a session with automatic refreshes only ends when idle, and one in use does not', async () => {
+    const unattended = await signedInAs(testbed, 'OPERATOR_STAFF')
     const used = await signedInAs(testbed, 'OPERATOR_STAFF')
-    left.headers['x-unattended'] = 'true'
+    unattended.headers['x-unattended'] = 'true'
     const sevenHoursLater = `update sessions set seen_at = seen_at - interval '7 hours' where person_id = any ($1)`
     const statuses: number[] = []
     for (let round = 0; round < 2; round++) {
-      await exec(sevenHoursLater, [left.personId, used.personId])
-      for (const person of [left, used]) statuses.push((await person.call('GET', '/session')).status)
+      await exec(sevenHoursLater, [unattended.personId, used.personId])
+      for (const person of [unattended, used]) statuses.push((await person.call('GET', '/session')).status)
     }
     expect(statuses).toEqual([200, 200, 401, 200])
   })
 
-  it('that was stolen makes no access token: that takes the password', async () => {
+  it('a stolen session cannot create an access token, because that requires the password', async () => {
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
-    const wish = { name: 'to stay', scope: 'WRITE', days: 365 }
-    expect((await person.call('POST', '/account/tokens', wish)).status).toBe(400)
-    const guess = await person.call('POST', '/account/tokens', { ...wish, password: 'a guess' })
+    const input = { name: 'permanent', scope: 'WRITE', days: 365 }
+    expect((await person.call('POST', '/account/tokens', input)).status).toBe(400)
+    const guess = await person.call('POST', '/account/tokens', { ...input, password: 'a guess' })
     expect(guess).toMatchObject({ status: 422, body: { code: 'PASSWORD_WRONG' } })
   })
 })
 
 describe('access tokens', () => {
-  it('end on their day, and with a password that was reset', async () => {
+  it('an access token stops working when it expires and when the password is reset', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
-    const make = async () => {
+    const createToken = async () => {
       const body = { name: 'script', scope: 'READ', days: 1, password: PASSWORD }
       return (await person.call('POST', '/account/tokens', body)).body.token as string
     }
     const status = async (token: string) =>
       (await testbed.app.inject({ url: '/console/api/me', headers: { authorization: `Bearer ${token}` } })).statusCode
-    const old = await make()
+    const old = await createToken()
     expect(await status(old)).toBe(200)
     await exec(`update access_tokens set expires_at = now() where person_id = $1`, person.personId)
     expect(await status(old)).toBe(401)
-    const fresh = await make()
+    const fresh = await createToken()
     const { body } = await admin.call('POST', `/people/${person.personId}/link`, REAUTHENTICATION)
     const token = new URL(body.link).hash.slice(1)
     await browser(testbed.app).call('POST', '/link/password', { token, password: `${PASSWORD} again` })
@@ -132,13 +136,13 @@ describe('access tokens', () => {
   })
 })
 
-describe('a link', () => {
-  it('is dead once it is too old, replaced, or of somebody who was disabled', async () => {
+describe('links', () => {
+  it('a link stops working when it expires, is replaced, or its person is disabled', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
     const link = async () =>
       new URL((await admin.call('POST', `/people/${person.personId}/link`, REAUTHENTICATION)).body.link).hash.slice(1)
-    const tries = async (token: string) => {
+    const useLink = async (token: string) => {
       const window = browser(testbed.app)
       const read = await window.call('POST', '/link', { token })
       const set = await window.call('POST', '/link/password', { token, password: `${PASSWORD} 2` })
@@ -147,20 +151,20 @@ describe('a link', () => {
     const DEAD = [404, 404, 'LINK_DEAD']
     const replaced = await link()
     const old = await link()
-    expect(await tries(replaced)).toEqual(DEAD)
+    expect(await useLink(replaced)).toEqual(DEAD)
     await exec(`update person_links set expires_at = now() where person_id = $1`, person.personId)
-    expect(await tries(old)).toEqual(DEAD)
+    expect(await useLink(old)).toEqual(DEAD)
     const last = await link()
     await admin.call('PATCH', `/people/${person.personId}`, { status: 'DISABLED', ...REAUTHENTICATION })
-    expect(await tries(last)).toEqual(DEAD)
+    expect(await useLink(last)).toEqual(DEAD)
   })
 })
 
-describe('a password that is set by a link', () => {
-  it('overtakes whoever has just proved the old one: no session, password, token or person comes of that', async () => {
-    const tenantId = await addTenant(testbed, 'Overtaken')
+describe('setting a password with a link', () => {
+  it('a new password voids concurrent requests that have just verified the old one', async () => {
+    const tenantId = await addTenant(testbed, 'Concurrent')
     const thief = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
-    const token = { name: 'to stay', scope: 'WRITE', days: 365, password: PASSWORD }
+    const token = { name: 'permanent', scope: 'WRITE', days: 365, password: PASSWORD }
     const change = { password: PASSWORD, newPassword: `${PASSWORD} of the thief` }
     const friend = { email: 'friend@thief.test', name: 'Friend', role: 'DEALER_ADMIN', tenantId, ...REAUTHENTICATION }
     const calls = [
@@ -169,14 +173,14 @@ describe('a password that is set by a link', () => {
       () => thief.call('POST', '/account/tokens', token),
       () => thief.call('POST', '/people', friend),
     ]
-    const by = `update people set password_hash = 'by the link' where person_id = $1`
+    const setByLink = `update people set password_hash = 'by the link' where person_id = $1`
     const codes: string[] = []
     for (const call of calls) {
       const [{ old } = { old: '' }] = await exec(
         `select password_hash as old from people where person_id = $1`,
         thief.personId,
       )
-      codes.push((await overtaken(thief.personId, by, call)).body.code)
+      codes.push((await changedDuringCall(thief.personId, setByLink, call)).body.code)
       await exec(
         `update people set password_hash = $2 where person_id = $1 and password_hash = 'by the link'`,
         thief.personId,
@@ -185,16 +189,16 @@ describe('a password that is set by a link', () => {
     }
     expect(codes).toEqual(['SIGN_IN_FAILED', 'PASSWORD_WRONG', 'SIGNED_OUT', 'SIGNED_OUT'])
     expect(await exec('select 1 from people where tenant_id = $1', tenantId)).toHaveLength(1)
-    const [held] = await exec(
+    const [existing] = await exec(
       `select (select count(*) from sessions where person_id = $1)::int as sessions,
               (select count(*) from access_tokens where person_id = $1)::int as tokens`,
       thief.personId,
     )
-    expect(held).toEqual({ sessions: 1, tokens: 0 })
+    expect(existing).toEqual({ sessions: 1, tokens: 0 })
     expect((await browser(testbed.app).signIn(thief.email)).status).toBe(200)
   })
 
-  it('is set once, however many use the link at the same time', async () => {
+  it('of concurrent uses of one link, one sets the password', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
     const { body } = await admin.call('POST', `/people/${person.personId}/link`, REAUTHENTICATION)
@@ -209,13 +213,13 @@ describe('a password that is set by a link', () => {
   })
 })
 
-describe('a second factor', () => {
-  it('that was turned on in one tab is not replaced from another, nor are its recovery codes', async () => {
+describe('the second factor', () => {
+  it('a second factor confirmed in one tab is not replaced from another, nor are its recovery codes', async () => {
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
-    const begin = () => person.call('POST', '/account/second-factor', { password: PASSWORD })
-    const { body } = await begin()
+    const setUp = () => person.call('POST', '/account/second-factor', { password: PASSWORD })
+    const { body } = await setUp()
     const confirm = `update people set totp_confirmed = true where person_id = $1`
-    const other = await overtaken(person.personId, confirm, begin)
+    const other = await changedDuringCall(person.personId, confirm, setUp)
     expect(other).toMatchObject({ status: 409, body: { code: 'SECOND_FACTOR_SET' } })
     const code = new TOTP({ secret: body.secret }).generate({ timestamp: testbed.clock.timeMs })
     const again = await person.call('POST', '/account/second-factor/confirm', { code })
@@ -224,8 +228,8 @@ describe('a second factor', () => {
   })
 })
 
-describe('a stolen session of an administrator', () => {
-  it('neither takes the account over by a link of its own, nor takes the second factor away', async () => {
+describe('an administrator’s stolen session', () => {
+  it('a stolen session can neither create a link for its own person nor remove their second factor', async () => {
     for (const admin of [
       await signedInAs(testbed, 'OPERATOR_ADMIN'),
       await signedInAs(testbed, 'DEALER_ADMIN', await addTenant(testbed, 'Stolen')),
@@ -237,10 +241,10 @@ describe('a stolen session of an administrator', () => {
     }
   })
 
-  it('makes nobody who outlives it: whoever is let in, kept out or given a role is so by the password', async () => {
+  it('a stolen session cannot invite, disable or promote people, because that requires the password', async () => {
     for (const [role, tenantId] of [
       ['OPERATOR_ADMIN', null],
-      ['DEALER_ADMIN', await addTenant(testbed, 'Lasting')],
+      ['DEALER_ADMIN', await addTenant(testbed, 'Permanent')],
     ] as const) {
       const admin = await signedInAs(testbed, role, tenantId)
       const { personId } = await addPerson(testbed, role, tenantId)
@@ -256,9 +260,9 @@ describe('a stolen session of an administrator', () => {
         Promise.all([exec('select * from people order by person_id'), exec('select * from person_links order by 1')])
       const before = await everybody()
       for (const [method, path, body] of calls) {
-        const unproven = await admin.call(method, path, body)
+        const withoutPassword = await admin.call(method, path, body)
         const missing = method === 'PATCH' ? [422, 'PASSWORD_REQUIRED'] : [400, 'REQUEST_INVALID']
-        expect([path, unproven.status, unproven.body.code]).toEqual([path, ...missing])
+        expect([path, withoutPassword.status, withoutPassword.body.code]).toEqual([path, ...missing])
         const guess = await admin.call(method, path, { ...body, password: 'a guess' })
         expect([path, guess.status, guess.body.code]).toEqual([path, 422, 'PASSWORD_WRONG'])
       }
@@ -272,12 +276,12 @@ describe('a stolen session of an administrator', () => {
   })
 })
 
-describe('whoever was disabled', () => {
-  it('comes back, if at all, without the tokens and links of before', async () => {
+describe('a disabled person', () => {
+  it('a person who is enabled again does not get the former tokens and links back', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
-    const wish = { name: 'script', scope: 'READ', days: 1, password: PASSWORD }
-    const { token } = (await person.call('POST', '/account/tokens', wish)).body
+    const input = { name: 'script', scope: 'READ', days: 1, password: PASSWORD }
+    const { token } = (await person.call('POST', '/account/tokens', input)).body
     const { link } = (await admin.call('POST', `/people/${person.personId}/link`, REAUTHENTICATION)).body
     for (const status of ['DISABLED', 'ACTIVE'])
       await admin.call('PATCH', `/people/${person.personId}`, { status, ...REAUTHENTICATION })
@@ -288,8 +292,8 @@ describe('whoever was disabled', () => {
   })
 })
 
-describe('a role', () => {
-  it('cannot be raised out of the organisation, whoever asks', async () => {
+describe('roles', () => {
+  it('no one can give a person a role of another organisation', async () => {
     const tenantId = await addTenant(testbed, 'Climbers')
     const staff = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
     const admin = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
@@ -312,7 +316,7 @@ describe('a role', () => {
     expect((await operator.call('POST', `/people/${operator.personId}/link`, REAUTHENTICATION)).status).toBe(403)
   })
 
-  it('that was taken holds for the next request of an open session', async () => {
+  it('a lower role applies to the next request of an open session', async () => {
     const tenantId = await addTenant(testbed, 'Demoted')
     const boss = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const other = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
@@ -321,8 +325,8 @@ describe('a role', () => {
   })
 })
 
-describe('a file for a spreadsheet', () => {
-  it('holds no formula that somebody wrote into a text, whichever route answers it', async () => {
+describe('CSV files', () => {
+  it('no CSV file contains a formula that was entered as a text', async () => {
     const FORMULA = '=HYPERLINK("https://evil.test","click")'
     const tenantId = await addTenant(testbed, 'Sheets')
     const operator = await signedInAs(testbed, 'OPERATOR_ADMIN')
@@ -342,8 +346,8 @@ describe('a file for a spreadsheet', () => {
       const query = path.includes('wallet') ? `?month=${month}` : ''
       const file = String((await operator.call('GET', path.replace(':tenantId', tenantId) + query)).body)
       expect([path, file.includes('HYPERLINK')]).toEqual([path, true])
-      // What a spreadsheet takes for a formula begins a cell: at a line's start or a separator, of which some countries
-      // have another one, quoted or not. Only amounts begin with a minus.
+      // A formula starts a cell: at the start of a line or after a separator, quoted or not. Separators differ by
+      // country. Only amounts start with a minus.
       expect([path, /(^|[,;\t])"*([=+@]|-(?!\d))/m.exec(file)?.[0]]).toEqual([path, undefined])
     }
     const imported = await testbed.app.inject({
@@ -356,19 +360,19 @@ describe('a file for a spreadsheet', () => {
   })
 })
 
-describe('an address of a person', () => {
+describe('e-mail addresses', () => {
   it.each([
     ...['a;=1@people.test', 'a@people.test,@x', 'A<a@people.test>', '"a"@people.test', 'a(b)@people.test'],
     ...['\u001b]0;a@people.test', 'a@people.test\u0007', 'a\u009b2J@people.test', 'a\u202e@people.test'],
-  ])('has no sign that separates, quotes or begins a formula, and none that a terminal obeys (%j)', async (email) => {
+  ])('an address with a separator, quote, formula or control character is refused: %j', async (email) => {
     const operator = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const invitation = { email, name: 'F', tenantId: null, role: 'OPERATOR_STAFF', ...REAUTHENTICATION }
     expect((await operator.call('POST', '/people', invitation)).status).toBe(400)
   })
 })
 
-describe('ids of others', () => {
-  it('mark no notice of another organisation as read', async () => {
+describe('ids of other people', () => {
+  it('an alert of another organisation cannot be marked as read', async () => {
     const [mine, theirs] = [await addTenant(testbed, 'Mine'), await addTenant(testbed, 'Theirs')]
     const base = { kind: 'LOW_BALANCE', message: 'x', data: {} } as const
     await testbed.db.tx(async (tx) => {
@@ -383,7 +387,7 @@ describe('ids of others', () => {
     expect(await exec(unread, noticeIds)).toHaveLength(2)
   })
 
-  it('end no session and delete no token but one’s own', async () => {
+  it('another person’s session and token cannot be deleted', async () => {
     const victim = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const thief = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const token = { name: 'theirs', scope: 'READ', days: 1, password: PASSWORD }

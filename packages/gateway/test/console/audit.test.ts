@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-it('finds by every action that the log tells of', async () => {
+it('the audit log can be filtered by every action', async () => {
   const subject = 'one of each'
   const entries = AUDIT_ACTIONS.map((action) => ({ tenantId: null, actor: 'cli:root', action, subject }) as const)
   await testbed.db.tx(async (tx) => auditAll(tx, testbed.deps.ids, entries))
@@ -21,7 +21,7 @@ it('finds by every action that the log tells of', async () => {
   }
 })
 
-it('exports every entry, however many there are', async () => {
+it('the export contains every one of 100 001 entries', async () => {
   const entries = 100_001
   await testbed.db.query({
     text: `insert into audit_log (audit_id, tenant_id, actor, action, subject)

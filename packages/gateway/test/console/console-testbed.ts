@@ -16,17 +16,17 @@ import { createTestDatabase } from '../harness/database.ts'
 
 export const ORIGIN = 'https://gateway.test'
 export const PASSWORD = 'correct horse battery staple'
-/** What routes take that ask again who it is. */
+/** The members of requests that require the password again. */
 export const REAUTHENTICATION = { password: PASSWORD }
 const COOKIE = '__Host-console'
 
-/** A clock that a test moves: codes of authenticators depend on it. */
+/** A clock that tests can move, because codes of authenticators depend on it. */
 function movableClock(startMs: number) {
   const clock = { timeMs: startMs, now: () => clock.timeMs, monotonic: () => clock.timeMs }
   return clock
 }
 
-/** The console's interface on a database of its own. */
+/** Starts the console API on its own database. */
 export async function startConsole() {
   const database = await createTestDatabase()
   const db = createDb({ url: database.url, poolSize: 5, applicationName: 'console test' })
@@ -71,7 +71,7 @@ export async function startConsole() {
 
 export type ConsoleTestbed = Awaited<ReturnType<typeof startConsole>>
 
-/** A person with a password of their own, in the database. */
+/** Creates a person who has chosen a password. */
 export async function addPerson(
   { db, deps }: Pick<ConsoleTestbed, 'db' | 'deps'>,
   role: Role,
@@ -87,10 +87,10 @@ export async function addPerson(
   return { personId, email }
 }
 
-/** Each browser has an address of its own, so that tests do not use up one another's rate. */
+/** Each browser has its own address, so that tests do not share rate limits. */
 let browsers = 1
 
-/** Something that talks to the console as a browser of one person does. */
+/** Calls the console API as one person's browser does. */
 export function browser(app: FastifyInstance) {
   const jar = new Map<string, string>()
   const cookie = () => [...jar.values()].join('; ')
@@ -123,7 +123,7 @@ export function browser(app: FastifyInstance) {
   }
 }
 
-/** A browser in which a new person of this role is signed in. */
+/** Creates a person with this role, and signs them in. */
 export async function signedInAs(testbed: ConsoleTestbed, role: Role, tenantId: string | null = null) {
   const person = await addPerson(testbed, role, tenantId)
   const window = browser(testbed.app)
@@ -132,7 +132,7 @@ export async function signedInAs(testbed: ConsoleTestbed, role: Role, tenantId: 
   return { ...window, ...person, call: window.call, window }
 }
 
-/** A tenant with a wallet, as bare rows. */
+/** Inserts a tenant and its wallet. */
 export async function addTenant(
   { db, deps }: Pick<ConsoleTestbed, 'db' | 'deps'>,
   clientName: string,

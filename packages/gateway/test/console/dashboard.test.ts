@@ -11,12 +11,12 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-it('counts a day’s orders as the list of that day has them, wherever the reader is', async () => {
+it('the dashboard counts the same orders for a day as the list of that day, in every time zone', async () => {
   const tenantId = await addTenant(testbed, 'Far and wide')
   await addPackage(testbed.db, 'JP', [])
   await payOrders(testbed.db, tenantId, 'JP', { orders: 3 })
   const dealer = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
-  // Fourteen hours ahead and eleven behind: whatever the hour, their days differ.
+  // At UTC+14 and UTC−11 it is never the same day.
   const days: string[] = []
   for (const timeZone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
     const { body } = await dealer.call('GET', `/dashboard?days=2&timeZone=${timeZone}`)
@@ -31,7 +31,7 @@ it('counts a day’s orders as the list of that day has them, wherever the reade
   expect(days[0]).not.toBe(days[1])
 })
 
-it('counts a day’s events as the list of that day has them, however often and when they were tried', async () => {
+it('the dashboard counts the same events for a day as the list of that day, regardless of attempts', async () => {
   const tenantId = await addTenant(testbed, 'Tried often')
   const { notifyId } = await seedTenant(testbed, tenantId, 'JP')
   const yesterday = new Date(testbed.clock.now() - 26 * 3_600_000)
@@ -62,7 +62,7 @@ it('counts a day’s events as the list of that day has them, however often and 
   expect(body.webhooks).toHaveLength(2)
 })
 
-it('says that a time zone is unknown', async () => {
+it('an unknown time zone is refused', async () => {
   const { window } = await signedInAs(testbed, 'OPERATOR_STAFF')
   expect(await window.call('GET', '/dashboard?timeZone=Mars/Olympus')).toMatchObject({
     status: 422,
@@ -70,17 +70,17 @@ it('says that a time zone is unknown', async () => {
   })
 })
 
-it('whoever gets no connection to the database in time is told that nothing happened', async () => {
+it('a request that gets no database connection in time is answered 503, nothing changed', async () => {
   const { window } = await signedInAs(testbed, 'OPERATOR_STAFF')
   const { pool } = testbed.db
-  const { connectionTimeoutMillis: patienceMs } = pool.options
-  const held = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()))
+  const { connectionTimeoutMillis: timeoutMs } = pool.options
+  const clients = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()))
   pool.options.connectionTimeoutMillis = 50
   try {
     const { status, body } = await window.call('GET', '/tenants')
     expect([status, body.code]).toEqual([503, 'UNAVAILABLE'])
   } finally {
-    pool.options.connectionTimeoutMillis = patienceMs
-    for (const client of held) client.release()
+    pool.options.connectionTimeoutMillis = timeoutMs
+    for (const client of clients) client.release()
   }
 })

@@ -13,13 +13,13 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-it('a dealer’s script reads its orders, refunds, eSIMs, events and statements with nothing but a token', async () => {
+it('a dealer’s script reads orders, refunds, eSIMs, events and statements with a token alone', async () => {
   const [own, other] = [await addTenant(testbed, 'Scripted'), await addTenant(testbed, 'Unscripted')]
   const { orderNo, transactionId, profileId, notifyId } = await seedTenant(testbed, own, 'JP')
   const theirs = await seedTenant(testbed, other, 'JP')
   const orderId = orderIdOf(orderNo)!
   await saveCancellation(testbed.deps, own, { orderId, itemNo: 1, profileId }, { kind: 'cancelled' })
-  const call = await scriptOf(own)
+  const call = await createScript(own)
 
   const { tenant } = (await call('/me')).json()
   expect(tenant).toMatchObject({ tenantId: own, clientName: 'Scripted' })
@@ -46,11 +46,11 @@ it('a dealer’s script reads its orders, refunds, eSIMs, events and statements 
     expect([path, (await call(`/tenants/${other}${path}`)).statusCode]).toEqual([path, 404])
 })
 
-/** Whatever the dealer's staff calls by a token, from anywhere: no cookie, no origin. */
-async function scriptOf(tenantId: string) {
+/** Calls with a token of the dealer's staff, without a cookie or origin. */
+async function createScript(tenantId: string) {
   const { personId } = await addPerson(testbed, 'DEALER_STAFF', tenantId)
-  const asked = { name: 'a script', scope: 'READ' as const, days: 30 }
-  const { token } = await testbed.db.tx((tx) => createAccessToken(tx, testbed.deps.ids, personId, asked))
+  const input = { name: 'a script', scope: 'READ' as const, days: 30 }
+  const { token } = await testbed.db.tx((tx) => createAccessToken(tx, testbed.deps.ids, personId, input))
   return (path: string) =>
     testbed.app.inject({ url: `/console/api${path}`, headers: { authorization: `Bearer ${token}` } })
 }

@@ -14,8 +14,8 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-describe('of the operator’s organisation a dealer is told', () => {
-  it('nobody’s name, neither on the statement nor in its file', async () => {
+describe('what a dealer sees of the operator', () => {
+  it('statements and their files do not name the operator’s people', async () => {
     const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
     const dealer = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const body = { amount: 10_000, reference: 'by a person' }
@@ -34,13 +34,13 @@ describe('of the operator’s organisation a dealer is told', () => {
     expect(own).toContain('cli:root')
   })
 
-  it('neither what a supplier said nor which prices others have', async () => {
+  it('suppliers’ statements and other dealers’ prices are hidden', async () => {
     await addPackage(testbed.db, 'JP', [])
     const [orderId = ''] = await payOrders(testbed.db, tenantId, 'JP')
     const subject = orderNoOf(orderId)
-    const settled = { verdict: 'refused', evidence: 'Mr Tanaka of Wholesale KK, ticket 4711' }
+    const resolution = { verdict: 'refused', evidence: 'Mr Tanaka of Wholesale KK, ticket 4711' }
     await testbed.db.tx(async (tx) => {
-      audit(tx, testbed.deps.ids, { tenantId, actor: 'cli:root', action: 'order.settle', subject, after: settled })
+      audit(tx, testbed.deps.ids, { tenantId, actor: 'cli:root', action: 'order.settle', subject, after: resolution })
       const after = { planName: 'GOLD of Rival Ltd' }
       audit(tx, testbed.deps.ids, {
         tenantId,
@@ -57,13 +57,13 @@ describe('of the operator’s organisation a dealer is told', () => {
       `/audit.csv?tenantId=${tenantId}`,
       `/tenants/${tenantId}/orders/${subject}`,
     ]) {
-      const told = JSON.stringify((await dealer.call('GET', path)).body)
-      expect([path, /Tanaka|Rival/.test(told)]).toEqual([path, false])
-      expect([path, told.includes('refused')]).toEqual([path, true])
+      const shown = JSON.stringify((await dealer.call('GET', path)).body)
+      expect([path, /Tanaka|Rival/.test(shown)]).toEqual([path, false])
+      expect([path, shown.includes('refused')]).toEqual([path, true])
       expect(JSON.stringify((await operator.call('GET', path)).body)).toContain('Tanaka')
-      expect(told).not.toContain('price_plan')
+      expect(shown).not.toContain('price_plan')
     }
-    // A change of plan reads as what it is to them: their prices changed.
+    // A change of plan appears as a change of prices.
     const actions = async (who: typeof dealer, action: string) => {
       const { body } = await who.call('GET', `/audit?tenantId=${tenantId}&action=${action}`)
       return body.entries.map((entry: { action: string }) => entry.action)
@@ -74,7 +74,7 @@ describe('of the operator’s organisation a dealer is told', () => {
     expect(await actions(dealer, 'order')).toEqual(['order.settle'])
   })
 
-  it('nothing of the key by which a supplier knows an eSIM, which operators are told', async () => {
+  it('an item’s key at suppliers is shown to operators only', async () => {
     await addPackage(testbed.db, 'KEYED', [])
     const [orderId = ''] = await payOrders(testbed.db, tenantId, 'KEYED')
     const path = `/tenants/${tenantId}/orders/${orderNoOf(orderId)}`
@@ -85,7 +85,7 @@ describe('of the operator’s organisation a dealer is told', () => {
     expect(await keyOf(dealer)).toBeNull()
   })
 
-  it('nothing of what an eSIM cost, nor of what its supplier charged', async () => {
+  it('costs and supplier charges are shown to operators only', async () => {
     await addPackage(testbed.db, 'COSTLY', [])
     const [orderId = ''] = await payOrders(testbed.db, tenantId, 'COSTLY')
     const costs = { cost: 5_000, costCurrency: 'USD', charged: 900_000, chargedCurrency: 'JPY' }
@@ -101,30 +101,30 @@ describe('of the operator’s organisation a dealer is told', () => {
     expect(await itemAs(await signedInAs(testbed, 'DEALER_STAFF', tenantId))).toMatchObject(hidden)
   })
 
-  it('why an eSIM failed, and not what a supplier says while it is open', async () => {
+  it('the reason of a failed eSIM is shown, but not a supplier’s message while the item is open', async () => {
     await addPackage(testbed.db, 'SAID', [])
     const [orderId = ''] = await payOrders(testbed.db, tenantId, 'SAID')
     const path = `/tenants/${tenantId}/orders/${orderNoOf(orderId)}`
     const operator = await signedInAs(testbed, 'OPERATOR_READ_ONLY')
     const dealer = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
-    const toldAs = async (status: string) => {
+    const reasonsIn = async (status: string) => {
       await testbed.db.query({
-        text: `update order_items set item_status = $2, failure_reason = 'words of it' where order_id = $1`,
+        text: `update order_items set item_status = $2, failure_reason = 'the message' where order_id = $1`,
         values: [orderId, status],
       })
       const reasons = [operator, dealer].map(async (who) => (await who.call('GET', path)).body.items[0].failureReason)
       return Promise.all(reasons)
     }
-    expect(await toldAs('REVIEW')).toEqual(['words of it', null])
-    expect(await toldAs('REFUSED')).toEqual(['words of it', 'words of it'])
+    expect(await reasonsIn('REVIEW')).toEqual(['the message', null])
+    expect(await reasonsIn('REFUSED')).toEqual(['the message', 'the message'])
   })
 
-  it('that a wallet was adjusted, and neither who proposed it nor what was turned down', async () => {
+  it('an approved adjustment is shown without its proposer, and a rejected one is hidden', async () => {
     const subject = await addTenant(testbed, 'Adjusted Ltd')
     const [first, second] = [await signedInAs(testbed, 'OPERATOR_STAFF'), await signedInAs(testbed, 'OPERATOR_STAFF')]
     const proposal = async (reference: string) => {
-      const wish = { tenantId: subject, amount: 5_000n, reference, reason: 'Rumours of Tanaka' }
-      return (await proposeAdjustment(testbed.deps, wish, { actor: `person:${first.personId}` })).adjustmentId
+      const input = { tenantId: subject, amount: 5_000n, reference, reason: 'Rumours of Tanaka' }
+      return (await proposeAdjustment(testbed.deps, input, { actor: `person:${first.personId}` })).adjustmentId
     }
     const by = { actor: `person:${second.personId}` as const }
     await approveAdjustment(testbed.deps, subject, await proposal('posted'), by)
@@ -133,10 +133,10 @@ describe('of the operator’s organisation a dealer is told', () => {
     for (const list of ['/audit', '/audit.csv']) {
       for (const action of ['', '&action=wallet', '&action=wallet.propose_adjustment']) {
         const query = `${list}?tenantId=${subject}${action}`
-        const told = JSON.stringify((await dealer.call('GET', query)).body)
-        expect([query, /proposedBy|Rumours|dropped|propose_|reject_/.test(told)]).toEqual([query, false])
-        expect([query, told.includes(first.personId)]).toEqual([query, false])
-        expect([query, told.includes('wallet.approve_adjustment')]).toEqual([query, !action.includes('.')])
+        const shown = JSON.stringify((await dealer.call('GET', query)).body)
+        expect([query, /proposedBy|Rumours|dropped|propose_|reject_/.test(shown)]).toEqual([query, false])
+        expect([query, shown.includes(first.personId)]).toEqual([query, false])
+        expect([query, shown.includes('wallet.approve_adjustment')]).toEqual([query, !action.includes('.')])
         const own = JSON.stringify((await first.call('GET', query)).body)
         expect([query, own.includes('Rumours')]).toEqual([query, true])
         if (!list.endsWith('csv')) expect([query, own.includes('"clientName":"Adjusted Ltd"')]).toEqual([query, true])

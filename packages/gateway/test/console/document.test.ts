@@ -24,7 +24,7 @@ interface Operation {
 let testbed: ConsoleTestbed
 let document: { paths: Record<string, Record<string, Operation>> }
 let tenantId: string
-let things: SeededIds
+let seeded: SeededIds
 const tokens = {} as Record<Role, string>
 const cookies = {} as Record<Role, string>
 beforeAll(async () => {
@@ -33,24 +33,24 @@ beforeAll(async () => {
   tenantId = await addTenant(testbed, 'Scripted')
   for (const role of ROLES) {
     const { email, personId } = await addPerson(testbed, role, role.startsWith('DEALER') ? tenantId : null)
-    const asked = { name: 'a script', scope: 'WRITE' as const, days: 1 }
-    tokens[role] = (await testbed.db.tx((tx) => createAccessToken(tx, testbed.deps.ids, personId, asked))).token
+    const input = { name: 'a script', scope: 'WRITE' as const, days: 1 }
+    tokens[role] = (await testbed.db.tx((tx) => createAccessToken(tx, testbed.deps.ids, personId, input))).token
     const window = browser(testbed.app)
     await window.signIn(email, PASSWORD)
     cookies[role] = window.cookie
   }
-  await stockUp()
+  await fillLists()
 })
 afterAll(() => testbed.stop())
 
-describe('the document of the console’s interface', () => {
-  it('fits the schema of OpenAPI 3.1', async () => {
+describe('the console API’s OpenAPI document', () => {
+  it('the document conforms to OpenAPI 3.1', async () => {
     const result = await validate(structuredClone(document))
     expect(result.errors ?? []).toEqual([])
     expect(result.version).toBe('3.1')
   })
 
-  it('has every route of the table and no other, each with a name of its own', () => {
+  it('the document has exactly the declared routes, with unique operation ids', () => {
     const named = (method: string, path: string) => `${method.toUpperCase()} ${path}`
     const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => named(method, path)),
@@ -60,41 +60,41 @@ describe('the document of the console’s interface', () => {
     expect(new Set(names).size).toBe(routes.length)
   })
 
-  it('says of each who may call it, with what, and in which form it answers', () => {
+  it('every operation documents its access, parameters and content types', () => {
     for (const route of routes) {
       const operation = operationOf(route)
       const name = `${route.method} ${route.path}`
-      const isOpen = route.access === 'anyone'
+      const isPublic = route.access === 'anyone'
       const bySessionOnly = route.access === 'session' || route.sessionOnly
       const declared = [...parametersOf(route.query, 'query'), ...parametersOf(route.params, 'path')]
       expect([name, namesIn(route)]).toEqual([name, declared.flatMap(([where, it]) => (where === 'path' ? [it] : []))])
       expect({
         name,
         roles: operation['x-roles'],
-        ways: operation.security.flatMap((way) => Object.keys(way)),
+        security: operation.security.flatMap((scheme) => Object.keys(scheme)),
         parameters: (operation.parameters ?? []).map((one) => [one.in, one.name, one.required]).sort(),
-        takes: Object.keys(operation.requestBody?.content ?? {}),
-        gives: Object.keys(operation.responses['200']?.content ?? {}),
+        accepts: Object.keys(operation.requestBody?.content ?? {}),
+        returns: Object.keys(operation.responses['200']?.content ?? {}),
       }).toEqual({
         name,
-        roles: isOpen ? [] : route.access === 'session' ? ROLES : route.access,
-        ways: isOpen ? [] : bySessionOnly ? ['session'] : ['accessToken', 'session'],
+        roles: isPublic ? [] : route.access === 'session' ? ROLES : route.access,
+        security: isPublic ? [] : bySessionOnly ? ['session'] : ['accessToken', 'session'],
         parameters: declared.sort(),
-        takes: route.body ? [route.bodyType ?? 'application/json'] : [],
-        gives: [route.answerType ?? 'application/json'],
+        accepts: route.body ? [route.bodyType ?? 'application/json'] : [],
+        returns: [route.answerType ?? 'application/json'],
       })
     }
   })
 
-  it('describes what every reading route answers to each role, and leaves nothing out', async () => {
+  it('the answer of every GET route to each role conforms to its schema, without undocumented members', async () => {
     const empty: string[] = []
-    const unlike: [string, string[]][] = []
+    const violations: [string, string[]][] = []
     for (const route of routes.filter((one) => one.method === 'GET')) {
       const { content } = operationOf(route).responses['200']!
       const [[type, { schema }]] = Object.entries(content) as [[string, { schema: TSchema }]]
       const check = Compile(closed(schema))
       for (const role of ROLES) {
-        const answer = await ask(route, role)
+        const answer = await callAs(route, role)
         const name = `${route.path} to ${role}`
         const allowed = route.access === 'session' || route.access.includes(role)
         expect([name, answer.statusCode]).toEqual([name, allowed ? 200 : 403])
@@ -102,12 +102,12 @@ describe('the document of the console’s interface', () => {
         expect([name, answer.headers['content-type']]).toEqual([name, expect.stringContaining(type)])
         const body: unknown = type === 'application/json' ? answer.json() : answer.body
         const faults = check.Errors(body).map((fault) => `${fault.instancePath} ${fault.message}`)
-        if (faults.length > 0) unlike.push([name, faults])
+        if (faults.length > 0) violations.push([name, faults])
         if (role === 'OPERATOR_ADMIN') empty.push(...emptyListsIn(body).map((at) => `${route.path} ${at}`))
       }
     }
-    expect(unlike).toEqual([])
-    // A list without rows would fit any schema of its rows.
+    expect(violations).toEqual([])
+    // An empty list would conform to any schema of its rows.
     expect(empty).toEqual([])
   })
 })
@@ -138,14 +138,14 @@ function emptyListsIn(body: unknown): string[] {
 }
 
 const QUERIES: Record<string, () => string> = {
-  '/search': () => `?q=${things.orderNo}`,
+  '/search': () => `?q=${seeded.orderNo}`,
   '/tenants/:tenantId/wallet/entries': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
   '/tenants/:tenantId/wallet/entries.csv': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
 }
 
-/** By the role's token, or its session where only that will do. */
-function ask(route: Route, role: Role) {
-  const names = { ...things, tenantId, planName: 'GOLD', groupName: 'PARTNERS' } as Record<string, string>
+/** Calls with the role's token, or with its session if the route requires one. */
+function callAs(route: Route, role: Role) {
+  const names = { ...seeded, tenantId, planName: 'GOLD', groupName: 'PARTNERS' } as Record<string, string>
   const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) => names[name]!)
   const bySession = route.access === 'session'
   return testbed.app.inject({
@@ -154,12 +154,12 @@ function ask(route: Route, role: Role) {
   })
 }
 
-/** Something for every list: made as an operator's script makes it. */
-async function stockUp() {
-  await addPackage(testbed.db, 'JP', [{ supplier: 'shelf', productCode: 'P', cost: 5n }])
-  things = await seedTenant(testbed, tenantId, 'JP')
+/** Creates a row for every list, with calls of an operator's script. */
+async function fillLists() {
+  await addPackage(testbed.db, 'JP', [{ supplier: 'warehouse', productCode: 'P', cost: 5n }])
+  seeded = await seedTenant(testbed, tenantId, 'JP')
   await resetSecret(testbed.deps, tenantId, { graceMs: 0 }, { actor: 'cli:test' })
-  await testbed.db.query({ text: `insert into suppliers (supplier, type, config) values ('shelf', 'stock', '')` })
+  await testbed.db.query({ text: `insert into suppliers (supplier, type, config) values ('warehouse', 'stock', '')` })
   await testbed.db.tx(async (tx) =>
     createAlert(tx, testbed.deps.ids, {
       tenantId: null,
@@ -177,7 +177,7 @@ async function stockUp() {
     ['PUT', `/tenants/${tenantId}/price-plan`, { planName: 'GOLD' }],
     ['PUT', `/tenants/${tenantId}/price-group`, { groupName: 'PARTNERS' }],
     ['PUT', `/tenants/${tenantId}/own-prices/JP`, { price: 10 }],
-    ['POST', '/stock/low', { supplier: 'shelf', productCode: 'P', lowAt: 5 }],
+    ['POST', '/stock/low', { supplier: 'warehouse', productCode: 'P', lowAt: 5 }],
     ['PATCH', `/tenants/${tenantId}/settings`, { ipAllowlist: ['192.0.2.1'] }],
     ['POST', `/tenants/${tenantId}/wallet/top-ups`, { amount: 5, reference: 'R' }],
   ] as const) {

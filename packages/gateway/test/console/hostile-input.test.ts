@@ -14,13 +14,13 @@ beforeAll(async () => {
   tenantId = await addTenant(testbed, 'Target')
   const { personId, window } = await signedInAs(testbed, 'OPERATOR_ADMIN')
   cookie = window.cookie
-  const asked = { name: 'fuzz', scope: 'WRITE' as const, days: 1 }
-  authorization = `Bearer ${(await testbed.db.tx((tx) => createAccessToken(tx, testbed.deps.ids, personId, asked))).token}`
+  const input = { name: 'fuzz', scope: 'WRITE' as const, days: 1 }
+  authorization = `Bearer ${(await testbed.db.tx((tx) => createAccessToken(tx, testbed.deps.ids, personId, input))).token}`
 })
 afterAll(() => testbed.stop())
 
-describe('every route that changes anything', () => {
-  it('refuses a page of another site, and a caller that names no site, before it looks at anything', async () => {
+describe('origins', () => {
+  it('every route that makes changes refuses other and missing origins before anything else', async () => {
     for (const route of routes.filter((one) => one.method !== 'GET')) {
       for (const origin of [undefined, 'null', 'https://evil.test', `${ORIGIN}.evil.test`, 'http://gateway.test']) {
         const answer = await testbed.app.inject({
@@ -37,8 +37,8 @@ describe('every route that changes anything', () => {
 
 const TEXTS = ['x', '-', '\u0000', "'", '9'.repeat(40), '0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z', '\ud800']
 
-describe('no text', () => {
-  it('in the query of a reading route makes it fail', async () => {
+describe('hostile texts', () => {
+  it('no text in a query makes a GET route fail', async () => {
     const failed: string[] = []
     for (const route of routes.filter((one) => one.method === 'GET' && one.access !== 'session')) {
       for (const name of Object.keys(propertiesOf(route.query))) {
@@ -52,7 +52,7 @@ describe('no text', () => {
     expect(failed).toEqual([])
   })
 
-  it('in the body of a change makes it fail', async () => {
+  it('no text in a body makes a route fail', async () => {
     const failed: string[] = []
     let calls = 0
     for (const route of routes.filter((one) => one.body && !one.bodyType)) {
@@ -73,8 +73,8 @@ describe('no text', () => {
   })
 })
 
-describe('a body that is nested deeper than any is', () => {
-  it.each([9, 60_000])('%i times, is refused for its form', async (depth) => {
+describe('deep nesting', () => {
+  it.each([9, 60_000])('a body nested %i deep is refused as invalid', async (depth) => {
     for (const [open, close] of [
       ['[', ']'],
       ['{"a":', '}'],
@@ -103,7 +103,7 @@ interface Plain {
   minLength?: number
 }
 
-/** A value of the kind that is asked for; where that is a text, this one, as long as it has to be. */
+/** A value that fits the schema. For a text this one, repeated to the minimum length. */
 function sampleOf(schema: TSchema, text: string): unknown {
   const { type, enum: choices, anyOf, items, minLength = 0 } = schema as Plain
   if (choices) return choices[0]

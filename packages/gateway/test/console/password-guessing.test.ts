@@ -11,7 +11,7 @@ import {
   startConsole,
 } from './console-testbed.ts'
 
-/* Who tries passwords and codes learns nothing, and keeps nobody out who is in. */
+/* Guessing passwords and codes reveals nothing, and does not lock out people who are signed in. */
 
 let testbed: ConsoleTestbed
 beforeAll(async () => {
@@ -21,8 +21,8 @@ afterAll(() => testbed.stop())
 
 const exec = (text: string, ...values: unknown[]) => testbed.db.query<Record<string, unknown>>({ text, values })
 
-describe('a code', () => {
-  it('spent at one door opens no other, and of two uses at once of a recovery code one fails', async () => {
+describe('codes', () => {
+  it('a code works for one request only, also of two concurrent uses of a recovery code', async () => {
     const tenantId = await addTenant(testbed, 'Codes')
     const person = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const { body } = await person.call('POST', '/account/second-factor', { password: PASSWORD })
@@ -39,15 +39,15 @@ describe('a code', () => {
       [1, 2].map(() => browser(testbed.app).signIn(person.email, PASSWORD, recoveryCodes[0])),
     )
     expect(both.map((answer) => answer.status).sort()).toEqual([200, 422])
-    // Ten wrong ones close the door, also for the right one.
+    // After ten wrong codes, the right one is refused too.
     for (let i = 0; i < 10; i++) await view('000000')
     testbed.clock.timeMs += 30_000
     expect((await view(code())).body.code).toBe('TOO_MANY_ATTEMPTS')
   })
 })
 
-describe('a stranger who guesses', () => {
-  it('keeps nobody who is signed in from what takes the password; whoever guesses there keeps nobody out', async () => {
+describe('lockout', () => {
+  it('guesses at sign-in do not lock reauthentication, and guesses there do not lock sign-in', async () => {
     const tenantId = await addTenant(testbed, 'Guessed')
     const owner = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     for (let i = 0; i < 10; i++) await browser(testbed.app).signIn(owner.email, 'not the password')
@@ -55,7 +55,7 @@ describe('a stranger who guesses', () => {
     const reset = (password: string) =>
       owner.call('POST', `/tenants/${tenantId}/secret/reset`, { password, grace_s: 0 })
     expect((await reset(PASSWORD)).status).toBe(200)
-    // Nor under the name that is counted for them there.
+    // Neither do guesses for an address that looks like the key of the signed-in person.
     for (let i = 0; i < 10; i++) await browser(testbed.app).signIn(`PERSON ${owner.personId}`, 'not the password')
     expect((await reset(PASSWORD)).status).toBe(200)
 
@@ -75,11 +75,11 @@ describe('a stranger who guesses', () => {
     ])
   })
 
-  it('keeps nobody out of a browser in which they have signed in before; whoever guesses there is locked out there', async () => {
+  it('guesses elsewhere do not lock a known browser, and guesses in a known browser lock only that one', async () => {
     const [owner, other] = [await signedInAs(testbed, 'OPERATOR_ADMIN'), await signedInAs(testbed, 'OPERATOR_STAFF')]
     for (let i = 0; i < 10; i++) await browser(testbed.app).signIn(owner.email, 'not the password')
     expect((await browser(testbed.app).signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
-    // Nobody else's browser will do, nor a text that looks like what it keeps.
+    // Neither another person's browser nor a forged token counts as known.
     expect((await other.window.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
     const forged = browser(testbed.app)
     forged.headers.cookie = owner.window.cookie.replace(/.(?=.{9}$)/, (character) => (character === 'A' ? 'B' : 'A'))
@@ -94,7 +94,7 @@ describe('a stranger who guesses', () => {
     expect(locks).toEqual([{ after: { knownBrowser: true } }])
   })
 
-  it('is a stranger in a browser of half a year ago, and of the password before', async () => {
+  it('a browser is no longer known after half a year, or after a change of password', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const owner = await signedInAs(testbed, 'OPERATOR_STAFF')
     const lockOut = async () => {
@@ -105,10 +105,10 @@ describe('a stranger who guesses', () => {
     expect((await owner.window.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
     testbed.clock.timeMs -= BROWSER_KNOWN_S * 1_000
     expect((await owner.window.signIn(owner.email)).status).toBe(200)
-    // Locked in their own browser, a link lets them in there, too.
+    // A link also unlocks the known browser.
     for (let i = 0; i < 10; i++) await owner.window.signIn(owner.email, 'not the password')
     const { link } = (await admin.call('POST', `/people/${owner.personId}/link`, REAUTHENTICATION)).body
-    const password = `${PASSWORD} anew`
+    const password = `${PASSWORD} again`
     await browser(testbed.app).call('POST', '/link/password', { token: link.split('#')[1], password })
     expect((await owner.window.signIn(owner.email, password)).status).toBe(200)
     const before = owner.window.cookie
@@ -121,21 +121,21 @@ describe('a stranger who guesses', () => {
     expect((await old.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
   })
 
-  it('keeps nobody out who gets a link from an administrator', async () => {
+  it('a link from an administrator lifts the lock', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const { email, personId } = await signedInAs(testbed, 'OPERATOR_STAFF')
     for (let i = 0; i < 10; i++) await browser(testbed.app).signIn(email, 'not the password')
     expect((await browser(testbed.app).signIn(email)).body.code).toBe('TOO_MANY_ATTEMPTS')
     const { link } = (await admin.call('POST', `/people/${personId}/link`, REAUTHENTICATION)).body
-    const password = `${PASSWORD} anew`
+    const password = `${PASSWORD} again`
     const window = browser(testbed.app)
     expect((await window.call('POST', '/link/password', { token: link.split('#')[1], password })).status).toBe(200)
     expect((await browser(testbed.app).signIn(email, password)).status).toBe(200)
   })
 })
 
-describe('the cost of a sign-in', () => {
-  it('does not tell who exists: a stranger costs as much work as somebody with a password', async () => {
+describe('timing', () => {
+  it('a sign-in for an unknown address takes as much work as one for a known address', async () => {
     const { email } = await signedInAs(testbed, 'OPERATOR_STAFF')
     const work = async (address: string) => {
       const before = process.cpuUsage()
@@ -149,8 +149,8 @@ describe('the cost of a sign-in', () => {
   })
 })
 
-describe('a burst of guesses', () => {
-  it('is locked out like guesses one after the other, though all of them came before the first was judged', async () => {
+describe('concurrent guesses', () => {
+  it('concurrent guesses lock the address although all of them started before the first was counted', async () => {
     const { email } = await signedInAs(testbed, 'OPERATOR_STAFF')
     const guesses = Array.from({ length: 30 }, () => browser(testbed.app).signIn(email, 'not the password'))
     const right = await browser(testbed.app).signIn(email)

@@ -22,13 +22,13 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-const tokenWish = { scope: 'READ', days: 1, password: PASSWORD }
+const tokenInput = { scope: 'READ', days: 1, password: PASSWORD }
 
 const totp = (uri: string, atMs: number) =>
   new TOTP({ secret: new URL(uri).searchParams.get('secret')! }).generate({ timestamp: atMs })
 
 describe('the first operator', () => {
-  it('is made once, and must choose a password before anything else', async () => {
+  it('the first operator is created once, and must choose a password before anything else', async () => {
     const password = await ensureFirstOperator(testbed.deps)
     expect(await ensureFirstOperator(testbed.deps)).toBeUndefined()
     const window = browser(testbed.app)
@@ -46,7 +46,7 @@ describe('the first operator', () => {
 })
 
 describe('signing in', () => {
-  it('answers alike for a wrong password, an unknown address and a disabled person', async () => {
+  it('a wrong password, an unknown address and a disabled person get the same answer', async () => {
     const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
     const disabled = await addPerson(testbed, 'OPERATOR_STAFF')
     await testbed.db.query({
@@ -55,13 +55,13 @@ describe('signing in', () => {
     })
     const wrong = await browser(testbed.app).signIn(email, 'not the password')
     const unknown = await browser(testbed.app).signIn('nobody@people.test')
-    const shut = await browser(testbed.app).signIn(disabled.email)
+    const refused = await browser(testbed.app).signIn(disabled.email)
     expect(wrong.status).toBe(401)
     expect(unknown).toMatchObject({ status: wrong.status, body: wrong.body })
-    expect(shut).toMatchObject({ status: wrong.status, body: wrong.body })
+    expect(refused).toMatchObject({ status: wrong.status, body: wrong.body })
   })
 
-  it('is refused to a crowd before it costs a hash, alike for who is there and who is not, and counts as no failure', async () => {
+  it('under overload, sign-ins are refused without hashing and without being counted, alike for known and unknown addresses', async () => {
     const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
     const strangers = Array.from({ length: 100 }, (_, at) => `${at}-${email}`)
     const attempts = strangers.flatMap((stranger) => [
@@ -69,10 +69,10 @@ describe('signing in', () => {
       browser(testbed.app).signIn(stranger),
     ])
     const answers = await Promise.all(attempts)
-    const told = (offset: number) => answers.filter((_, at) => at % 2 === offset)
+    const answersOf = (offset: number) => answers.filter((_, at) => at % 2 === offset)
     for (const [theirs, served] of [
-      [told(0), 200],
-      [told(1), 401],
+      [answersOf(0), 200],
+      [answersOf(1), 401],
     ] as const) {
       const refused = theirs.filter((answer) => answer.body.code === 'PASSWORDS_BUSY')
       expect(new Set(theirs.map((answer) => answer.status))).toEqual(new Set([served, 503]))
@@ -82,10 +82,10 @@ describe('signing in', () => {
       text: `select coalesce(sum(failures), 0)::int as failures from sign_in_failures where email_hash = any($1::bytea[])`,
       values: [[email, ...strangers].map(hashToken)],
     })
-    expect(counted!.failures).toBe(told(1).filter((answer) => answer.status === 401).length)
+    expect(counted!.failures).toBe(answersOf(1).filter((answer) => answer.status === 401).length)
   })
 
-  it('locks an address after ten failures, whether or not anybody has it, even for the right password', async () => {
+  it('ten failures lock an address, known or unknown, also for the right password', async () => {
     const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
     for (const address of [email, 'ghost@people.test']) {
       for (let i = 0; i < 10; i++) await testbed.app.inject(signInFrom(`192.0.2.${i}`, address, 'wrong'))
@@ -95,7 +95,7 @@ describe('signing in', () => {
     }
   })
 
-  it('limits tries from one address', async () => {
+  it('sign-ins from one network address are limited', async () => {
     const codes: number[] = []
     for (let i = 0; i < 22; i++)
       codes.push((await testbed.app.inject(signInFrom('198.51.100.7', `u${i}@people.test`, 'wrong'))).statusCode)
@@ -103,7 +103,7 @@ describe('signing in', () => {
     expect(codes.slice(20)).toEqual([429, 429])
   })
 
-  it('sets a cookie that scripts, other sites and plain connections cannot use', async () => {
+  it('the session cookie cannot be used by scripts, other sites or plain connections', async () => {
     const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
     const answer = await testbed.app.inject(signInFrom('192.0.2.50', email, PASSWORD))
     const cookie = String(answer.headers['set-cookie'])
@@ -117,7 +117,7 @@ describe('signing in', () => {
     expect(stored[0]?.n).toBe(0n)
   })
 
-  it('refuses changes from another origin, and from none', async () => {
+  it('changes from another origin, or without one, are refused', async () => {
     const person = await signedInAs(testbed, 'OPERATOR_ADMIN')
     for (const origin of ['https://evil.test', 'https://gateway.test.evil.test', 'null', undefined]) {
       const answer = await testbed.app.inject({
@@ -131,10 +131,10 @@ describe('signing in', () => {
 })
 
 describe('a second factor', () => {
-  it('is asked for once it is set, and each code works once', async () => {
+  it('a second factor is required once it is set, and each code works once', async () => {
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
-    const begun = await person.call('POST', '/account/second-factor', { password: PASSWORD })
-    const { uri } = begun.body
+    const started = await person.call('POST', '/account/second-factor', { password: PASSWORD })
+    const { uri } = started.body
     const code = totp(uri, testbed.clock.timeMs)
     const confirmed = await person.call('POST', '/account/second-factor/confirm', { code })
     expect(confirmed.body.recoveryCodes).toHaveLength(10)
@@ -152,11 +152,11 @@ describe('a second factor', () => {
 })
 
 describe('links', () => {
-  it('let the invited choose a password, once', async () => {
+  it('an invited person chooses a password with the link, once', async () => {
     const tenantId = await addTenant(testbed, 'Invited Ltd')
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
-    const asked = { email: 'New@People.test', name: 'New', role: 'DEALER_ADMIN', tenantId, ...REAUTHENTICATION }
-    const invited = await admin.call('POST', '/people', asked)
+    const input = { email: 'New@People.test', name: 'New', role: 'DEALER_ADMIN', tenantId, ...REAUTHENTICATION }
+    const invited = await admin.call('POST', '/people', input)
     const token = new URL(invited.body.link).hash.slice(1)
     const window = browser(testbed.app)
     expect((await window.call('POST', '/link', { token })).body).toMatchObject({ email: 'new@people.test' })
@@ -167,7 +167,7 @@ describe('links', () => {
     expect(signedIn.body).toMatchObject({ role: 'DEALER_ADMIN', tenant: { clientName: 'Invited Ltd' } })
   })
 
-  it('to reset a password end every session', async () => {
+  it('a password reset ends every session', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const other = await signedInAs(testbed, 'OPERATOR_STAFF')
     const { body } = await admin.call('POST', `/people/${other.personId}/link`, REAUTHENTICATION)
@@ -179,7 +179,7 @@ describe('links', () => {
 })
 
 describe('people of an organisation', () => {
-  it('who are disabled are out at once', async () => {
+  it('a disabled person’s session ends immediately', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const other = await signedInAs(testbed, 'OPERATOR_STAFF')
     expect(
@@ -188,7 +188,7 @@ describe('people of an organisation', () => {
     expect((await other.call('GET', '/session')).status).toBe(401)
   })
 
-  it('of a dealer see and manage only their own', async () => {
+  it('a dealer’s people see and manage only their own organisation', async () => {
     const mine = await addTenant(testbed, 'Mine')
     const theirs = await addTenant(testbed, 'Theirs')
     const other = await addPerson(testbed, 'DEALER_STAFF', theirs)
@@ -212,7 +212,7 @@ describe('people of an organisation', () => {
     expect(promote.status).toBe(422)
   })
 
-  it('keep at least one administrator', async () => {
+  it('the last operator administrator cannot be disabled or demoted', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const people = (await admin.call('GET', '/people')).body.people as { personId: string; role: string }[]
     const others = people.filter((person) => person.role === 'OPERATOR_ADMIN' && person.personId !== admin.personId)
@@ -224,20 +224,20 @@ describe('people of an organisation', () => {
   })
 })
 
-describe('an organisation', () => {
-  /** People as bare rows, as many as that. */
-  const crowd = (tenantId: string, count: number) =>
+describe('limits of an organisation', () => {
+  /** Inserts disabled people. */
+  const insertPeople = (tenantId: string, count: number) =>
     testbed.db.query({
       text: `insert into people (person_id, tenant_id, email, name, role, status)
-             select id, $1, id || '@crowd.test', 'One of many', 'DEALER_STAFF', 'DISABLED' from unnest($2::uuid[]) as id`,
+             select id, $1, id || '@many.test', 'One of many', 'DEALER_STAFF', 'DISABLED' from unnest($2::uuid[]) as id`,
       values: [tenantId, Array.from({ length: count }, () => testbed.deps.ids.uuid())],
     })
   type Caller = Pick<ReturnType<typeof browser>, 'call'>
   const listed = async (person: Caller) =>
     (await person.call('GET', '/people')).body.people.map((one: { email: string }) => one.email)
 
-  /** Lets all go on at once that come as far as to write: whoever counts without a lock has not seen the others. */
-  async function atOnce<Answer>(table: string, calls: (() => Promise<Answer>)[]): Promise<Answer[]> {
+  /** Holds all calls until they are about to write, so that a count without a lock would miss the others. */
+  async function concurrently<Answer>(table: string, calls: (() => Promise<Answer>)[]): Promise<Answer[]> {
     const { answers } = await testbed.db.tx(async (tx) => {
       await tx.query({ text: `lock table ${table} in share row exclusive mode` })
       const answers = Promise.all(calls.map((call) => call()))
@@ -247,21 +247,21 @@ describe('an organisation', () => {
     return answers
   }
 
-  it('has five hundred people at most, however many are invited at once, and lists whoever came last', async () => {
-    const tenantId = await addTenant(testbed, 'Crowded')
+  it('an organisation has at most five hundred people, also under concurrent invitations, and the list keeps the newest', async () => {
+    const tenantId = await addTenant(testbed, 'Full')
     const admin = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const operators = await Promise.all([1, 2].map(() => signedInAs(testbed, 'OPERATOR_STAFF')))
-    await crowd(tenantId, 498)
+    await insertPeople(tenantId, 498)
     const names = ['one', 'two', 'three']
     const invite = (by: Caller, name: string) =>
       by.call('POST', '/people', {
-        email: `${name}@crowded.test`,
+        email: `${name}@full.test`,
         name,
         role: 'DEALER_STAFF',
         tenantId,
         ...REAUTHENTICATION,
       })
-    const answers = await atOnce(
+    const answers = await concurrently(
       'people',
       [admin, ...operators].map((by, at) => () => invite(by, names[at]!)),
     )
@@ -271,9 +271,9 @@ describe('an organisation', () => {
       [409, 'ORGANISATION_FULL'],
     ])
     const last = names[answers.findIndex((answer) => answer.status === 200)]
-    expect(await listed(admin)).toContain(`${last}@crowded.test`)
-    // Where there were more already, it is the first that are left out.
-    await crowd(tenantId, 2)
+    expect(await listed(admin)).toContain(`${last}@full.test`)
+    // Beyond the limit, the oldest are left out of the list.
+    await insertPeople(tenantId, 2)
     const [{ email } = { email: '' }] = await testbed.db.query<{ email: string }>({
       text: 'select email from people where tenant_id = $1 order by person_id desc limit 1',
       values: [tenantId],
@@ -281,18 +281,18 @@ describe('an organisation', () => {
     expect(await listed(admin)).toContain(email)
   })
 
-  it('gets fifty links a day from the console, since each may be an e-mail to any address', async () => {
+  it('fifty links a day can be created on the console, because each may be an e-mail to any address', async () => {
     const tenantId = await addTenant(testbed, 'Linked')
     const admin = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const other = await addPerson(testbed, 'DEALER_STAFF', tenantId)
-    const makeLink = (actor: Actor) =>
+    const createLink = (actor: Actor) =>
       testbed.db.tx((tx) => createPersonLink(tx, testbed.deps.ids, other.personId, { actor }))
-    for (let i = 0; i < 49; i++) await makeLink(`person:${admin.personId}`)
+    for (let i = 0; i < 49; i++) await createLink(`person:${admin.personId}`)
     const operator = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const link = () => admin.call('POST', `/people/${other.personId}/link`, REAUTHENTICATION)
     const { personId } = await addPerson(testbed, 'DEALER_STAFF', tenantId)
     const another = () => operator.call('POST', `/people/${personId}/link`, REAUTHENTICATION)
-    const both = await atOnce('person_links', [link, another])
+    const both = await concurrently('person_links', [link, another])
     expect(both.map(({ status, body }) => [status, body.code]).sort()).toEqual([
       [200, undefined],
       [429, 'TOO_MANY_LINKS'],
@@ -300,11 +300,11 @@ describe('an organisation', () => {
     const friend = { email: 'friend@linked.test', name: 'Friend', role: 'DEALER_STAFF', tenantId, ...REAUTHENTICATION }
     expect((await admin.call('POST', '/people', friend)).body.code).toBe('TOO_MANY_LINKS')
     expect(await listed(admin)).not.toContain(friend.email)
-    // Whoever has the command line helps out, and other organisations have days of their own.
-    expect(await makeLink('cli:root')).toMatchObject({ kind: 'PASSWORD_RESET' })
+    // The command line is exempt, and other organisations have their own limit.
+    expect(await createLink('cli:root')).toMatchObject({ kind: 'PASSWORD_RESET' })
     const elsewhere = { ...friend, tenantId: await addTenant(testbed, 'Elsewhere') }
     expect((await operator.call('POST', '/people', elsewhere)).status).toBe(200)
-    // A day later it begins anew.
+    // A day later, links can be created again.
     await testbed.db.query({
       text: `update audit_log set audit_id = $2 where tenant_id = $1 and actor = $3 and audit_id = (
                select min(audit_id::text)::uuid from audit_log
@@ -314,8 +314,8 @@ describe('an organisation', () => {
     expect((await link()).status).toBe(200)
   })
 
-  it('is asked from one address a few times a minute', async () => {
-    const tenantId = await addTenant(testbed, 'Hurried')
+  it('calls that require the password are limited to 20 a minute from one address', async () => {
+    const tenantId = await addTenant(testbed, 'Limited')
     const admin = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     for (const path of ['/people', `/people/${testbed.deps.ids.uuid()}/link`]) {
       const codes: string[] = []
@@ -326,28 +326,28 @@ describe('an organisation', () => {
 })
 
 describe('access tokens', () => {
-  it('act for their person within their scope, never on accounts, until deleted', async () => {
+  it('an access token acts for its person within its scope, never on accounts, until it is deleted', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
-    const made = await admin.call('POST', '/account/tokens', { ...tokenWish, name: 'script' })
+    const created = await admin.call('POST', '/account/tokens', { ...tokenInput, name: 'script' })
     const call = (method: 'GET' | 'POST', path: string, payload?: object) =>
       testbed.app.inject({
         method,
         url: `/console/api${path}`,
-        headers: { authorization: `Bearer ${made.body.token}` },
+        headers: { authorization: `Bearer ${created.body.token}` },
         ...(payload && { payload }),
       })
     expect((await call('GET', '/me')).json()).toMatchObject({ email: admin.email, by: 'token' })
     expect((await call('GET', '/account/sessions')).json().code).toBe('SESSION_NEEDED')
     expect((await call('POST', '/account/tokens', { name: 'x', scope: 'WRITE', days: null })).statusCode).toBe(403)
-    await admin.call('DELETE', `/account/tokens/${made.body.tokenId}`)
+    await admin.call('DELETE', `/account/tokens/${created.body.tokenId}`)
     expect((await call('GET', '/me')).statusCode).toBe(401)
   })
 })
 
 describe('the audit log', () => {
-  it('names the person and the address of every change, and holds no secret', async () => {
+  it('every change is audited with person and address, and without secrets', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
-    await admin.call('POST', '/account/tokens', { ...tokenWish, name: 'audited' })
+    await admin.call('POST', '/account/tokens', { ...tokenInput, name: 'audited' })
     const rows = await testbed.db.query<{ action: string; address: string; text: string }>({
       text: `select action, address, audit_log::text as text from audit_log where actor = $1 order by audit_id`,
       values: [`person:${admin.personId}`],

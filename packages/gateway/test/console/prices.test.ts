@@ -4,12 +4,12 @@ import { setListPrices } from '../../src/catalogue/pricing/prices.ts'
 import { addPackage } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 
-type Somebody = Awaited<ReturnType<typeof signedInAs>>
+type SignedInPerson = Awaited<ReturnType<typeof signedInAs>>
 
 let testbed: ConsoleTestbed
 let tenantId: string
-let operator: Somebody
-let dealer: Somebody
+let operator: SignedInPerson
+let dealer: SignedInPerson
 beforeAll(async () => {
   testbed = await startConsole()
   tenantId = await addTenant(testbed, 'Priced Ltd')
@@ -25,12 +25,12 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-/** Does it as the operator. */
-async function does(...[method, path, body]: Parameters<Somebody['call']>): Promise<void> {
+/** Makes a change as the operator. */
+async function change(...[method, path, body]: Parameters<SignedInPerson['call']>): Promise<void> {
   expect(await operator.call(method, path, body)).toMatchObject({ status: 200, body: {} })
 }
 
-/** Price and deciding source by package, as the operator is told; and what package/list answers. */
+/** Price and source by package, as the operator sees them. Compares the prices with package/list. */
 async function prices() {
   const { body } = await operator.call('GET', `/tenants/${tenantId}/prices`)
   const rows = body.prices as { packageCode: string; price: number; source: string }[]
@@ -40,13 +40,13 @@ async function prices() {
   return Object.fromEntries(rows.map((row) => [row.packageCode, `${row.price} ${row.source}`]))
 }
 
-describe('a price plan', () => {
-  it('changes what a dealer pays and is offered, stays while somebody has it, and is audited', async () => {
-    await does('POST', '/price-plans', { planName: 'GOLD' })
-    await does('PUT', '/price-plans/GOLD/rules', { percent: '-10' })
-    await does('PUT', '/price-plans/GOLD/rules', { packageCode: 'KR_1_7', price: 150_000, currencyCode: 'USD' })
+describe('price plans', () => {
+  it('a plan changes a dealer’s prices and offers, cannot be deleted while in use, and is audited', async () => {
+    await change('POST', '/price-plans', { planName: 'GOLD' })
+    await change('PUT', '/price-plans/GOLD/rules', { percent: '-10' })
+    await change('PUT', '/price-plans/GOLD/rules', { packageCode: 'KR_1_7', price: 150_000, currencyCode: 'USD' })
     expect(await prices()).toEqual({ JP_1_7: '100000 LIST', KR_1_7: '200000 LIST' })
-    await does('PUT', `/tenants/${tenantId}/price-plan`, { planName: 'GOLD' })
+    await change('PUT', `/tenants/${tenantId}/price-plan`, { planName: 'GOLD' })
     expect(await prices()).toEqual({ JP_1_7: '90000 PLAN', KR_1_7: '150000 PLAN' })
     expect((await operator.call('GET', '/price-plans/GOLD')).body).toMatchObject({
       tenants: [{ tenantId, clientName: 'Priced Ltd' }],
@@ -55,14 +55,14 @@ describe('a price plan', () => {
         { packageCode: 'KR_1_7', price: 150_000 },
       ],
     })
-    const kept = await operator.call('DELETE', '/price-plans/GOLD')
-    expect(kept).toMatchObject({ status: 409, body: { code: 'IN_USE' } })
+    const refused = await operator.call('DELETE', '/price-plans/GOLD')
+    expect(refused).toMatchObject({ status: 409, body: { code: 'IN_USE' } })
 
-    await does('PATCH', '/price-plans/GOLD', { planName: 'SILVER' })
-    await does('DELETE', '/price-plans/SILVER/rules?packageCode=KR_1_7&currencyCode=USD')
+    await change('PATCH', '/price-plans/GOLD', { planName: 'SILVER' })
+    await change('DELETE', '/price-plans/SILVER/rules?packageCode=KR_1_7&currencyCode=USD')
     expect(await prices()).toEqual({ JP_1_7: '90000 PLAN', KR_1_7: '180000 PLAN' })
-    await does('PUT', `/tenants/${tenantId}/price-plan`, { planName: null })
-    await does('DELETE', '/price-plans/SILVER')
+    await change('PUT', `/tenants/${tenantId}/price-plan`, { planName: null })
+    await change('DELETE', '/price-plans/SILVER')
     expect((await operator.call('GET', '/price-plans')).body.plans).toEqual([])
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const { entries } = (await admin.call('GET', `/audit?person=${operator.personId}`)).body
@@ -79,13 +79,13 @@ describe('a price plan', () => {
     for (const entry of entries) expect(entry).toMatchObject({ actor: operator.email, address: operator.address })
   })
 
-  it('of a group holds for those in it, below a dealer’s own price', async () => {
-    await does('POST', '/price-plans', { planName: 'HALF' })
-    await does('PUT', '/price-plans/HALF/rules', { percent: '-50' })
-    await does('POST', '/price-groups', { groupName: 'FRIENDS' })
-    await does('PUT', '/price-groups/FRIENDS/plan', { planName: 'HALF' })
-    await does('PUT', `/tenants/${tenantId}/price-group`, { groupName: 'FRIENDS' })
-    await does('PUT', `/tenants/${tenantId}/own-prices/JP_1_7`, { price: 1_000 })
+  it('a group’s plan applies to its dealers unless they have an own price', async () => {
+    await change('POST', '/price-plans', { planName: 'HALF' })
+    await change('PUT', '/price-plans/HALF/rules', { percent: '-50' })
+    await change('POST', '/price-groups', { groupName: 'FRIENDS' })
+    await change('PUT', '/price-groups/FRIENDS/plan', { planName: 'HALF' })
+    await change('PUT', `/tenants/${tenantId}/price-group`, { groupName: 'FRIENDS' })
+    await change('PUT', `/tenants/${tenantId}/own-prices/JP_1_7`, { price: 1_000 })
     expect(await prices()).toEqual({ JP_1_7: '1000 OWN', KR_1_7: '100000 GROUP' })
     expect((await operator.call('GET', `/tenants/${tenantId}/price-assignment`)).body).toEqual({
       planName: null,
@@ -94,15 +94,15 @@ describe('a price plan', () => {
     })
     const own = await operator.call('GET', `/tenants/${tenantId}/prices?source=OWN`)
     expect(own.body.prices).toMatchObject([{ packageCode: 'JP_1_7', listPrice: 100_000 }])
-    await does('PATCH', '/price-groups/FRIENDS', { groupName: 'FAMILY' })
+    await change('PATCH', '/price-groups/FRIENDS', { groupName: 'FAMILY' })
     expect((await operator.call('DELETE', '/price-groups/FAMILY')).body.code).toBe('IN_USE')
-    await does('DELETE', `/tenants/${tenantId}/own-prices/JP_1_7`)
+    await change('DELETE', `/tenants/${tenantId}/own-prices/JP_1_7`)
     expect(await prices()).toEqual({ JP_1_7: '50000 GROUP', KR_1_7: '100000 GROUP' })
   })
 })
 
 describe('a dealer', () => {
-  it('sees its prices of what is on sale, and not what decides them', async () => {
+  it('a dealer sees prices of packages on sale, without their source', async () => {
     await operator.call('POST', '/packages/sale', { packageCodes: ['KR_1_7'], onSale: false })
     const { body } = await dealer.call('GET', `/tenants/${tenantId}/prices`)
     expect(body).toEqual({
@@ -110,15 +110,15 @@ describe('a dealer', () => {
       nextCursor: null,
       prices: [{ packageCode: 'JP_1_7', name: 'Package JP_1_7', status: 'ON_SALE', price: 50_000, retailPrice: null }],
     })
-    const asked = await dealer.call('GET', `/tenants/${tenantId}/prices?source=GROUP`)
-    expect(asked).toMatchObject({ status: 422, body: { code: 'INVALID' } })
+    const filtered = await dealer.call('GET', `/tenants/${tenantId}/prices?source=GROUP`)
+    expect(filtered).toMatchObject({ status: 422, body: { code: 'INVALID' } })
     expect((await operator.call('GET', `/tenants/${tenantId}/prices?keyword=kr_`)).body.prices).toMatchObject([
       { packageCode: 'KR_1_7', status: 'OFF_SALE' },
     ])
   })
 })
 
-describe('a price that cannot be', () => {
+describe('invalid prices', () => {
   it.each([
     ['PUT', '/price-plans/HALF/rules', { percent: 'ten' }, 422],
     ['PUT', '/price-plans/HALF/rules', { percent: '-101' }, 422],
@@ -133,21 +133,21 @@ describe('a price that cannot be', () => {
     ['POST', '/price-plans', { planName: 'a b' }, 422],
     ['PUT', '/price-groups/FAMILY/plan', { planName: 'NONE' }, 404],
     ['GET', '/price-groups/NONE', undefined, 404],
-  ] as const)('%s %s %j is refused with a sentence', async (method, path, body, status) => {
+  ] as const)('%s %s %j is refused with a message', async (method, path, body, status) => {
     const answer = await operator.call(method, path, body)
     expect(answer).toMatchObject({ status, body: { message: expect.stringMatching(/\.$/) } })
   })
 
-  it.each([{ price: -1 }, { price: 1.5 }, {}])('%j is no own price', async (body) => {
+  it.each([{ price: -1 }, { price: 1.5 }, {}])('%j is refused as own price', async (body) => {
     const answer = await operator.call('PUT', `/tenants/${tenantId}/own-prices/JP_1_7`, body)
     expect(answer.status).toBeGreaterThanOrEqual(400)
     expect(answer.status).toBeLessThan(500)
   })
 })
 
-describe('a list by code', () => {
+describe('lists ordered by code', () => {
   it.each(['/packages', '/price-plans', '/price-groups'])(
-    '%s goes on after the longest code there can be',
+    '%s accepts a cursor of the longest possible code',
     async (path) => {
       const cursor = Buffer.from('Z'.repeat(64)).toString('base64url')
       expect(await operator.call('GET', `${path}?cursor=${cursor}`)).toMatchObject({
@@ -157,7 +157,7 @@ describe('a list by code', () => {
     },
   )
 
-  it('of packages reads for each page that page’s rows, however far it lies', async () => {
+  it('each page of packages reads only its own rows', async () => {
     await testbed.db.query({
       text: `insert into packages (package_code, slug, name, data_type, volume, duration, duration_unit,
                unused_valid_time, activation_policy, ekyc_required, coverage_id, sms_status, allow_loss, on_sale,
@@ -175,11 +175,11 @@ describe('a list by code', () => {
     }
     testbed.deps.db = { query, tx: db.tx, pool: db.pool }
     const codes: string[] = []
-    const most = 60 // a page, the row after it, and who is asking
+    const limit = 60 // a page, one extra row, and the session
     for (let cursor: string | null = ''; cursor !== null; ) {
       read = 0
       const { body } = await operator.call('GET', `/packages${cursor && `?cursor=${cursor}`}`)
-      expect(read).toBeLessThan(most)
+      expect(read).toBeLessThan(limit)
       codes.push(...body.packages.map((row: { packageCode: string }) => row.packageCode))
       cursor = body.nextCursor
     }

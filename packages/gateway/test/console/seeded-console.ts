@@ -7,7 +7,7 @@ import { startReplay } from '../../src/webhooks/replay/replay.ts'
 import { payOrders } from '../harness/shop.ts'
 import { type ConsoleTestbed, signedInAs } from './console-testbed.ts'
 
-/** A dealer that has one of everything: what stands behind each id of an address. */
+/** Creates one row of everything that belongs to a tenant, and returns the ids that appear in paths. */
 export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, packageCode: string) {
   const { db, deps } = testbed
   await maintainPartitions(db)
@@ -57,14 +57,14 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
       tx.send({ text, values: [tenantId, ...values] })
     return profiles
   })
-  const by = { actor: 'cli:furnisher' as const }
+  const by = { actor: 'cli:seed' as const }
   const from = new Date(testbed.clock.now() - 3_600_000)
   const { replayId } = await startReplay(deps, tenantId, { from }, by)
-  const wish = { tenantId, amount: 5n, reference: `A-${tenantId}`, reason: 'as agreed' }
-  const { adjustmentId } = await proposeAdjustment(deps, wish, by)
+  const input = { tenantId, amount: 5n, reference: `A-${tenantId}`, reason: 'as agreed' }
+  const { adjustmentId } = await proposeAdjustment(deps, input, by)
   const person = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
-  const asked = { name: 'theirs', scope: 'READ' as const, days: 1 }
-  const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, person.personId, asked))
+  const tokenInput = { name: 'theirs', scope: 'READ' as const, days: 1 }
+  const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, person.personId, tokenInput))
   const [{ sessionId } = { sessionId: '' }] = await db.query<{ sessionId: string }>({
     text: 'select session_id from sessions where person_id = $1',
     values: [person.personId],

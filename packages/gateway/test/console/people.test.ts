@@ -212,7 +212,7 @@ describe('people of an organisation', () => {
     expect(promote.status).toBe(422)
   })
 
-  it('the last operator administrator cannot be disabled or demoted', async () => {
+  it('an operator administrator cannot demote themselves, so at least one remains', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const people = (await admin.call('GET', '/people')).body.people as { personId: string; role: string }[]
     const others = people.filter((person) => person.role === 'OPERATOR_ADMIN' && person.personId !== admin.personId)

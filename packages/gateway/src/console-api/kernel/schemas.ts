@@ -7,6 +7,7 @@ export const CLOSED = { additionalProperties: false } as const
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 export const uuid = () => Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' })
 export const time = () => Type.String({ format: 'date-time', description: 'RFC 3339, UTC' })
+export const toDate = (time: string | undefined) => (time === undefined ? undefined : new Date(time))
 /** 1/10 000 of the currency, as in the dealer API. */
 export const money = () =>
   Type.Integer({ minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, description: '1/10 000 units' })
@@ -15,7 +16,10 @@ export const line = (maxLength: number, minLength = 1) =>
   Type.String({ minLength, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$' })
 export const done = Type.Object({}, { description: 'The change was made.' })
 
+export const orderNo = () => Type.String({ maxLength: 26 })
 export const tenantParams = Type.Object({ tenantId: uuid() }, CLOSED)
+export const orderParams = Type.Object({ tenantId: uuid(), orderNo: orderNo() }, CLOSED)
+export const profileParams = Type.Object({ tenantId: uuid(), profileId: uuid() }, CLOSED)
 
 /** Body members by which people confirm who they are, before secrets, accounts or people are shown or changed. */
 export const reauthentication = {

@@ -8,7 +8,7 @@ import { createActorNaming, OPERATOR_NAME, personIdOf } from '../../kernel/actor
 import { actionFilter, visibleAction, visibleMembers } from '../../kernel/dealer-view.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, line, nullable, time, uuid } from '../../kernel/schemas.ts'
+import { CLOSED, line, nullable, time, toDate, uuid } from '../../kernel/schemas.ts'
 import { sendCsv } from '../../kernel/send-csv.ts'
 
 const entry = Type.Object({
@@ -78,8 +78,8 @@ function filterOf(context: Context, query: Query): AuditFilter {
     actor: query.person && `person:${query.person}`,
     ...actionFilter(context, query.action),
     subject: query.subject,
-    from: query.from === undefined ? undefined : new Date(query.from),
-    to: query.to === undefined ? undefined : new Date(query.to),
+    from: toDate(query.from),
+    to: toDate(query.to),
     before: query.cursor,
   }
 }

@@ -15,10 +15,8 @@ import { Refusal } from '../../../lib/refusal.ts'
 import { parseOrderNo } from '../../../orders/reading/find.ts'
 import { type CsvEsim, readEsims } from '../../../suppliers/stock/csv.ts'
 import { OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, line, tenantParams, uuid } from '../../kernel/schemas.ts'
+import { CLOSED, done, line, orderParams, profileParams } from '../../kernel/schemas.ts'
 
-const orderParams = Type.Object({ ...tenantParams.properties, orderNo: Type.String({ maxLength: 26 }) }, CLOSED)
-const profileParams = Type.Object({ ...tenantParams.properties, profileId: uuid() }, CLOSED)
 /** What the supplier stated, who said it and when, so that another operator can check it. */
 const evidence = () => Type.String({ minLength: EVIDENCE_LENGTH_MIN, maxLength: EVIDENCE_LENGTH_MAX })
 const reason = () => line(REASON_LENGTH_MAX, REASON_LENGTH_MIN)

@@ -12,7 +12,7 @@ import { createActorNaming } from '../../kernel/actors.ts'
 import { visibleMembers } from '../../kernel/dealer-view.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
+import { CLOSED, line, money, nullable, orderParams, time, toDate, uuid } from '../../kernel/schemas.ts'
 import { profileRow, rowOfProfile } from './profiles.ts'
 
 const orderRow = Type.Object({
@@ -95,8 +95,6 @@ const filters = {
   to: Type.Optional(time()),
 }
 
-const orderParams = Type.Object({ ...tenantParams.properties, orderNo: Type.String({ maxLength: 26 }) }, CLOSED)
-
 export const orderRoutes: Route[] = [
   route({
     method: 'GET',
@@ -112,8 +110,8 @@ export const orderRoutes: Route[] = [
         ...idFilter(query.q),
         status,
         packageCode,
-        from: from === undefined ? undefined : new Date(from),
-        to: to === undefined ? undefined : new Date(to),
+        from: toDate(from),
+        to: toDate(to),
         before: cursor,
       }
       const { page, nextCursor } = pageOf(await searchOrders(deps.db, filter, PAGE_SIZE + 1), (row) => row.orderId)

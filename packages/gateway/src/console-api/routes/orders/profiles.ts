@@ -7,7 +7,7 @@ import { type FoundProfile, searchProfiles } from '../../../profiles/search.ts'
 import { revealCodes } from '../../../profiles/secrets.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
-import { CLOSED, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
+import { CLOSED, nullable, orderNo, profileParams, time, toDate, uuid } from '../../kernel/schemas.ts'
 
 export const profileRow = Type.Object({
   tenantId: Type.String(),
@@ -48,8 +48,6 @@ const codes = Type.Object({
 })
 export type ProfileCodes = Static<typeof codes>
 
-const profileParams = Type.Object({ ...tenantParams.properties, profileId: uuid() }, CLOSED)
-
 export const profileRoutes: Route[] = [
   route({
     method: 'GET',
@@ -60,7 +58,7 @@ export const profileRoutes: Route[] = [
       {
         tenantId: Type.Optional(uuid()),
         iccid: Type.Optional(Type.String({ pattern: '^\\d{10,20}[Ff]?$' })),
-        orderNo: Type.Optional(Type.String({ maxLength: 26 })),
+        orderNo: Type.Optional(orderNo()),
         esimStatus: Type.Optional(Type.Enum(ESIM_STATUSES)),
         smdpStatus: Type.Optional(Type.Enum(SMDP_STATUSES)),
         from: Type.Optional(time()),
@@ -80,8 +78,8 @@ export const profileRoutes: Route[] = [
         orderId,
         esimStatus,
         smdpStatus,
-        from: from === undefined ? undefined : new Date(from),
-        to: to === undefined ? undefined : new Date(to),
+        from: toDate(from),
+        to: toDate(to),
         before: cursor,
       }
       const rows = await searchProfiles(context.deps.db, filter, PAGE_SIZE + 1)

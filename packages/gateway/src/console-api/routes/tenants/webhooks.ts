@@ -8,7 +8,7 @@ import { type AttemptView, getEvent, listEvents } from '../../../webhooks/log/li
 import { resendEvent } from '../../../webhooks/replay/resend.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from '../../kernel/route.ts'
-import { CLOSED, done, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
+import { CLOSED, done, nullable, orderNo, tenantParams, time, toDate, uuid } from '../../kernel/schemas.ts'
 
 const eventRow = Type.Object({
   tenantId: Type.String(),
@@ -64,7 +64,7 @@ export const webhookRoutes: Route[] = [
         tenantId: Type.Optional(uuid()),
         state: Type.Optional(Type.Enum(DELIVERY_STATES)),
         type: Type.Optional(Type.Enum(EVENT_TYPES)),
-        orderNo: Type.Optional(Type.String({ maxLength: 26 })),
+        orderNo: Type.Optional(orderNo()),
         from: Type.Optional(time()),
         to: Type.Optional(time()),
         cursor: cursor(),
@@ -81,8 +81,8 @@ export const webhookRoutes: Route[] = [
         deliveryStates: state && [state],
         notifyTypes: type && [type],
         orderId,
-        from: from === undefined ? undefined : new Date(from),
-        to: to === undefined ? undefined : new Date(to),
+        from: toDate(from),
+        to: toDate(to),
       }
       const events = await listEvents(deps.db, filter, { limit: PAGE_SIZE + 1, before: cursor })
       const { page, nextCursor } = pageOf(events, (row) => row.notifyId)

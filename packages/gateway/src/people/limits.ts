@@ -6,7 +6,7 @@ import { Refusal } from '../lib/refusal.ts'
 
 /** People of one organisation, including disabled ones. Bounds lists; far more than any dealer's staff. */
 export const PEOPLE_MAX = 500
-/** Each link may be an e-mail from the operator's server to any address. A larger organisation needs two days to invite everybody. */
+/** Each link may be an e-mail from the operator's server to any address. Larger organisations need several days. */
 const LINKS_PER_DAY_MAX = 50
 const DAY_MS = 86_400_000
 
@@ -19,7 +19,7 @@ export async function checkPeopleLimit(tx: Tx, tenantId: string | null): Promise
   const [organisation] = await tx.query<{ people: bigint }>(sql`
     select count(*) as people from people where tenant_id is not distinct from ${tenantId}::uuid`)
   if ((organisation?.people ?? 0n) < PEOPLE_MAX) return
-  const message = `An organisation can have up to ${PEOPLE_MAX} people, including disabled ones. Enable a disabled person instead.`
+  const message = `An organisation can have up to ${PEOPLE_MAX} people, including disabled ones. Enable one of those instead.`
   throw new Refusal(409, 'ORGANISATION_FULL', message)
 }
 

@@ -90,7 +90,7 @@ describe('sessions', () => {
     expect((await here.call('GET', '/session')).status).toBe(401)
   })
 
-  it('a session with automatic refreshes only ends when idle, and one in use does not', async () => {
+  it('automatic refreshes do not prolong an idle session, and requests of a person do', async () => {
     const unattended = await signedInAs(testbed, 'OPERATOR_STAFF')
     const used = await signedInAs(testbed, 'OPERATOR_STAFF')
     unattended.headers['x-unattended'] = 'true'

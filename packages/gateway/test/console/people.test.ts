@@ -61,7 +61,7 @@ describe('signing in', () => {
     expect(refused).toMatchObject({ status: wrong.status, body: wrong.body })
   })
 
-  it('under overload, sign-ins are refused without hashing and without being counted, alike for known and unknown addresses', async () => {
+  it('under overload, sign-ins are refused uncounted, alike for known and unknown addresses', async () => {
     const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
     const strangers = Array.from({ length: 100 }, (_, at) => `${at}-${email}`)
     const attempts = strangers.flatMap((stranger) => [
@@ -247,7 +247,7 @@ describe('limits of an organisation', () => {
     return answers
   }
 
-  it('an organisation has at most five hundred people, also under concurrent invitations, and the list keeps the newest', async () => {
+  it('concurrent invitations cannot exceed five hundred people, and the list keeps the newest', async () => {
     const tenantId = await addTenant(testbed, 'Full')
     const admin = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const operators = await Promise.all([1, 2].map(() => signedInAs(testbed, 'OPERATOR_STAFF')))

@@ -12,7 +12,7 @@ export const keyCursor = () => Type.Optional(Type.String({ minLength: 1, maxLeng
 export const cursorOfKey = (key: string) => Buffer.from(key).toString('base64url')
 export const keyOfCursor = (cursor = '') => Buffer.from(cursor, 'base64url').toString()
 
-/** The answer of every list: a page of rows under `name`, and `nextCursor`. */
+/** The answer of a list: a page of rows under `name`, and `nextCursor`. */
 export function pageSchema<Name extends string, Row extends TSchema>(name: Name, row: Row) {
   const rows = { [name]: Type.Array(row) } as Record<Name, TArray<Row>>
   return Type.Object({ ...rows, nextCursor: nextCursor() })

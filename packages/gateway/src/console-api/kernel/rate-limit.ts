@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000
 /** Bounds memory when requests come from very many addresses. The oldest are forgotten first. */
 const ADDRESSES_MAX = 50_000
 
-/** Limits calls per minute by route and IPv4 address or IPv6 /64, in this process. Lockout (people/) is the real protection. */
+/** Limits calls by route and IPv4 address or IPv6 /64, in this process. Lockout (people/) is the real protection. */
 export function createRateLimiter(clock: { monotonic(): number }) {
   const counts = new Map<string, { since: number; calls: number }>()
   return (name: string, perMinute: number, address: string): void => {

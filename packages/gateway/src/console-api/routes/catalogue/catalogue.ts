@@ -120,7 +120,7 @@ export const catalogueRoutes: Route[] = [
   }),
 ]
 
-/** The export does not wait for the caller: a slow one occupies memory, but no transaction. */
+/** The export does not wait for the caller, so a slow caller occupies memory but no transaction. */
 async function exportFile({ deps, reply }: Context, filter: PackageFilter): Promise<string> {
   const csv = new Readable({ read() {} })
   const writing = exportPackages(deps.db, 'csv', filter, async (text) => void csv.push(text))

@@ -32,7 +32,7 @@ export interface BalanceFall {
 }
 
 /** Tells the tenant's people where the balance has fallen below another step of its threshold; else nothing. */
-export function createLowBalanceAlert(tx: Tx, ids: Ids, fall: BalanceFall): void {
+export function alertLowBalance(tx: Tx, ids: Ids, fall: BalanceFall): void {
   const threshold = fall.lowBalanceThreshold
   if (threshold === null || !isDeeper(fall.step, fall.stepBefore)) return
   const depth = fall.step === 100 || threshold === 0n ? '' : `${fall.step} % of `

@@ -41,9 +41,11 @@ export async function openRooms({ url, cipher, past }: { url: string; cipher: Ci
     ...{ db: orderDb, ids: systemIds, clock: systemClock, databaseClock: systemClock, catalogue },
     stock: { available: () => undefined },
     maintainPartitions: async () => {},
-    onPlaced() {},
-    onFailure(failure) {
-      throw failure
+    wake: { wake() {} },
+    log: {
+      warn({ err }: { err: unknown }) {
+        throw err
+      },
     },
   })
   const count = ordersOf(past, 0)

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { listAlerts, markAlertsRead } from '../../../alerts/alerts.ts'
-import { NIL_TENANT } from '../../../lib/ids.ts'
+import { NIL_TENANT } from '../../../audit/audit.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
 import { CLOSED, done, nullable, time, uuid } from '../../kernel/schemas.ts'

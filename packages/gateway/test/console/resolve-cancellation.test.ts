@@ -70,7 +70,7 @@ it('a cancellation is no longer pending after reconciliation has learnt its outc
     text: 'select order_id, profile_id from profiles where tenant_id = $1',
     values: [tenantId],
   })
-  const refused = { kind: 'refused', words: 'it is in use' } as const
+  const refused = { kind: 'refused', message: 'it is in use' } as const
   await saveCancellation(testbed.deps, tenantId, { orderId, itemNo: 1, profileId }, refused)
   const shown = (await staff.call('GET', order)).body
   expect(shown.items).toMatchObject([{ cancelInQuestion: false }])

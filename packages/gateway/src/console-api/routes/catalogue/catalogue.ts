@@ -4,7 +4,7 @@ import Type, { type Static } from 'typebox'
 import { exportPackages } from '../../../catalogue/files/export.ts'
 import { importPackages } from '../../../catalogue/files/import.ts'
 import { setOnSale } from '../../../catalogue/packages/put.ts'
-import { documentBatches, type PackageFilter } from '../../../catalogue/packages/read.ts'
+import { listDocumentBatches, type PackageFilter } from '../../../catalogue/packages/read.ts'
 import { cursorOfKey, keyCursor, keyOfCursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable } from '../../kernel/schemas.ts'
@@ -68,7 +68,7 @@ export const catalogueRoutes: Route[] = [
       const isMatchedInMemory = filter.keyword !== undefined || filter.locationCode !== undefined
       const part = { after: keyOfCursor(cursor), ...(!isMatchedInMemory && { rows: PAGE_SIZE + 1 }) }
       const rows: PackageRow[] = []
-      for await (const batch of documentBatches(deps.db, filter, part)) {
+      for await (const batch of listDocumentBatches(deps.db, filter, part)) {
         rows.push(...batch)
         if (rows.length > PAGE_SIZE) break
       }

@@ -13,7 +13,7 @@ import { resolveCancellation } from '../../../fulfilment/review/resolve-cancella
 import { resolveOrder, type Verdict } from '../../../fulfilment/review/resolve-order.ts'
 import { Refusal } from '../../../lib/refusal.ts'
 import { parseOrderNo } from '../../../orders/reading/find.ts'
-import { type CsvEsim, readEsims } from '../../../suppliers/stock/csv.ts'
+import { type CsvEsim, parseEsims } from '../../../suppliers/stock/csv.ts'
 import { OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, orderParams, profileParams } from '../../kernel/schemas.ts'
 
@@ -100,7 +100,7 @@ export const orderActionRoutes: Route[] = [
 
 async function esimsOf(csv: string): Promise<CsvEsim[]> {
   const esims: CsvEsim[] = []
-  for await (const row of readEsims(Readable.from([csv]), true)) {
+  for await (const row of parseEsims(Readable.from([csv]), true)) {
     if ('reason' in row) throw new Refusal(422, 'CSV_INVALID', `Line ${row.line}: ${row.reason}.`)
     esims.push(row)
   }

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { createGroup, readGroups, type ShownGroup, setGroupPlan } from '../../../catalogue/pricing/assignments.ts'
-import { deleteGroup, renameGroup } from '../../../catalogue/pricing/retirement.ts'
+import { createGroup, type GroupDetails, listGroups, setGroupPlan } from '../../../catalogue/pricing/assignments.ts'
+import { deleteGroup, renameGroup } from '../../../catalogue/pricing/rename-delete.ts'
 import { keyCursor, pageAfter, pageSchema } from '../../kernel/paging.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, nullable } from '../../kernel/schemas.ts'
@@ -28,7 +28,7 @@ export const priceGroupRoutes: Route[] = [
     query: Type.Object({ cursor: keyCursor() }, CLOSED),
     answer: pageSchema('groups', groupRow),
     async handle({ deps }, { query }) {
-      const { page, nextCursor } = pageAfter(await readGroups(deps.db), (row) => row.groupName, query.cursor)
+      const { page, nextCursor } = pageAfter(await listGroups(deps.db), (row) => row.groupName, query.cursor)
       return { groups: page.map(rowOf), nextCursor }
     },
   }),
@@ -40,7 +40,7 @@ export const priceGroupRoutes: Route[] = [
     params: groupName,
     answer: group,
     async handle({ deps }, { params }) {
-      const [found] = await readGroups(deps.db, params.groupName)
+      const [found] = await listGroups(deps.db, params.groupName)
       return { ...rowOf(found!), ...(await membersOf(deps.db, found!.tenantIds)) }
     },
   }),
@@ -96,6 +96,6 @@ export const priceGroupRoutes: Route[] = [
   }),
 ]
 
-function rowOf({ groupName, planName, tenantIds }: ShownGroup): GroupRow {
+function rowOf({ groupName, planName, tenantIds }: GroupDetails): GroupRow {
   return { groupName, planName, tenantCount: tenantIds.length }
 }

@@ -1,15 +1,15 @@
 import Type, { type Static } from 'typebox'
-import { refused } from '../../../catalogue/checks.ts'
+import { invalidField } from '../../../catalogue/checks.ts'
 import { MalformedPercent, parsePercent } from '../../../catalogue/pricing/percent.ts'
 import {
   createPlan,
+  listPlans,
+  type PlanDetails,
   type RuleValue,
-  readPlans,
   removePlanRule,
-  type ShownPlan,
   setPlanRule,
 } from '../../../catalogue/pricing/plans.ts'
-import { deletePlan, renamePlan } from '../../../catalogue/pricing/retirement.ts'
+import { deletePlan, renamePlan } from '../../../catalogue/pricing/rename-delete.ts'
 import { keyCursor, nextCursor, pageAfter, pageSchema } from '../../kernel/paging.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable } from '../../kernel/schemas.ts'
@@ -60,7 +60,7 @@ export const pricePlanRoutes: Route[] = [
     query: Type.Object({ cursor: keyCursor() }, CLOSED),
     answer: pageSchema('plans', planRow),
     async handle({ deps }, { query }) {
-      const { page, nextCursor } = pageAfter(await readPlans(deps.db), (row) => row.planName, query.cursor)
+      const { page, nextCursor } = pageAfter(await listPlans(deps.db), (row) => row.planName, query.cursor)
       return { plans: page.map(rowOf), nextCursor }
     },
   }),
@@ -73,7 +73,7 @@ export const pricePlanRoutes: Route[] = [
     query: Type.Object({ packageCode: packageCode(), cursor: keyCursor() }, CLOSED),
     answer: plan,
     async handle({ deps }, { params, query }) {
-      const [found] = await readPlans(deps.db, params.planName)
+      const [found] = await listPlans(deps.db, params.planName)
       const matching = found!.rules.filter((row) => (row.packageCode ?? '').includes(query.packageCode ?? ''))
       const keyOf = (row: StoredRule) => `${row.packageCode ?? ''} ${row.currencyCode ?? ''}`
       const { page, nextCursor } = pageAfter(matching, keyOf, query.cursor)
@@ -147,9 +147,9 @@ export const pricePlanRoutes: Route[] = [
   }),
 ]
 
-type StoredRule = ShownPlan['rules'][number]
+type StoredRule = PlanDetails['rules'][number]
 
-function rowOf({ planName, rules, tenantIds, groupNames }: ShownPlan) {
+function rowOf({ planName, rules, tenantIds, groupNames }: PlanDetails) {
   return { planName, ruleCount: rules.length, tenantCount: tenantIds.length, groupNames: [...groupNames] }
 }
 
@@ -158,14 +158,14 @@ function ruleOf({ percent, price, currencyCode }: Static<typeof ruleBody>): Rule
   if (percent !== undefined && price === undefined && currencyCode === undefined) return { percent: percentOf(percent) }
   if (percent === undefined && price !== undefined && currencyCode !== undefined)
     return { price: BigInt(price), currencyCode }
-  throw refused('percent', 'Give either a percentage, or a price with its currency.')
+  throw invalidField('percent', 'Give either a percentage, or a price with its currency.')
 }
 
 function percentOf(text: string): bigint {
   try {
     return parsePercent(text)
   } catch (error) {
-    if (error instanceof MalformedPercent) throw refused('percent', error.message)
+    if (error instanceof MalformedPercent) throw invalidField('percent', error.message)
     throw error
   }
 }

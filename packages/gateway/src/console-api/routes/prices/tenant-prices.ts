@@ -1,8 +1,8 @@
 import { PACKAGE_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { type Buyer, buyerOf, type QuotedPackage } from '../../../catalogue/catalogue.ts'
-import { refused } from '../../../catalogue/checks.ts'
-import { readAssignment, setTenantGroup, setTenantPlan } from '../../../catalogue/pricing/assignments.ts'
+import { type Buyer, getBuyer, type QuotedPackage } from '../../../catalogue/catalogue.ts'
+import { invalidField } from '../../../catalogue/checks.ts'
+import { getAssignment, setTenantGroup, setTenantPlan } from '../../../catalogue/pricing/assignments.ts'
 import { setOwnPrice } from '../../../catalogue/pricing/prices.ts'
 import { keyCursor, nextCursor, pageAfter } from '../../kernel/paging.ts'
 import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
@@ -57,8 +57,8 @@ export const tenantPriceRoutes: Route[] = [
     async handle({ deps, onlyTenant }, { params, query }) {
       const forDealer = onlyTenant !== null
       if (forDealer && query.source !== undefined)
-        throw refused('source', 'Only operators can filter prices by source. Leave it out.')
-      const buyer = await buyerOf(deps.db, params.tenantId)
+        throw invalidField('source', 'Only operators can filter prices by source. Leave it out.')
+      const buyer = await getBuyer(deps.db, params.tenantId)
       const snapshot = await deps.catalogue.latest()
       const matching = [...snapshot.quotes(buyer)].filter(
         (quoted) => (quoted.item.onSale || !forDealer) && matches(quoted, query),
@@ -75,7 +75,7 @@ export const tenantPriceRoutes: Route[] = [
     summary: 'A dealer’s price plan and price group',
     params: tenantParams,
     answer: assignment,
-    handle: ({ deps }, { params }) => readAssignment(deps.db, params.tenantId),
+    handle: ({ deps }, { params }) => getAssignment(deps.db, params.tenantId),
   }),
   route({
     method: 'PUT',

@@ -1,8 +1,8 @@
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bash, codeBlocks } from '../packages/gateway/test/harness/docs-commands.ts'
-import { stopGateways, temporaryFolder } from '../packages/gateway/test/harness/gateway-process.ts'
+import { bash, codeBlocks } from '../packages/gateway/test/harness/processes/docs-commands.ts'
+import { stopGateways, temporaryFolder } from '../packages/gateway/test/harness/processes/gateway-process.ts'
 import { DealerEsim } from '../packages/sdk/src/index.ts'
 import { type LocalGateway, localGateway, root } from './local-gateway.ts'
 

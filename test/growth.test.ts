@@ -12,7 +12,7 @@ import { createDb } from '../packages/gateway/src/lib/postgres/db.ts'
 import { createTenant } from '../packages/gateway/src/tenants/create.ts'
 import { topUp } from '../packages/gateway/src/wallet/ledger/top-up.ts'
 import { verifyLedger } from '../packages/gateway/src/wallet/verify/verify.ts'
-import { createTestDatabase, type TestDatabase } from '../packages/gateway/test/harness/database.ts'
+import { createTestDatabase, type TestDatabase } from '../packages/gateway/test/harness/databases/database.ts'
 
 /*
  * The bench shows at millions of orders that reading stays flat; this shows at thousands what that rests on: a page costs

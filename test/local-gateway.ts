@@ -5,7 +5,7 @@ import {
   type GatewayProcess,
   startGateway,
   temporaryFolder,
-} from '../packages/gateway/test/harness/gateway-process.ts'
+} from '../packages/gateway/test/harness/processes/gateway-process.ts'
 
 export const root = new URL('..', import.meta.url).pathname.replace(/\/$/, '')
 

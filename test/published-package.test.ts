@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { codeBlocks } from '../packages/gateway/test/harness/docs-commands.ts'
+import { codeBlocks } from '../packages/gateway/test/harness/processes/docs-commands.ts'
 import { root } from './local-gateway.ts'
 
 /** A dealer's project that has installed the tarball of `npm run pack`, and what the README's samples use beside it. */

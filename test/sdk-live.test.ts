@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
+import { stopGateways } from '../packages/gateway/test/harness/processes/gateway-process.ts'
 import { DealerEsim, DealerEsimError } from '../packages/sdk/src/index.ts'
 import { type LocalGateway, localGateway } from './local-gateway.ts'
 

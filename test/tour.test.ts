@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
+import { stopGateways } from '../packages/gateway/test/harness/processes/gateway-process.ts'
 import { DealerEsim, type Notification } from '../packages/sdk/src/index.ts'
 import { command } from '../packages/sdk/test/command.ts'
 import { type LocalGateway, localGateway } from './local-gateway.ts'

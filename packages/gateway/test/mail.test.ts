@@ -7,11 +7,11 @@ import { alertOperatorsOfReviews } from '../src/fulfilment/review/review-alerts.
 import { NIL_TENANT, systemIds } from '../src/lib/ids.ts'
 import { createDb, type Db } from '../src/lib/postgres/db.ts'
 import { changeSettings } from '../src/tenants/settings.ts'
-import { call, type Dealer } from './door/node.ts'
-import { jsonWith } from './harness/admin-here.ts'
-import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from './harness/gateway-process.ts'
-import { type SmtpReceiver, startSmtpReceiver } from './smtp-receiver.ts'
+import { call, type Dealer } from './harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from './harness/databases/database.ts'
+import { jsonWith } from './harness/processes/admin-in-process.ts'
+import { type GatewayProcess, startGateway, stopGateways } from './harness/processes/gateway-process.ts'
+import { type SmtpReceiver, startSmtpReceiver } from './harness/servers/smtp-receiver.ts'
 import { startReceiver } from './webhooks/receiver.ts'
 
 const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { signRequest } from '@dealer-esim/contract/node'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { adminWith, jsonWith } from '../harness/admin-here.ts'
-import { admin, adminJson } from '../harness/admin-process.ts'
-import { createEmptyDatabase, type TestDatabase } from '../harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { createEmptyDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { adminWith, jsonWith } from '../harness/processes/admin-in-process.ts'
+import { admin, adminJson } from '../harness/processes/admin-process.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
 interface Credentials {
   tenantId: string

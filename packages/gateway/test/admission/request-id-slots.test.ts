@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maintainPartitions } from '../../src/retention/loop.ts'
-import { until } from '../harness/shop.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { type AdmissionNodes, HOUR_MS, inputOf, MINUTE_MS, nextEdgeMs, startAdmissionNodes } from './admission-nodes.ts'
 
 /** Contract §3: the clock window, and how long a RequestID counts beyond it. */
@@ -38,7 +38,7 @@ async function holdBucket(ofTenant: string) {
       await client.query('select from qps_buckets where tenant_id = $1 for update', [ofTenant])
     },
     waitedForBy: (statements: number) =>
-      until(async () => {
+      waitUntil(async () => {
         const { rows } = await client.query(
           `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
         )

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resumeTenant, suspendTenant } from '../../src/tenants/change.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { until } from '../harness/shop.ts'
+import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/databases/proxies.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy
@@ -20,10 +20,10 @@ const ENV = { TRUSTED_PROXIES: '127.0.0.1', DEFAULT_QPS_LIMIT: '100000' }
 beforeAll(async () => {
   database = await createTestDatabase()
   proxy = await startTcpProxy(database.url)
-  here = await openNode(database.url, ENV)
-  unnotified = await openNode(proxy.url, ENV)
+  here = await startNode(database.url, ENV)
+  unnotified = await startNode(proxy.url, ENV)
   proxy.freeze('dealer-esim wake')
-  await until(async () => proxy.frozen === 1)
+  await waitUntil(async () => proxy.frozenCount === 1)
 })
 afterAll(async () => {
   proxy.thaw()
@@ -67,7 +67,7 @@ describe('for the very next request on every node, notified or not', () => {
     expect([await codes(first), await codes(second)]).toEqual([GOOD, GOOD])
     const third = (await resetSecret(here.deps, dealer.tenantId, { graceMs: 4_000 }, OPERATOR)).appSecret
     expect([await codes(first), await codes(second), await codes(third)]).toEqual([BAD_SIGNATURE, GOOD, GOOD])
-    await until(async () => (await codes(second)).join() === BAD_SIGNATURE.join(), 20_000, 100)
+    await waitUntil(async () => (await codes(second)).join() === BAD_SIGNATURE.join(), 20_000, 100)
     expect(await codes(third)).toEqual(GOOD)
     const fourth = (await resetSecret(here.deps, dealer.tenantId, { graceMs: 3_600_000 }, OPERATOR)).appSecret
     await resetSecret(here.deps, dealer.tenantId, { graceMs: 0 }, OPERATOR)
@@ -130,7 +130,7 @@ describe('for the very next request on every node, notified or not', () => {
       const { appSecret } = await resetSecret(here.deps, dealer.tenantId, { graceMs: 0 }, OPERATOR)
       const doneAt = performance.now()
       secrets.push({ secret: appSecret, from: doneAt })
-      await until(async () => said.length >= heard + 16)
+      await waitUntil(async () => said.length >= heard + 16)
     }
     isOn = false
     await Promise.all(callers)
@@ -146,12 +146,12 @@ describe('for the very next request on every node, notified or not', () => {
 describe('two gateway processes, one of which receives no notifications', () => {
   it('both apply a reset secret and a suspension from the very next request on', async () => {
     const env = { ...NODE_ENV, ...ENV }
-    const frozen = proxy.frozen
+    const frozen = proxy.frozenCount
     const processes = await Promise.all(
       [database.url, proxy.url].map((databaseUrl) => startGateway({ databaseUrl, role: 'api', env })),
     )
     expect(new Set([process.pid, ...processes.map(({ pid }) => pid)]).size).toBe(3)
-    await until(async () => proxy.frozen === frozen + 1)
+    await waitUntil(async () => proxy.frozenCount === frozen + 1)
     dealer = await addDealer(here.deps)
     let { appSecret } = dealer
     for (let i = 0; i < 5; i++) {

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { admin, failure, json } from '../harness/admin-here.ts'
-import { admin as adminProcess } from '../harness/admin-process.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { admin, failure, json } from '../harness/processes/admin-in-process.ts'
+import { admin as adminProcess } from '../harness/processes/admin-process.ts'
 
 const NOBODY = '01a1fd66-89b3-76be-9561-3150f6a29e7a'
 

@@ -2,8 +2,8 @@ import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { notify } from '../../src/alerts/alerts.ts'
 import { routes } from '../../src/console-api/routes.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import { addPackage } from '../harness/shop.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
 import {
   addPerson,
   addTenant,

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
 import { suspendTenant } from '../../src/tenants/change.ts'
-import { type Answer, addDealer, call, OPERATOR, sign } from '../door/node.ts'
+import { type Answer, addDealer, call, OPERATOR, sign } from '../harness/api-node.ts'
 import { type ApiFixture, PRICE } from './api-fixture.ts'
 
 /** @param also what else holds of the answer */

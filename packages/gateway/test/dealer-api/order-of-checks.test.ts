@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { suspendTenant } from '../../src/tenants/change.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { addDealer, call, type Dealer, OPERATOR, type Parts } from '../door/node.ts'
+import { addDealer, call, type Dealer, OPERATOR, type RequestParts } from '../harness/api-node.ts'
 import { type ApiFixture, createApiFixture } from './api-fixture.ts'
 
 let stage: ApiFixture
@@ -14,7 +14,7 @@ afterAll(() => stage.close())
 /** A request in the making: each fault breaks its own part, so that any two can be broken together. */
 interface Draft {
   dealer: Dealer
-  parts: Parts & { headers: Record<string, string | string[] | undefined> }
+  parts: RequestParts & { headers: Record<string, string | string[] | undefined> }
   body: { text: string; order: Record<string, unknown>; size?: number }
 }
 

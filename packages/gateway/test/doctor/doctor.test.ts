@@ -12,12 +12,12 @@ import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
-import { admin, adminJson } from '../harness/admin-process.ts'
-import { testAuthority } from '../harness/certificates.ts'
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { admin, adminJson } from '../harness/processes/admin-process.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { testAuthority } from '../harness/servers/certificates.ts'
+import { startSmtpReceiver } from '../harness/servers/smtp-receiver.ts'
 import { addPackage } from '../harness/shop.ts'
-import { startSmtpReceiver } from '../smtp-receiver.ts'
 
 const KEY = '07'.repeat(32)
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-doctor-'))

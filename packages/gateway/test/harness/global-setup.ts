@@ -8,12 +8,12 @@ import { createDb } from '../../src/lib/postgres/db.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
-import { createDatabase, dropDatabasesOf, withDatabaseName } from './database.ts'
+import { createDatabase, dropDatabasesOf, withDatabaseName } from './databases/database.ts'
 import { fastFolder, ownFolder } from './temporary-folders.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** `dataDir` is where made-data.ts keeps the one that it copies. */
+    /** `dataDir` is where `copyUsedDataDir` keeps its original. */
     testServer: { url: string; run: string; dataDir: string }
   }
 }

@@ -8,7 +8,11 @@ import type { Shop } from './shop.ts'
  * A supplier that does what a test says, and the node that buys from it. What the script leaves out: it delivers, takes
  * nothing back and is well. Nothing of it is late, or given up, while a test runs.
  */
-export function scripted(shop: Shop, script: Partial<Supplier> = {}, traits: Partial<SupplierTraits> = {}) {
+export function createScriptedSupplier(
+  shop: Shop,
+  script: Partial<Supplier> = {},
+  traits: Partial<SupplierTraits> = {},
+) {
   const supplier: Supplier = {
     ...{ name: 'odd', type: 'gateway' },
     traits: {
@@ -23,11 +27,11 @@ export function scripted(shop: Shop, script: Partial<Supplier> = {}, traits: Par
     ...script,
   }
   const supplied: Supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
-  return { supplied, deps: supplying(shop, supplied) }
+  return { supplied, deps: withSuppliers(shop, supplied) }
 }
 
 /** A node of this shop that knows these suppliers, beside those that it finds by their names. */
-export function supplying(shop: Shop, ...all: Supplied[]): Shop {
+export function withSuppliers(shop: Shop, ...all: Supplied[]): Shop {
   const get = (name: string) => all.find(({ supplier }) => supplier.name === name) ?? shop.suppliers.get(name)
   return { ...shop, suppliers: { ...shop.suppliers, get, all: () => all } }
 }

@@ -24,7 +24,7 @@ export interface Shop extends FulfilmentDeps {
   close(): Promise<void>
 }
 
-export async function openShop(url: string, deployment: 'local' | 'production' = 'local'): Promise<Shop> {
+export async function createShop(url: string, deployment: 'local' | 'production' = 'local'): Promise<Shop> {
   const db = createDb({ url, poolSize: 10, applicationName: 'test shop' })
   const cipher: Cipher = createCipher([TEST_KEY])
   const shared = {
@@ -174,7 +174,7 @@ export async function payOrders(
 }
 
 /** Waits for a condition, without a fixed sleep. @throws after `patienceMs`. */
-export async function until<Value>(
+export async function waitUntil<Value>(
   read: () => Promise<Value | undefined | false>,
   patienceMs = 20_000,
   everyMs = 10,

@@ -8,13 +8,13 @@ import { lockWalletAndOrders } from '../../src/orders/lock.ts'
 import { type RefundedItem, refundItems } from '../../src/orders/refund.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { lockWallet } from '../../src/wallet/ledger/lock.ts'
-import { createTestDatabase } from './database.ts'
+import { createTestDatabase } from './databases/database.ts'
 
 export const ALICE = { actor: 'cli:alice' as Actor }
 export const BOB = { actor: 'person:bob' as Actor }
 
 /** A database of one's own and what the rooms of tenants and wallets are given. `woken` gathers wake-ups. */
-export async function openMoney(poolSize = 10) {
+export async function createWalletTestbed(poolSize = 10) {
   const database = await createTestDatabase()
   const db = createDb({ url: database.url, poolSize, applicationName: 'test money' })
   const woken: Topic[] = []
@@ -41,7 +41,7 @@ export async function openMoney(poolSize = 10) {
  * An order as the order path writes it, with one item per price. Whether the wallet covers it is not what is tested
  * here.
  */
-export async function plantOrder(db: Db, tenantId: string, prices: bigint[]): Promise<string> {
+export async function insertPaidOrder(db: Db, tenantId: string, prices: bigint[]): Promise<string> {
   const orderId = systemIds.uuid()
   const amount = prices.reduce((sum, price) => sum + price, 0n)
   await db.tx(async (tx) => {

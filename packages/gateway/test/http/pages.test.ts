@@ -1,8 +1,8 @@
 import { makeIccid, type Profile } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 
 /* What is asked for by browsers, and by what looks whether a link is alive. */
@@ -13,7 +13,7 @@ let dealer: Dealer
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url, { CONSOLE: 'on' })
+  node = await startNode(database.url, { CONSOLE: 'on' })
   dealer = await addDealer(node.deps)
 })
 afterAll(async () => {

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RequestLine, RequestLog } from '../../src/lib/telemetry/request-log.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
-import { testAuthority } from '../harness/certificates.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { testAuthority } from '../harness/servers/certificates.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-proxies-'))
 const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }
@@ -31,8 +31,8 @@ beforeAll(async () => {
   writeFileSync(files.TLS_KEY_FILE, key)
   database = await createTestDatabase()
   const logs = { logRequest }
-  direct = await openNode(database.url, { ...DEPLOYMENT, ...files, TRUSTED_PROXIES: '10.0.0.0/8' }, logs)
-  proxied = await openNode(
+  direct = await startNode(database.url, { ...DEPLOYMENT, ...files, TRUSTED_PROXIES: '10.0.0.0/8' }, logs)
+  proxied = await startNode(
     database.url,
     { ...DEPLOYMENT, TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8', CONSOLE: 'on' },
     logs,

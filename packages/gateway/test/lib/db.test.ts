@@ -13,8 +13,8 @@ import {
 } from '../../src/lib/postgres/columns.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { CommitUnknown, isConnectionLoss } from '../../src/lib/postgres/errors.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startTcpProxy } from '../harness/database-proxies.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startTcpProxy } from '../harness/databases/proxies.ts'
 
 let database: TestDatabase
 let db: Db & { close(): Promise<void> }
@@ -56,7 +56,7 @@ it('connections of a dead server are closed soon, together with all that are as 
   let asked: Promise<unknown> | undefined
   const committing = patient.tx(async (tx) => {
     await tx.query({ text: 'select 1' })
-    proxy.silence()
+    proxy.freezeAll()
     asked = one()
     asked.catch(() => {})
   })

@@ -31,7 +31,7 @@ import {
   type GatewayProcess,
   startGateway,
   stopGateways,
-} from '../harness/gateway-process.ts'
+} from '../harness/processes/gateway-process.ts'
 import { scratchFolder } from '../harness/temporary-folders.ts'
 
 const log = silentLog

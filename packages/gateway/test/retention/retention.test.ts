@@ -7,7 +7,7 @@ import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
 import { enforceRetention, maintainPartitions, retentionLoop } from '../../src/retention/loop.ts'
 import { DELETED, KEPT, PARTITIONED } from '../../src/retention/table.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 const DAY_MS = 86_400_000
 const TENANT = '00000000-0000-7000-8000-000000000001'

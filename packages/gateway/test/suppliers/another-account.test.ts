@@ -2,8 +2,8 @@ import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { keepOrphan } from '../../src/fulfilment/outcomes/orphans.ts'
 import { watchItem } from '../../src/fulfilment/outcomes/watched-items.ts'
-import { failure, json } from '../harness/admin-here.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
+import { failure, json } from '../harness/processes/admin-in-process.ts'
 import { addPackage, addTenant, payOrders } from '../harness/shop.ts'
 
 let shop: AdminTestbed

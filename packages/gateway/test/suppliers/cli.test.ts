@@ -1,10 +1,10 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { admin, failure, json, usageError } from '../harness/admin-here.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
-import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
-import { addPackage, addTenant, eventsOf, PRICE, payOrders, until, walletOf } from '../harness/shop.ts'
+import { admin, failure, json, usageError } from '../harness/processes/admin-in-process.ts'
+import { type Es2plusServer, startEs2plusServer } from '../harness/servers/es2plus-server.ts'
+import { addPackage, addTenant, eventsOf, PRICE, payOrders, waitUntil, walletOf } from '../harness/shop.ts'
 
 let shop: AdminTestbed
 let server: Es2plusServer
@@ -177,7 +177,7 @@ describe('esim', () => {
     const tenantId = await addTenant(shop.db)
     await payOrders(shop.db, tenantId, packageCode)
     const loop = fulfilmentLoop(shop)
-    const profile = await until(async () => {
+    const profile = await waitUntil(async () => {
       const [row] = await shop.db.query<{ profileId: string; iccid: string }>({
         text: 'select profile_id, iccid from profiles where tenant_id = $1',
         values: [tenantId],

@@ -10,8 +10,17 @@ import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import { gate } from '../../src/suppliers/gate.ts'
 import type { Supplied, Suppliers } from '../../src/suppliers/registry.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import {
+  addPackage,
+  addTenant,
+  createShop,
+  payOrders,
+  type Shop,
+  statuses,
+  waitUntil,
+  walletOf,
+} from '../harness/shop.ts'
 import { es2plusKind, gatewayKind, type Stage, type StageKind, sandboxKind, stockKind } from './supplier-stages.ts'
 
 /*
@@ -64,7 +73,7 @@ const played = new Map<string, Promise<Played>>()
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   const supplied = new Map<string, Supplied>()
   kinds.push(...(await Promise.all(KINDS.map(([, open]) => open(shop)))))
   for (const [index, kind] of kinds.entries()) {
@@ -104,7 +113,7 @@ afterAll(async () => {
 })
 
 async function settled(tenantId: string) {
-  return until(
+  return waitUntil(
     async () => {
       const now = await statuses(shop.db, tenantId)
       return !now.PAID && !now.ALLOCATING && now

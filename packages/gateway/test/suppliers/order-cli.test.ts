@@ -1,8 +1,8 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { orderNoOf } from '../../src/lib/ids.ts'
-import { admin, failure, json, usageError } from '../harness/admin-here.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
+import { admin, failure, json, usageError } from '../harness/processes/admin-in-process.ts'
 import { addTenant, eventsOf, PRICE, payOrders, walletOf } from '../harness/shop.ts'
 
 let shop: AdminTestbed

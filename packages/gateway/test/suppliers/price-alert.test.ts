@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { tellOfPrices } from '../../src/suppliers/price-alert.ts'
 import { seePrice } from '../../src/suppliers/prices.ts'
-import { admin, json } from '../harness/admin-here.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
+import { admin, json } from '../harness/processes/admin-in-process.ts'
 import { addPackage, addSupplier } from '../harness/shop.ts'
 
 /* Operators are told where a supplier asks another price than the catalogue has as its cost. */

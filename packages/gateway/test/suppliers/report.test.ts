@@ -7,9 +7,9 @@ import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
 import { orderNoOf } from '../../src/lib/ids.ts'
 import type { SupplierRecord } from '../../src/suppliers/supplier.ts'
-import { admin, failure, json, usageError } from '../harness/admin-here.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
-import { addPackage, addSupplier, addTenant, payOrders, statuses, until } from '../harness/shop.ts'
+import { admin, failure, json, usageError } from '../harness/processes/admin-in-process.ts'
+import { addPackage, addSupplier, addTenant, payOrders, statuses, waitUntil } from '../harness/shop.ts'
 
 let shop: AdminTestbed
 
@@ -29,7 +29,7 @@ describe('supplier report', () => {
     await addPackage(shop.db, 'REPORTED', [{ supplier: 'reported', productCode: 'SANDBOX_PARTIAL', cost: 2_500n }])
     orderId = (await payOrders(shop.db, tenantId, 'REPORTED', { count: 4 }))[0]!
     const loop = fulfilmentLoop(shop)
-    await until(async () => (await statuses(shop.db, tenantId)).PARTIALLY_DELIVERED === 1)
+    await waitUntil(async () => (await statuses(shop.db, tenantId)).PARTIALLY_DELIVERED === 1)
     await loop.stop(5_000)
   })
 
@@ -90,7 +90,7 @@ it('a second eSIM under a key that we know is reported: the supplier has sold it
   await addPackage(shop.db, 'TWICE', [{ supplier: 'sandbox', productCode: 'TYPE' }])
   const [orderId] = await payOrders(shop.db, tenantId, 'TWICE')
   const loop = fulfilmentLoop(shop)
-  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   await loop.stop(5_000)
   const known = shop.suppliers.get('sandbox')!
   const key = `${orderNoOf(orderId!)}-1`

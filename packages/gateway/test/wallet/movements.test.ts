@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { readBalance } from '../../src/wallet/ledger/balance.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
-import { ALICE, openMoney, plantOrder, refund } from '../harness/wallets.ts'
+import { ALICE, createWalletTestbed, insertPaidOrder, refund } from '../harness/wallets.ts'
 
-let money: Awaited<ReturnType<typeof openMoney>>
+let money: Awaited<ReturnType<typeof createWalletTestbed>>
 beforeAll(async () => {
-  money = await openMoney(20)
+  money = await createWalletTestbed(20)
 })
 afterAll(() => money.close())
 
@@ -85,7 +85,7 @@ test('a balance beyond what JSON can say is refused', async () => {
 
 test('an item is refunded once, however often and from wherever it is asked for', async () => {
   const { tenantId } = await money.tenant()
-  const orderId = await plantOrder(money.db, tenantId, [30n, 20n, 50n])
+  const orderId = await insertPaidOrder(money.db, tenantId, [30n, 20n, 50n])
   const refundSome = (itemNos: number[]) => {
     const items = itemNos.map((itemNo) => ({ itemNo, amount: [30n, 20n, 50n][itemNo - 1]! }))
     return money.db.tx((tx) => refund(tx, tenantId, orderId, items))
@@ -103,7 +103,7 @@ test('an item is refunded once, however often and from wherever it is asked for'
 
 test("a refund moves its order's last update, one that is repeated does not, and none moves it back", async () => {
   const { tenantId } = await money.tenant()
-  const orderId = await plantOrder(money.db, tenantId, [30n, 20n])
+  const orderId = await insertPaidOrder(money.db, tenantId, [30n, 20n])
   const refundOne = (itemNo: number, amount: bigint) =>
     money.db.tx((tx) => refund(tx, tenantId, orderId, [{ itemNo, amount }]))
   const setUpdated = (ago: string) =>
@@ -130,8 +130,8 @@ test("a refund gives back today's spending, and leaves another day's alone", asy
   const { tenantId } = await money.tenant()
   const spent = async () =>
     (await money.db.query<{ spent: bigint }>(sql`select spent from wallets where tenant_id = ${tenantId}`))[0]!.spent
-  const today = await plantOrder(money.db, tenantId, [30n, 20n])
-  const earlier = await plantOrder(money.db, tenantId, [40n])
+  const today = await insertPaidOrder(money.db, tenantId, [30n, 20n])
+  const earlier = await insertPaidOrder(money.db, tenantId, [40n])
   await money.db.query(sql`
     update orders set created_at = created_at - interval '1 day' where order_id = ${earlier}`)
   await money.db.query(sql`update wallets set spent = 50 where tenant_id = ${tenantId}`)
@@ -145,7 +145,7 @@ test("a refund gives back today's spending, and leaves another day's alone", asy
 
 test('more than an order cost is never refunded', async () => {
   const { tenantId } = await money.tenant()
-  const orderId = await plantOrder(money.db, tenantId, [30n])
+  const orderId = await insertPaidOrder(money.db, tenantId, [30n])
   const refunding = money.db.tx((tx) => refund(tx, tenantId, orderId, [{ itemNo: 1, amount: 31n }]))
   await expect(refunding).rejects.toThrow(/check constraint/)
   expect(await readBalance(money.db, tenantId)).toMatchObject({ balance: -30 })

@@ -7,9 +7,9 @@ export interface TcpProxy {
   /** Stops all data to clients whose first bytes (the startup message with the application name) contain the text. */
   freeze(text: string): void
   /** Stops all data to current clients, as if their server's machine had died. New connections work. */
-  silence(): void
+  freezeAll(): void
   /** Number of frozen connections. */
-  readonly frozen: number
+  readonly frozenCount: number
   thaw(): void
   /** Closes all connections and refuses new ones until `restore`. */
   cut(): void
@@ -76,10 +76,10 @@ export async function startTcpProxy(
       frozenText = text
       for (const pair of pairs) pair.isFrozen ||= pair.first.includes(text)
     },
-    silence() {
+    freezeAll() {
       for (const pair of pairs) pair.isFrozen = true
     },
-    get frozen() {
+    get frozenCount() {
       return [...pairs].filter((pair) => pair.isFrozen).length
     },
     thaw() {
@@ -111,11 +111,11 @@ type CommitFault =
 export interface PostgresProxy {
   url: string
   /** Faults of the next commits, in order. */
-  doom(applicationName: string, ...fates: CommitFault[]): void
+  failCommits(applicationName: string, ...fates: CommitFault[]): void
   /** Number of faults that have happened. */
-  readonly met: number
+  readonly faultCount: number
   /** While shut, open connections are cut and new ones closed at once. */
-  shut(isShut: boolean): void
+  setClosed(isShut: boolean): void
   /** Refuses new connections with this SQLSTATE; undefined: accepts them again. */
   refuse(sqlState: string | undefined): void
   /** Silently stops data in both directions on this application's connections. */
@@ -179,12 +179,12 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
   url.port = String((server.address() as AddressInfo).port)
   return {
     url: url.href,
-    get met() {
+    get faultCount() {
       return met
     },
-    doom: (applicationName, ...more) =>
+    failCommits: (applicationName, ...more) =>
       void fates.set(applicationName, [...(fates.get(applicationName) ?? []), ...more]),
-    shut(shut) {
+    setClosed(shut) {
       isShut = shut
       if (shut) for (const socket of sockets) socket.destroy()
     },

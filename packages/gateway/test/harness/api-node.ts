@@ -27,7 +27,7 @@ export interface Node {
   stop(deadlineMs?: number): Promise<void>
 }
 
-export async function openNode(
+export async function startNode(
   databaseUrl: string,
   env: Record<string, string> = {},
   logs: { log?: Log; logRequest?: RequestLog } = {},
@@ -73,7 +73,7 @@ export interface Answer {
   data: any
 }
 
-export interface Parts {
+export interface RequestParts {
   method?: string
   path?: string
   body?: string | Buffer
@@ -99,7 +99,7 @@ export function sign(
   return createHmac('sha256', secret).update(`${timestamp}${requestId}${appKey}`).update(body).digest('hex')
 }
 
-export function signedHeaders(dealer: Dealer, parts: Parts = {}): Record<string, string | string[]> {
+export function signedHeaders(dealer: Dealer, parts: RequestParts = {}): Record<string, string | string[]> {
   const timestamp = String(parts.timestamp ?? Date.now())
   const requestId = parts.requestId ?? randomUUID()
   const appKey = parts.appKey ?? dealer.appKey
@@ -125,7 +125,12 @@ const agents = {
 }
 
 /** One signed request to an operation, with whatever the test makes different. */
-export function call(at: Pick<Node, 'baseUrl'>, dealer: Dealer, operation: string, parts: Parts = {}): Promise<Answer> {
+export function call(
+  at: Pick<Node, 'baseUrl'>,
+  dealer: Dealer,
+  operation: string,
+  parts: RequestParts = {},
+): Promise<Answer> {
   const body = parts.body ?? '{}'
   return send(at, {
     ...parts,
@@ -136,7 +141,7 @@ export function call(at: Pick<Node, 'baseUrl'>, dealer: Dealer, operation: strin
 }
 
 /** One request as it is told. */
-function send(at: Pick<Node, 'baseUrl'>, parts: Parts): Promise<Answer> {
+function send(at: Pick<Node, 'baseUrl'>, parts: RequestParts): Promise<Answer> {
   const isTls = at.baseUrl.startsWith('https:')
   return new Promise((resolve, reject) => {
     const request = (isTls ? httpsRequest : httpRequest)(

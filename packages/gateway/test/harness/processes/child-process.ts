@@ -5,7 +5,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { packageRoot } from '../../src/lib/process/package-root.ts'
+import { packageRoot } from '../../../src/lib/process/package-root.ts'
 
 export interface ChildBundle {
   path: string
@@ -39,7 +39,7 @@ export async function bundleForChildren(entry: URL): Promise<ChildBundle> {
 const COMMONJS = `import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname`
 
-/** Starts one node's fulfilment as a child, killed with this process. @param bundle of harness/fulfilment-node.ts */
+/** Starts one node's fulfilment as a child, killed with this process. @param bundle of harness/processes/fulfilment-node.ts */
 export function spawnFulfilment(
   bundle: string,
   databaseUrl: string,

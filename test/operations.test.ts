@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 import { headingId } from '../packages/gateway/src/public/docs-markdown.ts'
 import { DELETED, PARTITIONED } from '../packages/gateway/src/retention/table.ts'
 import { startGateway, stopGateways } from '../packages/gateway/test/harness/processes/gateway-process.ts'
-import { testAuthority } from '../packages/gateway/test/harness/servers/certificates.ts'
+import { createAuthority } from '../packages/gateway/test/harness/servers/certificates.ts'
 import { canRun } from './can-run.ts'
 import { root } from './local-gateway.ts'
 
@@ -34,7 +34,7 @@ const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-operations-'))
 const exported = new Map<string, Set<string>>()
 beforeAll(async () => {
   const [TLS_CERT_FILE, TLS_KEY_FILE] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
-  const { cert, key } = testAuthority('Test authority').issue('localhost')
+  const { cert, key } = createAuthority('Test authority').issue('localhost')
   writeFileSync(TLS_CERT_FILE, cert)
   writeFileSync(TLS_KEY_FILE, key)
   const gateway = await startGateway({ env: { TLS_CERT_FILE, TLS_KEY_FILE } })

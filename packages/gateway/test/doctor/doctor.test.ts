@@ -15,13 +15,13 @@ import { addSupplier } from '../../src/suppliers/manage.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { admin, adminJson } from '../harness/processes/admin-process.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
-import { testAuthority } from '../harness/servers/certificates.ts'
+import { createAuthority } from '../harness/servers/certificates.ts'
 import { startSmtpReceiver } from '../harness/servers/smtp-receiver.ts'
 import { addPackage } from '../harness/shop.ts'
 
 const KEY = '07'.repeat(32)
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-doctor-'))
-const authority = testAuthority('Test authority')
+const authority = createAuthority('Test authority')
 
 let database: TestDatabase
 let db: Db & { close(): Promise<void> }

@@ -83,6 +83,6 @@ it.each(SCENES)(
     const isPending = point === 'es2plus.after-cancel-order'
     expect(profile).toEqual({ esimStatus: isPending ? 'GOT_RESOURCE' : 'CANCEL', watched: isPending })
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: isPending ? 0 : 1 })
-    expect(server.taken()).not.toContain(iccid)
+    expect(server.soldIccids()).not.toContain(iccid)
   },
 )

@@ -5,7 +5,7 @@ import { orderNoOf } from '../../src/lib/ids.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import type { Charge, Outcome, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
-import { admin, json } from '../harness/processes/admin-in-process.ts'
+import { admin, adminJson } from '../harness/processes/admin-in-process.ts'
 import { createScriptedSupplier, newEsim } from '../harness/scripted-supplier.ts'
 import { addPackage, addSupplier, addTenant, payOrders, statuses, waitUntil } from '../harness/shop.ts'
 
@@ -44,12 +44,12 @@ async function sell(supplier: string, outcomes: Outcome[], ended: string, parts:
 
 type Item = Record<'supplier' | 'cost' | 'charged' | 'chargedCurrency', unknown>
 const chargesOf = async (orderId: string) =>
-  (await json('order', 'show', orderNoOf(orderId))).itemList.map(
+  (await adminJson('order', 'show', orderNoOf(orderId))).itemList.map(
     ({ supplier, cost, charged, chargedCurrency }: Item) => [supplier, cost, charged, chargedCurrency],
   )
 
 async function monthsOf(supplier: string) {
-  const { monthList } = await json('supplier', 'report')
+  const { monthList } = await adminJson('supplier', 'report')
   return monthList.filter((month: { supplier: string }) => month.supplier === supplier)
 }
 

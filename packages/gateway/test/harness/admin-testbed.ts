@@ -5,7 +5,7 @@ import { vi } from 'vitest'
 import { createTestDatabase } from './databases/database.ts'
 import { createShop, type Shop, TEST_KEY } from './shop.ts'
 
-/** A shop on a separate database, on which the admin commands of this process (admin-in-process.ts) work. */
+/** A shop on a separate database that the admin commands of this process (admin-in-process.ts) use. */
 export interface AdminTestbed extends Shop {
   /** A path in a temporary folder of the operator. */
   path(name: string): string

@@ -10,7 +10,7 @@ import type { RequestLog } from '../../src/lib/telemetry/request-log.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 
-/** The same on every node of a test, in this process or in one of its own. */
+/** Shared by all nodes of a test, in this process or in separate ones. */
 export const NODE_ENV = {
   MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
   PORT: '0',
@@ -19,7 +19,7 @@ export const NODE_ENV = {
 }
 export const OPERATOR = { actor: 'cli:tester' } as const
 
-/** A gateway's HTTP server in this process, on a database of the test's own. */
+/** A gateway's HTTP server in this process, on a test database. */
 export interface Node {
   deps: Deps
   baseUrl: string
@@ -53,7 +53,7 @@ export interface Dealer {
   appSecret: string
 }
 
-/** A tenant with a million in its wallet, or what is said (in whole units). */
+/** Creates a tenant with this balance in whole units. */
 export async function addDealer(deps: Deps, units = 1_000_000): Promise<Dealer> {
   const dealer = await createTenant(deps, { clientName: 'Test dealer', currencyCode: 'USD' }, OPERATOR)
   if (units > 0) {
@@ -69,7 +69,7 @@ export interface Answer {
   text: string
   code: string
   message: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+  // biome-ignore lint/suspicious/noExplicitAny: tests check the members of any answer
   data: any
 }
 
@@ -79,16 +79,16 @@ export interface RequestParts {
   body?: string | Buffer
   timestamp?: number | string
   requestId?: string
-  /** Of the AppSecret that signs; `signature` replaces what it makes. */
+  /** Signs the request instead of the dealer's AppSecret. Ignored if `signature` is given. */
   secret?: string
   appKey?: string
   signature?: string
-  /** Added last; undefined takes a header out. */
+  /** Added last; undefined removes a header. */
   headers?: Record<string, string | string[] | undefined>
   localAddress?: string
 }
 
-/** The signature scheme again, from its description and not from our code. */
+/** The signature scheme, implemented from its description and independent of our code. */
 export function sign(
   secret: string,
   timestamp: string,
@@ -124,7 +124,7 @@ const agents = {
   https: new HttpsAgent({ keepAlive: true, rejectUnauthorized: false }),
 }
 
-/** One signed request to an operation, with whatever the test makes different. */
+/** Sends a signed request to an operation, with the parts that the test changes. */
 export function call(
   at: Pick<Node, 'baseUrl'>,
   dealer: Dealer,
@@ -140,7 +140,6 @@ export function call(
   })
 }
 
-/** One request as it is told. */
 function send(at: Pick<Node, 'baseUrl'>, parts: RequestParts): Promise<Answer> {
   const isTls = at.baseUrl.startsWith('https:')
   return new Promise((resolve, reject) => {

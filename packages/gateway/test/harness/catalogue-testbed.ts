@@ -6,7 +6,7 @@ import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { createTestDatabase } from './databases/database.ts'
 
-/** A catalogue on a separate database, with the functions that its tests need most. */
+/** A catalogue on a separate database, with functions for its tests. */
 export interface CatalogueTestbed {
   readonly db: Db
   readonly deps: ChangeDeps

@@ -5,8 +5,8 @@ import type { Outcome, Supplier, SupplierTraits } from '../../src/suppliers/supp
 import type { Shop } from './shop.ts'
 
 /**
- * A supplier that does what a test says, and the node that buys from it. What the script leaves out: it delivers, takes
- * nothing back and is well. Nothing of it is late, or given up, while a test runs.
+ * A supplier whose calls a test scripts, and a node that buys from it. By default it delivers, refuses cancellations and is
+ * healthy, and its limits are so long that nothing times out during a test.
  */
 export function createScriptedSupplier(
   shop: Shop,
@@ -22,7 +22,7 @@ export function createScriptedSupplier(
     },
     order: async (requests) => requests.map(deliver),
     query: async (requests) => requests.map(deliver),
-    cancel: async () => ({ kind: 'refused', words: 'it does not' }),
+    cancel: async () => ({ kind: 'refused', words: 'not supported' }),
     test: async () => undefined,
     ...script,
   }
@@ -30,7 +30,7 @@ export function createScriptedSupplier(
   return { supplied, deps: withSuppliers(shop, supplied) }
 }
 
-/** A node of this shop that knows these suppliers, beside those that it finds by their names. */
+/** A node that has these suppliers in addition to the configured ones. */
 export function withSuppliers(shop: Shop, ...all: Supplied[]): Shop {
   const get = (name: string) => all.find(({ supplier }) => supplier.name === name) ?? shop.suppliers.get(name)
   return { ...shop, suppliers: { ...shop.suppliers, get, all: () => all } }
@@ -38,10 +38,10 @@ export function withSuppliers(shop: Shop, ...all: Supplied[]): Shop {
 
 export const deliver = (): Outcome => ({ kind: 'delivered', esim: newEsim() })
 
-let made = 0
-/** An eSIM that nobody has yet. */
+let created = 0
+/** An eSIM that was not delivered before. */
 export function newEsim() {
-  made += 1
-  const matchingId = `M-${made}`
-  return { iccid: makeIccid('8985777', made), smdpAddress: 'a.example', matchingId, smdpStatus: 'RELEASED' as const }
+  created += 1
+  const matchingId = `M-${created}`
+  return { iccid: makeIccid('8985777', created), smdpAddress: 'a.example', matchingId, smdpStatus: 'RELEASED' as const }
 }

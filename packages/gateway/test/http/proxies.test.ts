@@ -6,7 +6,7 @@ import type { RequestLine, RequestLog } from '../../src/lib/telemetry/request-lo
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { testAuthority } from '../harness/servers/certificates.ts'
+import { createAuthority } from '../harness/servers/certificates.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-proxies-'))
 const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }
@@ -26,7 +26,7 @@ const logged: RequestLine[] = []
 const logRequest: RequestLog = (line) => void logged.push(line)
 
 beforeAll(async () => {
-  const { cert, key } = testAuthority('Test authority').issue('localhost')
+  const { cert, key } = createAuthority('Test authority').issue('localhost')
   writeFileSync(files.TLS_CERT_FILE, cert)
   writeFileSync(files.TLS_KEY_FILE, key)
   database = await createTestDatabase()

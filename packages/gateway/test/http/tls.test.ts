@@ -11,9 +11,9 @@ import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
 import { addDealer, call, type Dealer, type Node, OPERATOR, signedHeaders, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { type TestCertificate, testAuthority } from '../harness/servers/certificates.ts'
+import { createAuthority, type TestCertificate } from '../harness/servers/certificates.ts'
 
-const authority = testAuthority('Test authority')
+const authority = createAuthority('Test authority')
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-tls-'))
 const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }
 const errors: string[] = []

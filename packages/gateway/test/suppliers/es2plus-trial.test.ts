@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Es2plusConfig } from '../../src/suppliers/es2plus/config.ts'
 import type { Supplier } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { testAuthority } from '../harness/servers/certificates.ts'
+import { createAuthority } from '../harness/servers/certificates.ts'
 import { type Es2plusServer, startEs2plusServer } from '../harness/servers/es2plus-server.ts'
 import { addSupplier, createShop, type Shop } from '../harness/shop.ts'
 
@@ -39,13 +39,13 @@ describe('supplier test says what is wrong', () => {
   const said = async (config: Partial<Es2plusConfig> = {}) => (await supplier(config)).test()
 
   it('with nothing where it works, and buys nothing', async () => {
-    const before = server.taken().length
+    const before = server.soldIccids().length
     expect(await said()).toBeUndefined()
-    expect(server.taken()).toHaveLength(before)
+    expect(server.soldIccids()).toHaveLength(before)
   })
 
   it('with the name, the connection, the TLS handshake', async () => {
-    const other = testAuthority('Another authority')
+    const other = createAuthority('Another authority')
     expect(await said({ url: 'https://smdp.invalid' })).toMatch(/^DNS: the name does not resolve: /)
     expect(await said({ url: 'https://localhost:1' })).toMatch(/^Connection: nobody answers there: /)
     expect(await said({ ca: other.cert })).toMatch(/^TLS: the handshake failed; check ca, cert and key: /)

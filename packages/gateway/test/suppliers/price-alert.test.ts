@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { tellOfPrices } from '../../src/suppliers/price-alert.ts'
 import { seePrice } from '../../src/suppliers/prices.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
-import { admin, json } from '../harness/processes/admin-in-process.ts'
+import { admin, adminJson } from '../harness/processes/admin-in-process.ts'
 import { addPackage, addSupplier } from '../harness/shop.ts'
 
 /* Operators are told where a supplier asks another price than the catalogue has as its cost. */
@@ -102,7 +102,7 @@ it('is listed as long as it differs and the package is on sale', async () => {
   await addPackage(shop.db, 'LISTED', route('up', COST, 'LISTED'))
   await see('up', 33_000n, { productCode: 'LISTED' })
   const listed = async () => {
-    const { priceList } = await json('supplier', 'report', '--prices')
+    const { priceList } = await adminJson('supplier', 'report', '--prices')
     return priceList.find((row: { packageCode: string }) => row.packageCode === 'LISTED')
   }
   const row = { supplier: 'up', productCode: 'LISTED', price: 33_000, cost: 27_000, currencyCode: 'USD' }

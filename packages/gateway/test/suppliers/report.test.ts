@@ -8,7 +8,7 @@ import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare
 import { orderNoOf } from '../../src/lib/ids.ts'
 import type { SupplierRecord } from '../../src/suppliers/supplier.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
-import { admin, failure, json, usageError } from '../harness/processes/admin-in-process.ts'
+import { admin, adminFailure, adminJson, adminUsageError } from '../harness/processes/admin-in-process.ts'
 import { addPackage, addSupplier, addTenant, payOrders, statuses, waitUntil } from '../harness/shop.ts'
 
 let shop: AdminTestbed
@@ -41,14 +41,14 @@ describe('supplier report', () => {
       ...{ underReview: '0', orphans: '0', sales: '4.00', refunds: '2.00', cost: '0.50', costCurrency: 'USD' },
       ...{ charged: '0', chargedCost: '0.00' },
     })
-    const { monthList } = await json('supplier', 'report')
+    const { monthList } = await adminJson('supplier', 'report')
     expect(monthList).toContainEqual(
       expect.objectContaining({ month, supplier: 'reported', sales: 40_000, refunds: 20_000, cost: 5_000 }),
     )
     expect((await admin('supplier', 'report')).stdout).toMatch(/reported +2 +2 +0 +0 +4.00/)
-    expect((await json('supplier', 'report', '--from', '2020-01', '--to', '2020-02')).monthList).toEqual([])
-    expect(await usageError('supplier', 'report', '--from', 'May')).toMatch(/is no month/)
-    expect(await failure('supplier', 'report', '--csv', '/no/such/folder.csv')).toMatch(/no such file/)
+    expect((await adminJson('supplier', 'report', '--from', '2020-01', '--to', '2020-02')).monthList).toEqual([])
+    expect(await adminUsageError('supplier', 'report', '--from', 'May')).toMatch(/is no month/)
+    expect(await adminFailure('supplier', 'report', '--csv', '/no/such/folder.csv')).toMatch(/no such file/)
   })
 
   it('lists orders without eSIMs and eSIMs without orders', async () => {
@@ -66,7 +66,7 @@ describe('supplier report', () => {
     await shop.db.query({
       text: `insert into unclaimed_esims (supplier, key, iccid) values ('reported', 'KEY', '8985')`,
     })
-    const { discrepancyList } = await json('supplier', 'report', '--discrepancies')
+    const { discrepancyList } = await adminJson('supplier', 'report', '--discrepancies')
     expect(discrepancyList).toContainEqual(
       expect.objectContaining({ kind: 'ESIM_WITHOUT_ORDER', orderNo: orderNoOf(orderId), iccid: esim.iccid }),
     )

@@ -193,7 +193,7 @@ export async function es2plusKind(shop: Shop, withRange: boolean): Promise<Stage
         set mute(mute: boolean) {
           server.fault.confirmOrder = mute ? 'http-500' : 'none'
         },
-        taken: async () => server.taken(),
+        taken: async () => server.soldIccids(),
         close: () => server.close(),
       }
     },

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { readBalance } from '../../src/wallet/ledger/balance.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
-import { ALICE, createWalletTestbed, insertPaidOrder, refund } from '../harness/wallets.ts'
+import { ALICE, createWalletTestbed, insertPaidOrder, refundLocked } from '../harness/wallets.ts'
 
 let money: Awaited<ReturnType<typeof createWalletTestbed>>
 beforeAll(async () => {
@@ -88,7 +88,7 @@ test('an item is refunded once, however often and from wherever it is asked for'
   const orderId = await insertPaidOrder(money.db, tenantId, [30n, 20n, 50n])
   const refundSome = (itemNos: number[]) => {
     const items = itemNos.map((itemNo) => ({ itemNo, amount: [30n, 20n, 50n][itemNo - 1]! }))
-    return money.db.tx((tx) => refund(tx, tenantId, orderId, items))
+    return money.db.tx((tx) => refundLocked(tx, tenantId, orderId, items))
   }
   const told = await Promise.all([[1], [1, 2], [2, 1], [2], [1]].map(refundSome))
   expect(await refundSome([2, 1])).toBe(50n)
@@ -105,7 +105,7 @@ test("a refund moves its order's last update, one that is repeated does not, and
   const { tenantId } = await money.tenant()
   const orderId = await insertPaidOrder(money.db, tenantId, [30n, 20n])
   const refundOne = (itemNo: number, amount: bigint) =>
-    money.db.tx((tx) => refund(tx, tenantId, orderId, [{ itemNo, amount }]))
+    money.db.tx((tx) => refundLocked(tx, tenantId, orderId, [{ itemNo, amount }]))
   const setUpdated = (ago: string) =>
     money.db.query(sql`update orders set updated_at = date_trunc('milliseconds', now()) - ${ago}::interval
                        where order_id = ${orderId}`)
@@ -136,7 +136,7 @@ test("a refund gives back today's spending, and leaves another day's alone", asy
     update orders set created_at = created_at - interval '1 day' where order_id = ${earlier}`)
   await money.db.query(sql`update wallets set spent = 50 where tenant_id = ${tenantId}`)
   const refundFirst = (orderId: string, amount: bigint) =>
-    money.db.tx((tx) => refund(tx, tenantId, orderId, [{ itemNo: 1, amount }]))
+    money.db.tx((tx) => refundLocked(tx, tenantId, orderId, [{ itemNo: 1, amount }]))
   await refundFirst(earlier, 40n)
   expect(await spent()).toBe(50n)
   await refundFirst(today, 30n)
@@ -146,7 +146,7 @@ test("a refund gives back today's spending, and leaves another day's alone", asy
 test('more than an order cost is never refunded', async () => {
   const { tenantId } = await money.tenant()
   const orderId = await insertPaidOrder(money.db, tenantId, [30n])
-  const refunding = money.db.tx((tx) => refund(tx, tenantId, orderId, [{ itemNo: 1, amount: 31n }]))
+  const refunding = money.db.tx((tx) => refundLocked(tx, tenantId, orderId, [{ itemNo: 1, amount: 31n }]))
   await expect(refunding).rejects.toThrow(/check constraint/)
   expect(await readBalance(money.db, tenantId)).toMatchObject({ balance: -30 })
 })

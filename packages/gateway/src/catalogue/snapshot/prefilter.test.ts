@@ -1,12 +1,12 @@
 import type { PackageListRequest } from '@dealer-esim/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Change, changesOf, rowsAfter } from '../../../test/harness/catalogue-history.ts'
+import { arbitraryChanges, type Change, rowsAfter } from '../../../test/harness/catalogue-history.ts'
 import { LoadedSnapshot } from './snapshot.ts'
 
 // Whatever happened in whatever pieces: a snapshot made step by step answers like one made at once.
 
-const change = changesOf('A', 'B', 'C', 'D', 'E')
+const change = arbitraryChanges('A', 'B', 'C', 'D', 'E')
 const context = { linkKey: Buffer.alloc(32), databaseClock: { now: () => 1_000 } }
 test('a snapshot made step by step lists what one made at once lists, to every tenant and since every moment', () => {
   fc.assert(

@@ -27,7 +27,7 @@ interface Pair {
 /** @param rewrite changes what the server sends; must keep the number of bytes */
 export async function startTcpProxy(
   databaseUrl: string,
-  rewrite: (said: Buffer) => Buffer = (said) => said,
+  rewrite: (bytes: Buffer) => Buffer = (bytes) => bytes,
 ): Promise<TcpProxy> {
   const target = new URL(databaseUrl)
   const pairs = new Set<Pair>()
@@ -84,7 +84,7 @@ export async function startTcpProxy(
     },
     thaw() {
       frozenText = undefined
-      for (const pair of pairs) if (pair.isFrozen) pair.client.destroy() // what it missed is lost: a new one is due
+      for (const pair of pairs) if (pair.isFrozen) pair.client.destroy() // the data it missed is lost, so it must reconnect
     },
     cut() {
       isCut = true
@@ -111,11 +111,11 @@ type CommitFault =
 export interface PostgresProxy {
   url: string
   /** Faults of the next commits, in order. */
-  failCommits(applicationName: string, ...fates: CommitFault[]): void
+  failCommits(applicationName: string, ...faults: CommitFault[]): void
   /** Number of faults that have happened. */
   readonly faultCount: number
-  /** While shut, open connections are cut and new ones closed at once. */
-  setClosed(isShut: boolean): void
+  /** While closed, open connections are cut and new ones closed immediately. */
+  setClosed(isClosed: boolean): void
   /** Refuses new connections with this SQLSTATE; undefined: accepts them again. */
   refuse(sqlState: string | undefined): void
   /** Silently stops data in both directions on this application's connections. */
@@ -125,23 +125,23 @@ export interface PostgresProxy {
 
 export async function startPostgresProxy(targetUrl: string): Promise<PostgresProxy> {
   const target = new URL(targetUrl)
-  const fates = new Map<string, CommitFault[]>()
+  const faults = new Map<string, CommitFault[]>()
   const frozen = new Set<string>()
   const sockets = new Set<Socket>()
   let met = 0
-  let isShut = false
+  let isClosed = false
   let refusal: string | undefined
 
   const server = createServer((client) => {
-    if (isShut) return void client.destroy()
+    if (isClosed) return void client.destroy()
     const refused = refusal
     if (refused !== undefined) return void client.once('data', () => client.end(errorResponse(refused)))
     const upstream = connect(Number(target.port), target.hostname)
-    const both = [client, upstream]
+    const pair = [client, upstream]
     const cut = () => {
-      for (const socket of both) socket.destroy()
+      for (const socket of pair) socket.destroy()
     }
-    for (const socket of both) {
+    for (const socket of pair) {
       sockets.add(socket)
       socket.on('error', cut)
       socket.on('close', () => {
@@ -151,26 +151,26 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
     }
     const messages = frontendMessages()
     let applicationName = ''
-    let swallowing = false
+    let isWithholding = false
     client.on('data', (chunk) => {
       if (frozen.has(applicationName)) return
       for (const message of messages(chunk)) {
         applicationName ||= applicationOf(message)
-        const fate = isCommit(message) ? fates.get(applicationName)?.shift() : undefined
-        if (fate === 'lost') {
+        const fault = isCommit(message) ? faults.get(applicationName)?.shift() : undefined
+        if (fault === 'lost') {
           met++
           return cut()
         }
-        if (fate === 'unanswered') swallowing = true
+        if (fault === 'unanswered') isWithholding = true
         upstream.write(message)
       }
     })
     upstream.on('data', (chunk) => {
       if (frozen.has(applicationName)) return
-      if (!swallowing) return void client.write(chunk)
+      if (!isWithholding) return void client.write(chunk)
       if (!chunk.includes('COMMIT\0')) return
       met++
-      cut() // it has happened, and nobody will hear
+      cut() // committed, but the client gets no answer
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -183,10 +183,10 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
       return met
     },
     failCommits: (applicationName, ...more) =>
-      void fates.set(applicationName, [...(fates.get(applicationName) ?? []), ...more]),
-    setClosed(shut) {
-      isShut = shut
-      if (shut) for (const socket of sockets) socket.destroy()
+      void faults.set(applicationName, [...(faults.get(applicationName) ?? []), ...more]),
+    setClosed(closed) {
+      isClosed = closed
+      if (closed) for (const socket of sockets) socket.destroy()
     },
     refuse(sqlState) {
       refusal = sqlState
@@ -206,19 +206,19 @@ function errorResponse(sqlState: string): Buffer {
   return Buffer.concat([Buffer.from('E'), length, Buffer.from(fields)])
 }
 
-/** Cuts the client's bytes into messages: the first (start-up) has no type byte. */
+/** Splits the client's bytes into messages. The first, the startup message, has no type byte. */
 function frontendMessages(): (chunk: Buffer) => Buffer[] {
   let rest: Buffer = Buffer.alloc(0)
   let started = false
   return (chunk) => {
     rest = Buffer.concat([rest, chunk])
-    const whole: Buffer[] = []
+    const complete: Buffer[] = []
     for (;;) {
       const at = started ? 1 : 0
-      if (rest.length < at + 4) return whole
+      if (rest.length < at + 4) return complete
       const length = at + rest.readInt32BE(at)
-      if (rest.length < length) return whole
-      whole.push(rest.subarray(0, length))
+      if (rest.length < length) return complete
+      complete.push(rest.subarray(0, length))
       rest = rest.subarray(length)
       started = true
     }

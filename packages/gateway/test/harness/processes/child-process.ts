@@ -13,8 +13,7 @@ export interface ChildBundle {
 }
 
 /**
- * Bundles a test program with all its dependencies, so that a child starts in a fifth of a second instead of one and a half:
- * some tests start seventy of them.
+ * Bundles a test program with all its dependencies: a child starts in 0.2 s instead of 1.5 s, and some tests start seventy.
  */
 export async function bundleForChildren(entry: URL): Promise<ChildBundle> {
   const folder = join(packageRoot(), '../../node_modules/.cache')

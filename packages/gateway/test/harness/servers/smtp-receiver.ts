@@ -11,27 +11,27 @@ interface ReceivedMail {
 export interface SmtpReceiver {
   url: string
   mails: ReceivedMail[]
-  /** What it answers to a recipient, or to a mail's end, instead of 250; e.g. `451 try later`. */
-  refuse: { rcpt?: string | undefined; data?: string | undefined }
-  /** Of recipients offered, taken or not. */
-  offered: string[]
+  /** Answers to a recipient or to the end of a mail that replace 250, such as `451 try later`. */
+  refusals: { rcpt?: string | undefined; data?: string | undefined }
+  /** All recipients, accepted or not. */
+  recipients: string[]
   close(): Promise<void>
 }
 
-/** As much of a mail server (RFC 5321) as a client needs that sends plain text. */
+/** A mail server (RFC 5321) with the commands that clients of plain text need. */
 export async function startSmtpReceiver(): Promise<SmtpReceiver> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket)).on('error', () => {})
-    converse(socket, receiver)
+    serveClient(socket, receiver)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const receiver: SmtpReceiver = {
     url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
     mails: [],
-    refuse: {},
-    offered: [],
+    refusals: {},
+    recipients: [],
     async close() {
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => server.close(resolve))
@@ -40,43 +40,43 @@ export async function startSmtpReceiver(): Promise<SmtpReceiver> {
   return receiver
 }
 
-function converse(socket: Socket, receiver: SmtpReceiver): void {
-  const say = (line: string) => void socket.write(`${line}\r\n`)
+function serveClient(socket: Socket, receiver: SmtpReceiver): void {
+  const reply = (line: string) => void socket.write(`${line}\r\n`)
   let from = ''
   let to = ''
   let data: string[] | undefined
   let rest = ''
-  const hear = (line: string) => {
+  const handleLine = (line: string) => {
     if (data !== undefined) {
       if (line !== '.') return void data.push(line.replace(/^\.\./, '.'))
-      if (!receiver.refuse.data) receiver.mails.push({ from, to, ...parsed(data) })
+      if (!receiver.refusals.data) receiver.mails.push({ from, to, ...parsed(data) })
       data = undefined
-      return say(receiver.refuse.data ?? '250 taken')
+      return reply(receiver.refusals.data ?? '250 accepted')
     }
     const [, command = ''] = /^(\w+)/.exec(line) ?? []
     switch (command.toUpperCase()) {
       case 'MAIL':
         from = /<([^>]*)>/.exec(line)?.[1] ?? ''
-        return say('250 fine')
+        return reply('250 ok')
       case 'RCPT':
         to = /<([^>]*)>/.exec(line)?.[1] ?? ''
-        receiver.offered.push(to)
-        return say(receiver.refuse.rcpt ?? '250 fine')
+        receiver.recipients.push(to)
+        return reply(receiver.refusals.rcpt ?? '250 ok')
       case 'DATA':
         data = []
-        return say('354 go on')
+        return reply('354 continue')
       case 'QUIT':
-        say('221 bye')
+        reply('221 bye')
         return void socket.end()
       default:
-        return say('250 fine')
+        return reply('250 ok')
     }
   }
-  say('220 test')
+  reply('220 test')
   socket.setEncoding('utf8').on('data', (chunk: string) => {
     const lines = (rest + chunk).split('\r\n')
     rest = lines.pop() ?? ''
-    for (const line of lines) hear(line)
+    for (const line of lines) handleLine(line)
   })
 }
 

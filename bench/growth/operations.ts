@@ -49,9 +49,11 @@ export async function createOperations({
     ...{ db: orderDb, ids: systemIds, clock: systemClock, databaseClock: systemClock, catalogue },
     stock: { available: () => undefined },
     maintainPartitions: async () => {},
-    onPlaced() {},
-    onFailure(failure) {
-      throw failure
+    wake: { wake() {} },
+    log: {
+      warn({ err }: { err: unknown }) {
+        throw err
+      },
     },
   })
   const count = ordersOf(history, 0)

@@ -10,8 +10,8 @@ import { retentionLoop } from './retention/loop.ts'
 import { priceNoticeLoop } from './suppliers/price-alert.ts'
 import { stockLoop } from './suppliers/stock/loop.ts'
 import { ledgerLoop } from './wallet/verify/loop.ts'
-import { webhooksLoop } from './webhooks/loop.ts'
 import { replayLoop } from './webhooks/replay/replay-step.ts'
+import { webhooksLoop } from './webhooks/sending/sender.ts'
 
 /** Starts the background loops of this process. */
 export async function startWorker(deps: Deps): Promise<Running> {

@@ -11,7 +11,7 @@ export interface ManageDeps {
   db: Db
   ids: Ids
   cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
-  wake: Pick<Wakeups, 'wake'>
+  wake: Pick<Wakeups<'settings' | 'fulfilment'>, 'wake'>
   config: { deployment: string }
 }
 

@@ -36,7 +36,7 @@ export interface SuppliersDeps extends MakeDeps {
   cipher: Cipher
   log: Log
   loops?: LoopMetrics
-  wake: Pick<Wakeups, 'on'>
+  wake: Pick<Wakeups<'settings'>, 'on'>
 }
 
 const POLL_MS = 2_000

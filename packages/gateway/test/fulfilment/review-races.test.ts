@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { cancelEsim } from '../../src/fulfilment/cancelling/cancel-esim.ts'
-import { claimDueOrders } from '../../src/fulfilment/claiming/claim.ts'
+import { claimDueOrders } from '../../src/fulfilment/claim.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { refreshItems } from '../../src/fulfilment/reconciliation/refresh-items.ts'
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'

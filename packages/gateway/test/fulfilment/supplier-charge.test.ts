@@ -1,7 +1,7 @@
+import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { resolveOrder, type Verdict } from '../../src/fulfilment/review/resolve-order.ts'
-import { orderNoOf } from '../../src/lib/ids.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import type { Charge, Outcome, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { loadedCatalogue } from '../../src/catalogue/catalogue.ts'
+import type { Topic } from '../../src/deps.ts'
 import type { FulfilmentDeps } from '../../src/fulfilment/outcomes/deps.ts'
 import { createDatabaseClock, systemClock } from '../../src/lib/clock.ts'
 import { type Cipher, createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
-import type { Topic, Wakeups } from '../../src/lib/postgres/wakeups.ts'
+import type { Wakeups } from '../../src/lib/postgres/wakeups.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { openSuppliers } from '../../src/suppliers/registry.ts'
 import type { SupplierType } from '../../src/suppliers/supplier.ts'
@@ -17,6 +18,7 @@ const TEST_LINK_KEY = Buffer.alloc(32, 9)
 
 /** One node's modules for selling and delivering, on a test database. */
 export interface Shop extends FulfilmentDeps {
+  wake: Pick<Wakeups<Topic>, 'wake' | 'on'>
   db: Db & { close(): Promise<void> }
   suppliers: Awaited<ReturnType<typeof openSuppliers>>
   linkKey: Buffer
@@ -55,7 +57,7 @@ export async function createShop(url: string, deployment: 'local' | 'production'
 }
 
 /** Wake-ups within the process. */
-function localWake(): Pick<Wakeups, 'wake' | 'on'> {
+function localWake(): Pick<Wakeups<Topic>, 'wake' | 'on'> {
   const listeners = new Map<Topic, Set<() => void>>()
   return {
     wake: (topic) => {

@@ -1,6 +1,5 @@
-import { makeIccid } from '@dealer-esim/contract'
+import { makeIccid, orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { orderNoOf } from '../../src/lib/ids.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { admin, adminFailure, adminJson, adminUsageError } from '../harness/processes/admin-in-process.ts'
 import { addTenant, eventsOf, PRICE, payOrders, walletOf } from '../harness/shop.ts'

@@ -5,8 +5,7 @@ import { type Assignment, type OwnPrice, Plan, type PlanRuleRow, type Tariff, ta
 import { listPackages } from './list.ts'
 import type { CatalogueChanges, OwnPriceRow } from './load.ts'
 import type { CataloguePackage, Route } from './package.ts'
-import { PackageIndex } from './package-index.ts'
-import { QuickLook } from './prefilter.ts'
+import { PackageIndex, QuickLook } from './package-index.ts'
 
 /** Whose prices are asked for. */
 export interface Buyer {

@@ -1,7 +1,7 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
 import type { Db } from '../../lib/postgres/db.ts'
+import type { ItemStatus } from '../../orders/item.ts'
 import { parseItemKey } from '../../orders/item.ts'
-import type { ItemStatus } from '../../orders/status.ts'
 import type { Supplied } from '../../suppliers/registry.ts'
 import type { SupplierRecord } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'

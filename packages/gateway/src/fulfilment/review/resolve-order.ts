@@ -1,5 +1,5 @@
+import { orderNoOf } from '@dealer-esim/contract'
 import { audit, type By } from '../../audit/audit.ts'
-import { orderNoOf } from '../../lib/ids.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { itemKeyOf } from '../../orders/item.ts'
 import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '../../orders/lock.ts'

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { orderNoOf } from '../../lib/ids.ts'
+import { orderNoOf } from '@dealer-esim/contract'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { sqlState } from '../../lib/postgres/errors.ts'
 import { Refusal } from '../../lib/refusal.ts'

@@ -109,7 +109,7 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
 
 /** Executes a function on the orders. @returns its answer */
 function execute(
-  state: Pick<Es2plusServer, 'orders' | 'pads'>,
+  state: Pick<Es2plusServer, 'orders' | 'padsIccids'>,
   nextSerial: () => number,
   name: string,
   body: Record<string, unknown>,

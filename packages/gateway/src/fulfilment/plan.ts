@@ -1,6 +1,6 @@
-import type { CataloguePackage, Route } from '../../catalogue/catalogue.ts'
-import type { LockedItem } from '../../orders/lock.ts'
-import type { PriceGuard } from '../../suppliers/supplier.ts'
+import type { CataloguePackage, Route } from '../catalogue/catalogue.ts'
+import type { LockedItem } from '../orders/lock.ts'
+import type { PriceGuard } from '../suppliers/supplier.ts'
 
 /** The next step for one item, as its own row and its package determine it. */
 export type Step =

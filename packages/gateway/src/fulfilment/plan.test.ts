@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { CataloguePackage, Route } from '../../catalogue/catalogue.ts'
-import type { LockedItem } from '../../orders/lock.ts'
-import { hasNextRoute } from '../outcomes/apply-outcome.ts'
+import type { CataloguePackage, Route } from '../catalogue/catalogue.ts'
+import type { LockedItem } from '../orders/lock.ts'
+import { hasNextRoute } from './outcomes/apply-outcome.ts'
 import { nextStep } from './plan.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')

@@ -200,7 +200,8 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
 }
 
 function errorResponse(sqlState: string): Buffer {
-  const fields = `SFATAL\0VFATAL\0C${sqlState}\0Mrefused by the test\0\0`
+  const [severity, message] = ['FATAL', 'refused by the test']
+  const fields = `S${severity}\0V${severity}\0C${sqlState}\0M${message}\0\0`
   const length = Buffer.alloc(4)
   length.writeInt32BE(4 + fields.length)
   return Buffer.concat([Buffer.from('E'), length, Buffer.from(fields)])

@@ -1,4 +1,4 @@
-import { loadedCatalogue } from '../../packages/gateway/src/catalogue/catalogue.ts'
+import { createCatalogue } from '../../packages/gateway/src/catalogue/catalogue.ts'
 import { ensureDeployment } from '../../packages/gateway/src/deployment/ensure.ts'
 import { systemClock } from '../../packages/gateway/src/lib/clock.ts'
 import type { Cipher } from '../../packages/gateway/src/lib/crypto.ts'
@@ -41,7 +41,7 @@ export async function createOperations({
   const db = createDb({ url, poolSize: 1, applicationName: 'bench operations' })
   const orderDb = createDb({ url, poolSize: 1, applicationName: 'bench orders', genericPlans: true })
   const linkKey = await ensureDeployment({ db, cipher, ids: systemIds }, 'local')
-  const catalogue = loadedCatalogue({ db, linkKey, databaseClock: systemClock })
+  const catalogue = createCatalogue({ db, linkKey, databaseClock: systemClock })
   const tenantId = history.tenantIds[0]!
   const tenant = { tenantId, currencyCode: 'USD' }
   const reading = { db, cipher, linkKey, links: { publicUrl: 'http://127.0.0.1' } }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type AdmissionDeps, createAdmission } from './admission/admission.ts'
 
-import { type Catalogue, loadedCatalogue } from './catalogue/catalogue.ts'
+import { type Catalogue, createCatalogue } from './catalogue/catalogue.ts'
 import type { Config } from './config/config.ts'
 import { ORDER_CONNECTIONS } from './config/connections.ts'
 import { ensureDeployment } from './deployment/ensure.ts'
@@ -23,9 +23,9 @@ import type { Traces } from './lib/telemetry/traces.ts'
 import { type OrderMetrics, orderMetrics } from './orders/change.ts'
 import { createOrderPlacer, type OrderPlacer } from './orders/placing/placer.ts'
 import { maintainPartitions } from './retention/loop.ts'
-import { openAvailability } from './suppliers/availability.ts'
+import { createAvailability } from './suppliers/availability.ts'
 import { type SupplierMetrics, supplierMetrics } from './suppliers/gate.ts'
-import { openSuppliers, type Suppliers } from './suppliers/registry.ts'
+import { createSuppliers, type Suppliers } from './suppliers/registry.ts'
 
 /** What background loops are woken for: orders to fulfil, events to send, changed settings. */
 export type Topic = 'fulfilment' | 'webhooks' | 'settings'
@@ -120,10 +120,10 @@ export async function createDeps(
   const { loops } = measures
   const outbound = createOutbound({ clock })
   const traces = await createTraces({ config, nodeId, outbound, metrics, log, loops })
-  const catalogue = loadedCatalogue({ db, linkKey, databaseClock: clocks.databaseClock })
+  const catalogue = createCatalogue({ db, linkKey, databaseClock: clocks.databaseClock })
   const admission = createAdmission({ ...clocks, hot, config, db, cipher, log })
-  const suppliers = await openSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
-  const stock = await openAvailability({ db, log, loops })
+  const suppliers = await createSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
+  const stock = await createAvailability({ db, log, loops })
   const orderPlacer = createOrderPlacer({
     ...{ ...clocks, ids, log, wake, catalogue, stock, orderMetrics: measures.orderMetrics },
     db: orderDb,

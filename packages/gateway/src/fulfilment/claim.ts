@@ -13,7 +13,7 @@ import {
   orderOf,
   readProfiles,
 } from '../orders/lock.ts'
-import type { Supplied } from '../suppliers/registry.ts'
+import type { ConfiguredSupplier } from '../suppliers/registry.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
 import { type Attempt, insertAttempts, NOT_CHARGED, writeItems } from './outcomes/items.ts'
 import { isPast } from './outcomes/outcome.ts'
@@ -74,7 +74,7 @@ export async function claimDueOrders(deps: FulfilmentDeps, tenantId: string, lim
       await failpoint('fulfilment.before-attempt')
     })
   } catch (error) {
-    for (const attempt of claim.attempts) attempt.supplied.gate.giveBack(tenantId, 1)
+    for (const attempt of claim.attempts) attempt.supplied.gate.release(tenantId, 1)
     throw error
   }
   await failpoint('fulfilment.after-attempt')
@@ -185,19 +185,19 @@ function takePermit(
   order: LockedOrder,
   item: LockedItem,
   now: Date,
-): { supplied: Supplied } | { until: Date } | { late: string; retryAt: Date } {
+): { supplied: ConfiguredSupplier } | { until: Date } | { late: string; retryAt: Date } {
   const supplied = deps.suppliers.get(name)
   // An operator who pauses a supplier knows that its orders wait, so they have no deadline.
   if (supplied === undefined || supplied.paused) return { until: new Date(now.getTime() + UNAVAILABLE_MS) }
-  if (supplied.gate.take(tenantId, 1) === 1) return { supplied }
+  if (supplied.gate.acquire(tenantId, 1) === 1) return { supplied }
   if (item.itemStatus !== 'REVIEW' && isTooLate(supplied, order, item, now)) {
     return { late: `${name} could not be asked in time`, retryAt: new Date(now.getTime() + REVIEW_RETRY_MS) }
   }
-  return { until: new Date(now.getTime() + supplied.gate.comeAgainIn(tenantId)) }
+  return { until: new Date(now.getTime() + supplied.gate.retryInMs(tenantId)) }
 }
 
 /** A queue or a pause ends by itself, so an item that was never ordered is late only while its supplier is down. */
-function isTooLate({ supplier, gate }: Supplied, order: LockedOrder, item: LockedItem, now: Date): boolean {
+function isTooLate({ supplier, gate }: ConfiguredSupplier, order: LockedOrder, item: LockedItem, now: Date): boolean {
   const { giveUpAfterMs } = supplier.traits
   const since = item.requestedAt ?? order.createdAt
   if (item.itemStatus !== 'WAITING') return isPast(since, giveUpAfterMs, now)
@@ -209,7 +209,7 @@ function beginAttempt(
   deps: FulfilmentDeps,
   orderId: string,
   item: LockedItem,
-  supplied: Supplied,
+  supplied: ConfiguredSupplier,
   step: Step & { do: 'order' | 'query' },
   now: Date,
 ): Attempt {

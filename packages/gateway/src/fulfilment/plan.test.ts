@@ -81,7 +81,7 @@ describe('the route of an eSIM', () => {
       const step = nextStep(item(), USD, bought([route('a', cost, currency)], allowLoss), NONE, NOW)
       return step.do === 'order' ? step.guard : step.do
     }
-    expect(guardOf(30_000n, 'USD')).toEqual({ cost: 30_000n, most: PRICE, currencyCode: 'USD' })
+    expect(guardOf(30_000n, 'USD')).toEqual({ cost: 30_000n, salePrice: PRICE, currencyCode: 'USD' })
     expect([guardOf(null, 'USD'), guardOf(30_000n, 'JPY'), guardOf(30_000n, 'USD', true)]).toEqual(
       Array(3).fill(undefined),
     )

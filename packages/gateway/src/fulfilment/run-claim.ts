@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
-import { type SeenPrice, seePrice } from '../suppliers/prices.ts'
+import { type ObservedPrice, recordPrice } from '../suppliers/prices.ts'
 import type { Charge, Outcome, Supplier, SupplierRequest } from '../suppliers/supplier.ts'
 import type { Claim } from './claim.ts'
 import { LEASE_MS, renewLeases } from './claim.ts'
@@ -31,7 +31,7 @@ export async function runClaim(deps: FulfilmentDeps, claim: Claim, startedAt: nu
   let unsaved: ItemResult[] = claim.refusals.map(({ orderId, itemNo, message }) => ({
     orderId,
     itemNo,
-    outcome: { kind: 'refused', words: message },
+    outcome: { kind: 'refused', message },
   }))
   let saving: Promise<void> | undefined
 
@@ -139,7 +139,7 @@ function split(lease: HeldLease, results: readonly ItemResult[]): { lease: HeldL
     .map((result) => ({ lease, results: [{ ...result, outcome: UNSAVABLE }] }))
 }
 
-const UNSAVABLE: Outcome = { kind: 'unknown', words: 'the supplier’s answer could not be saved: see the log' }
+const UNSAVABLE: Outcome = { kind: 'unknown', message: 'the supplier’s answer could not be saved: see the log' }
 
 /**
  * Records the prices at which suppliers sell now, after the orders are saved: a price that cannot be recorded is seen
@@ -153,8 +153,8 @@ async function recordSupplierPrices(
     const price = priceIn(outcome)
     if (attempt?.operation !== 'ORDER' || price === undefined) continue
     const { supplied, productCode, startedAt: seenAt } = attempt
-    const seen: SeenPrice = { supplier: supplied.supplier.name, productCode, price, seenAt }
-    await seePrice(deps.db, seen).catch((error) =>
+    const seen: ObservedPrice = { supplier: supplied.supplier.name, productCode, price, seenAt }
+    await recordPrice(deps.db, seen).catch((error) =>
       deps.log.warn({ err: error, supplier: seen.supplier, productCode }, 'a supplier price could not be recorded'),
     )
   }
@@ -167,7 +167,7 @@ function priceIn(outcome: Outcome): Charge | undefined {
     case 'unknown':
       return outcome.charged
     case 'refused':
-      return outcome.asks
+      return outcome.price
     case 'retry':
       return undefined
     default:
@@ -213,9 +213,9 @@ export async function callSupplier(
   const startedAt = deps.clock.monotonic()
   if (startedAt - claimStartedAt > SEND_WITHIN_MS) {
     // Another worker may already assume that this call has ended, so it must not be sent any more.
-    gate.giveBack(tenantId, call.length)
-    const words = 'not sent: too much time had passed since the claim'
-    return resultsOf(call, [], operation === 'ORDER' ? { kind: 'retry', words } : { kind: 'unknown', words })
+    gate.release(tenantId, call.length)
+    const message = 'not sent: too much time had passed since the claim'
+    return resultsOf(call, [], operation === 'ORDER' ? { kind: 'retry', message } : { kind: 'unknown', message })
   }
   await failpoint('fulfilment.before-call')
   const requests = call.map((attempt): SupplierRequest => {
@@ -226,13 +226,13 @@ export async function callSupplier(
   const answers = await inTime(answering, supplier.traits.timeoutMs)
   const late: Outcome = {
     kind: 'unknown',
-    words: `no answer within ${supplier.traits.timeoutMs / 1000} s`,
+    message: `no answer within ${supplier.traits.timeoutMs / 1000} s`,
     down: true,
   }
   const results = resultsOf(call, answers ?? [], late)
   const down = results.every(({ outcome }) => 'down' in outcome && outcome.down === true)
   const durationMs = deps.clock.monotonic() - startedAt
-  gate.done(tenantId, call.length, durationMs, down)
+  gate.complete(tenantId, call.length, durationMs, down)
   const outcomes = results.map(({ outcome }) => outcome.kind)
   deps.supplierMetrics?.called(supplier.name, operation, outcomes, durationMs)
   for (const [index, attempt] of call.entries()) {
@@ -271,7 +271,7 @@ function spanOf(
       'dealer_esim.key': key,
       'dealer_esim.outcome': outcome.kind,
     },
-    ...('words' in outcome ? { error: outcome.words } : {}),
+    ...('message' in outcome ? { error: outcome.message } : {}),
   }
 }
 

@@ -53,9 +53,9 @@ async function finalStatuses(tenantId: string) {
 }
 
 it('a supplier’s message is saved whatever its characters and length', async () => {
-  const words = `sold out\u0000 ${'\u{1F30D}'.repeat(5_000)}\ud83c`
+  const message = `sold out\u0000 ${'\u{1F30D}'.repeat(5_000)}\ud83c`
   const answer = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
-    requests.map(() => ({ kind: 'refused', words }))
+    requests.map(() => ({ kind: 'refused', message }))
   const tenantId = await deliverFrom('RUDE', 1, { order: answer, query: answer })
   expect(await finalStatuses(tenantId)).toEqual({ FAILED: 1 })
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)

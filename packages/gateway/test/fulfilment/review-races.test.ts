@@ -133,7 +133,9 @@ it('an item whose supplier asks for an immediate retry is tried at most twice a 
   let calls = 0
   const order = async (requests: SupplierRequest[]) => {
     calls += 1
-    return requests.map(() => (calls < 4 ? ({ kind: 'retry', words: '101007: QPS', afterMs: 0 } as const) : deliver()))
+    return requests.map(() =>
+      calls < 4 ? ({ kind: 'retry', message: '101007: QPS', afterMs: 0 } as const) : deliver(),
+    )
   }
   const started = performance.now()
   loop = fulfilmentLoop(createScriptedSupplier(shop, { order }).deps)

@@ -32,7 +32,7 @@ describe('supplier report', () => {
     await loop.stop(5_000)
   })
 
-  it('is sales against cost by month and supplier, in a table, JSON and CSV', async () => {
+  it('shows sales and costs by month and supplier, as a table, JSON and CSV', async () => {
     const path = shop.path('months.csv')
     expect(await admin('supplier', 'report', '--from', month, '--to', month, '--csv', path)).toMatchObject({ code: 0 })
     expect(parse(readFileSync(path), { columns: true })).toContainEqual({
@@ -84,7 +84,7 @@ describe('supplier report', () => {
   })
 })
 
-it('a second eSIM under a key that we know is reported: the supplier has sold it, and nobody has it', async () => {
+it('a second eSIM under a known key is reported: the supplier has sold it, and no dealer has it', async () => {
   const tenantId = await addTenant(shop.db)
   await addPackage(shop.db, 'TWICE', [{ supplier: 'sandbox', productCode: 'TYPE' }])
   const [orderId] = await payOrders(shop.db, tenantId, 'TWICE')

@@ -64,10 +64,10 @@ export async function cancelAtSupplier(
   esim: SuppliedEsim,
 ): Promise<CancelOutcome> {
   const supplied = deps.suppliers.get(name)
-  if (supplied === undefined) return { kind: 'unknown', words: `supplier ${name} is not configured` }
+  if (supplied === undefined) return { kind: 'unknown', message: `supplier ${name} is not configured` }
   try {
     return withStorableMessage(await supplied.supplier.cancel(esim))
   } catch (error) {
-    return withStorableMessage({ kind: 'unknown', words: error instanceof Error ? error.message : String(error) })
+    return withStorableMessage({ kind: 'unknown', message: error instanceof Error ? error.message : String(error) })
   }
 }

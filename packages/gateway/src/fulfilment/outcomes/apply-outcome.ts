@@ -179,7 +179,7 @@ export class OutcomeBatch {
 function transitionWithoutAttempt(item: LockedItem, outcome: Outcome, deliveredIccid: string | undefined): Transition {
   if (outcome.kind === 'delivered') return transitionOnDelivery(item, outcome.esim, deliveredIccid)
   if (item.itemStatus !== 'WAITING' || outcome.kind !== 'refused') return { to: 'SAME' }
-  return { to: 'REFUSED', message: outcome.words }
+  return { to: 'REFUSED', message: outcome.message }
 }
 
 /** Whether the package names another supplier after the item's present one. */

@@ -1,7 +1,7 @@
 import { recordset } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import type { LockedItem } from '../../orders/lock.ts'
-import type { Supplied } from '../../suppliers/registry.ts'
+import type { ConfiguredSupplier } from '../../suppliers/registry.ts'
 import type { Charge, Outcome, PriceGuard } from '../../suppliers/supplier.ts'
 
 /** Writes the changeable columns of items whose orders the caller has locked. No round trip of its own. */
@@ -59,7 +59,7 @@ export interface Attempt {
   orderId: string
   itemNo: number
   key: string
-  supplied: Supplied
+  supplied: ConfiguredSupplier
   productCode: string
   guard?: PriceGuard | undefined
   operation: 'ORDER' | 'QUERY'
@@ -111,7 +111,7 @@ export function finishAttempts(tx: Tx, tenantId: string, results: readonly ItemR
       tenantId,
       finished.map((result) => result.attempt!.attemptId),
       finished.map((result) => result.outcome.kind),
-      finished.map((result) => ('words' in result.outcome ? result.outcome.words : null)),
+      finished.map((result) => ('message' in result.outcome ? result.outcome.message : null)),
       now,
     ],
   })
@@ -125,7 +125,7 @@ const MESSAGE_LENGTH_MAX = 300
  * them the whole outcome, a refund included.
  */
 export function withStorableMessage<Answer extends object>(answer: Answer): Answer {
-  return 'words' in answer ? { ...answer, words: storable(String(answer.words)) } : answer
+  return 'message' in answer ? { ...answer, message: storable(String(answer.message)) } : answer
 }
 
 function storable(message: string): string {

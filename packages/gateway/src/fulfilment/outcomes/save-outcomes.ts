@@ -2,7 +2,7 @@ import { orderNoOf, stripIccidPadding } from '@dealer-esim/contract'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import { lockOrders, lockWalletAndOrders } from '../../orders/lock.ts'
-import { awaitSettling, fingerprint } from '../../suppliers/stock/taken-codes.ts'
+import { awaitResolving, fingerprint } from '../../suppliers/stock/taken-codes.ts'
 import type { DeliveredEsim, Outcome } from '../../suppliers/supplier.ts'
 import { type LeaseState, OutcomeBatch } from './apply-outcome.ts'
 import type { FulfilmentDeps } from './deps.ts'
@@ -99,7 +99,7 @@ export async function doubtEsimsResolvedElsewhere(
     result.outcome.kind === 'delivered' ? [{ result, esim: result.outcome.esim }] : [],
   )
   if (delivered.length === 0) return results
-  awaitSettling(tx)
+  awaitResolving(tx)
   const rows = await tx.query<{ place: bigint; orderId: string }>({
     name: 'fulfilment-resolved-elsewhere',
     text: RECORDED,
@@ -115,7 +115,7 @@ export async function doubtEsimsResolvedElsewhere(
   for (const { place, orderId } of rows) {
     const { result, esim } = delivered[Number(place) - 1]!
     const message = `the supplier delivered eSIM ${esim.iccid}, which an operator recorded for an item of order ${orderNoOf(orderId)}`
-    doubts.set(result, { kind: 'unknown', words: message })
+    doubts.set(result, { kind: 'unknown', message })
   }
   return results.map((result) => ({ ...result, outcome: doubts.get(result) ?? result.outcome }))
 }

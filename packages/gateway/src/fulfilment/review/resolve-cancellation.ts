@@ -29,7 +29,7 @@ export async function resolveCancellation(
     const outcome =
       verdict === 'cancelled'
         ? ({ kind: 'cancelled' } as const)
-        : ({ kind: 'refused', words: 'kept, according to the supplier' } as const)
+        : ({ kind: 'refused', message: 'kept, according to the supplier' } as const)
     // This locks the order: a second resolution or cancellation finds this one.
     const resolvedCount = await writeCancellation(tx, deps, tenantId, { orderId, itemNo, profileId }, outcome)
     if (resolvedCount === 0) {

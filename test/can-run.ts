@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 
-/** Whether these programs are installed. Prints a conspicuous warning that names the skipped tests if one is missing. */
+/** True if these programs are installed. Otherwise prints a conspicuous warning that names the skipped tests. */
 export function canRun(what: string, ...programs: string[]): boolean {
   const missing = programs.filter((program) => !isInstalled(program))
   if (missing.length === 0) return true

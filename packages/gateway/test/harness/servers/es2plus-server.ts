@@ -34,10 +34,10 @@ export interface Es2plusServer {
   fault: Partial<Record<string, Es2plusFault>>
   /** Members that replace those of a function's answer. */
   answers: Partial<Record<string, object>>
-  /** Whether the fault also applies to a repeated DownloadOrder. */
+  /** True if the fault also applies to a repeated DownloadOrder. */
   faultsRepeats: boolean
   lateMs: number
-  /** Whether its answers pad ICCIDs with F. */
+  /** True if its answers pad ICCIDs with F. */
   padsIccids: boolean
   requests: { path: string; headers: IncomingHttpHeaders; body: Record<string, unknown> }[]
   orders: Map<string, SmdpOrder>

@@ -18,7 +18,7 @@ export interface Result {
   ratio: Spread
   ours: Spread
   against: Spread
-  /** Whether the median meets the aim; undefined without an aim. */
+  /** True if the median meets the aim; undefined without an aim. */
   met: boolean | undefined
   /** Checks made during the run (all acknowledged rows exist), settings, further figures. */
   notes: string[]

@@ -42,7 +42,7 @@ export interface Authenticated {
 
 export interface Admitted {
   tenant: Tenant
-  /** Of the catalogue, current when the request was admitted. */
+  /** The catalogue's version when the request was admitted. */
   catalogueVersion: bigint
 }
 

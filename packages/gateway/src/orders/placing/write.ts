@@ -29,7 +29,7 @@ export async function writePlaced(tx: Tx, ids: Ids, batch: BatchDecision): Promi
 
 /** What orders were decided on without reading the database. */
 export interface Assumptions {
-  /** Of the wallets, in ascending tenant order. */
+  /** One element per wallet, in ascending tenant order. */
   rowHashes: readonly string[]
   catalogueVersion: bigint
   /** The UTC day that was assumed. */
@@ -61,7 +61,7 @@ export async function writeIfUnchanged(
 }
 
 interface WrittenRow {
-  /** Of the wallets in ascending tenant order, joined by commas: one row is faster to read than a row per wallet. */
+  /** One element per wallet in ascending tenant order, joined by commas: one row is faster to read than a row per wallet. */
   rowHashes: string
 }
 

@@ -130,7 +130,7 @@ test.skipIf(!canRun('the systemd unit', 'systemd-analyze'))('systemd accepts eve
       .split('\n')
       .filter((line) => line.includes('dealer-esim.service'))
   expect(complaints(unit)).toEqual([])
-  expect(complaints(unit.replace('PrivateTmp=yes', 'PrivateTmpp=yes'))).not.toEqual([])
+  expect(complaints(unit.replace('PrivateTmp=yes', 'PrivateTemp=yes'))).not.toEqual([])
 })
 
 test('the command line on a server runs with the properties of the unit and records its caller', () => {

@@ -86,7 +86,7 @@ export async function prices(esim: DealerEsim): Promise<number[]> {
   return found
 }
 // @ts-expect-error a mistyped member
-export const wrong = (esim: DealerEsim) => esim.order({ transactionId: 'T', packageInfoList: [], ammount: 1 })
+export const wrong = (esim: DealerEsim) => esim.order({ transactionId: 'T', packageInfoList: [], amounts: 1 })
 // @ts-expect-error a transactionId is needed, unless the SDK is asked to make one
 export const without = (esim: DealerEsim) => esim.order({ packageInfoList: [] })
 export const generated = (esim: DealerEsim) => esim.order({ packageInfoList: [] }, { generateTransactionId: true })

@@ -274,7 +274,7 @@ describe.runIf(root)('started by root', () => {
 
 describe.runIf(root && linux && canEnter(nobody, packageRoot()))('started by an ordinary user', () => {
   it('runs as that user in a closed data directory', async () => {
-    const dataDir = join(folder, 'nobodys')
+    const dataDir = join(folder, 'of-nobody')
     mkdirSync(dataDir, { mode: 0o700 })
     chownSync(dataDir, nobody.uid, nobody.gid)
     const gateway = await startGateway({ user: nobody, dataDir, node: nodeFor(nobody) })

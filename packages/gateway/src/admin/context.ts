@@ -3,7 +3,7 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { By } from '../audit/audit.ts'
-import type { AdminDeps } from './open.ts'
+import type { AdminDeps } from './deps.ts'
 import { printable, printableJson } from './printable.ts'
 
 /** What the commands of every noun are given. */
@@ -31,8 +31,8 @@ export function adminContext(program: Command): AdminContext {
     },
     async withDeps(work) {
       // Not imported above: the help of the whole needs no database driver.
-      const { openDeps } = await import('./open.ts')
-      const { deps, close } = await openDeps()
+      const { createAdminDeps } = await import('./deps.ts')
+      const { deps, close } = await createAdminDeps()
       try {
         return await work(deps)
       } finally {

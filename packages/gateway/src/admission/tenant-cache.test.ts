@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Tenant } from '../tenants/load.ts'
+import type { Tenant } from '../tenants/tenant.ts'
 import { createTenantCache } from './tenant-cache.ts'
 
 /** A table that is read slowly: each read sees what there is when it begins, and ends when the test says so. */

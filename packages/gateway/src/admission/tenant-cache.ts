@@ -1,4 +1,4 @@
-import type { Tenant } from '../tenants/load.ts'
+import type { Tenant } from '../tenants/tenant.ts'
 
 /**
  * Credentials and settings, decrypted, as this node last read them. They may be outdated: every request names the version

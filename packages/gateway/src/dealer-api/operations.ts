@@ -5,7 +5,7 @@ import { ApiError } from '../lib/api-error.ts'
 import type { Verdict } from '../orders/placing/decide.ts'
 import { getOrderWithProfiles } from '../profiles/get-order.ts'
 import { listProfiles } from '../profiles/list.ts'
-import { readBalance } from '../wallet/ledger/balance.ts'
+import { getBalance } from '../wallet/ledger/balance.ts'
 import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
 
 export interface Call<Name extends OperationName> extends Admitted {
@@ -32,7 +32,7 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
     return { data: { status: 'UP', tenantId: tenant.tenantId, clientName: tenant.clientName } }
   },
   async 'account/balance'(deps, { tenant }) {
-    return { data: await readBalance(deps.db, tenant.tenantId) }
+    return { data: await getBalance(deps.db, tenant.tenantId) }
   },
   async 'package/list'(deps, { tenant, request, catalogueVersion }) {
     const catalogue = await deps.catalogue.current(catalogueVersion)

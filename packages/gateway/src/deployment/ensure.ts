@@ -3,7 +3,7 @@ import { type Cipher, DecryptionFailed } from '../lib/crypto.ts'
 import { type Ids, NIL_TENANT } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { StartRefused } from '../lib/process/lifecycle.ts'
-import { incompatible, named, readPeers } from './peers.ts'
+import { incompatiblePeers, listPeers, peersText } from './peers.ts'
 
 const LINK_KEY_BYTES = 32
 
@@ -23,16 +23,16 @@ export async function ensureDeployment(
            on conflict do nothing`,
     values: [kind, cipher.fingerprint, cipher.encrypt(ids.bytes(LINK_KEY_BYTES), NIL_TENANT)],
   })
-  const row = (await readDeployment(db))!
+  const row = (await findDeployment(db))!
   refuseOtherKind(row, kind)
-  const linkKey = openLinkKey(cipher, row)
+  const linkKey = decryptLinkKey(cipher, row)
   refuseOutdatedKey(cipher, row)
-  await refuseStrangers(db, cipher)
+  await refuseIncompatiblePeers(db, cipher)
   return linkKey
 }
 
 /** @returns undefined before the first start */
-export async function readDeployment(db: Pick<Db, 'query'>): Promise<DeploymentRow | undefined> {
+export async function findDeployment(db: Pick<Db, 'query'>): Promise<DeploymentRow | undefined> {
   const [row] = await db.query<DeploymentRow>({ text: 'select * from deployment' })
   return row
 }
@@ -54,7 +54,7 @@ export function refuseOtherKind(row: DeploymentRow, kind: Config['deployment']):
 }
 
 /** @throws StartRefused when it is encrypted under a key that is not configured */
-export function openLinkKey(cipher: Cipher, row: DeploymentRow): Buffer {
+export function decryptLinkKey(cipher: Cipher, row: DeploymentRow): Buffer {
   try {
     return cipher.decrypt(row.linkKey, NIL_TENANT)
   } catch (error) {
@@ -80,10 +80,10 @@ export function refuseOutdatedKey(cipher: Cipher, row: DeploymentRow): void {
 }
 
 /** @throws StartRefused while anybody is connected whose writing we could not read, or who could not read ours */
-export async function refuseStrangers(db: Pick<Db, 'query'>, cipher: Cipher): Promise<void> {
-  const unfitting = incompatible(await readPeers(db), cipher)
+export async function refuseIncompatiblePeers(db: Pick<Db, 'query'>, cipher: Cipher): Promise<void> {
+  const unfitting = incompatiblePeers(await listPeers(db), cipher)
   if (unfitting.length === 0) return
   throw new StartRefused(
-    `Other gateways use this database with other master keys: ${named(unfitting)}. Everybody must know the first key of everybody else: add a new key to MASTER_KEY as the second one everywhere, before it becomes the first one anywhere.`,
+    `Other gateways use this database with other master keys: ${peersText(unfitting)}. Everybody must know the first key of everybody else: add a new key to MASTER_KEY as the second one everywhere, before it becomes the first one anywhere.`,
   )
 }

@@ -31,7 +31,7 @@ export function nameWithKeys(name: string, { keyIds }: Pick<Cipher, 'keyIds'>): 
 const NAME_SIZE_MAX_BYTES = 63
 
 /** Processes of this database, this one included: one entry for each of their connections. */
-export async function readPeers(db: Pick<Db, 'query'>): Promise<Peer[]> {
+export async function listPeers(db: Pick<Db, 'query'>): Promise<Peer[]> {
   const rows = await db.query<{ address: string | null; pid: number; name: string }>({
     text: `select host(client_addr) as address, pid, application_name as name from pg_stat_activity
            where datname = current_database() and application_name like 'dealer-esim % keys=%' order by pid`,
@@ -56,12 +56,12 @@ export function processesOf(peers: readonly Peer[]): (Peer & { connections: numb
 }
 
 /** Those whose writing we could not read, or who could not read ours. */
-export function incompatible(peers: readonly Peer[], { keyIds: ours }: Pick<Cipher, 'keyIds'>): Peer[] {
+export function incompatiblePeers(peers: readonly Peer[], { keyIds: ours }: Pick<Cipher, 'keyIds'>): Peer[] {
   return peers.filter(({ keyIds }) => !ours.includes(keyIds[0]!) || !keyIds.includes(ours[0]!))
 }
 
 /** `10.0.0.5 (process 815, connection 4711)`, for a sentence. */
-export function named(peers: readonly Peer[]): string {
+export function peersText(peers: readonly Peer[]): string {
   return processesOf(peers)
     .map(({ address, pid, backendPid }) => {
       const which = pid === null ? '' : `process ${pid}, `

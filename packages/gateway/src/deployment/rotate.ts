@@ -4,9 +4,9 @@ import type { Cipher } from '../lib/crypto.ts'
 import { type Ids, NIL_TENANT } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { named, type Peer, processesOf, readPeers } from './peers.ts'
-import { countOutdated, reseal } from './reseal.ts'
-import { SEALED } from './sealed.ts'
+import { ENCRYPTED_COLUMNS } from './encrypted-columns.ts'
+import { listPeers, type Peer, peersText, processesOf } from './peers.ts'
+import { countOutdated, reencryptColumn } from './reencrypt.ts'
 
 /*
  * A rotation brings everything under the first key of MASTER_KEY, beside running gateways:
@@ -38,7 +38,7 @@ export async function rotateMasterKey(
   onProgress: (progress: RotationProgress) => void,
 ): Promise<{ rewritten: number; fingerprint: string }> {
   await refuseOtherKeys(deps)
-  await begin(deps, by)
+  await markStarted(deps, by)
   try {
     // Whoever started between the first look and the mark is seen now.
     await refuseOtherKeys(deps)
@@ -48,7 +48,7 @@ export async function rotateMasterKey(
   }
   const rewritten = await rewriteAll(deps, onProgress)
   await refuseOtherKeys(deps)
-  await finish(deps, rewritten, by)
+  await saveRotation(deps, rewritten, by)
   return { rewritten, fingerprint: deps.cipher.fingerprint }
 }
 
@@ -60,17 +60,17 @@ async function refuseOtherKeys({ db, cipher }: RotationDeps): Promise<void> {
   let others: Peer[] = []
   for (let look = 0; look < LOOKS_MAX; look++) {
     if (look > 0) await delay(BETWEEN_LOOKS_MS)
-    others = (await readPeers(db)).filter(({ keyIds }) => keyIds[0] !== cipher.keyIds[0])
+    others = (await listPeers(db)).filter(({ keyIds }) => keyIds[0] !== cipher.keyIds[0])
     if (others.length === 0) return
   }
   throw new Refusal(
     409,
     'OTHER_KEY_IN_USE',
-    `Gateways that encrypt under another key are connected: ${named(others)}. Put the new key first in the MASTER_KEY of each, and start them again.`,
+    `Gateways that encrypt under another key are connected: ${peersText(others)}. Put the new key first in the MASTER_KEY of each, and start them again.`,
   )
 }
 
-async function begin({ db, cipher, ids }: RotationDeps, by: By): Promise<void> {
+async function markStarted({ db, cipher, ids }: RotationDeps, by: By): Promise<void> {
   await db.tx(async (tx) => {
     const [row] = await tx.query<{ from: string; to: string | null }>({
       text: 'select master_key_fingerprint as from, rotating_to as to from deployment for update',
@@ -91,14 +91,14 @@ async function rewriteAll(deps: RotationDeps, onProgress: (progress: RotationPro
   let rewritten = 0
   for (let pass = 0; pass < PASSES_MAX; pass++) {
     const counts = await Promise.all(
-      SEALED.map(async (sealed) => ({ sealed, left: await countOutdated(deps, sealed) })),
+      ENCRYPTED_COLUMNS.map(async (sealed) => ({ sealed, left: await countOutdated(deps, sealed) })),
     )
     const left = counts.reduce((sum, count) => sum + count.left, 0)
     if (left === 0) return rewritten
     if (pass > 0) await delay(BETWEEN_PASSES_MS)
     const total = rewritten + left
     for (const { sealed } of counts.filter((count) => count.left > 0)) {
-      await reseal(deps, sealed, (rows) => {
+      await reencryptColumn(deps, sealed, (rows) => {
         rewritten += rows
         onProgress({ done: rewritten, total: Math.max(total, rewritten) })
       })
@@ -107,7 +107,7 @@ async function rewriteAll(deps: RotationDeps, onProgress: (progress: RotationPro
   throw new Refusal(409, 'ROWS_LOCKED', 'Some rows have stayed locked by others for a minute. Run the command again.')
 }
 
-async function finish({ db, cipher, ids }: RotationDeps, rewritten: number, by: By): Promise<void> {
+async function saveRotation({ db, cipher, ids }: RotationDeps, rewritten: number, by: By): Promise<void> {
   await db.tx(async (tx) => {
     const [row] = await tx.query<{ from: string; linkKey: Buffer }>({
       text: 'select master_key_fingerprint as from, link_key from deployment for update',
@@ -138,13 +138,13 @@ export interface KeyState {
   connected: ReturnType<typeof processesOf>
 }
 
-export async function readKeyState(db: Db, cipher: Cipher): Promise<KeyState> {
+export async function getKeyState(db: Db, cipher: Cipher): Promise<KeyState> {
   const [rows, counts, connected] = await Promise.all([
     db.query<{ fingerprint: string; rotatingTo: string | null }>({
       text: 'select master_key_fingerprint as fingerprint, rotating_to from deployment',
     }),
-    Promise.all(SEALED.map((sealed) => countOutdated({ db, cipher }, sealed))),
-    readPeers(db),
+    Promise.all(ENCRYPTED_COLUMNS.map((sealed) => countOutdated({ db, cipher }, sealed))),
+    listPeers(db),
   ])
   const outdated = counts.reduce((sum, count) => sum + count, 0)
   const { fingerprint, rotatingTo } = rows[0]!

@@ -6,8 +6,8 @@ import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
+import { ENCRYPTED_COLUMNS } from '../../src/deployment/encrypted-columns.ts'
 import { nameWithKeys } from '../../src/deployment/peers.ts'
-import { SEALED } from '../../src/deployment/sealed.ts'
 import { createDeps } from '../../src/deps.ts'
 import { createCipher } from '../../src/lib/crypto.ts'
 import { NIL_TENANT, systemIds } from '../../src/lib/ids.ts'
@@ -80,7 +80,7 @@ interface Sealed {
 /** Everything in the schema that the table of sealed columns names, and the one key beside them. */
 async function readSealed(): Promise<Sealed[]> {
   const columns = await Promise.all(
-    SEALED.map(({ table, column, owner }) =>
+    ENCRYPTED_COLUMNS.map(({ table, column, owner }) =>
       db.query<Sealed>({
         text: `select '${table}.${column}' as column, ${owner} as owner, ${column} as ciphertext from ${table}
                where ${column} is not null`,
@@ -161,7 +161,7 @@ describe('the rotation of the master key', () => {
              where table_schema = 'public' and data_type = 'bytea'
                and table_name not in (select inhrelid::regclass::text from pg_inherits) order by 1`,
     })
-    const known = [...SEALED.map(({ table, column }) => `${table}.${column}`), ...Object.keys(plain)].sort()
+    const known = [...ENCRYPTED_COLUMNS.map(({ table, column }) => `${table}.${column}`), ...Object.keys(plain)].sort()
     expect(rows.map(({ name }) => name).sort()).toEqual(known)
   })
 
@@ -216,7 +216,7 @@ describe('the rotation of the master key', () => {
     const sealed = await readSealed()
     const columns = new Set(sealed.map(({ column }) => column))
     expect([...columns].sort()).toEqual(
-      [...SEALED.map(({ table, column }) => `${table}.${column}`), 'deployment.link_key'].sort(),
+      [...ENCRYPTED_COLUMNS.map(({ table, column }) => `${table}.${column}`), 'deployment.link_key'].sort(),
     )
     expect(sealed.filter((one) => opens(oldCipher, one))).toEqual([])
     expect(sealed.filter((one) => !opens(newCipher, one))).toEqual([])

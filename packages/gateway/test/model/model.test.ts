@@ -146,7 +146,7 @@ function dayOf(answers: Answer[]): string {
 async function expectAccount({ model, dealer }: Play): Promise<void> {
   const { tenantId } = dealer
   const faults: string[] = []
-  await verifyLedger(operator.deps.db, { tenantId, pageSize: 3, onFault: (fault) => faults.push(fault.sentence) })
+  await verifyLedger(operator.deps.db, { tenantId, pageRows: 3, onFault: (fault) => faults.push(fault.message) })
   expect(faults).toEqual([])
   const [wallet] = await operator.deps.db.query({
     text: 'select balance, version from wallets where tenant_id = $1',

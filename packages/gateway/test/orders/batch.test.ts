@@ -294,7 +294,7 @@ async function expectTables(
       debits: placed.length,
     })
     const faults: string[] = []
-    await verifyLedger(node.deps.db, { tenantId, onFault: (fault) => faults.push(fault.sentence) })
+    await verifyLedger(node.deps.db, { tenantId, onFault: (fault) => faults.push(fault.message) })
     expect(faults).toEqual([])
   }
 }

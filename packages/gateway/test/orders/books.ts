@@ -79,7 +79,7 @@ async function openOrders(db: Db): Promise<number> {
 async function expectLedger({ db, dealer, asked }: LoadWorld): Promise<void> {
   const { tenantId } = dealer
   const faults: string[] = []
-  await verifyLedger(db, { tenantId, onFault: (fault) => faults.push(fault.sentence) })
+  await verifyLedger(db, { tenantId, onFault: (fault) => faults.push(fault.message) })
   expect(faults).toEqual([])
   const [row] = await db.query<Record<string, number>>({
     text: `select (select count(*)::int from orders) as orders,

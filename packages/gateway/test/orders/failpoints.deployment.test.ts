@@ -54,7 +54,7 @@ describe('a crash while an order is placed', () => {
       const { tenantId } = dealer
       const { orders, transfers } = await verifyLedger(inspector.deps.db, {
         tenantId,
-        onFault: (fault) => faults.push(fault.sentence),
+        onFault: (fault) => faults.push(fault.message),
       })
       expect({ faults, orders, transfers }).toEqual({
         faults: [],

@@ -108,7 +108,7 @@ function balanceAfter(verdict: Verdict): number | string {
 /** That every row agrees with every other. @returns how many orders there are */
 async function ordersIn({ tenantId }: Dealer): Promise<bigint> {
   const faults: string[] = []
-  const { orders } = await verifyLedger(node.deps.db, { tenantId, onFault: (fault) => faults.push(fault.sentence) })
+  const { orders } = await verifyLedger(node.deps.db, { tenantId, onFault: (fault) => faults.push(fault.message) })
   expect(faults).toEqual([])
   return orders
 }

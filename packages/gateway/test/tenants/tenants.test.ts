@@ -2,10 +2,10 @@ import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { resumeTenant, suspendTenant } from '../../src/tenants/change.ts'
 import { createTenant } from '../../src/tenants/create.ts'
-import { loadTenant, type Tenant } from '../../src/tenants/load.ts'
-import { allTenants, listTenants, showTenant } from '../../src/tenants/read.ts'
 import { resetSecret, viewSecret } from '../../src/tenants/secret.ts'
-import { changeSettings, type SettingsWish } from '../../src/tenants/settings.ts'
+import { changeSettings, type SettingsInput } from '../../src/tenants/settings.ts'
+import { findTenant, type Tenant } from '../../src/tenants/tenant.ts'
+import { getTenantView, listAllTenants, listTenants } from '../../src/tenants/tenant-views.ts'
 import { ALICE, openMoney } from '../harness/wallets.ts'
 
 const NOBODY = '01a1fd66-89b3-76be-9561-3150f6a29e7a'
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => money.close())
 
 const load = async (tenantId: string): Promise<Tenant> =>
-  (await loadTenant(money.db, money.deps.cipher, { tenantId })) as Tenant
+  (await findTenant(money.db, money.deps.cipher, { tenantId })) as Tenant
 const auditOf = (tenantId: string, action: string) =>
   money.db.query<{ actor: string; before: unknown; after: unknown }>(sql`
     select actor, before, after from audit_log where tenant_id = ${tenantId} and action = ${action} order by audit_id`)
@@ -37,8 +37,8 @@ describe('a new tenant', () => {
     const tenant = await load(tenantId)
     expect(tenant).toMatchObject({ appKey, clientName: 'Acme Travel', currencyCode: 'EUR', status: 'ACTIVE' })
     expect(tenant.secrets).toMatchObject([{ secret: appSecret, validUntilMs: null, provenAtMs: null }])
-    expect(await loadTenant(money.db, money.deps.cipher, { appKey })).toEqual(tenant)
-    expect(await showTenant(money.db, tenantId)).toMatchObject({ balance: 0n, creditLimit: 0n, qpsLimit: null })
+    expect(await findTenant(money.db, money.deps.cipher, { appKey })).toEqual(tenant)
+    expect(await getTenantView(money.db, tenantId)).toMatchObject({ balance: 0n, creditLimit: 0n, qpsLimit: null })
   })
 
   test.each([
@@ -163,7 +163,7 @@ describe('settings', () => {
       billingEmail: 'money@acme.example',
     }
     expect(changed.after).toEqual(after)
-    expect(await showTenant(money.db, tenantId)).toMatchObject(after)
+    expect(await getTenantView(money.db, tenantId)).toMatchObject(after)
     expect(await auditOf(tenantId, 'tenant.set')).toEqual([
       {
         actor: 'cli:alice',
@@ -180,10 +180,10 @@ describe('settings', () => {
     const { tenantId } = await money.tenant()
     await changeSettings(money.deps, tenantId, { qpsLimit: 5, taxId: 'T', ipAllowlist: ['::1'] }, ALICE)
     await changeSettings(money.deps, tenantId, { qpsLimit: null, ipAllowlist: [] }, ALICE)
-    expect(await showTenant(money.db, tenantId)).toMatchObject({ qpsLimit: null, ipAllowlist: [], taxId: 'T' })
+    expect(await getTenantView(money.db, tenantId)).toMatchObject({ qpsLimit: null, ipAllowlist: [], taxId: 'T' })
   })
 
-  test.each<[SettingsWish, string]>([
+  test.each<[SettingsInput, string]>([
     [{ ipAllowlist: ['127.1'] }, '“127.1”'],
     [{ qpsLimit: 0 }, '“0”'],
     [{ qpsLimit: 1.5 }, '“1.5”'],
@@ -200,7 +200,7 @@ describe('settings', () => {
     const change = changeSettings(money.deps, tenantId, { taxId: 'T-1', ...wrong }, ALICE)
     await expect(change).rejects.toMatchObject({ code: 'SETTING_INVALID', message: expect.stringContaining(words) })
     expect(await load(tenantId)).toEqual(before)
-    expect(await showTenant(money.db, tenantId)).toMatchObject({ taxId: null })
+    expect(await getTenantView(money.db, tenantId)).toMatchObject({ taxId: null })
   })
 
   test('all faults are told at once', async () => {
@@ -213,10 +213,10 @@ describe('settings', () => {
 
   test('changes at once all hold', async () => {
     const { tenantId } = await money.tenant()
-    const wishes: SettingsWish[] = [{ qpsLimit: 7 }, { taxId: 'T' }, { creditLimit: 9n }, { ipAllowlist: ['::1'] }]
+    const wishes: SettingsInput[] = [{ qpsLimit: 7 }, { taxId: 'T' }, { creditLimit: 9n }, { ipAllowlist: ['::1'] }]
     await Promise.all(wishes.map((wish) => changeSettings(money.deps, tenantId, wish, ALICE)))
     const after = { qpsLimit: 7, taxId: 'T', creditLimit: 9n, ipAllowlist: ['::1'] }
-    expect(await showTenant(money.db, tenantId)).toMatchObject(after)
+    expect(await getTenantView(money.db, tenantId)).toMatchObject(after)
   })
 
   test('a credit limit may be lowered below what is used', async () => {
@@ -224,7 +224,7 @@ describe('settings', () => {
     await changeSettings(money.deps, tenantId, { creditLimit: 100n }, ALICE)
     await money.db.query(sql`update wallets set balance = -80 where tenant_id = ${tenantId}`)
     await changeSettings(money.deps, tenantId, { creditLimit: 0n }, ALICE)
-    expect(await showTenant(money.db, tenantId)).toMatchObject({ balance: -80n, creditLimit: 0n })
+    expect(await getTenantView(money.db, tenantId)).toMatchObject({ balance: -80n, creditLimit: 0n })
     await money.db.query(sql`update wallets set balance = 0 where tenant_id = ${tenantId}`)
   })
 })
@@ -260,7 +260,7 @@ test('suspension and resumption are audited', async () => {
 
 test.each([NOBODY, 'acme', ''])('the tenant “%s”, who does not exist, is told as absent', async (tenantId) => {
   const attempts = [
-    () => showTenant(money.db, tenantId),
+    () => getTenantView(money.db, tenantId),
     () => changeSettings(money.deps, tenantId, { qpsLimit: 1 }, ALICE),
     () => suspendTenant(money.deps, tenantId, ALICE),
     () => resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE),
@@ -282,14 +282,14 @@ test('the list is newest first, filtered, and the same page by page as whole', a
     made.unshift((await createTenant(money.deps, { clientName, currencyCode: 'USD' }, ALICE)).tenantId)
   }
   await suspendTenant(money.deps, made[1]!, ALICE)
-  const found = await allTenants(money.db, { keyword: 'zEbRa' })
+  const found = await listAllTenants(money.db, { keyword: 'zEbRa' })
   expect(found.map((tenant) => tenant.tenantId)).toEqual(made)
   const paged: string[] = []
   for (let after: string | undefined; ; after = paged.at(-1)) {
-    const page = await listTenants(money.db, { keyword: 'Zebra', pageSize: 2, ...(after ? { after } : {}) })
+    const page = await listTenants(money.db, { keyword: 'Zebra', limit: 2, ...(after ? { after } : {}) })
     paged.push(...page.map((tenant) => tenant.tenantId))
     if (page.length < 2) break
   }
   expect(paged).toEqual(made)
-  expect(await allTenants(money.db, { keyword: 'Zebra', status: 'SUSPENDED' })).toHaveLength(1)
+  expect(await listAllTenants(money.db, { keyword: 'Zebra', status: 'SUSPENDED' })).toHaveLength(1)
 })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../src/wallet/ledger/adjust.ts'
 import { listAdjustments } from '../../src/wallet/ledger/adjustments.ts'
-import { readBalance } from '../../src/wallet/ledger/balance.ts'
+import { getBalance } from '../../src/wallet/ledger/balance.ts'
 import { ALICE, BOB, openMoney } from '../harness/wallets.ts'
 
 let money: Awaited<ReturnType<typeof openMoney>>
@@ -14,7 +14,7 @@ afterAll(() => money.close())
 
 const propose = (tenantId: string, amount = -500n, reference = 'CASE-1') =>
   proposeAdjustment(money.deps, { tenantId, amount, reference, reason: 'credited twice' }, ALICE)
-const balanceOf = async (tenantId: string) => (await readBalance(money.db, tenantId)).balance
+const balanceOf = async (tenantId: string) => (await getBalance(money.db, tenantId)).balance
 const expire = (adjustmentId: string) =>
   money.db.query(sql`update wallet_adjustments set expires_at = now() where adjustment_id = ${adjustmentId}`)
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { systemIds } from '../../src/lib/ids.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
-import { checkToday, readLedgerState } from '../../src/wallet/verify/loop.ts'
+import { checkToday, findLatestLedgerCheck } from '../../src/wallet/verify/loop.ts'
 import type { LedgerFault } from '../../src/wallet/verify/verification.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
 import { ALICE, openMoney, plantOrder, refuseItems } from '../harness/wallets.ts'
@@ -28,10 +28,10 @@ beforeEach(async () => {
   await topUp(money.deps, { tenantId, amount: 7n, reference: 'B' }, ALICE)
 })
 
-async function faultsOf(id: string | 'all' = tenantId, pageSize = 2): Promise<LedgerFault[]> {
+async function faultsOf(id: string | 'all' = tenantId, pageRows = 2): Promise<LedgerFault[]> {
   const faults: LedgerFault[] = []
   const only = id === 'all' ? {} : { tenantId: id }
-  const counts = await verifyLedger(money.db, { ...only, pageSize, onFault: (fault) => faults.push(fault) })
+  const counts = await verifyLedger(money.db, { ...only, pageRows, onFault: (fault) => faults.push(fault) })
   expect(counts.faults).toBe(BigInt(faults.length))
   return faults
 }
@@ -39,9 +39,9 @@ async function faultsOf(id: string | 'all' = tenantId, pageSize = 2): Promise<Le
 const kinds = (faults: LedgerFault[]) => [...new Set(faults.map((fault) => fault.kind))].sort()
 
 test('a ledger that is right has no fault, whatever the pages, and all of it is counted', async () => {
-  for (const pageSize of [1, 2, 3, 5, 1_000]) {
+  for (const pageRows of [1, 2, 3, 5, 1_000]) {
     const faults: LedgerFault[] = []
-    const counts = await verifyLedger(money.db, { tenantId, pageSize, onFault: (fault) => faults.push(fault) })
+    const counts = await verifyLedger(money.db, { tenantId, pageRows, onFault: (fault) => faults.push(fault) })
     expect({ ...counts, faults }).toEqual({ tenants: 1n, transfers: 5n, orders: 2n, faults: [] })
   }
 })
@@ -209,7 +209,7 @@ describe('verify finds', () => {
     })
     const faults = await faultsOf()
     expect(kinds(faults)).toEqual(expected)
-    expect(faults.map((fault) => fault.sentence).join('\n')).toContain(words)
+    expect(faults.map((fault) => fault.message).join('\n')).toContain(words)
     expect(await faultsOf(tenantId, 1_000)).toEqual(faults)
   })
 
@@ -225,7 +225,7 @@ describe('verify finds', () => {
     })
     const faults = await faultsOf()
     expect(kinds(faults)).toEqual(['REFUND'])
-    const sentences = faults.map((fault) => fault.sentence).join('\n')
+    const sentences = faults.map((fault) => fault.message).join('\n')
     expect(sentences).toContain('refunded 0.006, more than the 0.005')
     await money.db.query(sql`delete from transfers where tenant_id = ${tenantId} and wallet_version = 6`)
     await money.db.query(sql`
@@ -298,7 +298,7 @@ describe('the daily check', () => {
     await money.db.query(sql`update wallets set balance = 1 where tenant_id = ${tenantId}`)
     const checks = await Promise.all(Array.from({ length: 5 }, () => checkToday(deps())))
     expect(checks.filter((counts) => counts !== undefined)).toHaveLength(1)
-    const state = await readLedgerState(money.db)
+    const state = await findLatestLedgerCheck(money.db)
     const sentence = `Tenant ${tenantId}: The wallet's balance is 0.0001, the sum of its transfers 0.00.`
     expect(state).toMatchObject({ tenants: 1n, transfers: 0n, orders: 0n, faults: 1n, firstFaults: [sentence] })
     expect((await noticed()).at(-1)!.message).toContain('The daily check of the ledger found faults')

@@ -142,7 +142,7 @@ test('a wallet does what its model does, and the ledger holds after every step',
     for (const step of sequence) {
       await play(step, model, tenantId)
       const faults: string[] = []
-      await verifyLedger(money.db, { tenantId, pageSize: 3, onFault: (fault) => faults.push(fault.sentence) })
+      await verifyLedger(money.db, { tenantId, pageRows: 3, onFault: (fault) => faults.push(fault.message) })
       expect(faults).toEqual([])
       const [wallet] = await money.db.query(sql`select balance, version from wallets where tenant_id = ${tenantId}`)
       expect(wallet).toEqual({ balance: model.balance, version: model.versions })

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { readBalance } from '../../src/wallet/ledger/balance.ts'
+import { getBalance } from '../../src/wallet/ledger/balance.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { ALICE, openMoney, plantOrder, refund } from '../harness/wallets.ts'
 
@@ -32,7 +32,7 @@ test('fifty top-ups at once with references of their own all post, in one chain'
   expect(answers.map((answer) => answer.balanceAfter).sort((a, b) => Number(a - b))).toEqual(
     Array.from({ length: 50 }, (_, index) => BigInt(index + 1) * 10n),
   )
-  expect((await readBalance(money.db, tenantId)).balance).toBe(500)
+  expect((await getBalance(money.db, tenantId)).balance).toBe(500)
 })
 
 test('a reference with another amount is refused, and the first amount is told', async () => {
@@ -96,7 +96,7 @@ test('an item is refunded once, however often and from wherever it is asked for'
   for (const amount of told) expect([20n, 30n, 50n]).toContain(amount)
   const [, ...refunds] = await transfersOf(tenantId)
   expect(refunds).toHaveLength(2)
-  expect(await readBalance(money.db, tenantId)).toMatchObject({ balance: -50 })
+  expect(await getBalance(money.db, tenantId)).toMatchObject({ balance: -50 })
   const [order] = await money.db.query(sql`select refunded_amount from orders where order_id = ${orderId}`)
   expect(order).toEqual({ refundedAmount: 50n })
 })
@@ -148,14 +148,14 @@ test('more than an order cost is never refunded', async () => {
   const orderId = await plantOrder(money.db, tenantId, [30n])
   const refunding = money.db.tx((tx) => refund(tx, tenantId, orderId, [{ itemNo: 1, amount: 31n }]))
   await expect(refunding).rejects.toThrow(/check constraint/)
-  expect(await readBalance(money.db, tenantId)).toMatchObject({ balance: -30 })
+  expect(await getBalance(money.db, tenantId)).toMatchObject({ balance: -30 })
 })
 
 test('the answer of account/balance', async () => {
   const { tenantId } = await money.tenant('EUR')
   await topUp(money.deps, { tenantId, amount: 45_000n, reference: 'R' }, ALICE)
   await changeSettings(money.deps, tenantId, { creditLimit: 10_000n, lowBalanceThreshold: 1n }, ALICE)
-  expect(await readBalance(money.db, tenantId)).toEqual({
+  expect(await getBalance(money.db, tenantId)).toEqual({
     balance: 45_000,
     creditLimit: 10_000,
     availableBalance: 55_000,

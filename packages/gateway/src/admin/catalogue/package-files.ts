@@ -6,12 +6,12 @@ import { type Command, Option } from 'commander'
 import { exportPackages, type FileFormat } from '../../catalogue/files/export.ts'
 import { importPackages } from '../../catalogue/files/import.ts'
 import type { AdminContext } from '../context.ts'
+import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
-import type { AdminDeps } from '../open.ts'
+import { getFileSize } from '../parse.ts'
 import { progressBar } from '../progress-bar.ts'
 import { count } from '../table.ts'
-import { requireFile } from '../typed.ts'
-import { type FilterOptions, filterOf, withFilterOptions } from './package-filter.ts'
+import { type FilterOptions, packageFilter, withFilterOptions } from './package-filter.ts'
 import { importText, unknownSupplierText } from './package-text.ts'
 
 export function packageFileCommands(noun: Command, context: AdminContext): void {
@@ -44,7 +44,7 @@ async function importFile(
 ): Promise<void> {
   const format = formatOf(file, options.format)
   const dryRun = options.dryRun === true
-  const size = file === '-' ? Number.POSITIVE_INFINITY : requireFile(file)
+  const size = file === '-' ? Number.POSITIVE_INFINITY : getFileSize(file)
   const stream = file === '-' ? process.stdin : createReadStream(file)
   const bar = progressBar(context)
   let bytes = 0
@@ -86,7 +86,7 @@ async function exportFile(
   const target: Writable = toOutput ? process.stdout : createWriteStream(file)
   const failed = toOutput ? undefined : finished(target)
   failed?.catch(() => {}) // read below, and by the write that it fails
-  const packages = await exportPackages(deps.db, format, filterOf([], options), (text) => written(target, text))
+  const packages = await exportPackages(deps.db, format, packageFilter([], options), (text) => written(target, text))
   if (toOutput) return
   target.end()
   await failed

@@ -20,7 +20,7 @@ export function withFilterOptions(command: Command): Command {
     .option('--supplier <name>', 'that this supplier may deliver')
 }
 
-export function filterOf(packageCodes: readonly string[], options: FilterOptions): PackageFilter {
+export function packageFilter(packageCodes: readonly string[], options: FilterOptions): PackageFilter {
   const { country, keyword, status, dataType, supplier } = options
   return {
     ...{ locationCode: country?.toUpperCase(), keyword, status, dataType, supplier },

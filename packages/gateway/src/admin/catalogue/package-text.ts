@@ -3,7 +3,7 @@ import type { ImportReport } from '../../catalogue/files/import.ts'
 import { warningsOf } from '../../catalogue/packages/difference.ts'
 import type { PackageDocument } from '../../catalogue/packages/document.ts'
 import { count, fields, table } from '../table.ts'
-import { differenceText } from '../wallet/difference-text.ts'
+import { differenceText } from './difference-text.ts'
 
 export function packageTable(packages: readonly PackageDocument[]): string {
   return table(
@@ -12,7 +12,7 @@ export function packageTable(packages: readonly PackageDocument[]): string {
       { title: 'CODE', value: (item) => item.packageCode },
       { title: 'NAME', value: (item) => item.name },
       { title: 'STATUS', value: (item) => item.status },
-      { title: 'PLACES', value: (item) => places(item.locationCodes) },
+      { title: 'PLACES', value: (item) => locationsText(item.locationCodes) },
       { title: 'PRICE', value: (item) => item.prices.map(priceText).join(', ') },
       { title: 'SUPPLIERS', value: (item) => item.suppliers.map(({ supplier }) => supplier).join(', ') },
     ],
@@ -87,14 +87,14 @@ function changeText({ packageCode, change, after, lines }: Change): string {
   const isNew = change === 'ADDED'
   const texts = lines.flatMap(differenceText).filter(({ isMarked }) => isMarked || !isNew)
   const head = isNew ? `  + ${packageCode} ${after.name}` : `  ~ ${packageCode}`
-  return [head, ...texts.map(({ words, isMarked }) => `    ${isMarked ? '!' : ' '} ${words}`)].join('\n')
+  return [head, ...texts.map(({ message, isMarked }) => `    ${isMarked ? '!' : ' '} ${message}`)].join('\n')
 }
 
-const PLACES_SHOWN = 4
+const LOCATIONS_SHOWN = 4
 
-function places(codes: readonly string[]): string {
-  const more = codes.length - PLACES_SHOWN
-  return `${codes.slice(0, PLACES_SHOWN).join(' ')}${more > 0 ? ` +${more}` : ''}`
+function locationsText(codes: readonly string[]): string {
+  const more = codes.length - LOCATIONS_SHOWN
+  return `${codes.slice(0, LOCATIONS_SHOWN).join(' ')}${more > 0 ? ` +${more}` : ''}`
 }
 
 export function priceText({ price, currencyCode }: { price: number | bigint; currencyCode: string }): string {

@@ -6,10 +6,10 @@ import { documentBatches, type PackageFilter, readDocuments, unknownSuppliers } 
 import { notFound } from '../../lib/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
+import { parseWholeNumber } from '../parse.ts'
 import { amount } from '../prices/price-options.ts'
-import { whole } from '../typed.ts'
 import { packageFileCommands } from './package-files.ts'
-import { type FilterOptions, filterOf, withFilterOptions } from './package-filter.ts'
+import { type FilterOptions, packageFilter, withFilterOptions } from './package-filter.ts'
 import { packageTable, packageText, unknownSupplierText } from './package-text.ts'
 
 export function packageCommands(noun: Command, context: AdminContext): void {
@@ -24,10 +24,10 @@ const LISTED_DEFAULT = 50
 function list(noun: Command, context: AdminContext): void {
   withFilterOptions(noun.command('list'))
     .description('List packages, by their codes, whether on sale or not.')
-    .option('--limit <n>', 'how many at most', (value) => whole(value, '--limit'), LISTED_DEFAULT)
+    .option('--limit <n>', 'how many at most', (value) => parseWholeNumber(value, '--limit'), LISTED_DEFAULT)
     .action((options: FilterOptions & { limit: number }) =>
       context.withDeps(async (deps) => {
-        const { packages, more } = await firstOf(documentBatches(deps.db, filterOf([], options)), options.limit)
+        const { packages, more } = await firstOf(documentBatches(deps.db, packageFilter([], options)), options.limit)
         const hint = more ? `\nThere are more: narrow the list, or raise --limit.` : ''
         context.print(`${packageTable(packages)}${hint}`, packages.map(asWritten))
       }),
@@ -140,7 +140,7 @@ function onSale(noun: Command, context: AdminContext): void {
       .option('--all', 'every package')
       .action((packageCodes: string[], options: FilterOptions & { all?: boolean }) =>
         context.withDeps(async (deps) => {
-          const filter = filterOf(packageCodes, options)
+          const filter = packageFilter(packageCodes, options)
           requireFilter(filter, options.all === true)
           if (packageCodes.length > 0) await requirePackages(deps.db, packageCodes)
           const changed = await setOnSale(deps, filter, on, context.by)
@@ -167,7 +167,7 @@ async function requirePackages(
 
 /** Which number fits is the catalogue's to say. */
 function count(option: string): (value: string) => number {
-  return (value) => whole(value, option, { min: 0 })
+  return (value) => parseWholeNumber(value, option, { min: 0 })
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 }

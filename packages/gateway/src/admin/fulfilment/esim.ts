@@ -5,7 +5,7 @@ import { Refusal } from '../../lib/refusal.ts'
 import { getProfileOwner } from '../../profiles/search.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
-import { withSuppliers } from './suppliers.ts'
+import { withSuppliers } from '../outbound.ts'
 
 export function esimCommands(esim: Command, context: AdminContext): void {
   esim

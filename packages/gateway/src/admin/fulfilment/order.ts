@@ -10,9 +10,9 @@ import { listUnfinished, UNFINISHED_STATUSES, type UnfinishedOrder } from '../..
 import { CsvRefused, readEsims } from '../../suppliers/stock/csv.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
+import { withSuppliers } from '../outbound.ts'
+import { getFileSize, parseDuration, parseNames, parseWholeNumber } from '../parse.ts'
 import { fields, table, timeText } from '../table.ts'
-import { namesOf, requireFile, spanOf, whole } from '../typed.ts'
-import { withSuppliers } from './suppliers.ts'
 
 export function orderCommands(order: Command, context: AdminContext): void {
   order
@@ -56,7 +56,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
         context.print(`${orderNo} is cancelled and refunded.`, { orderNo, orderStatus: 'CANCELLED' })
       }),
     )
-  settleCommand(order, context)
+  resolveCommand(order, context)
 }
 
 interface ListOptions {
@@ -76,9 +76,9 @@ function listCommand(order: Command, context: AdminContext): void {
     .option('--after <order-no>', 'go on behind this order')
     .addHelpText('after', '\nExample:\n  npm run -s admin -- order list --older-than 15m')
     .action(async (options: ListOptions) => {
-      const most = whole(options.limit, '--limit')
-      const olderThanMs = spanOf(options.olderThan)
-      const statuses = namesOf(options.status, UNFINISHED_STATUSES, '--status')
+      const most = parseWholeNumber(options.limit, '--limit')
+      const olderThanMs = parseDuration(options.olderThan)
+      const statuses = parseNames(options.status, UNFINISHED_STATUSES, '--status')
       await context.withDeps(async (deps) => {
         const after = options.after === undefined ? undefined : (await getOrder(deps.db, options.after)).orderId
         // A moment ahead: ids are made by other machines' clocks.
@@ -108,7 +108,7 @@ function unfinishedText(rows: UnfinishedOrder[], most: number): string {
   return rows.length > most ? `${text}\nThere are more: --after ${shown.at(-1)!.orderNo}` : text
 }
 
-interface SettleOptions {
+interface ResolveOptions {
   delivered?: string
   refused?: boolean
   retry?: boolean
@@ -116,7 +116,7 @@ interface SettleOptions {
   items?: string
 }
 
-function settleCommand(order: Command, context: AdminContext): void {
+function resolveCommand(order: Command, context: AdminContext): void {
   order
     .command('settle <order-no>')
     .description('Record what the supplier said of eSIMs under review.')
@@ -128,14 +128,16 @@ function settleCommand(order: Command, context: AdminContext): void {
     .option('--retry', 'it sold none, and is asked again')
     .option('--items <numbers>', 'only these, like 1,3 (default: all under review)')
     .requiredOption('--evidence <text>', 'what the supplier said, when, and who: audited')
-    .action(async (orderNo: string, options: SettleOptions) => {
+    .action(async (orderNo: string, options: ResolveOptions) => {
       if ([options.delivered, options.refused, options.retry].filter(Boolean).length !== 1) {
         throw new UsageError('Say one of --delivered FILE, --refused and --retry.')
       }
-      const itemNos = options.items?.split(',').map((text) => whole(text.trim(), '--items', { max: ORDER_ESIMS_MAX }))
+      const itemNos = options.items
+        ?.split(',')
+        .map((text) => parseWholeNumber(text.trim(), '--items', { max: ORDER_ESIMS_MAX }))
       await context.withDeps(async (deps) => {
         const found = await getOrder(deps.db, orderNo)
-        const verdict = await verdictOf(options)
+        const verdict = await resolutionOf(options)
         const settlement = { ...found, verdict, evidence: options.evidence, ...(itemNos ? { itemNos } : {}) }
         const settled = await withSuppliers(deps, (suppliers) =>
           resolveOrder({ ...deps, suppliers, catalogue: loadedCatalogue(deps) }, settlement, context.by),
@@ -145,9 +147,9 @@ function settleCommand(order: Command, context: AdminContext): void {
     })
 }
 
-async function verdictOf(options: SettleOptions) {
+async function resolutionOf(options: ResolveOptions) {
   if (options.delivered === undefined) return { kind: options.refused ? ('refused' as const) : ('retry' as const) }
-  requireFile(options.delivered)
+  getFileSize(options.delivered)
   const esims = []
   for await (const row of readEsims(createReadStream(options.delivered), true)) {
     if ('reason' in row) throw new CsvRefused([row])

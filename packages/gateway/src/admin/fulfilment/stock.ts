@@ -3,9 +3,9 @@ import type { Command } from 'commander'
 import { importStock, type StockImport } from '../../suppliers/stock/import.ts'
 import { listStock, setLowStock } from '../../suppliers/stock/levels.ts'
 import type { AdminContext } from '../context.ts'
+import { getFileSize, parseWholeNumber } from '../parse.ts'
 import { progressBar } from '../progress-bar.ts'
 import { count, table } from '../table.ts'
-import { requireFile, whole } from '../typed.ts'
 
 const READ_MAX = 0.99
 /** Fewer are there at once. */
@@ -22,7 +22,7 @@ export function stockCommands(stock: Command, context: AdminContext): void {
       '\nHeader: iccid,ac or iccid,smdpAddress,matchingId, then any of\nconfirmationCode,pin,puk,imsi,msisdn,apn,expiresAt',
     )
     .action(async (path: string, options: { supplier: string; product: string }) => {
-      const size = requireFile(path)
+      const size = getFileSize(path)
       await context.withDeps(async (deps) => {
         const file = createReadStream(path)
         const bar = progressBar(context)
@@ -73,7 +73,7 @@ export function stockCommands(stock: Command, context: AdminContext): void {
     .requiredOption('--supplier <name>')
     .requiredOption('--product <code>')
     .action(async (typed: string, options: { supplier: string; product: string }) => {
-      const lowAt = typed === 'none' ? null : whole(typed, 'stock low', { min: 0 })
+      const lowAt = typed === 'none' ? null : parseWholeNumber(typed, 'stock low', { min: 0 })
       await context.withDeps(async (deps) => {
         const { supplier, product: productCode } = options
         await setLowStock(deps, { supplier, productCode, lowAt }, context.by)

@@ -4,10 +4,10 @@ import type { Command } from 'commander'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { addSupplier, listSuppliers, pauseSupplier, setSupplier } from '../../suppliers/manage.ts'
 import type { AdminContext } from '../context.ts'
+import { withSuppliers } from '../outbound.ts'
+import { getFileSize } from '../parse.ts'
 import { table, timeText } from '../table.ts'
-import { requireFile } from '../typed.ts'
 import { supplierReportCommand } from './supplier-report.ts'
-import { withSuppliers } from './suppliers.ts'
 
 export function supplierCommands(supplier: Command, context: AdminContext): void {
   supplier
@@ -92,7 +92,7 @@ const PEM_MEMBERS = ['ca', 'cert', 'key'] as const
 /** ca, cert and key name files where they are no PEM: what is stored is the PEM. */
 function readConfigFile(file: string | undefined): unknown {
   if (file === undefined) return {}
-  requireFile(file)
+  getFileSize(file)
   let config: unknown
   try {
     config = JSON.parse(readFileSync(file, 'utf8'))
@@ -105,7 +105,7 @@ function readConfigFile(file: string | undefined): unknown {
     const value = members[member]
     if (typeof value === 'string' && !value.includes('-----BEGIN')) {
       const path = resolve(dirname(file), value)
-      requireFile(path)
+      getFileSize(path)
       members[member] = readFileSync(path, 'utf8')
     }
   }

@@ -21,7 +21,12 @@ export function doctorCommand(doctor: Command, context: AdminContext): void {
       const { config, faults } = inspectConfig(process.env, [])
       const database = await findDatabase(config)
       try {
-        const subject = { config, configFaults: faults, databaseUrl: database.url, masterKeys: await keysOf(config) }
+        const subject = {
+          config,
+          configFaults: faults,
+          databaseUrl: database.url,
+          masterKeys: await findMasterKeys(config),
+        }
         report(context, [...(await examine(subject)), ...database.findings])
       } finally {
         await database.stop()
@@ -58,7 +63,7 @@ async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
 }
 
 /** A look makes no key either. */
-async function keysOf({ masterKeys, deployment, dataDir }: Partial<Config>): Promise<Config['masterKeys']> {
+async function findMasterKeys({ masterKeys, deployment, dataDir }: Partial<Config>): Promise<Config['masterKeys']> {
   if (masterKeys !== undefined) return masterKeys
   if (deployment !== 'local' || dataDir === undefined || !existsSync(join(dataDir, 'master.key'))) return undefined
   return [ensureLocalMasterKey(dataDir)]

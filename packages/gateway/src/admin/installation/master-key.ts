@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { readKeyState, rotateMasterKey } from '../../deployment/rotate.ts'
+import { getKeyState, rotateMasterKey } from '../../deployment/rotate.ts'
 import type { AdminContext } from '../context.ts'
 import { progressBar } from '../progress-bar.ts'
 import { fields, table } from '../table.ts'
@@ -17,7 +17,7 @@ function show(masterKey: Command, context: AdminContext): void {
     )
     .action(() =>
       context.withDeps(async ({ db, cipher }) => {
-        const state = await readKeyState(db, cipher)
+        const state = await getKeyState(db, cipher)
         const { fingerprint, configured, rotatingTo, keyIds, outdated, connected } = state
         const key = (whole: string, id: string | null) => (id === null ? whole : `${id} (fingerprint ${whole})`)
         const summary = fields([

@@ -11,8 +11,8 @@ import {
 import { deletePlan, renamePlan } from '../../catalogue/pricing/retirement.ts'
 import { priceText } from '../catalogue/package-text.ts'
 import type { AdminContext } from '../context.ts'
+import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
-import type { AdminDeps } from '../open.ts'
 import { fields, table } from '../table.ts'
 import { amount, currency, percent } from './price-options.ts'
 

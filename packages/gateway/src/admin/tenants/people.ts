@@ -7,10 +7,10 @@ import { consoleUrlOf, welcomeLink } from '../../people/link.ts'
 import { changePerson, dropSecondFactor, invitePerson, makePersonLink } from '../../people/manage.ts'
 import type { Role } from '../../people/person.ts'
 import { type Person, peopleOf, personByEmail, ROLES } from '../../people/person.ts'
-import { requireTenant } from '../../tenants/read.ts'
+import { getTenantId } from '../../tenants/tenant-views.ts'
 import type { AdminContext } from '../context.ts'
+import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
-import type { AdminDeps } from '../open.ts'
 
 interface Created {
   email: string
@@ -36,13 +36,13 @@ export function peopleCommands(people: Command, context: AdminContext): void {
     .action((options: Created) =>
       context.withDeps(async (deps) => {
         const role = roleOf(options.role ?? (options.tenant ? 'DEALER_ADMIN' : 'OPERATOR_ADMIN'))
-        const asked = { ...options, role, tenantId: await organisationOf(deps, options) }
+        const asked = { ...options, role, tenantId: await tenantIdOf(deps, options) }
         const made = await deps.db.tx(async (tx) => {
           const { personId, linkToken } = await invitePerson(tx, deps.ids, asked, by)
           const link = linkOf(deps.config, linkToken)
           return { personId, link, mailed: mailPersonLink(tx, deps, asked, { kind: 'INVITATION', link }) }
         })
-        context.print(told(options.email, made), made)
+        context.print(linkText(options.email, made), made)
       }),
     )
   people
@@ -52,14 +52,14 @@ export function peopleCommands(people: Command, context: AdminContext): void {
     .option('--remove-second-factor', 'for a person who lost phone and recovery codes')
     .action((email: string, options: { removeSecondFactor?: boolean }) =>
       context.withDeps(async (deps) => {
-        const { personId } = await find(deps, email)
+        const { personId } = await getPerson(deps, email)
         const made = await deps.db.tx(async (tx) => {
           if (options.removeSecondFactor) await dropSecondFactor(tx, deps.ids, personId, by)
           const { linkToken, kind, person } = await makePersonLink(tx, deps.ids, personId, by)
           const link = linkOf(deps.config, linkToken)
           return { personId, link, mailed: mailPersonLink(tx, deps, person, { kind, link }) }
         })
-        context.print(told(email, made), made)
+        context.print(linkText(email, made), made)
       }),
     )
   for (const [name, status] of [
@@ -72,7 +72,7 @@ export function peopleCommands(people: Command, context: AdminContext): void {
       .argument('<email>')
       .action((email: string) =>
         context.withDeps(async (deps) => {
-          const { personId } = await find(deps, email)
+          const { personId } = await getPerson(deps, email)
           await deps.db.tx((tx) => changePerson(tx, deps.ids, personId, { status }, by))
           context.print(`${email} is ${status.toLowerCase()}.`, { personId, status })
         }),
@@ -84,7 +84,7 @@ export function peopleCommands(people: Command, context: AdminContext): void {
     .option('--tenant <id>', 'the dealer')
     .action((options: { tenant?: string }) =>
       context.withDeps(async (deps) => {
-        const found = (await peopleOf(deps.db, await organisationOf(deps, options))).map(shown)
+        const found = (await peopleOf(deps.db, await tenantIdOf(deps, options))).map(shown)
         const lines = found.map((one) => `${one.email}\t${one.name}\t${one.role}\t${one.status}`)
         context.print(lines.join('\n') || 'Nobody yet.', found)
       }),
@@ -92,8 +92,8 @@ export function peopleCommands(people: Command, context: AdminContext): void {
 }
 
 /** null: the operator's own. */
-async function organisationOf({ db }: AdminDeps, { tenant }: { tenant?: string }): Promise<string | null> {
-  return tenant === undefined ? null : requireTenant(db, tenant)
+async function tenantIdOf({ db }: AdminDeps, { tenant }: { tenant?: string }): Promise<string | null> {
+  return tenant === undefined ? null : getTenantId(db, tenant)
 }
 
 function roleOf(text: string): Role {
@@ -102,13 +102,13 @@ function roleOf(text: string): Role {
   return role
 }
 
-async function find(deps: AdminDeps, email: string): Promise<Person> {
+async function getPerson(deps: AdminDeps, email: string): Promise<Person> {
   const person = await personByEmail(deps.db, email)
   if (!person) throw notFound('person')
   return person
 }
 
-function told(email: string, { link, mailed }: { link: string; mailed: boolean }): string {
+function linkText(email: string, { link, mailed }: { link: string; mailed: boolean }): string {
   return `${email} chooses a password at\n${link}${mailed ? '\nThe link is also sent to this address.' : ''}`
 }
 

@@ -1,7 +1,7 @@
 import { parseMoney } from '@dealer-esim/contract'
-import type { SettingsWish } from '../../tenants/settings.ts'
+import type { SettingsInput } from '../../tenants/settings.ts'
 import { UsageError } from '../failure.ts'
-import { whole } from '../typed.ts'
+import { parseWholeNumber } from '../parse.ts'
 
 export const SETTING_OPTIONS = [
   ['--name <name>', 'the name that its people know it by'],
@@ -32,13 +32,14 @@ export interface SettingOptions {
 }
 
 /** @throws UsageError when nothing was named, MalformedMoney, or for a limit that is no number */
-export function settingsWish(options: SettingOptions): SettingsWish {
+export function settingsInput(options: SettingOptions): SettingsInput {
   if (Object.keys(options).length === 0) throw new UsageError('Say what to set: tenant set --help lists it.')
   const { name, ipAllowlist, qpsLimit, creditLimit, dailySpendLimit, lowBalanceThreshold } = options
-  const wish: SettingsWish = {}
+  const wish: SettingsInput = {}
   if (name !== undefined) wish.clientName = name
   if (ipAllowlist !== undefined) wish.ipAllowlist = ipAllowlist === NONE ? [] : ipAllowlist.split(',')
-  if (qpsLimit !== undefined) wish.qpsLimit = orNone(qpsLimit, (text) => whole(text, '--qps-limit', { min: 0 }))
+  if (qpsLimit !== undefined)
+    wish.qpsLimit = orNone(qpsLimit, (text) => parseWholeNumber(text, '--qps-limit', { min: 0 }))
   if (creditLimit !== undefined) wish.creditLimit = orNone(creditLimit, parseMoney) ?? 0n
   if (dailySpendLimit !== undefined) wish.dailySpendLimit = orNone(dailySpendLimit, parseMoney)
   if (lowBalanceThreshold !== undefined) wish.lowBalanceThreshold = orNone(lowBalanceThreshold, parseMoney)

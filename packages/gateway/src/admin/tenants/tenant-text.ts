@@ -1,5 +1,5 @@
 import { formatMoney } from '@dealer-esim/contract'
-import type { TenantSummary, TenantView } from '../../tenants/read.ts'
+import type { TenantSummary, TenantView } from '../../tenants/tenant-views.ts'
 import { fields, table, timeText } from '../table.ts'
 
 export function tenantTable(tenants: TenantSummary[]): string {

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { resumeTenant, suspendTenant } from '../../tenants/change.ts'
 import { createTenant } from '../../tenants/create.ts'
-import { allTenants, requireTenant, showTenant } from '../../tenants/read.ts'
 import { resetSecret } from '../../tenants/secret.ts'
 import { changeSettings, checkSettings } from '../../tenants/settings.ts'
+import { getTenantId, getTenantView, listAllTenants } from '../../tenants/tenant-views.ts'
 import type { AdminContext } from '../context.ts'
-import { spanOf } from '../typed.ts'
-import { setWebhookHere } from '../webhooks/set-webhook.ts'
-import { callbackUrlOf, SETTING_OPTIONS, type SettingOptions, settingsWish } from './tenant-options.ts'
+import { setWebhookHere } from '../outbound.ts'
+import { parseDuration } from '../parse.ts'
+import { callbackUrlOf, SETTING_OPTIONS, type SettingOptions, settingsInput } from './tenant-options.ts'
 import { tenantTable, tenantText } from './tenant-text.ts'
 
 export function tenantCommands(tenant: Command, context: AdminContext): void {
@@ -44,7 +44,7 @@ function read(tenant: Command, context: AdminContext): void {
     .option('--suspended', 'only the suspended ones')
     .action((options: { name?: string; suspended?: boolean }) =>
       context.withDeps(async (deps) => {
-        const tenants = await allTenants(deps.db, {
+        const tenants = await listAllTenants(deps.db, {
           ...(options.name === undefined ? {} : { keyword: options.name }),
           ...(options.suspended ? { status: 'SUSPENDED' as const } : {}),
         })
@@ -56,7 +56,7 @@ function read(tenant: Command, context: AdminContext): void {
     .description('Show a tenant with all of its settings. Secrets are not shown.')
     .action((tenantId: string) =>
       context.withDeps(async (deps) => {
-        const view = await showTenant(deps.db, tenantId)
+        const view = await getTenantView(deps.db, tenantId)
         context.print(tenantText(view), view)
       }),
     )
@@ -78,16 +78,16 @@ Examples:
   npm run -s admin -- tenant set ID --credit-limit 500.00 --low-balance-threshold none`,
     )
     .action(async (tenantId: string, options: SettingOptions) => {
-      const wish = settingsWish(options)
+      const wish = settingsInput(options)
       checkSettings(wish)
       await context.withDeps(async (deps) => {
         // First, because it may be refused after it was asked for its health: then nothing else has changed either.
         const callbackUrl = callbackUrlOf(options)
         if (callbackUrl !== undefined) {
-          await setWebhookHere(deps, await requireTenant(deps.db, tenantId), { callbackUrl }, context.by)
+          await setWebhookHere(deps, await getTenantId(deps.db, tenantId), { callbackUrl }, context.by)
         }
         await changeSettings(deps, tenantId, wish, context.by)
-        const view = await showTenant(deps.db, tenantId)
+        const view = await getTenantView(deps.db, tenantId)
         context.print(tenantText(view), view)
       })
     })
@@ -127,7 +127,7 @@ function newSecret(tenant: Command, context: AdminContext): void {
       '\nExamples:\n  npm run -s admin -- tenant reset-secret ID --grace 24h  the dealer has a day to change over\n  npm run -s admin -- tenant reset-secret ID              the old one is known to others: void at once',
     )
     .action(async (tenantId: string, options: { grace: string }) => {
-      const graceMs = spanOf(options.grace)
+      const graceMs = parseDuration(options.grace)
       await context.withDeps(async (deps) => {
         const { appSecret, oldValidUntil } = await resetSecret(deps, tenantId, { graceMs }, context.by)
         const old = oldValidUntil

@@ -22,7 +22,7 @@ export function ledgerCommands(ledger: Command, context: AdminContext): void {
         const counts = await verifyLedger(deps.db, {
           ...(options.tenant === undefined ? {} : { tenantId: options.tenant }),
           onFault(fault) {
-            if (!context.json) process.stdout.write(`Tenant ${fault.tenantId}: ${fault.sentence}\n`)
+            if (!context.json) process.stdout.write(`Tenant ${fault.tenantId}: ${fault.message}\n`)
             else if (faults.length < JSON_FAULTS_MAX) faults.push(fault)
           },
           onTenant(_, { tenants, transfers }) {

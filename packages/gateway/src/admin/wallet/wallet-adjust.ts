@@ -2,7 +2,7 @@ import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import type { Db } from '../../lib/postgres/db.ts'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../wallet/ledger/adjust.ts'
-import { type Adjustment, listAdjustments, walletNames } from '../../wallet/ledger/adjustments.ts'
+import { type Adjustment, listAdjustments, listWalletNames } from '../../wallet/ledger/adjustments.ts'
 import type { AdminContext } from '../context.ts'
 import { fields, table, timeText } from '../table.ts'
 
@@ -59,7 +59,7 @@ interface NamedAdjustment extends Adjustment {
 }
 
 async function withNames(db: Db, rows: readonly Adjustment[]): Promise<NamedAdjustment[]> {
-  const names = await walletNames(
+  const names = await listWalletNames(
     db,
     rows.map(({ tenantId }) => tenantId),
   )

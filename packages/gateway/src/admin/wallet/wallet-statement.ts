@@ -1,15 +1,15 @@
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { requireTenant } from '../../tenants/read.ts'
+import { getTenantId } from '../../tenants/tenant-views.ts'
 import { TRANSFER_KINDS, type TransferKind } from '../../wallet/ledger/post.ts'
-import { entriesWithin, type StatementEntry, statementPage } from '../../wallet/statement/entries.ts'
+import { getStatementPage, type StatementEntry, streamEntries } from '../../wallet/statement/entries.ts'
 import { entriesCsv } from '../../wallet/statement/entries-csv.ts'
-import { type MonthStatement, monthStatement } from '../../wallet/statement/month.ts'
+import { getMonthStatement, type MonthStatement } from '../../wallet/statement/month.ts'
 import type { AdminContext } from '../context.ts'
+import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
-import type { AdminDeps } from '../open.ts'
+import { parseWholeNumber } from '../parse.ts'
 import { fields, table, timeText } from '../table.ts'
-import { whole } from '../typed.ts'
 
 interface StatementOptions {
   month?: string
@@ -42,7 +42,7 @@ export function statementCommand(wallet: Command, context: AdminContext): void {
       if (kind && options.month !== undefined && !options.csv && !options.entries) {
         throw new UsageError('The sums of a month are told by kind: --kind goes with --entries or --csv.')
       }
-      const page = { limit: whole(options.limit, '--limit'), before: options.before, kind }
+      const page = { limit: parseWholeNumber(options.limit, '--limit'), before: options.before, kind }
       await context.withDeps(async (deps) => {
         if (options.month !== undefined) await month(deps, tenantId, options.month, { ...options, kind }, context)
         else await latest(deps, tenantId, page, context)
@@ -56,10 +56,10 @@ async function latest(
   { limit, before, kind }: { limit: number; before: string | undefined; kind: TransferKind | undefined },
   context: AdminContext,
 ): Promise<void> {
-  const page = await statementPage(deps.db, await requireTenant(deps.db, tenantId), {
+  const page = await getStatementPage(deps.db, await getTenantId(deps.db, tenantId), {
     pageSize: limit,
     kind,
-    ...(before === undefined ? {} : { before: BigInt(whole(before, '--before')) }),
+    ...(before === undefined ? {} : { before: BigInt(parseWholeNumber(before, '--before')) }),
   })
   const more = page.nextBefore === null ? '' : `\nMore: --before ${page.nextBefore}`
   context.print(entryTable(page.entries) + more, page)
@@ -72,8 +72,8 @@ async function month(
   { csv, entries: wantsEntries, kind }: Omit<StatementOptions, 'kind'> & { kind: TransferKind | undefined },
   context: AdminContext,
 ): Promise<void> {
-  const statement = await monthStatement(deps.db, tenantId, month)
-  const pages = entriesWithin(deps.db, statement.tenantId, statement.versions, kind)
+  const statement = await getMonthStatement(deps.db, tenantId, month)
+  const pages = streamEntries(deps.db, statement.tenantId, statement.versions, kind)
   if (csv) {
     for await (const text of entriesCsv(pages, statement.currencyCode)) await written(text)
     return

@@ -1,7 +1,7 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { requireTenant } from '../../tenants/read.ts'
-import { readBalance } from '../../wallet/ledger/balance.ts'
+import { getTenantId } from '../../tenants/tenant-views.ts'
+import { getBalance } from '../../wallet/ledger/balance.ts'
 import { topUp } from '../../wallet/ledger/top-up.ts'
 import type { AdminContext } from '../context.ts'
 import { fields, timeText } from '../table.ts'
@@ -14,7 +14,7 @@ export function walletCommands(wallet: Command, context: AdminContext): void {
     .description('Show what a wallet holds and what it may spend.')
     .action((tenantId: string) =>
       context.withDeps(async (deps) => {
-        const balance = await readBalance(deps.db, await requireTenant(deps.db, tenantId))
+        const balance = await getBalance(deps.db, await getTenantId(deps.db, tenantId))
         const money = (amount: number | null) =>
           amount === null ? 'none' : `${formatMoney(amount)} ${balance.currencyCode}`
         const human = fields([

@@ -4,7 +4,7 @@ import { DELIVERY_STATES, type DeliveryState } from '../../webhooks/delivery.ts'
 import type { EventFilter } from '../../webhooks/log/list-events.ts'
 import { REPLAYABLE, type ReplayInput } from '../../webhooks/replay/replay.ts'
 import { UsageError } from '../failure.ts'
-import { namesOf, timeOf, whole } from '../typed.ts'
+import { parseNames, parseTime, parseWholeNumber } from '../parse.ts'
 
 export interface FilterOptions {
   from?: string
@@ -28,17 +28,17 @@ export function filterOptions(command: Command, states: readonly DeliveryState[]
 
 export function eventFilter({ from, to, type, outcome }: FilterOptions): Omit<EventFilter, 'tenantId' | 'orderId'> {
   return {
-    from: from === undefined ? undefined : timeOf(from, '--from'),
-    to: to === undefined ? undefined : timeOf(to, '--to'),
-    notifyTypes: type === undefined ? undefined : namesOf<EventType>(type, EVENT_TYPES, '--type'),
-    deliveryStates: outcome === undefined ? undefined : namesOf(outcome, DELIVERY_STATES, '--outcome'),
+    from: from === undefined ? undefined : parseTime(from, '--from'),
+    to: to === undefined ? undefined : parseTime(to, '--to'),
+    notifyTypes: type === undefined ? undefined : parseNames<EventType>(type, EVENT_TYPES, '--type'),
+    deliveryStates: outcome === undefined ? undefined : parseNames(outcome, DELIVERY_STATES, '--outcome'),
   }
 }
 
-export function replayWish(options: ReplayOptions): ReplayInput {
+export function replayInput(options: ReplayOptions): ReplayInput {
   const { outcome, rate, ...range } = options
   const { from, to, notifyTypes } = eventFilter(range)
   if (from === undefined) throw new UsageError('Say from when: --from 2026-11-20T08:00:00Z.')
-  const outcomes = outcome === undefined ? undefined : namesOf(outcome, REPLAYABLE, '--outcome')
-  return { from, to, notifyTypes, outcomes, ratePerS: whole(rate, '--rate') }
+  const outcomes = outcome === undefined ? undefined : parseNames(outcome, REPLAYABLE, '--outcome')
+  return { from, to, notifyTypes, outcomes, ratePerS: parseWholeNumber(rate, '--rate') }
 }

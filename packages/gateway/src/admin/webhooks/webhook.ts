@@ -1,6 +1,6 @@
 import type { WebhookSetRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { requireTenant } from '../../tenants/read.ts'
+import { getTenantId } from '../../tenants/tenant-views.ts'
 import { DELIVERY_STATES } from '../../webhooks/delivery.ts'
 import { listEndpoints } from '../../webhooks/endpoint/endpoint.ts'
 import { getEvent, listEvents } from '../../webhooks/log/list-events.ts'
@@ -15,9 +15,9 @@ import {
 import { resendEvent } from '../../webhooks/replay/resend.ts'
 import { SENDABLE_DAYS } from '../../webhooks/sending/retry.ts'
 import type { AdminContext } from '../context.ts'
-import { whole } from '../typed.ts'
-import { setWebhookHere } from './set-webhook.ts'
-import { eventFilter, type FilterOptions, filterOptions, type ReplayOptions, replayWish } from './webhook-options.ts'
+import { setWebhookHere } from '../outbound.ts'
+import { parseWholeNumber } from '../parse.ts'
+import { eventFilter, type FilterOptions, filterOptions, type ReplayOptions, replayInput } from './webhook-options.ts'
 import { endpointTable, eventTable, eventText, replayTable, replayText } from './webhook-text.ts'
 
 export function webhookCommands(webhook: Command, context: AdminContext): void {
@@ -39,14 +39,14 @@ function list(webhook: Command, context: AdminContext): void {
   filterOptions(command, DELIVERY_STATES)
     .addHelpText('after', '\nExample:\n  npm run -s admin -- webhook list ID --outcome DEAD,UNSENT --from 2026-11-20')
     .action(async (tenantId: string | undefined, options: FilterOptions & ListOptions) => {
-      const most = whole(options.limit, '--limit')
+      const most = parseWholeNumber(options.limit, '--limit')
       const filter = eventFilter(options)
       await context.withDeps(async ({ db }) => {
         if (tenantId === undefined) {
           const endpoints = await listEndpoints(db, { unwell: options.unwell }, most)
           return context.print(endpointTable(endpoints), endpoints)
         }
-        const ofTenant = { ...filter, tenantId: await requireTenant(db, tenantId) }
+        const ofTenant = { ...filter, tenantId: await getTenantId(db, tenantId) }
         const events = await listEvents(db, ofTenant, { limit: most, before: options.before })
         context.print(eventTable(events), events)
       })
@@ -65,7 +65,7 @@ function show(webhook: Command, context: AdminContext): void {
     .description('Show an event with its content and every attempt to deliver it.')
     .action((tenantId: string, notifyId: string) =>
       context.withDeps(async ({ db }) => {
-        const event = await getEvent(db, await requireTenant(db, tenantId), notifyId)
+        const event = await getEvent(db, await getTenantId(db, tenantId), notifyId)
         context.print(eventText(event), event)
       }),
     )
@@ -79,7 +79,7 @@ function resend(webhook: Command, context: AdminContext): void {
     )
     .action((tenantId: string, notifyId: string) =>
       context.withDeps(async (deps) => {
-        await resendEvent(deps, await requireTenant(deps.db, tenantId), notifyId, context.by)
+        await resendEvent(deps, await getTenantId(deps.db, tenantId), notifyId, context.by)
         context.print('It is sent as soon as a worker runs.', { notifyId, deliveryState: 'PENDING' })
       }),
     )
@@ -99,9 +99,9 @@ function replay(webhook: Command, context: AdminContext): void {
       '\nExample:\n  npm run -s admin -- webhook replay ID --from 2026-11-20T08:00:00Z --outcome UNSENT',
     )
     .action(async (tenantId: string, options: ReplayOptions) => {
-      const wish = replayWish(options)
+      const wish = replayInput(options)
       await context.withDeps(async (deps) => {
-        const started = await startReplay(deps, await requireTenant(deps.db, tenantId), wish, context.by)
+        const started = await startReplay(deps, await getTenantId(deps.db, tenantId), wish, context.by)
         context.print(replayText(started), started)
       })
     })
@@ -114,9 +114,9 @@ function replays(webhook: Command, context: AdminContext): void {
     .option('--cancel <replay-id>', 'what it has made due is still sent')
     .option('--limit <n>', 'how many', '20')
     .action(async (typedId: string, options: { cancel?: string; limit: string }) => {
-      const most = whole(options.limit, '--limit')
+      const most = parseWholeNumber(options.limit, '--limit')
       await context.withDeps(async (deps) => {
-        const tenantId = await requireTenant(deps.db, typedId)
+        const tenantId = await getTenantId(deps.db, typedId)
         if (options.cancel !== undefined) {
           const cancelled = await cancelReplay(deps, tenantId, options.cancel, context.by)
           return context.print(replayText(cancelled), cancelled)
@@ -130,7 +130,7 @@ function replays(webhook: Command, context: AdminContext): void {
 function enable(webhook: Command, context: AdminContext): void {
   const set = (tenantId: string, request: WebhookSetRequest) =>
     context.withDeps(async (deps) => {
-      const setting = await setWebhookHere(deps, await requireTenant(deps.db, tenantId), request, context.by)
+      const setting = await setWebhookHere(deps, await getTenantId(deps.db, tenantId), request, context.by)
       context.print(setting.enabled ? 'Enabled: it answered its health check.' : 'Disabled.', setting)
     })
   webhook

@@ -5,7 +5,7 @@ import type { Tx } from '../../lib/postgres/db.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import type { CachedWallet } from '../../wallet/ledger/cache.ts'
 import { lockWallets } from '../../wallet/ledger/lock.ts'
-import { tellLowBalance } from '../../wallet/ledger/low-balance.ts'
+import { alertLowBalance } from '../../wallet/ledger/low-balance.ts'
 import { decideBatch, type ExistingOrder, type OrderInput, type Verdict } from './decide.ts'
 import { writePlaced } from './write.ts'
 
@@ -46,7 +46,7 @@ export async function placeLocked(tx: Tx, deps: PlaceDeps, inputs: OrderInput[])
   await failpoint('orders.locked')
   const admitted = await admittedOf(inputs)
   const batch = decideBatch(wallets, admitted, { now, catalogue, existing, available: deps.stock.available })
-  for (const fall of batch.falls) tellLowBalance(tx, deps.ids, fall)
+  for (const fall of batch.falls) alertLowBalance(tx, deps.ids, fall)
   const written = writePlaced(tx, deps.ids, batch)
   written.catch(() => {}) // the transaction fails with it
   if (batch.placed.length > 0) await failpoint('orders.before-commit')

@@ -42,10 +42,10 @@ export async function placeOptimistically(
     case 'not-admitted':
       return inputs.length === 1 ? [NOT_ADMITTED] : undefined
     case 'changed':
-      deps.walletCache.wasOutdated(tenantIds)
+      deps.walletCache.markOutdated(tenantIds)
       return undefined
     default: {
-      deps.walletCache.keep(written.wallets)
+      deps.walletCache.put(written.wallets)
       const createTime = formatTime(written.now)
       return inputs.map((input) => withCreateTime(batch.verdicts.get(input)!, createTime))
     }
@@ -79,7 +79,7 @@ async function write(deps: OptimisticDeps, inputs: OrderInput[], batch: BatchDec
     const key = violatedKey(failure)
     if (key?.constraint !== TRANSACTION_IDS) throw failure
     // A dealer that repeats orders again and again is read first for a while, instead of writing in vain each time.
-    deps.walletCache.wasOutdated(batch.wallets.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
+    deps.walletCache.markOutdated(batch.wallets.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
     return 'exists'
   }
 }

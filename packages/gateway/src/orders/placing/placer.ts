@@ -166,7 +166,7 @@ async function placeBatch(deps: PlacerDeps, inputs: OrderInput[], inDoubt: boole
   // Stock that has run out since must not refuse an order that may already be placed.
   const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
   const { verdicts, wallets } = await deps.db.tx((tx) => placeLocked(tx, placing, inputs))
-  deps.walletCache.keep(await wallets)
+  deps.walletCache.put(await wallets)
   return verdicts
 }
 

@@ -8,7 +8,7 @@ import type { Role } from '../../../people/person.ts'
 import { lockProven, mayManage, type Person, peopleOf, personById, ROLES } from '../../../people/person.ts'
 import { signedOut } from '../../../people/session.ts'
 import { signInAgain } from '../../../people/sign-in.ts'
-import { requireTenant } from '../../../tenants/read.ts'
+import { getTenantId } from '../../../tenants/tenant-views.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS } from '../../kernel/route.ts'
 import { CLOSED, done, line, nullable, PROOFS_PER_MINUTE, proof, time, uuid } from '../../kernel/schemas.ts'
 
@@ -73,7 +73,7 @@ export const peopleRoutes: Route[] = [
       const { deps, person, by, onlyTenant } = context
       if (onlyTenant !== null && asked.tenantId !== onlyTenant) throw notFound('tenant')
       if (!mayManage(person, asked)) throw notTheirs()
-      if (asked.tenantId !== null) await requireTenant(deps.db, asked.tenantId)
+      if (asked.tenantId !== null) await getTenantId(deps.db, asked.tenantId)
       return proven(context, { password, code }, async (tx) => {
         const { personId, linkToken } = await invitePerson(tx, deps.ids, asked, by)
         const link = welcomeLink(deps.consoleUrl(), linkToken)

@@ -1,7 +1,7 @@
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db, Statement, Tx } from '../lib/postgres/db.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
-import type { SealedColumn } from './sealed.ts'
+import type { EncryptedColumn } from './encrypted-columns.ts'
 
 /** Rows that are locked at once, for the milliseconds that rewriting them takes. */
 const BATCH_ROWS = 500
@@ -9,7 +9,7 @@ const BATCH_ROWS = 500
 type Deps = { db: Db; cipher: Cipher }
 
 /** How many ciphertexts of a column are not under the current key. */
-export async function countOutdated({ db, cipher }: Deps, sealed: SealedColumn): Promise<number> {
+export async function countOutdated({ db, cipher }: Deps, sealed: EncryptedColumn): Promise<number> {
   const [row] = await db.query<{ count: number }>({
     text: `select count(*)::int as count from ${sealed.table} where ${outdated(sealed)}`,
     values: [cipher.keyId],
@@ -22,7 +22,11 @@ export async function countOutdated({ db, cipher }: Deps, sealed: SealedColumn):
  * what is done is passed over when it comes again. Rows that somebody else has locked are left for the next pass, so that
  * nobody waits for us who does not happen to want the same row in the same milliseconds, and we wait for nobody.
  */
-export async function reseal(deps: Deps, sealed: SealedColumn, onRows: (rows: number) => void): Promise<void> {
+export async function reencryptColumn(
+  deps: Deps,
+  sealed: EncryptedColumn,
+  onRows: (rows: number) => void,
+): Promise<void> {
   const { within } = sealed
   const scopes = within
     ? (await deps.db.query<{ value: string }>({ text: within.listed })).map(({ value }) => value)
@@ -30,7 +34,7 @@ export async function reseal(deps: Deps, sealed: SealedColumn, onRows: (rows: nu
   for (const scope of scopes) {
     let after: string | null = null
     do {
-      const { rows, last }: Batch = await deps.db.tx((tx) => resealBatch(tx, deps.cipher, sealed, scope, after))
+      const { rows, last }: Batch = await deps.db.tx((tx) => reencryptBatch(tx, deps.cipher, sealed, scope, after))
       after = last
       if (rows > 0) {
         onRows(rows)
@@ -47,10 +51,10 @@ interface Batch {
 }
 
 /** Locks: rows of one table, within one tenant or supplier. */
-async function resealBatch(
+async function reencryptBatch(
   tx: Tx,
   cipher: Cipher,
-  sealed: SealedColumn,
+  sealed: EncryptedColumn,
   scope: string | null,
   after: string | null,
 ): Promise<Batch> {
@@ -73,7 +77,7 @@ interface Row {
   ciphertext: Buffer
 }
 
-function selectBatch(cipher: Cipher, sealed: SealedColumn, scope: string | null, after: string | null): Statement {
+function selectBatch(cipher: Cipher, sealed: EncryptedColumn, scope: string | null, after: string | null): Statement {
   const { table, column, owner, id, within } = sealed
   const values: unknown[] = [cipher.keyId]
   const conditions = [outdated(sealed)]
@@ -87,6 +91,6 @@ function selectBatch(cipher: Cipher, sealed: SealedColumn, scope: string | null,
 }
 
 /** The key's id stands behind the version (lib/crypto). */
-function outdated({ column }: SealedColumn): string {
+function outdated({ column }: EncryptedColumn): string {
   return `${column} is not null and substring(${column} from 2 for 4) <> $1`
 }

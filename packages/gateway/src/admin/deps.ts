@@ -34,18 +34,18 @@ export interface AdminDeps {
  * The gateway's configuration and its database: the running gateway's, else the embedded one, started for this command.
  * @throws StartRefused where a local gateway would be made that nobody asked for
  */
-export async function openDatabase(): Promise<{ config: Config; url: string; stop(): Promise<void> }> {
+export async function borrowDatabase(): Promise<{ config: Config; url: string; stop(): Promise<void> }> {
   const config = readConfig(process.env, [])
   if (config.databaseUrl) return { config, url: config.databaseUrl, stop: async () => {} }
   const running = readRunningPostgres(config.dataDir)
   if (running) return { config, url: running.url, stop: async () => {} }
-  refuseToInvent(config)
+  refuseNewDatabase(config)
   const borrowed = await borrowPostgres({ dataDir: config.dataDir, log: silentLog })
   return { config, url: borrowed.url, stop: () => borrowed.stop() }
 }
 
 /** On a server a shell has none of the gateway's variables: a command there would make, and change, a gateway of its own. */
-function refuseToInvent({ dataDir }: Config): void {
+function refuseNewDatabase({ dataDir }: Config): void {
   if (process.env.DEPLOYMENT?.trim() || hasDatabase(dataDir)) return
   throw new StartRefused(
     `DEPLOYMENT is not set and there is no local gateway in ${dataDir}. On a server, give the command the variables of its gateway: sudo ops/dealer-esim-admin … (docs/running.md). On a machine of your own, start a gateway first: npm start.`,
@@ -60,12 +60,12 @@ function hasDatabase(dataDir: string): boolean {
  * @throws StartRefused when the database is of another release, deployment or master key. An embedded database that no
  * gateway runs is brought to this release; one that others use never is, but by `admin migrate`.
  */
-export async function openDeps(): Promise<{ deps: AdminDeps; close(): Promise<void> }> {
-  const database = await openDatabase()
+export async function createAdminDeps(): Promise<{ deps: AdminDeps; close(): Promise<void> }> {
+  const database = await borrowDatabase()
   const { config, url } = database
   const cipher = createCipher(config.masterKeys ?? [ensureLocalMasterKey(config.dataDir)])
   const db = createDb({ url, poolSize: 4, applicationName: nameWithKeys('dealer-esim admin', cipher) })
-  const wake = tellOnly(db)
+  const wake = collectWakeups(db)
   const close = async () => {
     await wake.tell().catch(() => {}) // lost: the nodes poll
     await db.close()
@@ -73,10 +73,10 @@ export async function openDeps(): Promise<{ deps: AdminDeps; close(): Promise<vo
   }
   try {
     const ours = config.databaseUrl === undefined && !readRunningPostgres(config.dataDir)
-    if (ours) await prepare(db, url)
+    if (ours) await prepareDatabase(db, url)
     else await requireMigrated(db)
     const clock = systemClock
-    const clocks = { clock, databaseClock: await clockOf(db, clock) }
+    const clocks = { clock, databaseClock: await createSampledClock(db, clock) }
     const ids = createIds(clocks.databaseClock.now)
     const linkKey = await ensureDeployment({ db, cipher, ids }, config.deployment)
     const deps = { config, log: silentLog, ...clocks, ids, db, cipher, linkKey, wake }
@@ -88,19 +88,19 @@ export async function openDeps(): Promise<{ deps: AdminDeps; close(): Promise<vo
 }
 
 /** Brings a database to this release, with the partitions that today's rows need. @returns the migrations that ran */
-export async function prepare(db: Db, url: string): Promise<string[]> {
+export async function prepareDatabase(db: Db, url: string): Promise<string[]> {
   const ran = await migrate({ databaseUrl: url, log: silentLog })
   await maintainPartitions(db)
   return ran
 }
 
-async function clockOf(db: Db, clock: Clock): Promise<DatabaseClock> {
+async function createSampledClock(db: Db, clock: Clock): Promise<DatabaseClock> {
   const known = createDatabaseClock(clock)
   await sampleDatabaseClock(db, clock, known)
   return known
 }
 
-function tellOnly(db: Db) {
+function collectWakeups(db: Db) {
   const topics = new Set<Topic>()
   return {
     wake: (topic: Topic) => void topics.add(topic),

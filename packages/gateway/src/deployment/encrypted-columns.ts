@@ -1,7 +1,7 @@
 import { NIL_TENANT } from '../lib/ids.ts'
 
 /** A column of ciphertexts, and whose each of them is. */
-export interface SealedColumn {
+export interface EncryptedColumn {
   table: string
   column: string
   /** SQL of the text that is bound into the ciphertext (`Cipher.encrypt`). */
@@ -32,7 +32,7 @@ const OF_TENANT = 'tenant_id::text'
 const OF_SUPPLIER = `'supplier:' || supplier`
 
 /** Everything that lies encrypted in the database, but `deployment.link_key`. A test compares it with the schema. */
-export const SEALED: readonly SealedColumn[] = [
+export const ENCRYPTED_COLUMNS: readonly EncryptedColumn[] = [
   { table: 'tenant_secrets', column: 'ciphertext', owner: OF_TENANT, within: TENANT, id: uuid('secret_id') },
   { table: 'people', column: 'totp_secret', owner: 'person_id::text', id: uuid('person_id') },
   { table: 'suppliers', column: 'config', owner: OF_SUPPLIER, id: text('supplier') },

@@ -6,7 +6,7 @@ import { Refusal } from '../lib/refusal.ts'
 import { jsonText } from './context.ts'
 import { printable } from './printable.ts'
 
-/** What goes to stderr for a command that failed: sentences, or one JSON document. */
+/** The output of a failed command on stderr: a message, or one JSON document. */
 export function failureText(error: unknown, json: boolean): string {
   return json ? jsonText({ error: failureOf(error) }) : printable(errorText(error))
 }
@@ -31,7 +31,7 @@ function errorText(error: unknown): string {
     const details = (error.parts.details ?? []).map((detail) => `  ${detail.field}: ${detail.reason}`)
     return [apiMessage(error), ...details].join('\n')
   }
-  // What we throw is a sentence; anything else is a defect, and its stack says where.
+  // Our own errors have messages for people. Anything else is a defect, whose stack is printed.
   const isDefect = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
   return isDefect ? (error.stack ?? error.message) : errorMessage(error)
 }
@@ -46,7 +46,7 @@ function errorMessage(error: unknown): string {
   return error.message.replace(/^error: /, '')
 }
 
-/** The command line cannot be understood; the message says how to write it. */
+/** The command line is invalid. The message says how to correct it. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

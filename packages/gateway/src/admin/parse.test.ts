@@ -18,7 +18,7 @@ test.each<[string, { min?: number; max?: number }, string]>([
   ['-1', { min: 0 }, 'from 0 on'],
   ['', { min: 0 }, 'from 0 on'],
   ['1000000000000000', {}, 'above zero'],
-])('“%s” is none in %o, and which there are is told', (text, range, words) => {
+])('“%s” is refused in %o with the allowed range', (text, range, words) => {
   expect(() => parseWholeNumber(text, '--limit', range)).toThrow(
     `--limit takes a whole number ${words}, not “${text}”.`,
   )

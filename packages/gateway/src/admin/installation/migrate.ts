@@ -5,7 +5,9 @@ import { borrowDatabase, prepareDatabase } from '../deps.ts'
 
 export function migrateCommand(migrateNoun: Command, context: AdminContext): void {
   migrateNoun
-    .description('Bring the database to this release. A gateway that starts does it too; several may at once.')
+    .description(
+      'Migrate the database to this release. A gateway also does this when it starts; concurrent runs are safe.',
+    )
     .action(async () => {
       const { url, stop } = await borrowDatabase()
       const db = createDb({ url, poolSize: 1, applicationName: 'dealer-esim admin' })

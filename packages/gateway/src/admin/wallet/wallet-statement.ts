@@ -24,23 +24,23 @@ export function statementCommand(wallet: Command, context: AdminContext): void {
   wallet
     .command('statement <tenant-id>')
     .description(
-      'Show the latest movements, newest first; or, with --month, a UTC month: opening, totals by kind, closing. The opening of a month is the closing of the one before.',
+      'Show the latest movements, newest first; with --month, the statement of a UTC month: opening balance, totals by kind, closing balance.',
     )
     .option('--month <month>', 'such as 2026-11')
-    .option('--entries', 'with --month: its movements too, oldest first')
+    .option('--entries', 'with --month: also its movements, oldest first')
     .option('--csv', 'with --month: its movements as CSV')
     .option('--kind <kind>', `one of ${TRANSFER_KINDS.join(', ')}`)
-    .option('--limit <n>', 'without --month: how many movements', '50')
-    .option('--before <version>', 'without --month: those before this version')
+    .option('--limit <n>', 'without --month: how many movements at most', '50')
+    .option('--before <version>', 'without --month: only movements before this version')
     .addHelpText('after', '\nExample:\n  npm run -s admin -- wallet statement ID --month 2026-11 --csv > 2026-11.csv')
     .action(async (tenantId: string, options: StatementOptions) => {
       if (options.month === undefined && (options.csv || options.entries)) {
-        throw new UsageError('Say which month: --csv and --entries go with --month 2026-11.')
+        throw new UsageError('Give --month: --csv and --entries need a month, such as --month 2026-11.')
       }
       if (options.csv && context.json) throw new UsageError('--csv and --json exclude each other.')
       const kind = kindOf(options.kind)
       if (kind && options.month !== undefined && !options.csv && !options.entries) {
-        throw new UsageError('The sums of a month are told by kind: --kind goes with --entries or --csv.')
+        throw new UsageError('The totals of a month always list every kind. Use --kind with --entries or --csv.')
       }
       const page = { limit: parseWholeNumber(options.limit, '--limit'), before: options.before, kind }
       await context.withDeps(async (deps) => {
@@ -57,7 +57,7 @@ async function latest(
   context: AdminContext,
 ): Promise<void> {
   const page = await getStatementPage(deps.db, await getTenantId(deps.db, tenantId), {
-    pageSize: limit,
+    limit,
     kind,
     ...(before === undefined ? {} : { before: BigInt(parseWholeNumber(before, '--before')) }),
   })
@@ -69,7 +69,7 @@ async function month(
   deps: AdminDeps,
   tenantId: string,
   month: string,
-  { csv, entries: wantsEntries, kind }: Omit<StatementOptions, 'kind'> & { kind: TransferKind | undefined },
+  { csv, entries: withEntries, kind }: Omit<StatementOptions, 'kind'> & { kind: TransferKind | undefined },
   context: AdminContext,
 ): Promise<void> {
   const statement = await getMonthStatement(deps.db, tenantId, month)
@@ -78,13 +78,13 @@ async function month(
     for await (const text of entriesCsv(pages, statement.currencyCode)) await written(text)
     return
   }
-  if (!wantsEntries) return context.print(monthText(statement), statement)
+  if (!withEntries) return context.print(monthText(statement), statement)
   const entries: StatementEntry[] = []
   for await (const page of pages) entries.push(...page)
   context.print(`${monthText(statement)}\n\n${entryTable(entries)}`, { ...statement, entries })
 }
 
-/** Waits while the reader of our output is slower than the database. */
+/** Waits until the reader of our output has taken the text. */
 function written(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
@@ -139,6 +139,6 @@ function subject(entry: StatementEntry): string {
 function kindOf(text: string | undefined): TransferKind | undefined {
   const kind = TRANSFER_KINDS.find((known) => known === text?.toUpperCase().replace('-', '_'))
   if (text !== undefined && !kind)
-    throw new UsageError(`--kind is one of ${TRANSFER_KINDS.join(', ')}; it is “${text}”.`)
+    throw new UsageError(`--kind must be one of ${TRANSFER_KINDS.join(', ')}, not “${text}”.`)
   return kind
 }

@@ -96,8 +96,8 @@ function reportFaults(row: FaultyRow, { report }: Verification): void {
     report('ORDER', `${order} costs ${money(row.amount)}, but ${money(row.debitAmount)} was debited.`)
   }
   if (row.badDebit === 'balance') {
-    const debit = `its debit a balance of ${money(row.debitBalance)}`
-    report('ORDER', `${order} records a balance of ${money(row.balanceAfter)}, ${debit}.`)
+    const debit = `its debit left ${money(row.debitBalance)}`
+    report('ORDER', `${order} records a balance of ${money(row.balanceAfter)}, but ${debit}.`)
   }
   if (row.items !== row.amount)
     report('ORDER', `${order} costs ${money(row.amount)}, but its items cost ${money(row.items)}.`)

@@ -5,7 +5,7 @@ import type { LockedWallet } from './lock.ts'
 import { lowBalancePercent } from './low-balance.ts'
 
 /** In the order of a statement's totals. */
-export const TRANSFER_KINDS = ['TOP_UP', 'ORDER', 'REFUND', 'ADJUSTMENT'] as const
+export const TRANSFER_KINDS = ['TOP_UP', 'ORDER', 'ESIM_TOPUP', 'REFUND', 'ADJUSTMENT'] as const
 export type TransferKind = (typeof TRANSFER_KINDS)[number]
 
 /** One movement of the wallet. Orders are posted in batches by orders/placing/write.ts, everything else by `post`. */

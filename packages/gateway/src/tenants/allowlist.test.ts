@@ -65,7 +65,7 @@ describe('what could be read in two ways is refused in a sentence that quotes it
 
   test('more entries than a tenant may list', () => {
     const texts = Array.from({ length: 201 }, (_, index) => `10.0.${index}.0/24`)
-    expect(parseAllowlist(texts)).toEqual({ fault: expect.stringContaining('the most is 200') })
+    expect(parseAllowlist(texts)).toEqual({ fault: expect.stringContaining('the limit is 200') })
   })
 })
 

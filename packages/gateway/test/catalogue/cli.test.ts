@@ -169,18 +169,20 @@ test('a dry run shows prices and suppliers in words, and what to look at twice; 
   expect([code, stdout]).toEqual([
     0,
     [
-      'A dry run: nothing was changed. It would be 0 added, 1 changed, 0 unchanged.',
-      'Look twice at 1 package, marked by “!”.',
+      'Dry run: nothing was changed. It would be 0 added, 1 changed, 0 unchanged.',
+      'Check 1 package, marked with “!”.',
       '  ~ ZA_1_7',
       '    ! price: USD 4.90 → 0.01 (−99.8 %)',
-      '    ! USD 0.01 is below what the cheapest supplier costs, 2.70',
+      "    ! USD 0.01 is below the cheapest supplier's cost of 2.70",
       '      supplier 1: sandbox/ZA_1_7 → nosuch/P',
       '',
     ].join('\n'),
   ])
   expect(stderr).toContain('There is no supplier nosuch yet')
   const set = await admin('package', 'set', 'ZA_1_7', '--supplier', 'nosuch:P')
-  expect(set.stderr).toBe('There is no supplier nosuch yet: its packages cannot be delivered. See `supplier add`.\n')
+  expect(set.stderr).toBe(
+    'There is no supplier nosuch yet, so its packages cannot be delivered. Add it with: supplier add\n',
+  )
 })
 
 test.each([

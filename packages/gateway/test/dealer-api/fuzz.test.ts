@@ -9,7 +9,7 @@ import { openConnection, type RawAnswer, requestText } from '../http/raw-connect
 import { addPackages } from './api-fixture.ts'
 import { type FuzzedRequest, fuzzedRequest, stirred } from './fuzz-requests.ts'
 
-/* Whatever is sent, an envelope comes back. SEED=… repeats a run, FUZZ_REQUESTS=… makes it longer. */
+/* Every request is answered by an envelope. SEED=… repeats a run, FUZZ_REQUESTS=… makes it longer. */
 
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 3_000)
 const AT_ONCE = 20
@@ -41,7 +41,7 @@ describe('any input', () => {
     await eachOf(requests, told, async ({ path, body, headers }) => {
       expectEnvelope(await call(node, dealer, '', { path, body, headers }))
     })
-    // It was no hail of one and the same refusal.
+    // The answers were not all the same refusal.
     const usual = ['000000', '000102', '000104', '000105', '000107', '000108', '000109', '000110', '200013', '310241']
     expect([...heard]).toEqual(expect.arrayContaining(usual))
   })
@@ -67,7 +67,7 @@ describe('any input', () => {
   })
 })
 
-/** Sends some at once; one that fails or hangs is reported in full, so that it can be tried alone. */
+/** Sends requests concurrently; reports a failing or hanging one in full, so that it can be repeated alone. */
 async function eachOf<One>(all: One[], tell: (one: One) => string, work: (one: One) => Promise<void>): Promise<void> {
   const rest = [...all]
   async function lane(): Promise<void> {
@@ -107,7 +107,7 @@ function expectEnvelope(answer: { status: number; text: string; headers: object 
   heard.add(code)
 }
 
-/** All that is answered to these bytes and the end of the connection after them. */
+/** Sends these bytes, ends the connection, and returns the whole answer. */
 function answersTo(bytes: Buffer): Promise<RawAnswer[]> {
   const connection = openConnection(node.port)
   connection.write(bytes)

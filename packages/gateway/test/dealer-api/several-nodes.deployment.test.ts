@@ -12,11 +12,11 @@ import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 /*
  * Several gateways on one database under orders, in all three roles, while some of them join, leave (SIGTERM) and die
- * (SIGKILL). Nobody whose gateway leaves is cut off, and in the end all books agree.
+ * (SIGKILL). No caller of a gateway that leaves loses its connection, and in the end all records agree.
  */
 
 const CALLERS = 3
-/** Shorter than a lease: what a node that left had claimed, and did not give back, would end later than this. */
+/** Shorter than a lease, so an order that a leaving node did not release would finish later than this. */
 const ENDS_WITHIN_MS = 25_000
 const PRODUCTS = ['SANDBOX_OK', 'SANDBOX_SLOW', 'SANDBOX_PARTIAL', 'SANDBOX_REFUSED']
 
@@ -26,13 +26,13 @@ let receiver: Receiver
 let dealer: Dealer
 const loads: OrderLoad[] = []
 
-// Anew for a second try, too: its books must not hold what the first one did.
+// Also before a retry, whose records must not contain those of the first try.
 beforeEach(async () => {
   database = await createTestDatabase()
   receiver = await startReceiver()
   operator = await openNode(database.url)
   const { deps } = operator
-  // Slow requests are in progress while a gateway is killed; time-outs are not tested here.
+  // Long enough for requests that are in progress while a gateway is killed; timeouts are not tested here.
   const config = { slowMs: 300, giveUpAfterMs: 86_400_000 }
   await addSupplier(deps, { name: 'shop', type: 'sandbox', config }, OPERATOR)
   await putPackages(deps, PRODUCTS.map(onSale), OPERATOR)
@@ -73,7 +73,7 @@ function loadOn(gateway: GatewayProcess): OrderLoad {
   return load
 }
 
-/** How many orders workers hold now. */
+/** Counts the orders that workers have claimed. */
 async function inWork(): Promise<number> {
   const [row] = await operator.deps.db.query<{ held: number }>({
     text: 'select count(*)::int as held from orders where lease_until > now() and due_at is not null',
@@ -81,7 +81,7 @@ async function inWork(): Promise<number> {
   return row!.held
 }
 
-/** Stops the worker where it is; lets it go on if it holds no order there. */
+/** Freezes the worker; continues it if it has not claimed an order. */
 async function standsStillWithOrders({ pid }: GatewayProcess): Promise<boolean> {
   process.kill(pid, 'SIGSTOP')
   if ((await inWork()) > 0) return true
@@ -89,7 +89,7 @@ async function standsStillWithOrders({ pid }: GatewayProcess): Promise<boolean> 
   return false
 }
 
-/** As if a minute had passed since the only worker died: its leases have run out, its calls have ended. */
+/** Pretends that a minute has passed since the only worker died: its leases have expired and its calls have ended. */
 async function aMinutePasses(): Promise<void> {
   await operator.deps.db.tx(async (tx) => {
     tx.send({ text: 'update orders set due_at = now(), lease_until = null where due_at is not null' })
@@ -100,7 +100,7 @@ async function aMinutePasses(): Promise<void> {
   })
 }
 
-describe('gateways on one database, under orders', () => {
+describe('gateways on one database under a load of orders', () => {
   it('may join, leave and die: every acknowledged order exists once, reaches a final state, and is reported', {
     timeout: 400_000,
   }, async () => {
@@ -137,7 +137,7 @@ describe('gateways on one database, under orders', () => {
   })
 })
 
-/** The balancer stops sending to it, and it is stopped while earlier requests are in progress. */
+/** Removes it from the load balancer and stops it while earlier requests are in progress. */
 async function leave(gateway: GatewayProcess, load: OrderLoad, next: GatewayProcess): Promise<void> {
   await load.underWay()
   load.aim(next)

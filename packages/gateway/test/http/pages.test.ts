@@ -5,7 +5,7 @@ import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 
-/* What is asked for by browsers, and by what looks whether a link is alive. */
+/* Requests of browsers and of link checkers. */
 
 let database: TestDatabase
 let node: Node

@@ -24,10 +24,10 @@ interface ReceivedSpan {
   service: Record<string, string | number>
 }
 
-/** As much of a collector (OTLP over HTTP, JSON) as reads what arrives. */
+/** A minimal collector (OTLP over HTTP, JSON) that stores what it receives. */
 const spans: ReceivedSpan[] = []
 const seen: { url: string | undefined; apiKey: unknown }[] = []
-/** What it answers first. */
+/** Its first responses. */
 const answers = [503]
 let collector: Server
 let gateway: GatewayProcess | undefined
@@ -80,7 +80,7 @@ describe('traces', () => {
     const ofRequest = (requestId: string) => spans.find((span) => span.traceId === requestId.replaceAll('-', ''))
     const NAMES = ['esim/order', 'order sandbox', 'deliver ORDER_PAID', 'deliver DELIVERY_UPDATED']
     const isTold = (name: string) => ofOrder().some((span) => span.name === name)
-    // Each comes with whatever ended at about its time, in no order that could be relied on.
+    // Each arrives with other spans that ended at about the same time, in any order.
     await until(async () => NAMES.every(isTold) && ofRequest(again) && ofRequest(refused))
 
     const [root, ...more] = ofOrder().filter((span) => span.parentSpanId === undefined)
@@ -99,7 +99,7 @@ describe('traces', () => {
     expect(names.filter((name) => name === 'order sandbox')).toHaveLength(2)
     expect(new Set(ofOrder().map((span) => span.spanId)).size).toBe(ofOrder().length)
 
-    // A request that placed nothing has a trace of its own, by its RequestID.
+    // A request that placed nothing has its own trace, found by its RequestID.
     expect(ofRequest(again)).toMatchObject({ name: 'esim/order', attributes: { 'dealer_esim.order_no': data.orderNo } })
     expect(ofRequest(refused)).toMatchObject({ name: 'health', attributes: { 'dealer_esim.code': '000108' } })
   })
@@ -120,7 +120,7 @@ describe('traces', () => {
   })
 })
 
-// biome-ignore lint/suspicious/noExplicitAny: JSON as the specification of OTLP lays it out
+// biome-ignore lint/suspicious/noExplicitAny: JSON in the form of the OTLP specification
 function decoded(body: any): ReceivedSpan[] {
   // biome-ignore lint/suspicious/noExplicitAny: as above
   const attributes = (list: any[]) =>

@@ -7,9 +7,9 @@ import { until } from '../harness/shop.ts'
 export interface CrashingGateway {
   /** Repeats the request until it is answered. `wasLost`: an answer did not arrive, or reported an unknown outcome. */
   ask(dealer: Dealer, operation: string, body: string): Promise<{ answer: Answer; wasLost: boolean }>
-  /** Sends SIGKILL after that time; the next gateway kills itself at the failpoint `next`. */
+  /** Sends SIGKILL after `afterMs`; the next gateway kills itself at the failpoint `next`. */
   kill(afterMs: number, next: string | null): Promise<void>
-  /** Closes all its database sessions at once. */
+  /** Closes all its database sessions together. */
   cut(afterMs: number): Promise<void>
   /** Resolves when every order of the tenant is final. */
   settled(tenantId: string): Promise<void>
@@ -34,7 +34,7 @@ export async function startCrashingGateway(databaseUrl: string, db: Db): Promise
     restarting ??= (async () => {
       const { signal, code } = await dead.exited
       if (signal !== 'SIGKILL') throw new Error(`the gateway ended by itself: ${signal ?? code} ${dead.stderr}`)
-      // It starts due work at once, and may reach its failpoint before it is ready.
+      // It starts due work immediately, and may reach its failpoint before it is ready.
       current = await start(pauseAt).catch((failure: Error) => {
         if (!failure.message.includes(`paused at ${pauseAt?.split(':')[0]}`)) throw failure
         return start()
@@ -53,7 +53,7 @@ export async function startCrashingGateway(databaseUrl: string, db: Db): Promise
         const asked = current
         try {
           const answer = await call(asked, dealer, operation, { body })
-          // Its database went away under it: said, and to be asked again.
+          // It lost its database and reported that, so the request is repeated.
           if (answer.code !== '000001' && answer.code !== '000002') return { answer, wasLost }
         } catch {
           await restart(asked)
@@ -101,7 +101,7 @@ function hasEnded({ pid }: GatewayProcess): boolean {
   }
 }
 
-/** As if a minute had passed: leases of the dead have run out, and nothing of theirs can still be at work. */
+/** Pretends that a minute has passed: leases of dead gateways have expired, and their calls have ended. */
 async function aMinutePasses(db: Db): Promise<void> {
   await db.tx(async (tx) => {
     tx.send({ text: `update orders set due_at = now(), lease_until = null where due_at is not null` })

@@ -15,12 +15,12 @@ import { amountOf, Model, OFF_SALE, type OrderInput, PACKAGES } from './model.ts
 import { type Crash, type Step, sequences } from './steps.ts'
 
 /*
- * Random sequences of what a dealer and an operator do, with deaths of the gateway in their midst, against a model in
- * memory. SEED=… repeats a run, MODEL_SEQUENCES=… makes it longer.
+ * Compares random sequences of a dealer's and an operator's actions, with crashes of the gateway, with a model in memory.
+ * SEED=… repeats a run, MODEL_SEQUENCES=… makes it longer.
  */
 
 const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 5)
-/** Longest step: a gateway that dies twice and starts again, on a crowded machine. */
+/** The longest step: a gateway that crashes twice and restarts on a busy machine. */
 const STEP_MS = 60_000
 const PRODUCTS = { FINE: 'SANDBOX_OK', PARTLY: SANDBOX_PRODUCTS.partial, REFUSED: SANDBOX_PRODUCTS.refused }
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
   operator = await openNode(database.url)
   const { deps } = operator
-  // Its patience is not what is tested: nothing is given up because a crowded machine was slow.
+  // Long timeouts, so that nothing is given up because a busy machine is slow.
   const config = { giveUpAfterMs: 86_400_000 }
   await addSupplier(deps, { name: 'model', type: 'sandbox', config }, OPERATOR)
   const packages = Object.entries(PACKAGES).map(([code, { price }]) => onSale(code, price))
@@ -55,7 +55,7 @@ function onSale(packageCode: string, price: bigint) {
   })
 }
 
-test('an account does what its model does through crashes, and the ledger holds after every step', async () => {
+test('a tenant’s orders and balance match the model through crashes, and the ledger is consistent after every step', async () => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
   console.info(`model: SEED=${seed}`)
   const property = fc.asyncProperty(sequences, async (steps) => {
@@ -105,7 +105,7 @@ async function take(step: Step, { model, dealer }: Play): Promise<void> {
   }
 }
 
-/** The same body `calls` times at once; whoever is cut off asks again, as a dealer would. */
+/** Sends the same body `calls` times concurrently, and repeats after a lost connection, as a dealer would. */
 async function order(step: Crash | Extract<Step, { do: 'order' }>, { model, dealer }: Play): Promise<void> {
   const { input } = step
   const body = JSON.stringify(bodyOf(input))
@@ -122,7 +122,7 @@ async function order(step: Crash | Extract<Step, { do: 'order' }>, { model, deal
   for (const { data } of answers) expect(data).toMatchObject(numbers)
   expect(new Set(answers.map(({ data }) => `${data.orderNo} ${data.createTime}`)).size).toBe(1)
   const firsts = answers.filter(({ headers }) => headers['idempotent-replayed'] !== 'true').length
-  // Where an answer was lost, the first one may be the one that was.
+  // If an answer was lost, it may have been the first one.
   const anyLost = asked.some(({ wasLost }) => wasLost)
   expect(firsts).toBeLessThanOrEqual(expected.isNew ? 1 : 0)
   if (!anyLost) expect(firsts).toBe(expected.isNew ? 1 : 0)
@@ -136,7 +136,7 @@ function bodyOf({ transactionId, lines, isMisquoted }: OrderInput) {
   }
 }
 
-/** The day on which they were judged; the last one's where midnight lay between. */
+/** The day on which the orders were decided; at midnight, the day of the last one. */
 function dayOf(answers: Answer[]): string {
   const { data } = answers.at(-1)!
   const ends = data.resetTime && new Date(Date.parse(data.resetTime) - 1)
@@ -161,7 +161,7 @@ async function expectAccount({ model, dealer }: Play): Promise<void> {
   })
 }
 
-/** Each order as its dealer is shown it, and what its supplier was asked by the supplier's own books. */
+/** Compares each order as shown to its dealer, and the supplier's records of its purchases, with the model. */
 async function expectOrders({ model, dealer }: Play): Promise<void> {
   const rows = await operator.deps.db.query<{ transactionId: string; orderId: string; paid: number }>({
     text: `select transaction_id, order_id, (select count(*)::int from events e where e.tenant_id = o.tenant_id
@@ -187,7 +187,7 @@ async function expectOrders({ model, dealer }: Play): Promise<void> {
   }
 }
 
-/** A step that hangs says which one it was, and one that fails too. */
+/** Adds the step to the error of a step that hangs or fails. */
 async function timed(name: string, work: () => Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

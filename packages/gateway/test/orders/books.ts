@@ -6,9 +6,9 @@ import { until } from '../harness/shop.ts'
 import type { Receiver } from '../webhooks/receiver.ts'
 import type { AskedOrder } from './order-load.ts'
 
-/** Where a load of orders went, and who knows what became of it. */
+/** The parties of a load test, whose records must agree. */
 export interface LoadWorld {
-  /** One that works, and goes on working. */
+  /** A gateway that runs until the end. */
   gateway: { baseUrl: string }
   dealer: Dealer
   db: Db
@@ -19,8 +19,8 @@ export interface LoadWorld {
 const AT_ONCE = 10
 
 /**
- * What was acknowledged, what was debited, what the supplier was asked and what the receiver heard must agree: every
- * acknowledged order exists once, is debited once, ends within `patienceMs`, and its events arrive.
+ * Compares the records of callers, ledger, supplier and receiver: every acknowledged order exists once, is debited once,
+ * ends within `patienceMs`, and its events arrive.
  */
 export async function expectBooksToAgree(world: LoadWorld, patienceMs: number): Promise<void> {
   const orders = await repeatAll(world)
@@ -35,7 +35,7 @@ interface KnownOrder extends AskedOrder {
   answer: Answer
 }
 
-/** Repeats every order: what was acknowledged is a replay of the same answer, of the rest the database tells the truth. */
+/** Repeats every order: an acknowledged one is replayed with the same answer; the answers of the others show whether they exist. */
 async function repeatAll({ gateway, dealer, db, asked }: LoadWorld): Promise<KnownOrder[]> {
   for (const { answers } of asked) {
     for (const { code, status } of answers) {
@@ -93,7 +93,7 @@ async function expectLedger({ db, dealer, asked }: LoadWorld): Promise<void> {
 }
 
 interface SettledOrder extends KnownOrder {
-  /** Of esim/query. */
+  /** As returned by esim/query. */
   shown: Answer['data']
 }
 
@@ -106,7 +106,7 @@ function queryAll({ gateway, dealer }: LoadWorld, orders: readonly KnownOrder[])
   })
 }
 
-/** Some at once. */
+/** Runs some concurrently. */
 async function eachOf<One, Result>(all: readonly One[], work: (one: One) => Promise<Result>): Promise<Result[]> {
   const rest = [...all]
   const results: Result[] = []
@@ -117,7 +117,7 @@ async function eachOf<One, Result>(all: readonly One[], work: (one: One) => Prom
   return results
 }
 
-/** What the supplier was asked, by its own books, against what the dealer is shown and has paid. */
+/** Compares the supplier's records with the orders as shown to the dealer and paid. */
 async function expectSupplierBooks(db: Db, orders: readonly SettledOrder[]): Promise<void> {
   const books = await db.query<{ key: string; requests: number; answer: string }>({
     text: 'select key, requests, answer from sandbox_issued',
@@ -149,7 +149,7 @@ async function expectSupplierBooks(db: Db, orders: readonly SettledOrder[]): Pro
   expect(await db.query({ text: 'select * from orphans' })).toEqual([])
 }
 
-/** Every order's ORDER_PAID and the event of its last state, by what the receiver got. */
+/** Checks that the receiver got every order's ORDER_PAID and the event of its last state. */
 async function expectEvents(receiver: Receiver, orders: readonly SettledOrder[]): Promise<void> {
   const expected = orders.flatMap(({ shown }) => [
     { event: `${shown.orderNo} ORDER_PAID`, status: 'PAID' },
@@ -162,7 +162,7 @@ async function expectEvents(receiver: Receiver, orders: readonly SettledOrder[])
   await until(async () => missing().length === 0, 60_000).catch(() => expect(missing()).toEqual([]))
 }
 
-/** The latest of each order and type, by `sequence`; repeats of one notifyId must be the same event. */
+/** The latest event of each order and type by `sequence`. Repeats of one notifyId must be equal. */
 function heardBy({ events }: Receiver): Map<string, { orderStatus: string; sequence: number }> {
   const latest = new Map<string, { orderStatus: string; sequence: number }>()
   const contents = new Map<string, string>()

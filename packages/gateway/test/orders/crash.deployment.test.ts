@@ -19,9 +19,9 @@ import { postgresProcesses } from './postgres-processes.ts'
 import { seeded } from './seeded.ts'
 
 /*
- * A gateway as `npm start` runs it, its PostgreSQL included, under orders from signed callers. Twenty times, at moments
- * that chance chooses, `kill -9` hits the gateway, the database server, or any one of the server's processes. What was
- * acknowledged, what was debited, what the supplier was asked and what the receiver heard must agree in the end.
+ * A gateway as run by `npm start`, with its PostgreSQL, under orders from signed callers. Twenty times, at random moments,
+ * `kill -9` hits the gateway, the database server, or one of the server's processes. In the end, the records of callers,
+ * ledger, supplier and receiver must agree.
  */
 
 const ROUNDS = [
@@ -33,7 +33,7 @@ const ROUNDS = [
 type Victim = 'gateway' | 'postmaster' | 'session' | 'both'
 
 const CALLERS = 10
-/** Longest answer: the order's doubt, its last attempt, and what two busy cores add. */
+/** The longest answer: the time in doubt, the last attempt, and the delay of two busy cores. */
 const LONGEST_ANSWER_MS = 40_000
 const PACKAGES = ['JP_1_7', 'JP_1_7', 'SANDBOX_OK', 'SANDBOX_PARTIAL', 'SANDBOX_REFUSED']
 
@@ -41,7 +41,7 @@ const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
 const chance = seeded(seed)
 let dataDir: string
 let gateway: GatewayProcess
-/** Before the gateway that runs could claim anything. */
+/** Called before the running gateway can claim anything. */
 let startedAt: number
 let receiver: Receiver
 let dealer: Dealer
@@ -75,7 +75,7 @@ function start(): Promise<GatewayProcess> {
   return startGateway({ dataDir, env: { DEFAULT_QPS_LIMIT: '100000', CONSOLE: 'off' } })
 }
 
-/** On the database of the gateway that runs; its port is another after each start. */
+/** Connects to the database of the running gateway, whose port changes with each start. */
 async function inDatabase<Result>(work: (db: Db) => Promise<Result>): Promise<Result> {
   const { url } = await until(async () => readRunningPostgres(dataDir))
   const db = createDb({ url, poolSize: 4, applicationName: 'crash test' })
@@ -87,7 +87,9 @@ async function inDatabase<Result>(work: (db: Db) => Promise<Result>): Promise<Re
 }
 
 describe('twenty kills under order load', () => {
-  it('lose no acknowledged order, debit none twice, and leave none unfinished', { timeout: 400_000 }, async () => {
+  it('lose no acknowledged order, debit no order twice, and leave no order unfinished', {
+    timeout: 400_000,
+  }, async () => {
     load = orderLoad(dealer, CALLERS, () => {
       const codes = new Set(Array.from({ length: chance.between(1, 2) }, () => chance.pick(PACKAGES)))
       return [...codes].map((packageCode) => ({ packageCode, count: chance.between(1, 3) }))
@@ -106,7 +108,7 @@ describe('twenty kills under order load', () => {
 
 async function round(victim: Victim): Promise<void> {
   await acknowledgedMore(chance.between(5, 30))
-  // Somewhere within an order's own time, not at the moment of an answer.
+  // At a random moment of an order, not at the moment of an answer.
   await new Promise((resolve) => setTimeout(resolve, chance.between(0, 20)))
   const server = await until(async () => postgresProcesses(dataDir))
   const pids = {
@@ -124,13 +126,13 @@ async function round(victim: Victim): Promise<void> {
     gateway = await start()
     load.aim(gateway)
   }
-  // The database comes back by itself, and orders succeed again without help.
+  // The database restarts without help, and orders succeed again.
   await acknowledgedMore(CALLERS + 1)
 }
 
 /**
- * As if a minute had passed since the gateway that was killed last: its leases are those that end sooner than the ones
- * that its successor took, and nothing of its calls can still be at work.
+ * Pretends that a minute has passed since the last gateway was killed. Its leases are those that end before its
+ * successor's, and its calls have ended.
  */
 async function leasesOfTheDeadRunOut(db: Db): Promise<void> {
   const ofOrders = new Date(startedAt + ORDER_LEASE_MS)
@@ -150,7 +152,7 @@ async function leasesOfTheDeadRunOut(db: Db): Promise<void> {
   })
 }
 
-/** Fails when the gateway ends by itself: it is to outlive its database. */
+/** Fails if the gateway exits without a kill, because it must survive its database. */
 async function acknowledgedMore(count: number): Promise<void> {
   const died = gateway.exited.then(({ code, signal }) => {
     throw new Error(`the gateway ended by itself (${signal ?? code}): ${gateway.stderr}${lastWords()}`)

@@ -1,37 +1,37 @@
 import { randomUUID } from 'node:crypto'
 import { type Answer, call, type Dealer } from '../door/node.ts'
 
-/** One order that was asked for, and every answer that its caller had. */
+/** One requested order and every answer to its caller. */
 export interface AskedOrder {
   transactionId: string
   packageInfoList: { packageCode: string; count: number }[]
   answers: Answer[]
-  /** Milliseconds to each answer or to the connection's end. */
+  /** The time to each answer or to the end of the connection. */
   durationsMs: number[]
 }
 
 export interface OrderLoad {
   readonly asked: AskedOrder[]
-  /** Requests that were sent and neither answered nor cut off. */
+  /** Requests that were sent and are neither answered nor lost. */
   readonly inFlight: number
   /** Orders answered 000000 so far. */
   readonly acknowledged: number
-  /** Resolves when that many more orders than now are acknowledged. */
+  /** Resolves when that many more orders are acknowledged. */
   more(count: number): Promise<void>
-  /** Resolves at once while a request is in flight; else with the next one that is sent. */
+  /** Resolves immediately if a request is in flight, otherwise when the next one is sent. */
   underWay(): Promise<void>
-  /** Where the next requests go; undefined: nowhere, callers wait. */
+  /** The target of the next requests; undefined: callers wait. */
   aim(at: { baseUrl: string } | undefined): void
-  /** Callers finish what they asked, and stop. */
+  /** Callers finish their requests and stop. */
   stop(): Promise<void>
 }
 
-/** After a refusal or a cut-off, as a client with manners does: a database that is away must not be shouted at. */
+/** The pause after a refusal or a lost connection, as a considerate client makes it. */
 const PAUSE_MS = 100
-/** Between orders: what is counted in the end need not be more than what the kills meet. */
+/** The pause between orders, so that there are not more orders than the test needs. */
 const THINK_MS = 50
 
-/** Signed callers, each of whom asks for one order after the other and never repeats one. */
+/** Signed callers that place one order after the other and never repeat one. */
 export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOrder['packageInfoList']): OrderLoad {
   const asked: AskedOrder[] = []
   const sending: (() => void)[] = []
@@ -44,7 +44,7 @@ export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOr
     open = () => resolve(undefined)
   })
 
-  /** @returns whether the order was acknowledged */
+  /** @returns true if the order was acknowledged */
   async function ask(at: { baseUrl: string }): Promise<boolean> {
     const order: AskedOrder = {
       transactionId: randomUUID(),
@@ -66,7 +66,7 @@ export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOr
       isPlaced = answer.code === '000000'
       if (isPlaced) acknowledged++
     } catch {
-      // Cut off: whether the order exists is for the test to find out.
+      // The connection was lost; the test finds out whether the order exists.
     } finally {
       inFlight--
       order.durationsMs.push(performance.now() - startedAt)

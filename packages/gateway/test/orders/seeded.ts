@@ -1,12 +1,12 @@
-/** Chance that repeats itself for the same seed. */
+/** Random numbers that are the same for the same seed. */
 export interface Chance {
-  /** Both ends included. */
+  /** Both bounds are inclusive. */
   between(least: number, most: number): number
   pick<Value>(values: readonly Value[]): Value
   shuffled<Value>(values: readonly Value[]): Value[]
 }
 
-/** mulberry32: enough for choosing moments. */
+/** mulberry32, which is good enough to choose moments. */
 export function seeded(seed: number): Chance {
   let state = seed >>> 0
   function next(): number {

@@ -238,7 +238,7 @@ describe('esim', () => {
       expect(await json(...cancel(esimTranNo))).toEqual({ esimTranNo, outcome: 'unknown' })
     }
     delete server.fault.cancelOrder
-    expect(await usageError(...settle(cancelled.esimTranNo, ...word))).toBe('Say one of --cancelled and --kept.')
+    expect(await usageError(...settle(cancelled.esimTranNo, ...word))).toBe('Give one of --cancelled and --kept.')
     expect(await failure(...settle(cancelled.esimTranNo, '--cancelled', '--evidence', ''))).toMatch(
       /what the supplier said/,
     )

@@ -23,13 +23,13 @@ const auditOf = (tenantId: string, action: string) =>
   money.db.query<{ actor: string; before: unknown; after: unknown }>(sql`
     select actor, before, after from audit_log where tenant_id = ${tenantId} and action = ${action} order by audit_id`)
 const verifying = async (tenantId: string) => (await load(tenantId)).secrets.map((secret) => secret.secret)
-/** As if time had passed. */
+/** Pretends that time has passed. */
 const endGrace = (tenantId: string) =>
   money.db.query(sql`
     update tenant_secrets set valid_until = now() where tenant_id = ${tenantId} and valid_until is not null`)
 
 describe('a new tenant', () => {
-  test('has credentials of the documented form, an empty wallet, and is found by either of its names', async () => {
+  test('has credentials of the documented form and an empty wallet, and is found by its AppKey and its id', async () => {
     const wish = { clientName: ' Acme Travel ', currencyCode: 'EUR' }
     const { tenantId, appKey, appSecret } = await createTenant(money.deps, wish, ALICE)
     expect(appKey).toMatch(/^ak_[A-Za-z0-9_-]{20}$/)
@@ -51,7 +51,7 @@ describe('a new tenant', () => {
     await expect(createTenant(money.deps, wish, ALICE)).rejects.toMatchObject({ code })
   })
 
-  test('no secret stands in the database, and none in the audit log', async () => {
+  test('no secret is readable in the database or in the audit log', async () => {
     const { tenantId, appSecret } = await money.tenant()
     const reset = await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
     await viewSecret(money.deps, tenantId, ALICE)
@@ -64,8 +64,8 @@ describe('a new tenant', () => {
   })
 })
 
-describe('a reset', () => {
-  test('without grace leaves nothing but the new secret', async () => {
+describe('a secret reset', () => {
+  test('without grace leaves only the new secret', async () => {
     const { tenantId, appSecret } = await money.tenant()
     const reset = await resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE)
     expect(reset).toMatchObject({ oldValidUntil: null })
@@ -73,7 +73,7 @@ describe('a reset', () => {
     expect(await verifying(tenantId)).toEqual([reset.appSecret])
   })
 
-  test('with grace lets the old one verify until it ends, the new one first', async () => {
+  test('with grace keeps the old secret until the grace period ends, after the new one', async () => {
     const { tenantId, appSecret } = await money.tenant()
     const beforeMs = Date.now()
     const reset = await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
@@ -86,14 +86,14 @@ describe('a reset', () => {
     expect(await verifying(tenantId)).toEqual([reset.appSecret])
   })
 
-  test('ends an older grace: at most two verify', async () => {
+  test('ends an older grace period, so that at most two secrets verify', async () => {
     const { tenantId } = await money.tenant()
     const second = await resetSecret(money.deps, tenantId, { graceMs: 24 * HOUR_MS }, ALICE)
     const third = await resetSecret(money.deps, tenantId, { graceMs: 1_000 }, ALICE)
     expect(await verifying(tenantId)).toEqual([third.appSecret, second.appSecret])
   })
 
-  test('of an id in capitals gives a secret that can be read again, and is entered under the id as stored', async () => {
+  test('with a tenant id in capitals encrypts and audits with the stored form of the id', async () => {
     const { tenantId } = await money.tenant()
     const { appSecret } = await resetSecret(money.deps, tenantId.toUpperCase(), { graceMs: 0 }, ALICE)
     expect(await verifying(tenantId)).toEqual([appSecret])
@@ -102,7 +102,7 @@ describe('a reset', () => {
     expect(entries).toHaveLength(1)
   })
 
-  test('without grace ends every grace', async () => {
+  test('without grace ends every grace period', async () => {
     const { tenantId } = await money.tenant()
     await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
     const last = await resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE)
@@ -116,7 +116,7 @@ describe('a reset', () => {
     expect(await verifying(tenantId)).toEqual([appSecret])
   })
 
-  test('ten resets at once leave one current secret and one in its grace', async () => {
+  test('ten concurrent resets leave one current secret and one in its grace period', async () => {
     const { tenantId } = await money.tenant()
     const resets = Array.from({ length: 10 }, () => resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE))
     const secrets = (await Promise.all(resets)).map((reset) => reset.appSecret)
@@ -125,7 +125,7 @@ describe('a reset', () => {
     for (const secret of now) expect(secrets).toContain(secret)
   })
 
-  test('a view shows the current secret and leaves an entry with who and where from', async () => {
+  test('a view shows the current secret and is audited with actor and address', async () => {
     const { tenantId } = await money.tenant()
     const { appSecret } = await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
     const by = { actor: 'person:eve', address: '203.0.113.7' } as const
@@ -137,7 +137,7 @@ describe('a reset', () => {
 })
 
 describe('settings', () => {
-  test('change together, are stored in one spelling, and are audited as they were and are', async () => {
+  test('change together, are stored in canonical form, and are audited with old and new values', async () => {
     const { tenantId } = await money.tenant()
     const changed = await changeSettings(
       money.deps,
@@ -176,7 +176,7 @@ describe('settings', () => {
     ])
   })
 
-  test('are cleared one by one, what is not named stays', async () => {
+  test('are cleared one by one, and others stay', async () => {
     const { tenantId } = await money.tenant()
     await changeSettings(money.deps, tenantId, { qpsLimit: 5, taxId: 'T', ipAllowlist: ['::1'] }, ALICE)
     await changeSettings(money.deps, tenantId, { qpsLimit: null, ipAllowlist: [] }, ALICE)
@@ -194,7 +194,7 @@ describe('settings', () => {
     [{ billingEmail: 'nobody' }, '“nobody”'],
     [{ clientName: '' }, 'name is empty'],
     [{ legalName: 'a\nb' }, 'cannot be printed'],
-  ])('%o is refused in a sentence, and nothing changes', async (wrong, words) => {
+  ])('%o is refused with a message, and nothing changes', async (wrong, words) => {
     const { tenantId } = await money.tenant()
     const before = await load(tenantId)
     const change = changeSettings(money.deps, tenantId, { taxId: 'T-1', ...wrong }, ALICE)
@@ -203,7 +203,7 @@ describe('settings', () => {
     expect(await getTenantView(money.db, tenantId)).toMatchObject({ taxId: null })
   })
 
-  test('all faults are told at once', async () => {
+  test('all faults are reported together', async () => {
     const { tenantId } = await money.tenant()
     const wrong = { qpsLimit: 0, creditLimit: -1n, billingEmail: 'x' }
     await expect(changeSettings(money.deps, tenantId, wrong, ALICE)).rejects.toMatchObject({
@@ -211,7 +211,7 @@ describe('settings', () => {
     })
   })
 
-  test('changes at once all hold', async () => {
+  test('concurrent changes all take effect', async () => {
     const { tenantId } = await money.tenant()
     const wishes: SettingsInput[] = [{ qpsLimit: 7 }, { taxId: 'T' }, { creditLimit: 9n }, { ipAllowlist: ['::1'] }]
     await Promise.all(wishes.map((wish) => changeSettings(money.deps, tenantId, wish, ALICE)))
@@ -219,7 +219,7 @@ describe('settings', () => {
     expect(await getTenantView(money.db, tenantId)).toMatchObject(after)
   })
 
-  test('a credit limit may be lowered below what is used', async () => {
+  test('a credit limit may be lowered below the used credit', async () => {
     const { tenantId } = await money.tenant()
     await changeSettings(money.deps, tenantId, { creditLimit: 100n }, ALICE)
     await money.db.query(sql`update wallets set balance = -80 where tenant_id = ${tenantId}`)
@@ -229,7 +229,7 @@ describe('settings', () => {
   })
 })
 
-test('every change moves the version on and wakes the nodes; what changes nothing does neither', async () => {
+test('every change increments the version and wakes the nodes; a call without a change does neither', async () => {
   const { tenantId } = await money.tenant()
   const steps: [() => Promise<unknown>, boolean][] = [
     [() => changeSettings(money.deps, tenantId, { qpsLimit: 5 }, ALICE), true],
@@ -258,7 +258,7 @@ test('suspension and resumption are audited', async () => {
   ])
 })
 
-test.each([NOBODY, 'acme', ''])('the tenant “%s”, who does not exist, is told as absent', async (tenantId) => {
+test.each([NOBODY, 'acme', ''])('the tenant “%s”, which does not exist, is not found', async (tenantId) => {
   const attempts = [
     () => getTenantView(money.db, tenantId),
     () => changeSettings(money.deps, tenantId, { qpsLimit: 1 }, ALICE),
@@ -269,13 +269,13 @@ test.each([NOBODY, 'acme', ''])('the tenant “%s”, who does not exist, is tol
   for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ status: 404 })
 })
 
-test('a dealer is found by the AppKey that it quotes, whole', async () => {
+test('a dealer is found by its whole AppKey', async () => {
   const { tenantId, appKey } = await createTenant(money.deps, { clientName: 'Quoting Ltd', currencyCode: 'USD' }, ALICE)
   expect((await listTenants(money.db, { keyword: appKey })).map((tenant) => tenant.tenantId)).toEqual([tenantId])
   expect(await listTenants(money.db, { keyword: appKey.slice(0, -1) })).toEqual([])
 })
 
-test('the list is newest first, filtered, and the same page by page as whole', async () => {
+test('the list is newest first and filtered, and its pages together are the whole list', async () => {
   const names = ['Zebra One', 'Zebra Two', 'Zebra Three']
   const made: string[] = []
   for (const clientName of names) {

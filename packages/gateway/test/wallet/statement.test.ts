@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => money.close())
 
-/** Movements at given moments, each of one unit more than the last; kinds in turn. */
+/** Posts movements at the given moments, each one unit larger than the last, of alternating kinds. */
 async function plantHistory(moments: Date[]): Promise<string> {
   const { tenantId } = await money.tenant()
   let balance = 0n
@@ -51,7 +51,7 @@ describe('a year of movements', () => {
   let tenantId: string
   const moments: Date[] = []
   beforeAll(async () => {
-    // Unevenly over 2026, a month without any, and the first and last millisecond of months.
+    // Unevenly over 2026, with an empty month, and at the first and last millisecond of months.
     for (let day = 0; day < 365; day += 1 + (day % 5)) {
       const moment = new Date(Date.UTC(2026, 0, 1 + day, 12))
       if (moment.getUTCMonth() !== 6) moments.push(moment)
@@ -67,7 +67,7 @@ describe('a year of movements', () => {
     tenantId = await plantHistory(moments)
   })
 
-  test('months adjoin: the opening of each is the closing of the one before', async () => {
+  test('the opening balance of each month is the closing balance of the month before', async () => {
     const statements = []
     for (const month of MONTHS) statements.push(await getMonthStatement(money.db, tenantId, month))
     expect(statements[0]).toMatchObject({ opening: 0n, closing: 0n })
@@ -98,7 +98,7 @@ describe('a year of movements', () => {
     }
   })
 
-  test('pages, newest first, are the whole once, whatever their size', async () => {
+  test('pages of any size contain every movement once, newest first', async () => {
     for (const limit of [1, 7, 500]) {
       const versions: bigint[] = []
       for (let before: bigint | null | undefined; before !== null; ) {
@@ -110,7 +110,7 @@ describe('a year of movements', () => {
     }
   })
 
-  test('of one kind are those of all that have it, in pages and in the file, each with its own balance', async () => {
+  test('a filter by kind selects the movements of that kind, in pages and in the file, with their balances', async () => {
     const all = (await getStatementPage(money.db, tenantId, { limit: 500 })).entries
     const within = (await getMonthStatement(money.db, tenantId, '2026-03')).versions
     for (const kind of ['TOP_UP', 'ADJUSTMENT', 'ORDER'] as const) {
@@ -130,7 +130,7 @@ describe('a year of movements', () => {
     }
   })
 
-  test('a page within a month ends with the month', async () => {
+  test('a page within a month ends at the end of the month', async () => {
     const { versions } = await getMonthStatement(money.db, tenantId, '2026-03')
     const page = await getStatementPage(money.db, tenantId, { limit: 500, within: versions })
     expect(page.nextBefore).toBeNull()
@@ -138,7 +138,7 @@ describe('a year of movements', () => {
   })
 })
 
-test('a kind that is rare is found past many orders without reading them', async () => {
+test('a rare kind is found without reading the many orders', async () => {
   const { tenantId } = await money.tenant()
   await money.db.query(sql`
     insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after, order_id,
@@ -157,7 +157,7 @@ test('a kind that is rare is found past many orders without reading them', async
   for (const { pages } of seen) expect(pages).toBeLessThan(30)
 })
 
-test('the first version at a moment is found by halving, whatever the history', async () => {
+test('the binary search finds the first version at a moment in any history', async () => {
   const times = fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 30 }).map((list) => list.sort((a, b) => a - b))
   const property = fc.asyncProperty(times, fc.integer({ min: -1, max: 41 }), async (list, at) => {
     const tenantId = await plantHistory(list.map((time) => new Date(1_700_000_000_000 + time)))
@@ -170,7 +170,7 @@ test('the first version at a moment is found by halving, whatever the history', 
   await fc.assert(property, { seed, numRuns: 60 })
 })
 
-test('an order and its refund name the order', async () => {
+test('the entries of an order and its refund contain the orderNo', async () => {
   const { tenantId } = await money.tenant()
   const orderId = await plantOrder(money.db, tenantId, [30n, 20n])
   const { entries } = await getStatementPage(money.db, tenantId, { limit: 10 })
@@ -180,7 +180,7 @@ test('an order and its refund name the order', async () => {
   expect(entries[0]!.orderNo).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/)
 })
 
-test('the month under way is not complete, one that is over is, one to come is empty', async () => {
+test('the current month is incomplete, a past month is complete, a future month is empty', async () => {
   const { tenantId } = await money.tenant()
   await topUp(money.deps, { tenantId, amount: 5n, reference: 'R' }, ALICE)
   const [clock] = await money.db.query<{ month: string }>(
@@ -193,7 +193,7 @@ test('the month under way is not complete, one that is over is, one to come is e
   expect(future).toMatchObject({ complete: false, opening: 5n, closing: 5n })
 })
 
-test('a statement waits for a movement that is under way', async () => {
+test('a statement waits for a movement in progress', async () => {
   const { tenantId } = await money.tenant()
   let statement: Promise<{ closing: bigint }> | undefined
   await money.db.tx(async (tx) => {
@@ -213,7 +213,7 @@ test('a statement waits for a movement that is under way', async () => {
   expect(await statement).toMatchObject({ closing: 9n })
 })
 
-test.each(['2026', '2026-13', '2026-00', '26-01', '2026-1', 'x'])('“%s” is no month', async (month) => {
+test.each(['2026', '2026-13', '2026-00', '26-01', '2026-1', 'x'])('“%s” is not a month', async (month) => {
   const { tenantId } = await money.tenant()
   await expect(getMonthStatement(money.db, tenantId, month)).rejects.toMatchObject({ code: 'MONTH_INVALID' })
 })

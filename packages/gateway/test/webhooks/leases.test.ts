@@ -223,7 +223,7 @@ test('a claim reads no delivered events of the tenant, even without statistics',
   }
   const [alone, , beside, goingOn] = seen.filter(({ statement }) => statement === 'webhooks-claim')
   expect(beside!.discarded).toBeLessThanOrEqual(alone!.discarded)
-  // The first of several claims goes past what was acknowledged and not vacuumed since, dozens a page; the next do not.
+  // The first of several claims reads past acknowledged rows that are not vacuumed yet, dozens per page; later claims do not.
   expect(beside!.pages).toBeLessThan(alone!.pages + 2_000 / 20)
   expect(goingOn!.pages).toBeLessThan(2 * alone!.pages)
 })
@@ -267,7 +267,7 @@ test('events of a disabled endpoint are left to the node that holds the queue, u
   await testbed.deps.db.query({ text, values: [tenant.tenantId] })
   const statesOf = async (one: TestTenant) => (await testbed.states(one)).map(({ deliveryState }) => deliveryState)
   const node = testbed.startLoop()
-  // The node has gone through a whole pass since: the second of two events, one after the other, was sent.
+  // The node has completed a pass since: the second of two consecutive events was sent.
   const witness = await testbed.tenant({ callbackUrl: receiver.url })
   for (const sent of [['DELIVERED'], ['DELIVERED', 'DELIVERED']]) {
     await testbed.record(witness)

@@ -22,7 +22,7 @@ const EXAMPLES: Record<OperationName, () => object> = {
   'order/list': () => ({ pageSize: 10 }),
   'account/statement': () => ({ pageSize: 10 }),
   'location/list': () => ({ language: 'en' }),
-  'esim/usage/query': () => ({ esimTranNoList: ['the esimTranNo of an eSIM'] }),
+  'esim/usage/query': () => ({ esimTranNoList: ['E-1'] }),
 }
 
 const newTransactionId = () => `T-${Date.now().toString(36)}`

@@ -14,7 +14,7 @@ export interface Peer {
   part: string
   /** On its machine; null: the name had no space for it. */
   pid: number | null
-  /** Of its PostgreSQL server process, for `pg_terminate_backend`. */
+  /** The process id of its PostgreSQL server process, for `pg_terminate_backend`. */
   backendPid: number
   /** The first one encrypts. */
   keyIds: string[]

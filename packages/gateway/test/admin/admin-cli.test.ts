@@ -175,8 +175,8 @@ describe('admin commands with an external database', () => {
   })
 
   test('an adjustment needs a second OS user', async () => {
-    const wish = ['wallet', 'adjust', acme.tenantId, '-50.05', '--reference', 'C-1', '--reason', '=1+1']
-    const { adjustmentId } = await jsonWith<{ adjustmentId: string }>(wish, { ...env, SUDO_USER: 'alice' })
+    const adjust = ['wallet', 'adjust', acme.tenantId, '-50.05', '--reference', 'C-1', '--reason', '=1+1']
+    const { adjustmentId } = await jsonWith<{ adjustmentId: string }>(adjust, { ...env, SUDO_USER: 'alice' })
     const approve = ['wallet', 'approve', acme.tenantId, adjustmentId]
     const { stdout } = await adminWith(['wallet', 'adjustments'], env)
     expect(stdout).toMatch(/ Acme Travel +-50\.05 EUR /)
@@ -197,7 +197,7 @@ describe('admin commands with an external database', () => {
     async () => {
       const unit = `/run/credentials/dealer-esim-test-${process.pid}`
       const elsewhere = join(dataDir, 'credentials')
-      const asked = (reference: string) => [
+      const adjustCommand = (reference: string) => [
         'wallet',
         'adjust',
         acme.tenantId,
@@ -209,7 +209,7 @@ describe('admin commands with an external database', () => {
       ]
       const proposer = async (reference: string, CREDENTIALS_DIRECTORY: string) => {
         const by = { ...env, SUDO_USER: '', CREDENTIALS_DIRECTORY }
-        return (await jsonWith<{ proposedBy: string }>(asked(reference), by)).proposedBy
+        return (await jsonWith<{ proposedBy: string }>(adjustCommand(reference), by)).proposedBy
       }
       try {
         for (const folder of [unit, elsewhere]) {

@@ -206,5 +206,5 @@ test('a file that is not there, and a price below zero, are told in sentences', 
   expect((await admin('package', 'import', '--format', 'csv', folder)).stderr).toContain('is a folder')
   const price = await admin('price', 'set', 'ZA_1_7', '-3', '--currency', 'USD')
   expect(price.code).toBe(2)
-  expect(price.stderr).toContain('A price is not below zero: write it like 4.50.')
+  expect(price.stderr).toContain('A price cannot be negative. Write it like 4.50.')
 })

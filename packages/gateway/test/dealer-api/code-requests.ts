@@ -171,7 +171,7 @@ export const REQUESTS: Record<string, Request[]> = {
     ],
     ['another body', (stage) => call(stage.node, stage.dealer, 'health', { signature: '0'.repeat(64) })],
   ],
-  '101004': [['an AppKey of nobody', (stage) => call(stage.node, stage.dealer, 'health', { appKey: 'nobody_at_all' })]],
+  '101004': [['an unknown AppKey', (stage) => call(stage.node, stage.dealer, 'health', { appKey: 'nobody_at_all' })]],
   '101005': [
     [
       'a suspended tenant',
@@ -210,7 +210,7 @@ export const REQUESTS: Record<string, Request[]> = {
       },
     ],
   ],
-  '101008': [['a trusted proxy that tells nothing', (stage) => call(stage.proxied, stage.dealer, 'health')]],
+  '101008': [['a trusted proxy without forwarding headers', (stage) => call(stage.proxied, stage.dealer, 'health')]],
   '200005': [
     [
       'another price',

@@ -38,7 +38,7 @@ afterAll(async () => {
 describe('any input', () => {
   it('as a body or a header is answered by an envelope, and never by a 5xx', async () => {
     const requests = fc.sample(fuzzedRequest, { seed, numRuns: REQUESTS })
-    await eachOf(requests, told, async ({ path, body, headers }) => {
+    await eachOf(requests, describeRequest, async ({ path, body, headers }) => {
       expectEnvelope(await call(node, dealer, '', { path, body, headers }))
     })
     // The answers were not all the same refusal.
@@ -68,27 +68,27 @@ describe('any input', () => {
 })
 
 /** Sends requests concurrently; reports a failing or hanging one in full, so that it can be repeated alone. */
-async function eachOf<One>(all: One[], tell: (one: One) => string, work: (one: One) => Promise<void>): Promise<void> {
+async function eachOf<One>(all: One[], textOf: (one: One) => string, work: (one: One) => Promise<void>): Promise<void> {
   const rest = [...all]
-  async function lane(): Promise<void> {
+  async function sendNext(): Promise<void> {
     for (let one = rest.pop(); one !== undefined; one = rest.pop()) {
-      const said = one
+      const current = one
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<never>((_, reject) => {
         timer = setTimeout(() => reject(new Error('no answer')), PATIENCE_MS)
       })
-      await Promise.race([work(said), late])
+      await Promise.race([work(current), late])
         .catch((error: Error) => {
-          error.message = `${tell(said)}\n${error.message}`
+          error.message = `${textOf(current)}\n${error.message}`
           throw error
         })
         .finally(() => clearTimeout(timer))
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, lane))
+  await Promise.all(Array.from({ length: AT_ONCE }, sendNext))
 }
 
-function told({ path, body, headers }: FuzzedRequest): string {
+function describeRequest({ path, body, headers }: FuzzedRequest): string {
   return JSON.stringify({ path, body: body.toString(), headers })
 }
 

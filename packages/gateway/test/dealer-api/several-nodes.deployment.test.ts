@@ -141,6 +141,6 @@ describe('gateways on one database under a load of orders', () => {
 async function leave(gateway: GatewayProcess, load: OrderLoad, next: GatewayProcess): Promise<void> {
   await load.underWay()
   load.aim(next)
-  expect(load.inFlight, 'orders under way when the gateway is told to go').toBeGreaterThan(0)
+  expect(load.inFlight, 'orders under way when the gateway is stopped').toBeGreaterThan(0)
   expect(await gateway.kill('SIGTERM')).toEqual({ code: 0, signal: null })
 }

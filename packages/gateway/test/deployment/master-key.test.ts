@@ -181,7 +181,7 @@ describe('the rotation of the master key', () => {
     node = await replace(node, OLD, NEW)
     const early = await admin(['master-key', 'rotate'], env(NEW, OLD))
     expect(early).toMatchObject({ code: 1, stdout: '' })
-    expect(early.stderr).toMatch(/^Gateways that encrypt under another key are connected: .*start them again\.\n$/)
+    expect(early.stderr).toMatch(/^Gateways that encrypt under another key are connected: .*restart them\.\n$/)
     expect(await db.query({ text: 'select rotating_to from deployment' })).toEqual([{ rotatingTo: null }])
     node = await replace(node, NEW, OLD)
 

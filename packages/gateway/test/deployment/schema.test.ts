@@ -47,19 +47,19 @@ const REFERENCE_TABLES: Record<string, string> = {
 /** Growing tables that belong to a supplier and are sharded by supplier, each with its reason. */
 const SUPPLIER_TABLES: Record<string, string> = {
   suppliers: 'the suppliers themselves, few',
-  stock_levels: 'one row a product: read before an order is taken, by whoever orders',
-  supplier_prices: 'one row a product: its price is the same for all tenants',
-  stock_codes: 'a code belongs to whoever it is reserved for, and before that to nobody',
-  resolved_codes: 'found by code, from a file of stock, before anybody knows whose it is',
-  unclaimed_esims: 'found in the books of a supplier: whose they are is not known',
-  es2plus_orders: 'written beside any tenant, by the supplier itself',
-  es2plus_ranges: 'one row a range',
-  sandbox_issued: 'stands in for the books of a supplier, which knows no tenants',
+  stock_levels: 'one row per product, read before every order',
+  supplier_prices: 'one row per product; the price is the same for all tenants',
+  stock_codes: 'a code has no tenant until it is reserved',
+  resolved_codes: 'found by code when stock is imported, before a tenant is known',
+  unclaimed_esims: 'listed by a supplier, without a known tenant',
+  es2plus_orders: 'written by the supplier without a tenant',
+  es2plus_ranges: 'one row per range',
+  sandbox_issued: 'the records of a simulated supplier, which knows no tenants',
 }
 
 /** Unique keys of tenants' tables that do not begin with tenant_id, each with its reason. */
 const UNIQUE_ACROSS_TENANTS: Record<string, string> = {
-  tenants_app_key_key: 'a request names its tenant by nothing but its AppKey; tenants is a reference table',
+  tenants_app_key_key: 'a request identifies its tenant only by AppKey; tenants is a reference table',
 }
 
 describe('the schema', () => {

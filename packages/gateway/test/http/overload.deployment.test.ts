@@ -91,7 +91,7 @@ describe('requests beyond the limit in progress', () => {
 
 /** The answers that a flood received in a few seconds. */
 interface Flood {
-  /** Of orders: from the last sending to the answer, in ascending order. */
+  /** Durations of orders from the last sending to the answer, ascending. */
   placedMs: number[]
   refusedMs: number[]
   /** Other answers. */
@@ -108,7 +108,7 @@ async function flooded(baseUrl: string, buyer: Dealer, connections: number, sett
   const options = { port: new URL(baseUrl).port, connections, appKey, appSecret }
   const flood = fork(FLOOD, [JSON.stringify(options)], { execArgv: [] })
   const seen = async () => {
-    flood.send('told')
+    flood.send('report')
     return ((await once(flood, 'message')) as [Flood])[0]
   }
   try {
@@ -168,7 +168,7 @@ describe('pages that many connections request continuously', () => {
     const options = { port: new URL(gateway.baseUrl).port, connections: 200, path: '/' }
     const flood = fork(PAGE_FLOOD, [JSON.stringify(options)], { execArgv: [] })
     const shown = async () => {
-      flood.send('told')
+      flood.send('report')
       return ((await once(flood, 'message')) as [number])[0]
     }
     await once(flood, 'message')

@@ -49,12 +49,12 @@ afterAll(async () => {
 async function ask(node: Node, chain: string | undefined, proto: string | undefined = 'https') {
   const headers = { 'X-Forwarded-For': chain, 'X-Forwarded-Proto': proto }
   const answer: Answer = await call(node, dealer, 'health', { headers })
-  return { code: answer.code, told: answer.data.address as string | undefined, logged: logged.at(-1)!.address }
+  return { code: answer.code, reported: answer.data.address as string | undefined, logged: logged.at(-1)!.address }
 }
 
 describe('forwarded addresses and protocols', () => {
   it('from an untrusted address affect neither the allowlist, nor the HTTPS rule, nor the log', async () => {
-    const refused = { code: '101002', told: '127.0.0.1', logged: '127.0.0.1' }
+    const refused = { code: '101002', reported: '127.0.0.1', logged: '127.0.0.1' }
     expect(await ask(direct, undefined, undefined)).toEqual(refused)
     expect(await ask(direct, '203.0.113.7')).toEqual(refused)
     expect(await ask(direct, '203.0.113.7', 'http')).toEqual(refused) // it arrived over TLS
@@ -68,7 +68,7 @@ describe('forwarded addresses and protocols', () => {
     ['198.51.100.9, 203.0.113.7', '203.0.113.7'],
     ['198.51.100.9, 203.0.113.7, 10.1.1.1', '203.0.113.7'],
   ])('from a trusted proxy count: %s is admitted', async (chain, address) => {
-    expect(await ask(proxied, chain)).toEqual({ code: '000000', told: undefined, logged: address })
+    expect(await ask(proxied, chain)).toEqual({ code: '000000', reported: undefined, logged: address })
   })
 
   it.each([
@@ -77,7 +77,7 @@ describe('forwarded addresses and protocols', () => {
     ['2001:db8:8::1', '2001:db8:8::1'],
     ['::ffff:198.51.100.9', '198.51.100.9'],
   ])('from a trusted proxy count: %s is refused', async (chain, address) => {
-    expect(await ask(proxied, chain)).toEqual({ code: '101002', told: address, logged: address })
+    expect(await ask(proxied, chain)).toEqual({ code: '101002', reported: address, logged: address })
   })
 
   it.each([

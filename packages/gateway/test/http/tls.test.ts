@@ -124,8 +124,8 @@ describe('a gateway that terminates TLS', () => {
     const expiry = await metric()
     const good = authority.issue('localhost')
     install({ ...good, key: first.key })
-    const told = 'the new TLS certificate cannot be used; keeping the old one'
-    await expect.poll(() => errors, { timeout: 10_000 }).toContain(told)
+    const message = 'the new TLS certificate cannot be used; keeping the old one'
+    await expect.poll(() => errors, { timeout: 10_000 }).toContain(message)
     expect([await servedNow(), await metric()]).toEqual([served, expiry])
     install(good)
     await expect.poll(servedNow, { timeout: 10_000, interval: 100 }).toBe(serialOf(good))

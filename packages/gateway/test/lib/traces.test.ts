@@ -68,11 +68,11 @@ const ask = (operation: string, body: object, requestId = randomUUID()) =>
 
 describe('traces', () => {
   test('follow an order from its request to suppliers and events', async () => {
-    const [asked, refused] = [randomUUID(), randomUUID()]
+    const [ordered, refused] = [randomUUID(), randomUUID()]
     await ask('webhook/set', { callbackUrl: receiver.url })
     await ask('health', { unknown: 1 }, refused)
     const order = { transactionId: randomUUID(), packageInfoList: [{ packageCode: 'JP_1_7', count: 2 }] }
-    const { data } = await ask('esim/order', order, asked)
+    const { data } = await ask('esim/order', order, ordered)
     const again = randomUUID()
     await ask('esim/order', order, again)
     const traceId = orderIdOf(data.orderNo)!.replaceAll('-', '')
@@ -87,7 +87,7 @@ describe('traces', () => {
     expect(more).toEqual([])
     expect(root).toMatchObject({ name: 'esim/order', kind: 2, status: {} })
     expect(root!.attributes).toMatchObject({
-      'dealer_esim.request_id': asked,
+      'dealer_esim.request_id': ordered,
       'dealer_esim.order_no': data.orderNo,
       'http.response.status_code': 200,
     })

@@ -216,7 +216,7 @@ describe('esim', () => {
     )
     expect(await failure(...cancel(used.esimTranNo))).toMatch(/^The eSIM is INSTALLATION\. Only an eSIM/)
     const code = await delivered('shelf')
-    expect(await failure(...cancel(code.esimTranNo))).toMatch(/did not cancel it: .* Nothing is refunded\.$/)
+    expect(await failure(...cancel(code.esimTranNo))).toMatch(/did not cancel the eSIM: .* Nothing is refunded\.$/)
     const installed = await delivered('smdp')
     server.orders.get(installed.iccid)!.state = 'INSTALLED'
     expect(await failure(...cancel(installed.esimTranNo))).toMatch(/8\.2\.1\/3\.3/)

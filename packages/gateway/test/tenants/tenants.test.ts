@@ -30,8 +30,8 @@ const endGrace = (tenantId: string) =>
 
 describe('a new tenant', () => {
   test('has credentials of the documented form and an empty wallet, and is found by its AppKey and its id', async () => {
-    const wish = { clientName: ' Acme Travel ', currencyCode: 'EUR' }
-    const { tenantId, appKey, appSecret } = await createTenant(money.deps, wish, ALICE)
+    const input = { clientName: ' Acme Travel ', currencyCode: 'EUR' }
+    const { tenantId, appKey, appSecret } = await createTenant(money.deps, input, ALICE)
     expect(appKey).toMatch(/^ak_[A-Za-z0-9_-]{20}$/)
     expect(Buffer.from(appSecret, 'base64url')).toHaveLength(32)
     const tenant = await load(tenantId)
@@ -47,8 +47,8 @@ describe('a new tenant', () => {
     [{ clientName: 'a\u0000b', currencyCode: 'USD' }, 'NAME_INVALID'],
     [{ clientName: 'Acme', currencyCode: 'usd' }, 'CURRENCY_UNKNOWN'],
     [{ clientName: 'Acme', currencyCode: 'ZZZ' }, 'CURRENCY_UNKNOWN'],
-  ])('%o is refused', async (wish, code) => {
-    await expect(createTenant(money.deps, wish, ALICE)).rejects.toMatchObject({ code })
+  ])('%o is refused', async (input, code) => {
+    await expect(createTenant(money.deps, input, ALICE)).rejects.toMatchObject({ code })
   })
 
   test('no secret is readable in the database or in the audit log', async () => {
@@ -213,8 +213,8 @@ describe('settings', () => {
 
   test('concurrent changes all take effect', async () => {
     const { tenantId } = await money.tenant()
-    const wishes: SettingsInput[] = [{ qpsLimit: 7 }, { taxId: 'T' }, { creditLimit: 9n }, { ipAllowlist: ['::1'] }]
-    await Promise.all(wishes.map((wish) => changeSettings(money.deps, tenantId, wish, ALICE)))
+    const inputs: SettingsInput[] = [{ qpsLimit: 7 }, { taxId: 'T' }, { creditLimit: 9n }, { ipAllowlist: ['::1'] }]
+    await Promise.all(inputs.map((input) => changeSettings(money.deps, tenantId, input, ALICE)))
     const after = { qpsLimit: 7, taxId: 'T', creditLimit: 9n, ipAllowlist: ['::1'] }
     expect(await getTenantView(money.db, tenantId)).toMatchObject(after)
   })

@@ -129,7 +129,7 @@ test('each percentage of the threshold is alerted once when the balance falls be
     const { adjustmentId } = await propose(tenantId, amount, `M${number++}`)
     await approveAdjustment(money.deps, tenantId, adjustmentId, BOB)
   }
-  const told = async () => {
+  const alertedPercents = async () => {
     const rows = await money.db.query<{ step: number }>(sql`
       select (data ->> 'step')::int as step from alerts
       where tenant_id = ${tenantId} and kind = 'LOW_BALANCE' order by alert_id`)
@@ -137,16 +137,16 @@ test('each percentage of the threshold is alerted once when the balance falls be
   }
   await move(1_000n)
   await changeSettings(money.deps, tenantId, { lowBalanceThreshold: 1_000n }, ALICE)
-  expect(await told()).toEqual([])
+  expect(await alertedPercents()).toEqual([])
   await move(-100n) // 900
   await move(-100n) // 800: the same percentage
   await move(-100n) // 700
   await move(-650n) // 50: directly below 50 %
   await move(-100n) // below zero: still the lowest percentage
-  expect(await told()).toEqual([100, 75, 10])
+  expect(await alertedPercents()).toEqual([100, 75, 10])
   await move(850n) // 800: re-armed
   await move(-400n) // 400
-  expect(await told()).toEqual([100, 75, 10, 50])
+  expect(await alertedPercents()).toEqual([100, 75, 10, 50])
   const [last] = await money.db.query(sql`
     select audience, message from alerts where tenant_id = ${tenantId} order by alert_id desc limit 1`)
   expect(last).toEqual({

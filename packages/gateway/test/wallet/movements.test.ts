@@ -16,8 +16,8 @@ const transfersOf = (tenantId: string) =>
 
 test('fifty concurrent top-ups with one reference post once, and all get the first answer', async () => {
   const { tenantId } = await money.tenant()
-  const wish = { tenantId, amount: 12_500_000n, reference: 'INV-1' }
-  const answers = await Promise.all(Array.from({ length: 50 }, () => topUp(money.deps, wish, ALICE)))
+  const input = { tenantId, amount: 12_500_000n, reference: 'INV-1' }
+  const answers = await Promise.all(Array.from({ length: 50 }, () => topUp(money.deps, input, ALICE)))
   expect(await transfersOf(tenantId)).toHaveLength(1)
   expect(answers.filter((answer) => !answer.replayed)).toHaveLength(1)
   expect(new Set(answers.map((answer) => `${answer.walletVersion} ${answer.balanceAfter}`))).toEqual(
@@ -27,8 +27,8 @@ test('fifty concurrent top-ups with one reference post once, and all get the fir
 
 test('fifty concurrent top-ups with different references all post, in one chain', async () => {
   const { tenantId } = await money.tenant()
-  const wishes = Array.from({ length: 50 }, (_, index) => ({ tenantId, amount: 10n, reference: `R${index}` }))
-  const answers = await Promise.all(wishes.map((wish) => topUp(money.deps, wish, ALICE)))
+  const inputs = Array.from({ length: 50 }, (_, index) => ({ tenantId, amount: 10n, reference: `R${index}` }))
+  const answers = await Promise.all(inputs.map((input) => topUp(money.deps, input, ALICE)))
   expect(answers.map((answer) => answer.balanceAfter).sort((a, b) => Number(a - b))).toEqual(
     Array.from({ length: 50 }, (_, index) => BigInt(index + 1) * 10n),
   )
@@ -71,8 +71,8 @@ test.each([
   ['a malformed tenant id', { tenantId: 'acme' }, 'NOT_FOUND'],
 ])('%s is refused with a message', async (_, wrong, code) => {
   const { tenantId } = await money.tenant()
-  const wish = { tenantId, amount: 1n, reference: 'R', ...wrong }
-  await expect(topUp(money.deps, wish, ALICE)).rejects.toMatchObject({ code, message: expect.stringMatching(/\.$/) })
+  const input = { tenantId, amount: 1n, reference: 'R', ...wrong }
+  await expect(topUp(money.deps, input, ALICE)).rejects.toMatchObject({ code, message: expect.stringMatching(/\.$/) })
   expect(await transfersOf(tenantId)).toEqual([])
 })
 
@@ -90,10 +90,10 @@ test('an item is refunded once, even if the refund is repeated concurrently', as
     const items = itemNos.map((itemNo) => ({ itemNo, amount: [30n, 20n, 50n][itemNo - 1]! }))
     return money.db.tx((tx) => refund(tx, tenantId, orderId, items))
   }
-  const told = await Promise.all([[1], [1, 2], [2, 1], [2], [1]].map(refundSome))
+  const refunded = await Promise.all([[1], [1, 2], [2, 1], [2], [1]].map(refundSome))
   expect(await refundSome([2, 1])).toBe(50n)
   // The events report the refunded amount at their time: 30 or 20, and 50 afterwards.
-  for (const amount of told) expect([20n, 30n, 50n]).toContain(amount)
+  for (const amount of refunded) expect([20n, 30n, 50n]).toContain(amount)
   const [, ...refunds] = await transfersOf(tenantId)
   expect(refunds).toHaveLength(2)
   expect(await getBalance(money.db, tenantId)).toMatchObject({ balance: -50 })

@@ -82,7 +82,7 @@ test('a claimed event whose type is no longer subscribed is not sent', async () 
 })
 
 test('an event claimed for a removed URL is not sent, whichever node marks it UNSENT', async () => {
-  const beside = testbed.startLoop()
+  const other = testbed.startLoop()
   await set({ callbackUrl: null })
   const unsent = async () => (await testbed.states(tenant)).filter((event) => event.deliveryState === 'UNSENT').length
   await expect.poll(unsent, patient).toBe(CLAIMED_MAX + 100 - ENDPOINT_IN_FLIGHT_MAX)
@@ -90,7 +90,7 @@ test('an event claimed for a removed URL is not sent, whichever node marks it UN
   await expect.poll(() => loop.idle, patient).toBe(true)
   expect(receiver.events.length).toBe(ENDPOINT_IN_FLIGHT_MAX)
   expect(await unsent()).toBe(CLAIMED_MAX + 100 - ENDPOINT_IN_FLIGHT_MAX)
-  await beside.stop(1_000)
+  await other.stop(1_000)
 })
 
 test('an event claimed before a secret reset is signed with the new secret', async () => {

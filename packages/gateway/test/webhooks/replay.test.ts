@@ -25,8 +25,8 @@ afterEach(() => {
 })
 
 const BY = { actor: 'cli:tester' } as const
-const replay = (tenant: TestTenant, wish: Partial<ReplayInput> = {}) =>
-  startReplay(testbed.deps, tenant.tenantId, { from: new Date(Date.now() - 3_600_000), ...wish }, BY)
+const replay = (tenant: TestTenant, input: Partial<ReplayInput> = {}) =>
+  startReplay(testbed.deps, tenant.tenantId, { from: new Date(Date.now() - 3_600_000), ...input }, BY)
 const step = (tenant: TestTenant, replayId: string) => stepReplay(testbed.deps, tenant.tenantId, replayId)
 const inState = (tenant: TestTenant, state: string, count: number) =>
   vi.waitFor(async () => {

@@ -45,7 +45,7 @@ afterEach(async () => {
 })
 
 const BY = { actor: 'cli:tester' } as const
-const replay = (wish: ReplayInput) => startReplay(testbed.deps, tenant.tenantId, wish, BY)
+const replay = (input: ReplayInput) => startReplay(testbed.deps, tenant.tenantId, input, BY)
 const step = (replayId: string) => stepReplay(testbed.deps, tenant.tenantId, replayId)
 const states = async () => (await testbed.states(tenant)).map((event) => event.deliveryState)
 

@@ -10,7 +10,7 @@ import { type Posted, post } from './post.ts'
 export interface TopUp {
   tenantId: string
   amount: bigint
-  /** Of the payment. Unique among all of the wallet's top-ups. */
+  /** The payment's reference. Unique among all of the wallet's top-ups. */
   reference: string
   reason?: string
 }

@@ -6,8 +6,8 @@ import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'
-import { expectBooksToAgree } from '../orders/books.ts'
-import { type OrderLoad, orderLoad } from '../orders/order-load.ts'
+import { expectRecordsToAgree } from '../orders/load-records.ts'
+import { type OrderLoad, startOrderLoad } from '../orders/order-load.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 /*
@@ -64,12 +64,12 @@ function join(role: 'api' | 'worker' | 'all'): Promise<GatewayProcess> {
 
 function loadOn(gateway: GatewayProcess): OrderLoad {
   let turn = loads.length
-  const load = orderLoad(dealer, CALLERS, () => {
+  const load = startOrderLoad(dealer, CALLERS, () => {
     turn += 1
     return [{ packageCode: PRODUCTS[turn % PRODUCTS.length]!, count: 1 + (turn % 3) }]
   })
   loads.push(load)
-  load.aim(gateway)
+  load.sendTo(gateway)
   return load
 }
 
@@ -106,7 +106,7 @@ describe('gateways on one database under a load of orders', () => {
   }, async () => {
     const [first, second, worker] = await Promise.all([join('api'), join('api'), join('worker')])
     const [steady, shaken] = [loadOn(first), loadOn(second)]
-    await Promise.all([steady.more(10), shaken.more(10)])
+    await Promise.all([steady.waitForMore(10), shaken.waitForMore(10)])
 
     await until(() => standsStillWithOrders(worker))
     expect(await worker.kill('SIGKILL')).toMatchObject({ signal: 'SIGKILL' })
@@ -115,32 +115,32 @@ describe('gateways on one database under a load of orders', () => {
 
     const third = await join('all')
     const lastWorker = await join('worker')
-    await steady.more(10)
+    await steady.waitForMore(10)
     await leave(first, steady, third)
-    await steady.more(10)
+    await steady.waitForMore(10)
 
-    await shaken.underWay()
+    await shaken.waitForRequest()
     const dying = second.kill('SIGKILL')
-    shaken.aim(third)
+    shaken.sendTo(third)
     await dying
-    await shaken.more(10)
+    await shaken.waitForMore(10)
 
     await until(async () => (await inWork()) > 0)
     expect(await lastWorker.kill('SIGTERM')).toEqual({ code: 0, signal: null })
     await Promise.all(loads.map((load) => load.stop()))
 
     // One gateway died under the other load, and no other connection was lost.
-    expect(steady.asked.filter(({ answers }) => answers.length === 0)).toEqual([])
-    expect(shaken.asked.filter(({ answers }) => answers.length === 0).length).toBeLessThanOrEqual(CALLERS)
-    const asked = [...steady.asked, ...shaken.asked]
-    await expectBooksToAgree({ gateway: third, dealer, db: operator.deps.db, asked, receiver }, ENDS_WITHIN_MS)
+    expect(steady.requested.filter(({ answers }) => answers.length === 0)).toEqual([])
+    expect(shaken.requested.filter(({ answers }) => answers.length === 0).length).toBeLessThanOrEqual(CALLERS)
+    const requested = [...steady.requested, ...shaken.requested]
+    await expectRecordsToAgree({ gateway: third, dealer, db: operator.deps.db, requested, receiver }, ENDS_WITHIN_MS)
   })
 })
 
 /** Removes it from the load balancer and stops it while earlier requests are in progress. */
 async function leave(gateway: GatewayProcess, load: OrderLoad, next: GatewayProcess): Promise<void> {
-  await load.underWay()
-  load.aim(next)
+  await load.waitForRequest()
+  load.sendTo(next)
   expect(load.inFlight, 'orders under way when the gateway is stopped').toBeGreaterThan(0)
   expect(await gateway.kill('SIGTERM')).toEqual({ code: 0, signal: null })
 }

@@ -22,7 +22,7 @@ import { admin, adminJson } from '../harness/admin-process.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'
-import { type OrderLoad, orderLoad } from '../orders/order-load.ts'
+import { type OrderLoad, startOrderLoad } from '../orders/order-load.ts'
 
 const [OLD, NEW, OTHER] = [randomBytes(32), randomBytes(32), randomBytes(32)] as const
 const text = (...keys: Buffer[]) => keys.map((key) => key.toString('base64')).join(',')
@@ -137,8 +137,8 @@ async function fillOtherTables(tenantId: string): Promise<void> {
 /** Like a rolling restart: the new gateway serves before the old one stops. */
 async function replace(node: GatewayProcess, ...keys: Buffer[]): Promise<GatewayProcess> {
   const next = await gateway(...keys)
-  load.aim(next)
-  await load.more(20)
+  load.sendTo(next)
+  await load.waitForMore(20)
   expect(await node.kill('SIGTERM')).toEqual({ code: 0, signal: null })
   return next
 }
@@ -172,9 +172,9 @@ describe('the rotation of the master key', () => {
     const plenty = { tenantId: dealer.tenantId, amount: 10_000_000_000n, reference: 'plenty' }
     await topUp({ db, ids: systemIds }, plenty, OPERATOR)
     await fillOtherTables(dealer.tenantId)
-    load = orderLoad(dealer, 4, () => [{ packageCode: 'SANDBOX_OK', count: 2 }])
-    load.aim(node)
-    await load.more(20)
+    load = startOrderLoad(dealer, 4, () => [{ packageCode: 'SANDBOX_OK', count: 2 }])
+    load.sendTo(node)
+    await load.waitForMore(20)
 
     // A key that the other gateways do not know may not be first anywhere, and cannot be rotated to.
     expect(await refusal(NEW, OLD)).toMatch(/^Other gateways use this database with other master keys: 127\.0\.0\.1 /)
@@ -195,9 +195,9 @@ describe('the rotation of the master key', () => {
     expect(between.some((sealed) => opens(oldCipher, sealed))).toBe(true)
     expect(between.some((sealed) => opens(newCipher, sealed))).toBe(true)
     expect(await refusal(OLD, NEW)).toMatch(
-      /^The master key is being rotated to the one with the fingerprint [0-9a-f]{32}\./,
+      /^The master key is being rotated to the key with the fingerprint [0-9a-f]{32}\./,
     )
-    await load.more(20)
+    await load.waitForMore(20)
 
     const run = await admin(['master-key', 'rotate'], env(NEW, OLD))
     expect([run.code, run.stdout ? '' : run.stderr]).toEqual([0, ''])
@@ -206,12 +206,12 @@ describe('the rotation of the master key', () => {
       new RegExp(`^Everything is encrypted under the key ${NEW_ID} .*Take the old key out of MASTER_KEY everywhere`),
     )
     last = await replace(node, NEW)
-    await load.more(20)
+    await load.waitForMore(20)
     await load.stop()
     expect(
-      load.asked.flatMap(({ answers }) => answers.map(({ code }) => code)).filter((code) => code !== '000000'),
+      load.requested.flatMap(({ answers }) => answers.map(({ code }) => code)).filter((code) => code !== '000000'),
     ).toEqual([])
-    expect(load.asked.every(({ answers }) => answers.length === 1)).toBe(true)
+    expect(load.requested.every(({ answers }) => answers.length === 1)).toBe(true)
 
     const sealed = await readSealed()
     const columns = new Set(sealed.map(({ column }) => column))
@@ -224,7 +224,7 @@ describe('the rotation of the master key', () => {
   })
 
   it('leaves older activation codes readable for the dealer', async () => {
-    const { transactionId } = load.asked[0]!
+    const { transactionId } = load.requested[0]!
     const profiles = await until(async () => {
       const answer = await call(last, dealer, 'esim/profile/list', { body: JSON.stringify({ transactionId }) })
       return answer.data.profileList.length === 2 && answer.data.profileList

@@ -61,9 +61,9 @@ test('a tenant’s orders and balance match the model through crashes, and the l
   const property = fc.asyncProperty(sequences, async (steps) => {
     const play = { model: new Model(), dealer: await addDealer(operator.deps, 0) }
     for (const [index, step] of steps.entries()) {
-      await timed(`step ${index + 1}, ${told(step)}`, async () => {
+      await timed(`step ${index + 1}, ${stepText(step)}`, async () => {
         await take(step, play)
-        await gateway.settled(play.dealer.tenantId)
+        await gateway.waitUntilFinal(play.dealer.tenantId)
         play.model.settle()
         await expectAccount(play)
       })
@@ -109,11 +109,11 @@ async function take(step: Step, { model, dealer }: Play): Promise<void> {
 async function order(step: Crash | Extract<Step, { do: 'order' }>, { model, dealer }: Play): Promise<void> {
   const { input } = step
   const body = JSON.stringify(bodyOf(input))
-  const asking = Promise.all(Array.from({ length: step.calls }, () => gateway.ask(dealer, 'esim/order', body)))
+  const answering = Promise.all(Array.from({ length: step.calls }, () => gateway.request(dealer, 'esim/order', body)))
   if (step.do === 'kill') await gateway.kill(step.afterMs, step.next)
-  if (step.do === 'cut') await gateway.cut(step.afterMs)
-  const asked = await asking
-  const answers = asked.map(({ answer }) => answer)
+  if (step.do === 'cut') await gateway.closeSessions(step.afterMs)
+  const answered = await answering
+  const answers = answered.map(({ answer }) => answer)
   const expected = model.order(input, dayOf(answers))
   expect(new Set(answers.map((answer) => answer.code))).toEqual(new Set([expected.code]))
   if (expected.code !== '000000') return
@@ -123,7 +123,7 @@ async function order(step: Crash | Extract<Step, { do: 'order' }>, { model, deal
   expect(new Set(answers.map(({ data }) => `${data.orderNo} ${data.createTime}`)).size).toBe(1)
   const firsts = answers.filter(({ headers }) => headers['idempotent-replayed'] !== 'true').length
   // If an answer was lost, it may have been the first one.
-  const anyLost = asked.some(({ wasLost }) => wasLost)
+  const anyLost = answered.some(({ wasLost }) => wasLost)
   expect(firsts).toBeLessThanOrEqual(expected.isNew ? 1 : 0)
   if (!anyLost) expect(firsts).toBe(expected.isNew ? 1 : 0)
 }
@@ -153,7 +153,7 @@ async function expectAccount({ model, dealer }: Play): Promise<void> {
     values: [tenantId],
   })
   expect(wallet).toEqual({ balance: model.balance, version: model.version })
-  const { answer } = await gateway.ask(dealer, 'account/balance', '{}')
+  const { answer } = await gateway.request(dealer, 'account/balance', '{}')
   expect(answer.data).toMatchObject({
     balance: Number(model.balance),
     creditLimit: Number(model.creditLimit),
@@ -172,18 +172,18 @@ async function expectOrders({ model, dealer }: Play): Promise<void> {
   expect(rows.map((row) => row.transactionId).sort()).toEqual([...model.orders.keys()].sort())
   for (const { transactionId, orderId, paid } of rows) {
     const expected = model.orders.get(transactionId)!
-    const { answer } = await gateway.ask(dealer, 'esim/query', JSON.stringify({ transactionId: transactionId }))
+    const { answer } = await gateway.request(dealer, 'esim/query', JSON.stringify({ transactionId: transactionId }))
     expect(answer.data).toMatchObject({
       orderStatus: expected.status,
       amount: Number(expected.amount),
       refundedAmount: Number(expected.refunded),
     })
     expect(paid).toBe(1)
-    const books = await operator.deps.db.query<{ requests: number }>({
+    const records = await operator.deps.db.query<{ requests: number }>({
       text: `select requests from sandbox_issued where supplier = 'model' and key like $1`,
       values: [`${orderNoOf(orderId)}-%`],
     })
-    expect(books).toEqual(Array.from({ length: expected.count }, () => ({ requests: 1 })))
+    expect(records).toEqual(Array.from({ length: expected.count }, () => ({ requests: 1 })))
   }
 }
 
@@ -204,6 +204,6 @@ async function timed(name: string, work: () => Promise<void>): Promise<void> {
   }
 }
 
-function told(step: Step): string {
+function stepText(step: Step): string {
   return JSON.stringify(step, (_, value) => (typeof value === 'bigint' ? String(value) : value))
 }

@@ -13,10 +13,10 @@ import { call, type Dealer } from '../door/node.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { until } from '../harness/shop.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
-import { expectBooksToAgree } from './books.ts'
-import { type OrderLoad, orderLoad } from './order-load.ts'
+import { expectRecordsToAgree } from './load-records.ts'
+import { type OrderLoad, startOrderLoad } from './order-load.ts'
 import { postgresProcesses } from './postgres-processes.ts'
-import { seeded } from './seeded.ts'
+import { seededRandom } from './seeded-random.ts'
 
 /*
  * A gateway as run by `npm start`, with its PostgreSQL, under orders from signed callers. Twenty times, at random moments,
@@ -38,7 +38,7 @@ const LONGEST_ANSWER_MS = 40_000
 const PACKAGES = ['JP_1_7', 'JP_1_7', 'SANDBOX_OK', 'SANDBOX_PARTIAL', 'SANDBOX_REFUSED']
 
 const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
-const chance = seeded(seed)
+const chance = seededRandom(seed)
 let dataDir: string
 let gateway: GatewayProcess
 /** Called before the running gateway can claim anything. */
@@ -90,18 +90,18 @@ describe('twenty kills under order load', () => {
   it('lose no acknowledged order, debit no order twice, and leave no order unfinished', {
     timeout: 400_000,
   }, async () => {
-    load = orderLoad(dealer, CALLERS, () => {
+    load = startOrderLoad(dealer, CALLERS, () => {
       const codes = new Set(Array.from({ length: chance.between(1, 2) }, () => chance.pick(PACKAGES)))
       return [...codes].map((packageCode) => ({ packageCode, count: chance.between(1, 3) }))
     })
-    load.aim(gateway)
+    load.sendTo(gateway)
     for (const victim of chance.shuffled(ROUNDS)) await round(victim)
     await load.stop()
 
-    expect(Math.max(...load.asked.flatMap((order) => order.durationsMs))).toBeLessThan(LONGEST_ANSWER_MS)
+    expect(Math.max(...load.requested.flatMap((order) => order.durationsMs))).toBeLessThan(LONGEST_ANSWER_MS)
     await inDatabase(async (db) => {
       await leasesOfTheDeadRunOut(db)
-      await expectBooksToAgree({ gateway, dealer, db, asked: load.asked, receiver }, 150_000)
+      await expectRecordsToAgree({ gateway, dealer, db, requested: load.requested, receiver }, 150_000)
     })
   })
 })
@@ -117,14 +117,14 @@ async function round(victim: Victim): Promise<void> {
     session: [chance.pick(server.children)],
     both: [gateway.pid, server.postmaster],
   }[victim]
-  await load.underWay()
+  await load.waitForRequest()
   expect(load.inFlight, `orders in flight when the ${victim} is killed`).toBeGreaterThan(0)
   for (const pid of pids) process.kill(pid, 'SIGKILL')
   if (victim === 'gateway' || victim === 'both') {
-    load.aim(undefined)
+    load.sendTo(undefined)
     expect(await gateway.exited).toMatchObject({ signal: 'SIGKILL' })
     gateway = await start()
-    load.aim(gateway)
+    load.sendTo(gateway)
   }
   // The database restarts without help, and orders succeed again.
   await acknowledgedMore(CALLERS + 1)
@@ -155,9 +155,9 @@ async function leasesOfTheDeadRunOut(db: Db): Promise<void> {
 /** Fails if the gateway exits without a kill, because it must survive its database. */
 async function acknowledgedMore(count: number): Promise<void> {
   const died = gateway.exited.then(({ code, signal }) => {
-    throw new Error(`the gateway ended by itself (${signal ?? code}): ${gateway.stderr}${lastWords()}`)
+    throw new Error(`the gateway exited without a kill (${signal ?? code}): ${gateway.stderr}${lastWords()}`)
   })
-  await Promise.race([load.more(count), died])
+  await Promise.race([load.waitForMore(count), died])
 }
 
 function lastWords(): string {

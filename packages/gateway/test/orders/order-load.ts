@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Answer, call, type Dealer } from '../door/node.ts'
 
 /** One requested order and every answer to its caller. */
-export interface AskedOrder {
+export interface RequestedOrder {
   transactionId: string
   packageInfoList: { packageCode: string; count: number }[]
   answers: Answer[]
@@ -11,17 +11,17 @@ export interface AskedOrder {
 }
 
 export interface OrderLoad {
-  readonly asked: AskedOrder[]
+  readonly requested: RequestedOrder[]
   /** Requests that were sent and are neither answered nor lost. */
   readonly inFlight: number
   /** Orders answered 000000 so far. */
   readonly acknowledged: number
   /** Resolves when that many more orders are acknowledged. */
-  more(count: number): Promise<void>
+  waitForMore(count: number): Promise<void>
   /** Resolves immediately if a request is in flight, otherwise when the next one is sent. */
-  underWay(): Promise<void>
+  waitForRequest(): Promise<void>
   /** The target of the next requests; undefined: callers wait. */
-  aim(at: { baseUrl: string } | undefined): void
+  sendTo(at: { baseUrl: string } | undefined): void
   /** Callers finish their requests and stop. */
   stop(): Promise<void>
 }
@@ -32,8 +32,12 @@ const PAUSE_MS = 100
 const THINK_MS = 50
 
 /** Signed callers that place one order after the other and never repeat one. */
-export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOrder['packageInfoList']): OrderLoad {
-  const asked: AskedOrder[] = []
+export function startOrderLoad(
+  dealer: Dealer,
+  callers: number,
+  choose: () => RequestedOrder['packageInfoList'],
+): OrderLoad {
+  const requested: RequestedOrder[] = []
   const sending: (() => void)[] = []
   const waiting = new Set<{ at: number; resolve(): void }>()
   let inFlight = 0
@@ -45,14 +49,14 @@ export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOr
   })
 
   /** @returns true if the order was acknowledged */
-  async function ask(at: { baseUrl: string }): Promise<boolean> {
-    const order: AskedOrder = {
+  async function placeOrder(at: { baseUrl: string }): Promise<boolean> {
+    const order: RequestedOrder = {
       transactionId: randomUUID(),
       packageInfoList: choose(),
       answers: [],
       durationsMs: [],
     }
-    asked.push(order)
+    requested.push(order)
     const { transactionId, packageInfoList } = order
     const body = JSON.stringify({ transactionId, packageInfoList })
     const startedAt = performance.now()
@@ -60,7 +64,7 @@ export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOr
     inFlight++
     try {
       const answering = call(at, dealer, 'esim/order', { body })
-      for (const tell of sending.splice(0)) tell()
+      for (const resolve of sending.splice(0)) resolve()
       const answer = await answering
       order.answers.push(answer)
       isPlaced = answer.code === '000000'
@@ -83,23 +87,23 @@ export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOr
     while (!stopped) {
       const at = await target
       if (!at) continue
-      const pauseMs = (await ask(at)) ? THINK_MS : PAUSE_MS
+      const pauseMs = (await placeOrder(at)) ? THINK_MS : PAUSE_MS
       if (!stopped) await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
 
   const running = Array.from({ length: callers }, caller)
   return {
-    asked,
+    requested,
     get inFlight() {
       return inFlight
     },
     get acknowledged() {
       return acknowledged
     },
-    more: (count) => new Promise((resolve) => waiting.add({ at: acknowledged + count, resolve })),
-    underWay: () => (inFlight > 0 ? Promise.resolve() : new Promise((resolve) => sending.push(resolve))),
-    aim(at) {
+    waitForMore: (count) => new Promise((resolve) => waiting.add({ at: acknowledged + count, resolve })),
+    waitForRequest: () => (inFlight > 0 ? Promise.resolve() : new Promise((resolve) => sending.push(resolve))),
+    sendTo(at) {
       const release = open
       if (at) {
         target = Promise.resolve(at)

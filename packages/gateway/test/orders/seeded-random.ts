@@ -1,5 +1,5 @@
 /** Random numbers that are the same for the same seed. */
-export interface Chance {
+export interface SeededRandom {
   /** Both bounds are inclusive. */
   between(least: number, most: number): number
   pick<Value>(values: readonly Value[]): Value
@@ -7,7 +7,7 @@ export interface Chance {
 }
 
 /** mulberry32, which is good enough to choose moments. */
-export function seeded(seed: number): Chance {
+export function seededRandom(seed: number): SeededRandom {
   let state = seed >>> 0
   function next(): number {
     state = (state + 0x6d2b79f5) >>> 0
@@ -15,7 +15,7 @@ export function seeded(seed: number): Chance {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
-  const chance: Chance = {
+  const chance: SeededRandom = {
     between: (least, most) => least + Math.floor(next() * (most - least + 1)),
     pick: (values) => values[chance.between(0, values.length - 1)]!,
     shuffled(values) {

@@ -1,7 +1,7 @@
 import type { WebhookSetAnswer, WebhookSetRequest } from '@dealer-esim/contract'
 import type { By } from '../audit/audit.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
-import { readSuppliers, type Suppliers } from '../suppliers/registry.ts'
+import { loadSuppliers, type Suppliers } from '../suppliers/registry.ts'
 import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
 import type { AdminDeps } from './deps.ts'
 
@@ -10,7 +10,7 @@ export async function withSuppliers<Result>(
   deps: AdminDeps,
   work: (suppliers: Suppliers) => Promise<Result>,
 ): Promise<Result> {
-  return withOutbound(deps, async (outbound) => work(await readSuppliers({ ...deps, outbound })))
+  return withOutbound(deps, async (outbound) => work(await loadSuppliers({ ...deps, outbound })))
 }
 
 /** Sets a callback URL. The health check is sent from this process. */

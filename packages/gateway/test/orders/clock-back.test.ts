@@ -26,9 +26,11 @@ it('an order is due immediately, even if the database’s clock has gone back be
   const placer = createOrderPlacer({
     ...{ db, clock, ids, catalogue, stock: { available: () => undefined }, databaseClock },
     maintainPartitions: async () => {},
-    onPlaced() {},
-    onFailure(failure) {
-      throw failure
+    wake: { wake() {} },
+    log: {
+      warn({ err }: { err: unknown }) {
+        throw err
+      },
     },
   })
   const { tenantId } = await addDealer(node.deps, 1_000)

@@ -19,13 +19,13 @@ export function esimCommands(esim: Command, context: AdminContext): void {
           cancelEsim({ ...deps, suppliers }, { ...found, reason }, context.by),
         )
         if (outcome.kind === 'refused') {
-          const message = `The supplier did not cancel the eSIM: ${outcome.words}. Nothing is refunded.`
+          const message = `The supplier did not cancel the eSIM: ${outcome.message}. Nothing is refunded.`
           throw new Refusal(409, 'CANCEL_REFUSED', message)
         }
         const human =
           outcome.kind === 'cancelled'
             ? 'The supplier has cancelled the eSIM. It is refunded.'
-            : `The supplier did not report whether it cancelled the eSIM (${outcome.words}). It is queried again; nothing is refunded until it confirms the cancellation.`
+            : `The supplier did not report whether it cancelled the eSIM (${outcome.message}). It is queried again; nothing is refunded until it confirms the cancellation.`
         context.print(human, { esimTranNo: profileId, outcome: outcome.kind })
       }),
     )

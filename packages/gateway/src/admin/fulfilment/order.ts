@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs'
 import { formatMoney, ORDER_ESIMS_MAX, type QueryAnswer } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { loadedCatalogue } from '../../catalogue/catalogue.ts'
+import { createCatalogue } from '../../catalogue/catalogue.ts'
 import { cancelOrder } from '../../fulfilment/cancelling/cancel-order.ts'
 import { resolveOrder } from '../../fulfilment/review/resolve-order.ts'
 import { getOperatorOrder, listOrdersUnderReview } from '../../fulfilment/review/show-order.ts'
 import { getOrder } from '../../orders/reading/find.ts'
 import { listUnfinished, UNFINISHED_STATUSES, type UnfinishedOrder } from '../../orders/reading/list-unfinished.ts'
-import { CsvRefused, readEsims } from '../../suppliers/stock/csv.ts'
+import { CsvRefused, parseEsims } from '../../suppliers/stock/csv.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import { withSuppliers } from '../outbound.ts'
@@ -144,7 +144,7 @@ function resolveCommand(order: Command, context: AdminContext): void {
         const verdict = await resolutionOf(options)
         const resolution = { ...found, verdict, evidence: options.evidence, ...(itemNos ? { itemNos } : {}) }
         const resolved = await withSuppliers(deps, (suppliers) =>
-          resolveOrder({ ...deps, suppliers, catalogue: loadedCatalogue(deps) }, resolution, context.by),
+          resolveOrder({ ...deps, suppliers, catalogue: createCatalogue(deps) }, resolution, context.by),
         )
         context.print(`Resolved items ${resolved.join(', ')} of ${orderNo}.`, { orderNo, items: resolved })
       })
@@ -155,7 +155,7 @@ async function resolutionOf(options: ResolveOptions) {
   if (options.delivered === undefined) return { kind: options.refused ? ('refused' as const) : ('retry' as const) }
   getFileSize(options.delivered)
   const esims = []
-  for await (const row of readEsims(createReadStream(options.delivered), true)) {
+  for await (const row of parseEsims(createReadStream(options.delivered), true)) {
     if ('reason' in row) throw new CsvRefused([row])
     esims.push(row)
   }

@@ -1,5 +1,5 @@
 import { formatMoney } from '@dealer-esim/contract'
-import { notify } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/alerts.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 
@@ -37,7 +37,7 @@ export function alertLowBalance(tx: Tx, ids: Ids, fall: BalanceFall): void {
   if (threshold === null || !isLower(fall.percent, fall.percentBefore)) return
   const depth = fall.percent === 100 || threshold === 0n ? '' : `${fall.percent} % of `
   const inCurrency = (amount: bigint) => `${formatMoney(amount)} ${fall.currencyCode}`
-  notify(tx, ids, {
+  createAlert(tx, ids, {
     tenantId: fall.tenantId,
     kind: 'LOW_BALANCE',
     audience: 'TENANT',

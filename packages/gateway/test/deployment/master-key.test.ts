@@ -204,7 +204,7 @@ describe('the rotation of the master key', () => {
     expect([run.code, run.stdout ? '' : run.stderr]).toEqual([0, ''])
     expect(run.stderr).toMatch(/^100 %: (\d+) of \1 rewritten$/m)
     expect(run.stdout).toMatch(
-      new RegExp(`^Everything is encrypted under the key ${NEW_ID} .*Take the old key out of MASTER_KEY everywhere`),
+      new RegExp(`^Everything is encrypted under the key ${NEW_ID} .*Remove the old key from MASTER_KEY everywhere`),
     )
     last = await replace(node, NEW)
     await load.waitForMore(20)

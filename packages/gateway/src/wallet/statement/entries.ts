@@ -18,7 +18,7 @@ export interface StatementEntry {
   itemNo: number | null
   reference: string | null
   reason: string | null
-  /** Who posted it; null for orders and refunds. */
+  /** The actor who posted it; null for orders and refunds. */
   actor: string | null
 }
 

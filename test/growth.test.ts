@@ -52,7 +52,7 @@ async function fillDatabase({ url }: TestDatabase, orders: number): Promise<Oper
   const history: OrderHistory = { tenantIds, orders, startMs: Date.now() - WEEK_MS, opening: OPENING, secrets }
   if (orders > 0) await loadHistory(url, db, history, () => {})
   const faults: string[] = []
-  await verifyLedger(db, { onFault: ({ sentence }) => faults.push(sentence) })
+  await verifyLedger(db, { onFault: ({ message }) => faults.push(message) })
   expect(faults).toEqual([])
   await db.close()
   return createOperations({ url, cipher, history })

@@ -71,7 +71,7 @@ async function verifySmallLedger(db: Parameters<typeof verifyLedger>[0], orders:
   if (orders > VERIFIED_ORDERS_MAX)
     return `the ledger of ${orders} orders was generated like the smaller one, which was verified`
   const faults: string[] = []
-  await verifyLedger(db, { onFault: ({ sentence }) => faults.push(sentence) })
+  await verifyLedger(db, { onFault: ({ message }) => faults.push(message) })
   if (faults.length > 0) throw new Error(`The loaded ledger has faults: ${faults[0]}`)
   return `the ledger of ${orders} orders was verified`
 }

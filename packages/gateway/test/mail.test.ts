@@ -130,7 +130,7 @@ describe('alert mails', () => {
       from: 'esim@gateway.example',
       subject: expect.stringMatching(/^Your balance is low: /),
     })
-    expect(smtp.mails[0]!.text).toMatch(/below the threshold of .* USD\. Top up to go on selling\./)
+    expect(smtp.mails[0]!.text).toMatch(/below the threshold of .* USD\. Top up to continue selling\./)
     expect(smtp.mails[1]!.text).toMatch(/below 75 % of the threshold/)
     const sentAtOnce = { sent: true, empty: true, attempts: 1 }
     await expect.poll(mails, { timeout: 20_000 }).toMatchObject([sentAtOnce, sentAtOnce])

@@ -189,9 +189,9 @@ describe('the doctor', () => {
   })
 
   test('tells of packages that name a supplier which is not there, whichever the key', async () => {
-    for (const code of ['A_1', 'A_2']) await addPackage(db, code, [{ supplier: 'nosuch', productCode: 'P' }])
+    for (const code of ['A_1', 'A_2']) await addPackage(db, code, [{ supplier: 'missing', productCode: 'P' }])
     try {
-      const told = /^WARNING suppliers: 2 packages name a supplier that does not exist, such as A_1 \(nosuch\)\. /
+      const told = /^WARNING suppliers: 2 packages name a supplier that does not exist, such as A_1 \(missing\)\. /
       expect(await complaints()).toEqual([expect.stringMatching(told)])
       expect((await complaints({ MASTER_KEY: 'ff'.repeat(32) })).at(-1)).toMatch(told)
     } finally {
@@ -261,7 +261,7 @@ test('a look at a machine without a gateway makes nothing, and says that all is 
   const dataDir = join(folder, 'none')
   const run = await admin(['doctor'], { DATA_DIR: dataDir, METRICS_PORT: '1' })
   expect(run).toMatchObject({ code: 0, stderr: '' })
-  expect(run.stdout).toMatch(/There is no database in .* yet[\s\S]*\nNothing is wrong\.\n$/)
+  expect(run.stdout).toMatch(/There is no database in .* yet[\s\S]*\nNo faults were found\.\n$/)
   expect(existsSync(dataDir)).toBe(false)
 })
 

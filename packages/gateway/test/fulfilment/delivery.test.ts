@@ -145,11 +145,11 @@ describe('an order that more than one supplier could deliver', () => {
   })
 
   it('skips a supplier that does not exist, and is refunded if the package names no other', async () => {
-    const second = await deliverRoutes('MISSPELT', [
-      { supplier: 'frist', productCode: 'ANY' },
+    const second = await deliverRoutes('MISSING', [
+      { supplier: 'missing', productCode: 'ANY' },
       { supplier: 'second', productCode: 'ANY' },
     ])
-    const nowhere = await deliverRoutes('NOWHERE', [{ supplier: 'frist', productCode: 'ANY' }])
+    const nowhere = await deliverRoutes('NOWHERE', [{ supplier: 'missing', productCode: 'ANY' }])
     loop = fulfilmentLoop(shop)
     expect([await finalStatuses(second), await finalStatuses(nowhere)]).toEqual([{ DELIVERED: 1 }, { FAILED: 1 }])
     expect(await bought(second)).toMatchObject([{ supplier: 'second', asked: ['second'] }])
@@ -225,7 +225,7 @@ describe('an order of the sandbox', () => {
     expect((await listProfiles(shop, tenantId, { orderNo: orderNoOf(orderId!) })).profileList).toHaveLength(3)
   })
 
-  it('is refunded at once and exactly once if it is refused', async () => {
+  it('is refunded immediately and exactly once if it is refused', async () => {
     const tenantId = await addTenant(shop.db)
     await payOrders(shop.db, tenantId, 'SANDBOX_REFUSED', { orders: 5, count: 2 })
     loop = fulfilmentLoop(shop)

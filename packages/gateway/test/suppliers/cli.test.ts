@@ -166,7 +166,7 @@ describe('stock', () => {
   it('low sets the number of codes below which operators are alerted', async () => {
     const typo = ['stock', 'low', '50', '--supplier', 'warehouse', '--product', 'TYPO']
     expect(await adminFailure(...typo)).toMatch(/^warehouse never had codes of TYPO, and no package sells it/)
-    expect(await adminFailure(...typo.with(4, 'nosuch'))).toBe('There is no supplier nosuch.')
+    expect(await adminFailure(...typo.with(4, 'missing'))).toBe('There is no supplier missing.')
     expect(await adminUsageError(...typo.with(2, 'few'))).toBe('stock low takes a whole number from 0 on, not “few”.')
     await adminJson('stock', 'low', '50', '--supplier', 'warehouse', '--product', 'P')
     expect(await level()).toMatchObject({ lowAt: 50 })
@@ -228,7 +228,7 @@ describe('esim', () => {
     )
     expect(await adminFailure(...cancel(used.esimTranNo))).toMatch(/^The eSIM is INSTALLATION\. Only an eSIM/)
     const code = await delivered('warehouse')
-    expect(await adminFailure(...cancel(code.esimTranNo))).toMatch(/did not cancel it: .* Nothing is refunded\.$/)
+    expect(await adminFailure(...cancel(code.esimTranNo))).toMatch(/did not cancel the eSIM: .* Nothing is refunded\.$/)
     const installed = await delivered('smdp')
     server.orders.get(installed.iccid)!.state = 'INSTALLED'
     expect(await adminFailure(...cancel(installed.esimTranNo))).toMatch(/8\.2\.1\/3\.3/)
@@ -250,7 +250,7 @@ describe('esim', () => {
       expect(await adminJson(...cancel(esimTranNo))).toEqual({ esimTranNo, outcome: 'unknown' })
     }
     delete server.fault.cancelOrder
-    expect(await adminUsageError(...settle(cancelled.esimTranNo, ...word))).toBe('Say one of --cancelled and --kept.')
+    expect(await adminUsageError(...settle(cancelled.esimTranNo, ...word))).toBe('Give one of --cancelled and --kept.')
     expect(await adminFailure(...settle(cancelled.esimTranNo, '--cancelled', '--evidence', ''))).toMatch(
       /what the supplier said/,
     )

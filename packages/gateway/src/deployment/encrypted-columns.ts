@@ -1,12 +1,12 @@
 import { NIL_TENANT } from '../audit/audit.ts'
 
-/** A column of ciphertexts, and whose each of them is. */
-export interface SealedColumn {
+/** A column of ciphertexts, and how to find and decrypt its rows. */
+export interface EncryptedColumn {
   table: string
   column: string
-  /** SQL of the text that is bound into the ciphertext (`Cipher.encrypt`). */
+  /** SQL of the owner to which the ciphertext is bound (`Cipher.encrypt`). */
   owner: string
-  /** The first column of the primary key, and where its values are listed: locks are taken within one of them. */
+  /** The first column of the primary key, and the SQL that lists its values. Rows are locked within one value. */
   within?: Scope
   /** The last column of the primary key. */
   id: { column: string; type: 'uuid' | 'text' }
@@ -15,24 +15,24 @@ export interface SealedColumn {
 interface Scope {
   column: string
   type: 'uuid' | 'text'
-  listed: string
+  listSql: string
 }
 
 const TENANT: Scope = {
   ...uuid('tenant_id'),
-  listed: 'select tenant_id::text as value from tenants order by tenant_id',
+  listSql: 'select tenant_id::text as value from tenants order by tenant_id',
 }
-/** The operator's own rows have the nil tenant, which is no row of tenants. */
+/** The operator's own rows have the nil tenant, which has no row in `tenants`. */
 const TENANT_OR_NIL: Scope = {
   ...uuid('tenant_id'),
-  listed: `select '${NIL_TENANT}' as value union all (${TENANT.listed})`,
+  listSql: `select '${NIL_TENANT}' as value union all (${TENANT.listSql})`,
 }
-const SUPPLIER: Scope = { ...text('supplier'), listed: 'select supplier as value from suppliers order by supplier' }
+const SUPPLIER: Scope = { ...text('supplier'), listSql: 'select supplier as value from suppliers order by supplier' }
 const OF_TENANT = 'tenant_id::text'
 const OF_SUPPLIER = `'supplier:' || supplier`
 
-/** Everything that lies encrypted in the database, but `deployment.link_key`. A test compares it with the schema. */
-export const SEALED: readonly SealedColumn[] = [
+/** All encrypted columns of the database except `deployment.link_key`. A test compares the list with the schema. */
+export const ENCRYPTED_COLUMNS: readonly EncryptedColumn[] = [
   { table: 'tenant_secrets', column: 'ciphertext', owner: OF_TENANT, within: TENANT, id: uuid('secret_id') },
   { table: 'people', column: 'totp_secret', owner: 'person_id::text', id: uuid('person_id') },
   { table: 'suppliers', column: 'config', owner: OF_SUPPLIER, id: text('supplier') },

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createDb } from '../src/lib/postgres/db.ts'
-import { packageRoot } from '../src/lib/process/package-root.ts'
-import { createTestDatabase, type TestDatabase } from './harness/databases/database.ts'
-import { schemaText } from './harness/databases/schema-text.ts'
+import { createDb } from '../../src/lib/postgres/db.ts'
+import { packageRoot } from '../../src/lib/process/package-root.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { schemaText } from '../harness/databases/schema-text.ts'
 
 let database: TestDatabase
 let db: ReturnType<typeof createDb>
@@ -19,8 +19,8 @@ afterAll(async () => {
 })
 
 /**
- * Tables that belong to no tenant, each with its reason. They are small: when tenants are spread over shards, these
- * are copied whole to each. A table that grows with orders does not belong here.
+ * Tables without a tenant, each with its reason. They are small, because sharding by tenant copies them to each shard. A
+ * table that grows with orders does not belong here.
  */
 const REFERENCE_TABLES: Record<string, string> = {
   schema_migrations: 'of the database itself',
@@ -44,30 +44,30 @@ const REFERENCE_TABLES: Record<string, string> = {
   access_tokens: 'found by token before a tenant is known',
 }
 
-/** Tables that grow, but are a supplier's and no tenant's: spread by supplier, each with its reason. */
+/** Growing tables that belong to a supplier and are sharded by supplier, each with its reason. */
 const SUPPLIER_TABLES: Record<string, string> = {
   suppliers: 'the suppliers themselves, few',
-  stock_levels: 'one row a product: read before an order is taken, by whoever orders',
-  supplier_prices: 'one row a product: its price is the same for all tenants',
-  stock_codes: 'a code belongs to whoever it is reserved for, and before that to nobody',
-  resolved_codes: 'found by code, from a file of stock, before anybody knows whose it is',
-  unclaimed_esims: 'found in the books of a supplier: whose they are is not known',
-  es2plus_orders: 'written beside any tenant, by the supplier itself',
-  es2plus_ranges: 'one row a range',
-  sandbox_issued: 'stands in for the books of a supplier, which knows no tenants',
+  stock_levels: 'one row per product, read before every order',
+  supplier_prices: 'one row per product; the price is the same for all tenants',
+  stock_codes: 'a code has no tenant until it is reserved',
+  resolved_codes: 'found by code when stock is imported, before a tenant is known',
+  unclaimed_esims: 'listed by a supplier, without a known tenant',
+  es2plus_orders: 'written by the supplier without a tenant',
+  es2plus_ranges: 'one row per range',
+  sandbox_issued: 'the records of a simulated supplier, which knows no tenants',
 }
 
 /** Unique keys of tenants' tables that do not begin with tenant_id, each with its reason. */
 const UNIQUE_ACROSS_TENANTS: Record<string, string> = {
-  tenants_app_key_key: 'a request names its tenant by nothing but its AppKey; tenants is a reference table',
+  tenants_app_key_key: 'a request identifies its tenant only by AppKey; tenants is a reference table',
 }
 
 describe('the schema', () => {
-  it('is the one that is committed (npm run schema writes it)', async () => {
+  it('equals the committed one (npm run schema writes it)', async () => {
     expect(await schemaText(db)).toBe(readFileSync(join(packageRoot(), 'schema.sql'), 'utf8'))
   })
 
-  it('lets autovacuum work without pauses in what grows with orders', async () => {
+  it('lets autovacuum work without pauses on tables that grow with orders', async () => {
     const rows = await db.query<{ name: string; options: string | null }>({
       text: `select c.relname as name, array_to_string(c.reloptions, ', ') as options from pg_class c
              where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'

@@ -2,7 +2,7 @@ import sql, { empty, type Sql } from 'sql-template-tag'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../lib/refusal.ts'
 
-/** A line of the list of tenants. */
+/** A tenant as listed. */
 export interface TenantSummary {
   tenantId: string
   appKey: string
@@ -13,7 +13,7 @@ export interface TenantSummary {
   createdAt: Date
 }
 
-/** A tenant whole, but for its secrets: of those only how many verify, and since and until when. */
+/** A tenant with all its settings. Its valid secrets are listed without their values. */
 export interface TenantView extends TenantSummary {
   ipAllowlist: string[]
   qpsLimit: number | null
@@ -35,29 +35,29 @@ const SUMMARY = sql`
   t.tenant_id, t.app_key, t.tenant_name as client_name, t.currency_code,
   t.status, t.created_at, w.balance`
 
-/** Tenants, newest first; a keyword is part of a name, or a whole AppKey. The next page starts `after` the last one of this. */
+/** Lists tenants, newest first. A keyword is part of a name, or a whole AppKey. The next page starts `after` this page's last. */
 export async function listTenants(
   db: Pick<Db, 'query'>,
-  page: { pageSize?: number; after?: string; keyword?: string; status?: 'ACTIVE' | 'SUSPENDED' } = {},
+  page: { limit?: number; after?: string; keyword?: string; status?: 'ACTIVE' | 'SUSPENDED' } = {},
 ): Promise<TenantSummary[]> {
-  const { after, keyword, status, pageSize = PAGE_MAX } = page
+  const { after, keyword, status, limit = PAGE_MAX } = page
   return db.query<TenantSummary>(sql`
     select ${SUMMARY}
     from tenants t join wallets w using (tenant_id)
     where true
       ${after === undefined ? empty : sql`and t.tenant_id < ${requireUuid(after, 'tenant')}`}
       ${status === undefined ? empty : sql`and t.status = ${status}`}
-      ${keyword === undefined ? empty : named(keyword)}
+      ${keyword === undefined ? empty : matches(keyword)}
     order by t.tenant_id desc
-    limit ${Math.min(pageSize, PAGE_MAX)}`)
+    limit ${Math.min(limit, PAGE_MAX)}`)
 }
 
-function named(keyword: string): Sql {
+function matches(keyword: string): Sql {
   return sql`and (strpos(lower(t.tenant_name), lower(${keyword})) > 0 or t.app_key = ${keyword})`
 }
 
-/** Every tenant that the filter lets through, newest first. */
-export async function allTenants(
+/** Lists all tenants that match the filter, newest first. */
+export async function listAllTenants(
   db: Pick<Db, 'query'>,
   filter: { keyword?: string; status?: 'ACTIVE' | 'SUSPENDED' } = {},
 ): Promise<TenantSummary[]> {
@@ -71,7 +71,7 @@ export async function allTenants(
 }
 
 /** @throws Refusal for a tenant that does not exist */
-export async function showTenant(db: Pick<Db, 'query'>, tenantId: string): Promise<TenantView> {
+export async function getTenantView(db: Pick<Db, 'query'>, tenantId: string): Promise<TenantView> {
   const id = requireUuid(tenantId, 'tenant')
   const [row] = await db.query<Omit<TenantView, 'secrets'>>(sql`
     select ${SUMMARY}, t.ip_allowlist, t.qps_limit, t.legal_name,
@@ -89,8 +89,8 @@ export async function showTenant(db: Pick<Db, 'query'>, tenantId: string): Promi
   return { ...row, secrets }
 }
 
-/** The id, in the form that is stored, of a tenant that exists. @throws Refusal */
-export async function requireTenant(db: Pick<Db, 'query'>, tenantId: string): Promise<string> {
+/** The stored form of an existing tenant's id. @throws Refusal for a tenant that does not exist */
+export async function getTenantId(db: Pick<Db, 'query'>, tenantId: string): Promise<string> {
   const id = requireUuid(tenantId, 'tenant')
   const [found] = await db.query(sql`select from tenants where tenant_id = ${id}`)
   if (!found) throw notFound('tenant')

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { MigrationRefused, migrate } from '../src/lib/postgres/migrate.ts'
-import { StartRefused } from '../src/lib/process/lifecycle.ts'
-import { packageRoot } from '../src/lib/process/package-root.ts'
-import { silentLog } from '../src/lib/telemetry/log.ts'
-import { createEmptyDatabase, type TestDatabase } from './harness/databases/database.ts'
-import { startTcpProxy } from './harness/databases/proxies.ts'
+import { MigrationRefused, migrate } from '../../src/lib/postgres/migrate.ts'
+import { StartRefused } from '../../src/lib/process/lifecycle.ts'
+import { packageRoot } from '../../src/lib/process/package-root.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
+import { createEmptyDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startTcpProxy } from '../harness/databases/proxies.ts'
 
 const log = silentLog
 const directory = mkdtempSync(join(tmpdir(), 'dealer-esim-migrations-'))
@@ -34,7 +34,7 @@ async function query(text: string): Promise<Record<string, unknown>[]> {
   }
 }
 
-/** Takes connections and answers none. */
+/** Accepts connections and never responds. */
 async function silentServer() {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -51,7 +51,7 @@ describe('migrating', () => {
     expect(rows.map((row) => row.name)).toEqual(first)
   })
 
-  it('is done once when several connections start at once', async () => {
+  it('is done once when several connections start together', async () => {
     const ran = await Promise.all(
       Array.from({ length: 4 }, () => migrate({ databaseUrl: database.url, log, directory })),
     )
@@ -88,7 +88,7 @@ describe('migrating', () => {
     rmSync(earlier, { recursive: true, force: true })
   })
 
-  it('takes the same file with other line ends for the same', async () => {
+  it('treats a file with other line ends as the same', async () => {
     rmSync(directory, { recursive: true, force: true })
     const unix = mkdtempSync(directory)
     writeFileSync(join(unix, '0001_a.sql'), 'create table a (\n  x int\n);\n')
@@ -109,7 +109,7 @@ describe('migrating', () => {
     )
   })
 
-  it('refuses a file that would have to run before one that ran already', async () => {
+  it('refuses a file that comes before one that already ran', async () => {
     rmSync(directory, { recursive: true, force: true })
     const late = mkdtempSync(directory)
     writeFileSync(join(late, '0002_b.sql'), 'create table b (x int);')
@@ -121,7 +121,7 @@ describe('migrating', () => {
     rmSync(late, { recursive: true, force: true })
   })
 
-  it('leaves nothing of a file that failed', async () => {
+  it('leaves no trace of a file that failed', async () => {
     rmSync(directory, { recursive: true, force: true })
     const broken = mkdtempSync(directory)
     writeFileSync(join(broken, '0001_a.sql'), 'create table a (x int);')
@@ -132,7 +132,7 @@ describe('migrating', () => {
     rmSync(broken, { recursive: true, force: true })
   })
 
-  it('runs one statement at a time, whatever quotes and comments contain', async () => {
+  it('runs one statement at a time, also with semicolons in quotes and comments', async () => {
     rmSync(directory, { recursive: true, force: true })
     const quoting = mkdtempSync(directory)
     writeFileSync(
@@ -163,9 +163,9 @@ describe('migrating', () => {
   })
 
   it.each([
-    ['that is away', async () => ({ port: 1, close() {} }), 'connect ECONNREFUSED 127.0.0.1:1'],
-    ['that says nothing', silentServer, 'timeout expired'],
-  ])('gives up on a server %s, in a sentence', async (_, open, expected) => {
+    ['that is not running', async () => ({ port: 1, close() {} }), 'connect ECONNREFUSED 127.0.0.1:1'],
+    ['that does not respond', silentServer, 'timeout expired'],
+  ])('gives up on a server %s with a message', async (_, open, expected) => {
     const server = await open()
     await expect(migrate({ databaseUrl: `postgres://u:secret@127.0.0.1:${server.port}/d`, log })).rejects.toThrow(
       new StartRefused(
@@ -179,7 +179,7 @@ describe('migrating', () => {
   it('refuses a server that is older than 15, and changes nothing there', async () => {
     const [server] = await query(`select current_setting('server_version_num') as number`)
     const older = String(server!.number).replace(/^\d\d/, '14')
-    // Latin-1: a byte is a letter, and the lengths that the protocol told stay true.
+    // Latin-1 maps bytes to characters one to one, so the lengths in the protocol stay correct.
     const proxy = await startTcpProxy(database.url, (said) =>
       Buffer.from(said.toString('latin1').replaceAll(String(server!.number), older), 'latin1'),
     )

@@ -2,10 +2,10 @@ import { formatMoney } from '@dealer-esim/contract'
 import type { DifferenceLine } from '../../catalogue/packages/difference.ts'
 import type { SupplierDocument } from '../../catalogue/packages/document.ts'
 
-/** What is about to change in a package, as an operator reads it before saying yes. */
+/** One change of a package, shown to the operator before an import. */
 export interface DifferenceText {
-  words: string
-  /** Somebody should look at it twice. */
+  message: string
+  /** Looks like a mistake, so the operator should check it. */
   isMarked: boolean
 }
 
@@ -18,27 +18,27 @@ export function differenceText(line: DifferenceLine): DifferenceText[] {
       return [plain(`retail price: ${line.currencyCode} ${from} → ${to}`)]
     }
     case 'SUPPLIER':
-      return [plain(`supplier ${line.place}: ${supplierWords(line.before, line.after)}`)]
+      return [plain(`supplier ${line.place}: ${supplierChangeText(line.before, line.after)}`)]
     case 'PLACES':
-      return [plain(`places: ${placesWords(line.added, line.removed)}`)]
+      return [plain(`locations: ${locationsText(line.added, line.removed)}`)]
     case 'MEMBER':
       if (line.member === 'locationNetworkList') return [plain('networks: changed')]
-      return [plain(`${line.member}: ${valueWords(line.before)} → ${valueWords(line.after)}`)]
+      return [plain(`${line.member}: ${valueText(line.before)} → ${valueText(line.after)}`)]
     default:
       return line satisfies never
   }
 }
 
-const plain = (words: string): DifferenceText => ({ words, isMarked: false })
+const plain = (message: string): DifferenceText => ({ message, isMarked: false })
 
 function priceTexts(line: Extract<DifferenceLine, { cost: unknown }>): DifferenceText[] {
   const { currencyCode, before, after, cost, warnings } = line
   const texts: DifferenceText[] = []
   const isMarked = warnings.includes('PRICE_FALLS') || warnings.includes('PRICE_REMOVED')
-  if (before !== after) texts.push({ words: `price: ${currencyCode} ${moved(before, after)}`, isMarked })
+  if (before !== after) texts.push({ message: `price: ${currencyCode} ${moved(before, after)}`, isMarked })
   if (warnings.includes('BELOW_COST')) {
-    const words = `${currencyCode} ${optional(after, formatMoney)} is below what the cheapest supplier costs, ${optional(cost, formatMoney)}`
-    texts.push({ words, isMarked: true })
+    const message = `${currencyCode} ${optional(after, formatMoney)} is below the cheapest supplier's cost of ${optional(cost, formatMoney)}`
+    texts.push({ message, isMarked: true })
   }
   return texts
 }
@@ -49,7 +49,7 @@ function moved(before: number | null, after: number | null): string {
   return `${formatMoney(before)} → ${formatMoney(after)}${percent(before, after)}`
 }
 
-function supplierWords(old: SupplierDocument | null, now: SupplierDocument | null): string {
+function supplierChangeText(old: SupplierDocument | null, now: SupplierDocument | null): string {
   const name = ({ supplier, productCode }: SupplierDocument) => `${supplier}/${productCode}`
   const cost = ({ costPrice, costCurrency }: SupplierDocument) =>
     costPrice === null ? 'unknown' : `${costCurrency} ${formatMoney(costPrice)}`
@@ -64,29 +64,29 @@ function supplierWords(old: SupplierDocument | null, now: SupplierDocument | nul
   return parts.join(', ')
 }
 
-const PLACES_SHOWN = 10
+const LOCATIONS_SHOWN = 10
 
-function placesWords(added: readonly string[], removed: readonly string[]): string {
+function locationsText(added: readonly string[], removed: readonly string[]): string {
   const all = [...added.map((one) => `+${one}`), ...removed.map((one) => `−${one}`)]
   if (all.length === 0) return 'in another order'
-  const more = all.length - PLACES_SHOWN
-  return `${all.slice(0, PLACES_SHOWN).join(' ')}${more > 0 ? ` and ${more} more` : ''}`
+  const more = all.length - LOCATIONS_SHOWN
+  return `${all.slice(0, LOCATIONS_SHOWN).join(' ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 const TEXT_LENGTH_SHOWN = 60
 
-function valueWords(value: unknown): string {
+function valueText(value: unknown): string {
   if (value === null || value === undefined) return 'none'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   const text = [...String(value)]
   return text.length > TEXT_LENGTH_SHOWN ? `${text.slice(0, TEXT_LENGTH_SHOWN).join('')}…` : text.join('')
 }
 
-function optional<Value>(value: Value | null, words: (value: Value) => string): string {
-  return value === null ? 'none' : words(value)
+function optional<Value>(value: Value | null, text: (value: Value) => string): string {
+  return value === null ? 'none' : text(value)
 }
 
-/** ` (−99.8 %)`; nothing of what was free. */
+/** Such as ` (−99.8 %)`; empty if the old price was 0. */
 function percent(from: number, to: number): string {
   if (from === 0) return ''
   const share = (Math.abs(to - from) / from) * 100

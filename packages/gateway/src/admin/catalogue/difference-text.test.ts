@@ -19,14 +19,14 @@ test.each<[string, DifferenceLine, string[]]>([
   ['a removed price', price(49_000, null, ['PRICE_REMOVED']), ['! price: USD 4.90 removed']],
   ['a new price', price(null, 49_000), ['price: USD 4.90 (new)']],
   [
-    'a price that comes below cost',
+    'a price that falls below cost',
     price(30_000, 20_000, ['BELOW_COST'], 27_000),
-    ['price: USD 3.00 → 2.00 (−33.3 %)', '! USD 2.00 is below what the cheapest supplier costs, 2.70'],
+    ['price: USD 3.00 → 2.00 (−33.3 %)', "! USD 2.00 is below the cheapest supplier's cost of 2.70"],
   ],
   [
-    'a cost that comes above its price',
+    'a cost that rises above its price',
     price(20_000, 20_000, ['BELOW_COST'], 27_000),
-    ['! USD 2.00 is below what the cheapest supplier costs, 2.70'],
+    ["! USD 2.00 is below the cheapest supplier's cost of 2.70"],
   ],
   [
     'a retail price',
@@ -44,16 +44,20 @@ test.each<[string, DifferenceLine, string[]]>([
     ['supplier 1: cost USD 2.00 → USD 3.00 (+50 %)'],
   ],
   ['a second supplier', { kind: 'SUPPLIER', place: 2, before: null, after: from('b', 'Q') }, ['supplier 2: b/Q (new)']],
-  ['a supplier less', { kind: 'SUPPLIER', place: 1, before: from('a', 'P'), after: null }, ['supplier 1: a/P removed']],
-  ['places', { kind: 'PLACES', added: ['TW'], removed: ['KR'] }, ['places: +TW −KR']],
-  ['the order of places', { kind: 'PLACES', added: [], removed: [] }, ['places: in another order']],
+  [
+    'a removed supplier',
+    { kind: 'SUPPLIER', place: 1, before: from('a', 'P'), after: null },
+    ['supplier 1: a/P removed'],
+  ],
+  ['locations', { kind: 'PLACES', added: ['TW'], removed: ['KR'] }, ['locations: +TW −KR']],
+  ['the order of locations', { kind: 'PLACES', added: [], removed: [] }, ['locations: in another order']],
   [
     'a long text',
     { kind: 'MEMBER', member: 'speed', before: null, after: 'x'.repeat(61) },
     [`speed: none → ${'x'.repeat(60)}…`],
   ],
-  ['a yes', { kind: 'MEMBER', member: 'ekycRequired', before: false, after: true }, ['ekycRequired: no → yes']],
-])('%s', (_, line, expected) => {
-  const texts = differenceText(line).map(({ words, isMarked }) => (isMarked ? `! ${words}` : words))
+  ['a boolean', { kind: 'MEMBER', member: 'ekycRequired', before: false, after: true }, ['ekycRequired: no → yes']],
+])('%s is shown to an operator', (_, line, expected) => {
+  const texts = differenceText(line).map(({ message, isMarked }) => (isMarked ? `! ${message}` : message))
   expect(texts).toEqual(expected)
 })

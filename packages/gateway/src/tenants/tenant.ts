@@ -3,7 +3,7 @@ import sql from 'sql-template-tag'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 
-/** A dealer as admission and the webhooks need it: credentials in the clear, and the settings that admit a request. */
+/** A tenant as admission and webhooks use it: decrypted credentials, and the settings that admit a request. */
 export interface Tenant {
   tenantId: string
   appKey: string
@@ -14,64 +14,46 @@ export interface Tenant {
   ipAllowlist: string[]
   /** null: the deployment's default. */
   qpsLimit: number | null
-  /** Of credentials and settings together: what was judged by an older one has to be judged again. */
+  /** Counts changes of credentials and settings. A decision based on an older version must be made again. */
   version: bigint
-  /** The current one first, then the one in its grace period, if any. */
+  /** The current secret first, then the one in its grace period, if any. */
   secrets: TenantSecret[]
 }
 
 export interface TenantSecret {
   secretId: string
   secret: string
-  /** null: the current one. The moment itself is past validity. */
+  /** Exclusive. null: the current secret. */
   validUntilMs: number | null
   /** When a request signed with it first arrived; null: not yet. */
   provenAtMs: number | null
 }
 
-/** The tenant as it is now, or undefined. A secret past its grace period is left out, by the database's clock. */
-export async function loadTenant(
+/** Finds a tenant. Secrets whose grace period is over by the database's clock are left out. */
+export async function findTenant(
   db: Pick<Db | Tx, 'query'>,
   cipher: Pick<Cipher, 'decrypt'>,
   by: { appKey: string } | { tenantId: string },
 ): Promise<Tenant | undefined> {
-  const [name, which] =
+  const [name, condition] =
     'appKey' in by
       ? ['tenant-by-app-key', sql`t.app_key = ${by.appKey}`]
       : ['tenant-by-id', sql`t.tenant_id = ${by.tenantId}`]
   const { text, values } = sql`
-    select t.tenant_id, t.app_key, t.tenant_name, t.currency_code, t.status, t.ip_allowlist, t.qps_limit, t.version,
-           s.secret_id, s.ciphertext, s.valid_until, s.proven_at
+    select t.tenant_id, t.app_key, t.tenant_name as client_name, t.currency_code, t.status, t.ip_allowlist, t.qps_limit,
+           t.version, s.secret_id, s.ciphertext, s.valid_until, s.proven_at
     from tenants t
     left join tenant_secrets s
       on s.tenant_id = t.tenant_id and (s.valid_until is null or s.valid_until > clock_timestamp())
-    where ${which}
+    where ${condition}
     order by s.valid_until desc nulls first`
   const rows = await db.query<Row>({ name, text, values })
-  const first = rows[0]
-  if (!first) return undefined
-  return {
-    tenantId: first.tenantId,
-    appKey: first.appKey,
-    clientName: first.tenantName,
-    currencyCode: first.currencyCode,
-    status: first.status,
-    ipAllowlist: first.ipAllowlist,
-    qpsLimit: first.qpsLimit,
-    version: first.version,
-    secrets: rows.flatMap((row) => (row.secretId === null ? [] : [secretOf(row, cipher)])),
-  }
+  if (!rows[0]) return undefined
+  const { secretId, ciphertext, validUntil, provenAt, ...tenant } = rows[0]
+  return { ...tenant, secrets: rows.flatMap((row) => (row.secretId === null ? [] : [secretOf(row, cipher)])) }
 }
 
-interface Row {
-  tenantId: string
-  appKey: string
-  tenantName: string
-  currencyCode: string
-  status: 'ACTIVE' | 'SUSPENDED'
-  ipAllowlist: string[]
-  qpsLimit: number | null
-  version: bigint
+interface Row extends Omit<Tenant, 'secrets'> {
   secretId: string | null
   ciphertext: Buffer
   validUntil: Date | null
@@ -87,13 +69,13 @@ function secretOf(row: Row, cipher: Pick<Cipher, 'decrypt'>): TenantSecret {
   }
 }
 
-/** A secret ready to verify and to sign with, made once for as long as it is remembered. */
-export function prepared(secret: TenantSecret): PreparedSecret {
+/** The secret's signing key, prepared once per TenantSecret object. */
+export function getPreparedSecret(secret: TenantSecret): PreparedSecret {
   const known = preparedSecrets.get(secret)
   if (known) return known
-  const made = prepareSecret(secret.secret)
-  preparedSecrets.set(secret, made)
-  return made
+  const prepared = prepareSecret(secret.secret)
+  preparedSecrets.set(secret, prepared)
+  return prepared
 }
 
 const preparedSecrets = new WeakMap<TenantSecret, PreparedSecret>()

@@ -17,7 +17,7 @@ import type { Log } from '../lib/telemetry/log.ts'
 import { silentLog } from '../lib/telemetry/log.ts'
 import { maintainPartitions } from '../retention/loop.ts'
 
-/** What admin commands work with: the gateway's own, as far as a command needs it and can have it at once. */
+/** The dependencies of admin commands: those of the gateway that a command needs and can create quickly. */
 export interface AdminDeps {
   config: Config
   log: Log
@@ -27,29 +27,29 @@ export interface AdminDeps {
   db: Db
   cipher: Cipher
   linkKey: Buffer
-  /** Tells the running nodes when the command ends. */
+  /** Collects wakeups and sends them to the running nodes when the command ends. */
   wake: Pick<Wakeups<Topic>, 'wake' | 'on'>
 }
 
 /**
- * The gateway's configuration and its database: the running gateway's, else the embedded one, started for this command.
- * @throws StartRefused where a local gateway would be made that nobody asked for
+ * The gateway's configuration and its database. An embedded database that is not running is started for this command.
+ * @throws StartRefused if there is no local gateway, so a new one would have to be created
  */
-export async function openDatabase(): Promise<{ config: Config; url: string; stop(): Promise<void> }> {
+export async function borrowDatabase(): Promise<{ config: Config; url: string; stop(): Promise<void> }> {
   const config = readConfig(process.env, [])
   if (config.databaseUrl) return { config, url: config.databaseUrl, stop: async () => {} }
   const running = readRunningPostgres(config.dataDir)
   if (running) return { config, url: running.url, stop: async () => {} }
-  refuseToInvent(config)
+  refuseNewDatabase(config)
   const borrowed = await borrowPostgres({ dataDir: config.dataDir, log: silentLog })
   return { config, url: borrowed.url, stop: () => borrowed.stop() }
 }
 
-/** On a server a shell has none of the gateway's variables: a command there would make, and change, a gateway of its own. */
-function refuseToInvent({ dataDir }: Config): void {
+/** A shell on a server lacks the gateway's variables, so a command there would create a new local gateway and change that. */
+function refuseNewDatabase({ dataDir }: Config): void {
   if (process.env.DEPLOYMENT?.trim() || hasDatabase(dataDir)) return
   throw new StartRefused(
-    `DEPLOYMENT is not set and there is no local gateway in ${dataDir}. On a server, give the command the variables of its gateway: sudo ops/dealer-esim-admin … (docs/running.md). On a machine of your own, start a gateway first: npm start.`,
+    `DEPLOYMENT is not set and there is no local gateway in ${dataDir}. On a server, give the command the variables of its gateway: sudo ops/dealer-esim-admin … (docs/running.md). On your own machine, start a gateway first: npm start.`,
   )
 }
 
@@ -58,29 +58,29 @@ function hasDatabase(dataDir: string): boolean {
 }
 
 /**
- * @throws StartRefused when the database is of another release, deployment or master key. An embedded database that no
- * gateway runs is brought to this release; one that others use never is, but by `admin migrate`.
+ * Migrates an embedded database that no gateway is using. Others are migrated by `admin migrate` only.
+ * @throws StartRefused if the database belongs to another release, deployment or master key
  */
-export async function openDeps(): Promise<{ deps: AdminDeps; close(): Promise<void> }> {
-  const database = await openDatabase()
+export async function createAdminDeps(): Promise<{ deps: AdminDeps; close(): Promise<void> }> {
+  const database = await borrowDatabase()
   const { config, url } = database
   const cipher = createCipher(config.masterKeys ?? [ensureLocalMasterKey(config.dataDir)])
   const db = createDb({ url, poolSize: 4, applicationName: nameWithKeys('dealer-esim admin', cipher) })
-  const wake = tellOnly(db)
+  const wakeups = collectWakeups(db)
   const close = async () => {
-    await wake.tell().catch(() => {}) // lost: the nodes poll
+    await wakeups.send().catch(() => {}) // nodes also poll
     await db.close()
     await database.stop()
   }
   try {
-    const ours = config.databaseUrl === undefined && !readRunningPostgres(config.dataDir)
-    if (ours) await prepare(db, url)
+    const isOurs = config.databaseUrl === undefined && !readRunningPostgres(config.dataDir)
+    if (isOurs) await prepareDatabase(db, url)
     else await requireMigrated(db)
     const clock = systemClock
-    const clocks = { clock, databaseClock: await clockOf(db, clock) }
+    const clocks = { clock, databaseClock: await createSampledClock(db, clock) }
     const ids = createIds(clocks.databaseClock.now)
     const linkKey = await ensureDeployment({ db, cipher, ids }, config.deployment)
-    const deps = { config, log: silentLog, ...clocks, ids, db, cipher, linkKey, wake }
+    const deps = { config, log: silentLog, ...clocks, ids, db, cipher, linkKey, wake: wakeups }
     return { deps, close }
   } catch (error) {
     await close()
@@ -88,25 +88,25 @@ export async function openDeps(): Promise<{ deps: AdminDeps; close(): Promise<vo
   }
 }
 
-/** Brings a database to this release, with the partitions that today's rows need. @returns the migrations that ran */
-export async function prepare(db: Db, url: string): Promise<string[]> {
+/** Migrates a database and creates the partitions that are needed now. @returns the migrations that ran */
+export async function prepareDatabase(db: Db, url: string): Promise<string[]> {
   const ran = await migrate({ databaseUrl: url, log: silentLog })
   await maintainPartitions(db)
   return ran
 }
 
-async function clockOf(db: Db, clock: Clock): Promise<DatabaseClock> {
-  const known = createDatabaseClock(clock)
-  await sampleDatabaseClock(db, clock, known)
-  return known
+async function createSampledClock(db: Db, clock: Clock): Promise<DatabaseClock> {
+  const databaseClock = createDatabaseClock(clock)
+  await sampleDatabaseClock(db, clock, databaseClock)
+  return databaseClock
 }
 
-function tellOnly(db: Db) {
+function collectWakeups(db: Db) {
   const topics = new Set<Topic>()
   return {
     wake: (topic: Topic) => void topics.add(topic),
-    on: () => () => {}, // a command does not stay to hear
-    async tell() {
+    on: () => () => {}, // a command does not wait for wakeups
+    async send() {
       if (topics.size > 0) await db.query(wakeupStatement(`admin-${process.pid}`, topics))
     },
   }

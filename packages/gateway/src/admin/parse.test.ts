@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { whole } from './typed.ts'
+import { parseWholeNumber } from './parse.ts'
 
 test.each<[string, { min?: number; max?: number }, number]>([
   ['1', {}, 1],
@@ -7,7 +7,7 @@ test.each<[string, { min?: number; max?: number }, number]>([
   ['100', { max: 100 }, 100],
   ['999999999999999', {}, 999_999_999_999_999],
 ])('%s is a whole number in %o', (text, range, number) => {
-  expect(whole(text, '--limit', range)).toBe(number)
+  expect(parseWholeNumber(text, '--limit', range)).toBe(number)
 })
 
 test.each<[string, { min?: number; max?: number }, string]>([
@@ -18,6 +18,8 @@ test.each<[string, { min?: number; max?: number }, string]>([
   ['-1', { min: 0 }, 'from 0 on'],
   ['', { min: 0 }, 'from 0 on'],
   ['1000000000000000', {}, 'above zero'],
-])('“%s” is none in %o, and which there are is told', (text, range, words) => {
-  expect(() => whole(text, '--limit', range)).toThrow(`--limit takes a whole number ${words}, not “${text}”.`)
+])('“%s” is refused in %o with the allowed range', (text, range, words) => {
+  expect(() => parseWholeNumber(text, '--limit', range)).toThrow(
+    `--limit takes a whole number ${words}, not “${text}”.`,
+  )
 })

@@ -9,8 +9,8 @@ import { readRunningPostgres } from '@dealer-esim/embedded-postgres'
 import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
-import { packageRoot } from '../src/lib/process/package-root.ts'
-import { createEmptyDatabase } from './harness/databases/database.ts'
+import { packageRoot } from '../../src/lib/process/package-root.ts'
+import { createEmptyDatabase } from '../harness/databases/database.ts'
 import {
   copyUsedDataDir,
   type GatewayProcess,
@@ -18,7 +18,7 @@ import {
   startGateway,
   stopGateways,
   temporaryFolder,
-} from './harness/processes/gateway-process.ts'
+} from '../harness/processes/gateway-process.ts'
 
 afterAll(stopGateways)
 
@@ -32,7 +32,7 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
   }
 }
 
-/* One gateway, through its life: a start with a new database costs seconds. */
+/* All tests share one gateway, because a start with a new database takes seconds. */
 describe('a gateway without DATABASE_URL', () => {
   let gateway: GatewayProcess
 
@@ -61,7 +61,7 @@ describe('a gateway without DATABASE_URL', () => {
     expect(postmasterPid(gateway.dataDir)).not.toBe(pid)
   })
 
-  it('keeps its data after it was killed', async () => {
+  it('keeps its data when it is killed', async () => {
     const { dataDir } = gateway
     await gateway.kill('SIGKILL')
     expect(readRunningPostgres(dataDir)).toBeUndefined()
@@ -71,7 +71,7 @@ describe('a gateway without DATABASE_URL', () => {
     expect(await query(running.url, 'select answer from kept')).toEqual([{ answer: 42 }])
   })
 
-  it('stops its server, and counts the Ctrl-C that npm repeats as one', async () => {
+  it('stops its server, and treats the Ctrl-C that npm repeats as one', async () => {
     const pid = postmasterPid(gateway.dataDir)
     process.kill(gateway.pid, 'SIGINT')
     expect(await gateway.kill('SIGINT')).toEqual({ code: 0, signal: null })
@@ -89,7 +89,7 @@ describe('starting', () => {
     await database.drop()
   })
 
-  it('reports in one sentence that the port is in use, and stops what it has started', async () => {
+  it('reports a port that is in use, and stops everything that it started', async () => {
     const squatter = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => squatter.once('listening', resolve))
     const { port } = squatter.address() as AddressInfo
@@ -123,7 +123,7 @@ describe('starting', () => {
     rmSync(dataDir, { recursive: true, force: true })
   })
 
-  it('lists every fault of the configuration at once and exits with 78', async () => {
+  it('lists all faults of the configuration and exits with 78', async () => {
     const gateway = spawnGateway({ env: { PORT: 'x', LOG_LEVEL: 'loud', DATABASE_POOL_SIZE: '0' } })
     expect(await gateway.exited).toEqual({ code: 78, signal: null })
     for (const name of ['PORT', 'LOG_LEVEL', 'DATABASE_POOL_SIZE']) expect(gateway.stderr).toContain(`\n  ${name} `)
@@ -134,14 +134,14 @@ function postmasterPid(dataDir: string): number {
   return Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
 }
 
-/** Every process of the server at once, as `kill -9` by a careless hand. */
+/** Kills all processes of the server with SIGKILL. */
 async function killServer(url: string, postmaster: number): Promise<void> {
   const backends = await query(url, 'select pid from pg_stat_activity where pid <> pg_backend_pid()')
   for (const pid of [postmaster, ...backends.map((row) => Number(row.pid))]) {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // ended with its postmaster
+      // it ended with its postmaster
     }
   }
 }

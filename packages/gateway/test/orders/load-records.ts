@@ -4,40 +4,40 @@ import { verifyLedger } from '../../src/wallet/verify/verify.ts'
 import { type Answer, call, type Dealer } from '../harness/api-node.ts'
 import { waitUntil } from '../harness/shop.ts'
 import type { Receiver } from '../webhooks/receiver.ts'
-import type { AskedOrder } from './order-load.ts'
+import type { RequestedOrder } from './order-load.ts'
 
-/** Where a load of orders went, and who knows what became of it. */
-export interface LoadWorld {
-  /** One that works, and goes on working. */
+/** The parties of a load test, whose records must agree. */
+export interface LoadTest {
+  /** A gateway that runs until the end. */
   gateway: { baseUrl: string }
   dealer: Dealer
   db: Db
-  asked: readonly AskedOrder[]
+  requested: readonly RequestedOrder[]
   receiver: Receiver
 }
 
 const AT_ONCE = 10
 
 /**
- * What was acknowledged, what was debited, what the supplier was asked and what the receiver heard must agree: every
- * acknowledged order exists once, is debited once, ends within `patienceMs`, and its events arrive.
+ * Compares the records of callers, ledger, supplier and receiver: every acknowledged order exists once, is debited once,
+ * ends within `patienceMs`, and its events arrive.
  */
-export async function expectBooksToAgree(world: LoadWorld, patienceMs: number): Promise<void> {
+export async function expectRecordsToAgree(world: LoadTest, patienceMs: number): Promise<void> {
   const orders = await repeatAll(world)
   await waitUntil(async () => (await openOrders(world.db)) === 0, patienceMs)
   await expectLedger(world)
   const settled = await queryAll(world, orders)
-  await expectSupplierBooks(world.db, settled)
+  await expectSupplierRecords(world.db, settled)
   await expectEvents(world.receiver, settled)
 }
 
-interface KnownOrder extends AskedOrder {
+interface KnownOrder extends RequestedOrder {
   answer: Answer
 }
 
-/** Repeats every order: what was acknowledged is a replay of the same answer, of the rest the database tells the truth. */
-async function repeatAll({ gateway, dealer, db, asked }: LoadWorld): Promise<KnownOrder[]> {
-  for (const { answers } of asked) {
+/** Repeats every order: an acknowledged one is replayed with the same answer; the answers of the others show whether they exist. */
+async function repeatAll({ gateway, dealer, db, requested }: LoadTest): Promise<KnownOrder[]> {
+  for (const { answers } of requested) {
     for (const { code, status } of answers) {
       expect([`${status} ${code}`]).toContainEqual(expect.stringMatching(/^(200 000000|503 000002|500 000001)$/))
     }
@@ -47,7 +47,7 @@ async function repeatAll({ gateway, dealer, db, asked }: LoadWorld): Promise<Kno
     values: [dealer.tenantId],
   })
   const exists = new Set(existing.map((row) => row.transactionId))
-  const known = await eachOf(asked, async (order) => {
+  const known = await eachOf(requested, async (order) => {
     const { transactionId, packageInfoList } = order
     const body = JSON.stringify({ transactionId, packageInfoList })
     const answer = await call(gateway, dealer, 'esim/order', { body })
@@ -76,10 +76,10 @@ async function openOrders(db: Db): Promise<number> {
   return row!.open
 }
 
-async function expectLedger({ db, dealer, asked }: LoadWorld): Promise<void> {
+async function expectLedger({ db, dealer, requested }: LoadTest): Promise<void> {
   const { tenantId } = dealer
   const faults: string[] = []
-  await verifyLedger(db, { tenantId, onFault: (fault) => faults.push(fault.sentence) })
+  await verifyLedger(db, { tenantId, onFault: (fault) => faults.push(fault.message) })
   expect(faults).toEqual([])
   const [row] = await db.query<Record<string, number>>({
     text: `select (select count(*)::int from orders) as orders,
@@ -88,16 +88,16 @@ async function expectLedger({ db, dealer, asked }: LoadWorld): Promise<void> {
                   (select count(distinct t.order_id)::int from transfers t join orders o using (tenant_id, order_id)
                    where t.kind = 'ORDER' and t.amount = o.amount) as debited_orders`,
   })
-  const count = asked.length
+  const count = requested.length
   expect(row).toEqual({ orders: count, transactions: count, debits: count, debitedOrders: count })
 }
 
 interface SettledOrder extends KnownOrder {
-  /** Of esim/query. */
+  /** As returned by esim/query. */
   shown: Answer['data']
 }
 
-function queryAll({ gateway, dealer }: LoadWorld, orders: readonly KnownOrder[]): Promise<SettledOrder[]> {
+function queryAll({ gateway, dealer }: LoadTest, orders: readonly KnownOrder[]): Promise<SettledOrder[]> {
   return eachOf(orders, async (order) => {
     const body = JSON.stringify({ orderNo: order.answer.data.orderNo })
     const { code, data } = await call(gateway, dealer, 'esim/query', { body })
@@ -106,35 +106,35 @@ function queryAll({ gateway, dealer }: LoadWorld, orders: readonly KnownOrder[])
   })
 }
 
-/** Some at once. */
+/** Runs some concurrently. */
 async function eachOf<One, Result>(all: readonly One[], work: (one: One) => Promise<Result>): Promise<Result[]> {
   const rest = [...all]
   const results: Result[] = []
-  async function lane(): Promise<void> {
+  async function workNext(): Promise<void> {
     for (let one = rest.pop(); one !== undefined; one = rest.pop()) results.push(await work(one))
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, lane))
+  await Promise.all(Array.from({ length: AT_ONCE }, workNext))
   return results
 }
 
-/** What the supplier was asked, by its own books, against what the dealer is shown and has paid. */
-async function expectSupplierBooks(db: Db, orders: readonly SettledOrder[]): Promise<void> {
-  const books = await db.query<{ key: string; requests: number; answer: string }>({
+/** Compares the supplier's records with the orders as shown to the dealer and paid. */
+async function expectSupplierRecords(db: Db, orders: readonly SettledOrder[]): Promise<void> {
+  const records = await db.query<{ key: string; requests: number; answer: string }>({
     text: 'select key, requests, answer from sandbox_issued',
   })
-  expect(books.filter((entry) => entry.requests !== 1)).toEqual([])
-  const askedFor = new Map<string, number>()
+  expect(records.filter((entry) => entry.requests !== 1)).toEqual([])
+  const requestedFrom = new Map<string, number>()
   const issued = new Map<string, number>()
-  for (const { key, answer } of books) {
+  for (const { key, answer } of records) {
     const [orderNo = ''] = key.split('-')
-    askedFor.set(orderNo, (askedFor.get(orderNo) ?? 0) + 1)
+    requestedFrom.set(orderNo, (requestedFrom.get(orderNo) ?? 0) + 1)
     if (answer === 'ISSUED') issued.set(orderNo, (issued.get(orderNo) ?? 0) + 1)
   }
-  expect([...askedFor.keys()].sort()).toEqual(orders.map((order) => order.shown.orderNo).sort())
+  expect([...requestedFrom.keys()].sort()).toEqual(orders.map((order) => order.shown.orderNo).sort())
   for (const { shown, packageInfoList } of orders) {
     const wanted = packageInfoList.reduce((sum, line) => sum + line.count, 0)
     const delivered = issued.get(shown.orderNo) ?? 0
-    expect(askedFor.get(shown.orderNo)).toBe(wanted)
+    expect(requestedFrom.get(shown.orderNo)).toBe(wanted)
     expect(shown.profileList).toHaveLength(delivered)
     expect(shown.orderStatus).toBe(
       delivered === wanted ? 'DELIVERED' : delivered === 0 ? 'FAILED' : 'PARTIALLY_DELIVERED',
@@ -149,28 +149,28 @@ async function expectSupplierBooks(db: Db, orders: readonly SettledOrder[]): Pro
   expect(await db.query({ text: 'select * from orphans' })).toEqual([])
 }
 
-/** Every order's ORDER_PAID and the event of its last state, by what the receiver got. */
+/** Checks that the receiver got every order's ORDER_PAID and the event of its last state. */
 async function expectEvents(receiver: Receiver, orders: readonly SettledOrder[]): Promise<void> {
   const expected = orders.flatMap(({ shown }) => [
     { event: `${shown.orderNo} ORDER_PAID`, status: 'PAID' },
     { event: `${shown.orderNo} DELIVERY_UPDATED`, status: shown.orderStatus },
   ])
   const missing = () => {
-    const heard = heardBy(receiver)
-    return expected.filter(({ event, status }) => heard.get(event)?.orderStatus !== status)
+    const received = latestEvents(receiver)
+    return expected.filter(({ event, status }) => received.get(event)?.orderStatus !== status)
   }
   await waitUntil(async () => missing().length === 0, 60_000).catch(() => expect(missing()).toEqual([]))
 }
 
-/** The latest of each order and type, by `sequence`; repeats of one notifyId must be the same event. */
-function heardBy({ events }: Receiver): Map<string, { orderStatus: string; sequence: number }> {
+/** The latest event of each order and type by `sequence`. Repeats of one notifyId must be equal. */
+function latestEvents({ events }: Receiver): Map<string, { orderStatus: string; sequence: number }> {
   const latest = new Map<string, { orderStatus: string; sequence: number }>()
   const contents = new Map<string, string>()
   for (const { notifyId, notifyType, body } of events) {
     const { content } = JSON.parse(body)
-    const said = JSON.stringify(content)
-    expect(contents.get(notifyId) ?? said, 'a repeated event').toBe(said)
-    contents.set(notifyId, said)
+    const text = JSON.stringify(content)
+    expect(contents.get(notifyId) ?? text, 'a repeated event').toBe(text)
+    contents.set(notifyId, text)
     const name = `${content.orderNo} ${notifyType}`
     if ((latest.get(name)?.sequence ?? 0) < content.sequence) latest.set(name, content)
   }

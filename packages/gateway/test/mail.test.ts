@@ -227,23 +227,23 @@ describe('alert mails', () => {
       db.query({
         text: `update alerts set created_at = created_at - interval '61 minutes' where kind = 'UNDER_REVIEW'`,
       })
-    const told = () => alertOperatorsOfReviews({ db, ids: systemIds })
-    expect(await told()).toBe(false)
+    const createAlert = () => alertOperatorsOfReviews({ db, ids: systemIds })
+    expect(await createAlert()).toBe(false)
     await review('0 s')
-    expect([await told(), await told()]).toEqual([true, false])
+    expect([await createAlert(), await createAlert()]).toEqual([true, false])
     await review('1 s')
-    expect(await told()).toBe(false)
+    expect(await createAlert()).toBe(false)
     await anHourLater()
-    expect([await told(), await told()]).toEqual([true, false])
+    expect([await createAlert(), await createAlert()]).toEqual([true, false])
     await review('-3 days', 2_000)
     await anHourLater()
     await db.query({
       text: `update orders set updated_at = updated_at - interval '3 days' where tenant_id = $1`,
       values: [tenantId],
     })
-    expect(await told()).toBe(false)
+    expect(await createAlert()).toBe(false)
     await review('0 s')
-    expect([await told(), await told()]).toEqual([true, false])
+    expect([await createAlert(), await createAlert()]).toEqual([true, false])
     const rows = await db.query<{ message: string }>({
       text: `select message from alerts where kind = 'UNDER_REVIEW' order by alert_id`,
     })

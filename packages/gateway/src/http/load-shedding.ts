@@ -244,7 +244,7 @@ export function createPageQueue(countRefused: () => void): PageQueue {
   }
 }
 
-/** Memory that several holders share. If the budget is exceeded, the largest holder loses its memory, regardless of who exceeded it. */
+/** Memory that several holders share. If the budget is exceeded, the largest holder loses its memory. */
 export interface ByteBudget<Holder> {
   hold(holder: Holder, bytes: number): void
   /** Without `bytes`: all that it holds. Does nothing for a holder that has lost it. */

@@ -79,9 +79,9 @@ describe('traces', () => {
     const ofOrder = () => spans.filter((span) => span.traceId === traceId)
     const ofRequest = (requestId: string) => spans.find((span) => span.traceId === requestId.replaceAll('-', ''))
     const NAMES = ['esim/order', 'order sandbox', 'deliver ORDER_PAID', 'deliver DELIVERY_UPDATED']
-    const isTold = (name: string) => ofOrder().some((span) => span.name === name)
+    const isReported = (name: string) => ofOrder().some((span) => span.name === name)
     // Each arrives with other spans that ended at about the same time, in any order.
-    await waitUntil(async () => NAMES.every(isTold) && ofRequest(again) && ofRequest(refused))
+    await waitUntil(async () => NAMES.every(isReported) && ofRequest(again) && ofRequest(refused))
 
     const [root, ...more] = ofOrder().filter((span) => span.parentSpanId === undefined)
     expect(more).toEqual([])

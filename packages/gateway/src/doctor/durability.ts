@@ -1,6 +1,6 @@
 import type { Finding, Findings, OpenPatient } from './finding.ts'
 
-/** Whether an order that was answered survives a crash of the database's machine, and its loss. */
+/** Checks that an answered order survives a crash, and the loss, of the database's machine. */
 export async function checkDurability({ db, config }: OpenPatient, say: Findings): Promise<Finding[]> {
   const rows = await db.query<{ name: string; setting: string }>({ text: SETTINGS })
   const is = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))

@@ -30,7 +30,7 @@ const DATABASE: readonly Check<OpenPatient>[] = [
   ['schema', checkSchema],
 ]
 
-/** Of a database that has this release's tables. */
+/** Checks that need this release's tables. */
 const CONTENT: readonly Check<OpenPatient>[] = [
   ['deployment', checkDeployment],
   ['partitions', checkPartitions],
@@ -42,7 +42,7 @@ export interface Subject {
   config: Partial<Config>
   /** Sentences about variables. */
   configFaults: readonly string[]
-  /** undefined: there is none yet, or its address cannot be read. */
+  /** undefined: no database yet, or its address cannot be read. */
   databaseUrl: string | undefined
   masterKeys: readonly [Buffer, ...Buffer[]] | undefined
 }

@@ -10,7 +10,7 @@ import type { Finding, Findings, Patient } from './finding.ts'
 const ASKED_WITHIN_MS = 5_000
 const ANSWER_SIZE_MAX_BYTES = 65_536
 
-/** Knocks as a dealer would, without credentials: a gateway answers in its envelope that a header is missing. */
+/** Sends a dealer's request without credentials: a gateway answers in its envelope that a header is missing. */
 export async function checkAddresses({ config, outbound }: Patient, say: Findings): Promise<Finding[]> {
   const found: Finding[] = []
   const { deployment, host, publicUrl, metricsHost, metricsPort } = config
@@ -95,7 +95,7 @@ export function checkCertificate({ config }: Patient, say: Findings): Finding[] 
   const { tlsCertFile: certFile, tlsKeyFile: keyFile, publicUrl, consoleUrl } = config
   if (certFile === undefined || keyFile === undefined) return []
   const certificate = readable(certFile, keyFile)
-  if (certificate === undefined) return [] // told as a fault of the configuration
+  if (certificate === undefined) return [] // reported as a fault of the configuration
   const { startsAt, expiresAt, isFor, names } = certificate
   const [from, until] = [startsAt, expiresAt].map((time) => time.toISOString().slice(0, 10))
   const found: Finding[] = []

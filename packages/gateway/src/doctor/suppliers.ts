@@ -1,4 +1,4 @@
-import { openLinkKey, readDeployment } from '../deployment/ensure.ts'
+import { decryptLinkKey, findDeployment } from '../deployment/ensure.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { systemIds } from '../lib/ids.ts'
@@ -14,7 +14,7 @@ const TESTED_WITHIN_MS = 10_000
 export async function checkSuppliers(patient: OpenPatient, say: Findings): Promise<Finding[]> {
   const { db, cipher, outbound } = patient
   const packages = [...(await packagesWithoutSupplier(patient, say)), ...(await packagesOfNobody(patient, say))]
-  if (cipher === undefined || !(await isOurs(patient, cipher))) return packages // nothing can be read, and why was told
+  if (cipher === undefined || !(await isOurs(patient, cipher))) return packages // nothing can be decrypted, which was reported already
   const rows = await listSuppliers(db)
   const linkKey = Buffer.alloc(0) // nothing is issued under it
   const deps = { db, cipher, outbound, linkKey, ids: systemIds, clock: systemClock, log: silentLog }
@@ -26,11 +26,11 @@ export async function checkSuppliers(patient: OpenPatient, say: Findings): Promi
   return [...found, ...packages]
 }
 
-/** With another master key every configuration looks broken, and to set it anew would lose it. */
+/** With another master key every configuration looks broken, and setting it again would lose it. */
 async function isOurs({ db }: OpenPatient, cipher: Cipher): Promise<boolean> {
-  const row = await readDeployment(db)
+  const row = await findDeployment(db)
   try {
-    if (row !== undefined) openLinkKey(cipher, row)
+    if (row !== undefined) decryptLinkKey(cipher, row)
     return true
   } catch (error) {
     if (error instanceof StartRefused) return false
@@ -46,11 +46,11 @@ async function judge(row: SupplierSummary, suppliers: Suppliers, patient: OpenPa
   const supplied = suppliers.get(name)
   if (supplied === undefined) {
     return say.fault(
-      `${name} has a configuration that cannot be used. Set it anew: npm run -s admin -- supplier set ${name} --help`,
+      `${name} has a configuration that cannot be used. Set it again: npm run -s admin -- supplier set ${name} --help`,
     )
   }
   if (paused)
-    return say.warning(`${name} is paused: its orders wait. Let it go on: npm run -s admin -- supplier resume ${name}`)
+    return say.warning(`${name} is paused: its orders wait. Resume it: npm run -s admin -- supplier resume ${name}`)
   const testing = supplied.supplier.test()
   if (!(await settlesWithin(testing, TESTED_WITHIN_MS)))
     return say.fault(`${name} does not answer within ${TESTED_WITHIN_MS / 1000} s.`)

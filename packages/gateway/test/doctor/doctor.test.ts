@@ -12,16 +12,16 @@ import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
-import { admin, adminJson } from '../harness/admin-process.ts'
-import { testAuthority } from '../harness/certificates.ts'
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { admin, adminJson } from '../harness/processes/admin-process.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { createAuthority } from '../harness/servers/certificates.ts'
+import { startSmtpReceiver } from '../harness/servers/smtp-receiver.ts'
 import { addPackage } from '../harness/shop.ts'
-import { startSmtpReceiver } from '../smtp-receiver.ts'
 
 const KEY = '07'.repeat(32)
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-doctor-'))
-const authority = testAuthority('Test authority')
+const authority = createAuthority('Test authority')
 
 let database: TestDatabase
 let db: Db & { close(): Promise<void> }
@@ -57,23 +57,23 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** @returns what is not as it should be, as `FAULT database: …` */
+/** @returns findings other than OK, as `FAULT database: …` */
 async function complaints(env: Record<string, string> = {}): Promise<string[]> {
   const { config, faults } = inspectConfig({ ...healthy, ...env }, [])
   const { databaseUrl, masterKeys } = config
   const found = await examine({ config, configFaults: faults, databaseUrl, masterKeys })
-  // The test server's own: it forgets on a power cut.
+  // The test server runs without fsync.
   const forgets = /^(fsync|full_page_writes) is off/
-  const told = found.filter(({ words }) => !forgets.test(words))
-  return told.filter(({ state }) => state !== 'OK').map(({ check, state, words }) => `${state} ${check}: ${words}`)
+  const relevant = found.filter(({ words }) => !forgets.test(words))
+  return relevant.filter(({ state }) => state !== 'OK').map(({ check, state, words }) => `${state} ${check}: ${words}`)
 }
 
 describe('the doctor', () => {
-  test('finds nothing wrong where nothing is', async () => {
+  test('reports no fault of a healthy deployment', async () => {
     expect(await complaints()).toEqual([])
   })
 
-  test('tells what surrounds a configuration that has faults of its own', async () => {
+  test('checks the surroundings of a faulty configuration', async () => {
     expect(await complaints({ PORT: 'x', MAIL_FROM: 'a@b.example', DATABASE_URL: unused('nowhere') })).toEqual([
       expect.stringMatching(/^FAULT configuration: PORT is a whole number/),
       expect.stringMatching(/^FAULT configuration: SMTP_URL and MAIL_FROM go together/),
@@ -84,18 +84,18 @@ describe('the doctor', () => {
   test.each([
     ['a server that is away', () => 'postgres://u:p@127.0.0.1:1/d', /ECONNREFUSED.* Check the host and port/],
     ['a password that is wrong', () => withUser('nobody', 'wrong'), /Correct the user and password/],
-  ])('tells of %s, and never the password', async (_, url, expected) => {
-    const [told, ...more] = await complaints({ DATABASE_URL: url() })
+  ])('reports %s without the password', async (_, url, expected) => {
+    const [complaint, ...more] = await complaints({ DATABASE_URL: url() })
     expect(more).toEqual([])
-    expect(told).toMatch(expected)
-    expect(told).not.toContain(':p@')
+    expect(complaint).toMatch(expected)
+    expect(complaint).not.toContain(':p@')
   })
 
   test('asks for an empty database to be migrated, and looks no further', async () => {
     const empty = await createEmptyDatabase()
     try {
-      const told = await complaints({ DATABASE_URL: empty.url })
-      expect(told.filter((line) => !line.includes('synchronous_commit'))).toEqual([
+      const found = await complaints({ DATABASE_URL: empty.url })
+      expect(found.filter((line) => !line.includes('synchronous_commit'))).toEqual([
         expect.stringMatching(
           /^WARNING schema: This database lacks \d+ migrations, 0001_deployment\.sql to .*admin -- migrate$/,
         ),
@@ -145,7 +145,7 @@ describe('the doctor', () => {
       /^FAULT suppliers: shelf has a configuration that cannot be used/,
     ],
   ]
-  test.each(cases)('tells of %s', async (_, breaks, mends, expected) => {
+  test.each(cases)('reports %s', async (_, breaks, mends, expected) => {
     await db.query({ text: breaks })
     try {
       expect(await complaints()).toEqual([expect.stringMatching(expected)])
@@ -154,7 +154,7 @@ describe('the doctor', () => {
     }
   })
 
-  test('tells of partitions that are missing', async () => {
+  test('reports missing partitions', async () => {
     const [row] = await db.query<{ name: string }>({
       text: `select max(c.relname) as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
              where i.inhparent = 'events'::regclass and c.relname <= $1`,
@@ -170,7 +170,7 @@ describe('the doctor', () => {
     }
   })
 
-  test('tells of a commit that does not wait, and of a user who may not migrate', async () => {
+  test('reports asynchronous commits and a user without the right to migrate', async () => {
     const name = nameOf(database)
     const user = `${name}_reader`
     await db.query({ text: `alter database ${name} set synchronous_commit = off` })
@@ -188,19 +188,19 @@ describe('the doctor', () => {
     }
   })
 
-  test('tells of packages that name a supplier which is not there, whichever the key', async () => {
-    for (const code of ['A_1', 'A_2']) await addPackage(db, code, [{ supplier: 'nosuch', productCode: 'P' }])
+  test('reports packages with a missing supplier, with any master key', async () => {
+    for (const code of ['A_1', 'A_2']) await addPackage(db, code, [{ supplier: 'missing', productCode: 'P' }])
     try {
-      const told = /^WARNING suppliers: 2 packages name a supplier that does not exist, such as A_1 \(nosuch\)\. /
-      expect(await complaints()).toEqual([expect.stringMatching(told)])
-      expect((await complaints({ MASTER_KEY: 'ff'.repeat(32) })).at(-1)).toMatch(told)
+      const expected = /^WARNING suppliers: 2 packages name a supplier that does not exist, such as A_1 \(missing\)\. /
+      expect(await complaints()).toEqual([expect.stringMatching(expected)])
+      expect((await complaints({ MASTER_KEY: 'ff'.repeat(32) })).at(-1)).toMatch(expected)
     } finally {
       await db.query({ text: 'delete from package_suppliers' })
       await db.query({ text: 'delete from packages' })
     }
   })
 
-  test('tells of a master key that is not the database’s, and blames no supplier for it', async () => {
+  test('reports a master key that is not the database’s, and no supplier because of it', async () => {
     const deps = { db, ids: systemIds, cipher: createCipher([Buffer.from(KEY, 'hex')]), wake: { wake() {} } }
     const supplier = { name: 'smdp', type: 'sandbox', config: {} }
     await addSupplier({ ...deps, config: { deployment: 'local' } }, supplier, { actor: 'cli:test' })
@@ -216,7 +216,7 @@ describe('the doctor', () => {
   test.each([
     ['not a gateway', { status: 404, body: '<html>' }, /^WARNING addresses: PUBLIC_URL \S+ answers 404, and not as/],
     ['a proxy that is not believed', { status: 403, body: '{"code":"101008"}' }, /^FAULT addresses: .*TRUSTED_PROXIES/],
-  ])('knocks at PUBLIC_URL, and tells of %s', async (_, answer, expected) => {
+  ])('calls PUBLIC_URL and reports %s', async (_, answer, expected) => {
     const before = frontAnswer
     frontAnswer = answer
     try {
@@ -226,7 +226,7 @@ describe('the doctor', () => {
     }
   })
 
-  test('tells of an address that does not answer, and of proxies that are everybody', async () => {
+  test('reports an address that does not answer and proxies that include every address', async () => {
     expect(await complaints({ PUBLIC_URL: 'http://127.0.0.1:1', TRUSTED_PROXIES: '10.0.0.0/8,0.0.0.0/0' })).toEqual([
       expect.stringMatching(/^WARNING addresses: PUBLIC_URL http:\/\/127\.0\.0\.1:1 does not answer from here/),
       expect.stringMatching(/^FAULT proxies: TRUSTED_PROXIES holds 0\.0\.0\.0\/0: anybody/),
@@ -237,13 +237,13 @@ describe('the doctor', () => {
     ['has expired', -1, 'http://localhost:1', /^FAULT certificate: The certificate expired on/],
     ['expires soon', 3, 'http://localhost:1', /^WARNING certificate: The certificate expires on/],
     ['is for another host', 60, 'http://esim.invalid', /^FAULT certificate: .* not for esim\.invalid of PUBLIC_URL/],
-  ])('tells of a certificate that %s', async (_, days, PUBLIC_URL, expected) => {
+  ])('reports a certificate that %s', async (_, days, PUBLIC_URL, expected) => {
     const [TLS_CERT_FILE, TLS_KEY_FILE] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
     const { cert, key } = authority.issue('localhost', Date.now() + days * 86_400_000)
     writeFileSync(TLS_CERT_FILE, cert)
     writeFileSync(TLS_KEY_FILE, key)
-    const told = await complaints({ TLS_CERT_FILE, TLS_KEY_FILE, PUBLIC_URL })
-    expect(told.filter((line) => !line.includes('does not answer'))).toEqual([expect.stringMatching(expected)])
+    const found = await complaints({ TLS_CERT_FILE, TLS_KEY_FILE, PUBLIC_URL })
+    expect(found.filter((line) => !line.includes('does not answer'))).toEqual([expect.stringMatching(expected)])
   })
 
   test('signs in to the mail server', async () => {
@@ -257,15 +257,15 @@ describe('the doctor', () => {
   })
 })
 
-test('a look at a machine without a gateway makes nothing, and says that all is well', async () => {
+test('the doctor creates nothing and reports no fault on a machine without a gateway', async () => {
   const dataDir = join(folder, 'none')
   const run = await admin(['doctor'], { DATA_DIR: dataDir, METRICS_PORT: '1' })
   expect(run).toMatchObject({ code: 0, stderr: '' })
-  expect(run.stdout).toMatch(/There is no database in .* yet[\s\S]*\nNothing is wrong\.\n$/)
+  expect(run.stdout).toMatch(/There is no database in .* yet[\s\S]*\nNo faults were found\.\n$/)
   expect(existsSync(dataDir)).toBe(false)
 })
 
-test('beside a running gateway it finds it, and ends with 1 when something is wrong', async () => {
+test('the doctor recognises a running gateway, and exits with 1 if it finds a fault', async () => {
   const gateway = await startGateway()
   const metricsPort = String(gateway.logs.find((line) => line.msg === 'ready')!.metricsPort)
   const env = { DATA_DIR: gateway.dataDir, METRICS_PORT: metricsPort }

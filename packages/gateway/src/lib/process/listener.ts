@@ -73,7 +73,7 @@ export async function closeWithin(app: FastifyInstance, deadlineMs: number): Pro
   clearInterval(sweep)
 }
 
-/** Whether the server has stopped accepting connections. */
+/** True if the server has stopped accepting connections. */
 function isClosed(app: FastifyInstance): boolean {
   return !app.server.listening
 }

@@ -62,11 +62,11 @@ describe('the head of a request is enough to answer', () => {
     expect(statuses).toEqual([404, 401, 413])
   })
 
-  it('that no supplier is known by this address, or that HTTPS is required', async () => {
-    const notice = '/gsma/rsp2/es2plus/handleDownloadProgressInfo'
+  it('that no supplier has this address, or that HTTPS is required', async () => {
+    const notification = '/gsma/rsp2/es2plus/handleDownloadProgressInfo'
     for (const [path, lines, words] of [
-      [notice, HTTPS, 'no supplier is known'],
-      [notice, HTTP, 'HTTPS is required'],
+      [notification, HTTPS, 'no supplier has this certificate or address'],
+      [notification, HTTP, 'HTTPS is required'],
       ['/suppliers/upstream/events', HTTP, 'HTTPS is required'],
     ] as const) {
       const answer = await answerToHead(path, [...lines])

@@ -13,7 +13,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it('CONSOLE=off leaves no console on the gateway, neither pages nor interface, and names none', async () => {
+it('CONSOLE=off disables the console’s pages and API, and local.json has no console address', async () => {
   const gateway = await startGateway({ databaseUrl: database.url, role: 'api', env: { CONSOLE: 'off' } })
   for (const path of ['/console', '/console/', '/console/assets/', '/console/api/session', '/console/api/openapi.json'])
     expect([path, (await fetch(gateway.baseUrl + path)).status]).toEqual([path, 404])

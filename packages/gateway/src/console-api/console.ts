@@ -6,10 +6,10 @@ import { httpsOnly, plainFailures } from '../http/pages.ts'
 import { packageRoot } from '../lib/process/package-root.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { consoleUrlOf } from '../people/link.ts'
-import { consolePages } from './kernel/pages.ts'
-import { consoleApi } from './server.ts'
+import { addConsolePages } from './pages.ts'
+import { addConsoleApi } from './server.ts'
 
-/** Adds the console, pages and interface, to a server of the gateway. */
+/** Adds the console's pages and API to a server. */
 export function addConsole(app: FastifyInstance, deps: Deps): void {
   const { config, links } = deps
   const callerOf = callerReader(config.trustedProxies)
@@ -22,22 +22,22 @@ export function addConsole(app: FastifyInstance, deps: Deps): void {
     return caller.address
   }
 
-  const given = [config.publicUrl, config.consoleUrl].flatMap((url) => (url ? [new URL(url)] : []))
-  consoleApi(
+  const urls = [config.publicUrl, config.consoleUrl].flatMap((url) => (url ? [new URL(url)] : []))
+  addConsoleApi(
     app,
     { ...deps, consoleUrl: () => consoleUrlOf(links) },
     {
-      origins: given.map((url) => url.origin),
+      origins: urls.map((url) => url.origin),
       loopback: isLocal,
       addressOf,
-      // Browsers keep cookies by host name, not by port: gateways side by side on one machine must not share theirs.
+      // Browsers store cookies by host name, not by port. Gateways on one machine must not share a cookie.
       cookieName: isLocal ? `__Host-console-${config.consolePort || config.port}` : '__Host-console',
     },
   )
   app.register(async (pages) => {
     plainFailures(pages, deps)
     httpsOnly(pages, deps, config.consoleUrl)
-    consolePages(pages, {
+    addConsolePages(pages, {
       directory: join(packageRoot(), '../console/dist'),
       prefix: new URL(config.consoleUrl ?? config.publicUrl ?? 'http://local').pathname.replace(/\/$/, ''),
       ids: deps.ids,

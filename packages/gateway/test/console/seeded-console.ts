@@ -1,15 +1,15 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import { makeAccessToken } from '../../src/people/access-token.ts'
+import { createAccessToken } from '../../src/people/access-token.ts'
 import { insertProfiles } from '../../src/profiles/insert.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
 import { proposeAdjustment } from '../../src/wallet/ledger/adjust.ts'
 import { startReplay } from '../../src/webhooks/replay/replay.ts'
 import { payOrders } from '../harness/shop.ts'
-import { type ConsoleApp, signedInAs } from './console-app.ts'
+import { type ConsoleTestbed, signedInAs } from './console-testbed.ts'
 
-/** A dealer that has one of everything: what stands behind each id of an address. */
-export async function furnish(room: ConsoleApp, tenantId: string, packageCode: string) {
-  const { db, deps } = room
+/** Creates one row of everything that belongs to a tenant, and returns the ids that appear in paths. */
+export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, packageCode: string) {
+  const { db, deps } = testbed
   await maintainPartitions(db)
   const [orderId = ''] = await payOrders(db, tenantId, packageCode)
   const iccid = `8949${tenantId.replaceAll(/\D/g, '').padEnd(16, '0').slice(-16)}`
@@ -51,20 +51,20 @@ export async function furnish(room: ConsoleApp, tenantId: string, packageCode: s
       [
         `insert into request_ids (tenant_id, request_id, slot) values ($1, $2, $3)`,
         requestId,
-        Math.floor(room.clock.now() / 3_600_000),
+        Math.floor(testbed.clock.now() / 3_600_000),
       ],
     ] as [string, ...unknown[]][])
       tx.send({ text, values: [tenantId, ...values] })
     return profiles
   })
-  const by = { actor: 'cli:furnisher' as const }
-  const from = new Date(room.clock.now() - 3_600_000)
+  const by = { actor: 'cli:seed' as const }
+  const from = new Date(testbed.clock.now() - 3_600_000)
   const { replayId } = await startReplay(deps, tenantId, { from }, by)
-  const wish = { tenantId, amount: 5n, reference: `A-${tenantId}`, reason: 'as agreed' }
-  const { adjustmentId } = await proposeAdjustment(deps, wish, by)
-  const person = await signedInAs(room, 'DEALER_STAFF', tenantId)
-  const asked = { name: 'theirs', scope: 'READ' as const, days: 1 }
-  const { tokenId } = await db.tx((tx) => makeAccessToken(tx, deps.ids, person.personId, asked))
+  const input = { tenantId, amount: 5n, reference: `A-${tenantId}`, reason: 'as agreed' }
+  const { adjustmentId } = await proposeAdjustment(deps, input, by)
+  const person = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
+  const tokenInput = { name: 'theirs', scope: 'READ' as const, days: 1 }
+  const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, person.personId, tokenInput))
   const [{ sessionId } = { sessionId: '' }] = await db.query<{ sessionId: string }>({
     text: 'select session_id from sessions where person_id = $1',
     values: [person.personId],
@@ -74,4 +74,4 @@ export async function furnish(room: ConsoleApp, tenantId: string, packageCode: s
   return { orderNo: orderNoOf(orderId), transactionId: `T-${orderId}`, iccid, ...ids }
 }
 
-export type Furniture = Awaited<ReturnType<typeof furnish>>
+export type SeededIds = Awaited<ReturnType<typeof seedTenant>>

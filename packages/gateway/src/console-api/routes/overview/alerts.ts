@@ -1,10 +1,11 @@
 import Type, { type Static } from 'typebox'
-import { listNotices, readNotices } from '../../../alerts/alerts.ts'
+import { listAlerts, markAlertsRead } from '../../../alerts/alerts.ts'
 import { NIL_TENANT } from '../../../audit/audit.ts'
+import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
-import { CLOSED, cursor, done, nextCursor, nullable, PAGE, pageOf, time, uuid } from '../../kernel/schemas.ts'
+import { CLOSED, done, nullable, time, uuid } from '../../kernel/schemas.ts'
 
-const notice = Type.Object({
+const alert = Type.Object({
   noticeId: Type.String(),
   tenantId: nullable(Type.String()),
   kind: Type.String(),
@@ -12,28 +13,28 @@ const notice = Type.Object({
   readAt: nullable(time()),
   createdAt: time(),
 })
-export type Notice = Static<typeof notice>
+export type Alert = Static<typeof alert>
 
-export const noticeRoutes: Route[] = [
+export const alertRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/notices',
-    who: EVERY_ROLE,
-    summary: "Notices, newest first: the operator's, or those to a dealer",
+    access: EVERY_ROLE,
+    summary: "Alerts, newest first: the operator's, or a dealer's",
     query: Type.Object(
       { tenantId: Type.Optional(uuid()), unread: Type.Optional(Type.Boolean()), cursor: cursor() },
       CLOSED,
     ),
-    answer: Type.Object({ notices: Type.Array(notice), nextCursor: nextCursor() }),
+    answer: pageSchema('notices', alert),
     async handle({ deps, onlyTenant }, { query }) {
       const tenantId = onlyTenant ?? query.tenantId ?? null
-      // An operator who looks at one dealer sees what both were told.
+      // For one dealer, an operator sees the alerts to the dealer and those about it.
       const audience = onlyTenant !== null ? 'TENANT' : tenantId === null ? 'OPERATOR' : null
       const filter = { tenantId, audience, unread: query.unread, before: query.cursor } as const
-      const rows = await listNotices(deps.db, filter, PAGE + 1)
-      const { page, nextCursor } = pageOf(rows, (row) => row.noticeId)
-      const notices = page.map(({ noticeId, tenantId, kind, message, readAt, createdAt }) => ({
-        noticeId,
+      const rows = await listAlerts(deps.db, filter, PAGE_SIZE + 1)
+      const { page, nextCursor } = pageOf(rows, (row) => row.alertId)
+      const notices = page.map(({ alertId, tenantId, kind, message, readAt, createdAt }) => ({
+        noticeId: alertId,
         tenantId: tenantId === NIL_TENANT ? null : tenantId,
         kind,
         message,
@@ -46,13 +47,13 @@ export const noticeRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/notices/read',
-    who: TENANT_STAFF,
-    summary: 'Mark notices as read, for everybody of the organisation',
+    access: TENANT_STAFF,
+    summary: 'Mark alerts as read for everybody in the organisation',
     body: Type.Object({ noticeIds: Type.Array(uuid(), { minItems: 1, maxItems: 100 }) }, CLOSED),
     answer: done,
     async handle({ deps, onlyTenant }, { body }) {
       const audience = onlyTenant === null ? 'OPERATOR' : 'TENANT'
-      await deps.db.tx(async (tx) => readNotices(tx, body.noticeIds, { tenantId: onlyTenant, audience }))
+      await deps.db.tx(async (tx) => markAlertsRead(tx, body.noticeIds, { tenantId: onlyTenant, audience }))
       return {}
     },
   }),

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { SYSTEM } from '../../src/audit/audit.ts'
 import { createCatalogue } from '../../src/catalogue/catalogue.ts'
-import type { ConsoleDeps } from '../../src/console-api/kernel/deps.ts'
-import { CONSOLE_API, consoleApi } from '../../src/console-api/server.ts'
+import { CONSOLE_API, type ConsoleDeps } from '../../src/console-api/kernel/route.ts'
+import { addConsoleApi } from '../../src/console-api/server.ts'
 import { createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
@@ -16,17 +16,17 @@ import { createTestDatabase } from '../harness/database.ts'
 
 export const ORIGIN = 'https://gateway.test'
 export const PASSWORD = 'correct horse battery staple'
-/** What routes take that ask again who it is. */
-export const PROOF = { password: PASSWORD }
+/** The members of requests that require the password again. */
+export const REAUTHENTICATION = { password: PASSWORD }
 const COOKIE = '__Host-console'
 
-/** A clock that a test moves: codes of authenticators depend on it. */
+/** A clock that tests can move, because codes of authenticators depend on it. */
 function movableClock(startMs: number) {
   const clock = { timeMs: startMs, now: () => clock.timeMs, monotonic: () => clock.timeMs }
   return clock
 }
 
-/** The console's interface on a database of its own. */
+/** Starts the console API on its own database. */
 export async function startConsole() {
   const database = await createTestDatabase()
   const db = createDb({ url: database.url, poolSize: 5, applicationName: 'console test' })
@@ -47,7 +47,7 @@ export async function startConsole() {
     consoleUrl: () => `${ORIGIN}/console`,
   } as unknown as ConsoleDeps
   const app = Fastify()
-  consoleApi(app, deps, {
+  addConsoleApi(app, deps, {
     origins: [ORIGIN],
     loopback: false,
     addressOf: (request) => request.ip,
@@ -69,11 +69,11 @@ export async function startConsole() {
   }
 }
 
-export type ConsoleApp = Awaited<ReturnType<typeof startConsole>>
+export type ConsoleTestbed = Awaited<ReturnType<typeof startConsole>>
 
-/** A person with a password of their own, in the database. */
+/** Creates a person who has chosen a password. */
 export async function addPerson(
-  { db, deps }: Pick<ConsoleApp, 'db' | 'deps'>,
+  { db, deps }: Pick<ConsoleTestbed, 'db' | 'deps'>,
   role: Role,
   tenantId: string | null = null,
 ): Promise<{ personId: string; email: string }> {
@@ -87,10 +87,10 @@ export async function addPerson(
   return { personId, email }
 }
 
-/** Each browser has an address of its own, so that tests do not use up one another's rate. */
+/** Each browser has its own address, so that tests do not share rate limits. */
 let browsers = 1
 
-/** Something that talks to the console as a browser of one person does. */
+/** Calls the console API as one person's browser does. */
 export function browser(app: FastifyInstance) {
   const jar = new Map<string, string>()
   const cookie = () => [...jar.values()].join('; ')
@@ -123,17 +123,20 @@ export function browser(app: FastifyInstance) {
   }
 }
 
-/** A browser in which a new person of this role is signed in. */
-export async function signedInAs(consoleApp: ConsoleApp, role: Role, tenantId: string | null = null) {
-  const person = await addPerson(consoleApp, role, tenantId)
-  const window = browser(consoleApp.app)
+/** Creates a person with this role, and signs them in. */
+export async function signedInAs(testbed: ConsoleTestbed, role: Role, tenantId: string | null = null) {
+  const person = await addPerson(testbed, role, tenantId)
+  const window = browser(testbed.app)
   const answer = await window.signIn(person.email)
   if (answer.status !== 200) throw new Error(`sign-in failed: ${JSON.stringify(answer.body)}`)
   return { ...window, ...person, call: window.call, window }
 }
 
-/** A tenant with a wallet, as bare rows. */
-export async function addTenant({ db, deps }: Pick<ConsoleApp, 'db' | 'deps'>, clientName: string): Promise<string> {
+/** Inserts a tenant and its wallet. */
+export async function addTenant(
+  { db, deps }: Pick<ConsoleTestbed, 'db' | 'deps'>,
+  clientName: string,
+): Promise<string> {
   const tenantId = deps.ids.uuid()
   const appKey = `key_${tenantId.slice(-12)}`
   await db.query({

@@ -1,8 +1,8 @@
 import type { PackageListRequest } from '@dealer-esim/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Change, changesOf, rowsAfter } from '../../../test/harness/catalogue-history.ts'
-import { LoadedSnapshot } from './snapshot.ts'
+import { type Change, changesOf, rowsAfter } from '../../test/harness/catalogue-history.ts'
+import { LoadedSnapshot } from './catalogue.ts'
 
 // A snapshot made in steps answers like one made from all changes together.
 

@@ -2,11 +2,11 @@ import { networkKey } from '../../lib/address-blocks.ts'
 import { Refusal } from '../../lib/refusal.ts'
 
 const MINUTE_MS = 60_000
-/** Addresses remembered at once: bounds memory under a flood from many; the oldest are forgotten first. */
+/** Bounds memory when requests come from very many addresses. The oldest are forgotten first. */
 const ADDRESSES_MAX = 50_000
 
-/** Counts calls by route and IPv4 address or IPv6 /64, in this process: a brake, where lockout is the wall. */
-export function rateLimiter(clock: { monotonic(): number }) {
+/** Limits calls by route and IPv4 address or IPv6 /64, in this process. Lockout (people/) is the real protection. */
+export function createRateLimiter(clock: { monotonic(): number }) {
   const counts = new Map<string, { since: number; calls: number }>()
   return (name: string, perMinute: number, address: string): void => {
     const key = `${name} ${networkKey(address)}`

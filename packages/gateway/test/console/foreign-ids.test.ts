@@ -2,25 +2,32 @@ import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Route } from '../../src/console-api/kernel/route.ts'
 import { routes } from '../../src/console-api/routes.ts'
-import { makeAccessToken } from '../../src/people/access-token.ts'
+import { createAccessToken } from '../../src/people/access-token.ts'
 import { addPackage } from '../harness/shop.ts'
-import { addTenant, type ConsoleApp, ORIGIN, PROOF, signedInAs, startConsole } from './console-app.ts'
-import { type Furniture, furnish } from './furnished.ts'
+import {
+  addTenant,
+  type ConsoleTestbed,
+  ORIGIN,
+  REAUTHENTICATION,
+  signedInAs,
+  startConsole,
+} from './console-testbed.ts'
+import { type SeededIds, seedTenant } from './seeded-console.ts'
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 let own: string
 let other: string
-let theirs: Furniture
-/** Everybody who may name the own tenant in an address: its administrator by session and by token, and operators. */
+let theirs: SeededIds
+/** Headers of callers who may access tenant `own`: its administrator and an operator, each with a session and a token. */
 let callers: Record<string, Record<string, string>>
 beforeAll(async () => {
-  room = await startConsole()
-  own = await addTenant(room, 'Own')
-  other = await addTenant(room, 'Other')
-  await addPackage(room.db, 'JP', [])
-  theirs = await furnish(room, other, 'JP')
-  const dealer = await signedInAs(room, 'DEALER_ADMIN', own)
-  const operator = await signedInAs(room, 'OPERATOR_STAFF')
+  testbed = await startConsole()
+  own = await addTenant(testbed, 'Own')
+  other = await addTenant(testbed, 'Other')
+  await addPackage(testbed.db, 'JP', [])
+  theirs = await seedTenant(testbed, other, 'JP')
+  const dealer = await signedInAs(testbed, 'DEALER_ADMIN', own)
+  const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
   callers = {
     'a session of the dealer': { origin: ORIGIN, cookie: dealer.window.cookie },
     'a token of the dealer': { authorization: `Bearer ${await tokenOf(dealer.personId)}` },
@@ -28,35 +35,35 @@ beforeAll(async () => {
     'a token of the operator': { authorization: `Bearer ${await tokenOf(operator.personId)}` },
   }
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
-describe('what is another tenant’s', () => {
-  it('is absent behind the own tenant’s address, for every id of every route, and is not touched', async () => {
-    const before = await everythingOf(other)
+describe('ids of another tenant', () => {
+  it('every route answers another tenant’s id below one’s own tenant as unknown, and changes nothing', async () => {
+    const before = await rowsOf(other)
     const withIds = routes.filter((one) => idsIn(one).length > 0)
     const found = new Set<Route>()
     for (const route of withIds) {
       for (const [caller, headers] of Object.entries(callers)) {
-        // An operator may manage any dealer's people; their path names no tenant.
+        // Operators may manage any dealer's people, and those paths contain no tenant.
         if (caller.endsWith('operator') && !route.path.includes(':tenantId')) continue
-        const told = await call(route, own, theirs, headers)
-        const absent = await call(route, own, nothing(), headers)
+        const answer = await call(route, own, theirs, headers)
+        const absent = await call(route, own, unknownIds(), headers)
         const name = `${route.method} ${route.path} by ${caller}`
-        expect([name, told]).toEqual([name, absent])
-        if (told.status === (route.path.includes(':requestId') ? 200 : 404)) found.add(route)
-        else expect([name, told.status]).toEqual([name, 403])
+        expect([name, answer]).toEqual([name, absent])
+        if (answer.status === (route.path.includes(':requestId') ? 200 : 404)) found.add(route)
+        else expect([name, answer.status]).toEqual([name, 403])
       }
     }
-    // Somebody was let as far as the id, at each of them.
+    // On every route, at least one caller got as far as the id.
     expect(withIds.filter((route) => !found.has(route)).map((route) => route.path)).toEqual([])
-    expect(await everythingOf(other)).toEqual(before)
+    expect(await rowsOf(other)).toEqual(before)
   })
 
-  it('is in no list that a dealer filters by its ids', async () => {
+  it('no list shows a dealer rows of another tenant that are filtered by id', async () => {
     const { orderNo, iccid, transactionId } = theirs
-    const words = [orderNo, transactionId, iccid]
+    const keys = [orderNo, transactionId, iccid]
     const paths = [
-      ...words.flatMap((q) => [`/orders?q=${q}`, `/search?q=${q}`]),
+      ...keys.flatMap((q) => [`/orders?q=${q}`, `/search?q=${q}`]),
       `/profiles?orderNo=${orderNo}`,
       `/profiles?iccid=${iccid}`,
       `/events?orderNo=${orderNo}`,
@@ -68,65 +75,67 @@ describe('what is another tenant’s', () => {
         const { body } = await inject('GET', path, headers)
         const rows = Object.values(body).find(Array.isArray) ?? []
         if (caller.endsWith('dealer')) expect([path, caller, rows]).toEqual([path, caller, []])
-        // The operator finds it: the same question has an answer.
+        // The same filter finds the row for the operator.
         else if (!path.startsWith('/audit?person')) expect([path, caller, rows.length]).toEqual([path, caller, 1])
       }
     }
   })
 })
 
-const OWN_NAMES = ['tenantId', 'supplier', 'packageCode', 'planName', 'groupName']
+const NAMES_WITHOUT_TENANT = ['tenantId', 'supplier', 'packageCode', 'planName', 'groupName']
 
-/** The ids in a route's path that belong to a tenant or a person; names of the operator's catalogue are no ids. */
+/** The path parameters that are ids of a tenant's or a person's rows, not names in the operator's catalogue. */
 function idsIn({ path }: Route): string[] {
-  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name).filter((name) => !OWN_NAMES.includes(name))
+  return [...path.matchAll(/:(\w+)/g)]
+    .map(([, name = '']) => name)
+    .filter((name) => !NAMES_WITHOUT_TENANT.includes(name))
 }
 
-function nothing(): Furniture {
-  const id = () => room.deps.ids.uuid()
+function unknownIds(): SeededIds {
+  const id = () => testbed.deps.ids.uuid()
   const ids = Object.keys(theirs).map((name) => [name, name === 'orderNo' ? orderNoOf(id()) : id()])
-  return Object.fromEntries(ids) as Furniture
+  return Object.fromEntries(ids) as SeededIds
 }
 
-/** Well formed, so that nothing but the id can be refused. */
+/** Valid bodies, so that only the id can be refused. */
 const BODIES: Record<string, object> = {
   'PATCH /people/:personId': { name: 'Renamed' },
-  'POST /people/:personId/link': PROOF,
-  'POST /people/:personId/second-factor/remove': PROOF,
+  'POST /people/:personId/link': REAUTHENTICATION,
+  'POST /people/:personId/second-factor/remove': REAUTHENTICATION,
   'POST /tenants/:tenantId/orders/:orderNo/cancel': { reason: 'a good one' },
   'POST /tenants/:tenantId/orders/:orderNo/settle': { verdict: 'refused', evidence: 'they said so' },
   'POST /tenants/:tenantId/profiles/:profileId/cancel': { reason: 'a good one' },
   'POST /tenants/:tenantId/profiles/:profileId/settle-cancel': { verdict: 'kept', evidence: 'they said so' },
 }
 
-function call(route: Route, tenantId: string, ids: Furniture, headers: Record<string, string>) {
+function call(route: Route, tenantId: string, ids: SeededIds, headers: Record<string, string>) {
   const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) =>
-    name === 'tenantId' ? tenantId : (ids[name as keyof Furniture] ?? `no ${name}`),
+    name === 'tenantId' ? tenantId : (ids[name as keyof SeededIds] ?? `no ${name}`),
   )
   return inject(route.method, path, headers, BODIES[`${route.method} ${route.path}`])
 }
 
 async function inject(method: Route['method'], path: string, headers: Record<string, string>, payload?: object) {
-  const answer = await room.app.inject({ method, url: `/console/api${path}`, headers, ...(payload && { payload }) })
+  const answer = await testbed.app.inject({ method, url: `/console/api${path}`, headers, ...(payload && { payload }) })
   return { status: answer.statusCode, body: answer.json() as Record<string, unknown> }
 }
 
 async function tokenOf(personId: string): Promise<string> {
-  const asked = { name: 'test', scope: 'WRITE' as const, days: 1 }
-  return (await room.db.tx((tx) => makeAccessToken(tx, room.deps.ids, personId, asked))).token
+  const input = { name: 'test', scope: 'WRITE' as const, days: 1 }
+  return (await testbed.db.tx((tx) => createAccessToken(tx, testbed.deps.ids, personId, input))).token
 }
 
-/** Every row of a tenant in the tables that a caller might reach, and what is audited of it. */
-async function everythingOf(tenantId: string) {
+/** A tenant's rows in the tables that a caller might change, including its audit log. */
+async function rowsOf(tenantId: string) {
   const tables = ['orders', 'profiles', 'events', 'webhook_replays', 'wallet_adjustments', 'people', 'audit_log']
   const rows = await Promise.all(
     tables.map((table) =>
-      room.db.query({ text: `select * from ${table} where tenant_id = $1 order by 1, 2`, values: [tenantId] }),
+      testbed.db.query({ text: `select * from ${table} where tenant_id = $1 order by 1, 2`, values: [tenantId] }),
     ),
   )
-  const held = await room.db.query({
+  const counts = await testbed.db.query({
     text: `select (select count(*) from sessions where person_id = $1), (select count(*) from access_tokens where person_id = $1)`,
     values: [theirs.personId],
   })
-  return [...rows, held]
+  return [...rows, counts]
 }

@@ -1,6 +1,5 @@
 import fastify from 'fastify'
 import type { Deps } from '../deps.ts'
-import type { Db } from '../lib/postgres/db.ts'
 import { type Running, settlesWithin } from '../lib/process/lifecycle.ts'
 import { listen } from '../lib/process/listener.ts'
 import { databaseGaugesLoop } from './database-gauges.ts'
@@ -25,7 +24,7 @@ export async function startProbes(deps: Deps, readiness: Readiness): Promise<Run
   server.get('/livez', async () => 'live\n')
   server.get('/readyz', async (_, reply) => {
     if (readiness.state !== 'serving') return reply.code(503).send(`${readiness.state}\n`)
-    if (await isResponding(deps.db)) return 'ready\n'
+    if (await isDatabaseResponding(deps)) return 'ready\n'
     return reply.code(503).send('the database does not answer\n')
   })
   server.get('/metrics', async (_, reply) => {
@@ -41,10 +40,7 @@ export async function startProbes(deps: Deps, readiness: Readiness): Promise<Run
   }
 }
 
-async function isResponding(db: Db): Promise<boolean> {
-  const response = db.query({ text: 'select 1' }).then(
-    () => true,
-    () => false,
-  )
+async function isDatabaseResponding(deps: Deps): Promise<boolean> {
+  const response = deps.isDatabaseResponding()
   return (await settlesWithin(response, READY_TIMEOUT_MS)) && response
 }

@@ -1,6 +1,6 @@
 import { OTHER_CONNECTIONS } from '../config/connections.ts'
 import { isLoopback } from '../config/rules.ts'
-import type { Db } from '../lib/postgres/db.ts'
+import { type Db, sessionSettings } from '../lib/postgres/db.ts'
 import { explainNoConnection } from '../lib/postgres/errors.ts'
 import { type DatabaseServer, pendingMigrations, SERVER, whyServerUnfit } from '../lib/postgres/migrate.ts'
 import { findMissingPartitions } from '../lib/postgres/partitions.ts'
@@ -47,6 +47,23 @@ export async function checkDatabase({ db, config }: OpenPatient, say: Findings):
     found.push(say.fault(`${words} Raise max_connections, or lower DATABASE_POOL_SIZE.`))
   }
   return found
+}
+
+/** Settings that do not hold, for example behind a connection pooler: then limits and plans of the gateway do not either. */
+export async function checkSession({ db }: OpenPatient, say: Findings): Promise<Finding[]> {
+  const expected = sessionSettings({})
+  const rows = await db.query<{ name: string; setting: string }>({
+    text: 'select name, setting from pg_settings where name = any ($1::text[])',
+    values: [Object.keys(expected)],
+  })
+  const wrong = rows.filter(({ name, setting }) => setting !== expected[name])
+  if (wrong.length === 0) return [say.ok('The settings of a connection hold.')]
+  const which = wrong.map(({ name, setting }) => `${name} is ${setting} instead of ${expected[name]}`).join(', ')
+  return [
+    say.fault(
+      `The settings of a connection do not hold: ${which}. Connect to PostgreSQL itself, or through a pooler in session mode.`,
+    ),
+  ]
 }
 
 /** @returns a sentence when others on the way to the server could read along, and say what they like */

@@ -2,9 +2,10 @@ import type { Config } from '../config/config.ts'
 import { createCipher } from '../lib/crypto.ts'
 import { createOutbound } from '../lib/outbound/outbound.ts'
 import { createDb } from '../lib/postgres/db.ts'
+import { findPoolerFault } from '../lib/postgres/session.ts'
 import { StartRefused } from '../lib/process/lifecycle.ts'
 import { checkClock } from './clock.ts'
-import { checkDatabase, checkPartitions, checkSchema, whyNoDatabase } from './database.ts'
+import { checkDatabase, checkPartitions, checkSchema, checkSession, whyNoDatabase } from './database.ts'
 import { checkDeployment } from './deployment.ts'
 import { checkDurability } from './durability.ts'
 import type { OpenPatient, Patient } from './finding.ts'
@@ -25,6 +26,7 @@ const OUTSIDE: readonly Check<Patient>[] = [
 
 const DATABASE: readonly Check<OpenPatient>[] = [
   ['database', checkDatabase],
+  ['session', checkSession],
   ['durability', checkDurability],
   ['clock', checkClock],
   ['schema', checkSchema],
@@ -55,6 +57,8 @@ export async function examine({ config, configFaults, databaseUrl, masterKeys }:
   try {
     found.push(...(await run(OUTSIDE, { config, outbound })))
     if (databaseUrl !== undefined) {
+      const poolerFault = await findPoolerFault(databaseUrl).catch(() => undefined) // found again by checkDatabase
+      if (poolerFault !== undefined) return [...found, findings('database').fault(poolerFault)]
       const db = createDb({ url: databaseUrl, poolSize: 2, applicationName: 'dealer-esim doctor' })
       try {
         found.push(...(await examineDatabase({ config, outbound, db, cipher: masterKeys && createCipher(masterKeys) })))

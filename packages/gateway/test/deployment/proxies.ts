@@ -119,7 +119,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-async function isListening(port: number): Promise<boolean> {
+export async function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false))

@@ -8,6 +8,7 @@ import {
   type Statement,
   type StatementResult,
 } from './pipeline.ts'
+import { applySettings, CONNECT_TIMEOUT_MS, type SessionSettings } from './session.ts'
 import { type ResponseWatch, type StalledConnections, watchStalledConnections } from './stalled-connections.ts'
 
 export type { Statement }
@@ -68,7 +69,6 @@ export interface DbOptions {
   onIdleError?: (error: Error) => void
 }
 
-export const CONNECT_TIMEOUT_MS = 5_000
 const IDLE_MS = 10_000
 const STATEMENT_TIMEOUT_MS = 30_000
 /** The server's own statement timeout has taken effect by then. */
@@ -85,19 +85,16 @@ export function createStallWatch(): StalledConnections<Connection> {
 
 export function createDb(options: DbOptions): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS
+  const settings = sessionSettings(options)
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
     application_name: options.applicationName,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
-    lock_timeout: options.lockTimeoutMs ?? 10_000,
-    statement_timeout: statementTimeoutMs,
-    idle_in_transaction_session_timeout: options.idleInTransactionMs ?? 60_000,
     keepAlive: true,
     idleTimeoutMillis: options.keepConnections ? 0 : IDLE_MS,
     types: { getTypeParser },
-    options: serverSettings(options),
-    ...({ pipeline: true } as object),
+    ...({ pipeline: true, onConnect: (client: pg.PoolClient) => applySettings(client, settings) } as object),
   })
   // An idle connection that dies is replaced by the pool; without a listener it would end the process.
   pool.on('error', (error) => options.onIdleError?.(error))
@@ -134,11 +131,17 @@ async function takeConnection({ pool, stalled }: ConnectionSource): Promise<pg.P
   }
 }
 
-function serverSettings(options: DbOptions): string {
-  const settings = ['jit=off']
-  if (options.asynchronousCommit) settings.push('synchronous_commit=off')
-  if (options.genericPlans) settings.push('plan_cache_mode=force_generic_plan', 'enable_seqscan=off')
-  return settings.map((setting) => `-c ${setting}`).join(' ')
+/** All settings of our connections that differ from the server's. */
+export function sessionSettings(options: Omit<DbOptions, 'url' | 'poolSize' | 'applicationName'>): SessionSettings {
+  const { lockTimeoutMs = 10_000, statementTimeoutMs = STATEMENT_TIMEOUT_MS, idleInTransactionMs = 60_000 } = options
+  return {
+    jit: 'off',
+    lock_timeout: String(lockTimeoutMs),
+    statement_timeout: String(statementTimeoutMs),
+    idle_in_transaction_session_timeout: String(idleInTransactionMs),
+    ...(options.asynchronousCommit && { synchronous_commit: 'off' }),
+    ...(options.genericPlans && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
+  }
 }
 
 async function runAlone<Row>(source: ConnectionSource, statement: Statement): Promise<Row[]> {

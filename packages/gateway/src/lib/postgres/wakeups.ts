@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { CONNECT_TIMEOUT_MS } from './db.ts'
 import type { Statement } from './pipeline.ts'
+import { applySettings, CONNECT_TIMEOUT_MS } from './session.ts'
 
 /** What background loops can be woken for. Every loop also polls, so a lost wakeup only delays work. */
 export type Topic = 'fulfilment' | 'webhooks' | 'settings'
@@ -91,7 +91,6 @@ function connect(options: WakeupOptions, wakeLocal: (topic: Topic) => void) {
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: NOTIFY_TIMEOUT_MS,
-      options: '-c synchronous_commit=off',
     })
     client = next
     next.on('error', options.onError)
@@ -101,6 +100,7 @@ function connect(options: WakeupOptions, wakeLocal: (topic: Topic) => void) {
       if (nodeId !== options.nodeId) for (const topic of topics.split(',')) wakeLocal(topic as Topic)
     })
     await next.connect()
+    await applySettings(next, { synchronous_commit: 'off' })
     await next.query(`listen ${CHANNEL}`)
     isListening = true
   }

@@ -15,11 +15,12 @@ export interface Readiness {
 
 /**
  * Serves health probes and metrics on a separate port: `/livez` (the event loop runs), `/readyz` (this process serves and
- * the database answers; else 503) and `/metrics` in Prometheus' text format. A scrape reads only memory: a background loop reads the database.
+ * the database answers; else 503) and `/metrics` in Prometheus' text format. A scrape reads only memory: a background loop
+ * reads the database.
  */
 export async function startProbes(deps: Deps, readiness: Readiness): Promise<Running & { port: number }> {
   addProcessGauges(deps)
-  const figures = databaseGaugesLoop(deps)
+  const gauges = databaseGaugesLoop(deps)
   const server = fastify({ forceCloseConnections: true })
   server.get('/livez', async () => 'live\n')
   server.get('/readyz', async (_, reply) => {
@@ -33,9 +34,9 @@ export async function startProbes(deps: Deps, readiness: Readiness): Promise<Run
   const { metricsHost, metricsPort } = deps.config
   try {
     const port = await listen(server, { host: metricsHost, port: metricsPort, variable: 'METRICS_PORT' })
-    return { port, stop: (deadlineMs) => Promise.all([server.close(), figures.stop(deadlineMs)]).then(() => {}) }
+    return { port, stop: (deadlineMs) => Promise.all([server.close(), gauges.stop(deadlineMs)]).then(() => {}) }
   } catch (error) {
-    await figures.stop(READY_TIMEOUT_MS)
+    await gauges.stop(READY_TIMEOUT_MS)
     throw error
   }
 }

@@ -45,7 +45,7 @@ describe('the port of metrics and probes', () => {
     expect(await states()).toEqual([200, 200])
   })
 
-  it('is ready while the database answers, else 503, and always live', async () => {
+  it('reports ready only while the database answers, and live at all times', async () => {
     expect((await probe('/readyz')).status).toBe(200)
     proxy.shut(true)
     expect((await probe('/readyz')).status).toBe(503)

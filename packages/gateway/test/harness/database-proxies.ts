@@ -6,8 +6,11 @@ export interface TcpProxy {
   url: string
   /** Stops all data to clients whose first bytes (the startup message with the application name) contain the text. */
   freeze(text: string): void
-  /** Stops all data to current clients, as if their server's machine had died. New connections work. */
-  silence(): void
+  /** Stops all data to current clients, as if their server's machine had died. New connections work, or wait
+   * in vain until `lead`. */
+  silence(options?: { alsoNew: boolean }): void
+  /** New connections go to this database's server from now on. */
+  lead(databaseUrl: string): void
   /** Number of frozen connections. */
   readonly frozen: number
   thaw(): void
@@ -29,7 +32,8 @@ export async function startTcpProxy(
   databaseUrl: string,
   rewrite: (said: Buffer) => Buffer = (said) => said,
 ): Promise<TcpProxy> {
-  const target = new URL(databaseUrl)
+  let target = new URL(databaseUrl)
+  let isGone = false
   const pairs = new Set<Pair>()
   let frozenText: string | undefined
   let isCut = false
@@ -40,7 +44,7 @@ export async function startTcpProxy(
       client,
       server: connect(Number(target.port), target.hostname),
       first: '',
-      isFrozen: false,
+      isFrozen: isGone,
     }
     pairs.add(pair)
     relay(pair, client, pair.server)
@@ -55,6 +59,7 @@ export async function startTcpProxy(
     })
     from.on('error', () => {})
     from.on('close', () => {
+      if (pair.isFrozen && from === pair.server) return // its client is never told
       pairs.delete(pair)
       to.destroy()
     })
@@ -76,8 +81,13 @@ export async function startTcpProxy(
       frozenText = text
       for (const pair of pairs) pair.isFrozen ||= pair.first.includes(text)
     },
-    silence() {
+    silence({ alsoNew } = { alsoNew: false }) {
+      isGone = alsoNew
       for (const pair of pairs) pair.isFrozen = true
+    },
+    lead(databaseUrl) {
+      target = new URL(databaseUrl)
+      isGone = false
     },
     get frozen() {
       return [...pairs].filter((pair) => pair.isFrozen).length

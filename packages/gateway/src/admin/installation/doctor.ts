@@ -14,7 +14,7 @@ const MARKS = { OK: 'ok', WARNING: 'look', FAULT: 'WRONG' } as const
 export function doctorCommand(doctor: Command, context: AdminContext): void {
   doctor
     .description(
-      'Look at the configuration and all that surrounds it, and say in sentences what is wrong and what to do. Changes nothing; works beside a running gateway and without one. Exits with 1 when something is wrong.',
+      'Check the configuration and its surroundings, and say what is wrong and what to do. Changes nothing; works with and without a running gateway. Exits with 1 if something is wrong.',
     )
     .addHelpText('after', '\nExample:\n  npm run -s admin -- doctor')
     .action(async () => {
@@ -35,19 +35,19 @@ interface FoundDatabase {
   stop(): Promise<void>
 }
 
-/** A local deployment's own server is started for the look where it exists; a look makes none. */
+/** Starts the embedded server of a local deployment for the checks if it has been created; never creates one. */
 async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
   const none = (findings: Finding[]) => ({ url: undefined, findings, stop: async () => {} })
   const { databaseUrl, deployment, dataDir } = config
   if (databaseUrl !== undefined) return { ...none([]), url: databaseUrl }
   // Elsewhere its absence is a fault of the configuration.
   if (deployment !== 'local' || dataDir === undefined || process.env.DATABASE_URL?.trim()) return none([])
-  const say = (state: Finding['state'], words: string) => none([{ check: 'database', state, words }])
+  const say = (state: Finding['state'], message: string) => none([{ check: 'database', state, message }])
   if (!existsSync(join(dataDir, 'postgres'))) {
-    // Not a warning: so a machine looks before its first start. On a server it is the answer to "why nothing else?"
-    const whose = process.env.DEPLOYMENT?.trim() ? '' : 'DEPLOYMENT is not set, so this looked for a local gateway. '
+    // Not a warning: this is normal before the first start. On a server, it explains why nothing else was checked.
+    const whose = process.env.DEPLOYMENT?.trim() ? '' : 'DEPLOYMENT is not set, so a local gateway was checked. '
     const server = whose && ' On a server, give this command the variables of its gateway (docs/running.md).'
-    return say('OK', `${whose}There is no database in ${dataDir} yet; the first npm start makes it.${server}`)
+    return say('OK', `${whose}There is no database in ${dataDir} yet; the first npm start creates it.${server}`)
   }
   try {
     const borrowed = await borrowPostgres({ dataDir, log: silentLog })
@@ -57,7 +57,7 @@ async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
   }
 }
 
-/** A look makes no key either. */
+/** Never creates a key. */
 async function keysOf({ masterKeys, deployment, dataDir }: Partial<Config>): Promise<Config['masterKeys']> {
   if (masterKeys !== undefined) return masterKeys
   if (deployment !== 'local' || dataDir === undefined || !existsSync(join(dataDir, 'master.key'))) return undefined
@@ -69,11 +69,16 @@ function report(context: AdminContext, findings: readonly Finding[]): void {
   const [faults, warnings] = [of('FAULT'), of('WARNING')]
   const widest = Math.max(...findings.map(({ check }) => check.length))
   const lines = findings.map(
-    ({ check, state, words }) => `${MARKS[state].padEnd(5)}  ${check.padEnd(widest)}  ${words}`,
+    ({ check, state, message }) => `${MARKS[state].padEnd(5)}  ${check.padEnd(widest)}  ${message}`,
   )
   const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`
   const verdict =
     faults + warnings === 0 ? 'Nothing is wrong.' : `${count(faults, 'fault')}, ${count(warnings, 'warning')}.`
   if (faults > 0) context.exitCode = 1
-  context.print([...lines, verdict].join('\n'), { ok: faults === 0, faults, warnings, findings })
+  context.print([...lines, verdict].join('\n'), {
+    ok: faults === 0,
+    faults,
+    warnings,
+    findings: findings.map(({ message, ...rest }) => ({ ...rest, words: message })),
+  })
 }

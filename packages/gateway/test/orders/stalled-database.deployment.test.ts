@@ -8,8 +8,8 @@ import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
 
 /*
- * The database's machine dies without a word on its connections, and another one answers new connections: existing
- * connections are silent for ever.
+ * The database's machine dies, and another one answers new connections: existing connections are neither answered nor
+ * closed.
  */
 
 /** The promise to dealers, and a second for a busy machine. */
@@ -59,7 +59,7 @@ async function warmUp(): Promise<void> {
 }
 
 it.each(['a load of requests', 'a lone order', 'nobody but a proxy that asks for readiness'])(
-  'connections that are silent for ever are given up within ten seconds under %s',
+  'silent connections are given up within ten seconds under %s',
   async (load) => {
     await warmUp()
     expect(await readyz()).toBe(200)
@@ -86,6 +86,20 @@ it.each(['a load of requests', 'a lone order', 'nobody but a proxy that asks for
     expect(await readyz()).toBe(200)
   },
 )
+
+it('an order whose wallet stays locked is refused within ten seconds, and nothing happened', async () => {
+  await warmUp()
+  const { db } = node.deps
+  const count = { text: 'select count(*)::int as orders from orders where tenant_id = $1', values: [dealer.tenantId] }
+  const before = await db.query(count)
+  const refused = await db.tx(async (tx) => {
+    await tx.query({ text: 'select from wallets where tenant_id = $1 for update', values: [dealer.tenantId] })
+    return request('esim/order')
+  })
+  expect(refused.code).toBe('000002')
+  expect(refused.durationMs).toBeLessThan(ANSWERED_WITHIN_MS + LATE_MS)
+  expect(await db.query(count)).toEqual(before)
+})
 
 it('a node is not ready while connections of one pool do not answer', async () => {
   await warmUp()

@@ -1,11 +1,11 @@
 import {
-  openLinkKey,
-  readDeployment,
+  decryptLinkKey,
+  findDeployment,
+  refuseIncompatiblePeers,
   refuseOtherKind,
   refuseOutdatedKey,
-  refuseStrangers,
 } from '../deployment/ensure.ts'
-import { readPeers } from '../deployment/peers.ts'
+import { listPeers } from '../deployment/peers.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
 /** Checks which deployment the database belongs to, whether we have its key, and lists the other gateways on it. */
@@ -13,7 +13,7 @@ export async function checkDeployment(
   { db, cipher, config }: DatabaseCheckInput,
   findings: Findings,
 ): Promise<Finding[]> {
-  const row = await readDeployment(db)
+  const row = await findDeployment(db)
   if (!row) return [findings.ok('No gateway has been started on this database yet.')]
   const found: Finding[] = []
   if (config.deployment !== undefined) refuseOtherKind(row, config.deployment)
@@ -28,9 +28,9 @@ export async function checkDeployment(
       ),
     ]
   }
-  openLinkKey(cipher, row)
+  decryptLinkKey(cipher, row)
   refuseOutdatedKey(cipher, row)
-  await refuseStrangers(db, cipher)
+  await refuseIncompatiblePeers(db, cipher)
   if (row.rotatingTo !== null) {
     found.push(
       findings.warning(
@@ -45,7 +45,7 @@ export async function checkDeployment(
     )
   } else
     found.push(findings.ok(`The database is encrypted with this master key (fingerprint ${row.masterKeyFingerprint}).`))
-  const peers = await readPeers(db)
+  const peers = await listPeers(db)
   const machines = new Set(peers.map(({ address }) => address ?? 'this machine'))
   if (machines.size > 0) found.push(findings.ok(`Gateways connected to the database: ${[...machines].join(', ')}.`))
   return found

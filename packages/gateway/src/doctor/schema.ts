@@ -1,7 +1,7 @@
 import { pendingMigrations } from '../lib/postgres/migrate.ts'
 import { findMissingPartitions } from '../lib/postgres/partitions.ts'
 import { PARTITIONED } from '../retention/table.ts'
-import { readLedgerState } from '../wallet/verify/loop.ts'
+import { findLatestLedgerCheck } from '../wallet/verify/loop.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
 export async function checkSchema({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
@@ -32,7 +32,7 @@ const HOUR_MS = 3_600_000
 const STALE_MS = 36 * HOUR_MS
 
 export async function checkLedger({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
-  const state = await readLedgerState(db)
+  const state = await findLatestLedgerCheck(db)
   if (!state) return [findings.ok('The ledger has not been checked yet: a worker checks it once a day.')]
   if (state.faults > 0n) {
     const [first] = state.firstFaults

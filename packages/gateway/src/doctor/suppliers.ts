@@ -1,4 +1,4 @@
-import { openLinkKey, readDeployment } from '../deployment/ensure.ts'
+import { decryptLinkKey, findDeployment } from '../deployment/ensure.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { systemIds } from '../lib/ids.ts'
@@ -33,9 +33,9 @@ export async function checkSuppliers(input: DatabaseCheckInput, findings: Findin
 
 /** With another master key every configuration looks broken, and an operator who then replaced it would lose it. */
 async function hasMasterKey({ db }: DatabaseCheckInput, cipher: Cipher): Promise<boolean> {
-  const row = await readDeployment(db)
+  const row = await findDeployment(db)
   try {
-    if (row !== undefined) openLinkKey(cipher, row)
+    if (row !== undefined) decryptLinkKey(cipher, row)
     return true
   } catch (error) {
     if (error instanceof StartRefused) return false

@@ -5,12 +5,12 @@ import { putPackages } from '../../src/catalogue/packages/put.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
-import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from '../door/node.ts'
+import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { expectBooksToAgree } from '../orders/books.ts'
-import type { AskedOrder } from '../orders/order-load.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/databases/proxies.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { expectRecordsToAgree } from '../orders/load-records.ts'
+import type { RequestedOrder } from '../orders/order-load.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 import { hasPostgres15, type PostgresPair, startPostgresPair } from './postgres-pair.ts'
 
@@ -36,7 +36,7 @@ const ENDS_WITHIN_MS = 60_000
 const isPossible = hasPostgres15()
 if (!isPossible) console.warn('NOT RUN: failovers. PostgreSQL 15 is missing here: apt-get install postgresql')
 
-interface SentOrder extends AskedOrder {
+interface SentOrder extends RequestedOrder {
   body: string
   requestId: string
   timestamp: number
@@ -57,7 +57,7 @@ beforeAll(async () => {
   pair = await startPostgresPair()
   address = await startTcpProxy(pair.url)
   await migrate({ databaseUrl: address.url, log: silentLog })
-  operator = await openNode(address.url)
+  operator = await startNode(address.url)
   const { deps } = operator
   receiver = await startReceiver()
   await addSupplier(deps, { name: 'shop', type: 'sandbox', config: { giveUpAfterMs: 86_400_000 } }, OPERATOR)
@@ -131,10 +131,10 @@ async function firstAnswer(own: readonly SentOrder[], since: number): Promise<nu
 }
 
 async function fail(how: (typeof FAILURES)[number]): Promise<void> {
-  if (how === 'stall') address.silence({ alsoNew: true })
+  if (how === 'stall') address.freezeAll({ alsoNew: true })
   await pair.killPrimary()
   await pair.promote()
-  address.lead(pair.url)
+  address.connectTo(pair.url)
 }
 
 /** How many RequestIDs of acknowledged orders are accepted again. */
@@ -195,8 +195,8 @@ it.skipIf(!isPossible)(
       })}`,
     )
     await letLeasesExpire()
-    const world = { gateway: gateways[0]!, dealer, db: operator.deps.db, asked: sent, receiver }
-    await expectBooksToAgree(world, ENDS_WITHIN_MS)
+    const world = { gateway: gateways[0]!, dealer, db: operator.deps.db, requested: sent, receiver }
+    await expectRecordsToAgree(world, ENDS_WITHIN_MS)
     expect(twice, 'RequestIDs of acknowledged orders that were accepted again').toBe(0)
     for (const how of FAILURES) expect(median(firstAnswersMs[how]), how).toBeLessThanOrEqual(FIRST_ANSWER_MS[how])
   },

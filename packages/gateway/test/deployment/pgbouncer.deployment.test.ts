@@ -10,10 +10,10 @@ import { examine } from '../../src/doctor/examine.ts'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { sqlState } from '../../src/lib/postgres/errors.ts'
 import { addPackages } from '../dealer-api/api-fixture.ts'
-import { addDealer, call, NODE_ENV, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { SHARED_MASTER_KEY, spawnGateway, startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { until } from '../harness/shop.ts'
+import { addDealer, call, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { SHARED_MASTER_KEY, spawnGateway, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { freePort, isListening } from './proxies.ts'
 
 type PoolMode = 'session' | 'transaction' | 'statement'
@@ -25,7 +25,7 @@ const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-pgbouncer-'))
 beforeAll(async () => {
   chmodSync(folder, 0o755)
   database = await createTestDatabase()
-  operator = await openNode(database.url)
+  operator = await startNode(database.url)
   await addPackages(operator)
 })
 afterAll(async () => {
@@ -61,7 +61,7 @@ max_client_conn = 200
   const account = process.getuid!() === 0 ? { uid: 65_534, gid: 65_534 } : {}
   const pooler = spawn('pgbouncer', [file], { stdio: 'ignore', ...account })
   poolers.push(pooler)
-  await until(() => isListening(port))
+  await waitUntil(() => isListening(port))
   url.host = `127.0.0.1:${port}`
   return url.href
 }
@@ -85,7 +85,7 @@ describe.skipIf(!canRun('gateways behind PgBouncer', 'pgbouncer'))('behind PgBou
     )
     for (const { code, data } of replays) expect([code, data.orderNo]).toEqual(['000000', placed!.data.orderNo])
     const query = { body: JSON.stringify({ transactionId: 'POOLED' }) }
-    await until(async () => (await call(gateway, dealer, 'esim/query', query)).data.orderStatus === 'DELIVERED')
+    await waitUntil(async () => (await call(gateway, dealer, 'esim/query', query)).data.orderStatus === 'DELIVERED')
 
     const limited = createDb({
       url,

@@ -6,13 +6,13 @@ import { promisify } from 'node:util'
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
 import { serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
 import pg from 'pg'
-import { until } from '../harness/shop.ts'
-import { scratchFolder } from '../harness/temporary-folders.ts'
+import { waitUntil } from '../harness/shop.ts'
+import { dataFolder } from '../harness/temporary-folders.ts'
 import { childrenOf } from '../orders/postgres-processes.ts'
 import { freePort } from './proxies.ts'
 
 /** Debian's package `postgresql`. */
-export const BIN = '/usr/lib/postgresql/15/bin'
+const BIN = '/usr/lib/postgresql/15/bin'
 export const hasPostgres15 = () => existsSync(join(BIN, 'postgres'))
 
 const USER = 'gateway'
@@ -39,7 +39,7 @@ export interface PostgresPair {
 }
 
 export async function startPostgresPair(): Promise<PostgresPair> {
-  const folder = mkdtempSync(join(scratchFolder(), 'dealer-esim-pair-'))
+  const folder = mkdtempSync(join(dataFolder(), 'dealer-esim-pair-'))
   // PostgreSQL refuses to run as root.
   const account = serverAccount(join(folder, 'none'))
   if (account) chownSync(folder, account.uid, account.gid)
@@ -57,7 +57,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
     const server = { process: child, port, dataDir, url: `postgres://${USER}@127.0.0.1:${port}/${NAME}` }
     running.add(server)
     child.once('exit', () => running.delete(server))
-    await until(async () => {
+    await waitUntil(async () => {
       if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}`)
       return run('pg_isready', '-q', '-h', '127.0.0.1', '-p', String(port)).then(
         () => true,
@@ -84,7 +84,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
     const server = await start(dataDir)
     await query(of.url, "alter system set synchronous_standby_names = '*'")
     await query(of.url, 'select pg_reload_conf()')
-    await until(async () => {
+    await waitUntil(async () => {
       const [row] = await query(of.url, "select 1 from pg_stat_replication where sync_state = 'sync'")
       return row !== undefined
     })

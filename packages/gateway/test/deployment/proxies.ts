@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/lib/process/package-root.ts'
-import { testAuthority } from '../harness/certificates.ts'
-import { until } from '../harness/shop.ts'
+import { createAuthority } from '../harness/servers/certificates.ts'
+import { waitUntil } from '../harness/shop.ts'
 
 /*
  * The proxies of docs/running.md in front of two nodes, with the configurations that the page shows: only addresses, ports
@@ -69,7 +69,7 @@ export async function startProxy(
   folder: string,
 ): Promise<ReverseProxy> {
   const { title, configure, command } = PROXIES[name] as Program
-  const { cert, key } = testAuthority('Test authority').issue('localhost')
+  const { cert, key } = createAuthority('Test authority').issue('localhost')
   writeFileSync(join(folder, 'esim.pem'), cert)
   writeFileSync(join(folder, 'esim.key'), key)
   writeFileSync(join(folder, 'esim.both.pem'), cert + key)
@@ -89,7 +89,7 @@ export async function startProxy(
   const stop = async () => {
     if (child.exitCode === null && child.kill('SIGTERM')) await once(child, 'close')
   }
-  await until(async () => {
+  await waitUntil(async () => {
     if (child.exitCode !== null) throw new Error(`${program} did not start:\n${output()}`)
     return isListening(port)
   })

@@ -5,9 +5,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { canRun } from '../../../../test/can-run.ts'
 import { addPackages } from '../dealer-api/api-fixture.ts'
-import { addDealer, call, type Dealer, NODE_ENV, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways, temporaryFolder } from '../harness/gateway-process.ts'
+import { addDealer, call, type Dealer, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import {
+  type GatewayProcess,
+  startGateway,
+  stopGateways,
+  temporaryFolder,
+} from '../harness/processes/gateway-process.ts'
 import { freePort, PROXIES, type ProxiedNodes, type ReverseProxy, startProxy } from './proxies.ts'
 
 /** Behind which proxies; those that this machine lacks are skipped. */
@@ -35,11 +40,11 @@ const proxies: ReverseProxy[] = []
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  operator = await openNode(database.url, PRODUCTION)
+  operator = await startNode(database.url, PRODUCTION)
   await addPackages(operator)
   dealer = await addDealer(operator.deps)
   nodes = { hosts: ['127.0.0.1', '127.0.0.2'], port: await freePort(), metricsPort: await freePort() }
-  gateways.push(...(await Promise.all(nodes.hosts.map(startNode))))
+  gateways.push(...(await Promise.all(nodes.hosts.map(startGatewayAt))))
   for (const name of names) {
     const folder = join(temporaryFolder('proxy'), name)
     mkdirSync(folder)
@@ -53,7 +58,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-function startNode(host: string): Promise<GatewayProcess> {
+function startGatewayAt(host: string): Promise<GatewayProcess> {
   const at = { HOST: host, METRICS_HOST: host, PORT: String(nodes.port), METRICS_PORT: String(nodes.metricsPort) }
   return startGateway({ databaseUrl: database.url, role: 'api', env: { ...NODE_ENV, ...PRODUCTION, ...at } })
 }
@@ -96,7 +101,7 @@ it.skipIf(names.length === 0)(
     for (const [index, host] of nodes.hosts.entries()) {
       await delay(1_000)
       expect(await gateways[index]!.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-      gateways[index] = await startNode(host)
+      gateways[index] = await startGatewayAt(host)
       await delay(AFTER_READY_MS)
     }
     const results = await Promise.all(loads.map((load) => load.stop()))

@@ -12,16 +12,16 @@ import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
-import { admin, adminJson } from '../harness/admin-process.ts'
-import { testAuthority } from '../harness/certificates.ts'
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { admin, adminJson } from '../harness/processes/admin-process.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { createAuthority } from '../harness/servers/certificates.ts'
+import { startSmtpReceiver } from '../harness/servers/smtp-receiver.ts'
 import { addPackage } from '../harness/shop.ts'
-import { startSmtpReceiver } from '../smtp-receiver.ts'
 
 const KEY = '07'.repeat(32)
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-doctor-'))
-const authority = testAuthority('Test authority')
+const authority = createAuthority('Test authority')
 
 let database: TestDatabase
 let db: Db & { close(): Promise<void> }
@@ -190,9 +190,9 @@ describe('doctor', () => {
   })
 
   test('reports packages whose supplier does not exist, with any master key', async () => {
-    for (const code of ['A_1', 'A_2']) await addPackage(db, code, [{ supplier: 'nosuch', productCode: 'P' }])
+    for (const code of ['A_1', 'A_2']) await addPackage(db, code, [{ supplier: 'missing', productCode: 'P' }])
     try {
-      const expected = /^WARNING suppliers: 2 packages name a supplier that does not exist, such as A_1 \(nosuch\)\. /
+      const expected = /^WARNING suppliers: 2 packages name a supplier that does not exist, such as A_1 \(missing\)\. /
       expect(await complaints()).toEqual([expect.stringMatching(expected)])
       expect((await complaints({ MASTER_KEY: 'ff'.repeat(32) })).at(-1)).toMatch(expected)
     } finally {
@@ -262,11 +262,11 @@ describe('doctor', () => {
   })
 })
 
-test('doctor on a machine without a gateway creates nothing and reports that nothing is wrong', async () => {
+test('doctor on a machine without a gateway creates nothing and reports that no faults', async () => {
   const dataDir = join(folder, 'none')
   const run = await admin(['doctor'], { DATA_DIR: dataDir, METRICS_PORT: '1' })
   expect(run).toMatchObject({ code: 0, stderr: '' })
-  expect(run.stdout).toMatch(/There is no database in .* yet[\s\S]*\nNothing is wrong\.\n$/)
+  expect(run.stdout).toMatch(/There is no database in .* yet[\s\S]*\nNo faults were found\.\n$/)
   expect(existsSync(dataDir)).toBe(false)
 })
 

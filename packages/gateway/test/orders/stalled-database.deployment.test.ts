@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startProbes } from '../../src/probes/server.ts'
 import { addPackages } from '../dealer-api/api-fixture.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
+import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/databases/proxies.ts'
 
 /*
  * The database's machine dies, and another one answers new connections: existing connections are neither answered nor
@@ -24,7 +24,7 @@ let dealer: Dealer
 beforeAll(async () => {
   database = await createTestDatabase()
   proxy = await startTcpProxy(database.url)
-  node = await openNode(proxy.url)
+  node = await startNode(proxy.url)
   probes = await startProbes(node.deps, { state: 'serving' })
   await addPackages(node)
   dealer = await addDealer(node.deps)
@@ -63,7 +63,7 @@ it.each(['a load of requests', 'a lone order', 'nobody but a proxy that asks for
   async (load) => {
     await warmUp()
     expect(await readyz()).toBe(200)
-    proxy.silence()
+    proxy.freezeAll()
     const silentSince = performance.now()
     const answers: Promise<{ code: string; durationMs: number }>[] = []
     const states: number[] = []

@@ -3,9 +3,9 @@ import { readConfig } from '../../src/config/config.ts'
 import { createDeps, type Deps } from '../../src/deps.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { type Readiness, startProbes } from '../../src/probes/server.ts'
-import { NODE_ENV } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type PostgresProxy, startPostgresProxy } from '../harness/database-proxies.ts'
+import { NODE_ENV } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { type PostgresProxy, startPostgresProxy } from '../harness/databases/proxies.ts'
 
 let database: TestDatabase
 let proxy: PostgresProxy
@@ -47,11 +47,11 @@ describe('the port of metrics and probes', () => {
 
   it('reports ready only while the database answers, and live at all times', async () => {
     expect((await probe('/readyz')).status).toBe(200)
-    proxy.shut(true)
+    proxy.setClosed(true)
     expect((await probe('/readyz')).status).toBe(503)
     expect((await probe('/livez')).status).toBe(200)
     expect((await probe('/metrics')).status).toBe(200)
-    proxy.shut(false)
+    proxy.setClosed(false)
     await expect.poll(async () => (await probe('/readyz')).status).toBe(200)
   })
 })

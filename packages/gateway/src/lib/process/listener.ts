@@ -94,7 +94,7 @@ export async function closeWithin(app: FastifyInstance, deadlineMs: number): Pro
   clearInterval(sweep)
 }
 
-/** Whether the server has stopped accepting connections. */
+/** True if the server has stopped accepting connections. */
 function isClosed(app: FastifyInstance): boolean {
   return !app.server.listening
 }

@@ -36,7 +36,7 @@ export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDo
   // Stock that has run out since must not refuse an order that may already be placed.
   const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
   const { verdicts, wallets } = await deps.db.tx((tx) => placeLocked(tx, placing, inputs))
-  deps.walletCache.keep(await wallets)
+  deps.walletCache.put(await wallets)
   return verdicts
 }
 
@@ -67,17 +67,17 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
     case 'not-admitted':
       return inputs.length === 1 ? [NOT_ADMITTED] : undefined
     case 'changed':
-      deps.walletCache.wasOutdated(tenantIds)
+      deps.walletCache.markOutdated(tenantIds)
       return undefined
     default: {
-      deps.walletCache.keep(written.wallets)
+      deps.walletCache.put(written.wallets)
       const createTime = formatTime(written.now)
       return inputs.map((input) => withCreateTime(batch.verdicts.get(input)!, createTime))
     }
   }
 }
 
-/** Whether every order was placed or repeats another one of the batch, and no low-balance alert is due. */
+/** True if every order was placed or repeats another one of the batch, and no low-balance alert is due. */
 function isPlain({ verdicts, falls }: BatchDecision): boolean {
   return falls.length === 0 && [...verdicts.values()].every(({ kind }) => kind !== 'refused')
 }
@@ -104,7 +104,7 @@ async function write(deps: PlacementDeps, inputs: OrderInput[], batch: BatchDeci
     const key = violatedKey(failure)
     if (key?.constraint !== TRANSACTION_IDS) throw failure
     // A dealer that repeats orders again and again is read first for a while, instead of writing in vain each time.
-    deps.walletCache.wasOutdated(batch.wallets.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
+    deps.walletCache.markOutdated(batch.wallets.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
     return 'exists'
   }
 }

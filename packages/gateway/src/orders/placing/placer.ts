@@ -177,7 +177,7 @@ async function placeHalves(deps: PlacerDeps, inputs: OrderInput[], inDoubt: bool
  * an order is never moved or deleted, so what is read of it is committed and final.
  */
 interface RecentOrders {
-  /** Whether this node has lately answered an order of this transactionId, so that this is probably a repeat. */
+  /** True if this node has lately answered an order of this transactionId, so that this is probably a repeat. */
   has(input: OrderInput): boolean
   /** @returns undefined where there is no such order, or the database does not answer: then the order is placed */
   lookUp(input: OrderInput): Promise<Verdict | undefined>

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
 import { createDeps, type Deps } from '../../src/deps.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { startProbes } from '../../src/probes/server.ts'
+import { type Readiness, startProbes } from '../../src/probes/server.ts'
 import { NODE_ENV } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { type PostgresProxy, startPostgresProxy } from '../harness/databases/proxies.ts'
@@ -10,13 +10,14 @@ import { type PostgresProxy, startPostgresProxy } from '../harness/databases/pro
 let database: TestDatabase
 let proxy: PostgresProxy
 let deps: Awaited<ReturnType<typeof createDeps>> & Deps
+const readiness: Readiness = { state: 'starting' }
 let probes: Awaited<ReturnType<typeof startProbes>>
 
 beforeAll(async () => {
   database = await createTestDatabase()
   proxy = await startPostgresProxy(database.url)
   deps = await createDeps(readConfig({ ...NODE_ENV, DATABASE_URL: proxy.url }, []), silentLog, proxy.url)
-  probes = await startProbes(deps)
+  probes = await startProbes(deps, readiness)
 })
 afterAll(async () => {
   await probes.stop(1_000)
@@ -33,6 +34,15 @@ describe('the port of metrics and probes', () => {
     const text = await (await probe('/metrics')).text()
     expect(text).toContain('dealer_esim_requests_total{operation="health",code="000000"} 1')
     expect(text).toMatch(/^dealer_esim_database_connections\{pool="orders",state="open"\} \d+$/m)
+  })
+
+  it('is ready only while the process serves', async () => {
+    const states = async () => [(await probe('/readyz')).status, (await probe('/livez')).status]
+    expect(await states()).toEqual([503, 200])
+    readiness.state = 'stopping'
+    expect(await states()).toEqual([503, 200])
+    readiness.state = 'serving'
+    expect(await states()).toEqual([200, 200])
   })
 
   it('reports ready only while the database answers, and live at all times', async () => {

@@ -73,7 +73,7 @@ export function isNoConnection(error: unknown): boolean {
 }
 
 /** If several addresses were tried, the error itself has no message. */
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   const first = error instanceof AggregateError ? error.errors[0] : error
   return first instanceof Error ? first.message : String(first)
 }

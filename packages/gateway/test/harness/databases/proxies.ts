@@ -6,8 +6,13 @@ export interface TcpProxy {
   url: string
   /** Stops all data to clients whose first bytes (the startup message with the application name) contain the text. */
   freeze(text: string): void
-  /** Stops all data to current clients, as if their server's machine had died. New connections work. */
-  freezeAll(): void
+  /**
+   * Stops all data to current clients, as if their server's machine had died. New connections work, or with `alsoNew` get no
+   * answer until `connectTo`.
+   */
+  freezeAll(options?: { alsoNew: boolean }): void
+  /** New connections go to this database's server from now on. */
+  connectTo(databaseUrl: string): void
   /** Number of frozen connections. */
   readonly frozenCount: number
   thaw(): void
@@ -29,7 +34,8 @@ export async function startTcpProxy(
   databaseUrl: string,
   rewrite: (bytes: Buffer) => Buffer = (bytes) => bytes,
 ): Promise<TcpProxy> {
-  const target = new URL(databaseUrl)
+  let target = new URL(databaseUrl)
+  let isGone = false
   const pairs = new Set<Pair>()
   let frozenText: string | undefined
   let isCut = false
@@ -40,7 +46,7 @@ export async function startTcpProxy(
       client,
       server: connect(Number(target.port), target.hostname),
       first: '',
-      isFrozen: false,
+      isFrozen: isGone,
     }
     pairs.add(pair)
     relay(pair, client, pair.server)
@@ -55,6 +61,7 @@ export async function startTcpProxy(
     })
     from.on('error', () => {})
     from.on('close', () => {
+      if (pair.isFrozen && from === pair.server) return // its client does not notice
       pairs.delete(pair)
       to.destroy()
     })
@@ -76,8 +83,13 @@ export async function startTcpProxy(
       frozenText = text
       for (const pair of pairs) pair.isFrozen ||= pair.first.includes(text)
     },
-    freezeAll() {
+    freezeAll({ alsoNew } = { alsoNew: false }) {
+      isGone = alsoNew
       for (const pair of pairs) pair.isFrozen = true
+    },
+    connectTo(databaseUrl) {
+      target = new URL(databaseUrl)
+      isGone = false
     },
     get frozenCount() {
       return [...pairs].filter((pair) => pair.isFrozen).length

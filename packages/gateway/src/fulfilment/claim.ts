@@ -9,6 +9,7 @@ import {
   itemOf,
   type LockedItem,
   type LockedOrder,
+  ORDER_COLUMNS,
   type OrderRow,
   orderOf,
   readProfiles,
@@ -319,8 +320,7 @@ const CLAIM = `
   )
   update orders o set lease_token = $2, lease_until = now() + $3 * interval '1 millisecond'
   from due where o.tenant_id = $1 and o.order_id = due.order_id
-  returning o.order_id, o.transaction_id, o.order_status, o.refunded_amount, o.currency_code, o.event_sequence,
-    o.package_lines, o.created_at`
+  returning ${ORDER_COLUMNS}`
 const ITEMS = `
   select c.order_id, i.* from orders c
   cross join lateral (

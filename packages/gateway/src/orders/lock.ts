@@ -1,4 +1,4 @@
-import type { EsimStatus, OrderStatus, SmdpStatus } from '@dealer-esim/contract'
+import type { EsimStatus, OrderStatus, OrderType, SmdpStatus } from '@dealer-esim/contract'
 import type { Tx } from '../lib/postgres/db.ts'
 import { lockWallet } from '../wallet/ledger/lock.ts'
 import type { ItemStatus, PackageLine } from './item.ts'
@@ -7,6 +7,9 @@ import type { ItemStatus, PackageLine } from './item.ts'
 export interface LockedOrder {
   orderId: string
   transactionId: string
+  orderType: OrderType
+  /** The eSIM that a TOPUP adds to. */
+  toppedUpProfileId: string | null
   orderStatus: OrderStatus
   refundedAmount: bigint
   currencyCode: string
@@ -106,11 +109,11 @@ export async function readProfiles(tx: Tx, tenantId: string, orders: readonly Lo
   for (const row of rows) byId.get(row.orderId)?.profiles.push(profileOf(row))
 }
 
-const ORDER_COLUMNS = `order_id, transaction_id, order_status, refunded_amount, currency_code, event_sequence,
-  package_lines, created_at`
-const LOCK = `select ${ORDER_COLUMNS} from orders
+export const ORDER_COLUMNS = `o.order_id, o.transaction_id, o.order_type, o.topped_up_profile_id, o.order_status,
+  o.refunded_amount, o.currency_code, o.event_sequence, o.package_lines, o.created_at`
+const LOCK = `select ${ORDER_COLUMNS} from orders o
   where tenant_id = $1 and order_id = any ($2::uuid[]) order by order_id for no key update`
-const LOCK_LEASED = `select ${ORDER_COLUMNS} from orders
+const LOCK_LEASED = `select ${ORDER_COLUMNS} from orders o
   where tenant_id = $1 and order_id = any ($2::uuid[]) and lease_token = $3 order by order_id for no key update`
 export const ITEM_COLUMNS = `item_no, line_no, package_code, price, item_status, route_no, supplier, product_code, cost,
   cost_currency, supplier_charge, supplier_charge_currency, attempts, requested_at, in_doubt_at, failure_reason,

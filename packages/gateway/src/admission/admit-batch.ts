@@ -130,14 +130,20 @@ export function otherSlot(slot: number, nowMs: number): number | null {
   return slot === before ? after : before
 }
 
-/** Refills the bucket to the moment of the request, then takes as many of the wanted tokens as it holds. */
+/**
+ * Refills the bucket to the moment of the request, then takes as many of the wanted tokens as it holds. A bucket that was
+ * refilled more than a second in the future dates from before the clock was set back: it is refilled from now on, instead
+ * of refusing its tenant until the clock gets there. The clock is read under the row lock, because the request's moment is
+ * older than the lock that it waited for.
+ */
 const SPENT_FROM_BUCKET = `on conflict (tenant_id) do update set
     tokens = qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at) - least(excluded.requested,
              floor(qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at))),
     granted = least(excluded.requested,
               floor(qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at))),
     qps_limit = excluded.qps_limit, requested = excluded.requested,
-    refilled_at = greatest(b.refilled_at, excluded.refilled_at)`
+    refilled_at = case when b.refilled_at > clock_timestamp() + interval '1 second' then clock_timestamp()
+                       else greatest(b.refilled_at, excluded.refilled_at) end`
 
 /**
  * Admits a batch of requests, of all tenants, in one statement. A row of the batch is

@@ -75,6 +75,9 @@ export function coverageId(locationCodes: readonly string[], networks: readonly 
     .digest('hex')
 }
 
+/** ISO 3166-1 alpha-2, and XK, which everybody uses for Kosovo. */
+export const KNOWN_COUNTRIES = Object.keys(countries)
+
 /** Whether the code is a country of ISO 3166-1 alpha-2, or XK, which everybody uses for Kosovo. */
 export function isCountry(locationCode: string): boolean {
   return Object.hasOwn(countries, locationCode)

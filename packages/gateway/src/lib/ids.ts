@@ -62,6 +62,9 @@ export function isUuid(text: string): boolean {
 /** Where an iteration over ids in order starts. */
 export const LOWEST_UUID = '00000000-0000-0000-0000-000000000000'
 
+/** Where an iteration over ids backwards starts. */
+export const HIGHEST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
 /** The character code of a UUID's hyphen. */
 export const HYPHEN = 0x2d
 

@@ -244,6 +244,7 @@ function answerOf(order: ExistingOrder): OrderAnswer {
   return {
     orderNo: orderNoOf(order.orderId),
     transactionId: order.transactionId,
+    orderType: 'NEW',
     orderStatus: order.orderStatus,
     amount: Number(order.amount),
     currencyCode: order.currencyCode,

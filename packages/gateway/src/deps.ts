@@ -80,8 +80,11 @@ export interface Deps {
  * transaction is idle for nearly as long.
  */
 const ORDER_IDLE_MS = 5_000
-/** Admission observes the database's time with every batch; this is for idle nodes. */
-const CLOCK_SAMPLE_MS = 10_000
+/**
+ * Admission observes the database's time with every batch; this is for idle nodes, and for nodes that refuse every request
+ * because the clock was wrong (101001): within a second of its return they refuse nobody.
+ */
+const CLOCK_SAMPLE_MS = 500
 
 /** Creates the one Deps of this process. `stop` closes all connections. @throws StartRefused */
 export async function createDeps(

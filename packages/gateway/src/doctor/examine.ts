@@ -13,6 +13,7 @@ import { checkLedger } from './ledger.ts'
 import { checkMail } from './mail.ts'
 import { checkAddresses, checkCertificate, checkProxies } from './reach.ts'
 import { checkSuppliers } from './suppliers.ts'
+import { checkTimesAhead } from './times-ahead.ts'
 
 type Check<Whom> = readonly [name: string, look: (patient: Whom, say: Findings) => Promise<Finding[]> | Finding[]]
 
@@ -34,6 +35,7 @@ const DATABASE: readonly Check<OpenPatient>[] = [
 const CONTENT: readonly Check<OpenPatient>[] = [
   ['deployment', checkDeployment],
   ['partitions', checkPartitions],
+  ['times', checkTimesAhead],
   ['ledger', checkLedger],
   ['suppliers', checkSuppliers],
 ]

@@ -215,7 +215,7 @@ function beginAttempt(
   if (!isReviewed) item.itemStatus = step.do === 'order' ? 'ASKED' : 'UNKNOWN'
   item.inDoubtAt = mayBuy ? now : doubtSince
   item.attempts = Math.min(item.attempts + 1, ATTEMPTS_MAX)
-  item.requestedAt ??= now
+  if (item.requestedAt === null || item.requestedAt > now) item.requestedAt = now
   item.retryAt = null
   return {
     attemptId: deps.ids.uuid(),

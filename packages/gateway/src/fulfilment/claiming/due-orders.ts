@@ -1,8 +1,12 @@
+import { isAhead, isFree, type TimesAhead } from '../../jobs/times-ahead.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { ITEM_COLUMNS, type ItemRow, itemOf, type LockedOrder, type OrderRow, orderOf } from '../../orders/lock.ts'
+import { LONGEST_RETRY_MS, REVIEW_WAIT_MAX_MS, REVIEW_WAIT_MIN_MS } from '../outcomes/outcome.ts'
 
 /** A lease that is not renewed for this long expires, and another worker takes the order over. */
 export const LEASE_MS = 30_000
+
+const FREE = isFree('lease_until', LEASE_MS)
 
 /**
  * Lists tenants with a due order that no worker holds, ascending, after `after`. A loose index scan: two probes of
@@ -31,7 +35,7 @@ const TENANTS = `
   select p.tenant_id from pending p
   where p.tenant_id is not null and exists (
     select from orders o where o.tenant_id = p.tenant_id and o.due_at <= now()
-      and (o.lease_until is null or o.lease_until < now()))
+      and ${isFree('o.lease_until', LEASE_MS)})
   limit $2`
 
 export interface LeasedOrders {
@@ -70,7 +74,7 @@ export async function leaseDueOrders(
 const CLAIM = `
   with due as (
     select order_id from orders
-    where tenant_id = $1 and due_at <= now() and (lease_until is null or lease_until < now())
+    where tenant_id = $1 and due_at <= now() and ${FREE}
     order by due_at limit $4
     for no key update skip locked
   )
@@ -104,8 +108,33 @@ export async function postponeFirstOrder(db: Db, tenantId: string, byMs: number)
     text: `update orders set due_at = now() + $2 * interval '1 millisecond'
            where tenant_id = $1 and order_id = (
              select order_id from orders
-             where tenant_id = $1 and due_at <= now() and (lease_until is null or lease_until < now())
+             where tenant_id = $1 and due_at <= now() and ${FREE}
              order by due_at limit 1 for no key update skip locked)`,
     values: [tenantId, byMs],
   })
+}
+
+/** An order under review waits as long as its items have been open, at most an hour; any other for the retry of an item. */
+const WAIT_MS = `
+  case when order_status = 'UNDER_REVIEW'
+       then least(${REVIEW_WAIT_MAX_MS},
+                  greatest(${REVIEW_WAIT_MIN_MS}, extract(epoch from now() - created_at) * 1000))::float8
+       else ${LONGEST_RETRY_MS} end`
+
+/**
+ * Orders that wait longer than any retry. A supplier's time to settle may be longer than that: such an
+ * order is asked about early, which does no harm.
+ */
+export const ORDERS_AHEAD: TimesAhead = {
+  table: 'orders',
+  key: ['tenant_id', 'order_id'],
+  isAhead: `due_at is not null and ${isAhead('due_at', WAIT_MS)}`,
+  repair: 'due_at = now()',
+}
+
+/** Claims ignore these leases. */
+export const ORDER_LEASES_AHEAD: TimesAhead = {
+  table: 'orders',
+  key: ['tenant_id', 'order_id'],
+  isAhead: `due_at is not null and ${isAhead('lease_until', String(LEASE_MS))}`,
 }

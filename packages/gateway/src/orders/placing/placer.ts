@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { type AcceptedRequestId, reenterRequestIds } from '../../admission/admit-batch.ts'
 import { createBatcher } from '../../lib/batch.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { CommitUnknown, isConnectionLoss, sqlState } from '../../lib/postgres/errors.ts'
@@ -71,8 +72,11 @@ export function createOrderPlacer(options: OrderPlacerOptions): OrderPlacer {
   return {
     place,
     async placeWhenAdmitted(input, admission) {
-      const { tenant, orderId, request } = input
-      const verdict = await placeOrReplay({ tenant, orderId, request, isAdmitted: isAdmittedSoon(admission) })
+      const { tenant, orderId, request, headers } = input
+      const verdict = await placeOrReplay({
+        ...{ tenant, orderId, request, isAdmitted: isAdmittedSoon(admission) },
+        ...(headers && { headers }),
+      })
       await admission
       return verdict.kind === 'not-admitted' ? place(input) : verdict
     },
@@ -118,13 +122,16 @@ const BETWEEN_ATTEMPTS_MS = 100
  * whatever is left of the first attempt, and an order found under its own id was placed by that attempt. An optimistic
  * first attempt may not have its lock yet: if it gets it later, it finds the wallet changed and writes nothing. The answer
  * is "unknown" only where the database does not come back in time.
+ *
+ * After a lost connection another server may have taken over without the RequestIDs that were just accepted, so the
+ * transaction that places their orders enters them again.
  */
-async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], wasInDoubt = false): Promise<BatchVerdict[]> {
+async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], before = NO_TROUBLE): Promise<BatchVerdict[]> {
   const start = deps.clock.monotonic()
-  let inDoubt = wasInDoubt
+  let { inDoubt, wasLost } = before
   for (let attempt = 1; ; attempt++) {
     try {
-      const verdicts = await placeBatch(deps, inputs, inDoubt)
+      const verdicts = await placeBatch(deps, inputs, { inDoubt, wasLost })
       const placed = verdicts.filter((verdict) => verdict.kind === 'placed').length
       if (placed === 0) return verdicts
       await failpoint('orders.committed')
@@ -133,15 +140,26 @@ async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], wasInDoubt
     } catch (failure) {
       deps.onFailure(failure, inputs.length)
       inDoubt ||= failure instanceof CommitUnknown
+      wasLost ||= isConnectionLoss(failure)
       const elapsedMs = deps.clock.monotonic() - start
       const remedy = remedyFor(failure, { inDoubt, attempt, elapsedMs, orders: inputs.length })
-      if (remedy === 'split') return placeHalves(deps, inputs, inDoubt)
+      if (remedy === 'split') return placeHalves(deps, inputs, { inDoubt, wasLost })
       if (remedy !== 'retry') return inputs.map(() => remedy)
       if (sqlState(failure) === NO_PARTITION) await deps.maintainPartitions().catch(() => {})
       if (isConnectionLoss(failure)) await delay(BETWEEN_ATTEMPTS_MS * Math.min(attempt, 10))
     }
   }
 }
+
+/** What has happened to a batch in its earlier attempts. */
+interface Trouble {
+  /** A COMMIT was not answered. */
+  inDoubt: boolean
+  /** A connection was lost. */
+  wasLost: boolean
+}
+
+const NO_TROUBLE: Trouble = { inDoubt: false, wasLost: false }
 
 /** What to do about a batch that failed. A verdict ends it, for all of its orders. */
 function remedyFor(
@@ -160,20 +178,39 @@ const NO_PARTITION = '23514'
 const TEMPORARY: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014', NO_PARTITION])
 
 /** On the cached wallets if that succeeds, else under their locks. */
-async function placeBatch(deps: PlacerDeps, inputs: OrderInput[], inDoubt: boolean): Promise<BatchVerdict[]> {
-  const placed = inDoubt ? undefined : await placeOptimistically(deps, inputs)
+async function placeBatch(
+  deps: PlacerDeps,
+  inputs: OrderInput[],
+  { inDoubt, wasLost }: Trouble,
+): Promise<BatchVerdict[]> {
+  const placed = inDoubt || wasLost ? undefined : await placeOptimistically(deps, inputs)
   if (placed) return placed
   // Stock that has run out since must not refuse an order that may already be placed.
   const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
-  const { verdicts, wallets } = await deps.db.tx((tx) => placeLocked(tx, placing, inputs))
+  const { verdicts, wallets } = await deps.db.tx(async (tx) => {
+    const placement = await placeLocked(tx, placing, inputs)
+    if (inDoubt || wasLost) {
+      const admitted = inputs.filter((_, index) => placement.verdicts[index]!.kind !== 'not-admitted')
+      reenterRequestIds(tx, requestIdsOf(admitted), deps.databaseClock.now())
+    }
+    return placement
+  })
   deps.walletCache.keep(await wallets)
   return verdicts
 }
 
+function requestIdsOf(inputs: readonly OrderInput[]): AcceptedRequestId[] {
+  return inputs.flatMap(({ tenant, headers }) =>
+    headers
+      ? [{ tenantId: tenant.tenantId, requestId: headers.requestId, timestampMs: Number(headers.timestamp) }]
+      : [],
+  )
+}
+
 const UNCOUNTED: PlacerDeps['stock'] = { available: () => undefined }
 
-async function placeHalves(deps: PlacerDeps, inputs: OrderInput[], inDoubt: boolean): Promise<BatchVerdict[]> {
+async function placeHalves(deps: PlacerDeps, inputs: OrderInput[], before: Trouble): Promise<BatchVerdict[]> {
   const middle = Math.ceil(inputs.length / 2)
-  const first = await placeWithRetry(deps, inputs.slice(0, middle), inDoubt)
-  return [...first, ...(await placeWithRetry(deps, inputs.slice(middle), inDoubt))]
+  const first = await placeWithRetry(deps, inputs.slice(0, middle), before)
+  return [...first, ...(await placeWithRetry(deps, inputs.slice(middle), before))]
 }

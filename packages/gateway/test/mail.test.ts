@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { notify } from '../src/alerts/alerts.ts'
+import { createAlert } from '../src/alerts/alerts.ts'
+import { NIL_TENANT } from '../src/audit/audit.ts'
 import { alertOperatorsOfReviews } from '../src/fulfilment/review/review-alerts.ts'
-import { NIL_TENANT, systemIds } from '../src/lib/ids.ts'
+import { systemIds } from '../src/lib/ids.ts'
 import { createDb, type Db } from '../src/lib/postgres/db.ts'
 import { changeSettings } from '../src/tenants/settings.ts'
 import { call, type Dealer } from './door/node.ts'
@@ -80,7 +81,7 @@ async function buyOne(gateway: GatewayProcess): Promise<bigint> {
 const arrived = (count: number) => expect.poll(() => smtp.mails.length, { timeout: 20_000 }).toBe(count)
 
 function tell(message: string, kind = 'LOW_STOCK'): Promise<void> {
-  return db.tx(async (tx) => notify(tx, systemIds, { tenantId: null, kind, audience: 'OPERATOR', message }))
+  return db.tx(async (tx) => createAlert(tx, systemIds, { tenantId: null, kind, audience: 'OPERATOR', message }))
 }
 
 const mails = () =>

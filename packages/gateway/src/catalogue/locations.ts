@@ -3,8 +3,8 @@ import { isCountry, KNOWN_COUNTRIES } from './coverage.ts'
 import type { Buyer, Snapshot } from './snapshot/snapshot.ts'
 
 /**
- * The answer of `location/list`: all countries by name, then `!RG` and `!GL` where the buyer may buy packages of that
- * coverage, with the countries that these packages cover together.
+ * Answers `location/list`: all countries by name, then `!RG` and `!GL` if the buyer may buy such packages, with the
+ * countries that these packages cover together.
  */
 export function listLocations(catalogue: Snapshot, buyer: Buyer, { language }: LocationListRequest): Location[] {
   const locale = localeOf(language)
@@ -24,7 +24,7 @@ export function listLocations(catalogue: Snapshot, buyer: Buyer, { language }: L
   ]
 }
 
-/** English for a language that the runtime does not know. */
+/** Falls back to English for a language unknown to the runtime. */
 function localeOf(language: string | undefined): string {
   return (language && Intl.DisplayNames.supportedLocalesOf([language])[0]) || 'en'
 }
@@ -33,13 +33,13 @@ function wideCoverage(catalogue: Snapshot, buyer: Buyer) {
   const [regional, global] = [new Set<string>(), new Set<string>()]
   let hasGlobal = false
   for (const { item } of catalogue.quotes(buyer)) {
-    const { places } = item.coverage
-    if (!item.onSale || !(places.has(REGIONAL) || places.has(GLOBAL))) continue
-    if (places.has(GLOBAL)) hasGlobal = true
-    for (const place of places) {
-      if (!isCountry(place)) continue
-      if (places.has(REGIONAL)) regional.add(place)
-      if (places.has(GLOBAL)) global.add(place)
+    const { locations } = item.coverage
+    if (!item.onSale || !(locations.has(REGIONAL) || locations.has(GLOBAL))) continue
+    if (locations.has(GLOBAL)) hasGlobal = true
+    for (const code of locations) {
+      if (!isCountry(code)) continue
+      if (locations.has(REGIONAL)) regional.add(code)
+      if (locations.has(GLOBAL)) global.add(code)
     }
   }
   return { regional: regional.size > 0 ? regional : undefined, global: hasGlobal ? global : undefined }

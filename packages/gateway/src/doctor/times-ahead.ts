@@ -1,9 +1,10 @@
 import { Gauge, type Registry } from '@platformatic/prom-client'
-import { ORDER_LEASES_AHEAD, ORDERS_AHEAD } from '../fulfilment/claiming/due-orders.ts'
+import { LEASE_MS } from '../fulfilment/claim.ts'
+import { LONGEST_RETRY_MS, REVIEW_WAIT_MAX_MS, REVIEW_WAIT_MIN_MS } from '../fulfilment/outcomes/outcome.ts'
 import { WATCHED } from '../fulfilment/reconciliation/ask-watched.ts'
 import { ORPHANS } from '../fulfilment/reconciliation/cancel-orphans.ts'
 import { jobsAhead } from '../jobs/jobs.ts'
-import { countTimesAhead, repairTimesAhead, type TimesAhead } from '../jobs/times-ahead.ts'
+import { countTimesAhead, isAhead, repairTimesAhead, type TimesAhead } from '../jobs/times-ahead.ts'
 import type { Clock, DatabaseClock } from '../lib/clock.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { Wakeups } from '../lib/postgres/wakeups.ts'
@@ -13,6 +14,31 @@ import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import { MAILS } from '../mail/send.ts'
 import { DELIVERIES_AHEAD, QUEUE_LEASES_AHEAD } from '../webhooks/sending/due.ts'
 import type { Finding, Findings, OpenPatient } from './finding.ts'
+
+/** An order under review waits as long as its items have been open, at most an hour; any other for the retry of an item. */
+const WAIT_MS = `
+  case when order_status = 'UNDER_REVIEW'
+       then least(${REVIEW_WAIT_MAX_MS},
+                  greatest(${REVIEW_WAIT_MIN_MS}, extract(epoch from now() - created_at) * 1000))::float8
+       else ${LONGEST_RETRY_MS} end`
+
+/**
+ * Orders that wait longer than any retry. A supplier's time to settle may be longer than that: such an
+ * order is asked about early, which does no harm.
+ */
+const ORDERS_AHEAD: TimesAhead = {
+  table: 'orders',
+  key: ['tenant_id', 'order_id'],
+  isAhead: `due_at is not null and ${isAhead('due_at', WAIT_MS)}`,
+  repair: 'due_at = now()',
+}
+
+/** Claims ignore these leases. */
+const ORDER_LEASES_AHEAD: TimesAhead = {
+  table: 'orders',
+  key: ['tenant_id', 'order_id'],
+  isAhead: `due_at is not null and ${isAhead('lease_until', String(LEASE_MS))}`,
+}
 
 /** Times by which work is claimed. docs/clocks.md also lists those that are only shown or compared. */
 export const TIMES_AHEAD: readonly TimesAhead[] = [

@@ -3,14 +3,14 @@ import {
   type OrderLine,
   type OrderStatus,
   type OrderType,
+  orderIdOf,
+  orderNoOf,
   type QueryAnswer,
   type QueryRequest,
 } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
-import { orderIdOf, orderNoOf } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import type { PackageLine } from '../orders/item.ts'
-import type { ItemStatus } from '../orders/status.ts'
+import type { ItemStatus, PackageLine } from '../orders/item.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
 
 /**

@@ -3,11 +3,11 @@ import {
   appleInstallUrl,
   type EsimStatus,
   formatTime,
+  orderNoOf,
   type Profile,
   type SmdpStatus,
 } from '@dealer-esim/contract'
 import type { Cipher } from '../lib/crypto.ts'
-import { orderNoOf } from '../lib/ids.ts'
 import type { PackageLine } from '../orders/item.ts'
 import { qrUrl } from './qr/link.ts'
 import { decryptSecrets } from './secrets.ts'

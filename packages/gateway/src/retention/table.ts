@@ -46,7 +46,7 @@ export const AGED_BY_CLOCK: readonly Partitioned[] = [
     what: 'attempts at suppliers, with their outcomes',
   },
   // An event can be resent until 36 days after it was recorded, and its attempts then take up to 6 days more
-  // (webhooks/sending/retry.ts).
+  // (webhooks/sending/attempt.ts).
   {
     table: 'events',
     key: 'uuid',

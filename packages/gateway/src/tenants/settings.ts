@@ -4,7 +4,7 @@ import type { By } from '../audit/audit.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { type LockedWallet, lockTenantWallet } from '../wallet/ledger/lock.ts'
-import { lowBalanceStep, tellLowBalance } from '../wallet/ledger/low-balance.ts'
+import { alertLowBalance, lowBalanceStep } from '../wallet/ledger/low-balance.ts'
 import { parseAllowlist } from './allowlist.ts'
 import { changeTenant, lockTenant, type TenantDeps, type TenantRow } from './change.ts'
 
@@ -161,7 +161,7 @@ function writeWallet(tx: Tx, deps: TenantDeps, wallet: LockedWallet, next: Setti
     where tenant_id = ${wallet.tenantId}`)
   const changedThreshold = next.lowBalanceThreshold !== wallet.lowBalanceThreshold
   const stepBefore = changedThreshold ? 0 : wallet.lowBalanceStep
-  tellLowBalance(tx, deps.ids, { ...wallet, lowBalanceThreshold: next.lowBalanceThreshold, step, stepBefore })
+  alertLowBalance(tx, deps.ids, { ...wallet, lowBalanceThreshold: next.lowBalanceThreshold, step, stepBefore })
 }
 
 function same(left: unknown, right: unknown): boolean {

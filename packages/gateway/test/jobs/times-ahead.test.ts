@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { TIMES_AHEAD } from '../../src/doctor/times-ahead.ts'
-import { claimDueOrders } from '../../src/fulfilment/claiming/claim.ts'
+import { claimDueOrders } from '../../src/fulfilment/claim.ts'
 import { WATCHED } from '../../src/fulfilment/reconciliation/ask-watched.ts'
 import { ORPHANS } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { claimJobs, type JobTable } from '../../src/jobs/jobs.ts'

@@ -4,9 +4,9 @@ import { readLocalAccess } from '../../config/local-access.ts'
 import { notFound } from '../../lib/refusal.ts'
 import { mailPersonLink } from '../../mail/queue.ts'
 import { consoleUrlOf, welcomeLink } from '../../people/link.ts'
-import { changePerson, dropSecondFactor, invitePerson, makePersonLink } from '../../people/manage.ts'
+import { changePerson, createPersonLink, invitePerson, removePersonSecondFactor } from '../../people/manage.ts'
 import type { Role } from '../../people/person.ts'
-import { type Person, peopleOf, personByEmail, ROLES } from '../../people/person.ts'
+import { findPersonByEmail, listPeople, type Person, ROLES } from '../../people/person.ts'
 import { requireTenant } from '../../tenants/read.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
@@ -54,8 +54,8 @@ export function peopleCommands(people: Command, context: AdminContext): void {
       context.withDeps(async (deps) => {
         const { personId } = await find(deps, email)
         const made = await deps.db.tx(async (tx) => {
-          if (options.removeSecondFactor) await dropSecondFactor(tx, deps.ids, personId, by)
-          const { linkToken, kind, person } = await makePersonLink(tx, deps.ids, personId, by)
+          if (options.removeSecondFactor) await removePersonSecondFactor(tx, deps.ids, personId, by)
+          const { linkToken, kind, person } = await createPersonLink(tx, deps.ids, personId, by)
           const link = linkOf(deps.config, linkToken)
           return { personId, link, mailed: mailPersonLink(tx, deps, person, { kind, link }) }
         })
@@ -84,7 +84,7 @@ export function peopleCommands(people: Command, context: AdminContext): void {
     .option('--tenant <id>', 'the dealer')
     .action((options: { tenant?: string }) =>
       context.withDeps(async (deps) => {
-        const found = (await peopleOf(deps.db, await organisationOf(deps, options))).map(shown)
+        const found = (await listPeople(deps.db, await organisationOf(deps, options))).map(shown)
         const lines = found.map((one) => `${one.email}\t${one.name}\t${one.role}\t${one.status}`)
         context.print(lines.join('\n') || 'Nobody yet.', found)
       }),
@@ -103,7 +103,7 @@ function roleOf(text: string): Role {
 }
 
 async function find(deps: AdminDeps, email: string): Promise<Person> {
-  const person = await personByEmail(deps.db, email)
+  const person = await findPersonByEmail(deps.db, email)
   if (!person) throw notFound('person')
   return person
 }

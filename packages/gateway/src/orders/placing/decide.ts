@@ -5,12 +5,12 @@ import {
   type OrderAnswer,
   type OrderRequest,
   type OrderStatus,
+  orderNoOf,
   type RequestHeaders,
 } from '@dealer-esim/contract'
 import type { Offer, Snapshot } from '../../catalogue/catalogue.ts'
 import type { ErrorParts } from '../../lib/api-error.ts'
 import { groupBy } from '../../lib/batch.ts'
-import { orderNoOf } from '../../lib/ids.ts'
 import type { Tenant } from '../../tenants/load.ts'
 import type { Wallet } from '../../wallet/ledger/lock.ts'
 import type { BalanceFall } from '../../wallet/ledger/low-balance.ts'

@@ -6,11 +6,12 @@ import {
   type OrderStatus,
   type OrderSummary,
   type OrderType,
+  orderNoOf,
   PAGE_SIZE_DEFAULT,
   parseTime,
 } from '@dealer-esim/contract'
 import { type CursorScope, createCursor, readCursor } from '../../lib/cursor.ts'
-import { firstUuidAt, HIGHEST_UUID, LOWEST_UUID, orderNoOf } from '../../lib/ids.ts'
+import { firstUuidAt, HIGHEST_UUID, LOWEST_UUID } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import type { PackageLine } from '../item.ts'
 

@@ -1,5 +1,5 @@
 import { formatMoney } from '@dealer-esim/contract'
-import { notify } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/alerts.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 
@@ -32,12 +32,12 @@ export interface BalanceFall {
 }
 
 /** Tells the tenant's people where the balance has fallen below another step of its threshold; else nothing. */
-export function tellLowBalance(tx: Tx, ids: Ids, fall: BalanceFall): void {
+export function alertLowBalance(tx: Tx, ids: Ids, fall: BalanceFall): void {
   const threshold = fall.lowBalanceThreshold
   if (threshold === null || !isDeeper(fall.step, fall.stepBefore)) return
   const depth = fall.step === 100 || threshold === 0n ? '' : `${fall.step} % of `
   const inCurrency = (amount: bigint) => `${formatMoney(amount)} ${fall.currencyCode}`
-  notify(tx, ids, {
+  createAlert(tx, ids, {
     tenantId: fall.tenantId,
     kind: 'LOW_BALANCE',
     audience: 'TENANT',

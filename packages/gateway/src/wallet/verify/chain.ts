@@ -1,6 +1,5 @@
-import { formatMoney } from '@dealer-esim/contract'
+import { formatMoney, orderNoOf } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
-import { orderNoOf } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import type { Verification } from './verification.ts'
 

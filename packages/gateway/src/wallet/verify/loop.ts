@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import { notify } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/alerts.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { type Running, runLoop } from '../../lib/process/lifecycle.ts'
@@ -83,7 +83,7 @@ async function finish(deps: LedgerLoopDeps, day: string, counts: LedgerCounts, f
           orders = ${counts.orders}, faults = ${counts.faults}, first_faults = ${JSON.stringify(firstFaults)}
       where checked_on = ${day}`)
     if (counts.faults === 0n) return
-    notify(tx, deps.ids, {
+    createAlert(tx, deps.ids, {
       tenantId: null,
       kind: 'LEDGER_FAULT',
       audience: 'OPERATOR',

@@ -7,7 +7,7 @@ import { usePlanHints } from '../delivery.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { settingsVersion } from '../endpoint/endpoint.ts'
 import { LEASE_MS, STEP_MAX } from '../limits.ts'
-import { RETRY_AFTER_MAX_STEPS, RETRY_STEPS_MS } from './retry.ts'
+import { RETRY_AFTER_MAX_STEPS, RETRY_STEPS_MS } from './attempt.ts'
 
 export interface DueTenant {
   tenantId: string

@@ -1,0 +1,356 @@
+import type { Snapshot } from '../catalogue/catalogue.ts'
+import { isFree } from '../jobs/times-ahead.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
+import { failpoint } from '../lib/process/failpoint.ts'
+import { changeOrders, type OrderChange } from '../orders/change.ts'
+import { itemKeyOf } from '../orders/item.ts'
+import {
+  ITEM_COLUMNS,
+  type ItemRow,
+  itemOf,
+  type LockedItem,
+  type LockedOrder,
+  type OrderRow,
+  orderOf,
+  readProfiles,
+} from '../orders/lock.ts'
+import type { ConfiguredSupplier } from '../suppliers/registry.ts'
+import type { FulfilmentDeps } from './outcomes/deps.ts'
+import { type Attempt, insertAttempts, NOT_CHARGED, writeItems } from './outcomes/items.ts'
+import { isPast } from './outcomes/outcome.ts'
+import { nextStep, type Step } from './plan.ts'
+
+/** Leased orders of one tenant, with the attempts to send and the refusals to save. */
+export interface Claim {
+  tenantId: string
+  leaseToken: string
+  attempts: Attempt[]
+  /** Items that no supplier may be asked for. Saved later: a refund locks the wallet, which comes before the orders. */
+  refusals: { orderId: string; itemNo: number; message: string }[]
+  /** Orders that were leased. Fewer than CLAIM_ORDERS_MAX: no more are due. */
+  orderCount: number
+  /** Leased orders that were not released at once. */
+  heldCount: number
+  /** When the first of the released orders is due again. */
+  nextDueAt: Date | undefined
+}
+
+/** Limits a transaction, and how long other tenants wait for their turn. */
+export const CLAIM_ORDERS_MAX = 200
+/** Orders of a supplier that is paused or not configured wait this long. */
+const UNAVAILABLE_MS = 10_000
+const REVIEW_RETRY_MS = 60_000
+/** An item that was never ordered waits at least this long before it goes to review. */
+const NEVER_ORDERED_MS = 3_600_000
+/** The column is a smallint. */
+const ATTEMPTS_MAX = 32_767
+
+/**
+ * Leases a tenant's due orders, decides each open item's next step, and commits the attempts: two round trips for any
+ * number of orders. Orders that cannot proceed now are released in the same transaction.
+ */
+export async function claimDueOrders(deps: FulfilmentDeps, tenantId: string, limit: number): Promise<Claim> {
+  const claim: Claim = {
+    tenantId,
+    leaseToken: deps.ids.uuid(),
+    attempts: [],
+    refusals: [],
+    orderCount: 0,
+    heldCount: 0,
+    nextDueAt: undefined,
+  }
+  let eventsToSend = false
+  try {
+    await deps.db.tx(async (tx) => {
+      const leased = await leaseDueOrders(tx, tenantId, claim.leaseToken, limit)
+      await failpoint('fulfilment.claimed')
+      claim.orderCount = leased.orders.length
+      if (claim.orderCount === 0) return
+      const partlyDelivered = leased.orders.filter(({ items }) => items.some((item) => item.itemStatus === 'DELIVERED'))
+      await readProfiles(tx, tenantId, partlyDelivered)
+      const changes = await decide(tx, deps, claim, leased)
+      insertAttempts(tx, tenantId, claim.leaseToken, claim.attempts)
+      writeItems(tx, tenantId, changes.items, leased.now)
+      eventsToSend = changeOrders(tx, deps, tenantId, changes.orders, leased.now)
+      await failpoint('fulfilment.before-attempt')
+    })
+  } catch (error) {
+    for (const attempt of claim.attempts) attempt.supplied.gate.release(tenantId, 1)
+    throw error
+  }
+  await failpoint('fulfilment.after-attempt')
+  if (eventsToSend) deps.wake.wake('webhooks')
+  return claim
+}
+
+interface Changes {
+  orders: OrderChange[]
+  items: { orderId: string; item: LockedItem }[]
+}
+
+async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: LeasedOrders): Promise<Changes> {
+  const { now } = leased
+  const catalogue = await deps.catalogue.current(leased.catalogueVersion)
+  const changes: Changes = { orders: [], items: [] }
+  const missing = await findMissingSuppliers(tx, deps, catalogue, leased.orders)
+  for (const order of leased.orders) {
+    const next = order.items.map((item) => {
+      const step = nextStep(item, order, catalogue.find(item.packageCode), missing, now)
+      return takeStep(deps, claim, changes, { order, item, step, now })
+    })
+    const change: OrderChange = { order, profilesChanged: false }
+    const waits = next.filter((until) => until instanceof Date)
+    if (next.includes('busy')) claim.heldCount += 1
+    else change.release = release(claim, waits)
+    changes.orders.push(change)
+  }
+  return changes
+}
+
+/**
+ * Suppliers that packages name but that do not exist in the database: nothing was ever bought there. A supplier that this
+ * node has not loaded yet, or cannot use, is not missing.
+ */
+async function findMissingSuppliers(
+  tx: Tx,
+  deps: FulfilmentDeps,
+  catalogue: Snapshot,
+  orders: readonly LockedOrder[],
+): Promise<ReadonlySet<string>> {
+  const unknown = new Set<string>()
+  for (const { items } of orders) {
+    for (const { itemStatus, supplier, packageCode } of items) {
+      if (itemStatus !== 'WAITING' || supplier !== null) continue
+      for (const route of catalogue.find(packageCode)?.routes ?? []) {
+        if (deps.suppliers.get(route.supplier) === undefined) unknown.add(route.supplier)
+      }
+    }
+  }
+  if (unknown.size === 0) return unknown
+  const existing = await tx.query<{ supplier: string }>({
+    name: 'fulfilment-suppliers',
+    text: 'select supplier from suppliers where supplier = any ($1::text[])',
+    values: [[...unknown]],
+  })
+  for (const { supplier } of existing) unknown.delete(supplier)
+  return unknown
+}
+
+interface ItemStep {
+  order: LockedOrder
+  item: LockedItem
+  step: Step
+  now: Date
+}
+
+/** @returns 'busy' where an attempt or refusal follows now; otherwise when to try again, if ever without an operator. */
+function takeStep(
+  deps: FulfilmentDeps,
+  claim: Claim,
+  changes: Changes,
+  { order, item, step, now }: ItemStep,
+): 'busy' | Date | undefined {
+  switch (step.do) {
+    case 'nothing':
+      return undefined
+    case 'wait':
+      return step.until
+    case 'refuse':
+      claim.refusals.push({ orderId: order.orderId, itemNo: item.itemNo, message: step.message })
+      return 'busy'
+    case 'order':
+    case 'query': {
+      const name = step.do === 'order' ? step.route.supplier : step.supplier
+      const permit = takePermit(deps, claim.tenantId, name, order, item, now)
+      if ('until' in permit) return permit.until
+      changes.items.push({ orderId: order.orderId, item })
+      if ('late' in permit) {
+        // An item left ASKED by a stopped worker shows its doubt only by that state, which ends here.
+        const inDoubtAt = step.do === 'query' ? step.inDoubtAt : null
+        Object.assign(item, { itemStatus: 'REVIEW', failureReason: permit.late, retryAt: permit.retryAt, inDoubtAt })
+        return permit.retryAt
+      }
+      claim.attempts.push(beginAttempt(deps, order.orderId, item, permit.supplied, step, now))
+      return 'busy'
+    }
+    default:
+      return step satisfies never
+  }
+}
+
+/** Takes a permit of the supplier's gate; or says when to try again; or, past the deadline, why the item goes to review. */
+function takePermit(
+  deps: FulfilmentDeps,
+  tenantId: string,
+  name: string,
+  order: LockedOrder,
+  item: LockedItem,
+  now: Date,
+): { supplied: ConfiguredSupplier } | { until: Date } | { late: string; retryAt: Date } {
+  const supplied = deps.suppliers.get(name)
+  // An operator who pauses a supplier knows that its orders wait, so they have no deadline.
+  if (supplied === undefined || supplied.paused) return { until: new Date(now.getTime() + UNAVAILABLE_MS) }
+  if (supplied.gate.acquire(tenantId, 1) === 1) return { supplied }
+  if (item.itemStatus !== 'REVIEW' && isTooLate(supplied, order, item, now)) {
+    return { late: `${name} could not be asked in time`, retryAt: new Date(now.getTime() + REVIEW_RETRY_MS) }
+  }
+  return { until: new Date(now.getTime() + supplied.gate.retryInMs(tenantId)) }
+}
+
+/** A queue or a pause ends by itself, so an item that was never ordered is late only while its supplier is down. */
+function isTooLate({ supplier, gate }: ConfiguredSupplier, order: LockedOrder, item: LockedItem, now: Date): boolean {
+  const { giveUpAfterMs } = supplier.traits
+  const since = item.requestedAt ?? order.createdAt
+  if (item.itemStatus !== 'WAITING') return isPast(since, giveUpAfterMs, now)
+  return gate.state !== 'closed' && isPast(since, Math.max(giveUpAfterMs, NEVER_ORDERED_MS), now)
+}
+
+/** Marks the item as asked for. A purchase sets the supplier's terms on the item; a query leaves them unchanged. */
+function beginAttempt(
+  deps: FulfilmentDeps,
+  orderId: string,
+  item: LockedItem,
+  supplied: ConfiguredSupplier,
+  step: Step & { do: 'order' | 'query' },
+  now: Date,
+): Attempt {
+  const doubtSince = step.do === 'query' ? step.inDoubtAt : null
+  const isReviewed = item.itemStatus === 'REVIEW'
+  // If this worker stops here, a query that may buy is in doubt, and so is a purchase from review.
+  const mayBuy = step.do === 'order' ? isReviewed : supplied.supplier.traits.queryBuys === true
+  // An earlier charge was given back, or the item would not be bought again.
+  if (step.do === 'order') Object.assign(item, step.route, { routeNo: step.routeNo, ...NOT_CHARGED })
+  if (!isReviewed) item.itemStatus = step.do === 'order' ? 'ASKED' : 'UNKNOWN'
+  item.inDoubtAt = mayBuy ? now : doubtSince
+  item.attempts = Math.min(item.attempts + 1, ATTEMPTS_MAX)
+  if (item.requestedAt === null || item.requestedAt > now) item.requestedAt = now
+  item.retryAt = null
+  return {
+    attemptId: deps.ids.uuid(),
+    orderId,
+    itemNo: item.itemNo,
+    key: itemKeyOf(orderId, item.itemNo),
+    supplied,
+    productCode: item.productCode!,
+    guard: step.do === 'order' ? step.guard : undefined,
+    operation: step.do === 'order' ? 'ORDER' : 'QUERY',
+    startedAt: now,
+    doubtSince,
+  }
+}
+
+function release(claim: Claim, waits: Date[]): { dueAt: Date | null } {
+  const dueAt = waits.length === 0 ? null : new Date(Math.min(...waits.map((wait) => wait.getTime())))
+  if (dueAt !== null && (claim.nextDueAt === undefined || dueAt < claim.nextDueAt)) claim.nextDueAt = dueAt
+  return { dueAt }
+}
+
+/** A lease that is not renewed for this long expires, and another worker takes the order over. */
+export const LEASE_MS = 30_000
+const FREE = isFree('lease_until', LEASE_MS)
+
+/**
+ * Lists tenants with a due order that no worker holds, ascending, after `after`. A loose index scan: two probes of
+ * orders_due for each tenant with anything pending, however many orders it has. Takes no lock.
+ *
+ * Leases are in no index, so that claiming is a HOT update. Leased orders therefore stay at the front of the index, and a
+ * probe skips at most as many of them as the tenant has.
+ */
+export async function listDueTenants(db: Db, after: string, limit: number): Promise<string[]> {
+  const rows = await db.query<{ tenantId: string }>({
+    name: 'fulfilment-tenants',
+    text: TENANTS,
+    values: [after, limit],
+  })
+  return rows.map((row) => row.tenantId)
+}
+
+const TENANTS = `
+  with recursive pending as (
+    (select tenant_id from orders where due_at is not null and tenant_id > $1 order by tenant_id limit 1)
+    union all
+    select (select o.tenant_id from orders o where o.due_at is not null and o.tenant_id > p.tenant_id
+            order by o.tenant_id limit 1)
+    from pending p where p.tenant_id is not null
+  )
+  select p.tenant_id from pending p
+  where p.tenant_id is not null and exists (
+    select from orders o where o.tenant_id = p.tenant_id and o.due_at <= now()
+      and ${isFree('o.lease_until', LEASE_MS)})
+  limit $2`
+
+export interface LeasedOrders {
+  orders: LockedOrder[]
+  now: Date
+  catalogueVersion: bigint
+}
+
+/**
+ * Leases the orders of one tenant that have been due longest and reads all their items. One round trip.
+ *
+ * Locks: the orders that it leases, skipping those that another transaction has locked. The lease outlives the transaction.
+ * As in lockOrders, a second statement reads the items: the locking statement's snapshot would miss an item change that
+ * commits while the statement runs.
+ */
+export async function leaseDueOrders(
+  tx: Tx,
+  tenantId: string,
+  leaseToken: string,
+  limit: number,
+): Promise<LeasedOrders> {
+  const claiming = tx.query<OrderRow>({
+    name: 'fulfilment-claim',
+    text: CLAIM,
+    values: [tenantId, leaseToken, LEASE_MS, limit],
+  })
+  const items = tx.query<ItemRow>({ name: 'fulfilment-claim-items', text: ITEMS, values: [tenantId, leaseToken] })
+  const clock = tx.query<{ now: Date; version: bigint }>({ name: 'fulfilment-clock', text: CLOCK })
+  const orders = new Map((await claiming).map((row) => [row.orderId, orderOf(row)]))
+  for (const row of await items) orders.get(row.orderId)!.items.push(itemOf(row))
+  const [at] = await clock
+  for (const order of orders.values()) order.items.sort((left, right) => left.itemNo - right.itemNo)
+  return { orders: [...orders.values()], now: at!.now, catalogueVersion: at!.version }
+}
+
+const CLAIM = `
+  with due as (
+    select order_id from orders
+    where tenant_id = $1 and due_at <= now() and ${FREE}
+    order by due_at limit $4
+    for no key update skip locked
+  )
+  update orders o set lease_token = $2, lease_until = now() + $3 * interval '1 millisecond'
+  from due where o.tenant_id = $1 and o.order_id = due.order_id
+  returning o.order_id, o.transaction_id, o.order_status, o.refunded_amount, o.currency_code, o.event_sequence,
+    o.package_lines, o.created_at`
+const ITEMS = `
+  select c.order_id, i.* from orders c
+  cross join lateral (
+    select ${ITEM_COLUMNS} from order_items where tenant_id = $1 and order_id = c.order_id
+    offset 0 -- keeps the plan one index range for each order, whatever the statistics say
+  ) i
+  where c.tenant_id = $1 and c.due_at <= now() and c.lease_token = $2`
+const CLOCK = `select date_trunc('milliseconds', clock_timestamp()) as now, version from catalogue_version`
+
+/** Renews the leases that are still held under the token. @returns their orders. */
+export async function renewLeases(db: Db, tenantId: string, leaseToken: string, orderIds: string[]): Promise<string[]> {
+  const rows = await db.query<{ orderId: string }>({
+    name: 'fulfilment-renew',
+    text: `update orders set lease_until = now() + $4 * interval '1 millisecond'
+           where tenant_id = $1 and order_id = any ($3::uuid[]) and lease_token = $2 returning order_id`,
+    values: [tenantId, leaseToken, orderIds, LEASE_MS],
+  })
+  return rows.map((row) => row.orderId)
+}
+
+/** Postpones the order that a claim of one order would lease. */
+export async function postponeFirstOrder(db: Db, tenantId: string, byMs: number): Promise<void> {
+  await db.query({
+    text: `update orders set due_at = now() + $2 * interval '1 millisecond'
+           where tenant_id = $1 and order_id = (
+             select order_id from orders
+             where tenant_id = $1 and due_at <= now() and ${FREE}
+             order by due_at limit 1 for no key update skip locked)`,
+    values: [tenantId, byMs],
+  })
+}

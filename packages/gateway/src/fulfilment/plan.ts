@@ -1,0 +1,103 @@
+import type { CataloguePackage, Route } from '../catalogue/catalogue.ts'
+import { AHEAD_TOLERANCE_MS } from '../jobs/times-ahead.ts'
+import type { LockedItem } from '../orders/lock.ts'
+import type { PriceGuard } from '../suppliers/supplier.ts'
+import { LONGEST_RETRY_MS, reviewWaitMs } from './outcomes/outcome.ts'
+
+/** The next step for one item, as its own row and its package determine it. */
+export type Step =
+  /** Buy from this route. */
+  | { do: 'order'; route: Route; routeNo: number; guard: PriceGuard | undefined }
+  /** Ask what became of a purchase that may have happened. */
+  | { do: 'query'; supplier: string; productCode: string; inDoubtAt: Date }
+  /** No supplier may be asked: the item is definitely not delivered. */
+  | { do: 'refuse'; message: string }
+  /** Nothing before this moment. */
+  | { do: 'wait'; until: Date }
+  /** DELIVERED, REFUSED, CANCELLED; and REVIEW that only an operator can end. */
+  | { do: 'nothing' }
+
+/**
+ * Decides the next step of an item. Pure. The caller holds the lease of the item's order, so the worker that left the
+ * item ASKED has stopped.
+ * @param missing names of suppliers that do not exist; routes to them are skipped
+ */
+export function nextStep(
+  item: LockedItem,
+  order: { currencyCode: string },
+  bought: CataloguePackage | undefined,
+  missing: ReadonlySet<string>,
+  now: Date,
+): Step {
+  switch (item.itemStatus) {
+    case 'WAITING':
+      if (waits(item, now, LONGEST_RETRY_MS)) return { do: 'wait', until: item.retryAt }
+      return firstRoute(item, order, bought, missing)
+    case 'ASKED':
+      // The attempt was committed without an outcome: its worker may have sent it before it stopped.
+      return ask(item, item.inDoubtAt ?? item.updatedAt, now)
+    case 'UNKNOWN':
+      if (waits(item, now, LONGEST_RETRY_MS)) return { do: 'wait', until: item.retryAt }
+      return ask(item, item.inDoubtAt ?? item.updatedAt, now)
+    case 'REVIEW':
+      // An item in doubt is asked about, another is bought again, less and less often, until the supplier answers or an
+      // operator resolves it. It stays under review meanwhile.
+      if (waits(item, now, reviewWaitMs(item.requestedAt ?? now, now))) return { do: 'wait', until: item.retryAt }
+      if (item.inDoubtAt !== null) return ask(item, item.inDoubtAt, now)
+      return item.retryAt === null ? { do: 'nothing' } : nothingButOrder(firstRoute(item, order, bought, missing))
+    case 'DELIVERED':
+    case 'REFUSED':
+    case 'CANCELLED':
+      return { do: 'nothing' }
+    default:
+      return item.itemStatus satisfies never
+  }
+}
+
+/** Only an operator may refund an item under review. */
+function nothingButOrder(step: Step): Step {
+  return step.do === 'order' ? step : { do: 'nothing' }
+}
+
+/** A retry time further ahead than the longest wait was set by a clock that was ahead, and does not count. */
+function waits(item: LockedItem, now: Date, longestMs: number): item is LockedItem & { retryAt: Date } {
+  if (item.retryAt === null) return false
+  const waitMs = item.retryAt.getTime() - now.getTime()
+  return waitMs > 0 && waitMs <= longestMs + AHEAD_TOLERANCE_MS
+}
+
+/** A doubt that begins in the future was written by a clock that was ahead: it counts from now on. */
+function ask(item: LockedItem, doubtSince: Date, now: Date): Step {
+  const inDoubtAt = doubtSince > now ? now : doubtSince
+  return { do: 'query', supplier: item.supplier!, productCode: item.productCode!, inDoubtAt }
+}
+
+/** The first usable route, starting at the item's present one. A route that was ordered from keeps its terms. */
+function firstRoute(
+  item: LockedItem,
+  order: { currencyCode: string },
+  bought: CataloguePackage | undefined,
+  missing: ReadonlySet<string>,
+): Step {
+  const { supplier, productCode, cost, costCurrency, routeNo } = item
+  const guardOf = (route: Route) => (bought?.allowLoss ? undefined : priceGuard(route, item.price, order.currencyCode))
+  if (supplier !== null && productCode !== null) {
+    const route = { supplier, productCode, cost, costCurrency }
+    return { do: 'order', route, routeNo, guard: guardOf(route) }
+  }
+  const routes = bought?.routes ?? []
+  for (let index = routeNo; index < routes.length; index++) {
+    const route = routes[index]!
+    if (missing.has(route.supplier)) continue
+    const guard = guardOf(route)
+    if (guard === undefined || guard.cost <= guard.salePrice) return { do: 'order', route, routeNo: index, guard }
+  }
+  if (routeNo > 0 && item.failureReason !== null) return { do: 'refuse', message: item.failureReason }
+  const isUnavailable = routes.every((route) => missing.has(route.supplier))
+  return { do: 'refuse', message: isUnavailable ? 'no supplier has it' : 'no supplier has it at this price' }
+}
+
+/** No guard where the cost is unknown or in another currency: amounts are never converted. */
+function priceGuard({ cost, costCurrency }: Route, price: bigint, currencyCode: string): PriceGuard | undefined {
+  return cost === null || costCurrency !== currencyCode ? undefined : { cost, salePrice: price, currencyCode }
+}

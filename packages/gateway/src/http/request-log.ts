@@ -1,0 +1,99 @@
+import { formatTime } from '@dealer-esim/contract'
+import { Counter, Histogram } from '@platformatic/prom-client'
+import { pino } from 'pino'
+import type { Log } from '../lib/telemetry/log.ts'
+import type { Metrics } from '../lib/telemetry/metrics.ts'
+
+/** The log line of one request. No member can hold a secret, or a character that JSON would escape. */
+export interface RequestLine {
+  requestId: string | undefined
+  address: string
+  tenantId: string | undefined
+  operation: string
+  code: string
+  durationMs: number
+}
+
+export type RequestLog = (line: RequestLine) => void
+
+/** Writes request lines like all others, where speed does not matter. */
+export function plainRequestLog(log: Log): RequestLog {
+  return (line) => log.info(line, 'request')
+}
+
+interface Destination {
+  write(lines: string): unknown
+  flushSync(): void
+}
+
+const standardOutput = (): Destination => pino.destination({ sync: false })
+
+const BUFFER_BYTES = 65_536
+/** More than the longest line. */
+const LINE_MAX_BYTES = 1_024
+const FLUSH_MS = 100
+
+/**
+ * Writes the one line of each request without pino, in large blocks. CPU a line: this 1.2 µs; pino without redaction, in
+ * blocks: 5.9 µs; the general log with redaction and one write a line: 40 µs. A health request takes about 50 µs.
+ * Lines are collected as bytes, because strings that are appended to keep the garbage collector busy. A crash may lose
+ * the last 100 ms of these lines.
+ */
+export function createRequestLog(level: string, open: () => Destination = standardOutput): RequestLog {
+  const { info, [level]: lowest = Number.POSITIVE_INFINITY } = pino.levels.values
+  if (lowest > info!) return () => {}
+  const destination = open()
+  const buffer = Buffer.alloc(BUFFER_BYTES)
+  let sizeBytes = 0
+  const flush = () => {
+    if (sizeBytes === 0) return
+    destination.write(buffer.toString('latin1', 0, sizeBytes))
+    sizeBytes = 0
+  }
+  setInterval(flush, FLUSH_MS).unref()
+  process.on('exit', () => {
+    flush()
+    destination.flushSync()
+  })
+  return (line) => {
+    sizeBytes += buffer.write(formatLine(line), sizeBytes, 'latin1')
+    if (sizeBytes > BUFFER_BYTES - LINE_MAX_BYTES) flush()
+  }
+}
+
+function formatLine({ requestId, address, tenantId, operation, code, durationMs }: RequestLine): string {
+  const caller =
+    (requestId === undefined ? '' : `"requestId":"${requestId}",`) +
+    `"address":"${address}",` +
+    (tenantId === undefined ? '' : `"tenantId":"${tenantId}",`)
+  const time = formatTime(Date.now())
+  const result = `"operation":"${operation}","code":"${code}","durationMs":${durationMs.toFixed(3)},"msg":"request"`
+  return `{"level":"info","time":"${time}",${caller}${result}}\n`
+}
+
+export interface RequestMetrics {
+  observe(operation: string, code: string, durationMs: number): void
+}
+
+/** Counts requests by operation and code, and measures their duration. */
+export function requestMetrics(metrics: Metrics): RequestMetrics {
+  const requests = new Counter({
+    name: 'dealer_esim_requests_total',
+    help: 'Requests to the dealer API, by operation and code',
+    labelNames: ['operation', 'code'],
+    registers: [metrics],
+  })
+  const durations = new Histogram({
+    name: 'dealer_esim_request_duration_seconds',
+    help: 'Time from the headers of a request to its answer',
+    labelNames: ['operation'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [metrics],
+  })
+  return {
+    observe(operation, code, durationMs) {
+      requests.inc({ operation, code })
+      durations.observe({ operation }, durationMs / 1000)
+    },
+  }
+}

@@ -1,0 +1,151 @@
+import type { EventType } from '@dealer-esim/contract'
+import { orderNoOf } from '@dealer-esim/contract'
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
+import { firstUuidAt } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { notFound, requireUuid } from '../lib/refusal.ts'
+import { ACKNOWLEDGED } from './attempt-log.ts'
+import { DELIVERY_OF_EVENT, type DeliveryState, STATE_OF_EVENT } from './delivery.ts'
+
+/** An event and the state of its delivery. */
+export interface EventView {
+  tenantId: string
+  clientName: string
+  notifyId: string
+  notifyType: EventType
+  orderNo: string
+  createdAt: Date
+  deliveryState: DeliveryState
+  /** Since it was recorded or last replayed; null: delivered before the delivery log starts. */
+  attempts: number | null
+  /** When the next attempt is due. */
+  dueAt: Date | null
+  /** When the attempt ended that made it DELIVERED or DEAD; null otherwise, and where the log does not reach back. */
+  settledAt: Date | null
+  /** Message of the latest attempt, or of the acknowledged attempt of a DELIVERED event. */
+  lastOutcome: string | null
+}
+
+/** One attempt, as operators and the tenant see it. */
+export interface AttemptView {
+  /** Also the RT-RequestID that the receiver received. */
+  attemptId: string
+  notifyId: string
+  notifyType: string
+  attemptNo: number
+  url: string
+  /** The address that was dialled. */
+  address: string | null
+  startedAt: Date
+  durationMs: number
+  httpStatus: number | null
+  acknowledged: boolean
+  /** 'acknowledged', or what went wrong. */
+  outcome: string
+  /** The first 4 KiB of the response. */
+  answer: string | null
+}
+
+export interface EventFilter {
+  /** Absent: all tenants. */
+  tenantId?: string | undefined
+  notifyTypes?: readonly EventType[] | undefined
+  deliveryStates?: readonly DeliveryState[] | undefined
+  orderId?: string | undefined
+  from?: Date | undefined
+  to?: Date | undefined
+}
+
+/** A page, newest first. `before` is the last id of the previous page. */
+export interface Page {
+  limit: number
+  before?: string | undefined
+}
+
+/** Lists events with their deliveries, newest first: reads the newest of each tenant by index, then merges them. */
+export async function listEvents(
+  db: Pick<Db, 'query'>,
+  filter: EventFilter,
+  { limit, before }: Page,
+): Promise<EventView[]> {
+  const { tenantId, notifyTypes, deliveryStates, orderId, from, to } = filter
+  const isUndelivered = deliveryStates !== undefined && !deliveryStates.includes('DELIVERED')
+  // Undelivered events are found by their deliveries, without reading delivered events.
+  const deliveries = isUndelivered ? sql`join deliveries d using (tenant_id, notify_id)` : raw(DELIVERY_OF_EVENT)
+  const id = isUndelivered ? sql`d.notify_id` : sql`e.notify_id`
+  const where = [
+    sql`e.tenant_id = t.tenant_id`,
+    ...(notifyTypes ? [sql`e.notify_type = any (${notifyTypes})`] : []),
+    ...(deliveryStates ? [inStates(deliveryStates)] : []),
+    ...(orderId ? [sql`e.order_id = ${orderId}`] : []),
+    // A UUIDv7 contains its time, so a range of time is a range of ids and reads its partitions only.
+    ...(from ? [sql`${id} >= ${firstUuidAt(from.getTime())}`] : []),
+    ...(to ? [sql`${id} < ${firstUuidAt(to.getTime())}`] : []),
+    ...(before ? [sql`${id} < ${requireUuid(before, 'event')}`] : []),
+  ]
+  const rows = await db.query<EventRow>(sql`
+    select ${COLUMNS} from tenants t
+    cross join lateral (
+      select e.*, d.delivery_state, d.attempts, d.due_at from events e ${deliveries}
+      where ${join(where, ' and ')} order by ${id} desc limit ${limit}) e
+    ${LATEST_ATTEMPT}
+    ${tenantId === undefined ? empty : sql`where t.tenant_id = ${tenantId}`}
+    order by e.notify_id desc limit ${limit}`)
+  return rows.map(eventOf)
+}
+
+/** Gets an event with its content and attempts, latest first. @throws Refusal when it does not exist */
+export async function getEvent(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+  notifyId: string,
+): Promise<EventView & { content: unknown; attemptList: AttemptView[] }> {
+  const [row] = await db.query<EventRow & { content: unknown }>(sql`
+    select ${COLUMNS}, e.content from tenants t
+    join (select e.*, d.delivery_state, d.attempts, d.due_at from events e ${raw(DELIVERY_OF_EVENT)}) e using (tenant_id)
+    ${LATEST_ATTEMPT}
+    where t.tenant_id = ${tenantId} and e.notify_id = ${requireUuid(notifyId, 'event')}`)
+  if (!row) throw notFound('event')
+  const attempts = await db.query<AttemptRow>(sql`
+    select attempt_id, notify_id, notify_type, attempt_no, url,
+           address, started_at, duration_ms, http_status, outcome, answer
+    from delivery_attempts where tenant_id = ${tenantId} and notify_id = ${notifyId}
+    order by attempt_id desc limit ${ATTEMPTS_SHOWN_MAX}`)
+  return { ...eventOf(row), content: row.content, attemptList: attempts.map(attemptOf) }
+}
+
+/** More than the retries of one event; only an event that was replayed many times has more. */
+const ATTEMPTS_SHOWN_MAX = 200
+
+function inStates(states: readonly DeliveryState[]): Sql {
+  // DEAD has a partial index, which is used for a constant only.
+  if (states.length === 1 && states[0] === 'DEAD') return sql`d.delivery_state = 'DEAD'`
+  return states.includes('DELIVERED')
+    ? sql`${raw(STATE_OF_EVENT)} = any (${states})`
+    : sql`d.delivery_state = any (${states})`
+}
+
+const COLUMNS = sql`
+  e.tenant_id, t.tenant_name as client_name, e.notify_id, e.notify_type,
+  e.order_id, e.created_at, coalesce(e.delivery_state, 'DELIVERED') as delivery_state,
+  coalesce(e.attempts, a.attempt_no) as attempts, e.due_at, a.outcome as last_outcome,
+  case when coalesce(e.delivery_state, 'DEAD') = 'DEAD' then a.ended_at end as settled_at`
+
+// An acknowledgement takes precedence over a later attempt that was made under an earlier lease.
+const LATEST_ATTEMPT = sql`
+  left join lateral (
+    select outcome, attempt_no, started_at + duration_ms * interval '1 millisecond' as ended_at
+    from delivery_attempts a where a.tenant_id = e.tenant_id and a.notify_id = e.notify_id
+    order by e.delivery_state is null and a.outcome = ${ACKNOWLEDGED} desc, a.attempt_id desc limit 1) a on true`
+
+type EventRow = Omit<EventView, 'orderNo'> & { orderId: string }
+
+function eventOf({ orderId, ...row }: EventRow): EventView {
+  return { ...row, orderNo: orderNoOf(orderId) }
+}
+
+type AttemptRow = Omit<AttemptView, 'acknowledged' | 'answer'> & { answer: Buffer | null }
+
+function attemptOf(row: AttemptRow): AttemptView {
+  return { ...row, acknowledged: row.outcome === ACKNOWLEDGED, answer: row.answer?.toString() ?? null }
+}

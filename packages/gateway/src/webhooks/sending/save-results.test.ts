@@ -1,0 +1,67 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { Registry } from '@platformatic/prom-client'
+import pg from 'pg'
+import { expect, test, vi } from 'vitest'
+import { systemIds } from '../../lib/ids.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { CommitUnknown } from '../../lib/postgres/errors.ts'
+import { silentLog } from '../../lib/telemetry/log.ts'
+import { RESULTS_GATHER_MS, RESULTS_MAX, RESULTS_TO_GATHER } from '../limits.ts'
+import type { EventResult } from './save-results.ts'
+import { resultWriter } from './save-results.ts'
+import { createWebhookMetrics } from './telemetry.ts'
+
+const RESULT: EventResult = {
+  tenantId: systemIds.uuid(),
+  notifyId: systemIds.uuid(),
+  generation: 0,
+  attempts: 0,
+  logged: undefined,
+  next: { step: 'UNSENT' },
+}
+
+/** A writer on a database that fails with `failures` first and then accepts everything; `written` has the batch sizes. */
+function writer(failures: Error[] = []) {
+  const written: number[] = []
+  const tx = { send() {} } as Pick<Tx, 'send'> as Tx
+  const db = {
+    async tx(work: (tx: Tx) => Promise<unknown>) {
+      const failure = failures.shift()
+      if (failure) throw failure
+      return work(tx)
+    },
+  } as Partial<Db> as Db
+  const metrics = createWebhookMetrics({ metrics: new Registry() })
+  const results = resultWriter({ db, ids: systemIds, log: silentLog }, metrics, {
+    nodeId: systemIds.uuid(),
+    finishedQueues: () => [],
+    saved: (results) => written.push(results.length),
+  })
+  return { written, metrics, add: (count: number) => Array.from({ length: count }, () => results.add(RESULT)) }
+}
+
+test('a writer waits for more results before a small batch, and not before a full one', async () => {
+  const { written, add } = writer()
+  add(2 * RESULTS_MAX + RESULTS_TO_GATHER)
+  await turn()
+  await turn()
+  const fullAt = performance.now()
+  expect(written.slice(0, 2)).toEqual([RESULTS_MAX, RESULTS_MAX])
+  add(1)
+  await vi.waitFor(() => expect(written.slice(2)).toEqual([RESULTS_TO_GATHER + 1]), { interval: 1 })
+  expect(performance.now() - fullAt).toBeGreaterThan(RESULTS_GATHER_MS / 2)
+})
+
+test('results whose commit was not confirmed count as saved when their attempts are in the log', async () => {
+  const inTheLog = Object.assign(new pg.DatabaseError('duplicate key', 13, 'error'), {
+    code: '23505',
+    constraint: 'delivery_attempts_497_pkey',
+  })
+  const failures = [new CommitUnknown(undefined), inTheLog]
+  const { written, metrics, add } = writer(failures)
+  const lost = vi.spyOn(metrics.saveFailures, 'inc')
+  add(1)
+  await vi.waitFor(() => expect(written).toEqual([1]), { interval: 1 })
+  expect(failures).toEqual([])
+  expect(lost).not.toHaveBeenCalled()
+})

@@ -88,6 +88,18 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
     expect(attempt!.doubtSince!.getTime()).toBeLessThanOrEqual(Date.now() + later)
   })
 
+  it('a call that may be in progress is not repeated: its doubt begins again', async () => {
+    const { tenantId } = await addDealer(node.deps)
+    const { deps } = scripted(shop)
+    await payOrders(shop.db, tenantId, 'P')
+    await clock.setOffset(-aheadMs)
+    await claimDueOrders(deps, tenantId, 10)
+    await clock.setOffset(aheadMs < 30_000 ? 60_000 : 0)
+    const [attempt] = (await claimDueOrders(deps, tenantId, 10)).attempts
+    expect(attempt!.operation).toBe('QUERY')
+    expect(attempt!.startedAt.getTime() - attempt!.doubtSince!.getTime()).toBe(0)
+  })
+
   it('events that a dead worker had claimed are claimed by another node within a minute', async () => {
     const { tenantId } = await addDealer(node.deps)
     await addEvent(tenantId, 0)

@@ -91,8 +91,9 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
   it('a call that may be in progress is not repeated: its doubt begins again', async () => {
     const { tenantId } = await addDealer(node.deps)
     const { deps } = scripted(shop)
-    await payOrders(shop.db, tenantId, 'P')
     await clock.setOffset(-aheadMs)
+    await payOrders(shop.db, tenantId, 'P')
+    await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })
     await claimDueOrders(deps, tenantId, 10)
     await clock.setOffset(aheadMs < 30_000 ? 60_000 : 0)
     const [attempt] = (await claimDueOrders(deps, tenantId, 10)).attempts

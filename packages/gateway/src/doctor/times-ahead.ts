@@ -13,7 +13,7 @@ import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import { MAILS } from '../mail/send.ts'
 import { DELIVERIES_AHEAD, QUEUE_LEASES_AHEAD } from '../webhooks/sending/due.ts'
-import type { Finding, Findings, OpenPatient } from './finding.ts'
+import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
 /** An order under review waits as long as its items have been open, at most an hour; any other for the retry of an item. */
 const WAIT_MS = `
@@ -56,12 +56,12 @@ export const TIMES_AHEAD: readonly TimesAhead[] = [
   },
 ]
 
-export async function checkTimesAhead({ db }: OpenPatient, say: Findings): Promise<Finding[]> {
+export async function checkTimesAhead({ db }: DatabaseCheckInput, { ok, warning }: Findings): Promise<Finding[]> {
   const ahead = (await countTimesAhead(db, TIMES_AHEAD)).filter(({ count }) => count > 0)
-  if (ahead.length === 0) return [say.ok('No work waits for a time that only a wrong clock can have written.')]
+  if (ahead.length === 0) return [ok('No work waits for a time that only a wrong clock can have written.')]
   const tables = ahead.map(({ table, count }) => `${table}: ${count}`).join(', ')
   return [
-    say.warning(
+    warning(
       `Work waits for times too far in the future (${tables}): the database's clock was ahead and was set back. A worker makes it due within a minute: see that one runs (--role worker or all).`,
     ),
   ]

@@ -6,12 +6,17 @@ import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
-import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from '../door/node.ts'
+import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
-import { type FakeTimeServer, fakeNodeTime, findFakeTimeLibrary, startFakeTimeServer } from '../harness/fake-time.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { expectBooksToAgree } from '../orders/books.ts'
-import type { AskedOrder } from '../orders/order-load.ts'
+import {
+  type FakeTimeServer,
+  fakeNodeTime,
+  findFakeTimeLibrary,
+  startFakeTimeServer,
+} from '../harness/processes/fake-time.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { expectRecordsToAgree } from '../orders/load-records.ts'
+import type { RequestedOrder } from '../orders/order-load.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 /*
@@ -32,7 +37,7 @@ const CALLERS = 3
 const PAUSE_MS = 40
 
 interface Request {
-  order: AskedOrder
+  order: RequestedOrder
   requestId: string
   timestamp: number
   body: string
@@ -61,7 +66,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
     nodeTime = fakeNodeTime(library!)
     receiver = await startReceiver()
     await migrate({ databaseUrl: server.url, log: silentLog })
-    operator = await openNode(server.url, { DEFAULT_QPS_LIMIT: '100000' }) // the books are compared in a hurry
+    operator = await startNode(server.url, { DEFAULT_QPS_LIMIT: '100000' }) // the records are compared fast
     await maintainPartitions(operator.deps.db)
     const config = { slowMs: 300, giveUpAfterMs: 86_400_000 }
     await addSupplier(operator.deps, { name: 'shop', type: 'sandbox', config }, OPERATOR)
@@ -100,7 +105,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
       const parts = { requestId: randomUUID(), timestamp: Date.now(), body: JSON.stringify(order) }
       const request = {
         ...parts,
-        order: { ...order, answers: [], durationsMs: [] } as AskedOrder,
+        order: { ...order, answers: [], durationsMs: [] } as RequestedOrder,
         sentAt: performance.now(),
       }
       const answer = await call(api, dealer, 'esim/order', parts)
@@ -162,7 +167,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
     )
     const fresh = repeated.filter(({ code }) => code !== '101001') // older than five minutes on a slow machine
     expect(new Set(fresh.map(({ code }) => code))).toEqual(new Set(['101006']))
-    const asked = accepted.map(({ order }) => order)
-    await expectBooksToAgree({ gateway: operator, dealer, db: operator.deps.db, asked, receiver }, MINUTE_MS)
+    const requested = accepted.map(({ order }) => order)
+    await expectRecordsToAgree({ gateway: operator, dealer, db: operator.deps.db, requested, receiver }, MINUTE_MS)
   })
 })

@@ -12,11 +12,11 @@ import { withHealthCheck } from '../../src/webhooks/endpoint/health-check.ts'
 import { stepReplay } from '../../src/webhooks/replay/replay-step.ts'
 import { claimEvents } from '../../src/webhooks/sending/claim.ts'
 import { listDueTenants } from '../../src/webhooks/sending/due.ts'
-import { addDealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { scripted } from '../harness/scripted-supplier.ts'
-import { addPackage, openShop, payOrders, type Shop } from '../harness/shop.ts'
-import { installSteppableClock, type SteppableClock } from '../harness/steppable-clock.ts'
+import { addDealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { installSteppableClock, type SteppableClock } from '../harness/databases/steppable-clock.ts'
+import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
+import { addPackage, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
 const MINUTE_MS = 60_000
 const STEPS = [
@@ -34,8 +34,8 @@ let node: Node
 beforeAll(async () => {
   database = await createTestDatabase()
   clock = await installSteppableClock(database.url)
-  shop = await openShop(database.url)
-  node = await openNode(database.url)
+  shop = await createShop(database.url)
+  node = await startNode(database.url)
   await addPackage(shop.db, 'P', [{ supplier: 'odd', productCode: 'P-1' }])
 })
 beforeEach(() => clock.setOffset(0))
@@ -59,7 +59,7 @@ const later = MINUTE_MS
 describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
   it('an order that a dead worker had leased is claimed within a minute', async () => {
     const { tenantId } = await addDealer(node.deps)
-    const { deps } = scripted(shop)
+    const { deps } = createScriptedSupplier(shop)
     const [orderId] = await payOrders(shop.db, tenantId, 'P')
     await whileAhead(aheadMs, later, () => claimDueOrders(deps, tenantId, 10))
     expect((await claimDueOrders(deps, tenantId, 10)).attempts).toMatchObject([{ orderId, operation: 'QUERY' }])
@@ -76,12 +76,14 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
         values: [tenantId],
       })
     })
-    expect((await claimDueOrders(scripted(shop).deps, tenantId, 10)).attempts).toMatchObject([{ orderId }])
+    expect((await claimDueOrders(createScriptedSupplier(shop).deps, tenantId, 10)).attempts).toMatchObject([
+      { orderId },
+    ])
   })
 
   it('a doubt that began then does not last until the clock gets there', async () => {
     const { tenantId } = await addDealer(node.deps)
-    const { deps } = scripted(shop)
+    const { deps } = createScriptedSupplier(shop)
     await payOrders(shop.db, tenantId, 'P')
     await whileAhead(aheadMs, later, () => claimDueOrders(deps, tenantId, 10))
     const [attempt] = (await claimDueOrders(deps, tenantId, 10)).attempts
@@ -90,7 +92,7 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
 
   it('a call that may be in progress is not repeated: its doubt begins again', async () => {
     const { tenantId } = await addDealer(node.deps)
-    const { deps } = scripted(shop)
+    const { deps } = createScriptedSupplier(shop)
     await clock.setOffset(-aheadMs)
     await payOrders(shop.db, tenantId, 'P')
     await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })

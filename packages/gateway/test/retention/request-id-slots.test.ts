@@ -4,8 +4,8 @@ import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
 import { maintainPartitions, retentionLoop } from '../../src/retention/loop.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { installSteppableClock, type SteppableClock } from '../harness/steppable-clock.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { installSteppableClock, type SteppableClock } from '../harness/databases/steppable-clock.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

@@ -7,7 +7,7 @@ import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
 import { enforceRetention, maintainPartitions, retentionLoop } from '../../src/retention/loop.ts'
 import { DELETED, KEPT, PARTITIONED } from '../../src/retention/table.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 const DAY_MS = 86_400_000
 const TENANT = '00000000-0000-7000-8000-000000000001'
@@ -38,8 +38,8 @@ describe('the retention table', () => {
       text: `select relname as name from pg_class
              where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
     })
-    const listed = [...PARTITIONED, ...DELETED].map(({ table }) => table).concat(Object.keys(KEPT))
-    expect(listed.sort()).toEqual(rows.map((row) => row.name))
+    const tables = [...PARTITIONED, ...DELETED].map(({ table }) => table).concat(Object.keys(KEPT))
+    expect(tables.sort()).toEqual(rows.map((row) => row.name))
   })
 })
 

@@ -51,7 +51,7 @@ export async function placeBatch(
     if (!isFirst) reenter(tx, deps, inputs, placement)
     return placement
   })
-  deps.walletCache.keep(await wallets)
+  deps.walletCache.put(await wallets)
   return verdicts
 }
 
@@ -96,17 +96,17 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
     case 'not-admitted':
       return inputs.length === 1 ? [NOT_ADMITTED] : undefined
     case 'changed':
-      deps.walletCache.wasOutdated(tenantIds)
+      deps.walletCache.markOutdated(tenantIds)
       return undefined
     default: {
-      deps.walletCache.keep(written.wallets)
+      deps.walletCache.put(written.wallets)
       const createTime = formatTime(written.now)
       return inputs.map((input) => withCreateTime(batch.verdicts.get(input)!, createTime))
     }
   }
 }
 
-/** Whether every order was placed or repeats another one of the batch, and no low-balance alert is due. */
+/** True if every order was placed or repeats another one of the batch, and no low-balance alert is due. */
 function isPlain({ verdicts, falls }: BatchDecision): boolean {
   return falls.length === 0 && [...verdicts.values()].every(({ kind }) => kind !== 'refused')
 }
@@ -133,7 +133,7 @@ async function write(deps: PlacementDeps, inputs: OrderInput[], batch: BatchDeci
     const key = violatedKey(failure)
     if (key?.constraint !== TRANSACTION_IDS) throw failure
     // A dealer that repeats orders again and again is read first for a while, instead of writing in vain each time.
-    deps.walletCache.wasOutdated(batch.wallets.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
+    deps.walletCache.markOutdated(batch.wallets.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
     return 'exists'
   }
 }

@@ -327,6 +327,7 @@ create table packages (
   package_code text not null,
   slug text not null,
   package_type text not null default 'BASE'::text,
+  product_family text,
   name text not null,
   description text,
   data_type text not null,

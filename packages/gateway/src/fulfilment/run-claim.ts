@@ -164,6 +164,7 @@ function priceIn(outcome: Outcome): Charge | undefined {
   switch (outcome.kind) {
     case 'delivered':
       return outcome.esim.charged
+    case 'toppedUp':
     case 'unknown':
       return outcome.charged
     case 'refused':

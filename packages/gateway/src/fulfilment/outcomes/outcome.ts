@@ -51,7 +51,7 @@ export const LONGEST_RETRY_MS = 60_000
 export function transition(item: LockedItem, outcome: Outcome, context: OutcomeContext): Transition {
   if (outcome.kind === 'delivered') return transitionOnDelivery(item, outcome.esim, context.deliveredIccid)
   const open = item.itemStatus === 'ASKED' || item.itemStatus === 'UNKNOWN' || item.itemStatus === 'REVIEW'
-  if (!open) return { to: 'SAME' }
+  if (!open || outcome.kind === 'toppedUp') return { to: 'SAME' }
   const message = outcome.message
   const reviewed = item.itemStatus === 'REVIEW'
   if (outcome.kind === 'unknown') {

@@ -46,7 +46,7 @@ export interface Deps {
   db: Db
   /** All connection pools by name, for metrics. */
   pools: Record<string, Db['pool']>
-  /** Whether the database answers on the connections of each pool that this process needs. */
+  /** Resolves to whether the database answers on the connections of each pool that this process needs. */
   isDatabaseResponding(): Promise<boolean>
   /** Encrypts secrets under the master keys. */
   cipher: Cipher

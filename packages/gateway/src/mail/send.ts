@@ -37,7 +37,7 @@ export async function sendDueMails(deps: MailDeps): Promise<{ outcomes: string[]
   return { outcomes, more: claimed.length === CLAIMED_MAX }
 }
 
-/** Of a mail that was attempted so often; the first attempt is due immediately. */
+/** The pause before a mail's next attempt; the first one is due immediately. */
 const PAUSE_MS = `coalesce((array[${RETRY_PAUSES_MS}])[attempts], 0)`
 
 export const MAILS: JobTable = {

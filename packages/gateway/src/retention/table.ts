@@ -12,7 +12,7 @@ export interface DeletedTable {
   /** A time or a UUIDv7 that gives the age of a row; indexed, or the table is small. */
   column: string
   age: 'time' | 'uuid'
-  /** Whether the table's key begins with tenant_id: rows of one tenant are deleted at a time. */
+  /** The table's key begins with tenant_id: rows of one tenant are deleted at a time. */
   ofTenant: boolean
   /** What the table contains, for operators. */
   what: string

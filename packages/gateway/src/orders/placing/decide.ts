@@ -22,7 +22,7 @@ export interface OrderInput {
   tenant: Pick<Tenant, 'tenantId' | 'currencyCode'>
   orderId: string
   request: OrderRequest
-  /** Of the request that places the order; absent where the gateway itself places it. */
+  /** The request's RequestID and timestamp; absent where the gateway itself places it. */
   headers?: Pick<RequestHeaders, 'requestId' | 'timestamp'>
   /** Present while the request is still being admitted; resolves within 100 ms to whether it was. */
   isAdmitted?: Promise<boolean>

@@ -28,6 +28,12 @@ export interface Supplier {
   query(requests: SupplierRequest[], purpose: QueryPurpose): Promise<Outcome[]>
   /** Cancels an eSIM that was not installed. */
   cancel(esim: SuppliedEsim): Promise<CancelOutcome>
+  /** Interrupts the service of an eSIM in use. A repeat changes nothing. Absent: the supplier cannot do it. */
+  suspend?(esim: SuppliedEsim): Promise<ActionOutcome>
+  /** Resumes the service of a suspended eSIM. */
+  unsuspend?(esim: SuppliedEsim): Promise<ActionOutcome>
+  /** Ends the service of an eSIM for good. */
+  revoke?(esim: SuppliedEsim): Promise<ActionOutcome>
   /** undefined: it works. Otherwise a message for the operator. */
   test(): Promise<string | undefined>
   /** Status and usage of eSIMs, in their order, with one request for each. */
@@ -65,6 +71,8 @@ export interface SupplierTraits {
   graceMs: number
   /** Counted from the first call for an eSIM: an item undecided after this goes to review. */
   giveUpAfterMs: number
+  /** It cancels only eSIMs whose codes nobody has seen, so a dealer's cancel is always refused. */
+  cancelsUnseenOnly?: true
   /** A query may continue a purchase, so an unanswered query leaves as much doubt as an order. */
   queryBuys?: true
   /** Groups products, because one may take longer: a call has requests of one group only. undefined: one group. */
@@ -147,6 +155,13 @@ export interface SuppliedEsim {
 export type CancelOutcome =
   | { kind: 'cancelled' }
   /** Definite: it was not cancelled. */
+  | { kind: 'refused'; message: string }
+  | { kind: 'unknown'; message: string }
+
+/** The outcome of suspend, unsuspend or revoke. */
+export type ActionOutcome =
+  | { kind: 'done' }
+  /** Definite: nothing was changed. */
   | { kind: 'refused'; message: string }
   | { kind: 'unknown'; message: string }
 

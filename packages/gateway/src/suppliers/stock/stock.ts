@@ -72,6 +72,7 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       timeoutMs: TIMEOUT_MS,
       graceMs: GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      cancelsUnseenOnly: true,
     },
     async order(requests) {
       const rows = await reserve(deps, settings, requests)

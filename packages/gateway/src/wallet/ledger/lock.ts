@@ -59,6 +59,20 @@ export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWa
   return rows.map(walletOf) as LockedWallet[]
 }
 
+/**
+ * Changes the row hash of a wallet whose balance stays, so that no order which was decided on the old row is written. For
+ * those who take a transactionId without moving money: the wallet's lock guards the tenant's transactionIds.
+ */
+export function touchWallet(tx: Tx, { tenantId }: LockedWallet): void {
+  tx.send({
+    name: 'wallets-touch',
+    text: `update wallets set updated_at =
+             greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
+           where tenant_id = $1`,
+    values: [tenantId],
+  })
+}
+
 function walletOf(row: Row): Wallet {
   return {
     tenantId: row.tenantId,

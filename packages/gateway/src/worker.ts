@@ -1,3 +1,4 @@
+import { actionLoop } from './actions/loop.ts'
 import type { Deps } from './deps.ts'
 import { fulfilmentLoop } from './fulfilment/loop.ts'
 import { reconcileLoop } from './fulfilment/reconciliation/reconcile.ts'
@@ -18,6 +19,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
   const loops: Running[] = [
     retentionLoop(deps),
     fulfilmentLoop(deps),
+    actionLoop(deps),
     reconcileLoop(deps),
     reviewAlertLoop(deps),
     priceAlertLoop(deps),

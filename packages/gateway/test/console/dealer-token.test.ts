@@ -1,7 +1,7 @@
 import { orderIdOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { saveCancellation } from '../../src/fulfilment/cancelling/save-cancellation.ts'
 import { makeAccessToken } from '../../src/people/access-token.ts'
+import { applyReports } from '../../src/profiles/apply-reports.ts'
 import { addPackage, PRICE } from '../harness/shop.ts'
 import { addPerson, addTenant, type ConsoleApp, startConsole } from './console-app.ts'
 import { furnish } from './furnished.ts'
@@ -18,7 +18,8 @@ it('a dealer’s script reads its orders, refunds, eSIMs, events and statements 
   const { orderNo, transactionId, profileId, notifyId } = await furnish(room, own, 'JP')
   const theirs = await furnish(room, other, 'JP')
   const orderId = orderIdOf(orderNo)!
-  await saveCancellation(room.deps, own, { orderId, itemNo: 1, profileId }, { kind: 'cancelled' })
+  const report = { time: new Date(), esimStatus: 'CANCEL' } as const
+  await applyReports(room.deps, own, [{ orderId, profileId, report }])
   const call = await scriptOf(own)
 
   const { tenant } = (await call('/me')).json()

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { saveCancellation } from '../../src/fulfilment/cancelling/save-cancellation.ts'
-import { addPackage, PRICE, walletOf } from '../harness/shop.ts'
+import { runDueActions } from '../../src/actions/loop.ts'
+import { addActions } from '../harness/actions.ts'
+import { scripted } from '../harness/scripted-supplier.ts'
+import { addPackage, PRICE, type Shop, walletOf } from '../harness/shop.ts'
 import { waitForBlockedStatements } from '../harness/statements.ts'
 import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
 import { furnish } from './furnished.ts'
@@ -16,13 +18,7 @@ afterAll(() => room.stop())
 async function inQuestion(clientName: string) {
   const tenantId = await addTenant(room, clientName)
   const { orderNo, profileId } = await furnish(room, tenantId, 'JP')
-  await room.db.query({
-    text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
-             started_at, finished_at, outcome)
-           select tenant_id, $2, order_id, item_no, supplier, 'CANCEL', $2, now(), now(), 'unknown'
-           from profiles where tenant_id = $1`,
-    values: [tenantId, room.deps.ids.uuid()],
-  })
+  await addActions(room.deps, tenantId, { attempts: 1 })
   const order = `/tenants/${tenantId}/orders/${orderNo}`
   return { tenantId, orderNo, order, settle: `/tenants/${tenantId}/profiles/${profileId}/settle-cancel` }
 }
@@ -61,14 +57,10 @@ it('a cancel that was never answered is settled on the order’s page, once, wit
 it('a cancel that reconciliation has learnt of is in question no more', async () => {
   const { tenantId, order, settle } = await inQuestion('Learnt')
   const staff = await signedInAs(room, 'OPERATOR_STAFF')
-  const [{ orderId, profileId } = { orderId: '', profileId: '' }] = await room.db.query<
-    Record<'orderId' | 'profileId', string>
-  >({
-    text: 'select order_id, profile_id from profiles where tenant_id = $1',
-    values: [tenantId],
-  })
+  expect((await staff.call('GET', order)).body.items).toMatchObject([{ cancelInQuestion: true }])
   const refused = { kind: 'refused', message: 'it is in use' } as const
-  await saveCancellation(room.deps, tenantId, { orderId, itemNo: 1, profileId }, refused)
+  const { supplied } = scripted(room.deps as unknown as Shop, { cancel: async () => refused })
+  expect(await runDueActions({ ...room.deps, suppliers: { get: () => supplied } })).toBeGreaterThan(0)
   const shown = (await staff.call('GET', order)).body
   expect(shown.items).toMatchObject([{ cancelInQuestion: false }])
   const attempt = { kind: 'ATTEMPT', operation: 'CANCEL', outcome: 'refused', detail: 'it is in use' }

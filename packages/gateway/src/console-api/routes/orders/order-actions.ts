@@ -1,18 +1,18 @@
 import { Readable } from 'node:stream'
 import { ORDER_ESIMS_MAX } from '@dealer-esim/contract'
 import Type from 'typebox'
-import { cancelEsim } from '../../../fulfilment/cancelling/cancel-esim.ts'
-import { cancelOrder } from '../../../fulfilment/cancelling/cancel-order.ts'
+import { actForOperator } from '../../../actions/operator.ts'
+import { resolveAction } from '../../../actions/resolve.ts'
+import { cancelOrder } from '../../../fulfilment/review/cancel-order.ts'
+import type { Verdict } from '../../../fulfilment/review/resolve-order.ts'
+import { resolveOrder } from '../../../fulfilment/review/resolve-order.ts'
+import { Refusal } from '../../../lib/refusal.ts'
 import {
   EVIDENCE_LENGTH_MAX,
   EVIDENCE_LENGTH_MIN,
   REASON_LENGTH_MAX,
   REASON_LENGTH_MIN,
-} from '../../../fulfilment/cancelling/justification.ts'
-import { resolveCancellation } from '../../../fulfilment/review/resolve-cancellation.ts'
-import type { Verdict } from '../../../fulfilment/review/resolve-order.ts'
-import { resolveOrder } from '../../../fulfilment/review/resolve-order.ts'
-import { Refusal } from '../../../lib/refusal.ts'
+} from '../../../orders/justification.ts'
 import { parseOrderNo } from '../../../orders/reading/find.ts'
 import { type CsvEsim, parseEsims } from '../../../suppliers/stock/csv.ts'
 import { OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
@@ -82,20 +82,20 @@ export const orderActionRoutes: Route[] = [
     body: Type.Object({ reason: reason() }, CLOSED),
     answer: Type.Object({ outcome: Type.Enum(['cancelled', 'refused', 'unknown']) }),
     async handle({ deps, by }, { params, body }) {
-      const { kind } = await cancelEsim(deps, { ...params, ...body }, by)
-      return { outcome: kind }
+      const { kind } = await actForOperator(deps, { ...params, ...body, action: 'CANCEL' }, by)
+      return { outcome: kind === 'done' ? ('cancelled' as const) : kind }
     },
   }),
   route({
     method: 'POST',
     path: '/tenants/:tenantId/profiles/:profileId/settle-cancel',
     who: OPERATORS_WRITE,
-    summary: 'Record what the supplier said of a cancel that it never answered; refunded if it was cancelled',
+    summary: 'Record what the supplier said of a cancel, or of another action on an eSIM, that it did not answer',
     params: profileParams,
-    body: Type.Object({ verdict: Type.Enum(['cancelled', 'kept']), evidence: evidence() }, CLOSED),
+    body: Type.Object({ verdict: Type.Enum(['cancelled', 'done', 'kept']), evidence: evidence() }, CLOSED),
     answer: done,
     async handle({ deps, by }, { params, body }) {
-      await resolveCancellation(deps, { ...params, ...body }, by)
+      await resolveAction(deps, { ...params, ...body }, by)
       return {}
     },
   }),

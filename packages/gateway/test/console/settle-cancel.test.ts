@@ -55,7 +55,7 @@ it('a cancel that was never answered is settled on the order’s page, once, wit
 })
 
 it('a cancel that reconciliation has learnt of is in question no more', async () => {
-  const { tenantId, order, settle } = await inQuestion('Learnt')
+  const { order, settle } = await inQuestion('Learnt')
   const staff = await signedInAs(room, 'OPERATOR_STAFF')
   expect((await staff.call('GET', order)).body.items).toMatchObject([{ cancelInQuestion: true }])
   const refused = { kind: 'refused', message: 'it is in use' } as const

@@ -212,13 +212,16 @@ async function save(deps: ActionDeps, job: ActionJob, attemptId: string, outcome
     if (held === undefined) return false
     const { action, order, now } = held
     if (outcome.kind === 'unknown') {
+      const { message } = outcome
       const waitMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (action.attempts - 1))
-      return waitOrReview(tx, deps, tenantId, held, { message: outcome.message, waitMs, giveUpAfterMs })
+      return waitOrReview(tx, deps, tenantId, held, { message, waitMs, giveUpAfterMs })
     }
     const change: ActionChange = outcome.kind === 'done' ? { to: 'DONE' } : { to: 'REFUSED', message: outcome.message }
     await changeAction(tx, deps, tenantId, { action, order, change }, now)
+    await failpoint('action.before-outcome-commit')
     return true
   })
+  await failpoint('action.after-outcome')
   if (eventsToSend) deps.wake.wake('webhooks')
 }
 

@@ -2,7 +2,6 @@ import type { ActionAnswer, ActionRequest } from '@dealer-esim/contract'
 import type { Actor } from '../audit/audit.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { Tx } from '../lib/postgres/db.ts'
-import { failpoint } from '../lib/process/failpoint.ts'
 import { ACTION_COLUMNS, type Action, actionAnswerOf } from '../orders/action.ts'
 import { lineOfItem } from '../orders/item.ts'
 import { type LockedOrder, lockOrders } from '../orders/lock.ts'
@@ -47,7 +46,6 @@ export async function startAction(
     insertAction(tx, tenantId, action, { reason: request.reason ?? null, actor: null })
     return { action, isReplay: false }
   })
-  await failpoint('action.started')
   if (!started.isReplay) deps.wake.wake('actions')
   return { answer: actionAnswerOf(started.action), isReplay: started.isReplay }
 }

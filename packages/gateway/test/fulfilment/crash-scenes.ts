@@ -37,6 +37,8 @@ export const CANCEL_POINTS = [
   'es2plus.before-cancel-order',
   'es2plus.after-cancel-order',
   'action.after-call',
+  'action.before-outcome-commit',
+  'action.after-outcome',
 ] as const
 
 /** No call hangs here, so the doubt about a call ends after this time. */

@@ -1,8 +1,9 @@
+import { actionLoop } from '../../src/actions/loop.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { openShop } from './shop.ts'
 
 /*
- * Fulfilment of one node in a separate process, to be killed: node fulfilment-node.ts DATABASE_URL. Writes `ready` and works
+ * Fulfilment and actions of one node in a separate process, to be killed: node fulfilment-node.ts DATABASE_URL. Writes `ready` and works
  * until it is killed. PAUSE_AT names a failpoint.
  */
 const [url = ''] = process.argv.slice(2)
@@ -12,4 +13,5 @@ for (const { supplier } of shop.suppliers.all()) {
   Object.assign(supplier.traits, { settlesMs: 0 })
 }
 fulfilmentLoop(shop)
+actionLoop(shop)
 process.stdout.write('ready\n')

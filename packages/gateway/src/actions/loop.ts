@@ -1,7 +1,8 @@
 import { claimJobs, type JobTable, runJob } from '../jobs/jobs.ts'
+import { isFree } from '../jobs/times-ahead.ts'
 import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
 import type { ActionDeps } from './deps.ts'
-import { type ActionJob, LEASE_MS, postpone, runAction } from './run.ts'
+import { type ActionJob, LEASE_MS, postpone, REVIEW_WAIT_MAX_MS, runAction } from './run.ts'
 
 /** The longest delay of an action whose wakeup was lost. */
 const POLL_MS = 1_000
@@ -9,12 +10,13 @@ const POLL_MS = 1_000
 const RUNNING_MAX = 200
 const FAILED_MS = 60_000
 
-const ACTIONS: JobTable = {
+export const ACTIONS: JobTable = {
   name: 'actions',
   table: 'esim_actions',
   key: ['action_id'],
-  claimable: 'due_at <= now() and (lease_until is null or lease_until < now())',
+  claimable: isFree('lease_until', LEASE_MS),
   dueAt: 'due_at',
+  longestWaitMs: String(REVIEW_WAIT_MAX_MS),
   claim: `lease_token = gen_random_uuid(), lease_until = now() + interval '1 millisecond' * ${LEASE_MS}`,
   columns: 'job.tenant_id, job.action_id, job.order_id, job.supplier, job.lease_token',
 }

@@ -1,6 +1,7 @@
 import { type EsimAction, orderNoOf } from '@dealer-esim/contract'
 import type { AuditAction } from '../audit/actions.ts'
 import { audit, type By } from '../audit/audit.ts'
+import { isFree } from '../jobs/times-ahead.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
 import { findOpenAction } from '../orders/change-action.ts'
@@ -70,7 +71,7 @@ const AUDITED: Record<EsimAction, AuditAction> = {
 async function leaseOpen(tx: Tx, tenantId: string, actionId: string, leaseToken: string): Promise<void> {
   const leased = await tx.query({
     text: `update esim_actions set lease_token = $3, lease_until = clock_timestamp() + $4 * interval '1 millisecond'
-           where tenant_id = $1 and action_id = $2 and (lease_until is null or lease_until < clock_timestamp())
+           where tenant_id = $1 and action_id = $2 and ${isFree('lease_until', LEASE_MS, 'clock_timestamp()')}
            returning 1`,
     values: [tenantId, actionId, leaseToken, LEASE_MS],
   })

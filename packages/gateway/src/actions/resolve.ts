@@ -1,5 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { audit, type By } from '../audit/audit.ts'
+import { isFree } from '../jobs/times-ahead.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
 import { wasNeverUsed } from '../orders/action.ts'
 import { type ActionChange, changeAction, findOpenAction } from '../orders/change-action.ts'
@@ -8,6 +9,7 @@ import { lockWalletAndOrders } from '../orders/lock.ts'
 import type { ActionDeps } from './deps.ts'
 import { findEsim } from './esim.ts'
 import { beingAsked } from './operator.ts'
+import { LEASE_MS } from './run.ts'
 
 /** cancelled: of a cancellation only, the same as done. kept: the supplier changed nothing. */
 export type ActionVerdict = 'cancelled' | 'done' | 'kept'
@@ -43,7 +45,7 @@ export async function resolveAction(
     }
     const released = await tx.query({
       text: `select from esim_actions where tenant_id = $1 and action_id = $2
-               and (lease_until is null or lease_until < clock_timestamp()) for no key update`,
+               and ${isFree('lease_until', LEASE_MS, 'clock_timestamp()')} for no key update`,
       values: [tenantId, action.actionId],
     })
     if (released.length === 0) throw beingAsked()

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { orderNoOf } from '@dealer-esim/contract'
-import { notify } from '../alerts/alerts.ts'
+import { createAlert } from '../alerts/alerts.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
@@ -25,8 +25,9 @@ export interface ActionJob {
   leaseToken: string
 }
 
-/** A lease lasts this long, and while a call runs as long as the call may take besides. */
+/** A lease that is not renewed for this long expires, and another worker takes the action over. */
 export const LEASE_MS = 30_000
+const RENEW_MS = LEASE_MS / 3
 /** An action whose supplier is paused, or not known to this node, waits this long. */
 const UNAVAILABLE_MS = 10_000
 /** How long an action may be PENDING at a supplier that no node knows. */
@@ -34,7 +35,7 @@ const GIVE_UP_AFTER_MS = 3_600_000
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 60_000
 const REVIEW_WAIT_MIN_MS = 60_000
-const REVIEW_WAIT_MAX_MS = 6 * 3_600_000
+export const REVIEW_WAIT_MAX_MS = 6 * 3_600_000
 /** Saving an outcome is retried while the database is unreachable. */
 const SAVE_TRIES = 5
 const FIRST_PAUSE_MS = 200
@@ -62,7 +63,7 @@ export async function runAction(deps: ActionDeps, job: ActionJob): Promise<Actio
     return begun.ended
   }
   await failpoint('action.after-attempt')
-  const outcome = await call(deps, job, supplied, begun.action, esim)
+  const outcome = await whileLeased(deps, job, () => call(deps, job, supplied, begun.action, esim))
   await failpoint('action.after-call')
   await saveWithRetry(deps, job, begun.attemptId, outcome)
   return outcome
@@ -83,10 +84,9 @@ async function readEsim(deps: ActionDeps, { tenantId, actionId }: ActionJob): Pr
 
 type Begun = { action: Action; attemptId: string } | { ended: ActionOutcome | undefined }
 
-/** Commits the attempt and extends the lease over the call. An action that the eSIM no longer allows is refused instead. */
+/** Commits the attempt. An action that the eSIM no longer allows is refused instead. */
 async function beginAttempt(deps: ActionDeps, job: ActionJob, { supplier }: ConfiguredSupplier): Promise<Begun> {
   const { tenantId, actionId, orderId } = job
-  const { timeoutMs, graceMs } = supplier.traits
   return deps.db.tx(async (tx): Promise<Begun> => {
     const held = await lockHeld(tx, job, false)
     if (held === undefined) return { ended: undefined }
@@ -108,7 +108,7 @@ async function beginAttempt(deps: ActionDeps, job: ActionJob, { supplier }: Conf
       text: `update esim_actions set attempts = least(attempts + 1, 32767),
                lease_until = clock_timestamp() + $3 * interval '1 millisecond'
              where tenant_id = $1 and action_id = $2`,
-      values: [tenantId, actionId, timeoutMs + graceMs + LEASE_MS],
+      values: [tenantId, actionId, LEASE_MS],
     })
     return { action: { ...action, attempts: action.attempts + 1 }, attemptId }
   })
@@ -144,15 +144,36 @@ function whyImpossible(action: Action, order: LockedOrder): string | undefined {
   return undefined
 }
 
+async function whileLeased<Result>(
+  deps: ActionDeps,
+  { tenantId, actionId, leaseToken }: ActionJob,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const renewing = setInterval(() => {
+    const renewal = {
+      name: 'actions-renew',
+      text: `update esim_actions set lease_until = now() + $4 * interval '1 millisecond'
+             where tenant_id = $1 and action_id = $2 and lease_token = $3`,
+      values: [tenantId, actionId, leaseToken, LEASE_MS],
+    }
+    deps.db.query(renewal).catch((error) => deps.log.warn({ err: error }, 'a lease could not be renewed'))
+  }, RENEW_MS)
+  try {
+    return await work()
+  } finally {
+    clearInterval(renewing)
+  }
+}
+
 async function call(
   deps: ActionDeps,
   { tenantId, orderId }: ActionJob,
   { supplier, gate }: ConfiguredSupplier,
-  { action, itemNo }: Action,
+  { action, actionId, itemNo }: Action,
   esim: SuppliedEsim,
 ): Promise<ActionOutcome> {
   const startedAt = deps.clock.monotonic()
-  const { down, ...outcome } = withStorableMessage(await callForAction(supplier, action, esim))
+  const { down, ...outcome } = withStorableMessage(await callForAction(supplier, action, esim, orderNoOf(actionId)))
   const durationMs = deps.clock.monotonic() - startedAt
   gate.complete(tenantId, 1, durationMs, down === true)
   deps.supplierMetrics?.called(supplier.name, action, [outcome.kind], durationMs)
@@ -279,7 +300,7 @@ async function waitOrReview(
 
 function alertOperators(tx: Tx, { ids }: Pick<ActionDeps, 'ids'>, tenantId: string, action: Action): void {
   const { orderId, itemNo, supplier } = action
-  notify(tx, ids, {
+  createAlert(tx, ids, {
     tenantId: null,
     kind: 'ACTION_UNDER_REVIEW',
     audience: 'OPERATOR',

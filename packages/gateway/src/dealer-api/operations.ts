@@ -1,4 +1,4 @@
-import type { ActionRequest, AnswerOf, OperationName, RequestOf } from '@dealer-esim/contract'
+import type { ActionRequest, AnswerOf, OperationName, RequestHeaders, RequestOf } from '@dealer-esim/contract'
 import { getAction } from '../actions/find.ts'
 import { startAction } from '../actions/start.ts'
 import type { Admitted } from '../admission/admission.ts'
@@ -10,17 +10,18 @@ import { listOrders } from '../orders/reading/list.ts'
 import { getOrderWithProfiles } from '../profiles/get-order.ts'
 import { listProfiles } from '../profiles/list.ts'
 import { queryUsage } from '../profiles/usage.ts'
-import { readBalance } from '../wallet/ledger/balance.ts'
+import { getBalance } from '../wallet/ledger/balance.ts'
 import { listStatement } from '../wallet/statement/list.ts'
 import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
 
 export interface Call<Name extends OperationName> extends Admitted {
   request: RequestOf<Name>
+  headers: RequestHeaders
   address: string
 }
 
 /** A call whose request is still being admitted. */
-export interface EarlyCall<Name extends OperationName> extends Pick<Call<Name>, 'tenant' | 'request'> {
+export interface EarlyCall<Name extends OperationName> extends Pick<Call<Name>, 'tenant' | 'request' | 'headers'> {
   admission: Promise<Admitted>
 }
 
@@ -38,14 +39,14 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
     return { data: { status: 'UP', tenantId: tenant.tenantId, clientName: tenant.clientName } }
   },
   async 'account/balance'(deps, { tenant }) {
-    return { data: await readBalance(deps.db, tenant.tenantId) }
+    return { data: await getBalance(deps.db, tenant.tenantId) }
   },
   async 'package/list'(deps, { tenant, request, catalogueVersion }) {
     const catalogue = await deps.catalogue.current(catalogueVersion)
     return { data: catalogue.list(tenant, request) }
   },
-  async 'esim/order'(deps, { tenant, request }) {
-    return orderResult(await deps.orderPlacer.place({ tenant, request, orderId: deps.ids.uuid() }))
+  async 'esim/order'(deps, { tenant, request, headers }) {
+    return orderResult(await deps.orderPlacer.place({ tenant, request, headers, orderId: deps.ids.uuid() }))
   },
   async 'esim/query'(deps, { tenant, request }) {
     return { data: await getOrderWithProfiles(deps, tenant.tenantId, request) }
@@ -80,8 +81,8 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
 
 /** Operations that may begin before their request is admitted. They commit their changes only afterwards. */
 export const earlyHandlers: { [Name in OperationName]?: EarlyHandler<Name> } = {
-  async 'esim/order'(deps, { tenant, request, admission }) {
-    const input = { tenant, request, orderId: deps.ids.uuid() }
+  async 'esim/order'(deps, { tenant, request, headers, admission }) {
+    const input = { tenant, request, headers, orderId: deps.ids.uuid() }
     return orderResult(await deps.orderPlacer.placeWhenAdmitted(input, admission))
   },
 }

@@ -69,7 +69,7 @@ export function toApiError(error: unknown): ApiError {
   return new ApiError('000001')
 }
 
-/** Whether a request was refused because of load. This is deliberate and frequent, so it is not logged as a failure. */
+/** True if a request was refused because of load. This is deliberate and frequent, so it is not logged as a failure. */
 export function isShed(error: unknown): boolean {
   return error instanceof ApiError && error.code === '000002'
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { EsimAction } from '@dealer-esim/contract'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { addDealer } from '../door/node.ts'
+import { addDealer } from '../harness/api-node.ts'
 import { type ActionTestbed, createActionTestbed, type Esim, FREE, NONE } from './testbed.ts'
 
 let bed: ActionTestbed

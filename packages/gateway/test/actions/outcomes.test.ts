@@ -5,7 +5,7 @@ import { resolveAction } from '../../src/actions/resolve.ts'
 import { searchAudit } from '../../src/audit/search.ts'
 import { applyReports } from '../../src/profiles/apply-reports.ts'
 import { makeActionsDue } from '../harness/actions.ts'
-import { until } from '../harness/shop.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { type ActionTestbed, createActionTestbed, type Esim, FREE, NONE, PRICE } from './testbed.ts'
 
 let bed: ActionTestbed
@@ -326,7 +326,7 @@ describe('an operator', () => {
     bed.supplier.answer = () => new Promise((done) => (answer = done))
     await bed.act(esim, 'CANCEL', { transactionId: 'R-busy' })
     const running = bed.run()
-    await until(async () => bed.supplier.calls.length === 1)
+    await waitUntil(async () => bed.supplier.calls.length === 1)
     await expect(resolve(esim, 'cancelled')).rejects.toMatchObject({ code: 'ESIM_BUSY' })
     await expect(operate(esim)).rejects.toMatchObject({ code: 'ESIM_BUSY' })
     answer(LOST)
@@ -342,6 +342,6 @@ it('the worker begins an action at once, and a lost wakeup delays it by seconds'
   const esim = await bed.delivered()
   await bed.act(esim, 'REVOKE', { transactionId: 'W-poll' })
   const loop = actionLoop({ ...bed.node.deps, wake: { wake() {}, on: () => () => {} } })
-  await until(async () => (await bed.action(esim, 'W-poll')).actionStatus === 'DONE', 5_000)
+  await waitUntil(async () => (await bed.action(esim, 'W-poll')).actionStatus === 'DONE', 5_000)
   await loop.stop(1_000)
 })

@@ -6,11 +6,11 @@ import type { CancelPolicy } from '../../src/orders/item.ts'
 import type { ActionOutcome, SuppliedEsim, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
+import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
-import { createTestDatabase } from '../harness/database.ts'
-import { scripted } from '../harness/scripted-supplier.ts'
-import { type Shop, until } from '../harness/shop.ts'
+import { createTestDatabase } from '../harness/databases/database.ts'
+import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
+import { type Shop, waitUntil } from '../harness/shop.ts'
 
 /** 4.50 USD. */
 export const PRICE = 45_000
@@ -61,7 +61,7 @@ export const FREE: CancelPolicy = { cancellable: true, withinDays: null, feePerc
 
 export async function createActionTestbed(): Promise<ActionTestbed> {
   const database = await createTestDatabase()
-  const node = await openNode(database.url)
+  const node = await startNode(database.url)
   const { db } = node.deps
   const supplier: ActionTestbed['supplier'] = {
     answer: () => ({ kind: 'done' }),
@@ -88,7 +88,7 @@ export async function createActionTestbed(): Promise<ActionTestbed> {
       const transactionId = `O-${++count}`
       const request = { transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
       const { orderNo } = (await json(of, 'esim/order', request)).data
-      const [profile] = await until(async () => {
+      const [profile] = await waitUntil(async () => {
         const { profileList } = (await json(of, 'esim/profile/list', { transactionId })).data
         return profileList.length > 0 && profileList
       })
@@ -128,7 +128,7 @@ export async function createActionTestbed(): Promise<ActionTestbed> {
     },
     async faults() {
       const faults: string[] = []
-      await verifyLedger(db, { onFault: ({ sentence }) => faults.push(sentence) })
+      await verifyLedger(db, { onFault: ({ message }) => faults.push(message) })
       return faults
     },
     async close() {
@@ -166,7 +166,7 @@ function supplyBy(node: Node, supplier: ActionTestbed['supplier']) {
     unsuspend: ask('UNSUSPEND'),
     revoke: ask('REVOKE'),
   }
-  const { supplied } = scripted(node.deps as unknown as Shop, script)
+  const { supplied } = createScriptedSupplier(node.deps as unknown as Shop, script)
   Object.assign(supplied.supplier, { traits: supplier.traits })
   supplier.can = supplied.supplier
   return supplied

@@ -9,11 +9,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Log } from '../../src/lib/telemetry/log.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
-import { addDealer, call, type Dealer, type Node, OPERATOR, openNode, signedHeaders } from '../door/node.ts'
-import { type TestCertificate, testAuthority } from '../harness/certificates.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, signedHeaders, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createAuthority, type TestCertificate } from '../harness/servers/certificates.ts'
 
-const authority = testAuthority('Test authority')
+const authority = createAuthority('Test authority')
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-tls-'))
 const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }
 const errors: string[] = []
@@ -35,8 +35,8 @@ beforeAll(async () => {
   first = authority.issue('localhost')
   install(first)
   database = await createTestDatabase()
-  node = await openNode(database.url, { ...TEST_DEPLOYMENT, ...files }, { log })
-  plain = await openNode(database.url, { ...TEST_DEPLOYMENT, TRUSTED_PROXIES: '10.0.0.0/8' })
+  node = await startNode(database.url, { ...TEST_DEPLOYMENT, ...files }, { log })
+  plain = await startNode(database.url, { ...TEST_DEPLOYMENT, TRUSTED_PROXIES: '10.0.0.0/8' })
   dealer = await addDealer(node.deps)
 })
 afterAll(async () => {
@@ -74,7 +74,7 @@ function trusting(client: Partial<TestCertificate> = {}): Agent {
   return new Agent({ keepAlive: true, ca: authority.cert, maxSockets: 1, ...client })
 }
 
-/** What a connection that is made now is shown. */
+/** The certificate that a new connection receives. */
 async function servedNow(): Promise<string> {
   const agent = trusting()
   const { serial } = await ask(agent)
@@ -89,7 +89,7 @@ async function metric(): Promise<number> {
   return Number(/^dealer_esim_certificate_expiry_timestamp_seconds (\S+)$/m.exec(text)![1])
 }
 
-describe('a gateway that ends TLS itself', () => {
+describe('a gateway that terminates TLS', () => {
   it('serves callers that trust its certificate', async () => {
     const agent = trusting()
     expect(await ask(agent)).toMatchObject({ code: '000000', serial: serialOf(first) })
@@ -108,7 +108,7 @@ describe('a gateway that ends TLS itself', () => {
     const before = await ask(old)
     const served = before.serial
     const renewed = authority.issue('localhost', Date.now() + 90 * 86_400_000)
-    // As a renewal does it: one file after the other. In between they do not fit.
+    // Like a renewal, one file after the other. In between, certificate and key do not match.
     writeFileSync(files.TLS_CERT_FILE, renewed.cert)
     writeFileSync(files.TLS_KEY_FILE, renewed.key)
     await expect.poll(servedNow, { timeout: 10_000, interval: 100 }).toBe(serialOf(renewed))
@@ -124,8 +124,8 @@ describe('a gateway that ends TLS itself', () => {
     const expiry = await metric()
     const good = authority.issue('localhost')
     install({ ...good, key: first.key })
-    const told = 'the new TLS certificate cannot be used; keeping the old one'
-    await expect.poll(() => errors, { timeout: 10_000 }).toContain(told)
+    const message = 'the new TLS certificate cannot be used; keeping the old one'
+    await expect.poll(() => errors, { timeout: 10_000 }).toContain(message)
     expect([await servedNow(), await metric()]).toEqual([served, expiry])
     install(good)
     await expect.poll(servedNow, { timeout: 10_000, interval: 100 }).toBe(serialOf(good))
@@ -158,7 +158,7 @@ describe('a gateway that ends TLS itself', () => {
 })
 
 describe('plain HTTP on a test deployment', () => {
-  it('is refused whatever the caller claims about a proxy', async () => {
+  it('is refused even if the caller claims to be a proxy', async () => {
     const claims = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '10.0.0.1' }
     for (const headers of [{}, claims]) {
       const answer = await call(plain, dealer, 'health', { headers })

@@ -2,8 +2,8 @@ import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createDb as connectDb } from '../../src/lib/postgres/db.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { addDealer, call, type Dealer, type Node, OPERATOR, openNode, signedHeaders } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, signedHeaders, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage } from '../harness/shop.ts'
 
 const PACKAGES = 10
@@ -24,7 +24,7 @@ beforeAll(async () => {
     text: `insert into list_prices select package_code, 'USD', 1, null, false, now(), now() from packages`,
   })
   await db.close()
-  node = await openNode(database.url, {}, { logRequest: () => void answered++ })
+  node = await startNode(database.url, {}, { logRequest: () => void answered++ })
   dealer = await addDealer(node.deps)
   await changeSettings(node.deps, dealer.tenantId, { qpsLimit: 10_000 }, OPERATOR)
 })
@@ -38,7 +38,7 @@ function request(): string {
   return `POST /open-api/v1/package/list HTTP/1.1\r\nHost: x\r\n${headers.join('')}Content-Length: 2\r\n\r\n{}`
 }
 
-/** Reads what there is, until all answers came or the server has ended the connection. @returns whether all came */
+/** Reads until all answers have arrived or the server ends the connection. @returns true if all arrived */
 function readToEnd(socket: Socket, allBytes: number): Promise<boolean> {
   return new Promise((resolve) => {
     let bytes = 0

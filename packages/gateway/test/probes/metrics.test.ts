@@ -7,9 +7,9 @@ import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createLoopMetrics } from '../../src/lib/telemetry/metrics.ts'
 import { databaseGaugesLoop } from '../../src/probes/database-gauges.ts'
-import { call, type Dealer } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { call, type Dealer } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 /** A gateway after some use, so that the expected values of a scrape are known. */
@@ -60,7 +60,7 @@ async function code(operation: string, body: object, parts = {}): Promise<string
 const order = (transactionId: string, packageCode: string, count: number) =>
   code('esim/order', { transactionId, packageInfoList: [{ packageCode, count }] })
 
-/** Samples by name and labels, as Prometheus would have them. */
+/** Scrapes the gateway. @returns samples by name and labels */
 async function scrape(): Promise<Map<string, number>> {
   const { metricsPort } = await gateway.waitForLog((line) => line.msg === 'ready')
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()

@@ -6,49 +6,65 @@ import { Refusal } from '../../lib/refusal.ts'
 import { getProfileOwner } from '../../profiles/search.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
-import { withSuppliers } from './suppliers.ts'
+import { withSuppliers } from '../outbound.ts'
 
-/** `cancel`, `suspend`, `unsuspend`, `revoke`: the last three read alike. */
 const ACTION_COMMANDS = {
   CANCEL: {
-    description: 'Cancel an eSIM that was not used: refunded once its supplier has cancelled it.',
-    done: 'The supplier has cancelled it, and it is refunded.',
+    description: 'Cancel an unused eSIM. It is refunded when its supplier has cancelled it.',
+    verb: 'cancel',
+    done: 'The supplier has cancelled the eSIM. It is refunded.',
+    confirmation: 'nothing is refunded until it confirms the cancellation',
   },
-  SUSPEND: { description: 'Interrupt the service of an eSIM in use.', done: 'The supplier has suspended it.' },
-  UNSUSPEND: { description: 'Resume the service of a suspended eSIM.', done: 'The supplier has resumed its service.' },
+  SUSPEND: {
+    description: 'Interrupt the service of an eSIM in use.',
+    verb: 'suspend',
+    done: 'The supplier has suspended the eSIM.',
+    confirmation: 'nothing changes until it confirms',
+  },
+  UNSUSPEND: {
+    description: 'Resume the service of a suspended eSIM.',
+    verb: 'resume',
+    done: 'The supplier has resumed the service of the eSIM.',
+    confirmation: 'nothing changes until it confirms',
+  },
   REVOKE: {
-    description: 'End the service of an eSIM for good, without a refund.',
-    done: 'The supplier has revoked it. Nothing is refunded.',
+    description: 'End the service of an eSIM for good. It is not refunded.',
+    verb: 'revoke',
+    done: 'The supplier has revoked the eSIM. It is not refunded.',
+    confirmation: 'nothing changes until it confirms',
   },
 } as const
 
 export function esimCommands(esim: Command, context: AdminContext): void {
-  for (const action of ESIM_ACTIONS) actionCommand(esim, context, action)
+  for (const action of ESIM_ACTIONS) addActionCommand(esim, context, action)
   esim
     .command('settle <esim-tran-no>')
-    .description('Record what the supplier said of a cancel, or another action, that it did not answer.')
-    .option('--cancelled', 'it was cancelled unused: it is refunded')
-    .option('--done', 'it did what was asked, whichever action it was')
-    .option('--kept', 'it changed nothing')
-    .requiredOption('--evidence <text>', 'what the supplier said, when, and who: audited')
-    .action(async (profileId: string, options: SettleOptions) => {
+    .description('Resolve a pending cancellation, or another action, with the supplier’s statement.')
+    .option('--cancelled', 'the supplier cancelled it unused: refund it')
+    .option('--done', 'the supplier did what was asked, whichever action it was')
+    .option('--kept', 'the supplier did not cancel it, or changed nothing')
+    .requiredOption('--evidence <text>', 'the supplier’s statement, its author and time: audited')
+    .action(async (profileId: string, options: ResolveOptions) => {
       const verdict = verdictOf(options)
       await context.withDeps(async (deps) => {
         const found = await getProfileOwner(deps.db, profileId)
         await resolveAction(deps, { ...found, verdict, evidence: options.evidence }, context.by)
-        const human = { cancelled: 'It is cancelled and refunded.', done: 'It is done.', kept: 'It stays as it is.' }
+        const human = {
+          cancelled: 'The eSIM is cancelled and refunded.',
+          done: 'The action is done.',
+          kept: 'The eSIM remains valid.',
+        }
         context.print(human[verdict], { esimTranNo: profileId, verdict })
       })
     })
 }
 
-function actionCommand(esim: Command, context: AdminContext, action: keyof typeof ACTION_COMMANDS): void {
-  const { description, done } = ACTION_COMMANDS[action]
-  const isCancel = action === 'CANCEL'
+function addActionCommand(esim: Command, context: AdminContext, action: keyof typeof ACTION_COMMANDS): void {
+  const { description, verb, done, confirmation } = ACTION_COMMANDS[action]
   esim
     .command(`${action.toLowerCase()} <esim-tran-no>`)
     .description(description)
-    .requiredOption('--reason <text>', 'for whoever asks later: audited')
+    .requiredOption('--reason <text>', 'recorded in the audit log')
     .action((profileId: string, { reason }: { reason: string }) =>
       context.withDeps(async (deps) => {
         const found = await getProfileOwner(deps.db, profileId)
@@ -56,29 +72,29 @@ function actionCommand(esim: Command, context: AdminContext, action: keyof typeo
           actForOperator({ ...deps, suppliers }, { ...found, action, reason }, context.by),
         )
         if (outcome.kind === 'refused') {
-          const words = isCancel ? 'The supplier did not cancel it' : 'The supplier did not do it'
-          throw new Refusal(409, `${action}_REFUSED`, `${words}: ${outcome.message}. Nothing is refunded.`)
+          const message = `The supplier did not ${verb} the eSIM: ${outcome.message}. Nothing is refunded.`
+          throw new Refusal(409, `${action}_REFUSED`, message)
         }
         const human =
           outcome.kind === 'done'
             ? done
-            : `The supplier did not say whether it did it (${outcome.message}). It is asked again; nothing is refunded until it has.`
-        const name = outcome.kind === 'done' && isCancel ? 'cancelled' : outcome.kind
+            : `The supplier did not report whether it did so (${outcome.message}). It is queried again; ${confirmation}.`
+        const name = outcome.kind === 'done' && action === 'CANCEL' ? 'cancelled' : outcome.kind
         context.print(human, { esimTranNo: profileId, outcome: name })
       }),
     )
 }
 
-interface SettleOptions {
+interface ResolveOptions {
   cancelled?: boolean
   done?: boolean
   kept?: boolean
   evidence: string
 }
 
-/** @throws UsageError unless exactly one is chosen */
-function verdictOf(options: SettleOptions): 'cancelled' | 'done' | 'kept' {
+/** @throws UsageError unless exactly one is given */
+function verdictOf(options: ResolveOptions): 'cancelled' | 'done' | 'kept' {
   const [verdict, ...others] = (['cancelled', 'done', 'kept'] as const).filter((name) => options[name])
-  if (verdict === undefined || others.length > 0) throw new UsageError('Say one of --cancelled and --kept.')
+  if (verdict === undefined || others.length > 0) throw new UsageError('Give one of --cancelled and --kept.')
   return verdict
 }

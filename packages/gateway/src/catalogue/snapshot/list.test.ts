@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { coverageOf } from '../coverage.ts'
-import { tariffOf } from '../pricing/tariff.ts'
+import { tariffOf } from '../pricing/quote.ts'
 import { type ListSource, listPackages } from './list.ts'
 import type { CataloguePackage } from './package.ts'
 import { PackageIndex } from './package-index.ts'
@@ -26,6 +26,8 @@ function pack(members: Partial<CataloguePackage> & { packageCode: string; countr
   const networks = named.map((code) => ({ locationCode: code, locationName: `Land of ${code}`, operatorList: [] }))
   return {
     ...{ slug: rest.packageCode, name: rest.packageCode, description: null, dataType: 'TOTAL', volume: 1n },
+    ...{ packageType: 'BASE', productFamily: null, periodNumMin: null, periodNumMax: null },
+    ...{ cancelPolicy: { cancellable: false, withinDays: null, feePercent: 0 } },
     ...{ duration: 7, durationUnit: 'DAY', unusedValidTime: 180, activationPolicy: 'ON_INSTALL', ekycRequired: false },
     ...{
       speed: null,

@@ -15,12 +15,13 @@ interface OrphanJob extends SuppliedEsimRow {
 }
 
 /** A claim sets the next try: if two nodes asked, the supplier would answer the second one that there is no such eSIM. */
-const ORPHANS: JobTable = {
+export const ORPHANS: JobTable = {
   name: 'reconcile-orphans',
   table: 'orphans',
   key: ['orphan_id'],
-  claimable: `state = 'FOUND' and updated_at <= now()`,
+  claimable: `state = 'FOUND'`,
   dueAt: 'updated_at',
+  longestWaitMs: String(CANCEL_AGAIN_MS),
   claim: `updated_at = now() + interval '1 millisecond' * ${CANCEL_AGAIN_MS}`,
   columns: `job.tenant_id, job.orphan_id, job.order_id, job.item_no, job.supplier, job.iccid, job.secrets,
     (select product_code from order_items i
@@ -47,7 +48,7 @@ async function cancelOrphan(deps: FulfilmentDeps, orphan: OrphanJob): Promise<vo
   const outcome: ActionOutcome =
     supplied === undefined
       ? { kind: 'unknown', message: `supplier ${supplier} is not configured` }
-      : withStorableMessage(await callForAction(supplied.supplier, 'CANCEL', esim))
+      : withStorableMessage(await callForAction(supplied.supplier, 'CANCEL', esim, undefined))
   const state = { done: 'CANCELLED', refused: 'KEPT', unknown: 'FOUND' }[outcome.kind]
   await deps.db.query({
     text: `update orphans set state = $3, message = $4,

@@ -1,4 +1,4 @@
-import { notify } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/alerts.ts'
 import { audit, SYSTEM } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
@@ -58,7 +58,8 @@ export async function saveEndpointChange(
     case 'RECOVERED':
       return tx.send({
         text: `update webhook_endpoints set failing_since = null, alerted_percent = 0
-               where tenant_id = $1 and callback_url = $2 and enabled and failing_since <= $3`,
+               where tenant_id = $1 and callback_url = $2 and enabled
+                 and (failing_since <= $3 or failing_since > $3 + interval '1 minute') -- of a clock that was ahead`,
         values: [tenantId, url, new Date(atMs)],
       })
     case 'FAILING':
@@ -85,7 +86,7 @@ async function warn(tx: Tx, ids: Ids, tenantId: string, url: string, change: { p
   })
   if (changed.length === 0) return
   const since = new Date(change.sinceMs).toISOString()
-  notify(tx, ids, {
+  createAlert(tx, ids, {
     tenantId,
     kind: 'ENDPOINT_FAILING',
     audience: 'TENANT',
@@ -113,7 +114,7 @@ async function disable(
   if (changed.length === 0) return
   const callbackUrl = maskedUrl(url)
   const why = reason === 'GONE' ? 'It answered 410 Gone' : `It has failed for ${FAILING_MAX_HOURS} hours`
-  notify(tx, ids, {
+  createAlert(tx, ids, {
     tenantId,
     kind: 'ENDPOINT_DISABLED',
     audience: 'TENANT',

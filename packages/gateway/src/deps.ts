@@ -27,8 +27,8 @@ import { createAvailability } from './suppliers/availability.ts'
 import { type SupplierMetrics, supplierMetrics } from './suppliers/gate.ts'
 import { createSuppliers, type Suppliers } from './suppliers/registry.ts'
 
-/** What background loops are woken for: orders to fulfil, events to send, changed settings. */
-export type Topic = 'fulfilment' | 'webhooks' | 'settings'
+/** What background loops are woken for: orders to fulfil, actions on eSIMs, events to send, changed settings. */
+export type Topic = 'fulfilment' | 'actions' | 'webhooks' | 'settings'
 
 /** What all modules share. A function asks for the slice that it needs: Pick<Deps, …>. */
 export interface Deps {

@@ -1,3 +1,4 @@
+import { actionLoop } from './actions/loop.ts'
 import type { Deps } from './deps.ts'
 import { timesAheadLoop } from './doctor/times-ahead.ts'
 import { fulfilmentLoop } from './fulfilment/loop.ts'
@@ -20,6 +21,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     retentionLoop(deps),
     timesAheadLoop(deps),
     fulfilmentLoop(deps),
+    actionLoop(deps),
     reconcileLoop(deps),
     reviewAlertLoop(deps),
     priceAlertLoop(deps),

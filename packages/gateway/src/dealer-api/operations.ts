@@ -1,4 +1,6 @@
-import type { AnswerOf, OperationName, RequestHeaders, RequestOf } from '@dealer-esim/contract'
+import type { ActionRequest, AnswerOf, OperationName, RequestHeaders, RequestOf } from '@dealer-esim/contract'
+import { getAction } from '../actions/find.ts'
+import { startAction } from '../actions/start.ts'
 import type { Admitted } from '../admission/admission.ts'
 import { listLocations } from '../catalogue/locations.ts'
 import type { Deps } from '../deps.ts'
@@ -52,6 +54,13 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
   async 'esim/profile/list'(deps, { tenant, request }) {
     return { data: await listProfiles(deps, tenant.tenantId, request) }
   },
+  'esim/cancel': act,
+  'esim/suspend': act,
+  'esim/unsuspend': act,
+  'esim/revoke': act,
+  async 'esim/action/query'(deps, { tenant, request }) {
+    return { data: await getAction(deps.db, tenant.tenantId, request) }
+  },
   async 'webhook/set'(deps, { tenant, request, address }) {
     return { data: await setWebhook(deps, tenant.tenantId, request, { actor: 'tenant', address }) }
   },
@@ -78,12 +87,23 @@ export const earlyHandlers: { [Name in OperationName]?: EarlyHandler<Name> } = {
   },
 }
 
+/** The operation is in the request: its schema has only that action. */
+async function act(
+  deps: Deps,
+  { tenant, request }: { tenant: Admitted['tenant']; request: ActionRequest },
+): Promise<Result<'esim/cancel'>> {
+  const { answer, isReplay } = await startAction(deps, tenant.tenantId, request)
+  return { data: answer, ...(isReplay && { headers: REPLAYED }) }
+}
+
+const REPLAYED = { 'Idempotent-Replayed': 'true' }
+
 function orderResult(verdict: Verdict): Result<'esim/order'> {
   switch (verdict.kind) {
     case 'placed':
       return { data: verdict.answer }
     case 'replayed':
-      return { data: verdict.answer, headers: { 'Idempotent-Replayed': 'true' } }
+      return { data: verdict.answer, headers: REPLAYED }
     case 'refused':
       throw new ApiError(verdict.code, verdict.parts)
     default:

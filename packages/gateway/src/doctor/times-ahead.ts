@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from '@platformatic/prom-client'
+import { ACTIONS } from '../actions/loop.ts'
 import { LEASE_MS } from '../fulfilment/claim.ts'
 import { LONGEST_RETRY_MS, REVIEW_WAIT_MAX_MS, REVIEW_WAIT_MIN_MS } from '../fulfilment/outcomes/outcome.ts'
 import { WATCHED } from '../fulfilment/reconciliation/ask-watched.ts'
@@ -49,6 +50,7 @@ export const TIMES_AHEAD: readonly TimesAhead[] = [
   jobsAhead(MAILS),
   jobsAhead(WATCHED),
   jobsAhead(ORPHANS),
+  jobsAhead(ACTIONS),
   {
     table: 'webhook_replays',
     key: ['tenant_id', 'replay_id'],
@@ -127,7 +129,7 @@ export function timesAheadLoop(deps: TimesAheadDeps): Loop {
       if (counts.every(({ count }) => count === 0)) return false
       log.warn({ tables: Object.fromEntries(tables) }, 'work waits for times that a wrong clock wrote: it is made due')
       await repairTimesAhead(db, TIMES_AHEAD)
-      for (const topic of ['fulfilment', 'webhooks'] as const) wake.wake(topic)
+      for (const topic of ['fulfilment', 'actions', 'webhooks'] as const) wake.wake(topic)
       return false
     },
   })

@@ -94,6 +94,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   orders: 'a transactionId counts for ever',
   order_items: 'what was sold, and what it cost',
   profiles: 'eSIMs of travellers',
+  esim_actions: 'a transactionId counts for ever',
   transfers: 'the ledger',
   wallets: 'one row a dealer',
   wallet_adjustments: 'who proposed and who approved',

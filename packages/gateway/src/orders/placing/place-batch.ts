@@ -223,9 +223,13 @@ from catalogue_version
 left join (
   select o.* from unnest($1::uuid[], $2::text[]) as input(tenant_id, transaction_id)
   cross join lateral (
-    select tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after, package_lines,
-           created_at
-    from orders where tenant_id = input.tenant_id and transaction_id = input.transaction_id
+    (select tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after, package_lines,
+            created_at
+     from orders where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
+    union all
+    -- An action on an eSIM: without lines, so that no order has the same content.
+    (select tenant_id, action_id, transaction_id, null, 0, currency_code, 0, '[]', created_at
+     from esim_actions where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
     limit 1 -- keeps the plan an index look-up for each, whatever the statistics say
   ) o
 ) existing on true`

@@ -108,7 +108,8 @@ export interface Snapshot {
    * As `offer`, of a package to add to an eSIM; 310245: it does not fit. The only route is that of the eSIM's supplier.
    */
   topUpOffer(buyer: Buyer, packageCode: string, esim: EsimToTopUp): Offer | '310241' | '310244' | '310245'
-  list(buyer: Buyer, request: PackageListRequest): PackageListAnswer
+  /** @param esim the eSIM that the request names: only the packages that fit it */
+  list(buyer: Buyer, request: PackageListRequest, esim?: EsimToTopUp): PackageListAnswer
   /** The package for operators, and for the fulfilment of existing orders: independent of the buyer. */
   find(packageCode: string): CataloguePackage | undefined
   /** The buyer's price of every package that has one, with its source: for operators. */
@@ -222,11 +223,11 @@ export class LoadedSnapshot implements Snapshot {
     return { packageCode, packageName: name, packageType, periodNumMin, periodNumMax, cancelPolicy, price, routes }
   }
 
-  list(buyer: Buyer, request: PackageListRequest): PackageListAnswer {
+  list(buyer: Buyer, request: PackageListRequest, esim?: EsimToTopUp): PackageListAnswer {
     const { index, changedAt } = this.contents
     const priced = this.prefilter.pricedIn(buyer.currencyCode)
     const source = { index, changedAt, touchedAt: this.prefilter.touchedAt, priced, linkKey: this.context.linkKey }
-    return listPackages(source, buyer.tenantId, this.tariffOf(buyer), request, this.context.databaseClock.now())
+    return listPackages(source, buyer.tenantId, this.tariffOf(buyer), request, this.context.databaseClock.now(), esim)
   }
 
   *quotes(buyer: Buyer): Iterable<QuotedPackage> {

@@ -7,6 +7,7 @@ import {
   type OrderStatus,
   type OrderType,
   orderNoOf,
+  type RequestHeaders,
   stripIccidPadding,
   type TopupAnswer,
   type TopupRequest,
@@ -28,6 +29,8 @@ export type OrderInput = NewOrderInput | TopUpInput
 interface InputMembers {
   tenant: Pick<Tenant, 'tenantId' | 'currencyCode'>
   orderId: string
+  /** The request's RequestID and timestamp; absent where the gateway itself places it. */
+  headers?: Pick<RequestHeaders, 'requestId' | 'timestamp'>
   /** Present while the request is still being admitted; resolves within 100 ms to whether it was. */
   isAdmitted?: Promise<boolean>
 }

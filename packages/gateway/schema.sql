@@ -561,6 +561,7 @@ create table sandbox_issued (
   supplier text not null,
   key text not null,
   product_code text not null,
+  topped_up_key text,
   requests integer not null default 1,
   answer text not null,
   iccid_number bigint not null default nextval('sandbox_iccids'::regclass),

@@ -23,7 +23,10 @@ export function sharedAnswers(): Json {
 /** The headers of answers by name. */
 export const ANSWER_HEADERS: Json = {
   'RT-RequestID': header('The RT-RequestID of the request.', { type: 'string', format: 'uuid' }),
-  'Idempotent-Replayed': header('`true` if the order existed before this call.', { type: 'string', const: 'true' }),
+  'Idempotent-Replayed': header('`true` if the order or action existed before this call.', {
+    type: 'string',
+    const: 'true',
+  }),
   'Retry-After': header('Seconds to wait before the next call.', { type: 'integer', minimum: 1 }),
   Allow: header('The method that is allowed: POST.', { type: 'string', const: 'POST' }),
   'RateLimit-Limit': header('Requests per second of this tenant.', { type: 'integer' }),
@@ -31,8 +34,13 @@ export const ANSWER_HEADERS: Json = {
   'RateLimit-Reset': header('Seconds until the limit is restored.', { type: 'integer' }),
 }
 
+/** Operations with a transactionId that makes them idempotent: all that answer the codes of its conflict. */
+function isReplayed(name: OperationName): boolean {
+  return operations[name].codes.includes('200012')
+}
+
 function successAnswer(name: OperationName): Json {
-  const headers = name === 'esim/order' ? ['RT-RequestID', 'Idempotent-Replayed'] : ['RT-RequestID']
+  const headers = isReplayed(name) ? ['RT-RequestID', 'Idempotent-Replayed'] : ['RT-RequestID']
   const schema = {
     type: 'object',
     required: ['code', 'message', 'data'],

@@ -37,7 +37,7 @@ export function consoleApi(app: FastifyInstance, deps: ConsoleDeps, options: Con
   app.register(
     async (api) => {
       await api.register(cookie)
-      await api.register(swagger, documentOf(options.cookieName))
+      await api.register(swagger, documentOf(options.cookieName, routes))
       api.setValidatorCompiler(validatorCompiler)
       api.setSerializerCompiler(() => (body) => JSON.stringify(body, plain))
       // Files come as text; each route that takes one says how large it may be.

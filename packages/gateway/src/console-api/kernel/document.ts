@@ -9,7 +9,7 @@ export function schemaOf(route: Route) {
     operationId: operationIdOf(route),
     summary: route.summary,
     description: `Who may call: ${typeof who === 'string' ? who : who.join(', ')}.${route.sessionOnly ? ' By a session only.' : ''}`,
-    tags: [route.path.split('/')[1] ?? ''],
+    tags: [tagOf(route)],
     security: securityOf(route),
     // For programs: the roles that may call.
     'x-roles': who === 'anyone' ? [] : who === 'session' ? ROLES : who,
@@ -21,22 +21,28 @@ export function schemaOf(route: Route) {
         description: 'It was done.',
         content: { [route.answerType ?? JSON_TYPE]: { schema: answer } },
       },
-      '4xx': { description: 'It was refused.', content: { [JSON_TYPE]: { schema: failure } } },
-      '5xx': { description: 'It failed here; 503: nothing happened.', content: { [JSON_TYPE]: { schema: failure } } },
+      400: { description: 'The request is malformed.', content: { [JSON_TYPE]: { schema: failure } } },
+      // Not 4XX and 5XX: orval writes ranges as numbers, which do not compile.
+      default: {
+        description: 'Other 4xx: refused. 503: failed and changed nothing. Other 5xx: failed.',
+        content: { [JSON_TYPE]: { schema: failure } },
+      },
     },
   }
 }
 
-export function documentOf(cookieName: string) {
+export function documentOf(cookieName: string, routes: readonly Route[]) {
   return {
     openapi: {
       openapi: '3.1.0' as const,
       info: {
         title: 'Console interface',
         version: '1',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
         description:
           'What the console calls, for scripts too: send a personal access token as `Authorization: Bearer`.',
       },
+      tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
       components: {
         securitySchemes: {
           accessToken: { type: 'http' as const, scheme: 'bearer' },
@@ -59,6 +65,10 @@ function securityOf({ who, sessionOnly }: Route): Record<string, string[]>[] {
   if (who === 'anyone') return []
   if (who === 'session' || sessionOnly) return [{ session: [] }]
   return [{ accessToken: [] }, { session: [] }]
+}
+
+function tagOf({ path }: Route): string {
+  return path.split('/')[1] ?? ''
 }
 
 /** `GET /tenants/:tenantId/wallet` is getTenantsByTenantIdWallet: generators of clients name functions so. */

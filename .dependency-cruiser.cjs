@@ -7,7 +7,7 @@ const ROOMS = [
   ...['catalogue', 'webhooks', 'suppliers', 'orders', 'profiles', 'fulfilment', 'doctor'],
 ]
 // The folders of fulfilment, from the bottom up. The files directly in fulfilment/ are above all of them.
-const FULFILMENT = ['outcomes', 'claiming', 'cancelling', 'review', 'reconciliation']
+const FULFILMENT = ['outcomes', 'cancelling', 'review', 'reconciliation']
 module.exports = {
   forbidden: [
     {

@@ -1,4 +1,4 @@
-import { loadedCatalogue } from '../../packages/gateway/src/catalogue/catalogue.ts'
+import { createCatalogue } from '../../packages/gateway/src/catalogue/catalogue.ts'
 import { ensureDeployment } from '../../packages/gateway/src/deployment/ensure.ts'
 import { systemClock } from '../../packages/gateway/src/lib/clock.ts'
 import type { Cipher } from '../../packages/gateway/src/lib/crypto.ts'
@@ -33,7 +33,7 @@ export async function openRooms({ url, cipher, past }: { url: string; cipher: Ci
   const db = createDb({ url, poolSize: 1, applicationName: 'bench rooms' })
   const orderDb = createDb({ url, poolSize: 1, applicationName: 'bench orders', genericPlans: true })
   const linkKey = await ensureDeployment({ db, cipher, ids: systemIds }, 'local')
-  const catalogue = loadedCatalogue({ db, linkKey, databaseClock: systemClock })
+  const catalogue = createCatalogue({ db, linkKey, databaseClock: systemClock })
   const tenantId = past.tenantIds[0]!
   const tenant = { tenantId, currencyCode: 'USD' }
   const reading = { db, cipher, linkKey, links: { publicUrl: 'http://127.0.0.1' } }
@@ -41,9 +41,11 @@ export async function openRooms({ url, cipher, past }: { url: string; cipher: Ci
     ...{ db: orderDb, ids: systemIds, clock: systemClock, databaseClock: systemClock, catalogue },
     stock: { available: () => undefined },
     maintainPartitions: async () => {},
-    onPlaced() {},
-    onFailure(failure) {
-      throw failure
+    wake: { wake() {} },
+    log: {
+      warn({ err }: { err: unknown }) {
+        throw err
+      },
     },
   })
   const count = ordersOf(past, 0)

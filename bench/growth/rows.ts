@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { buildActivationCode } from '@dealer-esim/contract'
-import { orderNoOf } from '../../packages/gateway/src/lib/ids.ts'
+import { buildActivationCode, orderNoOf } from '@dealer-esim/contract'
 
 /*
  * A past: delivered orders of one eSIM each, spread evenly over a week, every second one of the first tenant, the others

@@ -220,6 +220,7 @@ create table orders (
   tenant_id uuid not null,
   order_id uuid not null,
   transaction_id text not null,
+  order_type text not null default 'NEW'::text,
   order_status text not null,
   amount bigint not null,
   refunded_amount bigint not null default 0,
@@ -238,10 +239,13 @@ create table orders (
   constraint orders_pkey PRIMARY KEY (tenant_id, order_id),
   constraint orders_tenant_id_transaction_id_key UNIQUE (tenant_id, transaction_id),
   constraint orders_check CHECK (((refunded_amount >= 0) AND (refunded_amount <= amount))),
-  constraint orders_order_status_check CHECK ((order_status = ANY (ARRAY['PAID'::text, 'ALLOCATING'::text, 'DELIVERED'::text, 'PARTIALLY_DELIVERED'::text, 'FAILED'::text, 'UNDER_REVIEW'::text, 'CANCELLED'::text])))
+  constraint orders_order_status_check CHECK ((order_status = ANY (ARRAY['PAID'::text, 'ALLOCATING'::text, 'DELIVERED'::text, 'PARTIALLY_DELIVERED'::text, 'FAILED'::text, 'UNDER_REVIEW'::text, 'CANCELLED'::text]))),
+  constraint orders_order_type_check CHECK ((order_type = ANY (ARRAY['NEW'::text, 'TOPUP'::text])))
 ) with (fillfactor=80, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX orders_due ON orders USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX orders_topups ON orders USING btree (tenant_id, order_id) WHERE (order_type = 'TOPUP'::text);
 CREATE INDEX orders_under_review ON orders USING btree (tenant_id, order_id) WHERE (order_status = 'UNDER_REVIEW'::text);
+CREATE INDEX orders_unusual ON orders USING btree (tenant_id, order_status, order_id) WHERE (order_status = ANY (ARRAY['PARTIALLY_DELIVERED'::text, 'FAILED'::text, 'CANCELLED'::text]));
 
 create table orphans (
   tenant_id uuid not null,
@@ -425,6 +429,7 @@ create table profiles (
   install_before timestamp with time zone,
   activate_time timestamp with time zone,
   expired_time timestamp with time zone,
+  suspended boolean not null default false,
   polled_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
@@ -697,11 +702,11 @@ create table transfers (
   constraint transfers_pkey PRIMARY KEY (tenant_id, wallet_version),
   constraint transfers_amount_check CHECK ((amount >= 0)),
   constraint transfers_check CHECK (((from_account = 'WALLET'::text) <> (to_account = 'WALLET'::text))),
-  constraint transfers_check1 CHECK (((kind = 'ORDER'::text) = ((order_id IS NOT NULL) AND (item_no IS NULL)))),
+  constraint transfers_check1 CHECK (((kind = ANY (ARRAY['ORDER'::text, 'ESIM_TOPUP'::text])) = ((order_id IS NOT NULL) AND (item_no IS NULL)))),
   constraint transfers_check2 CHECK (((kind = 'REFUND'::text) = (item_no IS NOT NULL))),
   constraint transfers_check3 CHECK (((kind = ANY (ARRAY['TOP_UP'::text, 'ADJUSTMENT'::text])) = (reference IS NOT NULL))),
   constraint transfers_from_account_check CHECK ((from_account = ANY (ARRAY['WALLET'::text, 'SALES'::text, 'TOP_UPS'::text, 'REFUNDS'::text, 'ADJUSTMENTS'::text]))),
-  constraint transfers_kind_check CHECK ((kind = ANY (ARRAY['ORDER'::text, 'REFUND'::text, 'TOP_UP'::text, 'ADJUSTMENT'::text]))),
+  constraint transfers_kind_check CHECK ((kind = ANY (ARRAY['ORDER'::text, 'ESIM_TOPUP'::text, 'REFUND'::text, 'TOP_UP'::text, 'ADJUSTMENT'::text]))),
   constraint transfers_to_account_check CHECK ((to_account = ANY (ARRAY['WALLET'::text, 'SALES'::text, 'TOP_UPS'::text, 'REFUNDS'::text, 'ADJUSTMENTS'::text])))
 ) with (autovacuum_vacuum_cost_delay=0);
 CREATE INDEX transfers_kind ON transfers USING btree (tenant_id, kind, wallet_version) WHERE (kind <> 'ORDER'::text);

@@ -11,6 +11,10 @@ export const REMARK_LENGTH_MAX = 200
 /** Codes, slugs and order numbers. */
 export const NAME_LENGTH_MAX = 64
 export const KEYWORD_LENGTH_MAX = 100
+/** eSIMs in one `esim/usage/query`. */
+export const USAGE_QUERY_ESIMS_MAX = 100
+/** The longest language tag that RFC 5646 §4.4.1 asks programs to accept. */
+export const LANGUAGE_LENGTH_MAX = 35
 export const CURSOR_LENGTH_MAX = 512
 /** The longest URL that browsers and proxies commonly accept. */
 export const CALLBACK_URL_LENGTH_MAX = 2048

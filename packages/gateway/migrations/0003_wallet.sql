@@ -23,7 +23,7 @@ create table wallets (
 create table transfers (
   tenant_id uuid not null,
   wallet_version bigint not null,
-  kind text not null check (kind in ('ORDER', 'REFUND', 'TOP_UP', 'ADJUSTMENT')),
+  kind text not null check (kind in ('ORDER', 'ESIM_TOPUP', 'REFUND', 'TOP_UP', 'ADJUSTMENT')),
   from_account text not null check (from_account in ('WALLET', 'SALES', 'TOP_UPS', 'REFUNDS', 'ADJUSTMENTS')),
   to_account text not null check (to_account in ('WALLET', 'SALES', 'TOP_UPS', 'REFUNDS', 'ADJUSTMENTS')),
   amount bigint not null check (amount >= 0),
@@ -36,7 +36,7 @@ create table transfers (
   created_at timestamptz not null,
   primary key (tenant_id, wallet_version),
   check ((from_account = 'WALLET') <> (to_account = 'WALLET')),
-  check ((kind = 'ORDER') = (order_id is not null and item_no is null)),
+  check ((kind in ('ORDER', 'ESIM_TOPUP')) = (order_id is not null and item_no is null)),
   check ((kind = 'REFUND') = (item_no is not null)),
   check ((kind in ('TOP_UP', 'ADJUSTMENT')) = (reference is not null))
 ) with (autovacuum_vacuum_cost_delay = 0);

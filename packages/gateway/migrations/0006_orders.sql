@@ -7,6 +7,7 @@ create table orders (
   tenant_id uuid not null,
   order_id uuid not null,
   transaction_id text not null,
+  order_type text not null default 'NEW' check (order_type in ('NEW', 'TOPUP')),
   order_status text not null check (order_status in
     ('PAID', 'ALLOCATING', 'DELIVERED', 'PARTIALLY_DELIVERED', 'FAILED', 'UNDER_REVIEW', 'CANCELLED')),
   amount bigint not null,
@@ -27,6 +28,10 @@ create table orders (
   unique (tenant_id, transaction_id)
 ) with (fillfactor = 80, autovacuum_vacuum_cost_delay = 0);
 create index orders_due on orders (tenant_id, due_at) where due_at is not null;
+-- For order/list: statuses that few orders have, and top-ups. The common ones are read through the primary key.
+create index orders_unusual on orders (tenant_id, order_status, order_id)
+  where order_status in ('PARTIALLY_DELIVERED', 'FAILED', 'CANCELLED');
+create index orders_topups on orders (tenant_id, order_id) where order_type = 'TOPUP';
 create index orders_under_review on orders (tenant_id, order_id) where order_status = 'UNDER_REVIEW';
 
 -- One eSIM each. Its key at the supplier is orderNo-itemNo.
@@ -102,6 +107,7 @@ create table profiles (
   install_before timestamptz,
   activate_time timestamptz,
   expired_time timestamptz,
+  suspended boolean not null default false,
   polled_at timestamptz, -- when its supplier was last asked for status and usage; null: it does not report them
   created_at timestamptz not null,
   updated_at timestamptz not null,

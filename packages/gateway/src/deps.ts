@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type AdmissionDeps, createAdmission } from './admission/admission.ts'
 
-import { type Catalogue, loadedCatalogue } from './catalogue/catalogue.ts'
+import { type Catalogue, createCatalogue } from './catalogue/catalogue.ts'
 import type { Config } from './config/config.ts'
 import { ORDER_CONNECTIONS } from './config/connections.ts'
 import { ensureDeployment } from './deployment/ensure.ts'
 import { nameWithKeys } from './deployment/peers.ts'
-import { type RequestMetrics, requestMetrics } from './http/request-metrics.ts'
+import { plainRequestLog, type RequestLog, type RequestMetrics, requestMetrics } from './http/request-log.ts'
 import { type Clock, createDatabaseClock, type DatabaseClock, sampleDatabaseClock, systemClock } from './lib/clock.ts'
 import { type Cipher, createCipher } from './lib/crypto.ts'
 import { createIds, type Ids } from './lib/ids.ts'
@@ -19,14 +19,16 @@ import type { Running } from './lib/process/lifecycle.ts'
 import type { Log } from './lib/telemetry/log.ts'
 import { createLoopMetrics, createMetrics, type LoopMetrics, type Metrics } from './lib/telemetry/metrics.ts'
 import type { OtlpOptions } from './lib/telemetry/otlp.ts'
-import { plainRequestLog, type RequestLog } from './lib/telemetry/request-log.ts'
 import type { Traces } from './lib/telemetry/traces.ts'
 import { type OrderMetrics, orderMetrics } from './orders/change.ts'
 import { createOrderPlacer, type OrderPlacer } from './orders/placing/placer.ts'
 import { maintainPartitions } from './retention/loop.ts'
-import { openAvailability } from './suppliers/availability.ts'
-import { openSuppliers, type Suppliers } from './suppliers/registry.ts'
-import { type SupplierMetrics, supplierMetrics } from './suppliers/supplier-metrics.ts'
+import { createAvailability } from './suppliers/availability.ts'
+import { type SupplierMetrics, supplierMetrics } from './suppliers/gate.ts'
+import { createSuppliers, type Suppliers } from './suppliers/registry.ts'
+
+/** What background loops are woken for: orders to fulfil, events to send, changed settings. */
+export type Topic = 'fulfilment' | 'webhooks' | 'settings'
 
 /** What all modules share. A function asks for the slice that it needs: Pick<Deps, …>. */
 export interface Deps {
@@ -49,7 +51,7 @@ export interface Deps {
   /** Authenticates cursors and QR links; the same on every node. */
   linkKey: Buffer
   /** Wakes background loops on all nodes. */
-  wake: Wakeups
+  wake: Wakeups<Topic>
   metrics: Metrics
   requestMetrics: RequestMetrics
   orderMetrics: OrderMetrics
@@ -107,7 +109,7 @@ export async function createDeps(
   await maintainPartitions(db).catch((err) => log.warn({ err }, 'could not create partitions at the start'))
   const sampling = await startClockSampling(db, clocks)
   const nodeId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
-  const wake = createWakeups({
+  const wake = createWakeups<Topic>({
     url: databaseUrl,
     nodeId,
     applicationName: nameWithKeys('dealer-esim wake', cipher),
@@ -118,23 +120,14 @@ export async function createDeps(
   const { loops } = measures
   const outbound = createOutbound({ clock })
   const traces = await createTraces({ config, nodeId, outbound, metrics, log, loops })
-  const catalogue = loadedCatalogue({ db, linkKey, databaseClock: clocks.databaseClock })
+  const catalogue = createCatalogue({ db, linkKey, databaseClock: clocks.databaseClock })
   const admission = createAdmission({ ...clocks, hot, config, db, cipher, log })
-  const suppliers = await openSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
-  const stock = await openAvailability({ db, log, loops })
+  const suppliers = await createSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
+  const stock = await createAvailability({ db, log, loops })
   const orderPlacer = createOrderPlacer({
-    ...clocks,
+    ...{ ...clocks, ids, log, wake, catalogue, stock, orderMetrics: measures.orderMetrics },
     db: orderDb,
-    ids,
-    catalogue,
-    stock,
     maintainPartitions: () => maintainPartitions(db),
-    onPlaced(count) {
-      measures.orderMetrics.entered('PAID', count)
-      wake.wake('fulfilment')
-      wake.wake('webhooks')
-    },
-    onFailure: (err, count) => log.warn({ err, orders: count }, 'a batch of orders failed; it is retried or split'),
   })
   return {
     config,

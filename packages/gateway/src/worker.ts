@@ -7,11 +7,11 @@ import { mailLoop } from './mail/loop.ts'
 import { expiryLoop } from './profiles/expire.ts'
 import { pollSuppliersLoop } from './profiles/poll-suppliers.ts'
 import { retentionLoop } from './retention/loop.ts'
-import { priceNoticeLoop } from './suppliers/price-alert.ts'
-import { stockLoop } from './suppliers/stock/loop.ts'
+import { priceAlertLoop } from './suppliers/prices.ts'
+import { stockLoop } from './suppliers/stock/levels.ts'
 import { ledgerLoop } from './wallet/verify/loop.ts'
-import { webhooksLoop } from './webhooks/loop.ts'
 import { replayLoop } from './webhooks/replay/replay-step.ts'
+import { webhooksLoop } from './webhooks/sending/sender.ts'
 
 /** Starts the background loops of this process. */
 export async function startWorker(deps: Deps): Promise<Running> {
@@ -20,7 +20,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     fulfilmentLoop(deps),
     reconcileLoop(deps),
     reviewAlertLoop(deps),
-    priceNoticeLoop(deps),
+    priceAlertLoop(deps),
     expiryLoop(deps),
     pollSuppliersLoop(deps),
     stockLoop(deps),

@@ -35,6 +35,10 @@ describe('operations', () => {
     expect(await esim.query({ orderNo: 'O1' })).toEqual({ operation: 'esim/query' })
     expect(await esim.profiles()).toEqual({ operation: 'esim/profile/list' })
     expect(await esim.setWebhook({ callbackUrl: null })).toEqual({ operation: 'webhook/set' })
+    expect(await esim.orders({ orderType: 'NEW' })).toEqual({ operation: 'order/list' })
+    expect(await esim.statement({ kind: 'REFUND' })).toEqual({ operation: 'account/statement' })
+    expect(await esim.locations({ language: 'de' })).toEqual({ operation: 'location/list' })
+    expect(await esim.usage({ esimTranNoList: ['E1'] })).toEqual({ operation: 'esim/usage/query' })
     expect(gateway?.seen.map((each) => each.body)).toEqual([
       {},
       {},
@@ -43,6 +47,10 @@ describe('operations', () => {
       { orderNo: 'O1' },
       {},
       { callbackUrl: null },
+      { orderType: 'NEW' },
+      { kind: 'REFUND' },
+      { language: 'de' },
+      { esimTranNoList: ['E1'] },
     ])
   })
 

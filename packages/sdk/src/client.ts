@@ -2,9 +2,14 @@ import type {
   AnswerOf,
   BalanceAnswer,
   HealthAnswer,
+  LocationListAnswer,
+  LocationListRequest,
   OperationName,
   OrderAnswer,
+  OrderListAnswer,
+  OrderListRequest,
   OrderRequest,
+  OrderSummary,
   Package,
   PackageListAnswer,
   PackageListRequest,
@@ -15,6 +20,11 @@ import type {
   QueryAnswer,
   QueryRequest,
   RequestOf,
+  StatementAnswer,
+  StatementEntry,
+  StatementRequest,
+  UsageQueryAnswer,
+  UsageQueryRequest,
   WebhookSetAnswer,
   WebhookSetRequest,
 } from '@dealer-esim/contract'
@@ -155,6 +165,42 @@ export class DealerEsim {
       const page = await this.profiles({ ...request, ...cursor }, options)
       return { rows: page.profileList, nextCursor: page.nextCursor }
     })
+  }
+
+  /** Usage, expiry and status of up to 100 eSIMs, as their supplier last reported them. */
+  usage(request: UsageQueryRequest, options?: CallOptions): Promise<UsageQueryAnswer> {
+    return this.call('esim/usage/query', request, options)
+  }
+
+  /** One page of orders, newest first, without their eSIMs; `eachOrder` follows the pages. */
+  orders(request: OrderListRequest = {}, options?: CallOptions): Promise<OrderListAnswer> {
+    return this.call('order/list', request, options)
+  }
+
+  /** All orders that match, newest first, page by page. */
+  eachOrder(request: Omit<OrderListRequest, 'cursor'> = {}, options?: CallOptions): AsyncGenerator<OrderSummary> {
+    return eachRow(async (cursor) => {
+      const page = await this.orders({ ...request, ...cursor }, options)
+      return { rows: page.orderList, nextCursor: page.nextCursor }
+    })
+  }
+
+  /** One page of the movements of the balance, newest first; `eachEntry` follows the pages. */
+  statement(request: StatementRequest = {}, options?: CallOptions): Promise<StatementAnswer> {
+    return this.call('account/statement', request, options)
+  }
+
+  /** All movements that match, newest first, page by page. */
+  eachEntry(request: Omit<StatementRequest, 'cursor'> = {}, options?: CallOptions): AsyncGenerator<StatementEntry> {
+    return eachRow(async (cursor) => {
+      const page = await this.statement({ ...request, ...cursor }, options)
+      return { rows: page.entryList, nextCursor: page.nextCursor }
+    })
+  }
+
+  /** All countries, and the regional and global coverage on sale, with names in a language (BCP 47). */
+  locations(request: LocationListRequest = {}, options?: CallOptions): Promise<LocationListAnswer> {
+    return this.call('location/list', request, options)
   }
 
   /** Sets where events are sent. Absent members are not changed, so `{}` reads the setting; a null URL removes it. */

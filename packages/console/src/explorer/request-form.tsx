@@ -19,6 +19,10 @@ const EXAMPLES: Record<OperationName, () => object> = {
   'esim/query': () => ({ transactionId: 'T-1' }),
   'esim/profile/list': () => ({ pageSize: 10 }),
   'webhook/set': () => ({}),
+  'order/list': () => ({ pageSize: 10 }),
+  'account/statement': () => ({ pageSize: 10 }),
+  'location/list': () => ({ language: 'en' }),
+  'esim/usage/query': () => ({ esimTranNoList: ['E-1'] }),
 }
 
 const newTransactionId = () => `T-${Date.now().toString(36)}`

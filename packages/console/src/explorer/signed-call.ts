@@ -75,6 +75,10 @@ const METHODS: Record<OperationName, string> = {
   'esim/query': 'query',
   'esim/profile/list': 'profiles',
   'webhook/set': 'setWebhook',
+  'order/list': 'orders',
+  'account/statement': 'statement',
+  'location/list': 'locations',
+  'esim/usage/query': 'usage',
 }
 
 export function sdkSnippet(publicUrl: string, appKey: string, operation: OperationName, body: string): string {

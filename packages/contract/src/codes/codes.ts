@@ -91,7 +91,7 @@ export const codes = {
     404,
     'OPERATION_UNKNOWN',
     'There is no such operation. Check the path: {base_url}/open-api/v1/{operation}.',
-    'The path names none of the seven operations. Frequent causes are a missing or doubled /open-api/v1 and a trailing slash.',
+    'The path names none of the operations. Frequent causes are a missing or doubled /open-api/v1 and a trailing slash.',
   ),
   '000110': row(
     415,

@@ -47,7 +47,13 @@ test('every transactionId is described, in requests and events with the retry ru
   )
   expect(described.map(([name]) => name)).toEqual([
     ...['Profile', 'EsimOrderRequest', 'EsimOrderAnswer', 'EsimQueryRequest', 'EsimQueryAnswer'],
-    ...['EsimProfileListRequest', 'OrderPaidEvent', 'DeliveryUpdatedEvent'],
+    ...[
+      'EsimProfileListRequest',
+      'OrderListAnswer',
+      'AccountStatementAnswer',
+      'OrderPaidEvent',
+      'DeliveryUpdatedEvent',
+    ],
   ])
   for (const [name, description] of described) {
     expect(description, name).toContain("The dealer's own key of the order")

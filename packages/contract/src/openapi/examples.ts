@@ -1,6 +1,7 @@
 import type { CodeData, FailureCode } from '../codes/codes.ts'
 import type { FaultDetail } from '../codes/envelope.ts'
 import type { AnswerOf, OperationName, RequestOf } from '../schemas/operations.ts'
+import type { OrderSummary } from '../schemas/orders.ts'
 import type { Profile } from '../schemas/profiles.ts'
 import type { CheckHealth, DeliveryUpdated, OrderPaid } from '../schemas/webhooks.ts'
 
@@ -41,6 +42,7 @@ const profile: Profile = {
   installBefore: '2027-05-19T13:28:10.000Z',
   activateTime: null,
   expiredTime: null,
+  suspended: false,
   createTime: '2026-11-20T13:28:10.000Z',
   lastUpdateTime: '2026-11-20T13:28:10.000Z',
 }
@@ -57,6 +59,34 @@ export const requestExamples: { [N in OperationName]: RequestOf<N> } = {
   'esim/query': { transactionId: 'T-1' },
   'esim/profile/list': { orderNo: profile.orderNo },
   'webhook/set': { callbackUrl: 'https://dealer.example.com/esim-events', enabled: true },
+  'order/list': { orderStatus: 'DELIVERED', pageSize: 100 },
+  'account/statement': { startTime: '2026-11-01T00:00:00.000Z', endTime: '2026-12-01T00:00:00.000Z' },
+  'location/list': { language: 'de' },
+  'esim/usage/query': { esimTranNoList: [profile.esimTranNo] },
+}
+
+const order: OrderSummary = {
+  orderNo: profile.orderNo,
+  transactionId: 'T-1',
+  orderType: 'NEW',
+  orderStatus: 'DELIVERED',
+  amount: 45_000,
+  refundedAmount: 0,
+  currencyCode: 'USD',
+  remark: null,
+  createTime: '2026-11-20T13:28:09.000Z',
+  lastUpdateTime: '2026-11-20T13:28:10.000Z',
+  packageInfoList: [
+    {
+      packageCode: 'JP_1_7',
+      packageName: 'Japan 1 GB 7 days',
+      count: 1,
+      price: 45_000,
+      deliveredCount: 1,
+      failedCount: 0,
+      failureReason: null,
+    },
+  ],
 }
 
 export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
@@ -107,6 +137,7 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
   'esim/order': {
     orderNo: profile.orderNo,
     transactionId: 'T-1',
+    orderType: 'NEW',
     orderStatus: 'PAID',
     amount: 45_000,
     currencyCode: 'USD',
@@ -114,26 +145,7 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
     createTime: '2026-11-20T13:28:09.000Z',
   },
   'esim/query': {
-    orderNo: profile.orderNo,
-    transactionId: 'T-1',
-    orderStatus: 'DELIVERED',
-    amount: 45_000,
-    refundedAmount: 0,
-    currencyCode: 'USD',
-    remark: null,
-    createTime: '2026-11-20T13:28:09.000Z',
-    lastUpdateTime: '2026-11-20T13:28:10.000Z',
-    packageInfoList: [
-      {
-        packageCode: 'JP_1_7',
-        packageName: 'Japan 1 GB 7 days',
-        count: 1,
-        price: 45_000,
-        deliveredCount: 1,
-        failedCount: 0,
-        failureReason: null,
-      },
-    ],
+    ...order,
     profileList: [profile],
     statusHistory: [
       { orderStatus: 'PAID', time: '2026-11-20T13:28:09.000Z' },
@@ -147,6 +159,47 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
     eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'],
     enabled: true,
     lastUpdateTime: '2026-11-20T13:30:00.000Z',
+  },
+  'order/list': { orderList: [order], nextCursor: null },
+  'account/statement': {
+    entryList: [
+      {
+        entryNo: '2',
+        kind: 'ORDER',
+        amount: -45_000,
+        balanceAfter: 9_955_000,
+        currencyCode: 'USD',
+        orderNo: profile.orderNo,
+        transactionId: 'T-1',
+        esimTranNo: null,
+        actionNo: null,
+        reference: null,
+        createTime: '2026-11-20T13:28:09.000Z',
+      },
+    ],
+    nextCursor: null,
+  },
+  'location/list': {
+    locationList: [
+      { locationCode: 'JP', name: 'Japan', type: 'COUNTRY', subLocationCodes: [] },
+      { locationCode: '!RG', name: 'Regional', type: 'REGION', subLocationCodes: ['JP', 'KR'] },
+    ],
+  },
+  'esim/usage/query': {
+    esimUsageList: [
+      {
+        esimTranNo: profile.esimTranNo,
+        iccid: profile.iccid,
+        totalVolume: 1_073_741_824,
+        orderUsage: 536_870_912,
+        remaining: 536_870_912,
+        usageUpdateTime: '2026-11-22T08:00:00.000Z',
+        expiredTime: '2026-11-28T09:12:00.000Z',
+        esimStatus: 'IN_USE',
+        suspended: false,
+      },
+    ],
+    notFound: [],
   },
 }
 

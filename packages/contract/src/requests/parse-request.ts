@@ -2,6 +2,7 @@ import { Compile } from 'typebox/schema'
 import type { FaultDetail } from '../codes/envelope.ts'
 import { FAULT_DETAILS_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX } from '../limits.ts'
 import { type OperationName, operations, type RequestOf } from '../schemas/operations.ts'
+import { TEXT_PATTERNS } from '../schemas/text-patterns.ts'
 import { type Fault, type FaultCode, listFaults, withoutNulls } from './faults.ts'
 
 export type ParsedRequest<N extends OperationName> =
@@ -69,6 +70,11 @@ const rules: Partial<Record<OperationName, Rule>> = {
     return [{ code: '000105', field: 'orderNo', reason: 'Send orderNo or transactionId.' }]
   },
 
+  'location/list': ({ language }) => {
+    if (typeof language !== 'string' || isLanguageTag(language)) return NONE
+    return [{ code: '000108', field: 'language', reason: TEXT_PATTERNS.language.advice }]
+  },
+
   // The gateway decides which URLs are allowed (400101), because that depends on the deployment.
   'webhook/set': ({ callbackUrl }) => {
     if (typeof callbackUrl !== 'string' || (URL.canParse(callbackUrl) && !/\s/.test(callbackUrl))) return NONE
@@ -103,4 +109,13 @@ function brokenLineRules(lines: unknown[]): readonly Fault[] {
     faults.push({ code: '000108', field: 'packageInfoList', reason })
   }
   return faults
+}
+
+function isLanguageTag(text: string): boolean {
+  try {
+    Intl.getCanonicalLocales(text)
+    return true
+  } catch {
+    return false
+  }
 }

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { CLOSED, currencyCode, money, nullable, price, time } from './scalars.ts'
+import { STATEMENT_KINDS } from './enumerations.ts'
+import { CLOSED, currencyCode, cursor, money, nextCursor, nullable, pageSize, price, time } from './scalars.ts'
 
 export const healthRequest = Type.Object({}, CLOSED)
 export type HealthRequest = Static<typeof healthRequest>
@@ -23,3 +24,39 @@ export const balanceAnswer = Type.Object({
   lastUpdateTime: time(),
 })
 export type BalanceAnswer = Static<typeof balanceAnswer>
+
+export const statementRequest = Type.Object(
+  {
+    startTime: Type.Optional(time({ description: 'Only entries at this time or later' })),
+    endTime: Type.Optional(time({ description: 'Only entries before this time' })),
+    kind: Type.Optional(Type.Enum(STATEMENT_KINDS)),
+    pageSize: Type.Optional(pageSize()),
+    cursor: Type.Optional(cursor()),
+  },
+  CLOSED,
+)
+export type StatementRequest = Static<typeof statementRequest>
+
+export const statementEntry = Type.Object({
+  entryNo: Type.String({
+    pattern: '^[1-9][0-9]*$',
+    description: 'Counts the entries of the tenant: 1, 2, 3 … without a gap. Only a filter leaves some out.',
+    examples: ['1'],
+  }),
+  kind: Type.Enum(STATEMENT_KINDS),
+  amount: money({ description: 'Negative for a debit' }),
+  balanceAfter: money({ description: 'The balance after this entry' }),
+  currencyCode: currencyCode(),
+  orderNo: nullable(Type.String()),
+  transactionId: nullable(
+    Type.String({ description: "The dealer's own key of the order, or of the action, that caused the entry." }),
+  ),
+  esimTranNo: nullable(Type.String({ description: 'The eSIM that a top-up or a refund is for.' })),
+  actionNo: nullable(Type.String({ description: 'The action that refunded the eSIM.' })),
+  reference: nullable(Type.String({ description: "The operator's reference of a payment or an adjustment." })),
+  createTime: time(),
+})
+export type StatementEntry = Static<typeof statementEntry>
+
+export const statementAnswer = Type.Object({ entryList: Type.Array(statementEntry), nextCursor: nextCursor() })
+export type StatementAnswer = Static<typeof statementAnswer>

@@ -1,9 +1,17 @@
 import type { Static, TObject } from 'typebox'
 import { type FailureCode, failureCodes } from '../codes/codes.ts'
-import { balanceAnswer, balanceRequest, healthAnswer, healthRequest } from './accounts.ts'
-import { orderAnswer, orderRequest, queryAnswer, queryRequest } from './orders.ts'
+import {
+  balanceAnswer,
+  balanceRequest,
+  healthAnswer,
+  healthRequest,
+  statementAnswer,
+  statementRequest,
+} from './accounts.ts'
+import { locationListAnswer, locationListRequest } from './locations.ts'
+import { orderAnswer, orderListAnswer, orderListRequest, orderRequest, queryAnswer, queryRequest } from './orders.ts'
 import { packageListAnswer, packageListRequest } from './packages.ts'
-import { profileListAnswer, profileListRequest } from './profiles.ts'
+import { profileListAnswer, profileListRequest, usageQueryAnswer, usageQueryRequest } from './profiles.ts'
 import { webhookSetAnswer, webhookSetRequest } from './webhooks.ts'
 
 /** Operations are posted to `{base_url}` + this + the operation's key. */
@@ -55,6 +63,30 @@ export const operations = {
     webhookSetRequest,
     webhookSetAnswer,
     ['400101', '400102'],
+  ),
+  'order/list': operation(
+    'List orders',
+    'Returns orders with their lines, newest first, without eSIMs and history: `esim/query` returns those.',
+    orderListRequest,
+    orderListAnswer,
+  ),
+  'account/statement': operation(
+    'List movements of the balance',
+    'Returns the debits, refunds, payments and adjustments of the balance, newest first.',
+    statementRequest,
+    statementAnswer,
+  ),
+  'location/list': operation(
+    'List locations',
+    'Returns all countries (ISO 3166-1), and the regional and global coverage of the packages that this tenant may buy, with names in the language asked for.',
+    locationListRequest,
+    locationListAnswer,
+  ),
+  'esim/usage/query': operation(
+    'Get the usage of eSIMs',
+    'Returns data usage, expiry and status of up to 100 eSIMs, as the supplier last reported them.',
+    usageQueryRequest,
+    usageQueryAnswer,
   ),
 } as const
 

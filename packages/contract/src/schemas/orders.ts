@@ -1,13 +1,16 @@
 import Type, { type Static } from 'typebox'
 import { LINE_COUNT_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX, REMARK_LENGTH_MAX } from '../limits.ts'
-import { ORDER_STATUSES } from './enumerations.ts'
+import { ORDER_STATUSES, ORDER_TYPES } from './enumerations.ts'
 import { profile } from './profiles.ts'
 import {
   CLOSED,
   currencyCode,
+  cursor,
   money,
   name,
+  nextCursor,
   nullable,
+  pageSize,
   price,
   quantity,
   time,
@@ -50,10 +53,12 @@ export const orderRequest = Type.Object(
 export type OrderRequest = Static<typeof orderRequest>
 
 const orderStatus = () => Type.Enum(ORDER_STATUSES)
+const orderType = () => Type.Enum(ORDER_TYPES, { description: 'NEW delivers eSIMs; TOPUP adds to one.' })
 
 export const orderAnswer = Type.Object({
   orderNo: Type.String(),
   transactionId: transactionIdOfOrder(),
+  orderType: orderType(),
   orderStatus: orderStatus(),
   amount: price({ description: 'The amount debited' }),
   currencyCode: currencyCode(),
@@ -82,9 +87,11 @@ export const orderLine = Type.Object({
 })
 export type OrderLine = Static<typeof orderLine>
 
-export const queryAnswer = Type.Object({
+/** An order without its eSIMs and its history. */
+const orderMembers = {
   orderNo: Type.String(),
   transactionId: transactionIdOfOrder(),
+  orderType: orderType(),
   orderStatus: orderStatus(),
   amount: price({ description: 'The amount debited' }),
   refundedAmount: price({ description: 'The part of it that was refunded' }),
@@ -93,7 +100,30 @@ export const queryAnswer = Type.Object({
   createTime: time(),
   lastUpdateTime: time(),
   packageInfoList: Type.Array(orderLine),
+}
+
+export const queryAnswer = Type.Object({
+  ...orderMembers,
   profileList: Type.Array(profile),
   statusHistory: Type.Array(Type.Object({ orderStatus: orderStatus(), time: time() })),
 })
 export type QueryAnswer = Static<typeof queryAnswer>
+
+export const orderListRequest = Type.Object(
+  {
+    orderStatus: Type.Optional(orderStatus()),
+    orderType: Type.Optional(orderType()),
+    startTime: Type.Optional(time({ description: 'Placed at this time or later' })),
+    endTime: Type.Optional(time({ description: 'Placed before this time' })),
+    pageSize: Type.Optional(pageSize()),
+    cursor: Type.Optional(cursor()),
+  },
+  CLOSED,
+)
+export type OrderListRequest = Static<typeof orderListRequest>
+
+export const orderSummary = Type.Object(orderMembers)
+export type OrderSummary = Static<typeof orderSummary>
+
+export const orderListAnswer = Type.Object({ orderList: Type.Array(orderSummary), nextCursor: nextCursor() })
+export type OrderListAnswer = Static<typeof orderListAnswer>

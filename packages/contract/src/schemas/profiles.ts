@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { USAGE_QUERY_ESIMS_MAX } from '../limits.ts'
 import { DURATION_UNITS } from './packages.ts'
 import {
   CLOSED,
@@ -88,6 +89,7 @@ export const profile = Type.Object({
   installBefore: nullable(time()),
   activateTime: nullable(time()),
   expiredTime: nullable(time()),
+  suspended: Type.Boolean({ description: 'True while the line is suspended.' }),
   createTime: time(),
   lastUpdateTime: time(),
 })
@@ -95,3 +97,28 @@ export type Profile = Static<typeof profile>
 
 export const profileListAnswer = Type.Object({ profileList: Type.Array(profile), nextCursor: nextCursor() })
 export type ProfileListAnswer = Static<typeof profileListAnswer>
+
+export const usageQueryRequest = Type.Object(
+  { esimTranNoList: Type.Array(name(), { minItems: 1, maxItems: USAGE_QUERY_ESIMS_MAX }) },
+  CLOSED,
+)
+export type UsageQueryRequest = Static<typeof usageQueryRequest>
+
+export const esimUsage = Type.Object({
+  esimTranNo: Type.String(),
+  iccid: Type.String(),
+  totalVolume: nullable(quantity({ description: 'Bytes; null when unlimited.' })),
+  orderUsage: nullable(quantity({ description: 'Bytes used; null when the supplier does not report it.' })),
+  remaining: nullable(quantity({ description: 'Bytes that are left; null if one of the two is null.' })),
+  usageUpdateTime: nullable(time()),
+  expiredTime: nullable(time()),
+  esimStatus: Type.Enum(ESIM_STATUSES),
+  suspended: Type.Boolean(),
+})
+export type EsimUsage = Static<typeof esimUsage>
+
+export const usageQueryAnswer = Type.Object({
+  esimUsageList: Type.Array(esimUsage, { description: 'In the order of the request.' }),
+  notFound: Type.Array(Type.String(), { description: 'Those of the request that are no eSIMs of this tenant.' }),
+})
+export type UsageQueryAnswer = Static<typeof usageQueryAnswer>

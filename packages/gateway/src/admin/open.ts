@@ -4,13 +4,14 @@ import { borrowPostgres, readRunningPostgres } from '@dealer-esim/embedded-postg
 import { type Config, readConfig } from '../config/config.ts'
 import { ensureDeployment } from '../deployment/ensure.ts'
 import { nameWithKeys } from '../deployment/peers.ts'
+import type { Topic } from '../deps.ts'
 import { type Clock, createDatabaseClock, type DatabaseClock, sampleDatabaseClock, systemClock } from '../lib/clock.ts'
 import { type Cipher, createCipher } from '../lib/crypto.ts'
 import { createIds, type Ids } from '../lib/ids.ts'
 import { ensureLocalMasterKey } from '../lib/master-key.ts'
 import { createDb, type Db } from '../lib/postgres/db.ts'
 import { migrate, requireMigrated } from '../lib/postgres/migrate.ts'
-import { type Topic, type Wakeups, wakeupStatement } from '../lib/postgres/wakeups.ts'
+import { type Wakeups, wakeupStatement } from '../lib/postgres/wakeups.ts'
 import { StartRefused } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import { silentLog } from '../lib/telemetry/log.ts'
@@ -27,7 +28,7 @@ export interface AdminDeps {
   cipher: Cipher
   linkKey: Buffer
   /** Tells the running nodes when the command ends. */
-  wake: Pick<Wakeups, 'wake' | 'on'>
+  wake: Pick<Wakeups<Topic>, 'wake' | 'on'>
 }
 
 /**

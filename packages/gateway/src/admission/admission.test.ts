@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { CLOCK_WINDOW_MS } from '@dealer-esim/contract'
-import { expect, test } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import type { Tenant } from '../tenants/load.ts'
-import { checkRequest } from './admission.ts'
+import { checkRequest, createTenantCache } from './admission.ts'
 
 const NOW_MS = Date.parse('2026-11-20T13:00:00.000Z')
 const APP_KEY = 'demo_app_key'
@@ -29,4 +29,77 @@ function verdictAt(offsetMs: number) {
 test('the clock window is 300 s to either side, its edges included', () => {
   expect(CLOCK_WINDOW_MS).toBe(300_000)
   expect([-300_001, -300_000, 0, 300_000, 300_001].map(verdictAt)).toEqual(['101001', 'ok', 'ok', 'ok', '101001'])
+})
+
+/** A table that is read slowly: each read sees what there is when it begins, and ends when the test says so. */
+function slowTable() {
+  const table = { version: 1n, isThere: true, reads: 0, ends: [] as ((error?: Error) => void)[] }
+  const cache = createTenantCache(async (appKey) => {
+    table.reads++
+    const seen = table.isThere ? ({ appKey, version: table.version } as Tenant) : undefined
+    await new Promise<void>((resolve, reject) => table.ends.push((error) => (error ? reject(error) : resolve())))
+    return seen
+  })
+  return { table, cache }
+}
+
+const turn = () => new Promise(setImmediate)
+
+describe('reading a tenant again', () => {
+  it('always begins after it was asked for, and those who ask meanwhile share one read', async () => {
+    const { table, cache } = slowTable()
+    const first = cache.reload('a')
+    await turn()
+    table.version = 2n
+    const later = Array.from({ length: 100 }, () => cache.reload('a'))
+    await turn()
+    expect(table.reads).toBe(1)
+    table.ends.shift()!()
+    expect((await first)!.version).toBe(1n)
+    await turn()
+    expect(table.reads).toBe(2)
+    table.version = 3n
+    const last = cache.reload('a')
+    table.ends.shift()!()
+    expect((await Promise.all(later)).every((tenant) => tenant!.version === 2n)).toBe(true)
+    await turn()
+    table.ends.shift()!()
+    expect((await last)!.version).toBe(3n)
+    expect(cache.get('a')!.version).toBe(3n)
+    expect(table.reads).toBe(3)
+  })
+
+  it('shares a failed read too, and the next one is not harmed', async () => {
+    const { table, cache } = slowTable()
+    const failing = [cache.reload('a'), cache.reload('a')]
+    await turn()
+    const next = cache.reload('a')
+    table.ends.shift()!(new Error('lost'))
+    for (const read of failing) await expect(read).rejects.toThrow('lost')
+    await turn()
+    table.ends.shift()!()
+    expect((await next)!.version).toBe(1n)
+  })
+
+  it('forgets one that is gone', async () => {
+    const { table, cache } = slowTable()
+    const read = async () => {
+      const reading = cache.reload('a')
+      await turn()
+      table.ends.shift()!()
+      return reading
+    }
+    await read()
+    expect(cache.get('a')).toBeDefined()
+    table.isThere = false
+    expect(await read()).toBeUndefined()
+    expect(cache.get('a')).toBeUndefined()
+  })
+
+  it('keeps fifty thousand at most', async () => {
+    const cache = createTenantCache(async (appKey) => ({ appKey }) as Tenant)
+    for (let i = 0; i <= 50_000; i++) await cache.reload(`a${i}`)
+    expect(cache.get('a0')).toBeUndefined()
+    expect(cache.get('a1')).toBeDefined()
+  })
 })

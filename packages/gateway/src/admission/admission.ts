@@ -10,10 +10,10 @@ import { createDb, type Db, type DbOptions } from '../lib/postgres/db.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import { maintainPartitions } from '../retention/loop.ts'
 import { allows } from '../tenants/allowlist.ts'
-import { loadTenant, prepared, type Tenant, type TenantSecret } from '../tenants/load.ts'
+import type { Tenant } from '../tenants/load.ts'
+import { loadTenant, prepared, type TenantSecret } from '../tenants/load.ts'
 import { type AdmissionInput, type AdmissionResult, createAdmissionBatcher } from './admit-batch.ts'
 import { createFailureLimit, type FailureLimit } from './failure-limit.ts'
-import { createTenantCache, type TenantCache } from './tenant-cache.ts'
 
 export interface SignedRequest {
   headers: RequestHeaders
@@ -211,3 +211,52 @@ async function saveFirstUse(db: Db, tenant: Tenant, { secretId }: TenantSecret):
     values: [tenant.tenantId, secretId],
   })
 }
+
+/**
+ * Credentials and settings, decrypted, as this node last read them. They may be outdated: every request names the version
+ * that it was checked against, and admission refuses an outdated one (admit-batch.ts), so a reset or a suspension applies
+ * at once.
+ */
+export interface TenantCache {
+  get(appKey: string): Tenant | undefined
+  /**
+   * Reads the tenant again, by a read that begins after the call. One read per AppKey runs at a time, and all calls in the
+   * meantime share the next one, so that a flood for one tenant costs two reads at any time.
+   * @returns undefined where there is no such AppKey
+   */
+  reload(appKey: string): Promise<Tenant | undefined>
+}
+
+const TENANTS_MAX = 50_000
+
+export function createTenantCache(load: (appKey: string) => Promise<Tenant | undefined>): TenantCache {
+  const tenants = new Map<string, Tenant>()
+  const running = new Map<string, Promise<void>>()
+  const next = new Map<string, Promise<Tenant | undefined>>()
+
+  async function read(appKey: string): Promise<Tenant | undefined> {
+    // The running read may have missed the change that caused this call, so a new one begins when it has ended.
+    await running.get(appKey)
+    next.delete(appKey)
+    const reading = load(appKey)
+    const ended = reading.then(NOTHING, NOTHING)
+    running.set(appKey, ended)
+    void ended.then(() => running.get(appKey) === ended && running.delete(appKey))
+    const tenant = await reading
+    tenants.delete(appKey)
+    if (tenant) tenants.set(appKey, tenant)
+    if (tenants.size > TENANTS_MAX) tenants.delete(tenants.keys().next().value as string)
+    return tenant
+  }
+
+  return {
+    get: (appKey) => tenants.get(appKey),
+    reload(appKey) {
+      const reading = next.get(appKey) ?? read(appKey)
+      next.set(appKey, reading) // it begins in a later turn
+      return reading
+    },
+  }
+}
+
+const NOTHING = () => {}

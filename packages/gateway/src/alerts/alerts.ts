@@ -1,5 +1,6 @@
 import sql, { empty } from 'sql-template-tag'
-import { type Ids, NIL_TENANT } from '../lib/ids.ts'
+import { NIL_TENANT } from '../audit/audit.ts'
+import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 
 export interface Notice {

@@ -1,7 +1,10 @@
-import { type Ids, NIL_TENANT } from '../lib/ids.ts'
+import type { Ids } from '../lib/ids.ts'
 import { recordset } from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import type { AuditAction } from './actions.ts'
+
+/** The owner of rows that belong to no tenant, in every table whose key begins with the tenant. */
+export const NIL_TENANT = '00000000-0000-0000-0000-000000000000'
 
 /** Who did it: `cli:<os user>`, `person:<id>`, `tenant` (its own API call) or `system`. */
 export type Actor = `cli:${string}` | `person:${string}` | 'tenant' | 'system'

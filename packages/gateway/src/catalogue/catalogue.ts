@@ -8,15 +8,15 @@ export type { CataloguePackage, Route } from './snapshot/package.ts'
 export type { Buyer, Offer, QuotedPackage, Snapshot } from './snapshot/snapshot.ts'
 export { bumpCatalogue } from './version.ts'
 
-/** The whole catalogue, in memory. Snapshots never change: whoever holds one sees one version of everything. */
+/** The catalogue in memory, as immutable snapshots of one version each. */
 export interface Catalogue {
-  /** A snapshot of this version or a later one. Loads what has changed when the one at hand is older. */
+  /** A snapshot of this version or a later one. Loads the changes if the current one is older. */
   current(version: bigint): Promise<Snapshot>
-  /** The newest: asks the database which version that is. */
+  /** The newest snapshot, after querying the database for its version. */
   latest(): Promise<Snapshot>
 }
 
-export function loadedCatalogue(deps: { db: Db } & SnapshotContext): Catalogue {
+export function createCatalogue(deps: { db: Db } & SnapshotContext): Catalogue {
   let snapshot = LoadedSnapshot.empty(deps)
   let loading: Promise<void> | undefined
 
@@ -29,7 +29,7 @@ export function loadedCatalogue(deps: { db: Db } & SnapshotContext): Catalogue {
   }
 
   async function current(version: bigint): Promise<Snapshot> {
-    // A load under way may have begun before that version was made: then look once more after it.
+    // A load in progress may have begun before that version was made, so a second one may be needed.
     for (let loads = 0; snapshot.version < version; loads++) {
       if (loads === LOADS_MAX) throw new Error(`the database has no version ${version} of the catalogue`)
       loading ??= load()
@@ -50,11 +50,11 @@ export function loadedCatalogue(deps: { db: Db } & SnapshotContext): Catalogue {
   }
 }
 
-/** The one under way and one begun after the version was seen. */
+/** The load in progress and one begun after the version was requested. */
 const LOADS_MAX = 2
 
-/** @throws Refusal when there is no such tenant */
-export async function buyerOf(db: Db, typedId: string): Promise<Buyer> {
+/** @throws Refusal if the tenant does not exist */
+export async function getBuyer(db: Db, typedId: string): Promise<Buyer> {
   const tenantId = requireUuid(typedId, 'tenant')
   const [row] = await db.query<{ currencyCode: string }>({
     text: 'select currency_code from tenants where tenant_id = $1',

@@ -2,48 +2,48 @@ import { formatMoney, MONEY_MAX, NAME_LENGTH_MAX, TEXT_PATTERNS } from '@dealer-
 import type { Tx } from '../lib/postgres/db.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
 
-/** A fault in what somebody asks of the catalogue, with the sentence that says what to do. */
-export function refused(field: string, reason: string): Refusal {
+/** Refuses an invalid field of a change, with a message that says what to do. */
+export function invalidField(field: string, reason: string): Refusal {
   return new Refusal(422, 'INVALID', reason, { details: [{ field, reason }] })
 }
 
-/** The name is taken. */
-export function exists(what: string, name: string): Refusal {
-  return new Refusal(409, 'EXISTS', `There is a ${what} ${name} already.`)
+/** Refuses a name that is in use. */
+export function alreadyExists(what: string, name: string): Refusal {
+  return new Refusal(409, 'EXISTS', `A ${what} ${name} already exists.`)
 }
 
 export function checkName(field: string, name: string): void {
   const { pattern, advice } = TEXT_PATTERNS.code
-  if (name.length > NAME_LENGTH_MAX) throw refused(field, `Use at most ${NAME_LENGTH_MAX} characters.`)
-  if (!new RegExp(pattern, 'u').test(name)) throw refused(field, advice)
+  if (name.length > NAME_LENGTH_MAX) throw invalidField(field, `Use at most ${NAME_LENGTH_MAX} characters.`)
+  if (!new RegExp(pattern, 'u').test(name)) throw invalidField(field, advice)
 }
 
 export function checkCurrency(currencyCode: string): void {
   const { pattern, advice } = TEXT_PATTERNS.currencyCode
-  if (!new RegExp(pattern, 'u').test(currencyCode)) throw refused('currencyCode', advice)
+  if (!new RegExp(pattern, 'u').test(currencyCode)) throw invalidField('currencyCode', advice)
 }
 
 export function checkPrice(price: bigint): void {
   if (price < 0n || price > MONEY_MAX)
-    throw refused('price', `Use a price from 0 to ${formatMoney(BigInt(MONEY_MAX))}.`)
+    throw invalidField('price', `Use a price from 0 to ${formatMoney(BigInt(MONEY_MAX))}.`)
 }
 
-const THINGS = {
+const ENTITIES = {
   package: { what: 'package', table: 'packages', removable: false, column: 'package_code' },
   plan: { what: 'price plan', table: 'price_plans', removable: true, column: 'plan_name' },
   group: { what: 'price group', table: 'price_groups', removable: true, column: 'group_name' },
   tenant: { what: 'tenant', table: 'tenants', removable: false, column: 'tenant_id' },
 } as const
 
-/** @param name as it is stored: a tenant's id has been through `requireUuid`. @throws Refusal when it does not exist */
-export async function mustExist(tx: Tx, kind: keyof typeof THINGS, name: string): Promise<void> {
-  const { what, table, column, removable } = THINGS[kind]
-  const there = removable ? 'and not removed' : ''
-  const rows = await tx.query({ text: `select from ${table} where ${column} = $1 ${there}`, values: [name] })
+/** @param name as stored: a tenant's id has passed `requireUuid`. @throws Refusal if it does not exist */
+export async function checkExists(tx: Tx, kind: keyof typeof ENTITIES, name: string): Promise<void> {
+  const { what, table, column, removable } = ENTITIES[kind]
+  const notRemoved = removable ? 'and not removed' : ''
+  const rows = await tx.query({ text: `select from ${table} where ${column} = $1 ${notRemoved}`, values: [name] })
   if (rows.length === 0) throw notFound(what, name)
 }
 
-/** A name that was deleted is free again. @returns false where it is taken */
+/** Inserts a name; deleted ones may be used again. @returns false if it is in use */
 export async function insertName(tx: Tx, kind: 'plan' | 'group', name: string): Promise<boolean> {
   const made = await tx.query({
     text: `insert into price_${kind}s as known (${kind}_name, created_at) values ($1, now())

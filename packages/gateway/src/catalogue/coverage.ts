@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto'
 import { GLOBAL, type LocationNetwork, REGIONAL } from '@dealer-esim/contract'
 import { countries } from 'countries-list'
 
-/** Where packages work. Shared by all that work in the same places. */
+/** Where packages work. Packages with the same coverage share the object. */
 export interface Coverage {
   readonly locationCodes: readonly string[]
   readonly networks: readonly LocationNetwork[]
-  /** What `locationCode` finds it by. */
-  readonly places: ReadonlySet<string>
-  /** Lower-case codes and names of the places, for keywords. */
+  /** Codes by which `locationCode` finds it. */
+  readonly locations: ReadonlySet<string>
+  /** Lower-case codes and names of the locations, for keywords. */
   readonly searchText: string
 }
 
-/** Stands among the places for what works in every country. */
+/** The location of packages that work in every country. */
 export const EVERYWHERE = '*'
 
 export function coverageOf(locationCodes: readonly string[], networks: readonly LocationNetwork[]): Coverage {
@@ -20,17 +20,17 @@ export function coverageOf(locationCodes: readonly string[], networks: readonly 
   return {
     locationCodes,
     networks,
-    places: placesOf(locationCodes, networks),
+    locations: locationsOf(locationCodes, networks),
     searchText: [...new Set([...locationCodes, ...names])].join('\n').toLowerCase(),
   }
 }
 
 /**
- * A country finds whatever works there, wider packages included; !RG what covers a region, !GL what covers the world.
- * Several countries are a region, also where nobody has marked them as one; the world without a list of countries is
- * every country.
+ * A country finds all packages that work there, regional and global ones included; !RG finds packages for regions, !GL
+ * packages for the world. Several countries count as a region even if not marked as one; the world without a list of
+ * countries means every country.
  */
-function placesOf(locationCodes: readonly string[], networks: readonly LocationNetwork[]): Set<string> {
+function locationsOf(locationCodes: readonly string[], networks: readonly LocationNetwork[]): Set<string> {
   const places = new Set([...locationCodes, ...networks.map((network) => network.locationCode)])
   const countries = [...places].filter((code) => !code.startsWith('!'))
   if (countries.length > 1 && !places.has(GLOBAL)) places.add(REGIONAL)
@@ -40,10 +40,10 @@ function placesOf(locationCodes: readonly string[], networks: readonly LocationN
 
 export function covers(coverage: Coverage, locationCode: string): boolean {
   const wide = locationCode === REGIONAL || locationCode === GLOBAL
-  return coverage.places.has(locationCode) || (!wide && coverage.places.has(EVERYWHERE))
+  return coverage.locations.has(locationCode) || (!wide && coverage.locations.has(EVERYWHERE))
 }
 
-export function wordsOf(keyword: string): string[] {
+export function splitKeyword(keyword: string): string[] {
   return keyword.toLowerCase().split(/\s+/).filter(Boolean)
 }
 
@@ -53,17 +53,17 @@ interface Named {
   readonly name: string
 }
 
-/** What keywords find a package by, its places apart. */
-export function ownText({ packageCode, slug, name }: Named): string {
+/** The text in which keywords find a package, apart from its locations. */
+export function searchTextOf({ packageCode, slug, name }: Named): string {
   return `${packageCode}\n${slug}\n${name}`.toLowerCase()
 }
 
-/** Whether each word is part of the name, the code, the slug or a place. */
-export function mentions(text: string, coverage: Coverage, words: readonly string[]): boolean {
+/** @returns whether each word is part of the text or of a location's code or name */
+export function matchesWords(text: string, coverage: Coverage, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word) || coverage.searchText.includes(word))
 }
 
-/** Equal coverages have equal ids: they are stored and held in memory once. */
+/** Equal coverages have equal ids, so each is stored once, in the database and in memory. */
 export function coverageId(locationCodes: readonly string[], networks: readonly LocationNetwork[]): string {
   const plain = networks.map(({ locationCode, locationName, operatorList }) => [
     locationCode,
@@ -75,16 +75,18 @@ export function coverageId(locationCodes: readonly string[], networks: readonly 
     .digest('hex')
 }
 
-/** Whether the code is a country of ISO 3166-1 alpha-2, or XK, which everybody uses for Kosovo. */
+/** ISO 3166-1 alpha-2, and XK, which is commonly used for Kosovo. */
+export const KNOWN_COUNTRIES = Object.keys(countries)
+
 export function isCountry(locationCode: string): boolean {
   return Object.hasOwn(countries, locationCode)
 }
 
-export function isPlace(locationCode: string): boolean {
+export function isLocation(locationCode: string): boolean {
   return locationCode === REGIONAL || locationCode === GLOBAL || isCountry(locationCode)
 }
 
-/** In English; the code itself where it is no country's. */
+/** The English name, or the code itself if it is unknown. */
 export function countryName(locationCode: string): string {
   return isCountry(locationCode) ? countries[locationCode as keyof typeof countries].name : locationCode
 }

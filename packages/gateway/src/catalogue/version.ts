@@ -2,13 +2,13 @@ import type { Db, Tx } from '../lib/postgres/db.ts'
 
 export interface CatalogueVersion {
   readonly version: bigint
-  /** The time that every row of this version carries; strictly increasing, in whole milliseconds. */
+  /** The time in every row of this version; strictly increasing, in whole milliseconds. */
   readonly changedAt: Date
 }
 
 /**
- * Makes a new version of the catalogue. Called by every change, in its transaction, before it writes: the row lock on
- * catalogue_version makes changes one after the other, so what a version writes is seen with it or not at all.
+ * Creates a new version of the catalogue. Every change calls it in its transaction before it writes: the row lock on
+ * catalogue_version serialises changes, so the rows of a version become visible together.
  */
 export async function bumpCatalogue(tx: Tx): Promise<CatalogueVersion> {
   const [row] = await tx.query<CatalogueVersion>({
@@ -22,49 +22,49 @@ export async function bumpCatalogue(tx: Tx): Promise<CatalogueVersion> {
 }
 
 /**
- * A change may stamp its rows at most this long before it commits: the change feed's `asOf` lags so much behind the
- * clock while nothing changes, so that no stamp ever lies before an `asOf` that was given out.
+ * A change must commit within this time after the timestamp in its rows. While nothing changes, the change feed's `asOf`
+ * lags behind the clock by the same time, so no timestamp is earlier than an `asOf` that a poller has.
  */
-export const LATE_COMMIT_MS = 120_000
+export const COMMIT_WITHIN_MS = 120_000
 
-/** A change under way: alone in the catalogue, and stamped once it knows that there is something to write. */
-export interface Stamping {
-  /** The version that it starts from. */
-  readonly startedFrom: bigint
-  /** Makes the new version, at the first call. @returns the time that every row written carries */
+/** A change in progress. It holds the catalogue's lock, and gets a version when it has something to write. */
+export interface CatalogueChange {
+  /** The version before the change. */
+  readonly baseVersion: bigint
+  /** The first call creates the new version. @returns the timestamp for every row that is written */
   stamp(): Promise<Date>
-  /** @throws Error when the change has taken so long that pollers might miss it */
+  /** @throws Error if the change has taken so long that pollers might miss it */
   checkTime(): void
 }
 
-/** Keeps other changes out until the transaction ends. */
-export async function stampOnce(tx: Tx): Promise<Stamping> {
+/** Blocks other changes until the transaction ends. */
+export async function beginChange(tx: Tx): Promise<CatalogueChange> {
   const [row] = await tx.query<{ version: bigint }>({ text: 'select version from catalogue_version for update' })
   let stamped: { changedAt: Date; monotonicMs: number } | undefined
   return {
-    startedFrom: row!.version,
+    baseVersion: row!.version,
     async stamp() {
       stamped ??= { monotonicMs: performance.now(), changedAt: (await bumpCatalogue(tx)).changedAt }
       return stamped.changedAt
     },
     checkTime() {
-      // The rest is left for the commit itself.
-      if (stamped && performance.now() - stamped.monotonicMs > LATE_COMMIT_MS * 0.75) {
-        throw new Error('The change took too long and was undone. Try again, or change less at a time.')
+      // The remaining time is for the commit.
+      if (stamped && performance.now() - stamped.monotonicMs > COMMIT_WITHIN_MS * 0.75) {
+        throw new Error('The change took too long and was rolled back. Try again, or change less at a time.')
       }
     },
   }
 }
 
-/** Runs one change of the catalogue in one transaction, alone. Without a call of `stamp` there is no new version. */
+/** Runs one change of the catalogue exclusively, in one transaction. It creates a new version only if it calls `stamp`. */
 export async function changeCatalogue<Result>(
   db: Db,
   work: (tx: Tx, stamp: () => Promise<Date>) => Promise<Result>,
 ): Promise<Result> {
   return db.tx(async (tx) => {
-    const stamping = await stampOnce(tx)
-    const result = await work(tx, stamping.stamp)
-    stamping.checkTime()
+    const change = await beginChange(tx)
+    const result = await work(tx, change.stamp)
+    change.checkTime()
     return result
   })
 }

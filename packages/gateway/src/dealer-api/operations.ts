@@ -1,11 +1,15 @@
 import type { AnswerOf, OperationName, RequestOf } from '@dealer-esim/contract'
 import type { Admitted } from '../admission/admission.ts'
+import { listLocations } from '../catalogue/locations.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { Verdict } from '../orders/placing/decide.ts'
+import { listOrders } from '../orders/reading/list.ts'
 import { getOrderWithProfiles } from '../profiles/get-order.ts'
 import { listProfiles } from '../profiles/list.ts'
+import { queryUsage } from '../profiles/usage.ts'
 import { readBalance } from '../wallet/ledger/balance.ts'
+import { listStatement } from '../wallet/statement/list.ts'
 import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
 
 export interface Call<Name extends OperationName> extends Admitted {
@@ -26,7 +30,7 @@ export interface Result<Name extends OperationName> {
 export type Handler<Name extends OperationName> = (deps: Deps, call: Call<Name>) => Promise<Result<Name>>
 export type EarlyHandler<Name extends OperationName> = (deps: Deps, call: EarlyCall<Name>) => Promise<Result<Name>>
 
-/** The seven operations. Each calls one module. The tenant comes from the caller's credentials, never from the request. */
+/** The operations. Each calls one module. The tenant comes from the caller's credentials, never from the request. */
 export const handlers: { [Name in OperationName]: Handler<Name> } = {
   async health(_, { tenant }) {
     return { data: { status: 'UP', tenantId: tenant.tenantId, clientName: tenant.clientName } }
@@ -49,6 +53,19 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
   },
   async 'webhook/set'(deps, { tenant, request, address }) {
     return { data: await setWebhook(deps, tenant.tenantId, request, { actor: 'tenant', address }) }
+  },
+  async 'order/list'(deps, { tenant, request }) {
+    return { data: await listOrders(deps, tenant.tenantId, request) }
+  },
+  async 'account/statement'(deps, { tenant, request }) {
+    return { data: await listStatement(deps, tenant.tenantId, request) }
+  },
+  async 'location/list'(deps, { tenant, request, catalogueVersion }) {
+    const catalogue = await deps.catalogue.current(catalogueVersion)
+    return { data: { locationList: listLocations(catalogue, tenant, request) } }
+  },
+  async 'esim/usage/query'(deps, { tenant, request }) {
+    return { data: await queryUsage(deps.db, tenant.tenantId, request.esimTranNoList) }
   },
 }
 

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type OperationName, REQUEST_HEADERS } from '@dealer-esim/contract'
+import { type OperationName, orderIdOf, REQUEST_HEADERS } from '@dealer-esim/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../deps.ts'
 import { type Answer, failureAnswer, sendAnswer, toApiError } from '../http/answer.ts'
 import type { UnreadAnswers } from '../http/load-shedding.ts'
 import { ApiError } from '../lib/api-error.ts'
-import { isUuid, orderIdOf } from '../lib/ids.ts'
+import { isUuid } from '../lib/ids.ts'
 import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
 
 /** What is known of one request so far. */

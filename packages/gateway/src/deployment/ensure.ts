@@ -1,6 +1,7 @@
+import { NIL_TENANT } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
 import { type Cipher, DecryptionFailed } from '../lib/crypto.ts'
-import { type Ids, NIL_TENANT } from '../lib/ids.ts'
+import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { StartRefused } from '../lib/process/lifecycle.ts'
 import { incompatible, named, readPeers } from './peers.ts'

@@ -1,4 +1,4 @@
-import { NIL_TENANT } from '../lib/ids.ts'
+import { NIL_TENANT } from '../audit/audit.ts'
 
 /** A column of ciphertexts, and whose each of them is. */
 export interface SealedColumn {

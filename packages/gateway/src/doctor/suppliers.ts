@@ -5,7 +5,7 @@ import { systemIds } from '../lib/ids.ts'
 import { StartRefused, settlesWithin } from '../lib/process/lifecycle.ts'
 import { silentLog } from '../lib/telemetry/log.ts'
 import { listSuppliers, type SupplierSummary } from '../suppliers/manage.ts'
-import { readSuppliers, type Suppliers } from '../suppliers/registry.ts'
+import { loadSuppliers, type Suppliers } from '../suppliers/registry.ts'
 import type { Finding, Findings, OpenPatient } from './finding.ts'
 
 const TESTED_WITHIN_MS = 10_000
@@ -18,7 +18,7 @@ export async function checkSuppliers(patient: OpenPatient, say: Findings): Promi
   const rows = await listSuppliers(db)
   const linkKey = Buffer.alloc(0) // nothing is issued under it
   const deps = { db, cipher, outbound, linkKey, ids: systemIds, clock: systemClock, log: silentLog }
-  const suppliers = await readSuppliers(deps)
+  const suppliers = await loadSuppliers(deps)
   const found = await Promise.all(rows.map((row) => judge(row, suppliers, patient, say)))
   if (rows.length === 0 && patient.config.deployment === 'production') {
     found.push(say.warning('There is no supplier: orders would wait. Add one: npm run -s admin -- supplier add --help'))

@@ -1,8 +1,7 @@
 import { LOWEST_UUID } from '../lib/ids.ts'
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
-import { CLAIM_ORDERS_MAX, type Claim, claimDueOrders } from './claiming/claim.ts'
-import { listDueTenants, postponeFirstOrder } from './claiming/due-orders.ts'
+import { CLAIM_ORDERS_MAX, type Claim, claimDueOrders, listDueTenants, postponeFirstOrder } from './claim.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
 import { runClaim } from './run-claim.ts'
 

@@ -1,11 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
-import { type SeenPrice, seePrice } from '../suppliers/prices.ts'
-import type { Charge, Outcome } from '../suppliers/supplier.ts'
-import { callSupplier, groupIntoCalls, type SupplierCall } from './call-supplier.ts'
-import type { Claim } from './claiming/claim.ts'
-import { LEASE_MS, renewLeases } from './claiming/due-orders.ts'
-import type { ItemResult } from './outcomes/attempts.ts'
+import { failpoint } from '../lib/process/failpoint.ts'
+import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
+import { type ObservedPrice, recordPrice } from '../suppliers/prices.ts'
+import type { Charge, Outcome, Supplier, SupplierRequest } from '../suppliers/supplier.ts'
+import type { Claim } from './claim.ts'
+import { LEASE_MS, renewLeases } from './claim.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
+import type { ItemResult } from './outcomes/items.ts'
+import { type Attempt, withStorableMessage } from './outcomes/items.ts'
+import { SEND_WITHIN_MS } from './outcomes/outcome.ts'
 import { acceptLateEsims, saveOutcomes } from './outcomes/save-outcomes.ts'
 
 const RENEW_MS = LEASE_MS / 3
@@ -27,7 +31,7 @@ export async function runClaim(deps: FulfilmentDeps, claim: Claim, startedAt: nu
   let unsaved: ItemResult[] = claim.refusals.map(({ orderId, itemNo, message }) => ({
     orderId,
     itemNo,
-    outcome: { kind: 'refused', words: message },
+    outcome: { kind: 'refused', message },
   }))
   let saving: Promise<void> | undefined
 
@@ -135,7 +139,7 @@ function split(lease: HeldLease, results: readonly ItemResult[]): { lease: HeldL
     .map((result) => ({ lease, results: [{ ...result, outcome: UNSAVABLE }] }))
 }
 
-const UNSAVABLE: Outcome = { kind: 'unknown', words: 'the supplier’s answer could not be saved: see the log' }
+const UNSAVABLE: Outcome = { kind: 'unknown', message: 'the supplier’s answer could not be saved: see the log' }
 
 /**
  * Records the prices at which suppliers sell now, after the orders are saved: a price that cannot be recorded is seen
@@ -149,8 +153,8 @@ async function recordSupplierPrices(
     const price = priceIn(outcome)
     if (attempt?.operation !== 'ORDER' || price === undefined) continue
     const { supplied, productCode, startedAt: seenAt } = attempt
-    const seen: SeenPrice = { supplier: supplied.supplier.name, productCode, price, seenAt }
-    await seePrice(deps.db, seen).catch((error) =>
+    const seen: ObservedPrice = { supplier: supplied.supplier.name, productCode, price, seenAt }
+    await recordPrice(deps.db, seen).catch((error) =>
       deps.log.warn({ err: error, supplier: seen.supplier, productCode }, 'a supplier price could not be recorded'),
     )
   }
@@ -163,10 +167,141 @@ function priceIn(outcome: Outcome): Charge | undefined {
     case 'unknown':
       return outcome.charged
     case 'refused':
-      return outcome.asks
+      return outcome.price
     case 'retry':
       return undefined
     default:
       return outcome satisfies never
+  }
+}
+
+/** Attempts that one call sends: the same supplier, operation and group, at most the supplier's batch size. */
+export type SupplierCall = [Attempt, ...Attempt[]]
+
+export function groupIntoCalls(attempts: readonly Attempt[]): SupplierCall[] {
+  const open = new Map<string, SupplierCall>()
+  const calls: SupplierCall[] = []
+  for (const attempt of attempts) {
+    const { supplier } = attempt.supplied
+    const group = supplier.traits.groupOf?.(attempt.productCode) ?? ''
+    const key = `${supplier.name} ${attempt.operation} ${group}`
+    const call = open.get(key)
+    if (call && call.length < supplier.traits.batch) {
+      call.push(attempt)
+      continue
+    }
+    const next: SupplierCall = [attempt]
+    open.set(key, next)
+    calls.push(next)
+  }
+  return calls
+}
+
+/**
+ * Sends one call, outside any transaction, and returns the outcome of each attempt. Never throws and never takes longer
+ * than the supplier's time-out: an attempt without an answer by then is unknown. An eSIM that arrives later is still saved.
+ * @param claimStartedAt monotonic
+ */
+export async function callSupplier(
+  deps: FulfilmentDeps,
+  tenantId: string,
+  call: SupplierCall,
+  claimStartedAt: number,
+): Promise<ItemResult[]> {
+  const { supplied, operation } = call[0]
+  const { supplier, gate } = supplied
+  const startedAt = deps.clock.monotonic()
+  if (startedAt - claimStartedAt > SEND_WITHIN_MS) {
+    // Another worker may already assume that this call has ended, so it must not be sent any more.
+    gate.release(tenantId, call.length)
+    const message = 'not sent: too much time had passed since the claim'
+    return resultsOf(call, [], operation === 'ORDER' ? { kind: 'retry', message } : { kind: 'unknown', message })
+  }
+  await failpoint('fulfilment.before-call')
+  const requests = call.map((attempt): SupplierRequest => {
+    const { orderId, itemNo, key, productCode, guard } = attempt
+    return { tenantId, orderId, itemNo, key, productCode, guard }
+  })
+  const answering = request(supplier, operation, requests)
+  const answers = await inTime(answering, supplier.traits.timeoutMs)
+  const late: Outcome = {
+    kind: 'unknown',
+    message: `no answer within ${supplier.traits.timeoutMs / 1000} s`,
+    down: true,
+  }
+  const results = resultsOf(call, answers ?? [], late)
+  const down = results.every(({ outcome }) => 'down' in outcome && outcome.down === true)
+  const durationMs = deps.clock.monotonic() - startedAt
+  gate.complete(tenantId, call.length, durationMs, down)
+  const outcomes = results.map(({ outcome }) => outcome.kind)
+  deps.supplierMetrics?.called(supplier.name, operation, outcomes, durationMs)
+  for (const [index, attempt] of call.entries()) {
+    deps.traces?.add(spanOf(attempt, results[index]!.outcome, { tenantId, endedAt: deps.clock.now(), durationMs }))
+  }
+  if (answers === undefined) {
+    answering.then(
+      (outcomes) =>
+        acceptLateEsims(deps, tenantId, resultsOf(call, outcomes, late)).catch((error) =>
+          deps.log.error({ err: error, tenantId }, 'a late answer could not be saved: the supplier is asked again'),
+        ),
+      () => {}, // a failure this late proves nothing
+    )
+  }
+  return results
+}
+
+/** One span for each eSIM: a call may contain eSIMs of several orders. */
+function spanOf(
+  { orderId, supplied, operation, key }: Attempt,
+  outcome: Outcome,
+  { tenantId, endedAt, durationMs }: { tenantId: string; endedAt: number; durationMs: number },
+): Span {
+  const { name, type } = supplied.supplier
+  return {
+    traceId: traceIdOf(orderId),
+    parentSpanId: rootSpanIdOf(orderId),
+    name: `${operation === 'ORDER' ? 'order' : 'query'} ${name}`,
+    kind: 'CLIENT',
+    endedAt,
+    durationMs,
+    attributes: {
+      'dealer_esim.tenant_id': tenantId,
+      'dealer_esim.supplier': name,
+      'dealer_esim.supplier_type': type,
+      'dealer_esim.key': key,
+      'dealer_esim.outcome': outcome.kind,
+    },
+    ...('message' in outcome ? { error: outcome.message } : {}),
+  }
+}
+
+/** Async, so that a supplier that throws synchronously rejects like one that throws later. */
+async function request(
+  supplier: Supplier,
+  operation: Attempt['operation'],
+  requests: SupplierRequest[],
+): Promise<Outcome[]> {
+  return operation === 'ORDER' ? supplier.order(requests) : supplier.query(requests, 'RESUME')
+}
+
+/** Attempts without an outcome get `otherwise`. */
+function resultsOf(call: SupplierCall, outcomes: readonly Outcome[], otherwise: Outcome): ItemResult[] {
+  return call.map((attempt, index) => ({
+    orderId: attempt.orderId,
+    itemNo: attempt.itemNo,
+    attempt,
+    outcome: withStorableMessage(outcomes[index] ?? otherwise),
+  }))
+}
+
+/** undefined after the time-out; no outcomes where the call throws. */
+async function inTime(answering: Promise<Outcome[]>, timeoutMs: number): Promise<Outcome[] | undefined> {
+  const timer = new AbortController()
+  try {
+    return await Promise.race([answering, delay(timeoutMs, undefined, { signal: timer.signal })])
+  } catch {
+    return []
+  } finally {
+    timer.abort()
   }
 }

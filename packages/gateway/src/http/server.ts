@@ -72,7 +72,7 @@ function followCertificate(server: HttpsServer, deps: ServerDeps, certificate: W
   server.prependListener('connection', () => {
     const isRequested = deps.suppliers
       .all()
-      .some(({ supplier }) => (supplier.noticesFrom?.certificates.length ?? 0) > 0)
+      .some(({ supplier }) => (supplier.eventSenders?.certificates.length ?? 0) > 0)
     Object.assign(server, { requestCert: isRequested })
   })
 }

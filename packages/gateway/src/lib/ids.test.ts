@@ -1,6 +1,6 @@
 import { version } from 'uuid'
 import { describe, expect, it } from 'vitest'
-import { createIds, orderIdOf, orderNoOf, systemIds, timeOfUuid } from './ids.ts'
+import { createIds, systemIds, timeOfUuid } from './ids.ts'
 
 describe('ids', () => {
   it('are UUIDs of version 7, of their time, each greater than the one before', () => {
@@ -26,19 +26,5 @@ describe('ids', () => {
   it('never repeat their random part', () => {
     const tails = Array.from({ length: 5_000 }, () => systemIds.uuid().slice(-12))
     expect(new Set(tails).size).toBe(tails.length)
-  })
-})
-
-describe('an orderNo', () => {
-  it.each([
-    ['00000000-0000-0000-0000-000000000000', '00000000000000000000000000'],
-    ['ffffffff-ffff-ffff-ffff-ffffffffffff', '7ZZZZZZZZZZZZZZZZZZZZZZZZZ'],
-    ['00000000-0000-0000-0000-00000000001f', '0000000000000000000000000Z'],
-    ['00000000-0000-0000-0000-000000000020', '00000000000000000000000010'],
-    // The example of the ULID specification: 01ARZ3NDEKTSV4RRFFQ69G5FAV.
-    ['01563e3a-b5d3-d676-4c61-efb99302bd5b', '01ARZ3NDEKTSV4RRFFQ69G5FAV'],
-  ])('of %s is %s, and back', (orderId, orderNo) => {
-    expect(orderNoOf(orderId)).toBe(orderNo)
-    expect(orderIdOf(orderNo)).toBe(orderId)
   })
 })

@@ -62,11 +62,11 @@ export function isUuid(text: string): boolean {
 /** Where an iteration over ids in order starts. */
 export const LOWEST_UUID = '00000000-0000-0000-0000-000000000000'
 
+/** Where an iteration over ids backwards starts. */
+export const HIGHEST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
 /** The character code of a UUID's hyphen. */
 export const HYPHEN = 0x2d
-
-/** The owner of rows that belong to no tenant, such as audit entries of the deployment. */
-export const NIL_TENANT = '00000000-0000-0000-0000-000000000000'
 
 /** The smallest UUIDv7 of a time (ms): a bound for ranges of ids. */
 export function firstUuidAt(timeMs: number): string {
@@ -79,37 +79,8 @@ export function timeOfUuid(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16)
 }
 
-const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-const CROCKFORD_DIGITS = Buffer.from(CROCKFORD)
 /** Values of hexadecimal digits, by character code. */
 export const HEX_VALUES = Uint8Array.from(
   { length: 128 },
   (_, code) => Number.parseInt(String.fromCharCode(code), 16) || 0,
 )
-const orderNoCharacters = Buffer.alloc(26)
-
-/** orderNo on the wire: the order id as 26 Crockford base32 characters, which sort by time. */
-export function orderNoOf(orderId: string): string {
-  let held = 0
-  let bits = 2 // 26 digits of 5 bits hold 130 bits: two leading zero bits
-  let at = 0
-  for (let index = 0; index < orderId.length; index++) {
-    const code = orderId.charCodeAt(index)
-    if (code === HYPHEN) continue
-    held = ((held << 4) | HEX_VALUES[code]!) & 0xff
-    bits += 4
-    if (bits < 5) continue
-    bits -= 5
-    orderNoCharacters[at++] = CROCKFORD_DIGITS[(held >> bits) & 31]!
-  }
-  return orderNoCharacters.toString('latin1')
-}
-
-/** The order id of an orderNo; undefined if the text is not a valid orderNo. */
-export function orderIdOf(orderNo: string): string | undefined {
-  if (!/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(orderNo)) return undefined
-  let value = 0n
-  for (const character of orderNo) value = (value << 5n) | BigInt(CROCKFORD.indexOf(character))
-  const hex = value.toString(16).padStart(32, '0')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
-}

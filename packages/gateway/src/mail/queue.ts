@@ -1,6 +1,7 @@
+import { NIL_TENANT } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
 import type { Cipher } from '../lib/crypto.ts'
-import { type Ids, NIL_TENANT } from '../lib/ids.ts'
+import type { Ids } from '../lib/ids.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import type { LinkKind } from '../people/link.ts'
 import { normalEmail } from '../people/person.ts'

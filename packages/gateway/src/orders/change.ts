@@ -1,11 +1,12 @@
 import type { DeliveryUpdatedContent, OrderStatus } from '@dealer-esim/contract'
+import { orderNoOf } from '@dealer-esim/contract'
 import { Counter, type Registry } from '@platformatic/prom-client'
-import { type Ids, orderNoOf } from '../lib/ids.ts'
+import type { Ids } from '../lib/ids.ts'
 import { recordset } from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { type NewEvent, recordEvents } from '../webhooks/record.ts'
+import { orderStatusOf, statusesBetween } from './item.ts'
 import type { LockedOrder } from './lock.ts'
-import { orderStatusOf, statusesBetween } from './status.ts'
 
 /** A change of one order, whose items and profiles are already in their new state. */
 export interface OrderChange {

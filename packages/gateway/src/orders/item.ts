@@ -1,4 +1,58 @@
-import { orderIdOf, orderNoOf } from '../lib/ids.ts'
+import type { OrderStatus } from '@dealer-esim/contract'
+import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
+
+export const ITEM_STATUSES = ['WAITING', 'ASKED', 'UNKNOWN', 'REVIEW', 'DELIVERED', 'REFUSED', 'CANCELLED'] as const
+export type ItemStatus = (typeof ITEM_STATUSES)[number]
+
+/*
+ * An item is one eSIM of an order:
+ *
+ *   WAITING    no supplier is working on it: none was asked yet, or the last one definitely did nothing
+ *   ASKED      the intent to buy is committed, and only the worker that committed it calls the supplier
+ *   UNKNOWN    it may have been bought: its supplier is queried, and it is never bought again
+ *   REVIEW     not decided in time: re-checked at intervals, or resolved by an operator
+ *   DELIVERED  the supplier delivered it; it stays so if it is cancelled unused later, which is the profile's state
+ *   REFUSED    definitely not delivered by any supplier: refunded in the same transaction
+ *   CANCELLED  by an operator, before any supplier was asked: refunded
+ *
+ *   WAITING → ASKED | REFUSED (no supplier may be asked) | REVIEW (too late) | CANCELLED
+ *   ASKED   → DELIVERED | REFUSED | WAITING (retry, next supplier) | UNKNOWN | REVIEW
+ *   UNKNOWN → DELIVERED | REFUSED | WAITING | REVIEW
+ *   REVIEW  → DELIVERED | REFUSED | WAITING (next supplier, or an operator's decision)
+ *
+ * The order's status is a function of its items:
+ *
+ *   | items                                   | order               |
+ *   | every one CANCELLED                     | CANCELLED           |
+ *   | every one WAITING, nobody asked yet     | PAID                |
+ *   | any WAITING, ASKED or UNKNOWN           | ALLOCATING          |
+ *   | else any REVIEW                         | UNDER_REVIEW        |
+ *   | else every one DELIVERED                | DELIVERED           |
+ *   | else none DELIVERED                     | FAILED              |
+ *   | else                                    | PARTIALLY_DELIVERED |
+ */
+export function orderStatusOf(items: readonly { itemStatus: ItemStatus; asked: boolean }[]): OrderStatus {
+  const all = (status: ItemStatus) => items.every((item) => item.itemStatus === status)
+  const any = (...statuses: ItemStatus[]) => items.some((item) => statuses.includes(item.itemStatus))
+  if (all('CANCELLED')) return 'CANCELLED'
+  if (all('WAITING') && items.every((item) => !item.asked)) return 'PAID'
+  if (any('WAITING', 'ASKED', 'UNKNOWN')) return 'ALLOCATING'
+  if (any('REVIEW')) return 'UNDER_REVIEW'
+  if (all('DELIVERED')) return 'DELIVERED'
+  return any('DELIVERED') ? 'PARTIALLY_DELIVERED' : 'FAILED'
+}
+
+/** Whether fulfilment may still change the item. */
+export function isOpen(status: ItemStatus): boolean {
+  return status === 'WAITING' || status === 'ASKED' || status === 'UNKNOWN'
+}
+
+/** The statuses that an order passes through, the last one included: from PAID it is ALLOCATING first. */
+export function statusesBetween(from: OrderStatus, to: OrderStatus): OrderStatus[] {
+  if (from === to) return []
+  if (from === 'PAID' && to !== 'ALLOCATING' && to !== 'CANCELLED') return ['ALLOCATING', to]
+  return [to]
+}
 
 /** What an order asked for, at the price that was debited. Kept with the order and never changed. */
 export interface PackageLine {

@@ -1,8 +1,7 @@
 import type { EsimStatus, OrderStatus, SmdpStatus } from '@dealer-esim/contract'
 import type { Tx } from '../lib/postgres/db.ts'
 import { lockWallet } from '../wallet/ledger/lock.ts'
-import type { PackageLine } from './item.ts'
-import type { ItemStatus } from './status.ts'
+import type { ItemStatus, PackageLine } from './item.ts'
 
 /** An order as read under its lock, with its items and the public part of its profiles. */
 export interface LockedOrder {

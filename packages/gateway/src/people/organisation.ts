@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag'
 import type { By } from '../audit/audit.ts'
-import { firstUuidAt, type Ids, NIL_TENANT, timeOfUuid } from '../lib/ids.ts'
+import { NIL_TENANT } from '../audit/audit.ts'
+import { firstUuidAt, type Ids, timeOfUuid } from '../lib/ids.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
 

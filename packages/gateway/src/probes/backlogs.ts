@@ -21,7 +21,7 @@ export interface Backlogs {
  * Counts unfinished work by partial indexes that contain only unfinished rows, so the time depends on the backlog and not
  * on the table: 4 ms with ten million finished orders and 1 000 unfinished; 120 ms with backlogs of 50 000. Takes no lock.
  */
-export async function readBacklogs(db: Db): Promise<Backlogs> {
+export async function countBacklogs(db: Db): Promise<Backlogs> {
   return db.tx(async (tx) => {
     // A plan made when a table was empty would scan it when it is full.
     tx.send({ text: 'set local enable_seqscan = off' })

@@ -4,9 +4,9 @@ import { findMissingPartitions } from '../lib/postgres/partitions.ts'
 import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
 import { PARTITIONED } from '../retention/table.ts'
 import { readLedgerState } from '../wallet/verify/loop.ts'
-import { COUNTED_MAX, readBacklogs } from './backlogs.ts'
+import { COUNTED_MAX, countBacklogs } from './backlogs.ts'
 
-/** Fresh for every scrape at the usual 15 s, and a negligible load for a big database. */
+/** Fresh for every scrape at the usual 15 s, and a negligible load even for a large database. */
 const POLL_MS = 5_000
 
 type GaugesDeps = Pick<Deps, 'db' | 'metrics' | 'log' | 'loops'>
@@ -24,8 +24,8 @@ export function databaseGaugesLoop(deps: GaugesDeps): Loop {
     pollMs: POLL_MS,
     async pass() {
       // A failing refresh does not stop the others; the first failure is thrown at the end.
-      const read = await Promise.allSettled(refreshers.map((refresh) => refresh()))
-      for (const each of read) if (each.status === 'rejected') throw each.reason
+      const results = await Promise.allSettled(refreshers.map((refresh) => refresh()))
+      for (const result of results) if (result.status === 'rejected') throw result.reason
       return false
     },
   })
@@ -76,7 +76,7 @@ function backlogs({ db, metrics }: GaugesDeps): Refresh {
   })
   const orphans = new Gauge({
     name: 'dealer_esim_orphan_esims',
-    help: 'eSIMs received for settled items that are not cancelled at their supplier yet',
+    help: 'eSIMs received for items already refunded or delivered, not yet cancelled at their supplier',
     registers,
   })
   const mails = new Gauge({
@@ -90,7 +90,7 @@ function backlogs({ db, metrics }: GaugesDeps): Refresh {
     registers,
   })
   return async () => {
-    const read = await readBacklogs(db)
+    const read = await countBacklogs(db)
     for (const { status, count, oldestS } of read.orders) {
       orders.set({ status }, count)
       oldest.set({ status }, oldestS)
@@ -112,7 +112,7 @@ function ledger({ db, metrics }: GaugesDeps): Refresh {
   const registers = [metrics]
   const faults = new Gauge({
     name: 'dealer_esim_ledger_faults',
-    help: 'Faults found by the latest check of the whole ledger; investigate at once if not 0',
+    help: 'Faults found by the latest check of the whole ledger; investigate immediately if not 0',
     labelNames: ['check'],
     registers,
   })
@@ -139,7 +139,7 @@ async function findCreationTime(db: Deps['db']): Promise<Date | undefined> {
 function partitions({ db, metrics }: GaugesDeps): Refresh {
   const missing = new Gauge({
     name: 'dealer_esim_partitions_missing',
-    help: 'Missing partitions for the present and the next span; without them inserts fail',
+    help: 'Missing partitions for the current and the next period; without them inserts fail',
     labelNames: ['table'],
     registers: [metrics],
   })

@@ -15,7 +15,7 @@ const READY_TIMEOUT_MS = 2_000
  */
 export async function startProbes(deps: Deps): Promise<Running & { port: number }> {
   addProcessGauges(deps)
-  const figures = databaseGaugesLoop(deps)
+  const gauges = databaseGaugesLoop(deps)
   const server = fastify({ forceCloseConnections: true })
   server.get('/livez', async () => 'live\n')
   server.get('/readyz', async (_, reply) => {
@@ -28,9 +28,9 @@ export async function startProbes(deps: Deps): Promise<Running & { port: number 
   const { metricsHost, metricsPort } = deps.config
   try {
     const port = await listen(server, { host: metricsHost, port: metricsPort, variable: 'METRICS_PORT' })
-    return { port, stop: (deadlineMs) => Promise.all([server.close(), figures.stop(deadlineMs)]).then(() => {}) }
+    return { port, stop: (deadlineMs) => Promise.all([server.close(), gauges.stop(deadlineMs)]).then(() => {}) }
   } catch (error) {
-    await figures.stop(READY_TIMEOUT_MS)
+    await gauges.stop(READY_TIMEOUT_MS)
     throw error
   }
 }

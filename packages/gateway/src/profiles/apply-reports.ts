@@ -13,7 +13,7 @@ export interface ProfileDeps {
   db: Db
   ids: Ids
   catalogue: Catalogue
-  wake: Pick<Wakeups, 'wake'>
+  wake: Pick<Wakeups<'webhooks'>, 'wake'>
 }
 
 /** A report on one profile. Without a report only the passing of time is applied. */

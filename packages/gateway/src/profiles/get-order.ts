@@ -2,14 +2,15 @@ import {
   formatTime,
   type OrderLine,
   type OrderStatus,
+  type OrderType,
+  orderIdOf,
+  orderNoOf,
   type QueryAnswer,
   type QueryRequest,
 } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
-import { orderIdOf, orderNoOf } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import type { PackageLine } from '../orders/item.ts'
-import type { ItemStatus } from '../orders/status.ts'
+import type { ItemStatus, PackageLine } from '../orders/item.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
 
 /**
@@ -41,6 +42,7 @@ type Row = OrderColumns & (Omit<ProfileRow, 'line' | 'transactionId'> | { profil
 interface OrderColumns {
   ofOrderId: string
   ofTransactionId: string
+  orderType: OrderType
   orderStatus: OrderStatus
   amount: bigint
   refundedAmount: bigint
@@ -57,7 +59,7 @@ interface OrderColumns {
 
 // One statement and so one snapshot: status, counts and profiles never contradict each other.
 const SELECT = `
-  select o.order_id as of_order_id, o.transaction_id as of_transaction_id, o.order_status, o.amount, o.refunded_amount,
+  select o.order_id as of_order_id, o.transaction_id as of_transaction_id, o.order_type, o.order_status, o.amount, o.refunded_amount,
     o.currency_code, o.remark, o.package_lines, o.status_history, o.created_at as of_created_at,
     o.updated_at as of_updated_at, i.items, p.item_no, ${PROFILE_COLUMNS}
   from orders o
@@ -79,6 +81,7 @@ function answerOf(deps: ProfileReadDeps, tenantId: string, order: OrderColumns, 
   return {
     orderNo: orderNoOf(order.ofOrderId),
     transactionId: order.ofTransactionId,
+    orderType: order.orderType,
     orderStatus: order.orderStatus,
     amount: Number(order.amount),
     refundedAmount: Number(order.refundedAmount),

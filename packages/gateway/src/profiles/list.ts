@@ -1,5 +1,6 @@
 import {
   ESIM_STATUSES,
+  orderIdOf,
   PAGE_SIZE_DEFAULT,
   type ProfileListAnswer,
   type ProfileListRequest,
@@ -8,12 +9,10 @@ import {
   stripIccidPadding,
 } from '@dealer-esim/contract'
 import { type CursorScope, createCursor, readCursor } from '../lib/cursor.ts'
-import { firstUuidAt, isUuid, LOWEST_UUID, orderIdOf } from '../lib/ids.ts'
+import { firstUuidAt, HIGHEST_UUID, isUuid, LOWEST_UUID } from '../lib/ids.ts'
 import type { Db, Statement } from '../lib/postgres/db.ts'
 import { lineOfItem, type PackageLine } from '../orders/item.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
-
-const HIGHEST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /**
  * Lists one page of `esim/profile/list`, newest first by (createTime, id). Ids begin with their creation time, so one range

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { LOWEST_UUID } from '../lib/ids.ts'
 import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
-import type { Supplied, Suppliers } from '../suppliers/registry.ts'
+import type { ConfiguredSupplier, Suppliers } from '../suppliers/registry.ts'
 import type { ReportOutcome, SuppliedEsim } from '../suppliers/supplier.ts'
 import { applyReports, type ReportedProfile } from './apply-reports.ts'
 import type { LifeDeps } from './expire.ts'
@@ -35,7 +35,7 @@ export function pollSuppliersLoop(deps: PollDeps): Loop {
   /** The tenant polled last, for each supplier whose time ran out. */
   const lastTenants = new Map<string, string>()
 
-  async function pollSupplier(supplied: Supplied): Promise<void> {
+  async function pollSupplier(supplied: ConfiguredSupplier): Promise<void> {
     const { name } = supplied.supplier
     const until = deps.clock.monotonic() + PASS_MAX_MS
     const isTimeUp = () => stopping.signal.aborted || deps.clock.monotonic() >= until
@@ -57,17 +57,17 @@ export function pollSuppliersLoop(deps: PollDeps): Loop {
   }
 
   /** Polls one supplier about one tenant's eSIMs. */
-  async function pollTenant(supplied: Supplied, tenantId: string, until: number): Promise<void> {
+  async function pollTenant(supplied: ConfiguredSupplier, tenantId: string, until: number): Promise<void> {
     const { supplier, gate } = supplied
     const batch = Math.ceil(supplier.traits.concurrency / PERMITS_DIVISOR)
     for (let left = await countDue(deps, tenantId, supplier.name); left > 0 && !stopping.signal.aborted; ) {
-      const granted = gate.take(tenantId, Math.min(left, batch))
+      const granted = gate.acquire(tenantId, Math.min(left, batch))
       if (granted > 0) {
         await pollBatch(deps, supplied, tenantId, granted)
         left -= granted
         continue
       }
-      const waitMs = gate.comeAgainIn(tenantId)
+      const waitMs = gate.retryInMs(tenantId)
       if (deps.clock.monotonic() + waitMs >= until) return
       await delay(waitMs, undefined, { signal: stopping.signal }).catch(() => {})
     }
@@ -104,13 +104,18 @@ async function countDue({ db }: Pick<PollDeps, 'db'>, tenantId: string, supplier
 }
 
 /** Polls as many eSIMs as the gate has granted permits. */
-async function pollBatch(deps: PollDeps, supplied: Supplied, tenantId: string, granted: number): Promise<void> {
+async function pollBatch(
+  deps: PollDeps,
+  supplied: ConfiguredSupplier,
+  tenantId: string,
+  granted: number,
+): Promise<void> {
   const { gate } = supplied
   let due: PolledEsim[] = []
   try {
     due = await claimDue(deps, supplied.supplier.name, tenantId, granted)
   } finally {
-    gate.giveBack(tenantId, granted - due.length)
+    gate.release(tenantId, granted - due.length)
   }
   if (due.length === 0) return
   const startedAt = deps.clock.monotonic()
@@ -120,16 +125,20 @@ async function pollBatch(deps: PollDeps, supplied: Supplied, tenantId: string, g
     due.map(({ esim }) => esim),
   )
   const down = outcomes.every((outcome) => outcome.kind === 'silent' && outcome.down === true)
-  gate.done(tenantId, due.length, deps.clock.monotonic() - startedAt, down)
+  gate.complete(tenantId, due.length, deps.clock.monotonic() - startedAt, down)
   const reported = due.flatMap(({ esim, profileId }, index): ReportedProfile[] => {
     const outcome = outcomes[index]
-    return outcome?.kind === 'told' ? [{ orderId: esim.orderId, profileId, report: outcome.report }] : []
+    return outcome?.kind === 'reported' ? [{ orderId: esim.orderId, profileId, report: outcome.report }] : []
   })
   await applyReports(deps, tenantId, reported)
 }
 
 /** @returns no outcomes where the supplier throws or exceeds its time-out. */
-async function requestReports(deps: PollDeps, { supplier }: Supplied, esims: SuppliedEsim[]): Promise<ReportOutcome[]> {
+async function requestReports(
+  deps: PollDeps,
+  { supplier }: ConfiguredSupplier,
+  esims: SuppliedEsim[],
+): Promise<ReportOutcome[]> {
   const reporting = (async () => (await supplier.report?.(esims)) ?? [])().catch((error): ReportOutcome[] => {
     deps.log.warn({ err: error, supplier: supplier.name }, 'a supplier did not report on its eSIMs')
     return []

@@ -3,11 +3,11 @@ import {
   appleInstallUrl,
   type EsimStatus,
   formatTime,
+  orderNoOf,
   type Profile,
   type SmdpStatus,
 } from '@dealer-esim/contract'
 import type { Cipher } from '../lib/crypto.ts'
-import { orderNoOf } from '../lib/ids.ts'
 import type { PackageLine } from '../orders/item.ts'
 import { qrUrl } from './qr/link.ts'
 import { decryptSecrets } from './secrets.ts'
@@ -40,6 +40,7 @@ export interface ProfileRow {
   installBefore: Date | null
   activateTime: Date | null
   expiredTime: Date | null
+  suspended: boolean
   createdAt: Date
   updatedAt: Date
   transactionId: string
@@ -48,7 +49,7 @@ export interface ProfileRow {
 
 export const PROFILE_COLUMNS = `p.profile_id, p.order_id, p.iccid, p.imsi, p.msisdn, p.eid, p.smdp_address, p.secrets,
   p.apn, p.esim_status, p.smdp_status, p.total_volume, p.order_usage, p.usage_update_time, p.total_duration,
-  p.duration_unit, p.install_before, p.activate_time, p.expired_time, p.created_at, p.updated_at`
+  p.duration_unit, p.install_before, p.activate_time, p.expired_time, p.suspended, p.created_at, p.updated_at`
 
 /** The profile of the dealer API, with its activation code. Never log it. */
 export function toProfile(deps: ProfileReadDeps, tenantId: string, row: ProfileRow): Profile {
@@ -83,6 +84,7 @@ export function toProfile(deps: ProfileReadDeps, tenantId: string, row: ProfileR
     installBefore: timeOf(row.installBefore),
     activateTime: timeOf(row.activateTime),
     expiredTime: timeOf(row.expiredTime),
+    suspended: row.suspended,
     createTime: formatTime(row.createdAt),
     lastUpdateTime: formatTime(row.updatedAt),
   }

@@ -34,7 +34,7 @@ export const PARTITIONED: readonly Partitioned[] = [
     what: 'attempts at suppliers, with their outcomes',
   },
   // One is sent again until 36 days after its recording, which is 30 after its first attempts, and is then under way for
-  // nearly 6 days more at the longest (webhooks/sending/retry.ts).
+  // nearly 6 days more at the longest (webhooks/sending/attempt.ts).
   {
     table: 'events',
     key: 'uuid',

@@ -11,19 +11,19 @@ import { createBodyBudget } from '../http/load-shedding.ts'
 import { isInBlocks, parseBlock } from '../lib/address-blocks.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { applyReportByIccid } from '../profiles/apply-reports.ts'
-import { readNotice } from '../suppliers/es2plus/notification.ts'
+import { parseNotification } from '../suppliers/es2plus/notification.ts'
 
 export type SupplierApiDeps = FulfilmentDeps & { config: Pick<Config, 'trustedProxies' | 'deployment'> }
 
-/** Of bodies that have not arrived whole, of all callers: anybody may send to a supplier's address for events. */
+/** Bytes of incomplete bodies, of all callers together: anybody can send to the supplier API. */
 const ARRIVING_MAX_BYTES = 16 * 1024 * 1024
 
 const FUNCTIONS = ['handleDownloadProgressInfo', 'handleNotification'] as const
 
 /**
- * The suppliers' door: notices of SM-DP+ servers (SGP.22 ES2+) and events of upstream gateways. Who calls is known by
- * its client certificate, by its address, or by the signature of the event; a supplier speaks for its own eSIMs alone.
- * What the head of a request tells is judged before its body is read.
+ * The supplier API: notifications of SM-DP+ servers (SGP.22 ES2+) and events of upstream gateways. A caller is identified
+ * by its client certificate, its address or the signature of the event, and can report only on its own eSIMs. Checks that
+ * need only the head of a request run before its body is read.
  */
 export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
@@ -34,8 +34,9 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
   )
   app.setErrorHandler((error, _, reply) => {
     const status = statusOf(error)
-    if (status >= 500 && !(error instanceof ApiError)) deps.log.error({ err: error }, 'a supplier’s notice failed')
-    return plain(reply, status, status >= 500 ? 'not taken in: send it again' : 'the request is malformed')
+    if (status >= 500 && !(error instanceof ApiError))
+      deps.log.error({ err: error }, 'processing a request of a supplier failed')
+    return plain(reply, status, status >= 500 ? 'not processed: send it again' : 'the request is malformed')
   })
   app.addHook('onRequest', async (request, reply) => {
     if (!isSecure(callerOf(request.raw), deps.config)) return plain(reply, 403, 'HTTPS is required')
@@ -44,11 +45,11 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
   for (const name of FUNCTIONS) {
     app.post(`/gsma/rsp2/es2plus/${name}`, {
       async onRequest(request, reply) {
-        request.suppliers = speakers(deps, request.raw, callerOf(request.raw))
+        request.suppliers = suppliersOfCaller(deps, request.raw, callerOf(request.raw))
         if (request.suppliers.length > 0) return
-        return plain(reply, 403, 'no supplier is known by this certificate or address')
+        return plain(reply, 403, 'no supplier has this certificate or address')
       },
-      handler: (request, reply) => takeNotice(deps, name, request, reply),
+      handler: (request, reply) => receiveNotification(deps, name, request, reply),
     })
   }
 
@@ -59,12 +60,12 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Names of those in whose name the caller may speak. */
+    /** Names of the suppliers that the caller may report for. */
     suppliers?: string[]
   }
 }
 
-async function takeNotice(
+async function receiveNotification(
   deps: SupplierApiDeps,
   name: (typeof FUNCTIONS)[number],
   request: FastifyRequest,
@@ -72,40 +73,40 @@ async function takeNotice(
 ) {
   const { suppliers = [] } = request
   const body = parse(request.body)
-  const notice = body && readNotice(name, body, new Date(deps.databaseClock.now()))
-  if (notice === undefined) return plain(reply, 400, 'this is no notice of ES2+')
-  const matched =
-    notice.report !== undefined && (await applyReportByIccid(deps, suppliers, notice.iccid, notice.report))
-  deps.log.info({ name, suppliers, iccid: notice.iccid, status: notice.report?.smdpStatus, matched }, 'es2+ notice')
+  const notification = body && parseNotification(name, body, new Date(deps.databaseClock.now()))
+  if (notification === undefined) return plain(reply, 400, 'the body is not an ES2+ notification')
+  const { iccid, report } = notification
+  const matched = report !== undefined && (await applyReportByIccid(deps, suppliers, iccid, report))
+  deps.log.info({ name, suppliers, iccid, status: report?.smdpStatus, matched }, 'ES2+ notification')
   return reply.code(204).headers(protocolOf(request)).send()
 }
 
-/** An event of an upstream gateway says that something changed; what it is, we ask. */
+/** An event of an upstream gateway says only that something changed: the items are queried. */
 async function receiveEvent(
   deps: SupplierApiDeps,
   request: FastifyRequest<{ Params: { supplier: string } }>,
   reply: FastifyReply,
 ) {
   const name = request.params.supplier
-  const supplied = deps.suppliers.get(name)
+  const configured = deps.suppliers.get(name)
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-  const notice = await supplied?.supplier.receive?.({ headers: request.headers, body })
-  if (supplied === undefined || notice === undefined || notice.kind === 'refused') {
-    // Why is for our log: that a supplier exists is nobody's business who does not know its secret.
-    if (notice?.kind === 'refused') deps.log.warn({ supplier: name, words: notice.words }, 'an event was refused')
-    return plain(reply, 401, 'no supplier of this name has signed this event just now')
+  const event = await configured?.supplier.receive?.({ headers: request.headers, body })
+  if (configured === undefined || event === undefined || event.kind === 'refused') {
+    // The reason is only logged: the answer must not reveal whether the supplier exists.
+    if (event?.kind === 'refused') deps.log.warn({ supplier: name, reason: event.message }, 'an event was refused')
+    return plain(reply, 401, 'the event has no valid signature of a supplier with this name')
   }
-  await refreshItems(deps, supplied, notice.keys)
+  await refreshItems(deps, configured, event.keys)
   return reply.code(204).send()
 }
 
-/** Names of the suppliers in whose name this caller may speak. */
-function speakers(deps: SupplierApiDeps, request: IncomingMessage, caller: Caller): string[] {
+/** Names of the suppliers that this caller may report for. */
+function suppliersOfCaller(deps: SupplierApiDeps, request: IncomingMessage, caller: Caller): string[] {
   if ('unknown' in caller) return []
   const print = fingerprintOf(request)
   return deps.suppliers
     .all()
-    .filter(({ supplier: { noticesFrom: from } }) => {
+    .filter(({ supplier: { eventSenders: from } }) => {
       if (from === undefined) return false
       return (
         (print !== undefined && from.certificates.includes(print)) ||
@@ -115,7 +116,7 @@ function speakers(deps: SupplierApiDeps, request: IncomingMessage, caller: Calle
     .map(({ supplier }) => supplier.name)
 }
 
-/** SGP.22 §6.2: an answer says the version as the request does; what notices are read of is the same in all of them. */
+/** SGP.22 §6.2: an answer has the version of the request. The members that we use are the same in all versions. */
 function protocolOf(request: FastifyRequest): Record<string, string> {
   const version = request.headers['x-admin-protocol']
   return typeof version === 'string' && /^gsma\/rsp\/v\d+\.\d+\.\d+$/.test(version)
@@ -123,7 +124,7 @@ function protocolOf(request: FastifyRequest): Record<string, string> {
     : {}
 }
 
-/** SHA-256 of the client certificate, whose key the handshake has proven; which one is pinned, so no authority matters. */
+/** SHA-256 of the client certificate, whose key the handshake has proven. It is pinned, so its issuer does not matter. */
 function fingerprintOf(request: IncomingMessage): string | undefined {
   const socket = request.socket as Partial<TLSSocket>
   const certificate = socket.getPeerCertificate?.()
@@ -141,12 +142,12 @@ function parse(body: unknown): Record<string, unknown> | undefined {
   }
 }
 
-/** Of what the body reader refused, what Fastify refused, and whatever failed here. */
+/** The status for errors of the body reader, of Fastify and of this module. */
 function statusOf(error: unknown): number {
   if (error instanceof ApiError) return codes[error.code].http
   return (error as { statusCode?: number }).statusCode ?? 500
 }
 
-function plain(reply: FastifyReply, status: number, words: string) {
-  return reply.code(status).type('text/plain; charset=utf-8').send(`${words}\n`)
+function plain(reply: FastifyReply, status: number, message: string) {
+  return reply.code(status).type('text/plain; charset=utf-8').send(`${message}\n`)
 }

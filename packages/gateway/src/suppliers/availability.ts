@@ -3,16 +3,16 @@ import { type Running, runLoop } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 
-/** How many eSIMs could be delivered now, by the counters that some suppliers keep. Advisory: a second old. */
+/** How many eSIMs could be delivered now, by the stock counters of suppliers. Up to a second old, so advisory only. */
 export interface Availability {
-  /** undefined where one of the suppliers does not count: then nothing can be said. */
+  /** undefined: unknown, because at least one of the suppliers has no counter. */
   available(offer: { routes: readonly { supplier: string; productCode: string }[] }): number | undefined
   refresh(): Promise<void>
 }
 
 const POLL_MS = 1_000
 
-export async function openAvailability(deps: {
+export async function createAvailability(deps: {
   db: Db
   log: Log
   loops?: LoopMetrics

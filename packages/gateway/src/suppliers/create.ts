@@ -4,14 +4,14 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { type Es2plusConfig, es2plusConfig, faultOfEs2plus } from './es2plus/config.ts'
+import { type Es2plusConfig, es2plusConfig, findEs2plusFault } from './es2plus/config.ts'
 import { es2plusSupplier } from './es2plus/es2plus.ts'
 import { type GatewayConfig, gatewayConfig, gatewaySupplier } from './gateway/gateway.ts'
 import { type SandboxConfig, sandboxConfig, sandboxSupplier } from './sandbox.ts'
 import { type StockConfig, stockConfig, stockSupplier } from './stock/stock.ts'
 import { type Supplier, type SupplierType, supplierOwner } from './supplier.ts'
 
-export interface MakeDeps {
+export interface CreateSupplierDeps {
   db: Db
   ids: Ids
   cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
@@ -19,12 +19,12 @@ export interface MakeDeps {
   linkKey: Buffer
 }
 
-/** The configuration is not one of this type; the message names each fault. */
+/** The configuration does not match its supplier type; the message lists the faults. */
 export class SupplierConfigError extends Error {
   override readonly name = 'SupplierConfigError'
 }
 
-/** What each type is told, as a schema: unknown members are refused. */
+/** The schema of each type's configuration. Unknown members are refused. */
 const CONFIGS: Record<SupplierType, TSchema> = {
   sandbox: sandboxConfig,
   stock: stockConfig,
@@ -34,18 +34,26 @@ const CONFIGS: Record<SupplierType, TSchema> = {
 
 /** @throws SupplierConfigError */
 export function parseSupplierConfig(type: SupplierType, config: unknown): unknown {
-  const faults = faultsOfConfig(CONFIGS[type], config)
-  const fault = type === 'es2plus' && faults.length === 0 ? faultOfEs2plus(config as Es2plusConfig) : undefined
+  const faults = findConfigFaults(CONFIGS[type], config)
+  const fault = type === 'es2plus' && faults.length === 0 ? findEs2plusFault(config as Es2plusConfig) : undefined
   if (fault !== undefined) faults.push(fault)
   if (faults.length === 0) return config
   throw new SupplierConfigError(
-    `This is no configuration of type ${type}: ${faults.join('; ')}. docs/suppliers.md lists its members`,
+    `The configuration is not valid for type ${type}: ${faults.join('; ')}. docs/suppliers.md lists its members`,
   )
 }
 
-/** A supplier from its row. @throws SupplierConfigError, DecryptionFailed */
-export function makeSupplier(deps: MakeDeps, type: SupplierType, name: string, sealed: Buffer): Supplier {
-  const config = parseSupplierConfig(type, JSON.parse(deps.cipher.decrypt(sealed, supplierOwner(name)).toString()))
+/** Creates a supplier from its row. @throws SupplierConfigError, DecryptionFailed */
+export function createSupplier(
+  deps: CreateSupplierDeps,
+  type: SupplierType,
+  name: string,
+  encryptedConfig: Buffer,
+): Supplier {
+  const config = parseSupplierConfig(
+    type,
+    JSON.parse(deps.cipher.decrypt(encryptedConfig, supplierOwner(name)).toString()),
+  )
   switch (type) {
     case 'sandbox':
       return sandboxSupplier(name, config as SandboxConfig, deps)
@@ -60,18 +68,18 @@ export function makeSupplier(deps: MakeDeps, type: SupplierType, name: string, s
   }
 }
 
-/** What is wrong with a configuration, a phrase for each fault: "url is missing". */
-export function faultsOfConfig(schema: TSchema, config: unknown): string[] {
+/** Lists the faults of a configuration, such as "url is missing". */
+export function findConfigFaults(schema: TSchema, config: unknown): string[] {
   return [...Value.Errors(schema, config)].flatMap((fault) => {
     const name = fault.instancePath.slice(1).replaceAll('/', '.')
     const inside = (member: string) => (name === '' ? member : `${name}.${member}`)
     switch (fault.keyword) {
       case 'boolean':
-        return [] // of a member that additionalProperties names, too
+        return [] // additionalProperties reports the same member
       case 'required':
         return fault.params.requiredProperties.map((member) => `${inside(member)} is missing`)
       case 'additionalProperties':
-        return fault.params.additionalProperties.map((member) => `there is no ${inside(member)}`)
+        return fault.params.additionalProperties.map((member) => `unknown member ${inside(member)}`)
       case 'pattern':
         return [`${name} must be ${FORMS[String(fault.params.pattern)] ?? `like ${fault.params.pattern}`}`]
       default:

@@ -1,27 +1,27 @@
 import { describe, expect, it } from 'vitest'
-import { gate } from './gate.ts'
+import { createGate } from './gate.ts'
 
-function bench(traits: { concurrency?: number; perSecond?: number | null } = {}) {
+function createTestGate(traits: { concurrency?: number; perSecond?: number | null } = {}) {
   const time = { nowMs: 1_000 }
   const clock = { now: () => time.nowMs, monotonic: () => time.nowMs }
-  const opened = gate({ concurrency: 10, perSecond: null, ...traits }, clock)
+  const gate = createGate({ concurrency: 10, perSecond: null, ...traits }, clock)
   return {
-    gate: opened,
+    gate,
     pass(ms: number) {
       time.nowMs += ms
     },
-    /** One call that ends as told. */
+    /** Makes one call. @returns whether it got a permit */
     call(down: boolean): boolean {
-      if (opened.take('t', 1) === 0) return false
-      opened.done('t', 1, 10, down)
+      if (gate.acquire('t', 1) === 0) return false
+      gate.complete('t', 1, 10, down)
       return true
     },
   }
 }
 
 describe('the breaker', () => {
-  it('opens after five failures in a row, and not when one call came through between', () => {
-    const { gate, call } = bench()
+  it('opens after five failures in a row, not if a call in between succeeded', () => {
+    const { gate, call } = createTestGate()
     for (let n = 0; n < 4; n++) call(true)
     call(false)
     for (let n = 0; n < 4; n++) call(true)
@@ -31,75 +31,75 @@ describe('the breaker', () => {
     expect(call(false)).toBe(false)
   })
 
-  it('lets one call through after five seconds: that closes it, or opens it for twice as long, at most two minutes', () => {
-    const { gate, call, pass } = bench()
+  it('allows one probe after five seconds, which closes it or opens it for twice as long, up to two minutes', () => {
+    const { gate, call, pass } = createTestGate()
     for (let n = 0; n < 5; n++) call(true)
     const waitsMs: number[] = []
     for (let n = 0; n < 7; n++) {
-      waitsMs.push(Math.ceil(gate.comeAgainIn('t') / 1_000) * 1_000)
+      waitsMs.push(Math.ceil(gate.retryInMs('t') / 1_000) * 1_000)
       pass(waitsMs.at(-1)!)
       expect(gate.state).toBe('half-open')
-      expect(gate.take('t', 10)).toBe(1)
-      expect(gate.take('t', 10)).toBe(0)
-      gate.done('t', 1, 10, true)
+      expect(gate.acquire('t', 10)).toBe(1)
+      expect(gate.acquire('t', 10)).toBe(0)
+      gate.complete('t', 1, 10, true)
     }
     expect(waitsMs).toEqual([5_000, 10_000, 20_000, 40_000, 80_000, 120_000, 120_000])
     pass(120_000)
     expect(call(false)).toBe(true)
     expect(gate.state).toBe('closed')
-    expect(gate.take('t', 10)).toBe(10)
+    expect(gate.acquire('t', 10)).toBe(10)
   })
 
-  it('is not opened further by calls that were under way when it opened', () => {
-    const { gate, pass } = bench()
-    gate.take('t', 10)
-    for (let n = 0; n < 10; n++) gate.done('t', 1, 10, true)
+  it('is not kept open by calls that were in progress when it opened', () => {
+    const { gate, pass } = createTestGate()
+    gate.acquire('t', 10)
+    for (let n = 0; n < 10; n++) gate.complete('t', 1, 10, true)
     pass(5_000)
     expect(gate.state).toBe('half-open')
   })
 })
 
-describe('the places', () => {
-  it('are as many as may be under way at once, and come back', () => {
-    const { gate } = bench({ concurrency: 3 })
-    expect([gate.take('t', 2), gate.take('t', 2), gate.take('t', 1)]).toEqual([2, 1, 0])
-    gate.done('t', 1, 10, false)
-    gate.giveBack('t', 1)
-    expect(gate.take('t', 5)).toBe(2)
+describe('the permits', () => {
+  it('are as many as the allowed concurrent calls, and are returned', () => {
+    const { gate } = createTestGate({ concurrency: 3 })
+    expect([gate.acquire('t', 2), gate.acquire('t', 2), gate.acquire('t', 1)]).toEqual([2, 1, 0])
+    gate.complete('t', 1, 10, false)
+    gate.release('t', 1)
+    expect(gate.acquire('t', 5)).toBe(2)
   })
 
-  it('are shared by the tenants that use or await them', () => {
-    const { gate } = bench({ concurrency: 10 })
-    expect(gate.take('a', 100)).toBe(10)
-    expect(gate.take('b', 100)).toBe(0)
-    gate.comeAgainIn('b')
-    for (let n = 0; n < 10; n++) gate.done('a', 1, 10, false)
-    expect(gate.take('a', 100)).toBe(5)
-    expect(gate.take('b', 100)).toBe(5)
+  it('are shared by the tenants that hold or await them', () => {
+    const { gate } = createTestGate({ concurrency: 10 })
+    expect(gate.acquire('a', 100)).toBe(10)
+    expect(gate.acquire('b', 100)).toBe(0)
+    gate.retryInMs('b')
+    for (let n = 0; n < 10; n++) gate.complete('a', 1, 10, false)
+    expect(gate.acquire('a', 100)).toBe(5)
+    expect(gate.acquire('b', 100)).toBe(5)
   })
 
-  it('are not kept for a tenant that does not come back', () => {
-    const { gate, pass } = bench({ concurrency: 10 })
-    gate.take('a', 10)
-    pass(gate.comeAgainIn('b') + 501)
-    gate.done('a', 10, 10, false)
-    expect(gate.take('a', 100)).toBe(10)
+  it('are not reserved for a tenant that does not retry', () => {
+    const { gate, pass } = createTestGate({ concurrency: 10 })
+    gate.acquire('a', 10)
+    pass(gate.retryInMs('b') + 501)
+    gate.complete('a', 10, 10, false)
+    expect(gate.acquire('a', 100)).toBe(10)
   })
 
-  it('are handed out one by one to those who were turned away, at the pace at which they become free', () => {
-    const { gate } = bench({ concurrency: 1 })
-    gate.take('t', 1)
-    const firstMs = gate.comeAgainIn('t')
-    expect(gate.comeAgainIn('t')).toBe(2 * firstMs)
+  it('are offered to waiting requests one by one, at the rate at which they become free', () => {
+    const { gate } = createTestGate({ concurrency: 1 })
+    gate.acquire('t', 1)
+    const firstMs = gate.retryInMs('t')
+    expect(gate.retryInMs('t')).toBe(2 * firstMs)
   })
 })
 
-it('sends no more than so many a second, and saves up no more than one second’s worth', () => {
-  const { gate, pass } = bench({ perSecond: 4 })
-  expect(gate.take('t', 10)).toBe(4)
+it('the rate limit allows the configured requests a second and accumulates at most one second’s', () => {
+  const { gate, pass } = createTestGate({ perSecond: 4 })
+  expect(gate.acquire('t', 10)).toBe(4)
   pass(500)
-  expect(gate.take('t', 10)).toBe(2)
-  gate.done('t', 6, 10, false)
+  expect(gate.acquire('t', 10)).toBe(2)
+  gate.complete('t', 6, 10, false)
   pass(60_000)
-  expect(gate.take('t', 10)).toBe(4)
+  expect(gate.acquire('t', 10)).toBe(4)
 })

@@ -11,7 +11,7 @@ export interface ManageDeps {
   db: Db
   ids: Ids
   cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
-  wake: Pick<Wakeups, 'wake'>
+  wake: Pick<Wakeups<'settings' | 'fulfilment'>, 'wake'>
   config: { deployment: string }
 }
 
@@ -28,37 +28,37 @@ const NAME = /^[A-Za-z0-9_.-]{1,64}$/
 /** Adds a supplier. Its configuration is checked, and stored encrypted. @throws Refusal */
 export async function addSupplier(
   deps: ManageDeps,
-  wanted: { name: string; type: string; config: unknown },
+  input: { name: string; type: string; config: unknown },
   by: By,
 ): Promise<void> {
-  const { name } = wanted
-  const type = SUPPLIER_TYPES.find((known) => known === wanted.type)
-  if (!NAME.test(name)) throw invalid('A name has 1 to 64 letters, digits, dots, hyphens and underscores.')
-  if (type === undefined) throw invalid(`The type is one of ${SUPPLIER_TYPES.join(', ')}.`)
+  const { name } = input
+  const type = SUPPLIER_TYPES.find((known) => known === input.type)
+  if (!NAME.test(name)) throw invalid('The name must have 1 to 64 letters, digits, dots, hyphens and underscores.')
+  if (type === undefined) throw invalid(`The type must be one of ${SUPPLIER_TYPES.join(', ')}.`)
   if (type === 'sandbox' && deps.config.deployment === 'production') {
-    throw invalid('A production gateway sells no test eSIMs: it has no sandbox.')
+    throw invalid('A production gateway cannot have a sandbox supplier: its eSIMs are for tests only.')
   }
-  const config = checked(type, wanted.config)
+  const config = checkConfig(type, input.config)
   await deps.db.tx(async (tx) => {
     const added = await tx.query({
       text: 'insert into suppliers (supplier, type, config) values ($1, $2, $3) on conflict do nothing returning supplier',
-      values: [name, type, seal(deps, name, config)],
+      values: [name, type, encryptConfig(deps, name, config)],
     })
-    if (added.length === 0) throw new Refusal(409, 'SUPPLIER_EXISTS', `There is a supplier ${name} already.`)
+    if (added.length === 0) throw new Refusal(409, 'SUPPLIER_EXISTS', `A supplier named ${name} already exists.`)
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.add', subject: name, after: { type } })
   })
   deps.wake.wake('settings')
 }
 
 /**
- * Replaces a supplier's configuration. Which members changed is audited, never their values.
- * @throws Refusal, also where it may become another account while something of the old one is open
+ * Replaces a supplier's configuration. The audit log gets the names of the changed members, never their values.
+ * @throws Refusal, also if it may become another account while items of the old account are unresolved
  */
-export async function setSupplier(deps: ManageDeps, wanted: { name: string; config: unknown }, by: By): Promise<void> {
-  const { name } = wanted
+export async function setSupplier(deps: ManageDeps, input: { name: string; config: unknown }, by: By): Promise<void> {
+  const { name } = input
   await deps.db.tx(async (tx) => {
     const row = await lock(tx, name)
-    const config = checked(row.type, wanted.config) as Record<string, unknown>
+    const config = checkConfig(row.type, input.config) as Record<string, unknown>
     const before = JSON.parse(deps.cipher.decrypt(row.config, supplierOwner(name)).toString()) as Record<
       string,
       unknown
@@ -68,27 +68,27 @@ export async function setSupplier(deps: ManageDeps, wanted: { name: string; conf
     if (changed.some((member) => ACCOUNT_MEMBERS.includes(member))) await refuseOpenAccount(tx, name, row)
     tx.send({
       text: 'update suppliers set config = $2, updated_at = now() where supplier = $1',
-      values: [name, seal(deps, name, config)],
+      values: [name, encryptConfig(deps, name, config)],
     })
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.set', subject: name, after: { changed } })
   })
   deps.wake.wake('settings')
 }
 
-/** Who is asked, and as whom. */
+/** Members that decide which account at which supplier is used. */
 const ACCOUNT_MEMBERS: readonly string[] = ['url', 'appKey', 'functionRequesterIdentifier']
-/** Longer than it takes every node to hear that a supplier is paused, and to commit what it had begun. */
+/** Longer than every node needs to see the pause and to commit the work it had begun. */
 const PAUSED_MIN_S = 10
 
 /**
- * Another account says, truly, that it never sold what the old one is asked about: that would be bought a second time. So
- * nothing may be in doubt, and nothing may come to be while the change is on its way to the other nodes. Nor would the new
- * one tell of an eSIM that comes after its refund, or take back one that the old one has sold.
+ * Another account truthfully reports that it never sold the old account's orders, so they would be bought a second time.
+ * Hence no item may be in doubt, nor become so before all nodes have the change. The new account would also not report
+ * eSIMs that arrive after their refund, or cancel eSIMs that the old one sold.
  */
 async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: SupplierRow): Promise<void> {
-  const [is] = await tx.query<{ used: boolean; doubted: number; watched: number; settled: boolean }>({
+  const [row] = await tx.query<{ used: boolean; doubted: number; watched: number; isPauseEffective: boolean }>({
     text: `select exists (select from order_items where supplier = $1) as used,
-             $2::timestamptz <= now() - $3 * interval '1 second' as settled,
+             $2::timestamptz <= now() - $3 * interval '1 second' as is_pause_effective,
              (select count(*)::int from orders o join order_items i using (tenant_id, order_id)
               where (o.due_at is not null or o.order_status = 'UNDER_REVIEW') and i.supplier = $1
                 and (i.item_status in ('ASKED', 'UNKNOWN') or i.item_status = 'REVIEW' and i.in_doubt_at is not null)
@@ -97,24 +97,24 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
              + (select count(*)::int from orphans where supplier = $1 and state = 'FOUND') as watched`,
     values: [name, updatedAt, PAUSED_MIN_S],
   })
-  if (!is!.used && is!.watched === 0) return
-  const why = `Another ${ACCOUNT_MEMBERS.join(' or ')} may be another account, of which nothing was bought yet.`
-  const instead = 'Or add that account as a supplier of its own, and let the packages name it.'
-  if (!paused || !is!.settled) {
-    const first = `Pause ${name}, wait ${PAUSED_MIN_S} seconds, and set it then.`
+  if (!row!.used && row!.watched === 0) return
+  const why = `Another ${ACCOUNT_MEMBERS.join(' or ')} may be another account, which does not know the orders placed so far.`
+  const instead = 'Or add that account as a separate supplier and assign the packages to it.'
+  if (!paused || !row!.isPauseEffective) {
+    const first = `Pause ${name}, wait ${PAUSED_MIN_S} seconds, and try again.`
     throw new Refusal(409, 'SUPPLIER_IN_USE', `${why} ${first} ${instead}`)
   }
-  if (is!.doubted > 0) {
-    const first = `${is!.doubted} eSIMs of ${name} are in doubt, and would be bought again there. Resume it until they are told, or settle them (order review).`
+  if (row!.doubted > 0) {
+    const first = `${row!.doubted} eSIMs of ${name} are in doubt and would be bought again. Resume the supplier until they are decided, or resolve them (order review).`
     throw new Refusal(409, 'SUPPLIER_IN_DOUBT', `${why} ${first} ${instead}`)
   }
-  if (is!.watched > 0) {
-    const what = `${is!.watched} eSIMs of ${name} are still asked about or given back there: settled in doubt (for a month), cancels without an answer (esim settle ends them), orphans. Wait until none is left.`
+  if (row!.watched > 0) {
+    const what = `${row!.watched} eSIMs of ${name} are still re-checked or being cancelled: items resolved in doubt (for a month), unanswered cancellations (end them with esim settle), orphans. Wait until none is left.`
     throw new Refusal(409, 'SUPPLIER_IN_DOUBT', `${why} ${what} ${instead}`)
   }
 }
 
-/** A paused supplier is asked for nothing new; its orders wait. What was sent is still answered. @throws Refusal */
+/** A paused supplier gets no new requests; its orders wait. Answers to requests already sent still count. @throws Refusal */
 export async function pauseSupplier(
   deps: ManageDeps,
   { name, paused }: { name: string; paused: boolean },
@@ -145,7 +145,7 @@ interface SupplierRow {
   type: SupplierType
   config: Buffer
   paused: boolean
-  /** When it was paused, resumed or set last. */
+  /** When it was last paused, resumed or configured. */
   updatedAt: Date
 }
 
@@ -158,7 +158,7 @@ async function lock(tx: Tx, name: string): Promise<SupplierRow> {
   return row
 }
 
-function checked(type: SupplierType, config: unknown): unknown {
+function checkConfig(type: SupplierType, config: unknown): unknown {
   try {
     return parseSupplierConfig(type, config)
   } catch (error) {
@@ -171,6 +171,6 @@ function invalid(message: string): Refusal {
   return new Refusal(422, 'SUPPLIER_INVALID', message)
 }
 
-function seal(deps: ManageDeps, name: string, config: unknown): Buffer {
+function encryptConfig(deps: ManageDeps, name: string, config: unknown): Buffer {
   return deps.cipher.encrypt(JSON.stringify(config), supplierOwner(name))
 }

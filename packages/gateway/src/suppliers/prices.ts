@@ -1,8 +1,15 @@
+import { formatMoney } from '@dealer-esim/contract'
+import { notify } from '../alerts/alerts.ts'
+import { groupBy } from '../lib/batch.ts'
+import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
+import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
+import type { Log } from '../lib/telemetry/log.ts'
+import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import type { Charge } from './supplier.ts'
 
-/** The price at which a supplier sold a product, or would have. */
-export interface SeenPrice {
+/** The price at which a supplier sold a product, or offered it. */
+export interface ObservedPrice {
   supplier: string
   productCode: string
   price: Charge
@@ -11,16 +18,16 @@ export interface SeenPrice {
 }
 
 /**
- * Keeps the price that a supplier asks for a product now. The same again writes nothing and locks nothing, so that a busy
- * product costs a look at its row; another one locks the row, in a transaction of its own. A purchase that began before the
- * present price was met says nothing: it may have been answered late.
+ * Records a supplier's current price of a product. An unchanged price writes nothing and takes no lock, so a busy product
+ * costs one read of its row. A changed price locks the row, in a transaction of its own. A purchase that began before the
+ * recorded price was seen is ignored: its answer may be late.
  */
-export async function seePrice(
+export async function recordPrice(
   db: Pick<Db, 'query'>,
-  { supplier, productCode, price, seenAt }: SeenPrice,
+  { supplier, productCode, price, seenAt }: ObservedPrice,
 ): Promise<void> {
   await db.query({
-    name: 'suppliers-see-price',
+    name: 'suppliers-record-price',
     text: `
       insert into supplier_prices as known (supplier, product_code, currency_code, price, seen_at)
       select $1, $2, $3, $4, $5 where not exists (
@@ -33,7 +40,7 @@ export async function seePrice(
   })
 }
 
-/** A package on sale for which a supplier asks another price than the catalogue has as its cost, in one currency. */
+/** A package on sale whose supplier's price differs from the cost in the catalogue, in one currency. */
 export interface PriceDifference {
   supplier: string
   packageCode: string
@@ -44,7 +51,7 @@ export interface PriceDifference {
   seenAt: Date
 }
 
-/** A cost that is unknown, or in another currency, is compared with nothing. */
+/** An unknown cost, or a cost in another currency, is not compared. */
 const DIFFERENCES = `
   select p.supplier, r.package_code, p.product_code, p.price, r.cost_price as cost,
     p.currency_code, p.seen_at
@@ -53,28 +60,28 @@ const DIFFERENCES = `
     and r.cost_currency = p.currency_code and r.cost_price <> p.price
   join packages k on k.package_code = r.package_code and k.on_sale`
 
-const LISTED_MAX = 10_000
+const DIFFERENCES_MAX = 10_000
 
-export async function priceDifferences(db: Pick<Db, 'query'>): Promise<PriceDifference[]> {
+export async function listPriceDifferences(db: Pick<Db, 'query'>): Promise<PriceDifference[]> {
   return db.query<PriceDifference>({
-    text: `${DIFFERENCES} order by p.supplier, r.package_code, p.product_code limit ${LISTED_MAX}`,
+    text: `${DIFFERENCES} order by p.supplier, r.package_code, p.product_code limit ${DIFFERENCES_MAX}`,
   })
 }
 
-/** Prices that one notice takes in: bounds its transaction. What is left over is told with the next. */
-const TOLD_MAX = 1_000
+/** Prices in one pass: bounds its transaction. The next pass reports the rest. */
+const ALERTED_MAX = 1_000
 
 /**
- * Those of which operators were not told, of suppliers of which nothing was told for an hour, and notes that they are told.
- * Locks their prices until the commit, in the order of their key, so that none changes between the words and the note.
+ * Finds differences without an alert, of suppliers without an alert in the last hour, and marks them as alerted.
+ * Locks the rows in supplier_prices until the commit, in the order of their key.
  */
-export async function takeUntoldDifferences(tx: Tx, every: string): Promise<PriceDifference[]> {
+async function claimNewDifferences(tx: Tx): Promise<PriceDifference[]> {
   const rows = await tx.query<PriceDifference>({
     text: `${DIFFERENCES}
            where not p.alerted and not exists (
              select from supplier_prices t where t.supplier = p.supplier and t.alerted_at > now() - $1::interval)
-           order by p.supplier, p.product_code, r.package_code limit ${TOLD_MAX} for no key update of p`,
-    values: [every],
+           order by p.supplier, p.product_code, r.package_code limit ${ALERTED_MAX} for no key update of p`,
+    values: [ALERT_INTERVAL],
   })
   if (rows.length > 0) {
     tx.send({
@@ -85,4 +92,58 @@ export async function takeUntoldDifferences(tx: Tx, every: string): Promise<Pric
     })
   }
   return rows
+}
+
+interface PriceAlertDeps {
+  db: Db
+  ids: Ids
+  log: Log
+  loops?: LoopMetrics
+}
+
+const POLL_MS = 60_000
+/** Per supplier: a new price list causes one alert, although its packages are sold one after another. */
+const ALERT_INTERVAL = '1 hour'
+/** Packages in the message; the report has all of them. */
+const LISTED_IN_ALERT_MAX = 5
+
+/** Alerts operators when a supplier's price differs from the cost in the catalogue. */
+export function priceAlertLoop(deps: PriceAlertDeps): Loop {
+  return runLoop({
+    name: 'price alerts',
+    log: deps.log,
+    loops: deps.loops,
+    pollMs: POLL_MS,
+    pass: () => alertPriceDifferences(deps),
+  })
+}
+
+/**
+ * Reports each price of a product once, and again only after it has changed. An advisory lock makes concurrent nodes wait,
+ * so that one of them reports. @returns whether there was an alert
+ */
+export async function alertPriceDifferences(deps: Pick<PriceAlertDeps, 'db' | 'ids'>): Promise<boolean> {
+  return deps.db.tx(async (tx) => {
+    tx.send({ text: `select pg_advisory_xact_lock(hashtext('price alerts'))` })
+    const differences = await claimNewDifferences(tx)
+    for (const [supplier, differencesOfSupplier] of groupBy(differences, (difference) => difference.supplier)) {
+      notify(tx, deps.ids, {
+        tenantId: null,
+        kind: 'SUPPLIER_PRICE',
+        audience: 'OPERATOR',
+        message: alertMessage(supplier, differencesOfSupplier),
+        data: { supplier, packages: differencesOfSupplier.length },
+      })
+    }
+    return differences.length > 0
+  })
+}
+
+function alertMessage(supplier: string, differences: readonly PriceDifference[]): string {
+  const named = differences.slice(0, LISTED_IN_ALERT_MAX).map(({ packageCode, price, cost, currencyCode }) => {
+    return `${packageCode} ${formatMoney(price)} ${currencyCode} (cost ${formatMoney(cost)})`
+  })
+  const more = differences.length - named.length
+  const list = named.join(', ') + (more > 0 ? ` and ${more} more` : '')
+  return `The prices of ${supplier} differ from the costs in the catalogue: ${list}. Correct the costs and check the sale prices: a package sold for less than its supplier's price is refunded, unless it allows a loss. To list all differences: supplier report --prices.`
 }

@@ -7,28 +7,28 @@ import type { Wakeups } from '../lib/postgres/wakeups.ts'
 import { type Loop, type Running, runLoop, StartRefused } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
-import { type MakeDeps, makeSupplier } from './create.ts'
-import { type Gate, gate } from './gate.ts'
+import { type CreateSupplierDeps, createSupplier } from './create.ts'
+import { createGate, type Gate } from './gate.ts'
 import { SANDBOX_PRODUCTS } from './sandbox.ts'
 import { type Supplier, type SupplierType, supplierOwner } from './supplier.ts'
 
-/** A configured supplier, ready to be asked. */
-export interface Supplied {
+/** A supplier that can be called, with the limits on its calls. */
+export interface ConfiguredSupplier {
   readonly supplier: Supplier
   readonly gate: Gate
-  /** By an operator. */
+  /** An operator has paused it. */
   readonly paused: boolean
 }
 
-/** The suppliers that are configured, as this node knows them: a change is seen within seconds. */
+/** The configured suppliers as this node knows them. A change is seen within seconds. */
 export interface Suppliers {
-  get(name: string): Supplied | undefined
-  all(): Supplied[]
-  /** Reads the table now. */
+  get(name: string): ConfiguredSupplier | undefined
+  all(): ConfiguredSupplier[]
+  /** Reads the table immediately. */
   refresh(): Promise<void>
 }
 
-export interface SuppliersDeps extends MakeDeps {
+export interface SuppliersDeps extends CreateSupplierDeps {
   config: Pick<Config, 'deployment'>
   db: Db
   ids: Ids
@@ -36,19 +36,19 @@ export interface SuppliersDeps extends MakeDeps {
   cipher: Cipher
   log: Log
   loops?: LoopMetrics
-  wake: Pick<Wakeups, 'on'>
+  wake: Pick<Wakeups<'settings'>, 'on'>
 }
 
 const POLL_MS = 2_000
 
 /**
- * Opens the configured suppliers and follows changes of their table. A local or test gateway always has `sandbox`.
- * @throws StartRefused on a production gateway that has one: nobody is sold a test eSIM.
+ * Creates the configured suppliers and follows changes of their table. A local or test gateway always has `sandbox`.
+ * @throws StartRefused on a production gateway with a sandbox: no dealer may be sold a test eSIM.
  */
-export async function openSuppliers(deps: SuppliersDeps): Promise<Suppliers & Running> {
+export async function createSuppliers(deps: SuppliersDeps): Promise<Suppliers & Running> {
   const { deployment } = deps.config
   if (deployment !== 'production') await ensureSandbox(deps)
-  const suppliers = await readSuppliers(deps)
+  const suppliers = await loadSuppliers(deps)
   if (deployment === 'production') refuseSandbox(suppliers.all())
   const loop: Loop = runLoop({
     name: 'suppliers',
@@ -71,9 +71,9 @@ export async function openSuppliers(deps: SuppliersDeps): Promise<Suppliers & Ru
   }
 }
 
-/** The suppliers as they are now; they change only when they are told to `refresh`. For a command that ends soon. */
-export async function readSuppliers(deps: Omit<SuppliersDeps, 'config' | 'wake'>): Promise<Suppliers> {
-  const known = new Map<string, Known>()
+/** The suppliers as they are now; only `refresh` updates them. For short-lived commands. */
+export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config' | 'wake'>): Promise<Suppliers> {
+  const known = new Map<string, LoadedSupplier>()
 
   async function refresh(): Promise<void> {
     const rows = await deps.db.query<SupplierRow>({
@@ -83,29 +83,29 @@ export async function readSuppliers(deps: Omit<SuppliersDeps, 'config' | 'wake'>
     for (const row of rows) {
       const before = known.get(row.supplier)
       if (before?.config.equals(row.config)) known.set(row.supplier, { ...before, paused: row.paused })
-      else open(row)
+      else replace(row)
     }
     const names = new Set(rows.map((row) => row.supplier))
     for (const name of known.keys()) if (!names.has(name)) known.delete(name)
   }
 
-  /** One that cannot be opened is as good as paused: its orders wait, the others go on. */
-  function open(row: SupplierRow): void {
+  /** A supplier that cannot be created behaves as if paused: its orders wait, other suppliers are unaffected. */
+  function replace(row: SupplierRow): void {
     try {
-      const supplier = makeSupplier(deps, row.type, row.supplier, row.config)
+      const supplier = createSupplier(deps, row.type, row.supplier, row.config)
       known
         .get(row.supplier)
         ?.supplier.stop?.()
         .catch(() => {})
       known.set(row.supplier, {
         supplier,
-        gate: gate(supplier.traits, deps.clock),
+        gate: createGate(supplier.traits, deps.clock),
         paused: row.paused,
         config: row.config,
       })
     } catch (error) {
       known.delete(row.supplier)
-      deps.log.error({ err: error, supplier: row.supplier }, 'a supplier cannot be used: check its configuration')
+      deps.log.error({ err: error, supplier: row.supplier }, 'the supplier cannot be used: check its configuration')
     }
   }
 
@@ -120,15 +120,15 @@ interface SupplierRow {
   paused: boolean
 }
 
-interface Known extends Supplied {
+interface LoadedSupplier extends ConfiguredSupplier {
   config: Buffer
 }
 
-function refuseSandbox(known: readonly Supplied[]): void {
+function refuseSandbox(known: readonly ConfiguredSupplier[]): void {
   const sandbox = known.find(({ supplier }) => supplier.type === 'sandbox')
   if (sandbox === undefined) return
   const { name } = sandbox.supplier
-  throw new StartRefused(`Supplier ${name} is a sandbox: a production gateway sells no test eSIMs.`)
+  throw new StartRefused(`Supplier ${name} is a sandbox: a production gateway must not sell test eSIMs.`)
 }
 
 const SANDBOX = 'sandbox'

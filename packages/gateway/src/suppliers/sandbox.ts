@@ -6,7 +6,7 @@ import type { Db } from '../lib/postgres/db.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import type { CancelOutcome, Outcome, SuppliedEsim, Supplier, SupplierRequest } from './supplier.ts'
 
-/** Product codes with which the sandbox shows what else may happen; any other is delivered at once. */
+/** Product codes that make the sandbox simulate a special case. Any other product is delivered immediately. */
 export const SANDBOX_PRODUCTS = {
   /** Every eSIM is refused, and refunded. */
   refused: 'SANDBOX_REFUSED',
@@ -14,9 +14,9 @@ export const SANDBOX_PRODUCTS = {
   partial: 'SANDBOX_PARTIAL',
   /** Delivered after `slowMs`. */
   slow: 'SANDBOX_SLOW',
-  /** Done, but the answer is lost, and asking cannot tell: the order goes to review. */
+  /** Bought, but the answer is lost, and queries do not help: the order goes to review. */
   unknown: 'SANDBOX_UNKNOWN',
-  /** The stock is counted, and it is none. */
+  /** The stock counter is 0. */
   outOfStock: 'SANDBOX_OUT_OF_STOCK',
 } as const
 
@@ -32,21 +32,21 @@ export const sandboxConfig = Type.Object(
 export type SandboxConfig = Static<typeof sandboxConfig>
 
 const SLOW_MS = 4_000
-/** Short, so that a developer sees an order go to review while he looks. */
+/** Short, so that a developer sees an order go to review while watching. */
 const GIVE_UP_AFTER_MS = 3_000
 const TIMEOUT_MS = 15_000
 const BATCH = 500
 const CONCURRENCY = 4_000
 const SMDP_ADDRESS = 'smdp.sandbox.invalid'
-/** 89, then a country code that nobody has. */
+/** 89, then an unassigned country code. */
 const ISSUER_PREFIX = '89999'
 /** Hexadecimal digits: 128 bits. */
 const MATCHING_ID_LENGTH = 32
 
 /**
- * A supplier of test eSIMs: valid in every part, usable on no network. It keeps books of its own (sandbox_issued), as a
- * real one would, so that a repeated key gets the same eSIM and tests can count what was asked of it. Matching ids are
- * derived from the link key, which every node has: activation data lie nowhere in the clear.
+ * A supplier of test eSIMs: valid in every part, usable on no network. Like a real supplier it has records of its own
+ * (sandbox_issued), so that a repeated key gets the same eSIM and tests can count the requests. Matching ids are derived
+ * from the link key, which every node has: activation data is nowhere stored unencrypted.
  */
 export function sandboxSupplier(
   name: string,
@@ -73,7 +73,7 @@ export function sandboxSupplier(
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: null,
       timeoutMs: config.timeoutMs ?? TIMEOUT_MS,
-      settlesMs: 0,
+      graceMs: 0,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
       groupOf: (productCode) => (productCode === SANDBOX_PRODUCTS.slow ? 'slow' : ''),
     },
@@ -115,14 +115,14 @@ interface IssuedRow {
   iccidNumber: bigint
 }
 
-/** Pure: what our books say of a key. */
+/** Pure: decides the outcome from the record of a key. */
 function outcomeOf(row: IssuedRow | undefined, matchingIdOf: (key: string) => string): Outcome {
-  if (row === undefined) return { kind: 'retry', words: 'the sandbox has no such order' }
+  if (row === undefined) return { kind: 'retry', message: 'the sandbox does not know this order' }
   switch (row.answer) {
     case 'REFUSED':
-      return { kind: 'refused', words: 'refused by the sandbox, as its product says' }
+      return { kind: 'refused', message: 'refused by the sandbox, as the product code requests' }
     case 'LOST':
-      return { kind: 'unknown', words: 'the sandbox does not tell, as its product says' }
+      return { kind: 'unknown', message: 'no answer from the sandbox, as the product code requests' }
     case 'ISSUED':
       return {
         kind: 'delivered',
@@ -176,9 +176,9 @@ const FIND = `
 
 async function cancel(db: Db, name: string, esim: SuppliedEsim): Promise<CancelOutcome> {
   const [issued] = await db.query<IssuedRow>({ name: 'sandbox-find', text: FIND, values: [name, [esim.key]] })
-  // An operator may have told of another eSIM than was issued under its key.
+  // An operator may have recorded another eSIM than the one issued under this key.
   if (issued?.answer !== 'ISSUED' || iccidOf(issued) !== esim.iccid) {
-    return { kind: 'refused', words: 'the sandbox issued no such eSIM' }
+    return { kind: 'refused', message: 'the sandbox did not issue this eSIM' }
   }
   await db.query({
     text: 'update sandbox_issued set cancelled_at = coalesce(cancelled_at, now()) where supplier = $1 and key = $2',

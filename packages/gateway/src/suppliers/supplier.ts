@@ -4,70 +4,70 @@ export const SUPPLIER_TYPES = ['sandbox', 'stock', 'es2plus', 'gateway'] as cons
 export type SupplierType = (typeof SUPPLIER_TYPES)[number]
 
 /**
- * Where eSIMs come from. Every kind passes one conformance suite (test/suppliers/conformance.test.ts). Fulfilment commits an
- * attempt before it calls, and records what came back as data: a supplier decides that in one pure function.
+ * Where eSIMs come from. Every type passes one conformance suite (test/suppliers/conformance.test.ts). Fulfilment commits
+ * an attempt before the call and saves the outcome as data; each supplier decides outcomes in one pure function.
  *
- * A method answers each request by itself, in their order, and never throws for what a network or a supplier does: that
- * is an outcome. What it throws all the same counts as `unknown`.
+ * A method returns one result for each request, in the order of the requests. Failures of the network or the supplier are
+ * outcomes, never exceptions. An exception counts as `unknown`.
  */
 export interface Supplier {
   readonly name: string
   readonly type: SupplierType
   readonly traits: SupplierTraits
-  /** Buys one eSIM for each request. A request's key is new to the supplier, or its earlier use ended in `retry`. */
+  /** Buys one eSIM for each request. Its key is new to the supplier, or an earlier order with it ended in `retry`. */
   order(requests: SupplierRequest[]): Promise<Outcome[]>
   /**
-   * Asks what became of an earlier order of the same key. `retry` says that nothing was bought; a supplier that cannot
-   * tell says `unknown`.
+   * Queries the outcome of an earlier order of the same key. `retry` means that nothing was bought; a supplier that does
+   * not know returns `unknown`.
    *
-   *   RESUME  the item is still wanted: an order that stopped half-way may go on, and be repeated where a repeat cannot
-   *           buy a second eSIM
-   *   LOOK    the item is settled without its eSIM: nothing may be bought any more. What exists all the same is told
-   *           as delivered; what is reserved may be given back at once
+   *   RESUME  the item is still wanted: an order that stopped half-way may continue, and may be repeated if a repeat
+   *           cannot buy a second eSIM
+   *   CHECK   the item was resolved without its eSIM: nothing may be bought any more. An eSIM that exists anyway is
+   *           returned as delivered; a reservation may be cancelled immediately
    */
   query(requests: SupplierRequest[], purpose: QueryPurpose): Promise<Outcome[]>
-  /** Takes back an eSIM that was not installed. */
+  /** Cancels an eSIM that was not installed. */
   cancel(esim: SuppliedEsim): Promise<CancelOutcome>
-  /** undefined: it works. Otherwise what is wrong, in a sentence for an operator. */
+  /** undefined: it works. Otherwise a message for the operator. */
   test(): Promise<string | undefined>
-  /** Status and usage of eSIMs, in their order; a request for each. */
+  /** Status and usage of eSIMs, in their order, with one request for each. */
   report?(esims: SuppliedEsim[]): Promise<ReportOutcome[]>
-  /** What the supplier has on its books for us, in any order, page by page: reconciliation compares it with ours. */
+  /** The supplier's records of our eSIMs, in any order. Reconciliation compares them with ours. */
   list?(since: Date): AsyncIterable<SupplierRecord>
-  /** Who may deliver notices in its name: fingerprints of client certificates, addresses and blocks. */
-  readonly noticesFrom?: { certificates: readonly string[]; addresses: readonly string[] }
-  /** Verifies an event of this supplier and says what it tells. */
-  receive?(event: { headers: Record<string, string | string[] | undefined>; body: Buffer }): Promise<ReceivedNotice>
-  /** Called every minute, where its books are ours and want looking after. true: there may be more to do. */
+  /** The allowed senders of events for this supplier: fingerprints of client certificates, addresses and blocks. */
+  readonly eventSenders?: { certificates: readonly string[]; addresses: readonly string[] }
+  /** Verifies an event from this supplier and decodes it. */
+  receive?(event: { headers: Record<string, string | string[] | undefined>; body: Buffer }): Promise<ReceivedEvent>
+  /** Called every minute, for suppliers whose records are ours to maintain. @returns whether there may be more to do */
   tidy?(): Promise<boolean>
   stop?(): Promise<void>
 }
 
-export type QueryPurpose = 'RESUME' | 'LOOK'
+export type QueryPurpose = 'RESUME' | 'CHECK'
 
-/** What an event from a supplier leads to. */
-export type ReceivedNotice =
-  /** Not genuine: answered by a refusal. */
-  | { kind: 'refused'; words: string }
-  /** The orders of these keys, or their eSIMs, have changed: ask for them. */
+/** The meaning of an event from a supplier. */
+export type ReceivedEvent =
+  /** Not authentic. */
+  | { kind: 'refused'; message: string }
+  /** The orders of these keys, or their eSIMs, have changed: query them. */
   | { kind: 'changed'; keys: string[] }
 
 export interface SupplierTraits {
-  /** Requests of one call. */
+  /** The most requests in one call. */
   batch: number
-  /** Requests under way at once, on this node. */
+  /** Concurrent requests on this node. */
   concurrency: number
   /** Requests a second, on this node; null: no limit. */
   perSecond: number | null
-  /** Fulfilment waits this long for a call; what has not come by then is unknown. */
+  /** Fulfilment waits this long for a call; after that its outcome is unknown. */
   timeoutMs: number
-  /** How long after our time-out a call may still be at work at the supplier: until then no refusal is believed. */
-  settlesMs: number
-  /** From the first call for an eSIM: what is not decided by then goes to review. */
+  /** How long after our time-out the supplier may still execute a call. Until then no refusal is believed. */
+  graceMs: number
+  /** Counted from the first call for an eSIM: an item undecided after this goes to review. */
   giveUpAfterMs: number
-  /** A query may go on with a purchase, so that one without an answer leaves as much doubt as an order. */
+  /** A query may continue a purchase, so an unanswered query leaves as much doubt as an order. */
   queryBuys?: true
-  /** Keeps requests for different products in different calls where one takes longer; undefined: never needed. */
+  /** Groups products, because one may take longer: a call has requests of one group only. undefined: one group. */
   groupOf?(productCode: string): string
 }
 
@@ -75,47 +75,47 @@ export interface SupplierRequest {
   tenantId: string
   orderId: string
   itemNo: number
-  /** orderNo-itemNo: the same for every attempt at this item, unique for ever. */
+  /** orderNo-itemNo: unique, and the same for every attempt at this item. */
   key: string
   productCode: string
-  /** Of a purchase whose package allows no loss, where the cost is known in the currency of the sale. */
+  /** Set if the package must not be sold at a loss and its cost is known in the currency of the sale. */
   guard?: PriceGuard | undefined
 }
 
-/** In 1/10 000. A supplier that can be told a price buys by it; one that has none of its own passes it over. */
+/** In 1/10 000. Applied by suppliers whose interface takes a price, ignored by the others. */
 export interface PriceGuard {
-  /** As the catalogue has it. */
+  /** The cost in the catalogue. */
   cost: bigint
-  /** The sale price: dearer, and it is refused. */
-  most: bigint
+  /** At a higher cost than this the purchase is refused. */
+  salePrice: bigint
   currencyCode: string
 }
 
-/** What a supplier says that one eSIM costs us, in 1/10 000 of the currency that it names. */
+/** The supplier's stated price for one eSIM, in 1/10 000 of the currency. */
 export interface Charge {
   amount: bigint
   currencyCode: string
 }
 
-/** What became of one request. */
+/** The outcome of one request. */
 export type Outcome =
   | { kind: 'delivered'; esim: DeliveredEsim }
-  /** Definite: this supplier has not sold this eSIM and will not. `asks`: its price, where that is the reason. */
-  | { kind: 'refused'; words: string; asks?: Charge }
+  /** Definite: this supplier has not sold this eSIM and will not. `price`: the supplier's price, where it is the reason. */
+  | { kind: 'refused'; message: string; price?: Charge }
   /** Definite: nothing was bought, a later try may succeed. */
-  | { kind: 'retry'; words: string; afterMs?: number; down?: true }
+  | { kind: 'retry'; message: string; afterMs?: number; down?: true }
   /**
-   * It may have been bought. `down`: the supplier as a whole seems away, which counts for its breaker. `charged`: what it
-   * has taken for what it has not delivered yet.
+   * It may have been bought. `down`: the supplier as a whole seems to be down, which counts for its breaker. `charged`:
+   * its debit for an eSIM that it has not delivered yet.
    */
-  | { kind: 'unknown'; words: string; down?: true; charged?: Charge | undefined }
+  | { kind: 'unknown'; message: string; down?: true; charged?: Charge | undefined }
 
-/** Codes in the clear: they are encrypted before they are stored, and never logged. */
+/** Unencrypted codes: they are encrypted before they are stored, and never logged. */
 export interface DeliveredEsim {
   iccid: string
   smdpAddress: string
   matchingId: string
-  /** Only where it is more than smdpAddress and matchingId say. */
+  /** Only if it has more than smdpAddress and matchingId. */
   ac?: string
   confirmationCode?: string
   pin?: string
@@ -127,11 +127,11 @@ export interface DeliveredEsim {
   esimStatus?: EsimStatus
   smdpStatus?: SmdpStatus
   installBefore?: Date
-  /** Where the supplier says it. */
+  /** If the supplier states it. */
   charged?: Charge | undefined
 }
 
-/** An eSIM that was delivered, as its supplier knows it. */
+/** A delivered eSIM, with the data by which its supplier finds it. */
 export interface SuppliedEsim {
   tenantId: string
   orderId: string
@@ -140,23 +140,23 @@ export interface SuppliedEsim {
   productCode: string
   iccid: string
   matchingId: string
-  /** Whether its tenant ever saw it: one that was not seen is surely unused. */
+  /** Its tenant has seen it. If false, it is certainly unused. */
   shown: boolean
 }
 
 export type CancelOutcome =
   | { kind: 'cancelled' }
-  /** Definite: it stays as it is. */
-  | { kind: 'refused'; words: string }
-  | { kind: 'unknown'; words: string }
+  /** Definite: it was not cancelled. */
+  | { kind: 'refused'; message: string }
+  | { kind: 'unknown'; message: string }
 
 export type ReportOutcome =
-  | { kind: 'told'; report: ProfileReport }
-  /** It says nothing of this eSIM. `down`: the supplier as a whole seems away. */
+  | { kind: 'reported'; report: ProfileReport }
+  /** No report on this eSIM. `down`: the supplier as a whole seems to be down. */
   | { kind: 'silent'; down?: true }
 
 export interface ProfileReport {
-  /** When it became so, by the supplier's clock. */
+  /** When the reported state began, by the supplier's clock. */
   time: Date
   smdpStatus?: SmdpStatus
   esimStatus?: EsimStatus
@@ -174,7 +174,7 @@ export interface SupplierRecord {
   time: Date
 }
 
-/** What a supplier's secrets are bound to when they are encrypted. */
+/** The owner to which encrypted secrets of a supplier are bound. */
 export function supplierOwner(name: string): string {
   return `supplier:${name}`
 }

@@ -8,7 +8,7 @@ import { notFound, requireUuid } from '../lib/refusal.ts'
 export interface TenantDeps {
   db: Db
   ids: Ids
-  wake: Pick<Wakeups, 'wake'>
+  wake: Pick<Wakeups<'settings'>, 'wake'>
 }
 
 /** A tenant's own row under its lock. */

@@ -22,7 +22,7 @@ export interface WebhookDeps {
   /** Decides what is due. */
   databaseClock: DatabaseClock
   outbound: Outbound
-  wake: Pick<Wakeups, 'wake' | 'on'>
+  wake: Pick<Wakeups<'webhooks' | 'settings'>, 'wake' | 'on'>
   metrics: Registry
   traces?: Traces | undefined
 }

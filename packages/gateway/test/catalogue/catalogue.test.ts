@@ -5,27 +5,27 @@ import type { Buyer, Snapshot } from '../../src/catalogue/catalogue.ts'
 import { setOnSale } from '../../src/catalogue/packages/put.ts'
 import {
   createGroup,
-  readGroups,
+  listGroups,
   setGroupPlan,
   setTenantGroup,
   setTenantPlan,
 } from '../../src/catalogue/pricing/assignments.ts'
-import { createPlan, readPlans, removePlanRule, setPlanRule } from '../../src/catalogue/pricing/plans.ts'
+import { createPlan, listPlans, removePlanRule, setPlanRule } from '../../src/catalogue/pricing/plans.ts'
 import { setListPrices, setOwnPrice } from '../../src/catalogue/pricing/prices.ts'
-import { deleteGroup, deletePlan, renameGroup, renamePlan } from '../../src/catalogue/pricing/retirement.ts'
+import { deleteGroup, deletePlan, renameGroup, renamePlan } from '../../src/catalogue/pricing/rename-delete.ts'
 import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
 
-let shelf: CatalogueTestbed
+let testbed: CatalogueTestbed
 beforeAll(async () => {
-  shelf = await createCatalogueTestbed()
+  testbed = await createCatalogueTestbed()
 })
-afterAll(() => shelf.close())
+afterAll(() => testbed.close())
 
-/** What a catalogue that followed every change says, and one that loads everything now: they must agree. */
+/** The current snapshot. Expects that a catalogue that followed every change equals one that loads everything. */
 async function now(): Promise<Snapshot> {
-  following ??= shelf.freshCatalogue()
+  following ??= testbed.freshCatalogue()
   const followed = await following.latest()
-  const fresh = await shelf.freshCatalogue().latest()
+  const fresh = await testbed.freshCatalogue().latest()
   expect(followed.version).toBe(fresh.version)
   for (const buyer of [retail, gold, grouped, special, euro]) {
     for (const request of [{}, { updatedSince: new Date(0).toISOString() }]) {
@@ -57,12 +57,12 @@ let special: Buyer
 let euro: Buyer
 
 beforeAll(async () => {
-  retail = await shelf.addTenant('USD')
-  gold = await shelf.addTenant('USD')
-  grouped = await shelf.addTenant('USD')
-  special = await shelf.addTenant('USD')
-  euro = await shelf.addTenant('EUR')
-  await shelf.put(
+  retail = await testbed.addTenant('USD')
+  gold = await testbed.addTenant('USD')
+  grouped = await testbed.addTenant('USD')
+  special = await testbed.addTenant('USD')
+  euro = await testbed.addTenant('EUR')
+  await testbed.put(
     {
       packageCode: 'A',
       prices: [
@@ -79,33 +79,33 @@ beforeAll(async () => {
 
 describe('each tenant pays its own price', () => {
   beforeAll(async () => {
-    await createPlan(shelf.deps, 'GOLD', shelf.by)
-    await setPlanRule(shelf.deps, { planName: 'GOLD', packageCode: null }, { percent: -100_000n }, shelf.by)
+    await createPlan(testbed.deps, 'GOLD', testbed.by)
+    await setPlanRule(testbed.deps, { planName: 'GOLD', packageCode: null }, { percent: -100_000n }, testbed.by)
     await setPlanRule(
-      shelf.deps,
+      testbed.deps,
       { planName: 'GOLD', packageCode: 'B' },
       { price: 70_000n, currencyCode: 'USD' },
-      shelf.by,
+      testbed.by,
     )
-    await createPlan(shelf.deps, 'PARTNERS', shelf.by)
-    await setPlanRule(shelf.deps, { planName: 'PARTNERS', packageCode: null }, { percent: -200_000n }, shelf.by)
+    await createPlan(testbed.deps, 'PARTNERS', testbed.by)
+    await setPlanRule(testbed.deps, { planName: 'PARTNERS', packageCode: null }, { percent: -200_000n }, testbed.by)
     await setPlanRule(
-      shelf.deps,
+      testbed.deps,
       { planName: 'PARTNERS', packageCode: 'C' },
       { price: 9_999n, currencyCode: 'EUR' },
-      shelf.by,
+      testbed.by,
     )
-    await createGroup(shelf.deps, 'NORTH', shelf.by)
-    await setGroupPlan(shelf.deps, 'NORTH', 'PARTNERS', shelf.by)
-    await setTenantPlan(shelf.deps, gold.tenantId, 'GOLD', shelf.by)
-    await setTenantGroup(shelf.deps, gold.tenantId, 'NORTH', shelf.by)
-    await setTenantGroup(shelf.deps, grouped.tenantId, 'NORTH', shelf.by)
-    await setTenantGroup(shelf.deps, euro.tenantId, 'NORTH', shelf.by)
-    await setTenantPlan(shelf.deps, special.tenantId, 'GOLD', shelf.by)
-    await setOwnPrice(shelf.deps, { tenantId: special.tenantId, packageCode: 'A', price: 1n }, shelf.by)
+    await createGroup(testbed.deps, 'NORTH', testbed.by)
+    await setGroupPlan(testbed.deps, 'NORTH', 'PARTNERS', testbed.by)
+    await setTenantPlan(testbed.deps, gold.tenantId, 'GOLD', testbed.by)
+    await setTenantGroup(testbed.deps, gold.tenantId, 'NORTH', testbed.by)
+    await setTenantGroup(testbed.deps, grouped.tenantId, 'NORTH', testbed.by)
+    await setTenantGroup(testbed.deps, euro.tenantId, 'NORTH', testbed.by)
+    await setTenantPlan(testbed.deps, special.tenantId, 'GOLD', testbed.by)
+    await setOwnPrice(testbed.deps, { tenantId: special.tenantId, packageCode: 'A', price: 1n }, testbed.by)
   })
 
-  test('in its list and in its offers: own, plan, group, list; percent rounded half up; in its currency', async () => {
+  test('the list and the offers have it by precedence, rounded half up, in the tenant’s currency', async () => {
     const snapshot = await now()
     const expected = new Map<Buyer, Record<string, number>>([
       [retail, { A: 45_000, B: 100_000, C: 12_345 }],
@@ -120,25 +120,25 @@ describe('each tenant pays its own price', () => {
     }
   })
 
-  test('a fixed price for every package holds for those without any other, and for those that come later', async () => {
-    const flat = await shelf.addTenant('CHF')
+  test('a fixed price for every package applies to packages without another price, also to later ones', async () => {
+    const flat = await testbed.addTenant('CHF')
     expect(prices(await now(), flat)).toEqual({})
-    await createPlan(shelf.deps, 'FLAT', shelf.by)
+    await createPlan(testbed.deps, 'FLAT', testbed.by)
     await setPlanRule(
-      shelf.deps,
+      testbed.deps,
       { planName: 'FLAT', packageCode: null },
       { price: 777n, currencyCode: 'CHF' },
-      shelf.by,
+      testbed.by,
     )
-    await setTenantPlan(shelf.deps, flat.tenantId, 'FLAT', shelf.by)
+    await setTenantPlan(testbed.deps, flat.tenantId, 'FLAT', testbed.by)
     expect(prices(await now(), flat)).toEqual({ A: 777, B: 777, C: 777, NOBODY: 777 })
-    await shelf.put({ packageCode: 'LATER' })
-    for (const snapshot of [await now(), await shelf.freshCatalogue().latest()]) {
+    await testbed.put({ packageCode: 'LATER' })
+    for (const snapshot of [await now(), await testbed.freshCatalogue().latest()]) {
       expect(prices(snapshot, flat)).toEqual({ A: 777, B: 777, C: 777, NOBODY: 777, LATER: 777 })
     }
   })
 
-  test('what has no price in the currency does not exist for the tenant, what is off sale is off sale', async () => {
+  test('a package without a price in the tenant’s currency is unknown, one off sale is reported as off sale', async () => {
     const snapshot = await now()
     expect(offered(snapshot, euro, 'B')).toBe('310241')
     expect(offered(snapshot, retail, 'NOBODY')).toBe('310241')
@@ -148,70 +148,72 @@ describe('each tenant pays its own price', () => {
 })
 
 describe('plans and groups', () => {
-  test('are renamed without a change of anybody’s price, and told to their tenants once', async () => {
+  test('are renamed without a change of any price, and reported to their tenants once', async () => {
     const before = await now()
     const wanted = [retail, gold, grouped, special, euro].map((buyer) => prices(before, buyer))
-    await renamePlan(shelf.deps, 'PARTNERS', 'ALLIES', shelf.by)
-    await renameGroup(shelf.deps, 'NORTH', 'ARCTIC', shelf.by)
-    await renamePlan(shelf.deps, 'GOLD', 'PLATINUM', shelf.by)
+    await renamePlan(testbed.deps, 'PARTNERS', 'ALLIES', testbed.by)
+    await renameGroup(testbed.deps, 'NORTH', 'ARCTIC', testbed.by)
+    await renamePlan(testbed.deps, 'GOLD', 'PLATINUM', testbed.by)
     const after = await now()
     expect([retail, gold, grouped, special, euro].map((buyer) => prices(after, buyer))).toEqual(wanted)
-    expect(await readGroups(shelf.db)).toMatchObject([{ groupName: 'ARCTIC', planName: 'ALLIES' }])
+    expect(await listGroups(testbed.db)).toMatchObject([{ groupName: 'ARCTIC', planName: 'ALLIES' }])
     const request = { updatedSince: before.list(retail, {}).asOf }
     expect(prices(after, retail, request)).toEqual({})
     expect(prices(after, euro, request)).toEqual(prices(before, euro))
-    // Names that were given up are free, and mean something else now.
-    await createPlan(shelf.deps, 'GOLD', shelf.by)
-    await setTenantPlan(shelf.deps, retail.tenantId, 'GOLD', shelf.by)
+    // Former names are free, and mean something else now.
+    await createPlan(testbed.deps, 'GOLD', testbed.by)
+    await setTenantPlan(testbed.deps, retail.tenantId, 'GOLD', testbed.by)
     expect(prices(await now(), retail)).toEqual(prices(before, retail))
-    await setTenantPlan(shelf.deps, retail.tenantId, null, shelf.by)
-    await deletePlan(shelf.deps, 'GOLD', shelf.by)
-    await renamePlan(shelf.deps, 'PLATINUM', 'GOLD', shelf.by)
-    await renameGroup(shelf.deps, 'ARCTIC', 'NORTH', shelf.by)
-    await renamePlan(shelf.deps, 'ALLIES', 'PARTNERS', shelf.by)
+    await setTenantPlan(testbed.deps, retail.tenantId, null, testbed.by)
+    await deletePlan(testbed.deps, 'GOLD', testbed.by)
+    await renamePlan(testbed.deps, 'PLATINUM', 'GOLD', testbed.by)
+    await renameGroup(testbed.deps, 'ARCTIC', 'NORTH', testbed.by)
+    await renamePlan(testbed.deps, 'ALLIES', 'PARTNERS', testbed.by)
     const back = await now()
     expect([retail, gold, grouped, special, euro].map((buyer) => prices(back, buyer))).toEqual(wanted)
   })
 
-  test('are deleted when nobody has them, and refused in a sentence before', async () => {
-    await expect(deletePlan(shelf.deps, 'GOLD', shelf.by)).rejects.toThrow(
+  test('are deleted only when no tenant or group has them', async () => {
+    await expect(deletePlan(testbed.deps, 'GOLD', testbed.by)).rejects.toThrow(
       /^2 tenants are on GOLD\. Give them another plan/,
     )
-    await expect(deletePlan(shelf.deps, 'PARTNERS', shelf.by)).rejects.toThrow(/^The group NORTH has it\. Give/)
-    await expect(deleteGroup(shelf.deps, 'NORTH', shelf.by)).rejects.toThrow(
-      /^3 tenants are in NORTH\. Take them out first/,
+    await expect(deletePlan(testbed.deps, 'PARTNERS', testbed.by)).rejects.toThrow(/^The group NORTH has it\. Give/)
+    await expect(deleteGroup(testbed.deps, 'NORTH', testbed.by)).rejects.toThrow(
+      /^3 tenants are in NORTH\. Remove them first/,
     )
-    await expect(renamePlan(shelf.deps, 'GOLD', 'PARTNERS', shelf.by)).rejects.toThrow(
-      'There is a price plan PARTNERS already.',
+    await expect(renamePlan(testbed.deps, 'GOLD', 'PARTNERS', testbed.by)).rejects.toThrow(
+      'A price plan PARTNERS already exists.',
     )
-    await expect(renameGroup(shelf.deps, 'SOUTH', 'EAST', shelf.by)).rejects.toThrow('There is no price group SOUTH.')
-    await createGroup(shelf.deps, 'SOUTH', shelf.by)
-    await setGroupPlan(shelf.deps, 'SOUTH', 'GOLD', shelf.by)
-    await deleteGroup(shelf.deps, 'SOUTH', shelf.by)
-    await createPlan(shelf.deps, 'BRIEF', shelf.by)
-    await setPlanRule(shelf.deps, { planName: 'BRIEF', packageCode: null }, { percent: -500_000n }, shelf.by)
-    await deletePlan(shelf.deps, 'BRIEF', shelf.by)
-    await expect(setTenantPlan(shelf.deps, retail.tenantId, 'BRIEF', shelf.by)).rejects.toThrow(
+    await expect(renameGroup(testbed.deps, 'SOUTH', 'EAST', testbed.by)).rejects.toThrow(
+      'There is no price group SOUTH.',
+    )
+    await createGroup(testbed.deps, 'SOUTH', testbed.by)
+    await setGroupPlan(testbed.deps, 'SOUTH', 'GOLD', testbed.by)
+    await deleteGroup(testbed.deps, 'SOUTH', testbed.by)
+    await createPlan(testbed.deps, 'BRIEF', testbed.by)
+    await setPlanRule(testbed.deps, { planName: 'BRIEF', packageCode: null }, { percent: -500_000n }, testbed.by)
+    await deletePlan(testbed.deps, 'BRIEF', testbed.by)
+    await expect(setTenantPlan(testbed.deps, retail.tenantId, 'BRIEF', testbed.by)).rejects.toThrow(
       'There is no price plan BRIEF.',
     )
-    // A name that is used again begins without rules, and a group without a plan.
-    await createPlan(shelf.deps, 'BRIEF', shelf.by)
-    await createGroup(shelf.deps, 'SOUTH', shelf.by)
-    const names = (await readPlans(shelf.db)).map(({ planName, rules }) => [planName, rules.length])
+    // A plan under a former name has no rules, and a group no plan.
+    await createPlan(testbed.deps, 'BRIEF', testbed.by)
+    await createGroup(testbed.deps, 'SOUTH', testbed.by)
+    const names = (await listPlans(testbed.db)).map(({ planName, rules }) => [planName, rules.length])
     expect(names).toContainEqual(['BRIEF', 0])
-    expect(await readGroups(shelf.db, 'SOUTH')).toMatchObject([{ planName: null }])
-    await deletePlan(shelf.deps, 'BRIEF', shelf.by)
-    await deleteGroup(shelf.deps, 'SOUTH', shelf.by)
-    expect((await readPlans(shelf.db)).map(({ planName }) => planName)).not.toContain('BRIEF')
+    expect(await listGroups(testbed.db, 'SOUTH')).toMatchObject([{ planName: null }])
+    await deletePlan(testbed.deps, 'BRIEF', testbed.by)
+    await deleteGroup(testbed.deps, 'SOUTH', testbed.by)
+    expect((await listPlans(testbed.db)).map(({ planName }) => planName)).not.toContain('BRIEF')
   })
 })
 
 describe('the change feed', () => {
   const since = (snapshot: Snapshot) => ({ updatedSince: snapshot.list(retail, {}).asOf })
 
-  test('reports a changed list price to whoever pays by it, and to nobody else', async () => {
+  test('reports a changed list price only to tenants whose price depends on it', async () => {
     const request = since(await now())
-    await setListPrices(shelf.deps, [{ packageCode: 'A', currencyCode: 'EUR', price: 50_000n }], shelf.by)
+    await setListPrices(testbed.deps, [{ packageCode: 'A', currencyCode: 'EUR', price: 50_000n }], testbed.by)
     const snapshot = await now()
     expect(prices(snapshot, euro, request)).toEqual({ A: 40_000 })
     for (const buyer of [retail, gold, grouped, special]) expect(prices(snapshot, buyer, request)).toEqual({})
@@ -220,10 +222,10 @@ describe('the change feed', () => {
   test('reports a changed rule of a plan to its tenants', async () => {
     const request = since(await now())
     await setPlanRule(
-      shelf.deps,
+      testbed.deps,
       { planName: 'GOLD', packageCode: 'B' },
       { price: 69_000n, currencyCode: 'USD' },
-      shelf.by,
+      testbed.by,
     )
     const snapshot = await now()
     expect(prices(snapshot, gold, request)).toEqual({ B: 69_000 })
@@ -231,34 +233,34 @@ describe('the change feed', () => {
     for (const buyer of [retail, grouped, euro]) expect(prices(snapshot, buyer, request)).toEqual({})
   })
 
-  test('reports an own price given and taken', async () => {
+  test('reports an own price when it is set and removed', async () => {
     const request = since(await now())
-    await setOwnPrice(shelf.deps, { tenantId: retail.tenantId, packageCode: 'C', price: 11n }, shelf.by)
+    await setOwnPrice(testbed.deps, { tenantId: retail.tenantId, packageCode: 'C', price: 11n }, testbed.by)
     expect(prices(await now(), retail, request)).toEqual({ C: 11 })
     const later = since(await now())
-    await setOwnPrice(shelf.deps, { tenantId: retail.tenantId, packageCode: 'C', price: null }, shelf.by)
+    await setOwnPrice(testbed.deps, { tenantId: retail.tenantId, packageCode: 'C', price: null }, testbed.by)
     expect(prices(await now(), retail, later)).toEqual({ C: 12_345 })
     expect(prices(await now(), gold, request)).toEqual({})
   })
 
-  test('reports a plan that a tenant gets, and one that it loses with the packages that only the plan priced', async () => {
+  test('reports the packages of a new plan, and of a removed one with those that only this plan priced', async () => {
     const request = since(await now())
-    await setTenantGroup(shelf.deps, euro.tenantId, null, shelf.by)
+    await setTenantGroup(testbed.deps, euro.tenantId, null, testbed.by)
     const snapshot = await now()
     expect(prices(snapshot, euro)).toEqual({ A: 50_000 })
     expect(prices(snapshot, euro, request)).toEqual({ A: 50_000, C: 'OFF_SALE' })
-    await setTenantGroup(shelf.deps, euro.tenantId, 'NORTH', shelf.by)
+    await setTenantGroup(testbed.deps, euro.tenantId, 'NORTH', testbed.by)
     expect(prices(await now(), euro, request)).toEqual({ A: 40_000, C: 9_999 })
   })
 
-  test('tells of a package that leaves by the switch or by its price, once to each who could buy it', async () => {
+  test('reports a package that is taken off sale or loses its price once to each tenant that could buy it', async () => {
     const request = since(await now())
-    expect(await setOnSale(shelf.deps, { packageCodes: ['A'] }, false, shelf.by)).toEqual(['A'])
-    await removePlanRule(shelf.deps, { planName: 'PARTNERS', packageCode: 'C' }, 'EUR', shelf.by)
-    await setListPrices(shelf.deps, [{ packageCode: 'B', currencyCode: 'USD', price: null }], shelf.by)
+    expect(await setOnSale(testbed.deps, { packageCodes: ['A'] }, false, testbed.by)).toEqual(['A'])
+    await removePlanRule(testbed.deps, { planName: 'PARTNERS', packageCode: 'C' }, 'EUR', testbed.by)
+    await setListPrices(testbed.deps, [{ packageCode: 'B', currencyCode: 'USD', price: null }], testbed.by)
     const snapshot = await now()
     expect(prices(snapshot, retail, request)).toEqual({ A: 'OFF_SALE', B: 'OFF_SALE' })
-    expect(prices(snapshot, gold, request)).toEqual({ A: 'OFF_SALE', B: 69_000 }) // its list price was looked at
+    expect(prices(snapshot, gold, request)).toEqual({ A: 'OFF_SALE', B: 69_000 }) // its list price was checked
     expect(prices(snapshot, euro, request)).toEqual({ A: 'OFF_SALE', C: 'OFF_SALE' }) // B never was in EUR
     expect(prices(snapshot, retail, since(snapshot))).toEqual({})
     expect(offered(snapshot, retail, 'A')).toBe('310244')
@@ -267,73 +269,76 @@ describe('the change feed', () => {
     expect(Object.keys(left!)).toEqual(['packageCode', 'status', 'lastUpdateTime'])
   })
 
-  test('tells of a package whose price grew beyond what can be told', async () => {
-    const buyer = await shelf.addTenant('JPY')
-    await shelf.put({ packageCode: 'DEAR', price: MONEY_MAX, currencyCode: 'JPY' })
+  test('reports a package whose price exceeds the maximum as off sale', async () => {
+    const buyer = await testbed.addTenant('JPY')
+    await testbed.put({ packageCode: 'DEAR', price: MONEY_MAX, currencyCode: 'JPY' })
     const request = { updatedSince: (await now()).list(buyer, {}).asOf }
-    await createPlan(shelf.deps, 'DEARER', shelf.by)
-    await setPlanRule(shelf.deps, { planName: 'DEARER', packageCode: null }, { percent: 10_000n }, shelf.by)
+    await createPlan(testbed.deps, 'DEARER', testbed.by)
+    await setPlanRule(testbed.deps, { planName: 'DEARER', packageCode: null }, { percent: 10_000n }, testbed.by)
     expect(prices(await now(), buyer, request)).toEqual({})
-    await setTenantPlan(shelf.deps, buyer.tenantId, 'DEARER', shelf.by)
+    await setTenantPlan(testbed.deps, buyer.tenantId, 'DEARER', testbed.by)
     const snapshot = await now()
     expect(prices(snapshot, buyer)).toEqual({})
     expect(offered(snapshot, buyer, 'DEAR')).toBe('310241')
     expect(prices(snapshot, buyer, request)).toEqual({ DEAR: 'OFF_SALE' })
     expect(prices(snapshot, buyer, { updatedSince: snapshot.list(buyer, {}).asOf })).toEqual({})
-    await setTenantPlan(shelf.deps, buyer.tenantId, null, shelf.by)
+    await setTenantPlan(testbed.deps, buyer.tenantId, null, testbed.by)
     expect(prices(await now(), buyer, request)).toEqual({ DEAR: MONEY_MAX })
   })
 
-  test('never mentions what the tenant could never buy', async () => {
+  test('never lists a package that the tenant could never buy', async () => {
     const request = since(await now())
-    await shelf.put({ packageCode: 'NOBODY', name: 'Renamed' }, { packageCode: 'NEVER', status: 'OFF_SALE', name: 'X' })
+    await testbed.put(
+      { packageCode: 'NOBODY', name: 'Renamed' },
+      { packageCode: 'NEVER', status: 'OFF_SALE', name: 'X' },
+    )
     expect(prices(await now(), retail, request)).toEqual({})
     expect(prices(await now(), retail, { updatedSince: new Date(0).toISOString() })).not.toHaveProperty('NOBODY')
   })
 
-  test('never mentions what had a price for the tenant at other times than it was on sale', async () => {
-    const [yen, other] = [await shelf.addTenant('JPY'), await shelf.addTenant('JPY')]
+  test('never lists a package that had a price for the tenant only while it was off sale', async () => {
+    const [yen, other] = [await testbed.addTenant('JPY'), await testbed.addTenant('JPY')]
     const usd = (packageCode: string) => ({ packageCode, price: 10_000, currencyCode: 'USD' })
-    await shelf.put({ ...usd('DRAFT'), status: 'OFF_SALE' }, usd('LATE'))
-    await setListPrices(shelf.deps, [{ packageCode: 'DRAFT', currencyCode: 'JPY', price: 5n }], shelf.by)
-    await setOwnPrice(shelf.deps, { tenantId: yen.tenantId, packageCode: 'DRAFT', price: 4n }, shelf.by)
-    await setOwnPrice(shelf.deps, { tenantId: yen.tenantId, packageCode: 'DRAFT', price: null }, shelf.by)
-    await setListPrices(shelf.deps, [{ packageCode: 'DRAFT', currencyCode: 'JPY', price: null }], shelf.by)
-    await setOnSale(shelf.deps, { packageCodes: ['DRAFT'] }, true, shelf.by)
-    await setOnSale(shelf.deps, { packageCodes: ['LATE'] }, false, shelf.by)
-    await setListPrices(shelf.deps, [{ packageCode: 'LATE', currencyCode: 'JPY', price: 5n }], shelf.by)
-    await setOwnPrice(shelf.deps, { tenantId: yen.tenantId, packageCode: 'LATE', price: 4n }, shelf.by)
+    await testbed.put({ ...usd('DRAFT'), status: 'OFF_SALE' }, usd('LATE'))
+    await setListPrices(testbed.deps, [{ packageCode: 'DRAFT', currencyCode: 'JPY', price: 5n }], testbed.by)
+    await setOwnPrice(testbed.deps, { tenantId: yen.tenantId, packageCode: 'DRAFT', price: 4n }, testbed.by)
+    await setOwnPrice(testbed.deps, { tenantId: yen.tenantId, packageCode: 'DRAFT', price: null }, testbed.by)
+    await setListPrices(testbed.deps, [{ packageCode: 'DRAFT', currencyCode: 'JPY', price: null }], testbed.by)
+    await setOnSale(testbed.deps, { packageCodes: ['DRAFT'] }, true, testbed.by)
+    await setOnSale(testbed.deps, { packageCodes: ['LATE'] }, false, testbed.by)
+    await setListPrices(testbed.deps, [{ packageCode: 'LATE', currencyCode: 'JPY', price: 5n }], testbed.by)
+    await setOwnPrice(testbed.deps, { tenantId: yen.tenantId, packageCode: 'LATE', price: 4n }, testbed.by)
     const all = { updatedSince: new Date(0).toISOString() }
     const snapshot = await now()
-    const [mentioned, ofOther] = [prices(snapshot, yen, all), prices(snapshot, other, all)]
+    const [listed, ofOther] = [prices(snapshot, yen, all), prices(snapshot, other, all)]
     for (const packageCode of ['DRAFT', 'LATE']) {
-      expect(mentioned).not.toHaveProperty(packageCode)
+      expect(listed).not.toHaveProperty(packageCode)
       expect(ofOther).not.toHaveProperty(packageCode)
     }
     expect(prices(snapshot, retail, all)).toMatchObject({ DRAFT: 10_000, LATE: 'OFF_SALE' })
-    await setOnSale(shelf.deps, { packageCodes: ['LATE'] }, true, shelf.by)
-    await setOnSale(shelf.deps, { packageCodes: ['LATE'] }, false, shelf.by)
+    await setOnSale(testbed.deps, { packageCodes: ['LATE'] }, true, testbed.by)
+    await setOnSale(testbed.deps, { packageCodes: ['LATE'] }, false, testbed.by)
     expect(prices(await now(), yen, all)).toMatchObject({ LATE: 'OFF_SALE' })
   })
 
-  test('a change that changes nothing makes no version', async () => {
+  test('a change without an effect creates no version', async () => {
     const { version } = await now()
-    await shelf.put({ packageCode: 'NOBODY', name: 'Renamed' })
-    await setTenantPlan(shelf.deps, gold.tenantId, 'GOLD', shelf.by)
+    await testbed.put({ packageCode: 'NOBODY', name: 'Renamed' })
+    await setTenantPlan(testbed.deps, gold.tenantId, 'GOLD', testbed.by)
     expect((await now()).version).toBe(version)
   })
 
-  test('is without a gap for who polls while others change', async () => {
-    const buyer = await shelf.addTenant('USD')
-    const poller = shelf.freshCatalogue()
+  test('has no gaps for a poller during concurrent changes', async () => {
+    const buyer = await testbed.addTenant('USD')
+    const poller = testbed.freshCatalogue()
     const known: Record<string, unknown> = prices(await poller.latest(), buyer)
     let { asOf } = (await poller.latest()).list(buyer, {})
     let writing = true
     const writers = [1, 2, 3].map(async (writer) => {
       for (let round = 0; round < 15; round++) {
         const packageCode = `W${writer}_${round % 4}`
-        await shelf.put({ packageCode, price: writer * 1000 + round, currencyCode: 'USD' })
-        if (round % 5 === 4) await setOnSale(shelf.deps, { packageCodes: [packageCode] }, false, shelf.by)
+        await testbed.put({ packageCode, price: writer * 1000 + round, currencyCode: 'USD' })
+        if (round % 5 === 4) await setOnSale(testbed.deps, { packageCodes: [packageCode] }, false, testbed.by)
       }
     })
     const done = Promise.all(writers).then(() => {

@@ -59,7 +59,7 @@ test('packages and prices are set, shown and listed', async () => {
   expect(await json('price', 'plan', 'delete', 'FLAT')).toEqual({ planName: 'FLAT', deleted: true })
 })
 
-test('a tenant is known by its id in capitals too, wherever prices take one', async () => {
+test('every command for prices accepts a tenant’s id in capitals', async () => {
   const { tenantId } = await json('tenant', 'create', '--name', 'Loud')
   const typed = tenantId.toUpperCase()
   const pays = async () => (await json('price', 'list', 'JP_1_7', '--tenant', typed))[0]
@@ -78,14 +78,14 @@ test('a tenant is known by its id in capitals too, wherever prices take one', as
   expect(await failure('price', 'list', '--tenant', NOBODY.toUpperCase())).toBe(`There is no tenant ${NOBODY}.`)
 })
 
-test('what is exported is imported without a change; a dry run says so', async () => {
+test('importing an export changes nothing, and a dry run says so', async () => {
   const file = join(folder, 'part.csv')
   expect(await json('package', 'export', file, '--country', 'JP')).toMatchObject({ packages: 1, format: 'csv' })
   expect(await json('package', 'import', file, '--dry-run')).toMatchObject({ dryRun: true, unchanged: 1, changes: [] })
   expect(await json('package', 'import', file)).toMatchObject({ imported: true, unchanged: 1, added: 0, changed: 0 })
 })
 
-test('errors are told by row and column, and the command fails', async () => {
+test('errors are reported by row and column, and the command fails', async () => {
   const file = join(folder, 'bad.csv')
   writeFileSync(file, 'packageCode,price:USD\n\nJP_1_7,one\n')
   const human = await admin('package', 'import', file)
@@ -109,17 +109,17 @@ test.each([
   ['price group delete NO_SUCH', 1, /no price group NO_SUCH/],
   ['package import /no/such/file.csv', 1, /no file \/no/],
   ['package import -', 2, /--format/],
-])('%s fails with a sentence', async (command, code, words) => {
+])('%s fails with a message', async (command, code, message) => {
   const outcome = await admin(...command.split(' '))
   expect(outcome).toMatchObject({ code, stdout: '' })
-  expect(outcome.stderr).toMatch(words)
+  expect(outcome.stderr).toMatch(message)
   expect(outcome.stderr).not.toMatch(/ at .*:\d+:\d+/)
 })
 
-/** Fewer and larger than those of catalogue-files.test.ts: here it is the size of the file that matters. */
+/** Fewer and larger rows than in files.test.ts, because here the size of the file matters. */
 const ROWS = 21_000
 
-/** Some 75 MB: each package with the networks of thirty countries. */
+/** About 75 MB: each package has the networks of thirty countries. */
 function bigFile(): string {
   const codes = 'AT BE CZ DK FI FR DE GR HU IE IT NL PL PT ES SE NO CH GB US CA MX BR AR CL JP KR TW HK SG'.split(' ')
   const locationNetworkList = codes.map((code) => ({
@@ -137,7 +137,7 @@ function bigFile(): string {
   return file
 }
 
-test('packages are imported in a heap smaller than the file, and progress is shown', async () => {
+test('packages are imported with a heap smaller than the file, and progress is shown', async () => {
   const file = bigFile()
   expect(readFileSync(file).length).toBeGreaterThan(70 * 2 ** 20)
   const env = { DATABASE_URL: database.url, DATA_DIR: folder }
@@ -152,7 +152,7 @@ test('packages are imported in a heap smaller than the file, and progress is sho
   rmSync(file)
 }, 300_000)
 
-test('a dry run shows prices and suppliers in words, and what to look at twice; unknown suppliers are told of', async () => {
+test('a dry run shows the changed prices and suppliers, with warnings about doubtful changes and unknown suppliers', async () => {
   await json(
     'package',
     'set',
@@ -188,7 +188,7 @@ test.each([
   ['tabs', Buffer.from('packageCode\tname\nA\tB\n')],
   ['two bytes for each letter', Buffer.from('packageCode,name\nA,B\n', 'utf16le')],
   ['two bytes, and tabs', Buffer.from('\uFEFFpackageCode\tname\nA\tB\n', 'utf16le')],
-])('a file with %s is told how to be saved', async (_, bytes) => {
+])('a file with %s is refused with advice on how to save it', async (_, bytes) => {
   const path = join(folder, 'odd.csv')
   writeFileSync(path, bytes)
   const { code, stdout } = await admin('package', 'import', path)
@@ -198,7 +198,7 @@ test.each([
   )
 })
 
-test('a file that is not there, and a price below zero, are told in sentences', async () => {
+test('a missing file and a price below zero are refused with a message', async () => {
   const absent = await admin('package', 'import', '/no/such.csv')
   expect(absent).toMatchObject({ code: 1, stderr: 'There is no file /no/such.csv.\n' })
   expect((await admin('package', 'import', '--format', 'csv', folder)).stderr).toContain('is a folder')

@@ -2,23 +2,23 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { seedDemoCatalogue, seedSandboxPackages } from '../../src/catalogue/demo/seed.ts'
 import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
 
-let shelf: CatalogueTestbed
+let testbed: CatalogueTestbed
 beforeAll(async () => {
-  shelf = await createCatalogueTestbed()
+  testbed = await createCatalogueTestbed()
 })
-afterAll(() => shelf.close())
+afterAll(() => testbed.close())
 
-test('the demo catalogue is added once and keeps what the operator has changed', async () => {
-  const deps = { db: shelf.db, ids: shelf.deps.ids }
+test('the demo catalogue is added once and keeps the operator’s changes', async () => {
+  const deps = { db: testbed.db, ids: testbed.deps.ids }
   expect(await seedSandboxPackages(deps)).toBe(6)
   expect(await seedDemoCatalogue(deps)).toBeGreaterThan(200)
-  const buyer = await shelf.addTenant('USD')
-  const catalogue = shelf.freshCatalogue()
+  const buyer = await testbed.addTenant('USD')
+  const catalogue = testbed.freshCatalogue()
   const before = await catalogue.latest()
   expect(before.offer(buyer, 'JP_1_7')).toMatchObject({ price: 45_000n })
   expect(before.find('JP_1_7')).toMatchObject({ dataType: 'TOTAL', volume: 1_073_741_824n })
   expect(before.list(buyer, { keyword: 'sandbox_' }).packageList.length).toBe(6)
-  await shelf.put({ packageCode: 'JP_1_7', name: 'Mine' })
+  await testbed.put({ packageCode: 'JP_1_7', name: 'Mine' })
   expect(await seedDemoCatalogue(deps)).toBe(0)
   expect((await catalogue.latest()).offer(buyer, 'JP_1_7')).toMatchObject({ packageName: 'Mine' })
 })

@@ -3,19 +3,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { exportPackages, type FileFormat } from '../../src/catalogue/files/export.ts'
 import { type ImportProgress, importPackages } from '../../src/catalogue/files/import.ts'
-import { documentBatches, type PackageFilter } from '../../src/catalogue/packages/read.ts'
+import { listDocumentBatches, type PackageFilter } from '../../src/catalogue/packages/read.ts'
 import { type CatalogueTestbed, createCatalogueTestbed, packageInput } from '../harness/catalogue-testbed.ts'
 
-let shelf: CatalogueTestbed
+let testbed: CatalogueTestbed
 beforeAll(async () => {
-  shelf = await createCatalogueTestbed()
-  await seedDemoCatalogue({ db: shelf.db, ids: shelf.deps.ids })
+  testbed = await createCatalogueTestbed()
+  await seedDemoCatalogue({ db: testbed.db, ids: testbed.deps.ids })
 })
-afterAll(() => shelf.close())
+afterAll(() => testbed.close())
 
 async function exported(format: FileFormat, filter: PackageFilter = {}): Promise<string> {
   let file = ''
-  await exportPackages(shelf.db, format, filter, async (text) => {
+  await exportPackages(testbed.db, format, filter, async (text) => {
     file += text
   })
   return file
@@ -27,15 +27,19 @@ async function* pieces(file: string, size = 65_536) {
 }
 
 const imported = (format: FileFormat, file: string, options: { dryRun?: boolean; size?: number } = {}) =>
-  importPackages(shelf.deps, { format, source: pieces(file, options.size), dryRun: options.dryRun ?? false }, shelf.by)
+  importPackages(
+    testbed.deps,
+    { format, source: pieces(file, options.size), dryRun: options.dryRun ?? false },
+    testbed.by,
+  )
 
 async function everything() {
   const documents = []
-  for await (const batch of documentBatches(shelf.db)) documents.push(...batch)
+  for await (const batch of listDocumentBatches(testbed.db)) documents.push(...batch)
   return documents
 }
 
-const version = async () => (await shelf.freshCatalogue().latest()).version
+const version = async () => (await testbed.freshCatalogue().latest()).version
 
 describe.each<FileFormat>(['csv', 'json'])('%s', (format) => {
   test('an export imported again changes nothing', async () => {
@@ -52,12 +56,12 @@ describe.each<FileFormat>(['csv', 'json'])('%s', (format) => {
     const report = await importPackages(other.deps, { format, source: pieces(file), dryRun: false }, other.by)
     expect(report).toMatchObject({ imported: true, added: 780 })
     const documents = []
-    for await (const batch of documentBatches(other.db)) documents.push(...batch)
+    for await (const batch of listDocumentBatches(other.db)) documents.push(...batch)
     expect(documents).toEqual(await everything())
     await other.close()
   })
 
-  test('any text comes back as it was, formulas and quotes included', async () => {
+  test('any text is unchanged after export and import, formulas and quotes included', async () => {
     const nasty = fc
       .string({
         unit: fc.constantFrom(...'=+-@\'",;\n\r\t |é日\u{1F5FC}a1'.split(/(?:)/u)),
@@ -68,7 +72,7 @@ describe.each<FileFormat>(['csv', 'json'])('%s', (format) => {
     const line = nasty.map((text) => text.replace(/[\n\t]/g, ' '))
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(line, nasty, line), { minLength: 1, maxLength: 5 }), async (texts) => {
-        await shelf.put(
+        await testbed.put(
           ...texts.map(([name, description, speed], i) => ({ packageCode: `TEXT_${i}`, name, description, speed })),
         )
         const filter = { packageCodes: texts.map((_, i) => `TEXT_${i}`) }
@@ -77,18 +81,18 @@ describe.each<FileFormat>(['csv', 'json'])('%s', (format) => {
       }),
       { numRuns: 25 },
     )
-    await shelf.db.query({ text: `delete from package_suppliers where package_code like 'TEXT%'` })
-    await shelf.db.query({ text: `delete from packages where package_code like 'TEXT%'` })
+    await testbed.db.query({ text: `delete from package_suppliers where package_code like 'TEXT%'` })
+    await testbed.db.query({ text: `delete from packages where package_code like 'TEXT%'` })
   })
 })
 
-test('a spreadsheet gets no formula', async () => {
-  await shelf.put({ packageCode: 'FORMULA', name: '=1+1', description: '@SUM(A1)', status: 'OFF_SALE' })
+test('an export has no formulas for spreadsheets', async () => {
+  await testbed.put({ packageCode: 'FORMULA', name: '=1+1', description: '@SUM(A1)', status: 'OFF_SALE' })
   const file = await exported('csv', { packageCodes: ['FORMULA'] })
   expect(file).toContain(`,'=1+1,'@SUM(A1),`)
 })
 
-test('an export holds what its filters mean', async () => {
+test('an export has exactly the packages that match its filters', async () => {
   const codes = async (filter: PackageFilter) =>
     (JSON.parse(await exported('json', filter)) as { packageCode: string }[]).map((item) => item.packageCode)
   expect(await codes({ locationCode: 'JP', keyword: '1 gb 7' })).toEqual([
@@ -106,7 +110,7 @@ test('an export holds what its filters mean', async () => {
 })
 
 describe('a file with errors', () => {
-  test('changes nothing and names each by row and column, CSV', async () => {
+  test('changes nothing, and each error is reported by row and column (CSV)', async () => {
     const before = await version()
     const file = [
       'packageCode,name,dataType,volume,duration,locationCodes,price:USD,retailPrice:USD,supplier1,productCode1,costPrice1',
@@ -137,7 +141,7 @@ describe('a file with errors', () => {
     expect(await version()).toBe(before)
   })
 
-  test('and JSON', async () => {
+  test('changes nothing, and each error is reported by row and column (JSON)', async () => {
     const file = JSON.stringify([
       packageInput({ packageCode: 'N1', volume: 0 }),
       packageInput({ packageCode: 'N2', prise: 1 }),
@@ -170,28 +174,28 @@ describe('a file with errors', () => {
   })
 
   test.each<[FileFormat, string, number, RegExp]>([
-    ['json', '', 0, /no JSON array/],
-    ['json', '{"packageCode":"X"}', 0, /no JSON array/],
-    ['json', '[{"packageCode":"X"}', 1, /whole/],
-    ['json', '[{"packageCode":}]', 1, /no JSON/],
-    ['json', '[{},]', 2, /no JSON/],
-    ['json', '[]x', 0, /no JSON array/],
+    ['json', '', 0, /not a JSON array/],
+    ['json', '{"packageCode":"X"}', 0, /not a JSON array/],
+    ['json', '[{"packageCode":"X"}', 1, /incomplete/],
+    ['json', '[{"packageCode":}]', 1, /not valid JSON/],
+    ['json', '[{},]', 2, /not valid JSON/],
+    ['json', '[]x', 0, /not a JSON array/],
     ['csv', '', 0, /empty/],
     ['csv', 'name\nx', 1, /packageCode/],
     ['csv', 'packageCode,nome\n', 1, /nome/],
-    ['csv', 'packageCode,name,name\n', 1, /twice/],
-    ['csv', 'packageCode,name\nA,"x', 2, /no CSV/],
-  ])('%s %j is not readable in row %i', async (format, file, row, reason) => {
+    ['csv', 'packageCode,name,name\n', 1, /repeated/],
+    ['csv', 'packageCode,name\nA,"x', 2, /CSV is invalid/],
+  ])('%s %j is unreadable in row %i', async (format, file, row, reason) => {
     const report = await imported(format, file)
     expect(report.imported).toBe(false)
     expect(report.errors.at(-1)).toMatchObject({ row, column: '', reason: expect.stringMatching(reason) })
   })
 })
 
-describe('a row over a package that exists', () => {
+describe('a row for an existing package', () => {
   const read = async () => JSON.parse(await exported('json', { packageCodes: ['JP_1_7'] }))[0]
 
-  test('changes only what it names; an empty cell clears', async () => {
+  test('changes only its members; an empty cell clears one', async () => {
     const before = await read()
     const dry = await imported('csv', 'packageCode,price:USD\nJP_1_7,4.75', { dryRun: true })
     expect(dry).toMatchObject({ imported: false, changed: 1 })
@@ -214,9 +218,9 @@ describe('a row over a package that exists', () => {
     expect(await read()).toEqual(before)
   })
 
-  test('is in the audit log with both sides', async () => {
+  test('is in the audit log with the values before and after', async () => {
     await imported('json', JSON.stringify([{ packageCode: 'JP_1_7', name: 'Nippon' }]))
-    const [entry] = await shelf.db.query({
+    const [entry] = await testbed.db.query({
       text: `select actor, before, after from audit_log where action = 'package.change' and subject = 'JP_1_7'
              order by audit_id desc limit 1`,
     })
@@ -228,19 +232,19 @@ describe('a row over a package that exists', () => {
   })
 })
 
-test('an import is refused when the catalogue changes before it writes', async () => {
+test('an import is refused if the catalogue changes before it writes', async () => {
   async function* slowly() {
     yield '['
     yield JSON.stringify({ packageCode: 'JP_3_30', name: 'A' })
-    await shelf.put({ packageCode: 'JP_5_30', name: 'B' })
+    await testbed.put({ packageCode: 'JP_5_30', name: 'B' })
     yield ']'
   }
-  const importing = importPackages(shelf.deps, { format: 'json', source: slowly(), dryRun: false }, shelf.by)
+  const importing = importPackages(testbed.deps, { format: 'json', source: slowly(), dryRun: false }, testbed.by)
   await expect(importing).rejects.toMatchObject({ code: 'CATALOGUE_CHANGED' })
   expect(await exported('json', { packageCodes: ['JP_3_30'] })).not.toContain('"A"')
 })
 
-test('50 000 packages: three errors change nothing and are named, clean they are imported, progress is told', async () => {
+test('a file of 50 000 packages with three errors changes nothing; without them it is imported, with progress', async () => {
   const rows = 50_000
   const lines = Array.from({ length: rows }, (_, i) => `BULK_${i},Bulk ${i},TOTAL,${i + 1},7,JP KR,4.50,sandbox,B${i}`)
   const head = 'packageCode,name,dataType,volume,duration,locationCodes,price:USD,supplier1,productCode1'
@@ -260,22 +264,22 @@ test('50 000 packages: three errors change nothing and are named, clean they are
 
   const steps: ImportProgress[] = []
   const clean = await importPackages(
-    shelf.deps,
+    testbed.deps,
     {
       format: 'csv',
       source: pieces([head, ...lines].join('\n')),
       dryRun: false,
       onProgress: (progress) => steps.push(progress),
     },
-    shelf.by,
+    testbed.by,
   )
   expect(clean).toMatchObject({ imported: true, rows, added: rows, errorRows: 0, suppliers: ['sandbox'] })
   for (const step of ['CHECKING', 'WRITING']) {
-    const told = steps.filter((progress) => progress.step === step).map((progress) => progress.rows)
-    expect(told.length).toBeGreaterThan(100)
-    expect(told).toEqual([...told].sort((a, b) => a - b))
-    expect(told.at(-1)).toBe(rows)
+    const reported = steps.filter((progress) => progress.step === step).map((progress) => progress.rows)
+    expect(reported.length).toBeGreaterThan(100)
+    expect(reported).toEqual([...reported].sort((a, b) => a - b))
+    expect(reported.at(-1)).toBe(rows)
   }
-  const snapshot = await shelf.freshCatalogue().latest()
+  const snapshot = await testbed.freshCatalogue().latest()
   expect(snapshot.find('BULK_49999')).toMatchObject({ onSale: true, volume: 50_000n })
 }, 120_000)

@@ -10,7 +10,7 @@ import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
 
-/* A package that names one supplier twice: each supplier knows an eSIM by one key, and only a stock sells another product under it. */
+/* Packages that name one supplier twice: a supplier has one key for an eSIM, and only a stock sells another product under it. */
 
 let database: TestDatabase
 let shop: Shop
@@ -19,7 +19,7 @@ let loop: Loop | undefined
 beforeAll(async () => {
   database = await createTestDatabase()
   shop = await openShop(database.url)
-  await addSupplier(shop, 'shelf', 'stock')
+  await addSupplier(shop, 'warehouse', 'stock')
 })
 afterEach(async () => {
   await loop?.stop(5_000)
@@ -34,44 +34,44 @@ const BY = { actor: 'cli:test' } as const
 const route = (supplier: string, productCode: string) => ({ supplier, productCode })
 const put = (packageCode: string, ...suppliers: object[]) =>
   putPackages(shop, [packageInput({ packageCode, suppliers })], BY)
-const refusalOf = (name: string) => new RegExp(`^suppliers\\[2\\].supplier: ${name} is there twice, `, 'm')
+const refusalOf = (name: string) => new RegExp(`^suppliers\\[2\\].supplier: ${name} is named twice, `, 'm')
 
-it('is refused in a sentence that says what to do', async () => {
-  const putting = put('TWICE', route('sandbox', 'X'), route('shelf', 'A'), route('sandbox', 'Y'))
+it('a package that names a supplier twice is refused with advice', async () => {
+  const putting = put('TWICE', route('sandbox', 'X'), route('warehouse', 'A'), route('sandbox', 'Y'))
   await expect(putting).rejects.toThrow(refusalOf('sandbox'))
   await expect(putting).rejects.toThrow('Name sandbox once')
 })
 
-it('is refused before its supplier is known, which may be no stock', async () => {
-  const putting = put('EARLY', route('soon', 'X'), route('shelf', 'A'), route('soon', 'Y'))
+it('a package that names an unknown supplier twice is refused, because it may not be a stock', async () => {
+  const putting = put('EARLY', route('soon', 'X'), route('warehouse', 'A'), route('soon', 'Y'))
   await expect(putting).rejects.toThrow(refusalOf('soon'))
   await expect(putting).rejects.toThrow('Add the stock soon first')
 })
 
-it('is refused in a file, by row and column', async () => {
+it('a supplier named twice in a file is reported by row and column', async () => {
   const head =
     'packageCode,name,dataType,volume,duration,locationCodes,price:USD,supplier1,productCode1,supplier3,productCode3'
-  const file = `${head}\nIN_STOCK,Good,TOTAL,1,7,JP,1,shelf,A,shelf,B\nIN_SANDBOX,Bad,TOTAL,1,7,JP,1,sandbox,A,sandbox,B\n`
+  const file = `${head}\nIN_STOCK,Good,TOTAL,1,7,JP,1,warehouse,A,warehouse,B\nIN_SANDBOX,Bad,TOTAL,1,7,JP,1,sandbox,A,sandbox,B\n`
   const source = Readable.from([Buffer.from(file)])
   const { errors } = await importPackages(shop, { format: 'csv', source, dryRun: false }, BY)
   expect(errors).toMatchObject([{ row: 3, column: 'supplier3', packageCode: 'IN_SANDBOX' }])
 })
 
-it('of an earlier release is taken off sale and priced all the same', async () => {
+it('an existing package that names a supplier twice can be taken off sale and priced', async () => {
   await addPackage(shop.db, 'OLD', [route('sandbox', 'X'), route('sandbox', 'Y')])
   const price = { packageCode: 'OLD', price: 50_000, currencyCode: 'USD' }
   expect(await putPackages(shop, [price], BY)).toMatchObject({ changed: 1 })
   expect(await setOnSale(shop, { packageCodes: ['OLD'] }, false, BY)).toEqual(['OLD'])
 })
 
-it('is sold from the second product of a stock when the first is used up', async () => {
-  await put('FROM_STOCK', route('shelf', 'A'), route('shelf', 'B'))
+it('a package with two products of a stock is sold from the second when the first is used up', async () => {
+  await put('FROM_STOCK', route('warehouse', 'A'), route('warehouse', 'B'))
   const file = Readable.from([`iccid,ac\n${makeIccid('8985', 1)},LPA:1$smdp.example.com$CODE-1`])
-  await importStock(shop, { supplier: 'shelf', productCode: 'B', file }, BY)
+  await importStock(shop, { supplier: 'warehouse', productCode: 'B', file }, BY)
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'FROM_STOCK')
   loop = fulfilmentLoop(shop)
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   const text = 'select supplier, product_code from order_items where tenant_id = $1'
-  expect(await shop.db.query({ text, values: [tenantId] })).toEqual([{ supplier: 'shelf', productCode: 'B' }])
+  expect(await shop.db.query({ text, values: [tenantId] })).toEqual([{ supplier: 'warehouse', productCode: 'B' }])
 })

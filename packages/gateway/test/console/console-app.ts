@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { SYSTEM } from '../../src/audit/audit.ts'
-import { loadedCatalogue } from '../../src/catalogue/catalogue.ts'
+import { createCatalogue } from '../../src/catalogue/catalogue.ts'
 import type { ConsoleDeps } from '../../src/console-api/kernel/deps.ts'
 import { CONSOLE_API, consoleApi } from '../../src/console-api/server.ts'
 import { createCipher } from '../../src/lib/crypto.ts'
@@ -11,7 +11,7 @@ import { createDb } from '../../src/lib/postgres/db.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createPerson } from '../../src/people/manage.ts'
 import type { Role } from '../../src/people/person.ts'
-import { openSuppliers } from '../../src/suppliers/registry.ts'
+import { createSuppliers } from '../../src/suppliers/registry.ts'
 import { createTestDatabase } from '../harness/database.ts'
 
 export const ORIGIN = 'https://gateway.test'
@@ -37,11 +37,11 @@ export async function startConsole() {
   const cipher = createCipher([randomBytes(32)])
   const wake = { wake() {}, on: () => () => {} }
   const shared = { db, ids: systemIds, clock, cipher, linkKey, log: silentLog, wake, config, outbound }
-  const suppliers = await openSuppliers(shared)
+  const suppliers = await createSuppliers(shared)
   const deps = {
     ...shared,
     suppliers,
-    catalogue: loadedCatalogue({ db, linkKey, databaseClock: clock }),
+    catalogue: createCatalogue({ db, linkKey, databaseClock: clock }),
     databaseClock: clock,
     links: { publicUrl: ORIGIN },
     consoleUrl: () => `${ORIGIN}/console`,

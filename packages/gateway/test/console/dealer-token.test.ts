@@ -1,6 +1,6 @@
+import { orderIdOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { saveCancellation } from '../../src/fulfilment/cancelling/save-cancellation.ts'
-import { orderIdOf } from '../../src/lib/ids.ts'
 import { makeAccessToken } from '../../src/people/access-token.ts'
 import { addPackage, PRICE } from '../harness/shop.ts'
 import { addPerson, addTenant, type ConsoleApp, startConsole } from './console-app.ts'

@@ -1,6 +1,6 @@
+import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { audit } from '../../src/audit/audit.ts'
-import { orderNoOf } from '../../src/lib/ids.ts'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../src/wallet/ledger/adjust.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'

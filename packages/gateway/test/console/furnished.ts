@@ -1,4 +1,4 @@
-import { orderNoOf } from '../../src/lib/ids.ts'
+import { orderNoOf } from '@dealer-esim/contract'
 import { makeAccessToken } from '../../src/people/access-token.ts'
 import { insertProfiles } from '../../src/profiles/insert.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'

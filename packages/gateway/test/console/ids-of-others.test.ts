@@ -1,7 +1,7 @@
+import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Route } from '../../src/console-api/kernel/route.ts'
 import { routes } from '../../src/console-api/routes.ts'
-import { orderNoOf } from '../../src/lib/ids.ts'
 import { makeAccessToken } from '../../src/people/access-token.ts'
 import { addPackage } from '../harness/shop.ts'
 import { addTenant, type ConsoleApp, ORIGIN, PROOF, signedInAs, startConsole } from './console-app.ts'

@@ -67,7 +67,7 @@ it('a cancel that reconciliation has learnt of is in question no more', async ()
     text: 'select order_id, profile_id from profiles where tenant_id = $1',
     values: [tenantId],
   })
-  const refused = { kind: 'refused', words: 'it is in use' } as const
+  const refused = { kind: 'refused', message: 'it is in use' } as const
   await saveCancellation(room.deps, tenantId, { orderId, itemNo: 1, profileId }, refused)
   const shown = (await staff.call('GET', order)).body
   expect(shown.items).toMatchObject([{ cancelInQuestion: false }])

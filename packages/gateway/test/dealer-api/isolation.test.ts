@@ -52,6 +52,9 @@ function questions(): [string, string, Record<string, unknown>, Record<string, u
     ['esim/profile/list', { iccid: profile.iccid }, { iccid: noIccid }],
     ['esim/profile/list', { esimStatus: 'GOT_RESOURCE' }, { esimStatus: 'IN_USE' }],
     ['esim/profile/list', {}, { startTime: '2040-01-01T00:00:00.000Z' }],
+    ['order/list', { orderStatus: 'DELIVERED' }, { orderStatus: 'FAILED' }],
+    ['order/list', {}, { startTime: '2040-01-01T00:00:00.000Z' }],
+    ['account/statement', { kind: 'ORDER' }, { kind: 'REFUND' }],
   ]
   return pairs.map(([operation, theirs, absent]) => {
     const { orderNo, transactionId, ...rest } = theirs
@@ -65,7 +68,11 @@ describe('an order, profile or package of another tenant', () => {
   it('exists for its owner', async () => {
     for (const [title, operation, theirs] of questions()) {
       const { code, data } = await stage.json(owner, operation, theirs)
-      expect([title, code, (data.profileList ?? []).length]).toEqual([title, '000000', 1])
+      expect([title, code, (data.profileList ?? data.orderList ?? data.entryList ?? []).length]).toEqual([
+        title,
+        '000000',
+        1,
+      ])
     }
   })
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { claimDueOrders } from '../../src/fulfilment/claiming/claim.ts'
+import { claimDueOrders } from '../../src/fulfilment/claim.ts'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import { runClaim } from '../../src/fulfilment/run-claim.ts'

@@ -1,9 +1,8 @@
-import { makeIccid } from '@dealer-esim/contract'
+import { makeIccid, orderNoOf } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { claimDueOrders } from '../../src/fulfilment/claiming/claim.ts'
+import { claimDueOrders } from '../../src/fulfilment/claim.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { resolveOrder, type Verdict } from '../../src/fulfilment/review/resolve-order.ts'
-import { orderNoOf } from '../../src/lib/ids.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { getOrderWithProfiles } from '../../src/profiles/get-order.ts'
 import { listProfiles } from '../../src/profiles/list.ts'
@@ -54,9 +53,9 @@ async function finalStatuses(tenantId: string) {
 }
 
 it('a supplier’s message is saved whatever its characters and length', async () => {
-  const words = `sold out\u0000 ${'\u{1F30D}'.repeat(5_000)}\ud83c`
+  const message = `sold out\u0000 ${'\u{1F30D}'.repeat(5_000)}\ud83c`
   const answer = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
-    requests.map(() => ({ kind: 'refused', words }))
+    requests.map(() => ({ kind: 'refused', message }))
   const tenantId = await deliverFrom('RUDE', 1, { order: answer, query: answer })
   expect(await finalStatuses(tenantId)).toEqual({ FAILED: 1 })
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)

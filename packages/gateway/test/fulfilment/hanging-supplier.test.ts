@@ -43,7 +43,7 @@ async function deliveryTimes(tenantId: string, orders = ORDERS): Promise<number[
 it('a supplier that hangs with 1 000 orders does not slow the orders of another, of the same dealer', async () => {
   const hang = () => new Promise<never>(() => {})
   const script = { name: 'hanging', order: hang, query: hang, cancel: hang }
-  const { deps } = scripted(shop, script, { concurrency: 16, timeoutMs: 5_000, settlesMs: 60_000 })
+  const { deps } = scripted(shop, script, { concurrency: 16, timeoutMs: 5_000, graceMs: 60_000 })
   const tenantId = await addTenant(shop.db)
   const loop = fulfilmentLoop(deps)
   try {

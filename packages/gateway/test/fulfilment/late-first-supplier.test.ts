@@ -58,13 +58,15 @@ async function atTheSecond() {
     }
   const denies = {
     ...{ name: 'first', order: first.order, list: listOf(firstEsim.iccid) },
-    query: async (): Promise<Outcome[]> => [{ kind: 'refused', words: 'never heard of it' }],
+    query: async (): Promise<Outcome[]> => [{ kind: 'refused', message: 'never heard of it' }],
   }
   const silent = {
     ...{ name: 'second', order: second.order, list: listOf(secondEsim.iccid) },
     async query([request]: SupplierRequest[], purpose: QueryPurpose): Promise<Outcome[]> {
       looks.push({ purpose, productCode: request!.productCode })
-      return [purpose === 'LOOK' ? { kind: 'delivered', esim: secondEsim } : { kind: 'unknown', words: 'cannot tell' }]
+      return [
+        purpose === 'CHECK' ? { kind: 'delivered', esim: secondEsim } : { kind: 'unknown', message: 'cannot tell' },
+      ]
     },
     cancel: async () => ({ kind: 'cancelled' }) as const,
   }
@@ -98,7 +100,7 @@ async function atTheSecond() {
 it('an eSIM that the second supplier may have sold is asked about, given back and reported', async () => {
   const { tenantId, deps, second, firstEsim, secondEsim, looks, ...its } = await atTheSecond()
   await its.deliverFirst()
-  second.answer({ kind: 'unknown', words: 'lost' })
+  second.answer({ kind: 'unknown', message: 'lost' })
   await its.attemptAtSecond('unknown')
   await shop.db.query({ text: 'update watched_items set due_at = now() where tenant_id = $1', values: [tenantId] })
   await askAboutWatched(deps)
@@ -106,7 +108,7 @@ it('an eSIM that the second supplier may have sold is asked about, given back an
   expect(await its.rowsOf('supplier, iccid, state', 'orphans')).toEqual([
     { supplier: 'second', iccid: secondEsim.iccid, state: 'CANCELLED' },
   ])
-  expect(looks).toEqual([{ purpose: 'LOOK', productCode: 'S' }])
+  expect(looks).toEqual([{ purpose: 'CHECK', productCode: 'S' }])
   expect(await its.rowsOf('supplier, iccid', 'profiles')).toEqual([{ supplier: 'first', iccid: firstEsim.iccid }])
   expect(await its.rowsOf('purpose', 'watched_items')).toEqual([])
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
@@ -115,7 +117,7 @@ it('an eSIM that the second supplier may have sold is asked about, given back an
 it('the item belongs to the first supplier, at its cost, and neither list has an unclaimed eSIM', async () => {
   const { deps, firstSupplied, secondSupplied, second, secondEsim, ...its } = await atTheSecond()
   await its.deliverFirst()
-  second.answer({ kind: 'unknown', words: 'lost' })
+  second.answer({ kind: 'unknown', message: 'lost' })
   expect(await its.rowsOf('supplier, product_code, cost', 'order_items')).toEqual([
     { supplier: 'first', productCode: 'F', cost: 1_000n },
   ])
@@ -127,7 +129,7 @@ it('the item belongs to the first supplier, at its cost, and neither list has an
 
 it('a second supplier that certainly bought nothing is not asked again', async () => {
   const { second, looks, ...its } = await atTheSecond()
-  second.answer({ kind: 'retry', words: 'our balance is used up', afterMs: 60_000 })
+  second.answer({ kind: 'retry', message: 'our balance is used up', afterMs: 60_000 })
   await its.attemptAtSecond('retry')
   await its.deliverFirst()
   expect(await its.rowsOf('purpose', 'watched_items')).toEqual([])
@@ -136,7 +138,7 @@ it('a second supplier that certainly bought nothing is not asked again', async (
 
 it('the second supplier’s charge is not counted for the first', async () => {
   const { second, ...its } = await atTheSecond()
-  second.answer({ kind: 'unknown', words: 'it has taken it', charged: { amount: 2_500n, currencyCode: 'USD' } })
+  second.answer({ kind: 'unknown', message: 'it has taken it', charged: { amount: 2_500n, currencyCode: 'USD' } })
   await its.attemptAtSecond('unknown')
   expect(await its.rowsOf('supplier, supplier_charge as charged', 'order_items')).toEqual([
     { supplier: 'second', charged: 2_500n },

@@ -1,9 +1,8 @@
 import { PassThrough, Readable } from 'node:stream'
-import { makeIccid } from '@dealer-esim/contract'
+import { makeIccid, orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { acceptEsim, saveOutcomes } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
-import { orderNoOf } from '../../src/lib/ids.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import type { CsvEsim } from '../../src/suppliers/stock/csv.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
@@ -139,7 +138,7 @@ it('a stock file with the code of a recorded eSIM is refused; its ICCID with ano
   const order = await underReview(1)
   await delivered(order, esimOf(11, 'ELEVEN'))
   await expect(importFile('shelf', esimOf(12, 'TWELVE'), esimOf(13, 'ELEVEN'))).rejects.toThrow(
-    `line 3: this code was delivered already, with order ${orderNoOf(order.orderId)}`,
+    `line 3: this code was already delivered, with order ${orderNoOf(order.orderId)}`,
   )
   expect(await importFile('shelf', esimOf(11, 'ELEVEN-AGAIN'))).toBe(1)
 })
@@ -149,7 +148,7 @@ it('a stock file whose code is recorded during the import is refused at its end'
   const file = new PassThrough()
   const importing = importStock(shop, { supplier: 'shelf', productCode: 'P', file }, { actor: 'cli:test' })
   const refused = expect(importing).rejects.toThrow(
-    `eSIM ${iccidOf(14)} was delivered meanwhile, with order ${orderNoOf(order.orderId)}. Take it out of the file.`,
+    `eSIM ${iccidOf(14)} was delivered meanwhile, with order ${orderNoOf(order.orderId)}. Remove it from the file.`,
   )
   const first = Array.from({ length: 1_000 }, (_, n) => `${iccidOf(10_000 + n)},LPA:1$a.example$LONG-${n}\n`)
   file.write(`iccid,ac\n${iccidOf(14)},LPA:1$a.example$FOURTEEN\n${first.join('')}`)
@@ -170,7 +169,7 @@ it('a stock file with an orphan eSIM is refused until the orphan is given back',
   const esim = esimOf(15, 'FIFTEEN')
   await acceptEsim(shop, late.tenantId, { orderId: late.orderId, itemNo: 1, supplier: 'sandbox' }, esim)
   await expect(importFile('shelf', esim)).rejects.toThrow(
-    `line 2: eSIM ${esim.iccid} is kept as an orphan, of order ${orderNoOf(late.orderId)}`,
+    `line 2: eSIM ${esim.iccid} is an orphan of order ${orderNoOf(late.orderId)}`,
   )
   await shop.db.query({ text: `update orphans set state = 'CANCELLED' where tenant_id = $1`, values: [late.tenantId] })
   expect(await importFile('shelf', esim)).toBe(1)

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { cancelEsim } from '../../src/fulfilment/cancelling/cancel-esim.ts'
-import { claimDueOrders } from '../../src/fulfilment/claiming/claim.ts'
+import { claimDueOrders } from '../../src/fulfilment/claim.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { refreshItems } from '../../src/fulfilment/reconciliation/refresh-items.ts'
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
@@ -124,7 +124,9 @@ it('an item whose supplier asks for an immediate retry is tried at most twice a 
   let calls = 0
   const order = async (requests: SupplierRequest[]) => {
     calls += 1
-    return requests.map(() => (calls < 4 ? ({ kind: 'retry', words: '101007: QPS', afterMs: 0 } as const) : deliver()))
+    return requests.map(() =>
+      calls < 4 ? ({ kind: 'retry', message: '101007: QPS', afterMs: 0 } as const) : deliver(),
+    )
   }
   const started = performance.now()
   loop = fulfilmentLoop(scripted(shop, { order }).deps)

@@ -73,7 +73,7 @@ function start(answer: () => Outcome, concurrency: number, cancel: () => CancelO
 }
 
 const ADA = { actor: 'cli:ada' } as const
-const keep = (): CancelOutcome => ({ kind: 'refused', words: 'it does not' })
+const keep = (): CancelOutcome => ({ kind: 'refused', message: 'it does not' })
 
 it('an order that queues after a pause of hours is delivered, not put under review', async () => {
   const tenantId = await putOff(6)
@@ -87,7 +87,7 @@ it('an order that queues after a pause of hours is delivered, not put under revi
 
 it('an order that is put off repeatedly is reported as under review once, bought from there, and delivered', async () => {
   const tenantId = await putOff(1)
-  let answer: () => Outcome = () => ({ kind: 'retry', words: 'our balance is used up' })
+  let answer: () => Outcome = () => ({ kind: 'retry', message: 'our balance is used up' })
   const seen = start(() => answer(), 2)
   const text = 'update order_items set retry_at = now() where tenant_id = $1 and retry_at > now() returning 1'
   for (const times of [1, 2, 3]) {
@@ -112,7 +112,7 @@ it('an order that is put off repeatedly is reported as under review once, bought
 async function returnedOnItsLastDay(answer: () => CancelOutcome) {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'ODD')
-  const seen = start(deliver, 1, () => (seen.cancels === 1 ? { kind: 'unknown', words: 'lost' } : answer()))
+  const seen = start(deliver, 1, () => (seen.cancels === 1 ? { kind: 'unknown', message: 'lost' } : answer()))
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   const [profile] = await shop.db.query<{ profileId: string }>({
     text: `update profiles set install_before = now() where tenant_id = $1 returning profile_id`,
@@ -137,7 +137,7 @@ it('an unanswered cancellation is repeated after the eSIM has expired unused, an
 })
 
 it('an unanswered cancellation can be resolved by an operator after the eSIM has expired unused', async () => {
-  const { tenantId, profileId, seen } = await returnedOnItsLastDay(() => ({ kind: 'unknown', words: 'lost again' }))
+  const { tenantId, profileId, seen } = await returnedOnItsLastDay(() => ({ kind: 'unknown', message: 'lost again' }))
   expect(await statusOf(tenantId)).toEqual({ esimStatus: 'UNUSED_EXPIRED' })
   const said = { verdict: 'cancelled', evidence: 'Ticket 4711' } as const
   await resolveCancellation(seen.deps, { tenantId, profileId, ...said }, ADA)
@@ -156,10 +156,10 @@ it('an item that a dead worker may have bought is asked about from review, howev
     return requests.map(deliver)
   }
   const { deps, supplied } = scripted(shop, { order: answer('ORDER'), query: answer('QUERY') }, { concurrency: 1 })
-  expect(supplied.gate.take('somebody else', 1)).toBe(1)
+  expect(supplied.gate.acquire('somebody else', 1)).toBe(1)
   loop = fulfilmentLoop(deps)
   await until(async () => (await statuses(shop.db, tenantId)).UNDER_REVIEW === 1)
-  supplied.gate.giveBack('somebody else', 1)
+  supplied.gate.release('somebody else', 1)
   await shop.db.query({ text: 'update order_items set retry_at = now() where tenant_id = $1', values: [tenantId] })
   await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
@@ -180,7 +180,7 @@ it('an item that is being bought from review cannot be resolved as not bought', 
       answer = resolve
     })
   }
-  const { deps } = scripted(shop, { order, query: async () => [{ kind: 'unknown', words: 'lost' }] })
+  const { deps } = scripted(shop, { order, query: async () => [{ kind: 'unknown', message: 'lost' }] })
   loop = fulfilmentLoop(deps)
   await until(async () => orders === 1)
   const [row] = await shop.db.query<{ orderId: string }>({
@@ -190,7 +190,7 @@ it('an item that is being bought from review cannot be resolved as not bought', 
   const said = { verdict: { kind: 'retry' }, evidence: 'Ticket 4711' } as const
   const resolving = () => resolveOrder(deps, { tenantId, orderId: row!.orderId, ...said }, ADA)
   await expect(resolving()).rejects.toThrow('being asked about item 1 just now')
-  answer([{ kind: 'unknown', words: 'lost' }])
+  answer([{ kind: 'unknown', message: 'lost' }])
   const text = `select from order_items where tenant_id = $1 and item_status = 'REVIEW' and retry_at > now()`
   await until(async () => (await shop.db.query({ text, values: [tenantId] })).length === 1)
   expect(orders).toBe(1)

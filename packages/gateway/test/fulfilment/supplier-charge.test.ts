@@ -1,7 +1,7 @@
+import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { resolveOrder, type Verdict } from '../../src/fulfilment/review/resolve-order.ts'
-import { orderNoOf } from '../../src/lib/ids.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import type { Charge, Outcome, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
 import { admin, json } from '../harness/admin-here.ts'
@@ -14,7 +14,7 @@ import { addPackage, addSupplier, addTenant, payOrders, statuses, until } from '
 const COST = 5_000n
 const usd = (amount: bigint): Charge => ({ amount, currencyCode: 'USD' })
 const deliveredAt = (charged?: Charge): Outcome => ({ kind: 'delivered', esim: { ...newEsim(), charged } })
-const REFUSED: Outcome = { kind: 'refused', words: 'none left' }
+const REFUSED: Outcome = { kind: 'refused', message: 'none left' }
 
 let shop: AdminTestbed
 let loop: Loop | undefined
@@ -71,7 +71,7 @@ describe('the report of suppliers', () => {
 })
 
 describe('the charge for an eSIM in doubt', () => {
-  const inDoubt: Outcome = { kind: 'unknown', words: 'it has taken it', charged: usd(6_200n) }
+  const inDoubt: Outcome = { kind: 'unknown', message: 'it has taken it', charged: usd(6_200n) }
   const resolve = (order: { tenantId: string; orderId: string }, verdict: Verdict) =>
     resolveOrder(shop, { ...order, verdict, evidence: 'Ticket 4711' }, { actor: 'cli:test' })
 
@@ -92,7 +92,7 @@ describe('the charge for an eSIM in doubt', () => {
   it('may come from a query, which does not update the current price', async () => {
     await addSupplier(shop, 'asked', 'stock')
     const query = async () => [deliveredAt(usd(6_200n))]
-    const lost: Outcome = { kind: 'unknown', words: 'no answer' }
+    const lost: Outcome = { kind: 'unknown', message: 'no answer' }
     const { orderId } = await sell('asked', [lost], 'DELIVERED', { query })
     await loop?.stop(5_000)
     expect(await chargesOf(orderId)).toEqual([['asked', 5_000, 6_200, 'USD']])

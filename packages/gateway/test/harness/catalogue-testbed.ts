@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { By } from '../../src/audit/audit.ts'
-import { type Catalogue, loadedCatalogue } from '../../src/catalogue/catalogue.ts'
+import { type Catalogue, createCatalogue } from '../../src/catalogue/catalogue.ts'
 import { type ChangeDeps, putPackages } from '../../src/catalogue/packages/put.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
@@ -28,7 +28,7 @@ export async function createCatalogueTestbed(): Promise<CatalogueTestbed> {
     db,
     deps,
     by,
-    freshCatalogue: () => loadedCatalogue({ db, linkKey, databaseClock: { now: () => Date.now() } }),
+    freshCatalogue: () => createCatalogue({ db, linkKey, databaseClock: { now: () => Date.now() } }),
     async addTenant(currencyCode) {
       const tenantId = systemIds.uuid()
       await db.query({

@@ -1,6 +1,6 @@
 import { makeIccid } from '@dealer-esim/contract'
-import { gate } from '../../src/suppliers/gate.ts'
-import type { Supplied } from '../../src/suppliers/registry.ts'
+import { createGate } from '../../src/suppliers/gate.ts'
+import type { ConfiguredSupplier } from '../../src/suppliers/registry.ts'
 import type { Outcome, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
 import type { Shop } from './shop.ts'
 
@@ -12,22 +12,22 @@ export function scripted(shop: Shop, script: Partial<Supplier> = {}, traits: Par
   const supplier: Supplier = {
     ...{ name: 'odd', type: 'gateway' },
     traits: {
-      ...{ batch: 1, concurrency: 10, perSecond: null, timeoutMs: 60_000, settlesMs: 0 },
+      ...{ batch: 1, concurrency: 10, perSecond: null, timeoutMs: 60_000, graceMs: 0 },
       giveUpAfterMs: 3_600_000,
       ...traits,
     },
     order: async (requests) => requests.map(deliver),
     query: async (requests) => requests.map(deliver),
-    cancel: async () => ({ kind: 'refused', words: 'it does not' }),
+    cancel: async () => ({ kind: 'refused', message: 'it does not' }),
     test: async () => undefined,
     ...script,
   }
-  const supplied: Supplied = { supplier, gate: gate(supplier.traits, shop.clock), paused: false }
+  const supplied: ConfiguredSupplier = { supplier, gate: createGate(supplier.traits, shop.clock), paused: false }
   return { supplied, deps: supplying(shop, supplied) }
 }
 
 /** A node of this shop that knows these suppliers, beside those that it finds by their names. */
-export function supplying(shop: Shop, ...all: Supplied[]): Shop {
+export function supplying(shop: Shop, ...all: ConfiguredSupplier[]): Shop {
   const get = (name: string) => all.find(({ supplier }) => supplier.name === name) ?? shop.suppliers.get(name)
   return { ...shop, suppliers: { ...shop.suppliers, get, all: () => all } }
 }

@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { loadedCatalogue } from '../../src/catalogue/catalogue.ts'
+import { createCatalogue } from '../../src/catalogue/catalogue.ts'
+import type { Topic } from '../../src/deps.ts'
 import type { FulfilmentDeps } from '../../src/fulfilment/outcomes/deps.ts'
 import { createDatabaseClock, systemClock } from '../../src/lib/clock.ts'
 import { type Cipher, createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
-import type { Topic, Wakeups } from '../../src/lib/postgres/wakeups.ts'
+import type { Wakeups } from '../../src/lib/postgres/wakeups.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { openSuppliers } from '../../src/suppliers/registry.ts'
+import { createSuppliers } from '../../src/suppliers/registry.ts'
 import type { SupplierType } from '../../src/suppliers/supplier.ts'
 
 /** The same on every node of a test, and in child processes. */
@@ -17,8 +18,9 @@ const TEST_LINK_KEY = Buffer.alloc(32, 9)
 
 /** One node's fulfilment on a test database. */
 export interface Shop extends FulfilmentDeps {
+  wake: Pick<Wakeups<Topic>, 'wake' | 'on'>
   db: Db & { close(): Promise<void> }
-  suppliers: Awaited<ReturnType<typeof openSuppliers>>
+  suppliers: Awaited<ReturnType<typeof createSuppliers>>
   linkKey: Buffer
   links: { publicUrl: string }
   close(): Promise<void>
@@ -37,10 +39,10 @@ export async function openShop(url: string, deployment: 'local' | 'production' =
     wake: localWake(),
     linkKey: TEST_LINK_KEY,
   }
-  const catalogue = loadedCatalogue(shared)
+  const catalogue = createCatalogue(shared)
   await catalogue.latest()
   const outbound = createOutbound()
-  const suppliers = await openSuppliers({ ...shared, config: { deployment }, outbound })
+  const suppliers = await createSuppliers({ ...shared, config: { deployment }, outbound })
   return {
     ...shared,
     catalogue,
@@ -55,7 +57,7 @@ export async function openShop(url: string, deployment: 'local' | 'production' =
 }
 
 /** Wake-ups within the process. */
-function localWake(): Pick<Wakeups, 'wake' | 'on'> {
+function localWake(): Pick<Wakeups<Topic>, 'wake' | 'on'> {
   const listeners = new Map<Topic, Set<() => void>>()
   return {
     wake: (topic) => {

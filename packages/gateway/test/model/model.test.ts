@@ -1,7 +1,7 @@
+import { orderNoOf } from '@dealer-esim/contract'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { putPackages, setOnSale } from '../../src/catalogue/packages/put.ts'
-import { orderNoOf } from '../../src/lib/ids.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
 import { SANDBOX_PRODUCTS } from '../../src/suppliers/sandbox.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'

@@ -6,7 +6,7 @@ import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { setOnSale } from '../../src/catalogue/packages/put.ts'
 import type { Tx } from '../../src/lib/postgres/db.ts'
 import type { OrderInput, Verdict } from '../../src/orders/placing/decide.ts'
-import { placeLocked } from '../../src/orders/placing/place-locked.ts'
+import { placeLocked } from '../../src/orders/placing/place-batch.ts'
 import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placing/placer.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
 import { type Node, openNode } from '../door/node.ts'
@@ -247,9 +247,11 @@ function createPlacer(): OrderPlacer {
     ...{ db, databaseClock, ids, catalogue, stock: { available: () => undefined } },
     clock: { now: Date.now, monotonic: () => (passedMs += 10_000) },
     maintainPartitions: async () => {},
-    onPlaced() {},
-    onFailure(failure) {
-      throw failure
+    wake: { wake() {} },
+    log: {
+      warn({ err }: { err: unknown }) {
+        throw err
+      },
     },
   })
 }

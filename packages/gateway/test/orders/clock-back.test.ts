@@ -26,9 +26,11 @@ it('an order is due at once, even where the database’s clock has gone back beh
   const placer = createOrderPlacer({
     ...{ db, clock, ids, catalogue, stock: { available: () => undefined }, databaseClock },
     maintainPartitions: async () => {},
-    onPlaced() {},
-    onFailure(failure) {
-      throw failure
+    wake: { wake() {} },
+    log: {
+      warn({ err }: { err: unknown }) {
+        throw err
+      },
     },
   })
   const { tenantId } = await addDealer(node.deps, 1_000)

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import type { Verdict } from '../../src/orders/placing/decide.ts'
-import { createOrderPlacer, type OrderPlacer, type OrderPlacerOptions } from '../../src/orders/placing/placer.ts'
+import { createOrderPlacer, type OrderPlacer, type OrderPlacerDeps } from '../../src/orders/placing/placer.ts'
 import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { type PostgresProxy, startPostgresProxy } from '../harness/database-proxies.ts'
@@ -42,7 +42,7 @@ afterEach(async () => {
 /** @param isCached whether it has placed an order of the dealer before */
 async function createPlacer(
   isCached: boolean,
-  clock: OrderPlacerOptions['clock'] = node.deps.clock,
+  clock: OrderPlacerDeps['clock'] = node.deps.clock,
 ): Promise<OrderPlacer> {
   dealer = await addDealer(node.deps, OPENING / 10_000)
   placedBefore = isCached ? 1 : 0
@@ -58,9 +58,9 @@ async function createPlacer(
       catalogue,
       stock: { available: () => (failures.length > 0 ? leftAfterFailure : undefined) },
       maintainPartitions: async () => {},
-      onPlaced() {},
+      wake: { wake() {} },
     },
-    onFailure: (failure) => failures.push(failure),
+    log: { warn: ({ err }: { err: unknown }) => void failures.push(err) },
   })
   for (let placed = 0; placed < placedBefore; placed++) await place(placer)
   return placer

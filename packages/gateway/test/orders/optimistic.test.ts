@@ -67,9 +67,11 @@ function createPlacer(aheadMs = () => 0, query: Db['query'] = db.query) {
     ...{ db: listening, clock, ids, catalogue, stock: { available: () => undefined } },
     databaseClock: { now: () => databaseClock.now() + aheadMs() },
     maintainPartitions: async () => {},
-    onPlaced() {},
-    onFailure(failure) {
-      throw failure
+    wake: { wake() {} },
+    log: {
+      warn({ err }: { err: unknown }) {
+        throw err
+      },
     },
   })
   return { placer, statements }

@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
-/** A gateway that was used: what its scrape tells is known from outside of it. */
+/** A gateway after some use, so that the expected values of a scrape are known. */
 let database: TestDatabase
 let db: Db & { close(): Promise<void> }
 let gateway: GatewayProcess
@@ -39,7 +39,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** What takes long to come about by itself. */
+/** Changes what would otherwise take long to occur. */
 async function age(): Promise<void> {
   await db.tx(async (tx) => {
     tx.send({ text: `update orders set created_at = now() - interval '2 hours' where transaction_id = 'M-3'` })
@@ -134,7 +134,7 @@ const LOOPS = [
   'figures',
   'fulfilment',
   'ledger',
-  'price notices',
+  'price alerts',
   'profile reports',
   'profiles',
   'reconcile',

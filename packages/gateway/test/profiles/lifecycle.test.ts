@@ -21,7 +21,7 @@ async function report(esims: SuppliedEsim[]): Promise<ReportOutcome[]> {
   asked.push(...esims)
   return esims.map(({ iccid }) => {
     const report = reports.get(iccid)
-    return report ? { kind: 'told', report } : { kind: 'silent' }
+    return report ? { kind: 'reported', report } : { kind: 'silent' }
   })
 }
 

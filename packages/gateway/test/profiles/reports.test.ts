@@ -4,7 +4,7 @@ import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { expiryLoop } from '../../src/profiles/expire.ts'
 import { pollSuppliersLoop } from '../../src/profiles/poll-suppliers.ts'
-import type { Supplied } from '../../src/suppliers/registry.ts'
+import type { ConfiguredSupplier } from '../../src/suppliers/registry.ts'
 import type { ReportOutcome, SuppliedEsim } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { newEsim, scripted, supplying } from '../harness/scripted-supplier.ts'
@@ -33,19 +33,19 @@ afterAll(async () => {
 })
 
 type Answer = (esims: SuppliedEsim[]) => Promise<ReportOutcome[]>
-const supplierThat = (name: string, report: Answer): Supplied =>
+const supplierThat = (name: string, report: Answer): ConfiguredSupplier =>
   scripted(shop, { name, report }, { concurrency: 8 }).supplied
 
 const used: Answer = async (esims) =>
-  esims.map(() => ({ kind: 'told', report: { time: new Date(), esimStatus: 'IN_USE' } }))
+  esims.map(() => ({ kind: 'reported', report: { time: new Date(), esimStatus: 'IN_USE' } }))
 const hangs: Answer = () => new Promise(() => {})
 
-function start(...supplied: Supplied[]): void {
+function start(...supplied: ConfiguredSupplier[]): void {
   loops.push(expiryLoop(shop), pollSuppliersLoop(supplying(shop, ...supplied)))
 }
 
 /** A new dealer with eSIMs of one supplier that are due for polling. Dealers take turns in this order. */
-async function dealerWith(supplied: Supplied, count = 1): Promise<string> {
+async function dealerWith(supplied: ConfiguredSupplier, count = 1): Promise<string> {
   const tenantId = await addTenant(shop.db)
   for (const orderId of await payOrders(shop.db, tenantId, 'P', { orders: count })) {
     await shop.db.query({

@@ -18,9 +18,9 @@ function set(account: string, more: object = {}): string[] {
   return ['supplier', 'set', 'smdp', '--config', shop.file('supplier.json', JSON.stringify(config))]
 }
 
-it('another account is refused to a supplier of which eSIMs are open at the old one', async () => {
+it('another account is refused while eSIMs are in doubt at the old one', async () => {
   await json('supplier', 'add', 'smdp', '--type', 'es2plus', ...set('Mistyped').slice(3))
-  await json(...set('Old')) // nothing was bought there yet
+  await json(...set('Old')) // nothing was bought from it yet
   const tenantId = await addTenant(shop.db)
   await addPackage(shop.db, 'ANY', [{ supplier: 'smdp', productCode: 'X' }])
   const [orderId] = await payOrders(shop.db, tenantId, 'ANY')
@@ -40,7 +40,7 @@ it('another account is refused to a supplier of which eSIMs are open at the old 
   await json(...set('New'))
 })
 
-it('another account is refused while anything is still asked about, or to be given back, at the old one', async () => {
+it('another account is refused while eSIMs are re-checked or cancelled at the old one', async () => {
   await json('supplier', 'add', 'watched', '--type', 'es2plus', ...set('Old').slice(3))
   const [, , , ...config] = set('New')
   const another = ['supplier', 'set', 'watched', ...config]
@@ -61,7 +61,7 @@ it('another account is refused while anything is still asked about, or to be giv
     const esim = { iccid: makeIccid('8985777', 1), smdpAddress: 'a.example', matchingId: 'LATE' }
     await keepOrphan(tx, shop, tenantId, { orderId: orderId!, itemNo: 3, supplier: 'watched', esim }, now)
   })
-  const open = async () => (await failure(...another)).match(/(\d) eSIMs of watched are still asked about/)?.[1]
+  const open = async () => (await failure(...another)).match(/(\d) eSIMs of watched are still re-checked/)?.[1]
   expect(await open()).toBe('3')
   await shop.db.query({ text: `delete from watched_items where purpose = 'CANCEL'` })
   expect(await open()).toBe('2')

@@ -19,7 +19,7 @@ afterAll(async () => {
 })
 
 describe('supplier', () => {
-  it('add takes a configuration, with PEM files beside it, and keeps it encrypted', async () => {
+  it('add stores a configuration with its PEM files encrypted', async () => {
     const { ca, cert, key } = server.identity
     for (const [name, text] of Object.entries({ 'ca.pem': ca, 'cert.pem': cert, 'key.pem': key })) shop.file(name, text)
     const config = { url: server.url, functionRequesterIdentifier: 'Secret-Requester', timeoutMs: 5_000 }
@@ -32,37 +32,37 @@ describe('supplier', () => {
       text: `select config from suppliers where supplier = 'smdp'`,
     })
     for (const text of ['Secret-Requester', 'PRIVATE KEY', server.url]) expect(row!.config.includes(text)).toBe(false)
-    expect(await json('supplier', 'add', 'shelf', '--type', 'stock')).toEqual({ name: 'shelf', type: 'stock' })
+    expect(await json('supplier', 'add', 'warehouse', '--type', 'stock')).toEqual({ name: 'warehouse', type: 'stock' })
     expect(await shop.audited('supplier.add')).toMatchObject([
       { subject: 'smdp', after: { type: 'es2plus' } },
-      { subject: 'shelf', after: { type: 'stock' } },
+      { subject: 'warehouse', after: { type: 'stock' } },
     ])
   })
 
-  it('add refuses what is no configuration, in sentences', async () => {
+  it('add refuses an invalid configuration with a message', async () => {
     const add = (type: string, config?: unknown) =>
       failure(
         ...['supplier', 'add', 'bad', '--type', type],
         ...(config === undefined ? [] : ['--config', shop.file('bad.json', JSON.stringify(config))]),
       )
-    expect(await add('fax')).toBe('The type is one of sandbox, stock, es2plus, gateway.')
+    expect(await add('fax')).toBe('The type must be one of sandbox, stock, es2plus, gateway.')
     expect(await add('es2plus', { foo: 1, url: 'smdp', timeoutMs: 5, iccidRange: { first: '1' } })).toBe(
-      'This is no configuration of type es2plus: functionRequesterIdentifier is missing; there is no foo; url must be an ' +
+      'The configuration is not valid for type es2plus: functionRequesterIdentifier is missing; unknown member foo; url must be an ' +
         'address that begins with https://; iccidRange.last is missing; iccidRange.first must be 19 digits; ' +
         'timeoutMs must be >= 100. docs/suppliers.md lists its members.',
     )
-    expect(await add('stock', { colour: 'red' })).toContain('type stock: there is no colour. ')
+    expect(await add('stock', { colour: 'red' })).toContain('type stock: unknown member colour. ')
     const smdp = { url: 'https://smdp.example.com', functionRequesterIdentifier: '1' }
-    expect(await add('es2plus', { ...smdp, cert: '-----BEGIN' })).toMatch(/cert and key go together/)
-    expect(await failure('supplier', 'add', 'smdp', '--type', 'stock')).toBe('There is a supplier smdp already.')
+    expect(await add('es2plus', { ...smdp, cert: '-----BEGIN' })).toMatch(/cert and key belong together/)
+    expect(await failure('supplier', 'add', 'smdp', '--type', 'stock')).toBe('A supplier named smdp already exists.')
     expect(await failure('supplier', 'add', 'x', '--type', 'stock', '--config', '/no/such.json')).toBe(
       'There is no file /no/such.json.',
     )
   })
 
-  it('test says in a sentence what is wrong, and fails', async () => {
+  it('test fails with a message that says what is wrong', async () => {
     expect(await json('supplier', 'test', 'smdp')).toEqual({ name: 'smdp', works: true })
-    expect(await failure('supplier', 'test', 'shelf')).toMatch(/no codes/)
+    expect(await failure('supplier', 'test', 'warehouse')).toMatch(/no codes/)
     expect(await failure('supplier', 'test', 'nobody')).toBe('There is no usable supplier nobody.')
     const config = { url: 'https://smdp.invalid', functionRequesterIdentifier: '1', timeoutMs: 5_000 }
     await json(
@@ -77,7 +77,7 @@ describe('supplier', () => {
     expect(await failure('supplier', 'test', 'astray')).toMatch(/^DNS: the name does not resolve/)
   })
 
-  it('set replaces the configuration; the audit names members, no values', async () => {
+  it('set replaces the configuration; the audit log has the changed members without values', async () => {
     const config = { url: server.url, functionRequesterIdentifier: 'Other-Requester' }
     await json('supplier', 'set', 'astray', '--config', shop.file('other.json', JSON.stringify(config)))
     expect(await failure('supplier', 'test', 'astray')).toMatch(/^TLS: the handshake failed/)
@@ -90,49 +90,52 @@ describe('supplier', () => {
     )
   })
 
-  it('pause and resume are seen in the list, and audited once each', async () => {
-    const state = async () => (await admin('supplier', 'list')).stdout.match(/^ *shelf +stock +(paused|in use) /m)?.[1]
-    await json('supplier', 'pause', 'shelf')
-    await json('supplier', 'pause', 'shelf')
+  it('pause and resume are shown in the list and audited once each', async () => {
+    const state = async () =>
+      (await admin('supplier', 'list')).stdout.match(/^ *warehouse +stock +(paused|in use) /m)?.[1]
+    await json('supplier', 'pause', 'warehouse')
+    await json('supplier', 'pause', 'warehouse')
     expect(await state()).toBe('paused')
-    await json('supplier', 'resume', 'shelf')
+    await json('supplier', 'resume', 'warehouse')
     expect(await state()).toBe('in use')
     expect([await shop.audited('supplier.pause'), await shop.audited('supplier.resume')]).toMatchObject([
-      [{ subject: 'shelf' }],
-      [{ subject: 'shelf' }],
+      [{ subject: 'warehouse' }],
+      [{ subject: 'warehouse' }],
     ])
   })
 })
 
 describe('stock', () => {
   const row = (n: number) => `${makeIccid('8985777', n)},LPA:1$smdp.example.com$CLI-${n}`
-  const load = (path: string) => ['stock', 'import', path, '--supplier', 'shelf', '--product', 'P'] as const
+  const load = (path: string) => ['stock', 'import', path, '--supplier', 'warehouse', '--product', 'P'] as const
 
   const level = async () => {
     const { stockList } = (await json('stock', 'list')) as { stockList: { supplier: string; productCode: string }[] }
-    return stockList.find(({ supplier, productCode }) => supplier === 'shelf' && productCode === 'P')
+    return stockList.find(({ supplier, productCode }) => supplier === 'warehouse' && productCode === 'P')
   }
 
-  it('import shows its progress, counts, and is audited', async () => {
+  it('import shows its progress and the number of codes, and is audited', async () => {
     const rows = Array.from({ length: 10_000 }, (_, n) => row(n))
     const run = await admin(...load(shop.file('codes.csv', `iccid,ac\n${rows.join('\n')}\n`)))
     expect(run).toMatchObject({ code: 0, stdout: 'Imported 10000 codes.\n' })
     const [unsold, end, ...before] = run.stderr.trimEnd().split('\n').reverse()
-    expect(unsold).toMatch(/^No package sells P of shelf yet: name it by package set CODE --supplier shelf:P\.$/)
+    expect(unsold).toMatch(
+      /^No package sells P of warehouse yet\. Assign it: package set CODE --supplier warehouse:P\.$/,
+    )
     expect(end).toBe('100 %: 10000 codes')
     for (const line of before) expect(line).toMatch(/^[1-9]0 %: \d+000 codes$/)
-    expect(await level()).toEqual({ supplier: 'shelf', productCode: 'P', available: 10_000, lowAt: null })
+    expect(await level()).toEqual({ supplier: 'warehouse', productCode: 'P', available: 10_000, lowAt: null })
     expect(await shop.audited('stock.import')).toEqual([
-      { subject: 'shelf', after: { productCode: 'P', codes: 10_000 } },
+      { subject: 'warehouse', after: { productCode: 'P', codes: 10_000 } },
     ])
   })
 
-  it('import of a file with faults takes nothing, and names each line', async () => {
+  it('import of a file with faults stores nothing and reports each line', async () => {
     const path = shop.file('faults.csv', `iccid,ac\n${row(20_001)}\n12,LPA:1$a.example$X\n${row(20_002)}\n${row(3)}\n`)
     expect((await failure(...load(path))).split('\n')).toEqual(['line 3: iccid must have 18 to 20 digits'])
     const duplicates = shop.file('duplicates.csv', `iccid,ac\n${row(20_001)}\n${row(3)}\n${row(20_001)}\n`)
     expect((await failure(...load(duplicates))).split('\n')).toEqual([
-      expect.stringMatching(/^line 3: .* in stock already/),
+      expect.stringMatching(/^line 3: .* already in stock/),
       expect.stringMatching(/^line 4: .* twice in the file/),
     ])
     expect(await level()).toMatchObject({ available: 10_000 })
@@ -143,33 +146,33 @@ describe('stock', () => {
     )
   })
 
-  it('import tells of ICCIDs that fail their check digit, and takes them', async () => {
+  it('import accepts ICCIDs with a wrong check digit and warns about them', async () => {
     const wrong = row(20_010).replace(/^\d{19}/, (iccid) => `${iccid.slice(0, 18)}${(Number(iccid[18]) + 1) % 10}`)
     const odd = shop.file('odd.csv', `iccid,ac\n${row(20_011)}\n${wrong}\n`)
-    const run = await admin('stock', 'import', odd, '--supplier', 'shelf', '--product', 'ODD')
+    const run = await admin('stock', 'import', odd, '--supplier', 'warehouse', '--product', 'ODD')
     expect(run).toMatchObject({ code: 0, stdout: 'Imported 2 codes.\n' })
-    expect(run.stderr).toMatch(/^The ICCID 8985777\d{12} fails its check digit\./)
+    expect(run.stderr).toMatch(/^ICCID 8985777\d{12} has a wrong check digit\./)
   })
 
-  it('low sets from when on an operator is told', async () => {
-    const typo = ['stock', 'low', '50', '--supplier', 'shelf', '--product', 'TYPO']
-    expect(await failure(...typo)).toMatch(/^shelf never had codes of TYPO, and no package sells it/)
+  it('low sets the number of codes below which operators are alerted', async () => {
+    const typo = ['stock', 'low', '50', '--supplier', 'warehouse', '--product', 'TYPO']
+    expect(await failure(...typo)).toMatch(/^warehouse never had codes of TYPO, and no package sells it/)
     expect(await failure(...typo.with(4, 'nosuch'))).toBe('There is no supplier nosuch.')
     expect(await usageError(...typo.with(2, 'few'))).toBe('stock low takes a whole number from 0 on, not “few”.')
-    await json('stock', 'low', '50', '--supplier', 'shelf', '--product', 'P')
+    await json('stock', 'low', '50', '--supplier', 'warehouse', '--product', 'P')
     expect(await level()).toMatchObject({ lowAt: 50 })
-    await json('stock', 'low', 'none', '--supplier', 'shelf', '--product', 'P')
+    await json('stock', 'low', 'none', '--supplier', 'warehouse', '--product', 'P')
     expect(await level()).toMatchObject({ lowAt: null })
     expect(await shop.audited('stock.low')).toMatchObject([
-      { subject: 'shelf', after: { productCode: 'P', lowAt: 50 } },
-      { subject: 'shelf', after: { productCode: 'P', lowAt: null } },
+      { subject: 'warehouse', after: { productCode: 'P', lowAt: 50 } },
+      { subject: 'warehouse', after: { productCode: 'P', lowAt: null } },
     ])
   })
 })
 
 describe('esim', () => {
   const cancel = (esimTranNo: string) => ['esim', 'cancel', esimTranNo, '--reason', 'bought twice']
-  /** An order of one eSIM that its supplier delivered. */
+  /** Places an order of one eSIM and waits for its delivery. */
   async function delivered(supplier: string) {
     await shop.suppliers.refresh()
     const packageCode = `OF_${supplier}_${Math.random().toString(36).slice(2)}`
@@ -188,7 +191,7 @@ describe('esim', () => {
     return { tenantId, esimTranNo: profile.profileId, iccid: profile.iccid }
   }
 
-  it('cancel refunds once the supplier has cancelled it, once', async () => {
+  it('cancel refunds once, after the supplier has cancelled the eSIM', async () => {
     const { tenantId, esimTranNo } = await delivered('sandbox')
     for (let n = 0; n < 2; n++) {
       const run = await admin(...cancel(esimTranNo))
@@ -205,7 +208,7 @@ describe('esim', () => {
     expect((await admin('esim', 'cancel', esimTranNo)).code).toBe(2)
   })
 
-  it('cancel refunds nothing that is in use, or that the supplier keeps', async () => {
+  it('cancel refunds neither an eSIM in use nor one that the supplier does not cancel', async () => {
     const used = await delivered('sandbox')
     await shop.db.query({
       text: `update profiles set smdp_status = 'INSTALLATION' where tenant_id = $1`,
@@ -215,7 +218,7 @@ describe('esim', () => {
       /^The reason must be one line of 3 to 300 characters/,
     )
     expect(await failure(...cancel(used.esimTranNo))).toMatch(/^The eSIM is INSTALLATION\. Only an eSIM/)
-    const code = await delivered('shelf')
+    const code = await delivered('warehouse')
     expect(await failure(...cancel(code.esimTranNo))).toMatch(/did not cancel it: .* Nothing is refunded\.$/)
     const installed = await delivered('smdp')
     server.orders.get(installed.iccid)!.state = 'INSTALLED'
@@ -225,7 +228,7 @@ describe('esim', () => {
     }
   })
 
-  it('settle ends a cancel that was never answered, by the supplier’s word', async () => {
+  it('settle ends an unanswered cancellation as the supplier has stated', async () => {
     const word = ['--evidence', 'Mail of Mr Ito: cancelled']
     const cancelled = await delivered('smdp')
     const settle = (esimTranNo: string, ...rest: string[]) => ['esim', 'settle', esimTranNo, ...rest]

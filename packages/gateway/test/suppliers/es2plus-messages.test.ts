@@ -40,8 +40,8 @@ async function supplier(config: Partial<Es2plusConfig> = {}): Promise<Supplier> 
   return shop.suppliers.get(name)!.supplier
 }
 
-/** The same supplier with another configuration. */
-async function moved(smdp: Supplier, config: Partial<Es2plusConfig>): Promise<Supplier> {
+/** Gives the supplier another configuration. */
+async function reconfigure(smdp: Supplier, config: Partial<Es2plusConfig>): Promise<Supplier> {
   const { url, identity } = server
   const all = { url, functionRequesterIdentifier: '1.3.6.1.4.1.31746', ...identity, timeoutMs: 5_000, ...config }
   await shop.db.query({
@@ -80,7 +80,7 @@ async function delivered(smdp: Supplier, wanted = request()): Promise<SuppliedEs
 }
 
 describe('the messages', () => {
-  it('of an order are DownloadOrder and ConfirmOrder, member by member', async () => {
+  it('of an order are DownloadOrder and ConfirmOrder with exactly these members', async () => {
     const esim = await delivered(await supplier())
     expect(server.requests.map(({ path }) => path)).toEqual([
       '/gsma/rsp2/es2plus/downloadOrder',
@@ -93,14 +93,14 @@ describe('the messages', () => {
     expect(bodies()[1]!.matchingId).toBe(esim.matchingId)
   })
 
-  it('with an ICCID range of ours name the ICCID, and the answer need not', async () => {
+  it('with an ICCID range of ours contain the ICCID, which the answer may omit', async () => {
     const ours = range()
     const esim = await delivered(await supplier(ours))
     expect(esim.iccid).toBe(ours.iccidRange.first)
     expect(bodies()[0]).toEqual({ header, iccid: esim.iccid, profileType: 'TYPE_1' })
   })
 
-  it('where ConfirmOrder does not release are three', async () => {
+  it('are three if ConfirmOrder does not release the profile', async () => {
     const esim = await delivered(await supplier({ releaseWithConfirm: false }))
     expect(names()).toEqual(['downloadOrder', 'confirmOrder', 'releaseProfile'])
     expect(bodies()[1]).toEqual({ header, iccid: esim.iccid, matchingId, releaseFlag: false })
@@ -108,7 +108,7 @@ describe('the messages', () => {
     expect(server.orders.get(esim.iccid)?.state).toBe('RELEASED')
   })
 
-  it('of a cancel make the profile available again', async () => {
+  it('of a cancellation make the profile available again', async () => {
     const smdp = await supplier()
     const esim = await delivered(smdp)
     expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
@@ -121,7 +121,7 @@ describe('the messages', () => {
     })
   })
 
-  it('each have a functionCallIdentifier of their own', async () => {
+  it('have distinct functionCallIdentifiers', async () => {
     await delivered(await supplier())
     const calls = bodies().map((body) => (body.header as { functionCallIdentifier: string }).functionCallIdentifier)
     expect(new Set(calls).size).toBe(2)
@@ -131,7 +131,7 @@ describe('the messages', () => {
     [undefined, 'gsma/rsp/v2.5.0'],
     ['2.2.0', 'gsma/rsp/v2.2.0'],
     ['v3.1.0', 'gsma/rsp/v3.1.0'],
-  ])('in protocol version %s say so in X-Admin-Protocol', async (protocolVersion, expected) => {
+  ])('in protocol version %s have it in X-Admin-Protocol', async (protocolVersion, expected) => {
     await delivered(await supplier(protocolVersion === undefined ? {} : { protocolVersion }))
     for (const { headers } of server.requests) {
       expect(headers).toMatchObject({ 'x-admin-protocol': expected, 'content-type': 'application/json' })
@@ -143,8 +143,8 @@ describe('ICCIDs', () => {
   it.each([
     ['without padding', undefined, /^\d{19}$/],
     ['without padding', false, /^\d{19}$/],
-    ['with it', true, /^\d{19}F$/],
-  ])('are sent %s where iccidPadding is %s, however they are answered', async (_, iccidPadding, written) => {
+    ['with padding', true, /^\d{19}F$/],
+  ])('are sent %s if iccidPadding is %s, in either form of the answers', async (_, iccidPadding, form) => {
     for (const pads of [true, false]) {
       for (const ours of [{}, range()]) {
         server.requests.length = 0
@@ -159,25 +159,25 @@ describe('ICCIDs', () => {
         expect(isIccid(esim.iccid) && !esim.iccid.includes('F')).toBe(true)
         const sent = bodies().flatMap((body) => (body.iccid === undefined ? [] : [body.iccid]))
         expect(sent).toHaveLength('iccidRange' in ours ? 4 : 3)
-        for (const iccid of sent) expect(iccid).toMatch(written)
+        for (const iccid of sent) expect(iccid).toMatch(form)
       }
     }
   })
 
-  it('that we chose are not given up for another that is answered: it may be of somebody else’s order', async () => {
+  it('that we chose are not replaced by another in the answer: it may belong to another order', async () => {
     const smdp = await supplier(range())
     const wanted = request()
     const another = makeIccid('8985999', 5)
     server.answers.downloadOrder = { iccid: another }
     const [outcome] = await smdp.order([wanted])
     const ours = String(bodies()[0]!.iccid)
-    const words = `DownloadOrder was sent for ICCID ${ours} and answered for ${another}`
-    expect(outcome).toEqual({ kind: 'unknown', words })
+    const message = `DownloadOrder was sent for ICCID ${ours} but answered for ${another}`
+    expect(outcome).toEqual({ kind: 'unknown', message })
     expect(names()).toEqual(['downloadOrder'])
     expect(await smdp.query([wanted], 'RESUME')).toMatchObject([{ kind: 'delivered', esim: { iccid: ours } }])
   })
 
-  it('of a range whose ends were moved go on behind what was drawn, through every block of it', async () => {
+  it('of a range whose ends were moved skip every block of used ICCIDs', async () => {
     const [first, last] = [10_000, 10_049]
     const between = (from: number) => ({
       iccidRange: { first: makeIccid('8985223', from), last: makeIccid('8985223', last) },
@@ -188,21 +188,21 @@ describe('ICCIDs', () => {
     }
     const smdp = await supplier(between(first))
     await buy(smdp, 5)
-    await buy(await moved(smdp, between(first + 10)), 5)
-    await buy(await moved(smdp, between(first + 1)), 7)
+    await buy(await reconfigure(smdp, between(first + 10)), 5)
+    await buy(await reconfigure(smdp, between(first + 1)), 7)
     expect(numbers.splice(0).map((number) => number - first)).toEqual([
       ...[0, 1, 2, 3, 4],
       ...[10, 11, 12, 13, 14],
       ...[5, 6, 7, 8, 9, 15, 16],
     ])
-    const both = [await moved(smdp, between(first + 2)), await moved(smdp, between(first + 3))]
+    const both = [await reconfigure(smdp, between(first + 2)), await reconfigure(smdp, between(first + 3))]
     await Promise.all(both.map((one) => buy(one, 5)))
     await buy(smdp, 5)
     expect(new Set(numbers).size).toBe(15)
     expect(Math.min(...numbers)).toBe(first + 17)
-    const lastOne = await moved(smdp, between(last))
+    const lastOne = await reconfigure(smdp, between(last))
     await buy(lastOne, 1)
-    expect(await lastOne.order([request()])).toEqual([{ kind: 'refused', words: 'the ICCID range is used up' }])
+    expect(await lastOne.order([request()])).toEqual([{ kind: 'refused', message: 'the ICCID range is used up' }])
   })
 })
 
@@ -215,11 +215,11 @@ describe('a failure in an answer of HTTP 200', () => {
   ])('%s/%s of DownloadOrder is %s', async (subjectCode, reasonCode, kind) => {
     server.fault.downloadOrder = { subjectCode, reasonCode }
     const [outcome] = await (await supplier()).order([request()])
-    expect(outcome).toMatchObject({ kind, words: expect.stringContaining(`${subjectCode}/${reasonCode}`) })
+    expect(outcome).toMatchObject({ kind, message: expect.stringContaining(`${subjectCode}/${reasonCode}`) })
     expect(names()).toEqual(['downloadOrder'])
   })
 
-  it('4.2 with an ICCID of ours may be repeated, with the same ICCID', async () => {
+  it('of 4.2 with an ICCID of ours may be repeated with the same ICCID', async () => {
     const smdp = await supplier(range())
     const wanted = request()
     server.fault.downloadOrder = { subjectCode: '1.2', reasonCode: '4.2' }
@@ -229,7 +229,7 @@ describe('a failure in an answer of HTTP 200', () => {
     expect(bodies()[1]!.iccid).toBe(bodies()[0]!.iccid)
   })
 
-  it('8.2.1/3.3 after a DownloadOrder of our own, whose answer was lost, leads on to its eSIM', async () => {
+  it('of 8.2.1/3.3 after our own DownloadOrder whose answer was lost leads to its eSIM', async () => {
     const smdp = await supplier(range())
     const wanted = request()
     server.fault.downloadOrder = 'lost'
@@ -241,9 +241,9 @@ describe('a failure in an answer of HTTP 200', () => {
   })
 
   describe.each([
-    ['8.2.5', '3.7', 'no profile is left: ours was the last'],
+    ['8.2.5', '3.7', 'no profile is left, because ours was the last'],
     ['1.2', '1.2', 'our account was closed meanwhile'],
-  ])('%s/%s of a repeated DownloadOrder says nothing of the first: %s', (subjectCode, reasonCode) => {
+  ])('of %s/%s for a repeated DownloadOrder says nothing about the first (%s)', (subjectCode, reasonCode) => {
     async function repeated(first: 'lost' | 'http-500') {
       const smdp = await supplier(range())
       const wanted = request()
@@ -256,19 +256,19 @@ describe('a failure in an answer of HTTP 200', () => {
     const last = async ({ smdp, wanted }: Awaited<ReturnType<typeof repeated>>) =>
       (await smdp.query([wanted], 'RESUME'))[0]
 
-    it('what it allocated is given back before it counts as refused', async () => {
+    it('an allocated profile is cancelled before the order counts as refused', async () => {
       const order = await repeated('lost')
       expect(server.taken()).toContain(order.iccid)
       expect(await last(order)).toMatchObject({
         kind: 'refused',
-        words: expect.stringContaining(`${subjectCode}/${reasonCode}`),
+        message: expect.stringContaining(`${subjectCode}/${reasonCode}`),
       })
       expect(names()).toEqual(['downloadOrder', 'downloadOrder', 'cancelOrder'])
       expect(server.taken()).not.toContain(order.iccid)
       expect((await last(order))?.kind).toBe('refused')
     })
 
-    it('that the SM-DP+ knows no such ICCID says that nothing was allocated; it is asked again while that may change', async () => {
+    it('an ICCID unknown to the SM-DP+ means that nothing was allocated; it is checked again while that may change', async () => {
       const order = await repeated('http-500')
       for (let n = 0; n < 2; n++) expect((await last(order))?.kind).toBe('refused')
       expect(names()).toEqual([
@@ -276,10 +276,10 @@ describe('a failure in an answer of HTTP 200', () => {
         ...['downloadOrder', 'cancelOrder'],
         ...['downloadOrder', 'cancelOrder'],
       ])
-      expect(await order.smdp.query([order.wanted], 'LOOK')).not.toMatchObject([{ kind: 'delivered' }])
+      expect(await order.smdp.query([order.wanted], 'CHECK')).not.toMatchObject([{ kind: 'delivered' }])
     })
 
-    it('it stays in question where it cannot be given back', async () => {
+    it('the order stays in doubt if the profile cannot be cancelled', async () => {
       const order = await repeated('lost')
       for (const fault of [{ subjectCode, reasonCode: '1.2' }, 'http-500'] as const) {
         server.fault.cancelOrder = fault
@@ -291,7 +291,7 @@ describe('a failure in an answer of HTTP 200', () => {
     })
   })
 
-  it('of ConfirmOrder gives the allocated profile back before it counts as refused', async () => {
+  it('of ConfirmOrder leads to the cancellation of the profile before the order counts as refused', async () => {
     server.fault.confirmOrder = { subjectCode: '8.2.6', reasonCode: '2.1' }
     const before = server.taken().length
     expect((await (await supplier()).order([request()]))[0]?.kind).toBe('refused')
@@ -300,7 +300,7 @@ describe('a failure in an answer of HTTP 200', () => {
   })
 })
 
-it('a ReleaseProfile whose answer was lost is told by the repeat: what cannot be released any more is released', async () => {
+it('a repeated ReleaseProfile shows the result of the first: a profile that is no longer releasable was released', async () => {
   const smdp = await supplier({ releaseWithConfirm: false })
   const wanted = request()
   server.fault.releaseProfile = 'lost'
@@ -321,20 +321,20 @@ describe('a CancelOrder whose answer was lost', () => {
     return { smdp, esim }
   }
 
-  it('is told by the repeat, where nobody ever saw the eSIM: without its matching id nobody can have downloaded it', async () => {
+  it('is confirmed by a repeat if the eSIM was never shown: without its matching id it cannot have been downloaded', async () => {
     const { smdp, esim } = await lostCancel(false)
     expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
-    const asked = server.requests.length
+    const before = server.requests.length
     expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
-    expect(server.requests).toHaveLength(asked)
+    expect(server.requests).toHaveLength(before)
   })
 
-  it('stays in question where it was seen: “unknown” may be said of one that was installed, too', async () => {
+  it('stays in doubt if the eSIM was shown: the SM-DP+ may also call an installed one unknown', async () => {
     const { smdp, esim } = await lostCancel(true)
     expect((await smdp.cancel(esim)).kind).toBe('unknown')
   })
 
-  it('is told by the repeat where the first never arrived', async () => {
+  it('is executed by a repeat if the first never arrived', async () => {
     const smdp = await supplier()
     const esim = await delivered(smdp)
     server.fault.cancelOrder = 'http-500'
@@ -352,40 +352,40 @@ describe('a CancelOrder whose answer was lost', () => {
     expect((await smdp.query([wanted], 'RESUME'))[0]?.kind).toBe('refused')
   })
 
-  it('leaves a first one in question that was sent beside it, and came to nothing to cancel', async () => {
+  it('stays in doubt if a concurrent one was executed and it found nothing to cancel', async () => {
     const smdp = await supplier()
     const esim = await delivered(smdp)
-    server.orders.get(esim.iccid)!.state = 'UNAVAILABLE' // by the second, while the first was on its way
+    server.orders.get(esim.iccid)!.state = 'UNAVAILABLE' // by the second, while the first was in progress
     for (let n = 0; n < 2; n++) expect((await smdp.cancel(esim)).kind).toBe('unknown')
     const unseen = { ...(await delivered(smdp)), shown: false }
     server.orders.get(unseen.iccid)!.state = 'UNAVAILABLE'
     expect([(await smdp.cancel(unseen)).kind, (await smdp.cancel(unseen)).kind]).toEqual(['unknown', 'cancelled'])
   })
 
-  it('that was refused leaves the eSIM as it was', async () => {
+  it('that was refused leaves the eSIM unchanged', async () => {
     const smdp = await supplier()
     const esim = await delivered(smdp)
     server.orders.get(esim.iccid)!.state = 'INSTALLED'
     for (let n = 0; n < 2; n++) {
-      expect(await smdp.cancel(esim)).toMatchObject({ kind: 'refused', words: expect.stringContaining('8.2.1/3.3') })
+      expect(await smdp.cancel(esim)).toMatchObject({ kind: 'refused', message: expect.stringContaining('8.2.1/3.3') })
     }
   })
 })
 
-it('an eSIM that is not the one of its key, because an operator told of it, is cancelled by itself', async () => {
+it('an eSIM that an operator recorded under the key of another is cancelled independently of it', async () => {
   const smdp = await supplier()
   const wanted = request()
   server.fault.confirmOrder = { subjectCode: '8.2.6', reasonCode: '2.1' }
-  expect((await smdp.order([wanted]))[0]?.kind).toBe('refused') // it was given back
+  expect((await smdp.order([wanted]))[0]?.kind).toBe('refused') // its profile was cancelled
   delete server.fault.confirmOrder
   const { iccid, matchingId } = await delivered(smdp)
-  const told = { ...wanted, iccid, matchingId, shown: true }
+  const recorded = { ...wanted, iccid, matchingId, shown: true }
   server.orders.get(iccid)!.state = 'INSTALLED'
-  expect(await smdp.cancel(told)).toMatchObject({ kind: 'refused' })
+  expect(await smdp.cancel(recorded)).toMatchObject({ kind: 'refused' })
   server.orders.get(iccid)!.state = 'RELEASED'
-  expect(await smdp.cancel(told)).toEqual({ kind: 'cancelled' })
+  expect(await smdp.cancel(recorded)).toEqual({ kind: 'cancelled' })
   expect(bodies().at(-1)).toMatchObject({ iccid, matchingId })
-  const asked = server.requests.length
-  expect(await smdp.cancel(told)).toEqual({ kind: 'cancelled' })
-  expect(server.requests).toHaveLength(asked)
+  const before = server.requests.length
+  expect(await smdp.cancel(recorded)).toEqual({ kind: 'cancelled' })
+  expect(server.requests).toHaveLength(before)
 })

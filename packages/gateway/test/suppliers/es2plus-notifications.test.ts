@@ -1,16 +1,15 @@
-import { makeIccid, type SmdpStatus } from '@dealer-esim/contract'
+import { makeIccid, orderNoOf, type SmdpStatus } from '@dealer-esim/contract'
 import { signEvent } from '@dealer-esim/contract/node'
 import { type FastifyInstance, fastify } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
-import { orderNoOf } from '../../src/lib/ids.ts'
 import { supplierApi } from '../../src/supplier-api/supplier-api.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
 
 /*
- * Notices come in as behind a proxy that ends TLS. That a caller is known by its client certificate is shown where our
- * server ends TLS itself (http/tls.test.ts).
+ * Notifications arrive as from a proxy that terminates TLS. http/tls.test.ts tests callers identified by their client
+ * certificate, where our server terminates TLS.
  */
 const SMDP = '192.0.2.10'
 const OTHER_SMDP = '2001:db8:7::1'
@@ -45,7 +44,7 @@ afterAll(async () => {
 let serial = 0
 const newIccid = () => makeIccid('8985666', ++serial)
 
-/** An eSIM that a supplier has delivered. */
+/** Records an eSIM as delivered by a supplier. */
 async function deliver(iccid: string, supplier = 'smdp') {
   const [orderId] = await payOrders(shop.db, tenantId, 'P')
   const esim = { iccid, smdpAddress: 'smdp.example.com', matchingId: `M-${orderId}`, smdpStatus: 'RELEASED' as const }
@@ -102,8 +101,8 @@ const event = (iccid: string, notificationEvent: unknown, second: number) => ({
   ...{ header, iccid, profileType: 'TYPE', timestamp: at(second), notificationEvent },
 })
 
-describe('a notice of an SM-DP+', () => {
-  it('is answered 204 with nothing in it, in the caller’s version', async () => {
+describe('a notification of an SM-DP+', () => {
+  it('is answered by an empty 204 in the caller’s version', async () => {
     const iccid = newIccid()
     await deliver(iccid)
     for (const [url, body] of [
@@ -117,7 +116,7 @@ describe('a notice of an SM-DP+', () => {
     }
   })
 
-  it('moves the profile, names its device, and each change is told to the dealer', async () => {
+  it('updates the profile and its device, with an event to the dealer for each change', async () => {
     const iccid = newIccid()
     const orderId = await deliver(iccid)
     const before = (await shown(orderId)).events.length
@@ -133,7 +132,7 @@ describe('a notice of an SM-DP+', () => {
     expect(events.slice(before)).toEqual(Array(5).fill('DELIVERY_UPDATED'))
   })
 
-  it('counts by its own time, also where it reaches a node whose clock is an hour behind', async () => {
+  it('is ordered by its own time, also on a node whose clock is an hour behind', async () => {
     const iccid = newIccid()
     const orderId = await deliver(iccid)
     await post(PROGRESS, progress(iccid, 3, 1))
@@ -146,7 +145,7 @@ describe('a notice of an SM-DP+', () => {
     expect(await shown(orderId)).toMatchObject({ smdpStatus: 'INSTALLATION' })
   })
 
-  it('that is late, repeated or means nothing is answered alike, and told to nobody', async () => {
+  it('that is late, repeated or meaningless is answered the same and causes no event', async () => {
     const iccid = newIccid()
     const orderId = await deliver(iccid)
     await post(LIFE, event(iccid, 2, 10))
@@ -166,7 +165,7 @@ describe('a notice of an SM-DP+', () => {
     expect(await shown(orderId)).toEqual(before)
   })
 
-  it('that is none is refused as malformed', async () => {
+  it('that is malformed is refused', async () => {
     for (const body of ['', 'nonsense', '[]', '{}', '{"iccid":17}']) {
       expect((await post(PROGRESS, body)).statusCode).toBe(400)
     }
@@ -176,7 +175,7 @@ describe('a notice of an SM-DP+', () => {
 })
 
 describe('an ICCID that was sold more than once', () => {
-  /** A day is between the two sales. */
+  /** Two sales, a day apart. */
   async function soldTwice(ends: 'CANCEL' | 'DELETED') {
     const iccid = newIccid()
     const first = await deliver(iccid)
@@ -189,20 +188,20 @@ describe('an ICCID that was sold more than once', () => {
     return { iccid, first, second: await deliver(iccid) }
   }
 
-  it.each(['CANCEL', 'DELETED'] as const)('is the eSIM that lives, where the earlier one ended in %s', async (ends) => {
+  it.each(['CANCEL', 'DELETED'] as const)('means the later eSIM if the earlier one ended in %s', async (ends) => {
     const { iccid, first, second } = await soldTwice(ends)
     const before = await shown(first)
     await post(PROGRESS, progress(iccid, 4, 1))
     expect([(await shown(second)).smdpStatus, await shown(first)]).toEqual(['INSTALLATION', before])
   })
 
-  it('is the earlier eSIM, where the notice is from before the later one was there', async () => {
+  it('means the earlier eSIM if the notification is older than the later one', async () => {
     const { iccid, second } = await soldTwice('DELETED')
     await post(LIFE, event(iccid, 3, -20_000))
     expect((await shown(second)).smdpStatus).toBe('RELEASED')
   })
 
-  it('is not the earlier eSIM again, when the later one is deleted and late notices of it come', async () => {
+  it('does not mean the earlier eSIM again when late notifications follow the deletion of the later one', async () => {
     const iccid = newIccid()
     const first = await deliver(iccid)
     await shop.db.query({
@@ -219,8 +218,8 @@ describe('an ICCID that was sold more than once', () => {
   })
 })
 
-describe('whoever is no supplier', () => {
-  it('is refused: an address that is not listed, one without HTTPS, one behind no proxy of ours', async () => {
+describe('a caller that is not the supplier', () => {
+  it('is refused if its address is not listed, it does not use HTTPS or it bypasses our proxy', async () => {
     const iccid = newIccid()
     const orderId = await deliver(iccid)
     const body = progress(iccid, 4, 1)
@@ -241,7 +240,7 @@ describe('whoever is no supplier', () => {
     expect((await shown(orderId)).smdpStatus).toBe('RELEASED')
   })
 
-  it('nor speaks one supplier for the eSIMs of another', async () => {
+  it('cannot report on the eSIMs of another supplier', async () => {
     const iccid = newIccid()
     const [ours, theirs] = [await deliver(iccid, 'smdp'), await deliver(iccid, 'other')]
     await post(PROGRESS, progress(iccid, 4, 1), { from: OTHER_SMDP })
@@ -250,8 +249,8 @@ describe('whoever is no supplier', () => {
 })
 
 describe('an event of an upstream gateway', () => {
-  /** An item in question, to be asked about in an hour. */
-  async function inQuestion(supplier: string): Promise<string> {
+  /** An item in doubt, to be queried in an hour. */
+  async function createInDoubt(supplier: string): Promise<string> {
     const [orderId] = await payOrders(shop.db, tenantId, 'P')
     await shop.db.query({
       text: `update order_items set item_status = 'UNKNOWN', supplier = $3, product_code = 'X',
@@ -274,7 +273,7 @@ describe('an event of an upstream gateway', () => {
     return row!.due
   }
 
-  function tell(
+  function sendEvent(
     orderId: string,
     { secret = SECRET, tampered = false, supplier = 'upstream', ageS = 0, proto = 'https' } = {},
   ) {
@@ -288,34 +287,34 @@ describe('an event of an upstream gateway', () => {
     })
   }
 
-  it('has the order asked about now, once its signature is verified', async () => {
-    const orderId = await inQuestion('upstream')
-    expect((await tell(orderId, { secret: 'another' })).statusCode).toBe(401)
-    expect((await tell(orderId, { tampered: true })).statusCode).toBe(401)
-    expect((await tell(orderId, { ageS: 600 })).statusCode).toBe(401)
-    expect((await tell(orderId, { proto: 'http' })).statusCode).toBe(403)
+  it('makes the order due immediately after its signature was verified', async () => {
+    const orderId = await createInDoubt('upstream')
+    expect((await sendEvent(orderId, { secret: 'another' })).statusCode).toBe(401)
+    expect((await sendEvent(orderId, { tampered: true })).statusCode).toBe(401)
+    expect((await sendEvent(orderId, { ageS: 600 })).statusCode).toBe(401)
+    expect((await sendEvent(orderId, { proto: 'http' })).statusCode).toBe(403)
     expect(await isDue(orderId)).toBe(false)
     let woken = 0
     const unsubscribe = shop.wake.on('fulfilment', () => woken++)
-    const answer = await tell(orderId)
+    const answer = await sendEvent(orderId)
     unsubscribe()
     expect([answer.statusCode, answer.payload]).toEqual([204, ''])
     expect([await isDue(orderId), woken]).toEqual([true, 1])
   })
 
-  it('says nothing of another supplier’s orders', async () => {
-    const orderId = await inQuestion('smdp')
-    expect((await tell(orderId)).statusCode).toBe(204)
+  it('does not affect another supplier’s orders', async () => {
+    const orderId = await createInDoubt('smdp')
+    expect((await sendEvent(orderId)).statusCode).toBe(204)
     expect(await isDue(orderId)).toBe(false)
   })
 
-  it('that is not genuine is answered alike for a supplier, one that sends none, and none at all', async () => {
-    const orderId = await inQuestion('upstream')
+  it('without a valid signature is answered the same for this supplier, one without events and an unknown one', async () => {
+    const orderId = await createInDoubt('upstream')
     const answers = []
     for (const supplier of ['upstream', 'smdp', 'nobody']) {
-      const { statusCode, payload } = await tell(orderId, { supplier, secret: 'another' })
+      const { statusCode, payload } = await sendEvent(orderId, { supplier, secret: 'another' })
       answers.push(`${statusCode} ${payload}`)
     }
-    expect(answers).toEqual(Array(3).fill('401 no supplier of this name has signed this event just now\n'))
+    expect(answers).toEqual(Array(3).fill('401 the event has no valid signature of a supplier with this name\n'))
   })
 })

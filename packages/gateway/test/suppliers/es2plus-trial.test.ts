@@ -35,24 +35,24 @@ async function supplier(config: Partial<Es2plusConfig> = {}): Promise<Supplier> 
   return shop.suppliers.get(name)!.supplier
 }
 
-describe('supplier test says what is wrong', () => {
+describe('supplier test', () => {
   const said = async (config: Partial<Es2plusConfig> = {}) => (await supplier(config)).test()
 
-  it('with nothing where it works, and buys nothing', async () => {
+  it('reports nothing if the supplier works, and buys nothing', async () => {
     const before = server.taken().length
     expect(await said()).toBeUndefined()
     expect(server.taken()).toHaveLength(before)
   })
 
-  it('with the name, the connection, the TLS handshake', async () => {
+  it('reports faults of the name, the connection and the TLS handshake', async () => {
     const other = testAuthority('Another authority')
     expect(await said({ url: 'https://smdp.invalid' })).toMatch(/^DNS: the name does not resolve: /)
-    expect(await said({ url: 'https://localhost:1' })).toMatch(/^Connection: nobody answers there: /)
+    expect(await said({ url: 'https://localhost:1' })).toMatch(/^Connection: the server does not answer: /)
     expect(await said({ ca: other.cert })).toMatch(/^TLS: the handshake failed; check ca, cert and key: /)
     expect(await said(other.issue('stranger'))).toMatch(/^(TLS|Protocol): /)
   })
 
-  it('with the credentials, and the protocol', async () => {
+  it('reports faults of the credentials and the protocol', async () => {
     server.fault.releaseProfile = { subjectCode: '1.1', reasonCode: '1.1' }
     expect(await said()).toMatch(/^Credentials: functionRequesterIdentifier is not accepted/)
     server.fault.releaseProfile = 'nonsense'

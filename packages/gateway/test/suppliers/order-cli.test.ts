@@ -1,6 +1,5 @@
-import { makeIccid } from '@dealer-esim/contract'
+import { makeIccid, orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { orderNoOf } from '../../src/lib/ids.ts'
 import { admin, failure, json, usageError } from '../harness/admin-here.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { addTenant, eventsOf, PRICE, payOrders, walletOf } from '../harness/shop.ts'
@@ -28,11 +27,11 @@ async function underReview(count: number) {
 }
 
 describe('order settle', () => {
-  /** An order of which a supplier left everything in question. */
+  /** The command for an order whose items are all under review. */
   const settle = (orderNo: string, ...rest: string[]) => ['order', 'settle', orderNo, ...rest]
   const WORD = ['--evidence', 'Ticket 4711, Ms Sato']
 
-  it('--refused refunds once, keeps the evidence, and tells the dealer', async () => {
+  it('--refused refunds once, records the evidence and notifies the dealer', async () => {
     const { tenantId, orderNo } = await underReview(2)
     expect(await json(...settle(orderNo, '--refused', ...WORD))).toEqual({ orderNo, items: [1, 2] })
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2, refunded: 2n * PRICE })
@@ -48,7 +47,7 @@ describe('order settle', () => {
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2 })
   })
 
-  it('--delivered takes the eSIMs of a file, each for its item', async () => {
+  it('--delivered assigns the eSIMs of a file to the items', async () => {
     const { tenantId, orderNo } = await underReview(2)
     const [first, second] = [makeIccid('8985888', 1), makeIccid('8985888', 2)]
     const rows = [`2,${second},LPA:1$a.example$TWO`, `1,${first},LPA:1$a.example$ONE`]
@@ -72,7 +71,7 @@ describe('order settle', () => {
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
   })
 
-  it('--delivered has an upstream asked about its eSIM from then on, as if it had delivered it by itself', async () => {
+  it('--delivered makes us poll the upstream for the eSIM as if the upstream had delivered it', async () => {
     const config = { url: 'http://127.0.0.1:1', appKey: 'upstream_key', appSecret: 'secret' }
     await json(
       'supplier',
@@ -92,7 +91,7 @@ describe('order settle', () => {
     expect(await shop.db.query(due)).toEqual([{ due: true }])
   })
 
-  it('--retry has the supplier asked again; --items settles some', async () => {
+  it('--retry queries the supplier again; --items resolves only the given items', async () => {
     const { tenantId, orderNo } = await underReview(3)
     await json(...settle(orderNo, '--refused', '--items', '2', ...WORD))
     await json(...settle(orderNo, '--retry', '--items', '1,3', ...WORD))
@@ -109,7 +108,7 @@ describe('order settle', () => {
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 1 })
   })
 
-  it('settles nothing without one verdict, evidence, and an order that is in question', async () => {
+  it('resolves nothing without exactly one verdict, evidence and an order under review', async () => {
     const { tenantId, orderNo } = await underReview(1)
     const one = 'Say one of --delivered FILE, --refused and --retry.'
     expect(await usageError(...settle(orderNo, ...WORD))).toBe(one)
@@ -130,7 +129,7 @@ describe('order settle', () => {
   })
 })
 
-describe('orders that stay', () => {
+describe('unfinished orders', () => {
   it('are listed by status and age, page by page, the oldest first', async () => {
     const tenantId = await addTenant(shop.db)
     const orders = (await payOrders(shop.db, tenantId, 'STUCK', { orders: 3 })).map(orderNoOf).sort()
@@ -148,7 +147,7 @@ describe('orders that stay', () => {
     expect((await admin('order', 'list', '--status', 'DELIVERED')).code).toBe(2)
   })
 
-  it('name the key that their supplier knows them by', async () => {
+  it('are shown with their keys at the supplier', async () => {
     const { orderNo } = await underReview(2)
     const { orderList } = await json('order', 'review')
     const keys = [`${orderNo}-1`, `${orderNo}-2`]
@@ -160,7 +159,7 @@ describe('orders that stay', () => {
 })
 
 describe('order cancel', () => {
-  it('refunds an order that no supplier was asked for, and no other', async () => {
+  it('refunds only an order that was not sent to a supplier', async () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'ANY', { count: 2 })
     const orderNo = orderNoOf(orderId!)

@@ -1,6 +1,7 @@
+import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { claimDueOrders } from '../../src/fulfilment/claiming/claim.ts'
-import { listDueTenants, postponeFirstOrder } from '../../src/fulfilment/claiming/due-orders.ts'
+import { NIL_TENANT } from '../../src/audit/audit.ts'
+import { claimDueOrders, listDueTenants, postponeFirstOrder } from '../../src/fulfilment/claim.ts'
 import type { FulfilmentDeps } from '../../src/fulfilment/outcomes/deps.ts'
 import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
@@ -9,7 +10,6 @@ import { refreshItems } from '../../src/fulfilment/reconciliation/refresh-items.
 import { listDiscrepancies, listSupplierMonths } from '../../src/fulfilment/reconciliation/supplier-report.ts'
 import { alertOperatorsOfReviews } from '../../src/fulfilment/review/review-alerts.ts'
 import { runClaim } from '../../src/fulfilment/run-claim.ts'
-import { NIL_TENANT, orderNoOf } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { applyReportByIccid } from '../../src/profiles/apply-reports.ts'
 import { expireProfiles } from '../../src/profiles/expire.ts'
@@ -20,8 +20,8 @@ import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop } fr
 import { type ExplainedQuery, explainQueries } from '../harness/statements.ts'
 
 /*
- * Every query of fulfilment's loops on tables that have grown: how many pages it looks at does not grow with them.
- * Two hundred thousand rows, written by the database itself; of one dealer, as the worst case has it.
+ * The pages that the queries of fulfilment's loops read do not grow with the tables. Two hundred thousand rows, generated
+ * by the database, all of one dealer as the worst case.
  */
 const ROWS = 40_000
 
@@ -35,8 +35,8 @@ const seen: ExplainedQuery[] = []
 beforeAll(async () => {
   database = await createTestDatabase()
   shop = await openShop(database.url)
-  await addSupplier(shop, 'shelf', 'stock')
-  await addPackage(shop.db, 'P', [{ supplier: 'shelf', productCode: 'P' }])
+  await addSupplier(shop, 'warehouse', 'stock')
+  await addPackage(shop.db, 'P', [{ supplier: 'warehouse', productCode: 'P' }])
   tenantId = await addTenant(shop.db)
   for (let n = 0; n < 3; n++) await addTenant(shop.db)
   await grow()
@@ -51,19 +51,19 @@ afterAll(async () => {
 })
 
 function supplied() {
-  const known = shop.suppliers.get('shelf')!
-  return { ...known, supplier: stockSupplier('shelf', {}, { ...shop, db: explainQueries(db, seen) }) }
+  const known = shop.suppliers.get('warehouse')!
+  return { ...known, supplier: stockSupplier('warehouse', {}, { ...shop, db: explainQueries(db, seen) }) }
 }
 
-/** Orders of the last hundred days, delivered; their eSIMs, codes and attempts. */
+/** Inserts delivered orders of the last hundred days with their eSIMs, codes and watched items. */
 async function grow(): Promise<void> {
   const secrets = shop.cipher.encrypt(JSON.stringify({ ac: 'LPA:1$a.example$X', matchingId: 'X' }), tenantId)
-  const sealed = shop.cipher.encrypt(
+  const encryptedCode = shop.cipher.encrypt(
     JSON.stringify({ smdpAddress: 'a', matchingId: 'X', ac: 'LPA:1$a$X' }),
-    'supplier:shelf',
+    'supplier:warehouse',
   )
   const at = `now() - (n % 100 + 1) * interval '1 day'`
-  // A UUIDv7 of that moment.
+  // A UUIDv7 of that time.
   const id = (kind: number) => `(lpad(to_hex((extract(epoch from ${at}) * 1000)::bigint), 12, '0') || '7${kind}00' ||
     '8000' || lpad(to_hex(n), 12, '0'))::uuid`
   const n = `generate_series(1, ${ROWS}) as n`
@@ -78,37 +78,39 @@ async function grow(): Promise<void> {
     tx.send({
       text: `insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, item_status, supplier,
                product_code, updated_at)
-             select $1, ${id(0)}, 1, 0, 'P', 10000, 'DELIVERED', 'shelf', 'P', ${at} from ${n}`,
+             select $1, ${id(0)}, 1, 0, 'P', 10000, 'DELIVERED', 'warehouse', 'P', ${at} from ${n}`,
       values: [tenantId],
     })
     tx.send({
       text: `insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, smdp_address, secrets,
                esim_status, smdp_status, total_duration, duration_unit, install_before, created_at, updated_at)
-             select $1, ${id(1)}, ${id(0)}, 1, 'shelf', '8985' || lpad(n::text, 15, '0'), 'a', $2, 'GOT_RESOURCE',
+             select $1, ${id(1)}, ${id(0)}, 1, 'warehouse', '8985' || lpad(n::text, 15, '0'), 'a', $2, 'GOT_RESOURCE',
                'RELEASED', 7, 'DAY', now() + interval '80 days', ${at}, ${at} from ${n}`,
       values: [tenantId, secrets],
     })
     tx.send({
       text: `insert into stock_codes (supplier, code_id, product_code, state, key, fingerprint, iccid, secrets,
                expires_at, imported_at, reserved_at)
-             select 'shelf', ${id(2)}, 'P', case n % 2 when 0 then 'FREE' else 'RESERVED' end,
+             select 'warehouse', ${id(2)}, 'P', case n % 2 when 0 then 'FREE' else 'RESERVED' end,
                case n % 2 when 0 then null else 'OLD-' || n end, int8send(n), '8985' || lpad(n::text, 15, '0'), $1,
                now() + n * interval '1 minute', ${at}, case n % 2 when 0 then null else ${at} end from ${n}`,
-      values: [sealed],
+      values: [encryptedCode],
     })
     tx.send({
       text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, due_at, give_up_at)
-             select $1, ${id(0)}, 1, 'CANCEL', 'shelf', 'P', now() + n * interval '1 minute', now() + interval '7 days' from ${n}`,
+             select $1, ${id(0)}, 1, 'CANCEL', 'warehouse', 'P', now() + n * interval '1 minute', now() + interval '7 days' from ${n}`,
       values: [tenantId],
     })
-    tx.send({ text: `insert into stock_levels (supplier, product_code, available) values ('shelf', 'P', ${ROWS / 2})` })
+    tx.send({
+      text: `insert into stock_levels (supplier, product_code, available) values ('warehouse', 'P', ${ROWS / 2})`,
+    })
   })
   for (const table of ['orders', 'order_items', 'profiles', 'stock_codes', 'watched_items']) {
     await shop.db.query({ text: `vacuum analyze ${table}` })
   }
 }
 
-/** What the work looked at: statement by statement, none of them through a whole table. */
+/** @returns the most pages that one statement read; expects that no statement scans a whole table */
 async function pagesOf(work: () => Promise<unknown>): Promise<number> {
   seen.length = 0
   await work()
@@ -118,14 +120,14 @@ async function pagesOf(work: () => Promise<unknown>): Promise<number> {
   return Math.max(...seen.map(({ pages }) => pages))
 }
 
-describe('on grown tables, a page count that does not grow with them has', () => {
-  it('the turn of the tenants', async () => {
+describe('on large tables, few pages are read by', () => {
+  it('the choice of the next tenant', async () => {
     await payOrders(shop.db, tenantId, 'P', { orders: 2 })
     expect(await pagesOf(() => listDueTenants(deps.db, NIL_TENANT, 64))).toBeLessThan(50)
     expect(await pagesOf(() => postponeFirstOrder(deps.db, tenantId, 0))).toBeLessThan(50)
   })
 
-  it('a claim of ten orders, the reservation of their codes, and what is written of them', async () => {
+  it('a claim of ten orders, the reservation of their codes, and saving their outcomes', async () => {
     await payOrders(shop.db, tenantId, 'P', { orders: 8 })
     const pages = await pagesOf(async () => {
       const claim = await claimDueOrders(deps, tenantId, 200)
@@ -140,36 +142,36 @@ describe('on grown tables, a page count that does not grow with them has', () =>
     expect(delivered).toHaveLength(10)
   })
 
-  it('reconciliation: what is watched, orphans, a supplier’s books', async () => {
+  it('reconciliation of watched items, orphans and a supplier’s list', async () => {
     expect(await pagesOf(() => askAboutWatched(deps))).toBeLessThan(50)
     expect(await pagesOf(() => cancelOrphans(deps))).toBeLessThan(50)
     expect(await pagesOf(() => compareSupplierList(deps, supplied(), 60_000))).toBeLessThan(100)
   })
 
-  it('an event of a supplier, and a notice of an ICCID', async () => {
+  it('an event of a supplier and a report on an ICCID', async () => {
     const [order] = await payOrders(shop.db, tenantId, 'P')
     await shop.db.query({
-      text: `update order_items set item_status = 'UNKNOWN', supplier = 'shelf', product_code = 'P'
+      text: `update order_items set item_status = 'UNKNOWN', supplier = 'warehouse', product_code = 'P'
              where tenant_id = $1 and order_id = $2`,
       values: [tenantId, order],
     })
     expect(await pagesOf(() => refreshItems(deps, supplied(), [`${orderNoOf(order!)}-1`]))).toBeLessThan(60)
     const report = { time: new Date(), smdpStatus: 'DOWNLOAD' as const }
     expect(
-      await pagesOf(() => applyReportByIccid(deps, ['shelf'], `8985${'5'.padStart(15, '0')}`, report)),
+      await pagesOf(() => applyReportByIccid(deps, ['warehouse'], `8985${'5'.padStart(15, '0')}`, report)),
     ).toBeLessThan(60)
   })
 
-  it('the expiry of eSIMs and of codes, and the notice of orders under review', async () => {
+  it('the expiry of eSIMs and of codes, and the alert about orders under review', async () => {
     expect(await pagesOf(() => expireProfiles(deps, tenantId))).toBeLessThan(50)
-    expect(await pagesOf(() => expireCodes(deps.db, deps.ids, { name: 'shelf', leastValidityHours: 0 }))).toBeLessThan(
-      50,
-    )
+    expect(
+      await pagesOf(() => expireCodes(deps.db, deps.ids, { name: 'warehouse', leastValidityHours: 0 })),
+    ).toBeLessThan(50)
     expect(await pagesOf(() => alertOperatorsOfReviews(deps))).toBeLessThan(50)
   })
 })
 
-it('the report of a day reads the orders of that day, not those of a hundred', async () => {
+it('the report of a day reads only the orders of that day', async () => {
   const pagesFor = (days: number) => {
     const to = new Date(Date.now() - 40 * 86_400_000)
     const from = new Date(to.getTime() - days * 86_400_000)

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { makeIccid } from '@dealer-esim/contract'
+import { makeIccid, orderNoOf } from '@dealer-esim/contract'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
-import { orderNoOf } from '../../src/lib/ids.ts'
 import type { SupplierRecord } from '../../src/suppliers/supplier.ts'
 import { admin, failure, json, usageError } from '../harness/admin-here.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
@@ -33,7 +32,7 @@ describe('supplier report', () => {
     await loop.stop(5_000)
   })
 
-  it('is sales against cost by month and supplier, in a table, JSON and CSV', async () => {
+  it('shows sales and costs by month and supplier, as a table, JSON and CSV', async () => {
     const path = shop.path('months.csv')
     expect(await admin('supplier', 'report', '--from', month, '--to', month, '--csv', path)).toMatchObject({ code: 0 })
     expect(parse(readFileSync(path), { columns: true })).toContainEqual({
@@ -85,7 +84,7 @@ describe('supplier report', () => {
   })
 })
 
-it('a second eSIM under a key that we know is reported: the supplier has sold it, and nobody has it', async () => {
+it('a second eSIM under a known key is reported: the supplier has sold it, and no dealer has it', async () => {
   const tenantId = await addTenant(shop.db)
   await addPackage(shop.db, 'TWICE', [{ supplier: 'sandbox', productCode: 'TYPE' }])
   const [orderId] = await payOrders(shop.db, tenantId, 'TWICE')

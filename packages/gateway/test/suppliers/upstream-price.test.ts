@@ -19,7 +19,7 @@ import {
   walletOf,
 } from '../harness/shop.ts'
 
-/* An upstream whose price is no longer the cost that our catalogue has. Its far side is played: it keeps to the contract. */
+/* An upstream whose price differs from the cost in our catalogue. It is simulated, and follows the contract. */
 
 const COST = PRICE / 2n
 const CONFIG = { url: 'http://127.0.0.1:1', appKey: 'demo_app_key', appSecret: 'demo_app_secret' }
@@ -45,29 +45,29 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** @returns what it was paid, order by order */
-function sellFrom(asks: bigint, currencyCode = 'USD'): bigint[] {
+/** @returns the amounts paid, order by order */
+function sellFor(currentPrice: bigint, currencyCode = 'USD'): bigint[] {
   const paid: bigint[] = []
   const answer = (body: object, status = 200) => ({
     ...{ kind: 'answer', status, headers: { 'content-type': 'application/json' }, address: '::1', truncated: false },
     body: Buffer.from(JSON.stringify(body)),
   })
   const success = (data: object) => answer({ code: '000000', message: 'success', data })
-  const ask = (path: string, request: { transactionId: string; packageInfoList: { price?: number }[] }) => {
+  const respond = (path: string, request: { transactionId: string; packageInfoList: { price?: number }[] }) => {
     if (path === 'account/balance') return success({ balance: 0, currencyCode })
     const { transactionId } = request
     if (path === 'esim/query') {
       return success({ transactionId, orderStatus: 'DELIVERED', profileList: [esim(transactionId)] })
     }
     const { price } = request.packageInfoList[0]!
-    if (price !== undefined && BigInt(price) !== asks) {
-      return answer({ code: '200005', message: 'another price', data: { current: Number(asks) } }, 422)
+    if (price !== undefined && BigInt(price) !== currentPrice) {
+      return answer({ code: '200005', message: 'another price', data: { current: Number(currentPrice) } }, 422)
     }
-    paid.push(asks)
-    return success({ orderNo: 'O', transactionId, orderStatus: 'PAID', amount: Number(asks), currencyCode })
+    paid.push(currentPrice)
+    return success({ orderNo: 'O', transactionId, orderStatus: 'PAID', amount: Number(currentPrice), currencyCode })
   }
   const outbound = {
-    request: async ({ url, body }: { url: string; body: string }) => ask(url.split('/v1/')[1]!, JSON.parse(body)),
+    request: async ({ url, body }: { url: string; body: string }) => respond(url.split('/v1/')[1]!, JSON.parse(body)),
   } as unknown as Outbound
   const supplier = gatewaySupplier('up', CONFIG, { outbound })
   loop = fulfilmentLoop(scripted(shop, supplier).deps)
@@ -90,7 +90,7 @@ function esim(transactionId: string) {
   }
 }
 
-/** What the newest item was charged, and at which price its supplier was seen to sell. */
+/** The charge of the newest item and the recorded price of its supplier. */
 async function known() {
   const [row] = await shop.db.query<{ charged: string | null; seen: string }>({
     text: `select i.supplier_charge || ' ' || i.supplier_charge_currency as charged, p.price || ' ' || p.currency_code as seen
@@ -110,8 +110,8 @@ async function ordered(packageCode: string) {
   return { ended, refunds: (await walletOf(shop.db, tenantId)).refunds }
 }
 
-it('a price that has risen above the sale price is not paid: the order is refunded', async () => {
-  const paid = sellFrom(PRICE + 1n)
+it('a price above the sale price is not paid and the order is refunded', async () => {
+  const paid = sellFor(PRICE + 1n)
   expect(await ordered('KNOWN')).toEqual({ ended: { FAILED: 1 }, refunds: 1 })
   expect(paid).toEqual([])
   await expect.poll(known).toEqual({ charged: null, seen: `${PRICE + 1n} USD` })
@@ -120,25 +120,25 @@ it('a price that has risen above the sale price is not paid: the order is refund
 it.each([
   ['has risen, up to the sale price', PRICE],
   ['has fallen', 1n],
-  ['is the cost', COST],
-])('a price that %s is paid, once', async (_, asks) => {
-  const paid = sellFrom(asks)
+  ['equals the cost', COST],
+])('a price that %s is paid, once', async (_, current) => {
+  const paid = sellFor(current)
   expect(await ordered('KNOWN')).toEqual({ ended: { DELIVERED: 1 }, refunds: 0 })
-  expect(paid).toEqual([asks])
-  await expect.poll(known).toEqual({ charged: `${asks} USD`, seen: `${asks} USD` })
+  expect(paid).toEqual([current])
+  await expect.poll(known).toEqual({ charged: `${current} USD`, seen: `${current} USD` })
 })
 
 it.each(['LOSS', 'UNKNOWN'])(
-  'a package whose loss is allowed, or whose cost is not known, has no limit: %s',
+  'a package that allows a loss or has no known cost is bought at any price: %s',
   async (code) => {
-    const paid = sellFrom(PRICE * 3n)
+    const paid = sellFor(PRICE * 3n)
     expect(await ordered(code)).toEqual({ ended: { DELIVERED: 1 }, refunds: 0 })
     expect(paid).toEqual([PRICE * 3n])
   },
 )
 
-it('a price in another currency than the sale is not compared with it', async () => {
-  const paid = sellFrom(PRICE * 150n, 'JPY')
+it('a price in another currency is not compared with the sale price', async () => {
+  const paid = sellFor(PRICE * 150n, 'JPY')
   expect(await ordered('KNOWN')).toEqual({ ended: { DELIVERED: 1 }, refunds: 0 })
   expect(paid).toEqual([PRICE * 150n])
   await expect.poll(known).toEqual({ charged: `${PRICE * 150n} JPY`, seen: `${PRICE * 150n} JPY` })

@@ -10,13 +10,13 @@ import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
 
-/* A dealer of a dealer: our gateway buys from another one, which tells ours by its webhooks. */
+/* Our gateway buys from another one, which notifies ours by webhooks. */
 
 let databases: TestDatabase[]
 let shop: Shop
 let app: FastifyInstance
 let loop: Loop
-let told = 0
+let received = 0
 
 beforeAll(async () => {
   databases = [await createTestDatabase(), await createTestDatabase()]
@@ -30,7 +30,7 @@ beforeAll(async () => {
   await addSupplier(shop, 'upstream', 'gateway', { url: baseUrl, appKey, appSecret })
   app = fastify()
   app.addHook('onResponse', async (_, reply) => {
-    if (reply.statusCode === 204) told += 1
+    if (reply.statusCode === 204) received += 1
   })
   const config = { trustedProxies: [], deployment: 'local' as const }
   await app.register(async (scope) => supplierApi(scope, { ...shop, config }))
@@ -49,9 +49,9 @@ afterAll(async () => {
   await Promise.all((databases ?? []).map((database) => database.drop()))
 })
 
-it('an upstream’s webhook is taken in, and moves an order that nobody would have asked about for an hour', async () => {
-  await expect.poll(() => told).toBeGreaterThan(0) // the health check of the address
-  const before = told
+it('an upstream’s webhook makes us query an order that was due in an hour', async () => {
+  await expect.poll(() => received).toBeGreaterThan(0) // the check of the callback URL
+  const before = received
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'SLOW')
   shop.wake.wake('fulfilment')
@@ -68,5 +68,5 @@ it('an upstream’s webhook is taken in, and moves an order that nobody would ha
     return rows.length === 1
   })
   await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
-  await expect.poll(() => told).toBeGreaterThan(before)
+  await expect.poll(() => received).toBeGreaterThan(before)
 })

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import type { Log } from '../../src/lib/telemetry/log.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
-import { webhooksLoop } from '../../src/webhooks/loop.ts'
+import { webhooksLoop } from '../../src/webhooks/sending/sender.ts'
 import { addPackages } from '../dealer-api/api-fixture.ts'
 import { addDealer, call, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'

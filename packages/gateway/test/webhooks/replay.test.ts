@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { searchAudit } from '../../src/audit/search.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { getEvent, listEvents } from '../../src/webhooks/log/list-events.ts'
+import { getEvent, listEvents } from '../../src/webhooks/list-events.ts'
 import { cancelReplay, getReplay, type ReplayInput, startReplay } from '../../src/webhooks/replay/replay.ts'
 import { replayLoop, stepReplay } from '../../src/webhooks/replay/replay-step.ts'
 import { resendEvent } from '../../src/webhooks/replay/resend.ts'

@@ -6,7 +6,7 @@ import { createDb } from '../../src/lib/postgres/db.ts'
 import { createWakeups } from '../../src/lib/postgres/wakeups.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
-import { webhooksLoop } from '../../src/webhooks/loop.ts'
+import { webhooksLoop } from '../../src/webhooks/sending/sender.ts'
 
 // A sender in a process of its own, to be killed. argv: database, master key, how far its clock is ahead (ms).
 const [url, key, aheadMs] = process.argv.slice(2) as [string, string, string]

@@ -4,7 +4,7 @@ import { recordEvents } from '../../src/webhooks/record.ts'
 import { getReplay, type ReplayInput, startReplay } from '../../src/webhooks/replay/replay.ts'
 import { stepReplay } from '../../src/webhooks/replay/replay-step.ts'
 import { resendEvent } from '../../src/webhooks/replay/resend.ts'
-import { SENDABLE_DAYS } from '../../src/webhooks/sending/retry.ts'
+import { SENDABLE_DAYS } from '../../src/webhooks/sending/attempt.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { integer, timeoutMs } from './arguments.ts'
 import { accountCommands } from './commands/account.ts'
 import { listenCommand } from './commands/listen.ts'
+import { listCommands } from './commands/lists.ts'
 import { orderCommands } from './commands/orders.ts'
 import { packageCommands } from './commands/packages.ts'
 import { profileCommands } from './commands/profiles.ts'
@@ -42,6 +43,7 @@ function commandLine(io: Io, current: () => Context): Command {
   packageCommands(program, current)
   orderCommands(program, current)
   profileCommands(program, current)
+  listCommands(program, current)
   webhookCommands(program, current)
   signCommand(program, current)
   verifyCommand(program, current)

@@ -1,8 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { asWritten } from '../../catalogue/files/export.ts'
+import { exportedForm } from '../../catalogue/files/export.ts'
 import type { PackageInput } from '../../catalogue/packages/merge.ts'
 import { putPackages, setOnSale } from '../../catalogue/packages/put.ts'
-import { documentBatches, type PackageFilter, readDocuments, unknownSuppliers } from '../../catalogue/packages/read.ts'
+import {
+  findDocuments,
+  listDocumentBatches,
+  listUnknownSuppliers,
+  type PackageFilter,
+} from '../../catalogue/packages/read.ts'
 import { notFound } from '../../lib/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
@@ -27,9 +32,9 @@ function list(noun: Command, context: AdminContext): void {
     .option('--limit <n>', 'how many at most', (value) => whole(value, '--limit'), LISTED_DEFAULT)
     .action((options: FilterOptions & { limit: number }) =>
       context.withDeps(async (deps) => {
-        const { packages, more } = await firstOf(documentBatches(deps.db, filterOf([], options)), options.limit)
+        const { packages, more } = await firstOf(listDocumentBatches(deps.db, filterOf([], options)), options.limit)
         const hint = more ? `\nThere are more: narrow the list, or raise --limit.` : ''
-        context.print(`${packageTable(packages)}${hint}`, packages.map(asWritten))
+        context.print(`${packageTable(packages)}${hint}`, packages.map(exportedForm))
       }),
     )
   noun
@@ -37,9 +42,9 @@ function list(noun: Command, context: AdminContext): void {
     .description('Show a package with its prices and suppliers.')
     .action((packageCode: string) =>
       context.withDeps(async (deps) => {
-        const found = (await readDocuments(deps.db, [packageCode])).get(packageCode)
+        const found = (await findDocuments(deps.db, [packageCode])).get(packageCode)
         if (!found) throw notFound('package', packageCode)
-        context.print(packageText(found), asWritten(found))
+        context.print(packageText(found), exportedForm(found))
       }),
     )
 }
@@ -99,10 +104,10 @@ function set(noun: Command, context: AdminContext): void {
     .action((packageCode: string, options: SetOptions) =>
       context.withDeps(async (deps) => {
         await putPackages(deps, [inputOf(packageCode, options)], context.by)
-        const now = (await readDocuments(deps.db, [packageCode])).get(packageCode)!
-        context.print(packageText(now), asWritten(now))
+        const now = (await findDocuments(deps.db, [packageCode])).get(packageCode)!
+        context.print(packageText(now), exportedForm(now))
         const named = now.suppliers.map(({ supplier: name }) => name)
-        for (const name of await unknownSuppliers(deps.db, named)) context.progress(unknownSupplierText(name))
+        for (const name of await listUnknownSuppliers(deps.db, named)) context.progress(unknownSupplierText(name))
       }),
     )
 }
@@ -157,10 +162,10 @@ function requireFilter(filter: PackageFilter, all: boolean): void {
 }
 
 async function requirePackages(
-  db: Parameters<typeof readDocuments>[0],
+  db: Parameters<typeof findDocuments>[0],
   packageCodes: readonly string[],
 ): Promise<void> {
-  const known = await readDocuments(db, packageCodes)
+  const known = await findDocuments(db, packageCodes)
   const unknown = packageCodes.filter((code) => !known.has(code))
   if (unknown.length > 0) throw notFound('package', unknown[0]!)
 }

@@ -19,13 +19,13 @@ export function esimCommands(esim: Command, context: AdminContext): void {
           cancelEsim({ ...deps, suppliers }, { ...found, reason }, context.by),
         )
         if (outcome.kind === 'refused') {
-          const words = `The supplier did not cancel it: ${outcome.words}. Nothing is refunded.`
+          const words = `The supplier did not cancel it: ${outcome.message}. Nothing is refunded.`
           throw new Refusal(409, 'CANCEL_REFUSED', words)
         }
         const human =
           outcome.kind === 'cancelled'
             ? 'The supplier has cancelled it, and it is refunded.'
-            : `The supplier did not say whether it cancelled it (${outcome.words}). It is asked again; nothing is refunded until it has.`
+            : `The supplier did not say whether it cancelled it (${outcome.message}). It is asked again; nothing is refunded until it has.`
         context.print(human, { esimTranNo: profileId, outcome: outcome.kind })
       }),
     )

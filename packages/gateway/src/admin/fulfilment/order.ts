@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs'
 import { formatMoney, ORDER_ESIMS_MAX, type QueryAnswer } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { loadedCatalogue } from '../../catalogue/catalogue.ts'
+import { createCatalogue } from '../../catalogue/catalogue.ts'
 import { cancelOrder } from '../../fulfilment/cancelling/cancel-order.ts'
 import { resolveOrder } from '../../fulfilment/review/resolve-order.ts'
 import { getOperatorOrder, listOrdersUnderReview } from '../../fulfilment/review/show-order.ts'
 import { getOrder } from '../../orders/reading/find.ts'
 import { listUnfinished, UNFINISHED_STATUSES, type UnfinishedOrder } from '../../orders/reading/list-unfinished.ts'
-import { CsvRefused, readEsims } from '../../suppliers/stock/csv.ts'
+import { CsvRefused, parseEsims } from '../../suppliers/stock/csv.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import { fields, table, timeText } from '../table.ts'
@@ -138,7 +138,7 @@ function settleCommand(order: Command, context: AdminContext): void {
         const verdict = await verdictOf(options)
         const settlement = { ...found, verdict, evidence: options.evidence, ...(itemNos ? { itemNos } : {}) }
         const settled = await withSuppliers(deps, (suppliers) =>
-          resolveOrder({ ...deps, suppliers, catalogue: loadedCatalogue(deps) }, settlement, context.by),
+          resolveOrder({ ...deps, suppliers, catalogue: createCatalogue(deps) }, settlement, context.by),
         )
         context.print(`Settled items ${settled.join(', ')} of ${orderNo}.`, { orderNo, items: settled })
       })
@@ -149,7 +149,7 @@ async function verdictOf(options: SettleOptions) {
   if (options.delivered === undefined) return { kind: options.refused ? ('refused' as const) : ('retry' as const) }
   requireFile(options.delivered)
   const esims = []
-  for await (const row of readEsims(createReadStream(options.delivered), true)) {
+  for await (const row of parseEsims(createReadStream(options.delivered), true)) {
     if ('reason' in row) throw new CsvRefused([row])
     esims.push(row)
   }

@@ -8,7 +8,7 @@ import {
   type SupplierMonth,
 } from '../../fulfilment/reconciliation/supplier-report.ts'
 import { csvText } from '../../lib/csv.ts'
-import { type PriceDifference, priceDifferences } from '../../suppliers/prices.ts'
+import { listPriceDifferences, type PriceDifference } from '../../suppliers/prices.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import { table, timeText } from '../table.ts'
@@ -35,7 +35,7 @@ export function supplierReportCommand(supplier: Command, context: AdminContext):
       const months = { from: monthOf(options.from), to: monthOf(options.to) }
       await context.withDeps(async (deps) => {
         if (options.prices) {
-          const rows = await priceDifferences(deps.db)
+          const rows = await listPriceDifferences(deps.db)
           if (options.csv) return writeCsv(options.csv, rows.map(priceCells))
           return context.print(priceTable(rows), { priceList: rows })
         }

@@ -1,4 +1,4 @@
-import { readSuppliers, type Suppliers } from '../../suppliers/registry.ts'
+import { loadSuppliers, type Suppliers } from '../../suppliers/registry.ts'
 import type { AdminDeps } from '../open.ts'
 
 /** Opens the suppliers for one command that needs them. */
@@ -10,7 +10,7 @@ export async function withSuppliers<Result>(
   const { createOutbound } = await import('../../lib/outbound/outbound.ts')
   const outbound = createOutbound({ clock: deps.clock })
   try {
-    return await work(await readSuppliers({ ...deps, outbound }))
+    return await work(await loadSuppliers({ ...deps, outbound }))
   } finally {
     await outbound.close()
   }

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
-import { refused } from '../../catalogue/checks.ts'
+import { invalidField } from '../../catalogue/checks.ts'
 import {
   createGroup,
-  readGroups,
-  type ShownGroup,
+  type GroupDetails,
+  listGroups,
   setGroupPlan,
   setTenantGroup,
 } from '../../catalogue/pricing/assignments.ts'
-import { deleteGroup, renameGroup } from '../../catalogue/pricing/retirement.ts'
+import { deleteGroup, renameGroup } from '../../catalogue/pricing/rename-delete.ts'
 import { requireUuid } from '../../lib/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { fields, table } from '../table.ts'
@@ -25,7 +25,7 @@ export function priceGroupCommands(noun: Command, context: AdminContext): void {
       context.withDeps(async (deps) => {
         await createGroup(deps, groupName, context.by)
         if (options.plan !== undefined) await setGroupPlan(deps, groupName, options.plan, context.by)
-        const [shown] = await readGroups(deps.db, groupName)
+        const [shown] = await listGroups(deps.db, groupName)
         context.print(groupText(shown!), shown)
       }),
     )
@@ -36,7 +36,7 @@ export function priceGroupCommands(noun: Command, context: AdminContext): void {
     .description('List the groups.')
     .action(() =>
       context.withDeps(async (deps) => {
-        const groups = await readGroups(deps.db)
+        const groups = await listGroups(deps.db)
         context.print(groupTable(groups), groups)
       }),
     )
@@ -45,7 +45,7 @@ export function priceGroupCommands(noun: Command, context: AdminContext): void {
     .description('Show a group with its plan and its tenants.')
     .action((groupName: string) =>
       context.withDeps(async (deps) => {
-        const [shown] = await readGroups(deps.db, groupName)
+        const [shown] = await listGroups(deps.db, groupName)
         context.print(groupText(shown!), shown)
       }),
     )
@@ -58,7 +58,7 @@ function members(group: Command, context: AdminContext): void {
     .action((groupName: string, tenantIds: string[]) =>
       context.withDeps(async (deps) => {
         for (const tenantId of tenantIds) await setTenantGroup(deps, tenantId, groupName, context.by)
-        const [shown] = await readGroups(deps.db, groupName)
+        const [shown] = await listGroups(deps.db, groupName)
         context.print(groupText(shown!), shown)
       }),
     )
@@ -67,11 +67,11 @@ function members(group: Command, context: AdminContext): void {
     .description('Take tenants out of a group.')
     .action((groupName: string, tenantIds: string[]) =>
       context.withDeps(async (deps) => {
-        const [before] = await readGroups(deps.db, groupName)
+        const [before] = await listGroups(deps.db, groupName)
         const stranger = tenantIds.find((typedId) => !before!.tenantIds.includes(requireUuid(typedId, 'tenant')))
-        if (stranger !== undefined) throw refused('tenantId', `${stranger} is not in the group ${groupName}.`)
+        if (stranger !== undefined) throw invalidField('tenantId', `${stranger} is not in the group ${groupName}.`)
         for (const tenantId of tenantIds) await setTenantGroup(deps, tenantId, null, context.by)
-        const [shown] = await readGroups(deps.db, groupName)
+        const [shown] = await listGroups(deps.db, groupName)
         context.print(groupText(shown!), shown)
       }),
     )
@@ -84,7 +84,7 @@ function ends(group: Command, context: AdminContext): void {
     .action((groupName: string, newName: string) =>
       context.withDeps(async (deps) => {
         await renameGroup(deps, groupName, newName, context.by)
-        const [shown] = await readGroups(deps.db, newName)
+        const [shown] = await listGroups(deps.db, newName)
         context.print(groupText(shown!), shown)
       }),
     )
@@ -99,7 +99,7 @@ function ends(group: Command, context: AdminContext): void {
     )
 }
 
-function groupTable(groups: readonly ShownGroup[]): string {
+function groupTable(groups: readonly GroupDetails[]): string {
   return table(
     groups,
     [
@@ -111,7 +111,7 @@ function groupTable(groups: readonly ShownGroup[]): string {
   )
 }
 
-function groupText({ groupName, planName, tenantIds }: ShownGroup): string {
+function groupText({ groupName, planName, tenantIds }: GroupDetails): string {
   return fields([
     ['Group', groupName],
     ['Plan', planName ?? 'none: its tenants pay the list price'],

@@ -2,13 +2,13 @@ import type { Command } from 'commander'
 import { setGroupPlan, setTenantPlan } from '../../catalogue/pricing/assignments.ts'
 import {
   createPlan,
+  listPlans,
+  type PlanDetails,
   type RuleValue,
-  readPlans,
   removePlanRule,
-  type ShownPlan,
   setPlanRule,
 } from '../../catalogue/pricing/plans.ts'
-import { deletePlan, renamePlan } from '../../catalogue/pricing/retirement.ts'
+import { deletePlan, renamePlan } from '../../catalogue/pricing/rename-delete.ts'
 import { priceText } from '../catalogue/package-text.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
@@ -39,7 +39,7 @@ export function pricePlanCommands(noun: Command, context: AdminContext): void {
     .description('List the plans.')
     .action(() =>
       context.withDeps(async (deps) => {
-        const plans = await readPlans(deps.db)
+        const plans = await listPlans(deps.db)
         context.print(planTable(plans), plans)
       }),
     )
@@ -50,7 +50,7 @@ export function pricePlanCommands(noun: Command, context: AdminContext): void {
 }
 
 async function show(deps: AdminDeps, context: AdminContext, planName: string): Promise<void> {
-  const [shown] = await readPlans(deps.db, planName)
+  const [shown] = await listPlans(deps.db, planName)
   context.print(planText(shown!), shown)
 }
 
@@ -160,7 +160,7 @@ function ends(plan: Command, context: AdminContext): void {
     )
 }
 
-function planTable(plans: readonly ShownPlan[]): string {
+function planTable(plans: readonly PlanDetails[]): string {
   return table(
     plans,
     [
@@ -173,8 +173,8 @@ function planTable(plans: readonly ShownPlan[]): string {
   )
 }
 
-function planText({ planName, rules: shown, tenantIds, groupNames }: ShownPlan): string {
-  const ruleText = ({ packageCode, percent: change, price, currencyCode }: ShownPlan['rules'][number]) => {
+function planText({ planName, rules: shown, tenantIds, groupNames }: PlanDetails): string {
+  const ruleText = ({ packageCode, percent: change, price, currencyCode }: PlanDetails['rules'][number]) => {
     const value = price === null ? `${change} %` : priceText({ price, currencyCode: currencyCode ?? '' })
     return `${packageCode ?? 'every package'}: ${value}`
   }

@@ -1,7 +1,7 @@
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { type Buyer, buyerOf, loadedCatalogue, type QuotedPackage } from '../../catalogue/catalogue.ts'
-import { type PricesOfPackage, pricesOfPackage, setListPrices, setOwnPrice } from '../../catalogue/pricing/prices.ts'
+import { type Buyer, createCatalogue, getBuyer, type QuotedPackage } from '../../catalogue/catalogue.ts'
+import { getPackagePrices, type PackagePrices, setListPrices, setOwnPrice } from '../../catalogue/pricing/prices.ts'
 import { priceText } from '../catalogue/package-text.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
@@ -27,8 +27,8 @@ function list(noun: Command, context: AdminContext): void {
     .action((packageCode: string | undefined, options: { tenant?: string }) =>
       context.withDeps(async (deps) => {
         if (options.tenant !== undefined) {
-          const buyer = await buyerOf(deps.db, options.tenant)
-          const snapshot = await loadedCatalogue(deps).latest()
+          const buyer = await getBuyer(deps.db, options.tenant)
+          const snapshot = await createCatalogue(deps).latest()
           const quotes = [...snapshot.quotes(buyer)].filter(
             ({ item }) => packageCode === undefined || item.packageCode === packageCode,
           )
@@ -37,7 +37,7 @@ function list(noun: Command, context: AdminContext): void {
             quotes.map((quoted) => quoteJson(quoted, buyer)),
           )
         } else if (packageCode !== undefined) {
-          const prices = await pricesOfPackage(deps.db, packageCode)
+          const prices = await getPackagePrices(deps.db, packageCode)
           context.print(pricesText(prices), prices)
         } else throw new UsageError('Name a package, or a tenant by --tenant.')
       }),
@@ -65,8 +65,8 @@ function quoteJson({ item, quote }: QuotedPackage, { currencyCode }: Buyer) {
   return { packageCode, price, retailPrice, currencyCode, source, status: onSale ? 'ON_SALE' : 'OFF_SALE' }
 }
 
-function pricesText({ list, rules, own }: PricesOfPackage): string {
-  const ruleText = ({ planName, everyPackage, percent, price, currencyCode }: PricesOfPackage['rules'][number]) => {
+function pricesText({ list, rules, own }: PackagePrices): string {
+  const ruleText = ({ planName, everyPackage, percent, price, currencyCode }: PackagePrices['rules'][number]) => {
     const value = price === null ? `${percent} %` : priceText({ price, currencyCode: currencyCode ?? '' })
     return `${planName}: ${value}${everyPackage ? ', as every package' : ''}`
   }

@@ -1,6 +1,6 @@
 import type { EndpointView } from '../../webhooks/endpoint/endpoint.ts'
 import { WAITING_COUNTED } from '../../webhooks/endpoint/endpoint.ts'
-import type { AttemptView, EventView } from '../../webhooks/log/list-events.ts'
+import type { AttemptView, EventView } from '../../webhooks/list-events.ts'
 import type { Replay } from '../../webhooks/replay/replay.ts'
 import { fields, table, timeText } from '../table.ts'
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { requireTenant } from '../../tenants/read.ts'
 import { DELIVERY_STATES } from '../../webhooks/delivery.ts'
 import { listEndpoints } from '../../webhooks/endpoint/endpoint.ts'
-import { getEvent, listEvents } from '../../webhooks/log/list-events.ts'
+import { getEvent, listEvents } from '../../webhooks/list-events.ts'
 import {
   cancelReplay,
   listReplays,
@@ -13,7 +13,7 @@ import {
   startReplay,
 } from '../../webhooks/replay/replay.ts'
 import { resendEvent } from '../../webhooks/replay/resend.ts'
-import { SENDABLE_DAYS } from '../../webhooks/sending/retry.ts'
+import { SENDABLE_DAYS } from '../../webhooks/sending/attempt.ts'
 import type { AdminContext } from '../context.ts'
 import { whole } from '../typed.ts'
 import { setWebhookHere } from './set-webhook.ts'

@@ -2,20 +2,19 @@ import { expect, test } from 'vitest'
 import { coverageOf } from '../coverage.ts'
 import { isPackageDocument } from '../packages/document.ts'
 import { mergePackage } from '../packages/merge.ts'
-import { demoPackages } from './packages.ts'
-import { sandboxPackages } from './sandbox-packages.ts'
+import { demoPackages, sandboxPackages } from './packages.ts'
 
 const demo = demoPackages()
 const all = [...demo, ...sandboxPackages()]
 
-test('every package would be taken from an operator as it is', () => {
+test('every demo package is valid without any change', () => {
   for (const item of all) {
     expect(isPackageDocument.Check(item), item.packageCode).toBe(true)
     expect(mergePackage(undefined, item)).toEqual({ document: item })
   }
 })
 
-test('at least 200 packages over 100 countries, regional and global ones, of every data type, in two currencies', () => {
+test('the demo catalogue has 200 packages for 100 countries, regions and the world, of every data type, in two currencies', () => {
   expect(demo.length).toBeGreaterThanOrEqual(200)
   const single = demo.filter((item) => item.locationCodes.length === 1)
   expect(new Set(single.flatMap((item) => item.locationCodes)).size).toBeGreaterThanOrEqual(100)
@@ -25,11 +24,11 @@ test('at least 200 packages over 100 countries, regional and global ones, of eve
   expect(demo.filter((item) => item.prices.some((price) => price.currencyCode === 'EUR')).length).toBeGreaterThan(100)
 })
 
-test('codes and slugs are unique; every country has operators; nothing is sold below its cost', () => {
+test('codes and slugs are unique, every country has operators, and no package is sold below its cost', () => {
   expect(new Set(all.map((item) => item.packageCode)).size).toBe(all.length)
   expect(new Set(all.map((item) => item.slug)).size).toBe(all.length)
   for (const item of demo) {
-    expect(coverageOf(item.locationCodes, item.locationNetworkList).places.size).toBeGreaterThan(0)
+    expect(coverageOf(item.locationCodes, item.locationNetworkList).locations.size).toBeGreaterThan(0)
     for (const network of item.locationNetworkList) expect(network.operatorList.length).toBeGreaterThan(0)
     const usd = item.prices.find((price) => price.currencyCode === 'USD')!
     expect(item.suppliers[0]!.costPrice).toBeLessThan(usd.price)
@@ -37,7 +36,7 @@ test('codes and slugs are unique; every country has operators; nothing is sold b
   }
 })
 
-test('JP_1_7 is what the documentation says', () => {
+test('JP_1_7 is as documented', () => {
   expect(demo.find((item) => item.packageCode === 'JP_1_7')).toMatchObject({
     name: 'Japan, 1 GB, 7 days',
     slug: 'japan-1-gb-7-days',
@@ -47,6 +46,6 @@ test('JP_1_7 is what the documentation says', () => {
   })
 })
 
-test('the same at every call', () => {
+test('every call returns the same demo packages', () => {
   expect(demoPackages()).toEqual(demo)
 })

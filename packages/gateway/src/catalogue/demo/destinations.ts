@@ -2,9 +2,9 @@ import { GLOBAL, REGIONAL } from '@dealer-esim/contract'
 import { countries } from 'countries-list'
 
 /**
- * Where the demo catalogue sells, by ISO 3166-1 alpha-2: the price of the smallest package (1 GB for a week, in US
- * cents), and the mobile operators of the country that travellers are usually given, each with its best network.
- * The prices are made up; names, continents and currencies come from countries-list.
+ * The countries of the demo catalogue, by ISO 3166-1 alpha-2: the price of the smallest package (1 GB for a week, in US
+ * cents) and the usual mobile operators for travellers, each with its best network. The prices are invented; names,
+ * continents and currencies are from countries-list.
  */
 export const DESTINATIONS: Readonly<Record<string, readonly [cents: number, operators: string]>> = {
   // Europe
@@ -155,13 +155,13 @@ export const DESTINATIONS: Readonly<Record<string, readonly [cents: number, oper
   WS: [990, 'Digicel 4G, Vodafone 4G'],
 }
 
-/** Sold in more sizes: by the day, unlimited and large ones too. */
+/** Countries with more sizes: daily, unlimited and large packages. */
 export const POPULAR: readonly string[] =
   'AE AT AU BR CA CH CN DE EG ES FR GB GR HK ID IN IT JP KR MA MX MY NL NZ PH PT SA SG TH TR TW US VN ZA'.split(' ')
 
-/** A package's territory wider than one country. */
+/** A territory of several countries. */
 export interface Region {
-  /** First part of its package codes; never two letters, those are countries. */
+  /** First part of its package codes; never two letters, which are countries. */
   readonly code: string
   readonly name: string
   readonly marker: typeof REGIONAL | typeof GLOBAL

@@ -4,26 +4,26 @@ import { countryName } from '../coverage.ts'
 import type { PackageDocument } from '../packages/document.ts'
 import { DESTINATIONS, POPULAR, REGIONS } from './destinations.ts'
 
-/** What is sold in a place: code and price follow from it. */
+/** A size of package, from which its code and price follow. */
 interface Size {
-  /** Part of the code: GB, or U for unlimited, D and GB for so much a day. */
+  /** Part of the package code: gigabytes, D and gigabytes a day, or U for unlimited. */
   readonly code: string
-  readonly words: string
+  readonly name: string
   readonly dataType: PackageDocument['dataType']
   readonly gigabytes: number | null
   readonly days: number
-  /** Of the price of 1 GB for a week, in percent. */
+  /** The price as a percentage of that of 1 GB for a week. */
   readonly percent: number
 }
 
 const total = (gigabytes: number, days: number, percent: number): Size => ({
-  ...{ code: String(gigabytes), words: `${gigabytes} GB`, dataType: 'TOTAL', gigabytes, days, percent },
+  ...{ code: String(gigabytes), name: `${gigabytes} GB`, dataType: 'TOTAL', gigabytes, days, percent },
 })
 const daily = (gigabytes: number, days: number, percent: number): Size => ({
-  ...{ code: `D${gigabytes}`, words: `${gigabytes} GB a day`, dataType: 'DAILY', gigabytes, days, percent },
+  ...{ code: `D${gigabytes}`, name: `${gigabytes} GB a day`, dataType: 'DAILY', gigabytes, days, percent },
 })
 const unlimited = (days: number, percent: number): Size => ({
-  ...{ code: 'U', words: 'unlimited', dataType: 'UNLIMITED', gigabytes: null, days, percent },
+  ...{ code: 'U', name: 'unlimited', dataType: 'UNLIMITED', gigabytes: null, days, percent },
 })
 
 const USUAL = [total(1, 7, 100), total(3, 30, 240), total(5, 30, 360), total(10, 30, 600)]
@@ -40,8 +40,8 @@ interface Territory {
 }
 
 /**
- * The demo catalogue: over a hundred countries, regions and the world. The same packages at every call, so that
- * documentation and tests may name them. All come from the sandbox supplier.
+ * The demo catalogue: over a hundred countries, regions and the world. Every call returns the same packages, so that
+ * documentation and tests can name them. All are sold by the sandbox supplier.
  */
 export function demoPackages(): PackageDocument[] {
   return territories().flatMap((territory) => {
@@ -78,8 +78,8 @@ function packageOf(territory: Territory, size: Size, networks: LocationNetwork[]
   const fast = networks.some((network) => network.operatorList.some((operator) => operator.networkType === '5G'))
   return {
     packageCode,
-    slug: `${territory.name} ${size.words} ${size.days} days`.toLowerCase().replace(/[^a-z0-9]+/g, '-'),
-    name: `${territory.name}, ${size.words}, ${size.days} days`,
+    slug: `${territory.name} ${size.name} ${size.days} days`.toLowerCase().replace(/[^a-z0-9]+/g, '-'),
+    name: `${territory.name}, ${size.name}, ${size.days} days`,
     description: describe(territory, size),
     status: 'ON_SALE',
     dataType: size.dataType,
@@ -108,12 +108,12 @@ const FAIR_USE: Record<PackageDocument['dataType'], string | null> = {
   UNLIMITED: 'Above 3 GB on one day, the speed is 5 Mbit/s until the next day begins (00:00 UTC).',
 }
 
-function describe({ name, countries: covered }: Territory, { words, days }: Size): string {
+function describe({ name, countries: covered }: Territory, size: Size): string {
   const where = covered.length === 1 ? name : `${covered.length} countries`
-  return `Data only: ${words} in ${where} for ${days} days. A profile of the sandbox, not a real eSIM.`
+  return `Data only: ${size.name} in ${where} for ${size.days} days. A profile of the sandbox, not a real eSIM.`
 }
 
-/** In dollars; in euros too where they are the money of one of the countries, or the package is a wide one. */
+/** Prices in dollars, and in euros for several countries or one that uses them. */
 function pricesOf({ countries: covered }: Territory, cents: number): PackageDocument['prices'] {
   const usd = { currencyCode: 'USD', price: cents * 100, retailPrice: (roundUp(cents * 1.6, 50) - 1) * 100 }
   const european = covered.some((code) => countries[code as keyof typeof countries].currency.some((c) => c === 'EUR'))
@@ -125,4 +125,51 @@ function pricesOf({ countries: covered }: Territory, cents: number): PackageDocu
 
 function roundUp(value: number, step: number): number {
   return Math.ceil(Math.round(value * 100) / 100 / step) * step
+}
+
+/**
+ * Packages with which a dealer's developer can test every state of an order. Their product codes tell the sandbox supplier
+ * how to behave.
+ */
+const BEHAVIOURS: Readonly<Record<string, readonly [name: string, description: string]>> = {
+  SANDBOX_OK: ['delivers', 'Delivers immediately: the order ends DELIVERED.'],
+  SANDBOX_REFUSED: ['refuses', 'Refuses every eSIM: the order ends FAILED and is refunded whole.'],
+  SANDBOX_PARTIAL: [
+    'delivers a part',
+    'Refuses some of the eSIMs: the order ends PARTIALLY_DELIVERED. Order two or more.',
+  ],
+  SANDBOX_SLOW: ['is slow', 'Delivers after some time: the order stays ALLOCATING until then.'],
+  SANDBOX_UNKNOWN: ['does not say', 'Leaves the outcome open: the order goes UNDER_REVIEW.'],
+  SANDBOX_OUT_OF_STOCK: ['is sold out', 'Has no eSIM left: the order is refused with 200011.'],
+}
+
+/** Antarctica, so that these packages do not appear in lists for other countries. */
+const LOCATION = 'AQ'
+
+export function sandboxPackages(): PackageDocument[] {
+  return Object.entries(BEHAVIOURS).map(([packageCode, [name, description]]) => ({
+    packageCode,
+    slug: packageCode.toLowerCase().replaceAll('_', '-'),
+    name: `Sandbox: ${name}`,
+    description,
+    status: 'ON_SALE',
+    dataType: 'TOTAL',
+    volume: 1_073_741_824,
+    duration: 7,
+    durationUnit: 'DAY',
+    unusedValidTime: 180,
+    activationPolicy: 'ON_FIRST_NETWORK',
+    ekycRequired: false,
+    locationCodes: [LOCATION],
+    locationNetworkList: [{ locationCode: LOCATION, locationName: countryName(LOCATION), operatorList: [] }],
+    speed: null,
+    fupPolicy: null,
+    smsStatus: 0,
+    allowLoss: false,
+    prices: [
+      { currencyCode: 'EUR', price: 10_000, retailPrice: null },
+      { currencyCode: 'USD', price: 10_000, retailPrice: null },
+    ],
+    suppliers: [{ supplier: 'sandbox', productCode: packageCode, costPrice: null, costCurrency: null }],
+  }))
 }

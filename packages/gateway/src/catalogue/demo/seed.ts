@@ -4,18 +4,17 @@ import type { Db } from '../../lib/postgres/db.ts'
 import type { PackageDocument } from '../packages/document.ts'
 import { applyChanges } from '../packages/put.ts'
 import { changeCatalogue } from '../version.ts'
-import { demoPackages } from './packages.ts'
-import { sandboxPackages } from './sandbox-packages.ts'
+import { demoPackages, sandboxPackages } from './packages.ts'
 
 /**
- * Fills a new catalogue with the demo packages and those of the sandbox: on a local deployment. Packages that exist
- * stay as the operator has made them. @returns how many were added
+ * Adds the demo packages and those of the sandbox, on a local deployment. Existing packages keep the operator's changes.
+ * @returns the number of added packages
  */
 export async function seedDemoCatalogue(deps: { db: Db; ids: Ids }): Promise<number> {
   return seed(deps, [...demoPackages(), ...sandboxPackages()])
 }
 
-/** Only the packages of the sandbox: on a test deployment, where operators bring their own catalogue. */
+/** Adds only the packages of the sandbox, on a test deployment, where operators import their own catalogue. */
 export async function seedSandboxPackages(deps: { db: Db; ids: Ids }): Promise<number> {
   return seed(deps, sandboxPackages())
 }

@@ -2,20 +2,19 @@ import type { Fault } from '@dealer-esim/contract'
 import type { Tx } from '../../lib/postgres/db.ts'
 import {
   type DifferenceLine,
-  differenceLines,
-  differences,
   differingMembers,
+  listDifferences,
   type PackageChange,
+  pickDifferences,
   warningsOf,
 } from '../packages/difference.ts'
 import type { PackageDocument } from '../packages/document.ts'
 import { mergePackage } from '../packages/merge.ts'
-import { slugOwners } from '../packages/put.ts'
-import { readDocuments } from '../packages/read.ts'
-import { suppliersNamedTwice } from '../packages/repeated-suppliers.ts'
+import { findRepeatedSuppliers, findSlugOwners } from '../packages/put.ts'
+import { findDocuments } from '../packages/read.ts'
 import type { ImportRow } from './rows.ts'
 
-/** What is wrong in a row, and what to do about it. */
+/** A fault in a row, with advice. */
 export interface ImportError {
   /** 0: the file as a whole. */
   readonly row: number
@@ -25,30 +24,30 @@ export interface ImportError {
   readonly reason: string
 }
 
-/** What an import does to one package. */
+/** The change of one package by an import. */
 export interface ImportChange {
   readonly packageCode: string
   readonly change: 'ADDED' | 'CHANGED'
   readonly before?: Partial<PackageDocument>
   readonly after: Partial<PackageDocument>
-  /** The same for people, with what to look at twice. */
+  /** The same for display, with warnings. */
   readonly lines: readonly DifferenceLine[]
 }
 
-/** What is known of a file while it is checked. */
+/** The results of a check so far. */
 export interface Findings {
   rows: number
   added: number
   changed: number
   unchanged: number
-  /** Packages whose change somebody should look at twice. */
+  /** Packages whose change has warnings. */
   doubtful: number
-  /** Rows with errors; of the errors themselves the first ones. */
+  /** Rows with errors; `errors` has only the first errors. */
   errorRows: number
   readonly errors: ImportError[]
-  /** The first ones, and the first of the doubtful ones. */
+  /** The first changes, and the first doubtful ones. */
   readonly changes: ImportChange[]
-  /** Every supplier that the packages name. */
+  /** All suppliers of the packages. */
   readonly suppliers: Set<string>
   readonly rowOfCode: Map<string, number>
   readonly rowOfSlug: Map<string, number>
@@ -57,71 +56,71 @@ export interface Findings {
 const ERRORS_SHOWN = 1_000
 const CHANGES_SHOWN = 1_000
 
-export function noFindings(): Findings {
+export function createFindings(): Findings {
   return {
     ...{ rows: 0, added: 0, changed: 0, unchanged: 0, doubtful: 0, errorRows: 0, errors: [], changes: [] },
     ...{ suppliers: new Set(), rowOfCode: new Map(), rowOfSlug: new Map() },
   }
 }
 
-/** Judges rows against the catalogue and the rows before them. @returns the packages that would be written */
+/** Checks rows against the catalogue and the rows before them. @returns the packages to write */
 export async function checkRows(tx: Tx, rows: readonly ImportRow[], findings: Findings): Promise<PackageDocument[]> {
-  const existing = await readDocuments(
+  const existing = await findDocuments(
     tx,
     rows.map(codeOf).filter((code) => code !== null),
   )
-  const judged = rows.map((row) => judge(row, existing, findings))
-  const wanted = judged.flatMap(({ change }) => (change ? [change] : []))
-  const owners = await slugOwners(tx, wanted)
-  const twice = await suppliersNamedTwice(tx, wanted)
+  const checked = rows.map((row) => checkRow(row, existing, findings))
+  const wanted = checked.flatMap(({ change }) => (change ? [change] : []))
+  const owners = await findSlugOwners(tx, wanted)
+  const repeated = await findRepeatedSuppliers(tx, wanted)
   const differing: PackageDocument[] = []
-  for (const { row, change, faults } of judged) {
+  for (const { row, change, faults } of checked) {
     findings.rows++
     const owner = change && owners.get(change.after.slug)
     if (owner !== undefined && owner !== change?.after.packageCode) {
       faults.push(fault('slug', `${change?.after.slug} is the slug of ${owner}: choose another.`))
     }
-    const named = (change && twice.get(change)) ?? []
-    faults.push(...named.map((one) => ({ ...one, field: row.columnOf(one.field) })))
-    if (faults.length > 0 || !change) reject(findings, row, faults)
-    else if (count(findings, change)) differing.push(change.after)
+    const supplierFaults = (change && repeated.get(change)) ?? []
+    faults.push(...supplierFaults.map((one) => ({ ...one, field: row.columnOf(one.field) })))
+    if (faults.length > 0 || !change) addErrors(findings, row, faults)
+    else if (countChange(findings, change)) differing.push(change.after)
   }
   return differing
 }
 
-/** Records an error that belongs to no package. */
-export function unreadable(findings: Findings, row: number, reason: string): void {
+/** Adds an error of the file itself. */
+export function addFileError(findings: Findings, row: number, reason: string): void {
   findings.errorRows++
   findings.errors.push({ row, column: '', packageCode: null, reason })
 }
 
-interface Judged {
+interface CheckedRow {
   readonly row: ImportRow
   readonly change: PackageChange | undefined
-  /** In terms of columns. */
+  /** Their `field` is a column. */
   readonly faults: Fault[]
 }
 
-function judge(row: ImportRow, existing: ReadonlyMap<string, PackageDocument>, findings: Findings): Judged {
+function checkRow(row: ImportRow, existing: ReadonlyMap<string, PackageDocument>, findings: Findings): CheckedRow {
   const faults = [...row.faults]
   const before = existing.get(codeOf(row) ?? '')
   const merged = faults.some(({ field }) => field === '') ? { faults: [] } : mergePackage(before, row.input)
   if ('faults' in merged) {
-    // A cell that cannot be read is missing as well: once is enough.
+    // An unreadable cell also counts as missing: it is reported once.
     const known = new Set(faults.map(({ field }) => field))
     const others = merged.faults.map((one) => ({ ...one, field: row.columnOf(one.field) }))
     return { row, change: undefined, faults: [...faults, ...others.filter(({ field }) => !known.has(field))] }
   }
   const after = merged.document
-  const takenCode = takenBefore(findings.rowOfCode, after.packageCode, row.row)
-  if (takenCode) faults.push(fault('packageCode', `${after.packageCode} stands in row ${takenCode} already.`))
-  const takenSlug = takenBefore(findings.rowOfSlug, after.slug, row.row)
-  if (takenSlug && !takenCode) faults.push(fault('slug', `${after.slug} is the slug in row ${takenSlug} already.`))
+  const takenCode = claimKey(findings.rowOfCode, after.packageCode, row.row)
+  if (takenCode) faults.push(fault('packageCode', `${after.packageCode} is already in row ${takenCode}.`))
+  const takenSlug = claimKey(findings.rowOfSlug, after.slug, row.row)
+  if (takenSlug && !takenCode) faults.push(fault('slug', `${after.slug} is already the slug in row ${takenSlug}.`))
   for (const { supplier } of after.suppliers) findings.suppliers.add(supplier)
   return { row, change: { before, after }, faults }
 }
 
-function takenBefore(rowOf: Map<string, number>, key: string, row: number): number | undefined {
+function claimKey(rowOf: Map<string, number>, key: string, row: number): number | undefined {
   const taken = rowOf.get(key)
   if (taken === undefined) rowOf.set(key, row)
   return taken
@@ -131,27 +130,27 @@ function codeOf({ input }: ImportRow): string | null {
   return typeof input.packageCode === 'string' ? input.packageCode : null
 }
 
-function reject(findings: Findings, row: ImportRow, faults: readonly Fault[]): void {
+function addErrors(findings: Findings, row: ImportRow, faults: readonly Fault[]): void {
   findings.errorRows++
   for (const { field, reason } of faults.slice(0, ERRORS_SHOWN - findings.errors.length)) {
     findings.errors.push({ row: row.row, column: field, packageCode: codeOf(row)?.slice(0, 64) ?? null, reason })
   }
 }
 
-/** @returns whether the package differs */
-function count(findings: Findings, change: PackageChange): boolean {
+/** Counts a change. @returns whether the package differs */
+function countChange(findings: Findings, change: PackageChange): boolean {
   if (differingMembers(change).length === 0) {
     findings.unchanged++
     return false
   }
   if (change.before) findings.changed++
   else findings.added++
-  const lines = differenceLines(change)
+  const lines = listDifferences(change)
   const isDoubtful = warningsOf(lines).length > 0
   if (isDoubtful) findings.doubtful++
   if (findings.changes.length < CHANGES_SHOWN || (isDoubtful && findings.doubtful <= CHANGES_SHOWN)) {
     const kind = change.before ? 'CHANGED' : 'ADDED'
-    findings.changes.push({ packageCode: change.after.packageCode, change: kind, ...differences(change), lines })
+    findings.changes.push({ packageCode: change.after.packageCode, change: kind, ...pickDifferences(change), lines })
   }
   return true
 }

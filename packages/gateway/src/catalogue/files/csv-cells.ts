@@ -1,22 +1,22 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import { escapeFormula, unescapeFormula } from '../../lib/csv.ts'
 
-/** How a kind of value stands in a cell. An empty cell is null and comes to neither function. */
+/** Converts a type of value to a cell and back. Neither function is called for null, which is an empty cell. */
 export interface CellKind {
   write(value: unknown): string
-  /** @throws Error whose message says what to do */
+  /** @throws Error with advice as its message */
   read(cell: string): unknown
 }
 
 export const text: CellKind = { write: (value) => escapeFormula(String(value)), read: unescapeFormula }
 
-/** Codes and enumerations: never a formula, blanks around them are a slip. */
+/** Codes and enumerations: never formulas. Spaces around them are ignored. */
 export const word: CellKind = { write: String, read: (cell) => cell.trim() }
 
 export const integer: CellKind = {
   write: String,
   read(cell) {
-    if (!/^\d{1,16}$/.test(cell.trim())) throw new Error(`"${cell.slice(0, 40)}" is no whole number.`)
+    if (!/^\d{1,16}$/.test(cell.trim())) throw new Error(`"${cell.slice(0, 40)}" is not a whole number.`)
     return Number(cell)
   },
 }
@@ -30,7 +30,7 @@ export const boolean: CellKind = {
   },
 }
 
-/** As people write them, and spreadsheets turn them. */
+/** The spellings that people use and spreadsheets produce. */
 const BOOLEANS: Readonly<Record<string, boolean>> = {
   true: true,
   false: false,
@@ -40,13 +40,13 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
   0: false,
 }
 
-/** Decimal units, such as 4.50: a CSV is read by people. */
+/** Decimal units, such as 4.50, because people edit CSV files. */
 export const money: CellKind = {
   write: (value) => formatMoney(value as number),
   read: (cell) => Number(parseMoney(cell.trim())),
 }
 
-export const words: CellKind = {
+export const wordList: CellKind = {
   write: (value) => (value as string[]).join(' '),
   read: (cell) => cell.split(/[\s,;|]+/).filter(Boolean),
 }
@@ -57,7 +57,7 @@ export const json: CellKind = {
     try {
       return JSON.parse(unescapeFormula(cell))
     } catch {
-      throw new Error('It is no JSON: copy the cell of another package and change that.')
+      throw new Error('It is not valid JSON: copy the cell of another package and edit it.')
     }
   },
 }

@@ -1,11 +1,11 @@
 import type { Fault } from '@dealer-esim/contract'
 import { type PackageDocument, SUPPLIERS_MAX } from '../packages/document.ts'
 import type { PackageInput } from '../packages/merge.ts'
-import { boolean, type CellKind, integer, json, money, text, word, words } from './csv-cells.ts'
+import { boolean, type CellKind, integer, json, money, text, word, wordList } from './csv-cells.ts'
 
 type PlainMember = Exclude<keyof PackageDocument, 'prices' | 'suppliers'>
 
-/** Members with a column of their own name, in the order in which they are written. */
+/** Members whose column has the same name, in the order of an export. */
 const PLAIN: Readonly<Record<PlainMember, CellKind>> = {
   packageCode: word,
   slug: text,
@@ -19,7 +19,7 @@ const PLAIN: Readonly<Record<PlainMember, CellKind>> = {
   unusedValidTime: integer,
   activationPolicy: word,
   ekycRequired: boolean,
-  locationCodes: words,
+  locationCodes: wordList,
   locationNetworkList: json,
   speed: text,
   fupPolicy: text,
@@ -27,16 +27,16 @@ const PLAIN: Readonly<Record<PlainMember, CellKind>> = {
   allowLoss: boolean,
 }
 
-/** With a column per currency, such as price:USD. */
+/** Members with a column per currency, such as price:USD. */
 const PRICED = { price: money, retailPrice: money } as const
 
-/** With a column per place in the order of suppliers, such as supplier1. */
+/** Members with a column per position of a supplier, such as supplier1. */
 const SUPPLIED = { supplier: text, productCode: text, costPrice: money, costCurrency: word } as const
 
 interface Column {
   readonly header: string
   readonly kind: CellKind
-  /** The member that it holds; of prices and suppliers, which one. */
+  /** The member in this column, of the package or of one of its prices or suppliers. */
   readonly member: string
   readonly currencyCode?: string
   readonly position?: number
@@ -45,11 +45,13 @@ interface Column {
 /** The columns of an export: as many currencies and suppliers as the catalogue has. */
 export function columnsFor(currencyCodes: readonly string[], suppliers: number): string[] {
   const prices = currencyCodes.flatMap((currency) => Object.keys(PRICED).map((member) => `${member}:${currency}`))
-  const places = Array.from({ length: suppliers }, (_, i) => Object.keys(SUPPLIED).map((member) => `${member}${i + 1}`))
-  return [...Object.keys(PLAIN), ...prices, ...places.flat()]
+  const supplierColumns = Array.from({ length: suppliers }, (_, i) =>
+    Object.keys(SUPPLIED).map((member) => `${member}${i + 1}`),
+  )
+  return [...Object.keys(PLAIN), ...prices, ...supplierColumns.flat()]
 }
 
-/** What a header means, or undefined. */
+/** @returns undefined for an unknown header */
 export function columnOf(header: string): Column | undefined {
   if (Object.hasOwn(PLAIN, header)) return { header, member: header, kind: PLAIN[header as PlainMember] }
   const priced = /^(price|retailPrice):([A-Z]{3})$/.exec(header)
@@ -76,7 +78,7 @@ export function writeRow(document: PackageDocument, headers: readonly string[]):
   })
 }
 
-/** A row as a package, the cells that could not be read, and the way back from members to columns. */
+/** Reads a row as a package. @returns also the faults of its cells, and a function from members to columns */
 export function readRow(cells: readonly string[], columns: readonly Column[]) {
   const input: Record<string, unknown> = {}
   const faults: Fault[] = []
@@ -91,10 +93,10 @@ export function readRow(cells: readonly string[], columns: readonly Column[]) {
     } else input[column.member] = value
   })
   if (prices.size > 0) input.prices = [...prices.values()]
-  // A place where nothing stands is no supplier.
-  const places = [...suppliers].sort(([a], [b]) => a - b)
-  const named = places.filter(([, supplier]) => Object.values(supplier).some((value) => value !== null))
-  if (places.length > 0) input.suppliers = named.map(([, supplier]) => supplier)
+  // A position whose cells are all empty has no supplier.
+  const sorted = [...suppliers].sort(([a], [b]) => a - b)
+  const named = sorted.filter(([, supplier]) => Object.values(supplier).some((value) => value !== null))
+  if (sorted.length > 0) input.suppliers = named.map(([, supplier]) => supplier)
   const positions = named.map(([position]) => position)
   return { input: input as PackageInput, faults, columnOf: columnFinder([...prices.keys()], positions) }
 }

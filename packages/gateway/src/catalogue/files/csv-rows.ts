@@ -4,10 +4,10 @@ import { findFormatFault } from '../../lib/csv.ts'
 import { columnOf, readRow } from './csv-columns.ts'
 import { type ImportRow, type Source, UnreadableFile } from './rows.ts'
 
-/** A cell with the networks of the world has some 20 kB. */
+/** A cell with the networks of the whole world has about 20 kB. */
 const RECORD_LENGTH_MAX = 1_048_576
 
-/** The packages of a CSV with a header line, one at a time. */
+/** Reads the packages of a CSV file with a header line, one at a time. */
 export async function* csvRows(source: Source): AsyncGenerator<ImportRow> {
   const records = Readable.from(source, { objectMode: false }).pipe(
     parse({ bom: true, relax_column_count: true, max_record_size: RECORD_LENGTH_MAX }),
@@ -23,9 +23,9 @@ export async function* csvRows(source: Source): AsyncGenerator<ImportRow> {
     }
   } catch (error) {
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('CSV_')) {
-      // What was read before the fault but not handed out yet is lost: the error counts better than we do.
+      // Rows that the parser had read but not yielded are lost, so its own count is right.
       const read = 'records' in error ? Number(error.records) : row
-      throw new UnreadableFile(read + 1, `It is no CSV from here on: ${error.message}.`)
+      throw new UnreadableFile(read + 1, `The CSV is invalid from here on: ${error.message}.`)
     }
     throw error
   }
@@ -37,20 +37,19 @@ function headerOf(cells: string[]) {
   if (form !== undefined) throw new UnreadableFile(0, form)
   const columns = cells.map((cell) => {
     const column = columnOf(cell.trim())
-    if (!column)
-      throw new UnreadableFile(1, `There is no column "${cell.slice(0, 64)}": correct its name or remove it.`)
+    if (!column) throw new UnreadableFile(1, `Unknown column "${cell.slice(0, 64)}": correct its name or remove it.`)
     return column
   })
-  const twice = columns.find((column, i) => columns.findIndex(({ header }) => header === column.header) < i)
-  if (twice) throw new UnreadableFile(1, `The column ${twice.header} is there twice: remove one.`)
+  const repeated = columns.find((column, i) => columns.findIndex(({ header }) => header === column.header) < i)
+  if (repeated) throw new UnreadableFile(1, `The column ${repeated.header} is repeated: remove one.`)
   if (!columns.some(({ header }) => header === 'packageCode')) {
-    throw new UnreadableFile(1, 'The column packageCode is missing: it says which package a row is.')
+    throw new UnreadableFile(1, 'The column packageCode is missing: it identifies the package of a row.')
   }
   return columns
 }
 
 function rowOf(row: number, cells: string[], columns: ReturnType<typeof headerOf>): ImportRow {
   if (cells.length === columns.length) return { row, ...readRow(cells, columns) }
-  const reason = `It has ${cells.length} cells, the header line ${columns.length}: look for a missing quote or comma.`
+  const reason = `It has ${cells.length} cells, the header line ${columns.length}: check for a missing quote or comma.`
   return { row, input: {}, faults: [{ code: '000108', field: '', reason }], columnOf: (field) => field }
 }

@@ -1,14 +1,14 @@
 import { csvLines } from '../../lib/csv.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import type { PackageDocument } from '../packages/document.ts'
-import { documentBatches, type PackageFilter } from '../packages/read.ts'
+import { listDocumentBatches, type PackageFilter } from '../packages/read.ts'
 import { columnsFor, writeRow } from './csv-columns.ts'
 
 export type FileFormat = 'csv' | 'json'
 
 /**
- * Writes the packages that the filter means, as one version of the catalogue has them, a batch at a time. What is
- * written can be imported again and changes nothing then. @returns how many there were
+ * Exports the packages that match the filter, from one version of the catalogue, in batches. Importing the file again
+ * changes nothing. @returns the number of packages
  */
 export async function exportPackages(
   db: Db,
@@ -21,7 +21,7 @@ export async function exportPackages(
     const form = format === 'csv' ? await csv(tx) : json()
     let count = 0
     await write(form.head)
-    for await (const documents of documentBatches(tx, filter)) {
+    for await (const documents of listDocumentBatches(tx, filter)) {
       await write(form.rows(documents, count === 0))
       count += documents.length
     }
@@ -30,14 +30,14 @@ export async function exportPackages(
   })
 }
 
-interface Form {
+interface FileForm {
   readonly head: string
   rows(documents: PackageDocument[], first: boolean): string
   tail(count: number): string
 }
 
-/** Begins with a byte-order mark: without it, a spreadsheet takes UTF-8 for something else. */
-async function csv(tx: Tx): Promise<Form> {
+/** Begins with a byte-order mark: without it, spreadsheets do not recognise UTF-8. */
+async function csv(tx: Tx): Promise<FileForm> {
   const [has] = await tx.query<{ currencies: string[]; suppliers: number }>({
     text: `select array(select distinct currency_code from list_prices where not removed order by 1) as currencies,
                   (select coalesce(max(position) + 1, 1)::int from package_suppliers) as suppliers`,
@@ -50,18 +50,20 @@ async function csv(tx: Tx): Promise<Form> {
   }
 }
 
-/** One package a line, so that versions can be compared. */
-function json(): Form {
+/** One package per line, so that versions can be compared. */
+function json(): FileForm {
   return {
     head: '[',
     rows: (documents, first) =>
-      documents.map((document, i) => `${first && i === 0 ? '' : ','}\n${JSON.stringify(asWritten(document))}`).join(''),
+      documents
+        .map((document, i) => `${first && i === 0 ? '' : ','}\n${JSON.stringify(exportedForm(document))}`)
+        .join(''),
     tail: (count) => (count === 0 ? ']\n' : '\n]\n'),
   }
 }
 
-/** In the contract's members: one currency as price, retailPrice and currencyCode, any others as prices. */
-export function asWritten({ prices: [first, ...others], suppliers, ...plain }: PackageDocument) {
+/** A package with the contract's members: its first currency as price, retailPrice and currencyCode, others as prices. */
+export function exportedForm({ prices: [first, ...others], suppliers, ...plain }: PackageDocument) {
   const { packageCode, slug, name, description, ...rest } = plain
   return {
     ...{ packageCode, slug, name, description },

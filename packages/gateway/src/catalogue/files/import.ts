@@ -3,9 +3,9 @@ import type { Tx } from '../../lib/postgres/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import type { PackageDocument } from '../packages/document.ts'
 import { applyChanges, type ChangeDeps } from '../packages/put.ts'
-import { readDocuments, unknownSuppliers } from '../packages/read.ts'
-import { stampOnce } from '../version.ts'
-import { checkRows, type Findings, type ImportChange, type ImportError, noFindings, unreadable } from './check.ts'
+import { findDocuments, listUnknownSuppliers } from '../packages/read.ts'
+import { beginChange } from '../version.ts'
+import { addFileError, checkRows, createFindings, type Findings, type ImportChange, type ImportError } from './check.ts'
 import { csvRows } from './csv-rows.ts'
 import type { FileFormat } from './export.ts'
 import { jsonRows } from './json-rows.ts'
@@ -33,38 +33,38 @@ export interface ImportReport {
   readonly added: number
   readonly changed: number
   readonly unchanged: number
-  /** Packages of which a price falls by more than half, is removed, or comes below cost. */
+  /** Packages with a price that falls by more than half, is removed, or is below cost. */
   readonly doubtful: number
   readonly errorRows: number
   /** The first thousand. */
   readonly errors: readonly ImportError[]
-  /** The first thousand, and the first thousand of the doubtful ones. */
+  /** The first thousand, and the first thousand doubtful ones. */
   readonly changes: readonly ImportChange[]
-  /** Every supplier that the packages name. */
+  /** All suppliers of the packages. */
   readonly suppliers: readonly string[]
-  /** Those of them that do not exist: packages may come before their supplier, but should not stay without it. */
+  /** The suppliers that do not exist: packages may be imported before their supplier is added. */
   readonly unknownSuppliers: readonly string[]
 }
 
-/** Rows read, judged and written together. */
+/** Rows read, checked and written together. */
 const BATCH_ROWS = 250
 
 /**
- * Adds and changes the packages of a file (merge.ts says what a row means), all or nothing, in memory that does not
- * grow with the file. Rows are judged without keeping other changes out and wait in a temporary table; only the
- * writing takes the catalogue's lock, and only if no other change came in between.
+ * Adds and changes the packages of a file (see merge.ts), all or nothing, with memory that does not depend on the size of
+ * the file. Rows are checked without a lock and staged in a temporary table. Only the writing takes the catalogue's lock,
+ * and fails if there was another change since the check.
  */
 export async function importPackages(deps: ChangeDeps, options: ImportOptions, by: By): Promise<ImportReport> {
   return deps.db.tx(async (tx) => {
     const version = await currentVersion(tx)
-    tx.send({ text: 'create temporary table staged (place integer primary key, document json) on commit drop' })
-    const findings = noFindings()
+    tx.send({ text: 'create temporary table staged (position integer primary key, document json) on commit drop' })
+    const findings = createFindings()
     await stage(tx, options, findings)
     const imported = !options.dryRun && findings.errorRows === 0
     if (imported) await write(tx, deps, options, findings, version, by)
     const { rowOfCode: _, rowOfSlug: __, ...report } = findings
     const suppliers = [...findings.suppliers].sort()
-    return { imported, ...report, suppliers, unknownSuppliers: await unknownSuppliers(tx, suppliers) }
+    return { imported, ...report, suppliers, unknownSuppliers: await listUnknownSuppliers(tx, suppliers) }
   })
 }
 
@@ -78,13 +78,13 @@ async function stage(tx: Tx, options: ImportOptions, findings: Findings): Promis
   try {
     for await (const batch of inBatches(rows)) {
       const documents = await checkRows(tx, batch, findings)
-      // After an error nothing will be written; the rest is still read for more of them.
+      // After an error nothing is written; the rest is still checked for more errors.
       if (findings.errorRows === 0 && !options.dryRun && documents.length > 0) await stageBatch(tx, documents, findings)
       options.onProgress?.({ step: 'CHECKING', rows: findings.rows })
     }
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error
-    unreadable(findings, error.row, error.message)
+    addFileError(findings, error.row, error.message)
   }
 }
 
@@ -106,17 +106,17 @@ async function write(
 ): Promise<void> {
   const { added, changed } = findings
   if (added + changed === 0) return
-  const { stamp, checkTime, startedFrom } = await stampOnce(tx)
-  if (startedFrom !== version) {
+  const { stamp, checkTime, baseVersion } = await beginChange(tx)
+  if (baseVersion !== version) {
     throw new Refusal(409, 'CATALOGUE_CHANGED', CHANGED_MEANWHILE)
   }
   for (let done = 0; done < added + changed; done += BATCH_ROWS) {
     const rows = await tx.query<{ document: PackageDocument }>({
-      text: 'select document from staged where place > $1 order by place limit $2',
+      text: 'select document from staged where position > $1 order by position limit $2',
       values: [done, BATCH_ROWS],
     })
     const documents = rows.map((row) => row.document)
-    const existing = await readDocuments(
+    const existing = await findDocuments(
       tx,
       documents.map((document) => document.packageCode),
     )
@@ -128,8 +128,7 @@ async function write(
   checkTime()
 }
 
-const CHANGED_MEANWHILE =
-  'Somebody else changed the catalogue while the file was checked, and nothing was imported. Try again.'
+const CHANGED_MEANWHILE = 'The catalogue was changed while the file was checked, so nothing was imported. Try again.'
 
 async function* inBatches(rows: AsyncIterable<ImportRow>): AsyncGenerator<ImportRow[]> {
   let batch: ImportRow[] = []
@@ -141,7 +140,7 @@ async function* inBatches(rows: AsyncIterable<ImportRow>): AsyncGenerator<Import
       batch = []
     }
   } catch (error) {
-    // What stands before the place where the file breaks off is still checked.
+    // Rows before the unreadable part of the file are still checked.
     if (batch.length > 0) yield batch
     throw error
   }

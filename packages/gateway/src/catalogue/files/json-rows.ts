@@ -1,10 +1,10 @@
 import type { ImportRow, Source } from './rows.ts'
 import { UnreadableFile } from './rows.ts'
 
-/** A package that covers the world with all its operators has some 20 kB. */
+/** A package that covers the world with all operators has about 20 kB. */
 const ELEMENT_LENGTH_MAX = 1_048_576
 
-/** The elements of a JSON array, one at a time: the file may be larger than the memory. */
+/** Reads the elements of a JSON array one at a time: the file may be larger than the memory. */
 export async function* jsonRows(source: Source): AsyncGenerator<ImportRow> {
   let row = 0
   for await (const text of arrayElements(source)) {
@@ -14,7 +14,7 @@ export async function* jsonRows(source: Source): AsyncGenerator<ImportRow> {
     yield {
       row,
       input: isObject ? (value as Record<string, unknown>) : {},
-      faults: isObject ? [] : [{ code: '000108', field: '', reason: 'It is no package: write a JSON object.' }],
+      faults: isObject ? [] : [{ code: '000108', field: '', reason: 'It is not a package: write a JSON object.' }],
       columnOf: (field) => field,
     }
   }
@@ -24,11 +24,11 @@ function parsed(text: string, row: number): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new UnreadableFile(row, `It is no JSON: ${(error as Error).message}`)
+    throw new UnreadableFile(row, `It is not valid JSON: ${(error as Error).message}`)
   }
 }
 
-/** Cuts the text of an array at the commas of its first level, without understanding more than strings and brackets. */
+/** Splits the text of an array at its top-level commas. It parses only strings and brackets. */
 async function* arrayElements(source: Source): AsyncGenerator<string> {
   let state: 'before' | 'within' | 'after' = 'before'
   let element = ''
@@ -48,7 +48,7 @@ async function* arrayElements(source: Source): AsyncGenerator<string> {
       }
       if (state !== 'within') {
         if (' \t\r\n'.includes(character)) continue
-        if (state === 'after' || character !== '[') throw new UnreadableFile(count, WRONG)
+        if (state === 'after' || character !== '[') throw new UnreadableFile(count, NOT_AN_ARRAY)
         state = 'within'
         start = i + 1
         continue
@@ -60,7 +60,7 @@ async function* arrayElements(source: Source): AsyncGenerator<string> {
         element += text.slice(start, i)
         start = i + 1
         if (character === ']') state = 'after'
-        // Only an array without elements has nothing before its end.
+        // Only an empty array has no element before its end.
         if (element.trim() !== '' || character === ',' || count > 0) {
           count++
           yield element
@@ -69,16 +69,16 @@ async function* arrayElements(source: Source): AsyncGenerator<string> {
       }
     }
     if (state === 'within') element += text.slice(start)
-    if (element.length > ELEMENT_LENGTH_MAX) throw new UnreadableFile(count + 1, 'It is longer than a package can be.')
+    if (element.length > ELEMENT_LENGTH_MAX) throw new UnreadableFile(count + 1, 'It is longer than any package.')
   }
-  if (state === 'before') throw new UnreadableFile(0, WRONG)
-  if (state === 'within') throw new UnreadableFile(count + 1, 'The file ends in the middle: is it whole?')
+  if (state === 'before') throw new UnreadableFile(0, NOT_AN_ARRAY)
+  if (state === 'within') throw new UnreadableFile(count + 1, 'The file is incomplete: it ends within the array.')
 }
 
-const WRONG = 'The file is no JSON array of packages: it must begin with [ and end with ].'
+const NOT_AN_ARRAY = 'The file is not a JSON array of packages: it must begin with [ and end with ].'
 
 async function* decoded(source: Source): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true }) // leaves out a byte-order mark
+  const decoder = new TextDecoder('utf-8', { fatal: true }) // skips a byte-order mark
   for await (const chunk of source) {
     const text = typeof chunk === 'string' ? chunk : decode(decoder, chunk)
     if (text !== '') yield text

@@ -1,21 +1,21 @@
 import type { Fault } from '@dealer-esim/contract'
 import type { PackageInput } from '../packages/merge.ts'
 
-/** A file as it is read: in pieces. */
+/** The chunks of a file. */
 export type Source = AsyncIterable<Uint8Array | string>
 
-/** A package of a file, and where it stands there. */
+/** A package in a file, with its position. */
 export interface ImportRow {
-  /** CSV: as a spreadsheet numbers it, the header line being 1. JSON: its place in the array, from 1. */
+  /** CSV: the row number of a spreadsheet, where the header line is 1. JSON: the position in the array, from 1. */
   readonly row: number
   readonly input: PackageInput
-  /** What could not be read; `field` is a column already. */
+  /** Unreadable cells; `field` is a column. */
   readonly faults: readonly Fault[]
-  /** The column (CSV) or member (JSON) that a member of the package comes from. */
+  /** The column (CSV) or member (JSON) of a member of the package. */
   columnOf(field: string): string
 }
 
-/** From here on the file cannot be understood. */
+/** The file is unreadable from this row on. */
 export class UnreadableFile extends Error {
   override readonly name = 'UnreadableFile'
   /** 0: the file as a whole. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { differenceLines, warningsOf } from './difference.ts'
+import { listDifferences, warningsOf } from './difference.ts'
 import type { PackageDocument } from './document.ts'
 import { mergePackage } from './merge.ts'
 
@@ -21,14 +21,14 @@ function documentOf(members: Partial<PackageDocument>): PackageDocument {
 }
 
 const linesOf = (before: Partial<PackageDocument>, after: Partial<PackageDocument>) =>
-  differenceLines({ before: documentOf(before), after: documentOf(after) })
+  listDifferences({ before: documentOf(before), after: documentOf(after) })
 
 describe('the lines of a difference', () => {
-  it('are none where nothing differs', () => {
+  it('are empty if nothing differs', () => {
     expect(linesOf({}, {})).toEqual([])
   })
 
-  it('flag a price that falls by more than half, or below what the cheapest supplier costs', () => {
+  it('flag a price that falls by more than half, or below the lowest cost', () => {
     expect(linesOf({}, { prices: [price(100)] })).toMatchObject([
       { kind: 'PRICE', before: 49_000, after: 100, change: 100 / 49_000 - 1, warnings: ['PRICE_FALLS', 'BELOW_COST'] },
     ])
@@ -40,7 +40,7 @@ describe('the lines of a difference', () => {
     ])
   })
 
-  it('flag a price that stays where the cost passes it, once', () => {
+  it('flag an unchanged price once when the cost exceeds it', () => {
     const dear = { suppliers: [supplier(50_000)] }
     expect(linesOf({}, dear)).toMatchObject([
       { kind: 'PRICE', before: 49_000, after: 49_000, warnings: ['BELOW_COST'] },
@@ -49,7 +49,7 @@ describe('the lines of a difference', () => {
     expect(linesOf(dear, { ...dear, name: 'ZA' })).toMatchObject([{ kind: 'MEMBER', member: 'name', after: 'ZA' }])
   })
 
-  it('tell of prices by currency, suppliers by place, and places by what was added and removed', () => {
+  it('list prices by currency, suppliers by position, and added and removed locations', () => {
     const after = {
       prices: [price(45_000, 'EUR'), { ...price(49_000), retailPrice: 60_000 }],
       suppliers: [supplier(30_000), supplier(null, 'P')],
@@ -63,8 +63,8 @@ describe('the lines of a difference', () => {
     expect(lines.filter(({ kind }) => kind !== 'MEMBER')).toHaveLength(4)
   })
 
-  it('of a new package are its prices and suppliers, flagged alike', () => {
-    const lines = differenceLines({ before: undefined, after: documentOf({ prices: [price(20_000)] }) })
+  it('of a new package are its prices and suppliers, with the same flags', () => {
+    const lines = listDifferences({ before: undefined, after: documentOf({ prices: [price(20_000)] }) })
     expect(lines.map((line) => line.kind)).toEqual(['PRICE', 'SUPPLIER'])
     expect(warningsOf(lines)).toEqual(['BELOW_COST'])
   })

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PackageDocument, PriceDocument, SupplierDocument } from './document.ts'
 
-/** A package before and after; without a before it is new. */
+/** A package before and after a change. A new package has no `before`. */
 export interface PackageChange {
   readonly before: PackageDocument | undefined
   readonly after: PackageDocument
@@ -9,14 +9,14 @@ export interface PackageChange {
 
 export type Member = keyof PackageDocument
 
-/** The members that differ; all of them in a new package, none when nothing is to be done. */
+/** The members that differ: all of a new package, none if nothing changes. */
 export function differingMembers({ before, after }: PackageChange): Member[] {
   const members = Object.keys(after) as Member[]
   return before ? members.filter((member) => !isDeepStrictEqual(before[member], after[member])) : members
 }
 
-/** The differing members with their values on either side, as audit log and dry run show them. */
-export function differences(change: PackageChange): {
+/** The differing members with their values before and after, for the audit log and dry runs. */
+export function pickDifferences(change: PackageChange): {
   before?: Partial<PackageDocument>
   after: Partial<PackageDocument>
 } {
@@ -37,37 +37,37 @@ export function differingPrices({ before, after }: PackageChange): (PriceDocumen
   ]
 }
 
-/** What a person should look at twice before a change is written. */
+/** Reasons why a person should check a change before it is written. */
 export type DifferenceWarning = 'PRICE_FALLS' | 'PRICE_REMOVED' | 'BELOW_COST'
 
-/** One thing that differs, for whoever puts it into words: the console's preview, the command line's dry run. */
+/** One difference, as data for the console's preview and the command line's dry run. */
 export type DifferenceLine =
   | PriceLine
   | { kind: 'SUPPLIER'; place: number; before: SupplierDocument | null; after: SupplierDocument | null }
-  /** Both empty: they stand in another order. */
+  /** Both empty: only their order differs. */
   | { kind: 'PLACES'; added: string[]; removed: string[] }
   | { kind: 'MEMBER'; member: Member; before: unknown; after: unknown }
 
 interface PriceLine {
   kind: 'PRICE' | 'RETAIL_PRICE'
   currencyCode: string
-  /** In 1/10 000; null: there is none. */
+  /** In 1/10 000; null: no price. */
   before: number | null
   after: number | null
-  /** 1 is twice as much, -0.5 half; null where one side has none, or was free. */
+  /** 1 is twice as much, -0.5 half; null if one side has no price, or `before` is 0. */
   change: number | null
-  /** What the cheapest supplier costs in this currency; null where none says it. */
+  /** The lowest cost of a supplier in this currency; null if unknown. */
   cost: number | null
   warnings: DifferenceWarning[]
 }
 
-/** A price that falls by more than this share is more often a slipped decimal point than a sale. */
+/** A price that falls by more than this share is more often a misplaced decimal point than a sale. */
 const FALL_MAX = 0.5
 
-/** What differs, line by line: prices first, since they are what a mistake costs. A new package has prices and suppliers. */
-export function differenceLines(change: PackageChange): DifferenceLine[] {
+/** Lists the differences: prices first, because mistakes there cost money. A new package has lines for prices and suppliers. */
+export function listDifferences(change: PackageChange): DifferenceLine[] {
   const { before, after } = change
-  const others = before ? differingMembers(change).filter((member) => !OF_THEIR_OWN.has(member)) : []
+  const others = before ? differingMembers(change).filter((member) => !WITH_OWN_LINES.has(member)) : []
   return [
     ...priceLines(change),
     ...supplierLines(change),
@@ -80,7 +80,7 @@ export function warningsOf(lines: readonly DifferenceLine[]): DifferenceWarning[
   return lines.flatMap((line) => ('warnings' in line ? line.warnings : []))
 }
 
-const OF_THEIR_OWN: ReadonlySet<Member> = new Set(['prices', 'suppliers', 'locationCodes'])
+const WITH_OWN_LINES: ReadonlySet<Member> = new Set(['prices', 'suppliers', 'locationCodes'])
 
 function priceLines({ before, after }: PackageChange): PriceLine[] {
   const old = new Map(before?.prices.map((price) => [price.currencyCode, price]))
@@ -118,7 +118,7 @@ function isBelow(price: number | undefined, currencyCode: string, document: Pack
   return price !== undefined && cost !== null && price < cost
 }
 
-/** A supplier dearer than the price is skipped where another is not: so the cheapest counts. */
+/** The lowest cost, because orders skip a supplier that costs more than the price. */
 function costIn(currencyCode: string, { suppliers }: PackageDocument): number | null {
   const costs = suppliers.flatMap(({ costPrice, costCurrency }) =>
     costPrice !== null && costCurrency === currencyCode ? [costPrice] : [],

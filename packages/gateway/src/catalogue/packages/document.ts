@@ -12,7 +12,7 @@ import {
 import Type, { type Static, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 
-/** Routes are tried one after the other while a traveller waits. */
+/** Suppliers are tried one after the other while a traveller waits. */
 export const SUPPLIERS_MAX = 10
 const CURRENCIES_MAX = 50
 const LOCATIONS_MAX = 300
@@ -47,8 +47,8 @@ const priceDocument = Type.Object(
 export type PriceDocument = Static<typeof priceDocument>
 
 /**
- * A package as operators write and read it: the contract's members, its list price in each currency, its suppliers in
- * the order in which they are tried. Money in 1/10 000, as on the wire.
+ * A package as operators edit it: the contract's members, its list price in each currency, its suppliers in the order in
+ * which they are tried. Money is in 1/10 000, as on the wire.
  */
 const packageDocument = Type.Object(
   {
@@ -102,7 +102,7 @@ function closedNetwork() {
   )
 }
 
-/** What a dealer is shown of a package, prices apart; a change of these moves its lastUpdateTime. */
+/** The members that dealers see, except prices. A change of one updates lastUpdateTime. */
 export const VISIBLE_MEMBERS = [
   'slug',
   'name',

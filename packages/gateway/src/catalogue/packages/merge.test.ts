@@ -11,9 +11,11 @@ const DAILY = {
 }
 
 describe('a DAILY package', () => {
-  it('has at most as many bytes over its duration as an eSIM can tell of', () => {
-    const most = Math.floor(Number.MAX_SAFE_INTEGER / DAILY.duration)
-    expect(mergePackage(undefined, { ...DAILY, volume: most })).toHaveProperty('document')
-    expect(mergePackage(undefined, { ...DAILY, volume: most + 1 })).toMatchObject({ faults: [{ field: 'volume' }] })
+  it('has at most as many bytes over its duration as an eSIM can report', () => {
+    const volumeMax = Math.floor(Number.MAX_SAFE_INTEGER / DAILY.duration)
+    expect(mergePackage(undefined, { ...DAILY, volume: volumeMax })).toHaveProperty('document')
+    expect(mergePackage(undefined, { ...DAILY, volume: volumeMax + 1 })).toMatchObject({
+      faults: [{ field: 'volume' }],
+    })
   })
 })

@@ -1,6 +1,6 @@
 import { type Fault, listFaults, MONEY_MAX, TEXT_PATTERNS } from '@dealer-esim/contract'
 import Type from 'typebox'
-import { countryName, isPlace } from '../coverage.ts'
+import { countryName, isLocation } from '../coverage.ts'
 import {
   isPackageDocument,
   type PackageDocument,
@@ -9,14 +9,14 @@ import {
   SUPPLIERS_MAX,
 } from './document.ts'
 
-/** A package as somebody writes it: members of the document, and the contract's price, retailPrice, currencyCode. */
+/** A package as typed or imported: members of the document, and the contract's price, retailPrice, currencyCode. */
 export type PackageInput = Readonly<Record<string, unknown>>
 
 export type Merged = { readonly document: PackageDocument } | { readonly faults: readonly Fault[] }
 
 /**
- * What a package becomes when this is written over it. An absent member stays as it is, in a new package it gets its
- * default; null clears it. Prices are merged by currency (a price of null removes it), suppliers replaced as a whole.
+ * Merges input into a package. An absent member keeps its value, or gets its default in a new package; null clears it.
+ * Prices are merged by currency (a price of null removes it), suppliers are replaced as a whole.
  */
 export function mergePackage(existing: PackageDocument | undefined, input: PackageInput): Merged {
   const { price, retailPrice, currencyCode, prices, lastUpdateTime: _, ...members } = input
@@ -30,13 +30,13 @@ export function mergePackage(existing: PackageDocument | undefined, input: Packa
   const faults = [
     ...(isPackageDocument.Check(draft) ? crossFaults(draft) : listFaults(packageDocumentSchema, draft)),
     ...priceFaults,
-  ].filter(({ field }) => field !== 'slug' || draft.slug !== undefined) // made from the code, which is missing
+  ].filter(({ field }) => field !== 'slug' || draft.slug !== undefined) // its default is the packageCode, whose absence is already a fault
   return faults.length > 0 ? { faults } : { document: draft as PackageDocument }
 }
 
 /**
- * Members that a new package need not name. Written as one literal: with a spread in it, it took half of the time in which
- * the rows of a file are judged.
+ * Optional members of a new package. One object literal: a version with a spread took half of the time of checking the rows
+ * of a file.
  */
 function defaultsOf(input: PackageInput): Record<string, unknown> {
   return {
@@ -57,7 +57,7 @@ function defaultsOf(input: PackageInput): Record<string, unknown> {
   }
 }
 
-/** The members with null turned into the default, where there is one. */
+/** Replaces null by the member's default, if it has one. */
 function cleared(members: PackageInput, defaults: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(members)
@@ -77,7 +77,7 @@ function withoutUndefined(value: Record<string, unknown>): Record<string, unknow
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined))
 }
 
-/** Codes without networks get networks without operators; networks without codes give the codes. */
+/** Adds networks without operators for codes without networks, or derives the codes from the networks. */
 function locationsOf(existing: PackageDocument | undefined, members: PackageInput): Partial<PackageDocument> {
   const { locationCodes: codes, locationNetworkList: networks } = members
   if (networks == null && Array.isArray(codes)) {
@@ -105,7 +105,7 @@ const priceEntry = Type.Object(
 )
 
 interface PriceEntry {
-  /** Where the input has it: '' or `prices[2].`. */
+  /** Its path in the input: '' or `prices[2].`. */
   readonly at: string
   readonly currencyCode: string
   readonly price?: number | null
@@ -131,13 +131,13 @@ function mergePrices(existing: readonly PriceDocument[], entries: PriceEntry[], 
   const seen = new Set<string>()
   for (const { at, currencyCode, price, retailPrice } of entries) {
     if (seen.has(currencyCode)) {
-      faults.push({ code: '000108', field: `${at}currencyCode`, reason: 'It is priced twice: name a currency once.' })
+      faults.push({ code: '000108', field: `${at}currencyCode`, reason: 'The currency has two prices: give one.' })
     }
     seen.add(currencyCode)
     const before = prices.get(currencyCode)
     const amount = price === undefined ? before?.price : price
     if (amount === null && retailPrice != null) {
-      faults.push({ code: '000108', field: `${at}retailPrice`, reason: 'It needs a price: give one, or neither.' })
+      faults.push({ code: '000108', field: `${at}retailPrice`, reason: 'It needs a price: give both, or neither.' })
     } else if (amount === null) prices.delete(currencyCode)
     else if (amount === undefined) {
       faults.push({ code: '000105', field: `${at}price`, reason: 'It is required: add it.' })
@@ -149,7 +149,7 @@ function mergePrices(existing: readonly PriceDocument[], entries: PriceEntry[], 
   return [...prices.values()].sort((a, b) => (a.currencyCode < b.currencyCode ? -1 : 1))
 }
 
-/** What a schema cannot say. */
+/** Checks that a schema cannot express. */
 function crossFaults(document: PackageDocument): Fault[] {
   const faults: Fault[] = []
   const fault = (field: string, reason: string) => faults.push({ code: '000108', field, reason })
@@ -162,26 +162,26 @@ function crossFaults(document: PackageDocument): Fault[] {
   if (document.dataType === 'DAILY' && (document.volume ?? 0) * document.duration > Number.MAX_SAFE_INTEGER) {
     fault(
       'volume',
-      'Over its duration that is more than an eSIM can tell of: give fewer bytes a day, or make it UNLIMITED.',
+      'Over its duration that is more than an eSIM can report: give fewer bytes a day, or make it UNLIMITED.',
     )
   }
   const seen = new Set<string>()
   document.locationCodes.forEach((code, i) => {
-    if (seen.has(code)) fault(`locationCodes[${i}]`, `${code} is there twice.`)
+    if (seen.has(code)) fault(`locationCodes[${i}]`, `${code} is listed twice: remove one.`)
     seen.add(code)
-    if (!isPlace(code)) fault(`locationCodes[${i}]`, `${code} is no country of ISO 3166-1 alpha-2${hint(code)}.`)
+    if (!isLocation(code)) fault(`locationCodes[${i}]`, `${code} is not a country of ISO 3166-1 alpha-2${hint(code)}.`)
   })
   document.locationNetworkList.forEach(({ locationCode: code }, i) => {
-    if (!isPlace(code) && !seen.has(code))
-      fault(`locationNetworkList[${i}].locationCode`, `${code} is no country${hint(code)}.`)
+    if (!isLocation(code) && !seen.has(code))
+      fault(`locationNetworkList[${i}].locationCode`, `${code} is not a country${hint(code)}.`)
   })
   document.suppliers.forEach(({ costPrice, costCurrency }, i) => {
     if (costPrice !== null && costCurrency === null) fault(`suppliers[${i}].costCurrency`, 'A cost needs its currency.')
     if (costPrice === null && costCurrency !== null)
-      fault(`suppliers[${i}].costPrice`, 'Give the cost, or no currency.')
+      fault(`suppliers[${i}].costPrice`, 'Give the cost, or remove its currency.')
   })
   if (document.status === 'ON_SALE' && document.suppliers.length === 0) {
-    fault('suppliers', `What is on sale needs 1 to ${SUPPLIERS_MAX} suppliers: add one, or set status to OFF_SALE.`)
+    fault('suppliers', `A package on sale needs 1 to ${SUPPLIERS_MAX} suppliers: add one, or set status to OFF_SALE.`)
   }
   return faults
 }

@@ -3,17 +3,16 @@ import { type AuditEntry, auditAll, type By } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
-import { refused } from '../checks.ts'
+import { invalidField } from '../checks.ts'
 import { coverageId } from '../coverage.ts'
 import { changeCatalogue } from '../version.ts'
-import { differences, differingMembers, type PackageChange } from './difference.ts'
+import { differingMembers, type PackageChange, pickDifferences } from './difference.ts'
 import type { PackageDocument } from './document.ts'
 import { mergePackage, type PackageInput } from './merge.ts'
-import { documentBatches, type PackageFilter, readDocuments } from './read.ts'
-import { suppliersNamedTwice } from './repeated-suppliers.ts'
+import { findDocuments, listDocumentBatches, type PackageFilter } from './read.ts'
 import { writePackages } from './write.ts'
 
-/** What a change of the catalogue needs. */
+/** The dependencies of changes of the catalogue. */
 export interface ChangeDeps {
   readonly db: Db
   readonly ids: Ids
@@ -26,7 +25,7 @@ export interface PutResult {
 }
 
 /**
- * Adds packages or changes what the inputs name of them (merge.ts), all or nothing.
+ * Adds packages or changes the members that the inputs name (merge.ts), all or nothing.
  * @throws Refusal with a detail for every fault
  */
 export async function putPackages(
@@ -37,21 +36,22 @@ export async function putPackages(
 ): Promise<PutResult> {
   return changeCatalogue(deps.db, async (tx, stamp) => {
     const codes = inputs.map((input) => String(input.packageCode))
-    const existing = await readDocuments(tx, codes)
+    const existing = await findDocuments(tx, codes)
     const changes: PackageChange[] = []
     for (const [i, input] of inputs.entries()) {
       const before = existing.get(codes[i]!)
       if (!before && options.mustExist) throw notFound('package', codes[i]!)
       const merged = mergePackage(before, input)
-      if ('faults' in merged) throw faulty(codes[i]!, merged.faults)
-      if (codes.indexOf(codes[i]!) < i) throw refused('packageCode', `${codes[i]} is there twice.`)
+      if ('faults' in merged) throw invalidPackage(codes[i]!, merged.faults)
+      if (codes.indexOf(codes[i]!) < i) throw invalidField('packageCode', `${codes[i]} is given twice: remove one.`)
       changes.push({ before, after: merged.document })
     }
-    const owners = await slugOwners(tx, changes)
+    const owners = await findSlugOwners(tx, changes)
     const taken = changes.find(({ after }) => (owners.get(after.slug) ?? after.packageCode) !== after.packageCode)
     if (taken)
-      throw refused('slug', `${taken.after.slug} is the slug of ${owners.get(taken.after.slug)}: choose another.`)
-    for (const [{ after }, faults] of await suppliersNamedTwice(tx, changes)) throw faulty(after.packageCode, faults)
+      throw invalidField('slug', `${taken.after.slug} is the slug of ${owners.get(taken.after.slug)}: choose another.`)
+    for (const [{ after }, faults] of await findRepeatedSuppliers(tx, changes))
+      throw invalidPackage(after.packageCode, faults)
     return applyChanges(tx, deps, stamp, changes, by)
   })
 }
@@ -61,12 +61,12 @@ export async function setOnSale(deps: ChangeDeps, filter: PackageFilter, onSale:
   const status = onSale ? 'ON_SALE' : 'OFF_SALE'
   return changeCatalogue(deps.db, async (tx, stamp) => {
     const switched: string[] = []
-    for await (const documents of documentBatches(tx, filter)) {
+    for await (const documents of listDocumentBatches(tx, filter)) {
       const changes: PackageChange[] = []
       for (const before of documents) {
         if (before.status === status) continue
         const merged = mergePackage(before, { status })
-        if ('faults' in merged) throw faulty(before.packageCode, merged.faults)
+        if ('faults' in merged) throw invalidPackage(before.packageCode, merged.faults)
         changes.push({ before, after: merged.document })
         switched.push(before.packageCode)
       }
@@ -76,7 +76,7 @@ export async function setOnSale(deps: ChangeDeps, filter: PackageFilter, onSale:
   })
 }
 
-/** Writes and audits those that differ. The caller has the catalogue's lock and has judged them. */
+/** Writes and audits the packages that differ. The caller holds the catalogue's lock and has checked them. */
 export async function applyChanges(
   tx: Tx,
   deps: Pick<ChangeDeps, 'ids'>,
@@ -97,8 +97,8 @@ export async function applyChanges(
   return { added, changed: differing.length - added, unchanged: changes.length - differing.length }
 }
 
-/** Which package has each of the slugs that the changes want. */
-export async function slugOwners(tx: Tx, changes: readonly PackageChange[]): Promise<Map<string, string>> {
+/** Finds the packages that have the slugs of the changes. */
+export async function findSlugOwners(tx: Tx, changes: readonly PackageChange[]): Promise<Map<string, string>> {
   const wanted = changes.filter(({ before, after }) => before?.slug !== after.slug).map(({ after }) => after.slug)
   if (wanted.length === 0) return new Map()
   const rows = await tx.query<{ slug: string; packageCode: string }>({
@@ -110,7 +110,7 @@ export async function slugOwners(tx: Tx, changes: readonly PackageChange[]): Pro
 
 function auditEntry(change: PackageChange, by: By): AuditEntry {
   const action = change.before ? 'package.change' : 'package.add'
-  const { before, after } = differences(change)
+  const { before, after } = pickDifferences(change)
   return {
     ...{ tenantId: null, action, subject: change.after.packageCode },
     ...by,
@@ -119,15 +119,54 @@ function auditEntry(change: PackageChange, by: By): AuditEntry {
   }
 }
 
-/** Networks are long and shared by many packages: the log names the row of coverages, which is kept. */
+/** Networks are long and shared by many packages, so the log has the id of the coverage, whose row is never deleted. */
 function shortened({ locationNetworkList, ...rest }: Partial<PackageDocument>, whole: PackageDocument) {
   if (locationNetworkList === undefined) return rest
   return { ...rest, coverageId: coverageId(whole.locationCodes, whole.locationNetworkList) }
 }
 
-function faulty(packageCode: string, faults: readonly Fault[]): Refusal {
+function invalidPackage(packageCode: string, faults: readonly Fault[]): Refusal {
   const details = faults.map(({ field, reason }) => ({ field, reason }))
   const lines = details.map(({ field, reason }) => `${field}: ${reason}`)
   const message = [`Nothing was changed: ${packageCode} would not be valid.`, ...lines].join('\n')
   return new Refusal(422, 'PACKAGE_INVALID', message, { details })
+}
+
+/**
+ * Finds faults in changed suppliers of packages: a supplier other than a stock that is named twice. An eSIM has one key at
+ * a supplier, under which it has refused the first product; only a stock, which does not record refusals, is sure to sell
+ * another product under the same key. The type of a supplier never changes, so an accepted package stays valid.
+ */
+export async function findRepeatedSuppliers(
+  tx: Tx,
+  changes: readonly PackageChange[],
+): Promise<Map<PackageChange, Fault[]>> {
+  const repeats = changes.flatMap((change) => {
+    const names = change.after.suppliers.map(({ supplier }) => supplier)
+    const places = names.flatMap((name, place) => (names.indexOf(name) < place ? [{ change, name, place }] : []))
+    return places.length > 0 && differingMembers(change).includes('suppliers') ? places : []
+  })
+  if (repeats.length === 0) return new Map()
+  const rows = await tx.query<{ supplier: string; type: string }>({
+    text: 'select supplier, type from suppliers where supplier = any ($1)',
+    values: [[...new Set(repeats.map(({ name }) => name))]],
+  })
+  const types = new Map(rows.map(({ supplier, type }) => [supplier, type]))
+  const faults = new Map<PackageChange, Fault[]>()
+  for (const { change, name, place } of repeats) {
+    const type = types.get(name)
+    if (type === 'stock') continue
+    const fault: Fault = { code: '000108', field: `suppliers[${place}].supplier`, reason: reasonOf(name, type) }
+    faults.set(change, [...(faults.get(change) ?? []), fault])
+  }
+  return faults
+}
+
+function reasonOf(name: string, type: string | undefined): string {
+  const what = `${name} is named twice, which only a stock supplier may be`
+  if (type === undefined) {
+    return `${what}, and supplier ${name} does not exist yet. Add the stock ${name} first, or name it once.`
+  }
+  const why = 'any other supplier has one key for an eSIM, under which it has refused the first product'
+  return `${what}: ${why}. Name ${name} once, and add a second account there as a separate supplier.`
 }

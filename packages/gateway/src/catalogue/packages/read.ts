@@ -1,5 +1,5 @@
 import type { Statement } from '../../lib/postgres/db.ts'
-import { coverageOf, covers, mentions, ownText, wordsOf } from '../coverage.ts'
+import { coverageOf, covers, matchesWords, searchTextOf, splitKeyword } from '../coverage.ts'
 import type { PackageDocument, PriceDocument, SupplierDocument } from './document.ts'
 
 /** A Db or a Tx. */
@@ -7,13 +7,13 @@ interface Reader {
   query<Row>(statement: Statement): Promise<Row[]>
 }
 
-/** The packages of these codes, as they are now; codes that do not exist are absent. */
-export async function readDocuments(db: Reader, codes: readonly string[]): Promise<Map<string, PackageDocument>> {
+/** Finds the packages with these codes; codes that do not exist are absent. */
+export async function findDocuments(db: Reader, codes: readonly string[]): Promise<Map<string, PackageDocument>> {
   const rows = await db.query<DocumentRow>({ text: `${SELECT} where p.package_code = any ($1)`, values: [codes] })
   return new Map(rows.map((row) => [row.packageCode, documentOf(row)]))
 }
 
-/** Which packages an operator means; several conditions narrow each other. */
+/** Selects packages by conditions that must all hold. */
 export interface PackageFilter {
   readonly packageCodes?: readonly string[] | undefined
   readonly locationCode?: string | undefined
@@ -23,11 +23,11 @@ export interface PackageFilter {
   readonly supplier?: string | undefined
 }
 
-/** Read at a time: a batch of packages that each cover the world is some 10 MB. */
+/** Packages read at a time: a batch of packages that all cover the world has about 10 MB. */
 const BATCH_ROWS = 500
 
-/** Every package that the filter means, in the order of their codes, a batch at a time; those after a code, if it is given. */
-export async function* documentBatches(
+/** Lists the packages that match the filter in batches, in the order of their codes, optionally only those after a code. */
+export async function* listDocumentBatches(
   db: Reader,
   filter: PackageFilter = {},
   { after = '', rows: batchRows = BATCH_ROWS }: { after?: string; rows?: number } = {},
@@ -57,12 +57,12 @@ export async function* documentBatches(
   }
 }
 
-/** Conditions on places and words are judged here, by the same functions that answer dealers. */
+/** Checks conditions on locations and keywords by the same functions as lists for dealers. */
 function matches(document: PackageDocument, { locationCode, keyword }: PackageFilter): boolean {
   if (locationCode === undefined && keyword === undefined) return true
   const coverage = coverageOf(document.locationCodes, document.locationNetworkList)
   if (locationCode !== undefined && !covers(coverage, locationCode)) return false
-  return keyword === undefined || mentions(ownText(document), coverage, wordsOf(keyword))
+  return keyword === undefined || matchesWords(searchTextOf(document), coverage, splitKeyword(keyword))
 }
 
 const SELECT = `
@@ -97,8 +97,8 @@ function documentOf(row: DocumentRow): PackageDocument {
   }
 }
 
-/** Those of the names that no supplier has. */
-export async function unknownSuppliers(db: Reader, names: readonly string[]): Promise<string[]> {
+/** Lists the names that no supplier has. */
+export async function listUnknownSuppliers(db: Reader, names: readonly string[]): Promise<string[]> {
   const rows = await db.query<{ name: string }>({
     text: 'select distinct name from unnest($1::text[]) as name where name not in (select supplier from suppliers) order by 1',
     values: [names],

@@ -5,8 +5,8 @@ import { differingMembers, differingPrices, type Member, type PackageChange } fr
 import { VISIBLE_MEMBERS } from './document.ts'
 
 /**
- * Writes packages that differ, with their prices and suppliers, stamped with the time of the new catalogue version.
- * The caller has the catalogue's lock and read `before` under it. A handful of statements, however many packages.
+ * Writes changed packages with their prices and suppliers and the timestamp of the new version. The caller holds the
+ * catalogue's lock and has read `before` under it. At most five statements for any number of packages.
  */
 export function writePackages(tx: Tx, changes: readonly PackageChange[], at: Date): void {
   const rows = changes.map((change) => ({ change, members: new Set<Member>(differingMembers(change)) }))
@@ -26,13 +26,13 @@ export function writePackages(tx: Tx, changes: readonly PackageChange[], at: Dat
       at,
     ),
   )
-  const resupplied = changes.filter((_, i) => rows[i]!.members.has('suppliers')).map(({ after }) => after)
-  if (resupplied.length > 0) {
+  const withNewSuppliers = changes.filter((_, i) => rows[i]!.members.has('suppliers')).map(({ after }) => after)
+  if (withNewSuppliers.length > 0) {
     tx.send({
       text: 'delete from package_suppliers where package_code = any ($1)',
-      values: [resupplied.map((document) => document.packageCode)],
+      values: [withNewSuppliers.map((document) => document.packageCode)],
     })
-    tx.send(insertSuppliers(resupplied.flatMap(withPositions)))
+    tx.send(insertSuppliers(withNewSuppliers.flatMap(withPositions)))
   }
   const prices = changes.flatMap((change) =>
     differingPrices(change).map((price) => ({ packageCode: change.after.packageCode, ...price })),

@@ -1,20 +1,20 @@
 import { type AuditEntry, audit, type By } from '../../audit/audit.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../../lib/refusal.ts'
-import { checkName, exists, insertName, mustExist } from '../checks.ts'
+import { alreadyExists, checkExists, checkName, insertName } from '../checks.ts'
 import type { ChangeDeps } from '../packages/put.ts'
 import { changeCatalogue } from '../version.ts'
 
-/** A group of tenants that pay by one plan. */
+/** Creates a group of tenants that share a plan. */
 export async function createGroup(deps: ChangeDeps, groupName: string, by: By): Promise<void> {
   checkName('groupName', groupName)
   await changeCatalogue(deps.db, async (tx) => {
-    if (!(await insertName(tx, 'group', groupName))) throw exists('price group', groupName)
+    if (!(await insertName(tx, 'group', groupName))) throw alreadyExists('price group', groupName)
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_group.create', subject: groupName })
   })
 }
 
-/** The plan that a tenant pays by; null: none of its own. It had at most one, which ends. */
+/** Sets a tenant's own plan; null removes it. The previous plan ends. */
 export async function setTenantPlan(
   deps: ChangeDeps,
   tenantId: string,
@@ -24,7 +24,7 @@ export async function setTenantPlan(
   await assign(deps, TENANT_PLAN, requireUuid(tenantId, 'tenant'), planName, by)
 }
 
-/** The plan that the tenants of a group pay by, where they have none of their own. */
+/** Sets the plan for the tenants of a group that have no plan of their own. */
 export async function setGroupPlan(
   deps: ChangeDeps,
   groupName: string,
@@ -34,7 +34,7 @@ export async function setGroupPlan(
   await assign(deps, GROUP_PLAN, groupName, planName, by)
 }
 
-/** The group that a tenant is in; null: in none. */
+/** Sets the group of a tenant; null removes the tenant from its group. */
 export async function setTenantGroup(
   deps: ChangeDeps,
   tenantId: string,
@@ -60,9 +60,9 @@ const TENANT_GROUP: Kind = { table: 'tenant_price_groups', owner: TENANT, target
 
 async function assign(deps: ChangeDeps, kind: Kind, owner: string, target: string | null, by: By): Promise<void> {
   await changeCatalogue(deps.db, async (tx, stamp) => {
-    await mustExist(tx, kind.owner.kind, owner)
-    if (target !== null) await mustExist(tx, kind.target.kind, target)
-    const before = await readTarget(tx, kind, owner)
+    await checkExists(tx, kind.owner.kind, owner)
+    if (target !== null) await checkExists(tx, kind.target.kind, target)
+    const before = await findTarget(tx, kind, owner)
     if (before === target) return
     const at = await stamp()
     tx.send({
@@ -89,7 +89,7 @@ async function assign(deps: ChangeDeps, kind: Kind, owner: string, target: strin
   })
 }
 
-async function readTarget(tx: Tx, kind: Kind, owner: string): Promise<string | null> {
+async function findTarget(tx: Tx, kind: Kind, owner: string): Promise<string | null> {
   const [row] = await tx.query<{ target: string }>({
     text: `select ${kind.target.column} as target from ${kind.table} where ${kind.owner.column} = $1 and not removed`,
     values: [owner],
@@ -97,18 +97,18 @@ async function readTarget(tx: Tx, kind: Kind, owner: string): Promise<string | n
   return row?.target ?? null
 }
 
-/** What decides a tenant's prices beside its own ones and the list. */
-export interface ShownAssignment {
+/** The plans and the group that decide a tenant's prices. */
+export interface AssignmentDetails {
   readonly planName: string | null
   readonly groupName: string | null
-  /** Decides where the tenant has no plan of its own, or that one says nothing of a package. */
+  /** Applies if the tenant has no plan of its own, or that plan has no rule for the package. */
   readonly groupPlanName: string | null
 }
 
-/** @throws Refusal when there is no such tenant */
-export async function readAssignment(db: Db, typedId: string): Promise<ShownAssignment> {
+/** @throws Refusal if the tenant does not exist */
+export async function getAssignment(db: Db, typedId: string): Promise<AssignmentDetails> {
   const tenantId = requireUuid(typedId, 'tenant')
-  const [row] = await db.query<ShownAssignment>({
+  const [row] = await db.query<AssignmentDetails>({
     text: `select p.plan_name, g.group_name, gp.plan_name as group_plan_name
            from tenants t
            left join tenant_price_plans p on p.tenant_id = t.tenant_id and not p.removed
@@ -121,15 +121,15 @@ export async function readAssignment(db: Db, typedId: string): Promise<ShownAssi
   return row
 }
 
-export interface ShownGroup {
+export interface GroupDetails {
   readonly groupName: string
   readonly planName: string | null
   readonly tenantIds: readonly string[]
 }
 
-/** Every group, or the one of that name, with its plan and its tenants. */
-export async function readGroups(db: Db, groupName?: string): Promise<ShownGroup[]> {
-  const groups = await db.query<ShownGroup>({
+/** Lists all groups, or only the named one, with their plans and tenants. @throws Refusal if the named one does not exist */
+export async function listGroups(db: Db, groupName?: string): Promise<GroupDetails[]> {
+  const groups = await db.query<GroupDetails>({
     text: `select group_name,
              (select plan_name from price_group_plans p where p.group_name = g.group_name and not removed) as plan_name,
              array(select tenant_id::text from tenant_price_groups t

@@ -1,12 +1,20 @@
 import { audit, type By } from '../../audit/audit.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { notFound } from '../../lib/refusal.ts'
-import { checkCurrency, checkName, checkPrice, exists, insertName, mustExist, refused } from '../checks.ts'
+import {
+  alreadyExists,
+  checkCurrency,
+  checkExists,
+  checkName,
+  checkPrice,
+  insertName,
+  invalidField,
+} from '../checks.ts'
 import type { ChangeDeps } from '../packages/put.ts'
 import { changeCatalogue } from '../version.ts'
 import { formatPercent } from './percent.ts'
 
-/** Which rule of a plan: for one package or all, percentages for every currency. */
+/** Identifies a rule of a plan, for one package or all. */
 export interface RuleScope {
   readonly planName: string
   /** null: every package. */
@@ -14,7 +22,7 @@ export interface RuleScope {
 }
 
 export type RuleValue =
-  /** On the list price, in 1/10 000 of a percent: −100 000n is ten percent less. */
+  /** A change of the list price in any currency, in 1/10 000 of a percent: −100 000n means ten percent less. */
   | { readonly percent: bigint }
   /** A fixed price in one currency, in 1/10 000. */
   | { readonly price: bigint; readonly currencyCode: string }
@@ -22,12 +30,12 @@ export type RuleValue =
 export async function createPlan(deps: ChangeDeps, planName: string, by: By): Promise<void> {
   checkName('planName', planName)
   await changeCatalogue(deps.db, async (tx) => {
-    if (!(await insertName(tx, 'plan', planName))) throw exists('price plan', planName)
+    if (!(await insertName(tx, 'plan', planName))) throw alreadyExists('price plan', planName)
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_plan.create', subject: planName })
   })
 }
 
-/** Adds a rule to a plan or replaces the one of the same scope and currency. */
+/** Adds a rule to a plan or replaces the rule with the same scope and currency. */
 export async function setPlanRule(deps: ChangeDeps, scope: RuleScope, value: RuleValue, by: By): Promise<void> {
   const currencyCode = 'price' in value ? value.currencyCode : ''
   if ('price' in value) {
@@ -36,7 +44,7 @@ export async function setPlanRule(deps: ChangeDeps, scope: RuleScope, value: Rul
   }
   await changeCatalogue(deps.db, async (tx, stamp) => {
     await checkScope(tx, scope)
-    const before = await readRule(tx, scope, currencyCode)
+    const before = await findRule(tx, scope, currencyCode)
     const percent = 'percent' in value ? value.percent : null
     const price = 'price' in value ? value.price : null
     if (before && !before.removed && before.percent === percent && before.price === price) return
@@ -52,7 +60,7 @@ export async function setPlanRule(deps: ChangeDeps, scope: RuleScope, value: Rul
   })
 }
 
-/** Ends a rule: the one in a currency, or without a currency the percentage. */
+/** Removes the fixed price in a currency, or without a currency the percentage. */
 export async function removePlanRule(
   deps: ChangeDeps,
   scope: RuleScope,
@@ -60,9 +68,9 @@ export async function removePlanRule(
   by: By,
 ): Promise<void> {
   await changeCatalogue(deps.db, async (tx, stamp) => {
-    await mustExist(tx, 'plan', scope.planName)
-    const before = await readRule(tx, scope, currencyCode ?? '')
-    if (!before || before.removed) throw refused('packageCode', `The plan ${scope.planName} has no such rule.`)
+    await checkExists(tx, 'plan', scope.planName)
+    const before = await findRule(tx, scope, currencyCode ?? '')
+    if (!before || before.removed) throw invalidField('packageCode', `The plan ${scope.planName} has no such rule.`)
     tx.send({
       text: `update price_plan_rules set removed = true, updated_at = $4
              where plan_name = $1 and package_code = $2 and currency_code = $3`,
@@ -80,11 +88,11 @@ interface RuleRow {
 }
 
 async function checkScope(tx: Tx, { planName, packageCode }: RuleScope): Promise<void> {
-  await mustExist(tx, 'plan', planName)
-  if (packageCode !== null) await mustExist(tx, 'package', packageCode)
+  await checkExists(tx, 'plan', planName)
+  if (packageCode !== null) await checkExists(tx, 'package', packageCode)
 }
 
-async function readRule(tx: Tx, scope: RuleScope, currencyCode: string): Promise<RuleRow | undefined> {
+async function findRule(tx: Tx, scope: RuleScope, currencyCode: string): Promise<RuleRow | undefined> {
   const [row] = await tx.query<RuleRow>({
     text: `select percent, price, removed, currency_code from price_plan_rules
            where plan_name = $1 and package_code = $2 and currency_code = $3`,
@@ -113,24 +121,24 @@ function shown({ packageCode }: RuleScope, { percent, price, currencyCode }: Rul
   return percent === null ? { packageCode, price, currencyCode } : { packageCode, percent: formatPercent(percent) }
 }
 
-/** A rule as operators see it. */
-export interface ShownRule {
+/** A rule for display. */
+export interface RuleDetails {
   readonly packageCode: string | null
   readonly percent: string | null
   readonly price: bigint | null
   readonly currencyCode: string | null
 }
 
-export interface ShownPlan {
+export interface PlanDetails {
   readonly planName: string
-  readonly rules: readonly ShownRule[]
+  readonly rules: readonly RuleDetails[]
   readonly tenantIds: readonly string[]
   readonly groupNames: readonly string[]
 }
 
-/** Every plan, or the one of that name, with its rules and who has it. */
-export async function readPlans(db: Db, planName?: string): Promise<ShownPlan[]> {
-  const plans = await db.query<Omit<ShownPlan, 'rules'>>({
+/** Lists all plans, or only the named one, with their rules, tenants and groups. @throws Refusal if the named one does not exist */
+export async function listPlans(db: Db, planName?: string): Promise<PlanDetails[]> {
+  const plans = await db.query<Omit<PlanDetails, 'rules'>>({
     text: `select plan_name,
              array(select tenant_id::text from tenant_price_plans t
                    where t.plan_name = p.plan_name and not removed order by 1) as tenant_ids,
@@ -146,9 +154,9 @@ export async function readPlans(db: Db, planName?: string): Promise<ShownPlan[]>
            order by plan_name, package_code, currency_code`,
     values: [planName ?? null],
   })
-  const byPlan = new Map<string, ShownRule[]>()
+  const byPlan = new Map<string, RuleDetails[]>()
   for (const { planName: name, packageCode, percent, price, currencyCode } of rules) {
-    const rule: ShownRule = {
+    const rule: RuleDetails = {
       packageCode: packageCode || null,
       percent: percent === null ? null : formatPercent(percent),
       price,

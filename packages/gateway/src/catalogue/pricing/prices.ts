@@ -1,10 +1,10 @@
 import { audit, type By } from '../../audit/audit.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../../lib/refusal.ts'
-import { checkPrice, mustExist, refused } from '../checks.ts'
+import { checkExists, checkPrice, invalidField } from '../checks.ts'
 import type { PriceDocument } from '../packages/document.ts'
 import { type ChangeDeps, putPackages } from '../packages/put.ts'
-import { readDocuments } from '../packages/read.ts'
+import { findDocuments } from '../packages/read.ts'
 import { changeCatalogue } from '../version.ts'
 import { formatPercent } from './percent.ts'
 
@@ -13,7 +13,7 @@ export interface ListPriceChange {
   readonly currencyCode: string
   /** In 1/10 000 of the currency; null removes the price. */
   readonly price: bigint | null
-  /** undefined: stays as it is. */
+  /** undefined: unchanged. */
   readonly retailPrice?: bigint | null
 }
 
@@ -30,7 +30,7 @@ function inputOf({ currencyCode, price, retailPrice }: ListPriceChange) {
   return { currencyCode, price: price === null ? null : Number(price), ...retail }
 }
 
-/** A tenant's own price of a package, in the tenant's currency; null: it pays by its plan, group or the list again. */
+/** Sets a tenant's own price of a package, in the tenant's currency; null removes it. */
 export async function setOwnPrice(
   deps: ChangeDeps,
   own: { tenantId: string; packageCode: string; price: bigint | null },
@@ -40,15 +40,15 @@ export async function setOwnPrice(
   const tenantId = requireUuid(own.tenantId, 'tenant')
   if (price !== null) checkPrice(price)
   await changeCatalogue(deps.db, async (tx, stamp) => {
-    await mustExist(tx, 'tenant', tenantId)
-    await mustExist(tx, 'package', packageCode)
+    await checkExists(tx, 'tenant', tenantId)
+    await checkExists(tx, 'package', packageCode)
     const [row] = await tx.query<{ price: bigint; removed: boolean }>({
       text: 'select price, removed from tenant_prices where tenant_id = $1 and package_code = $2',
       values: [tenantId, packageCode],
     })
     const before = row && !row.removed ? row.price : null
     if (before === price) {
-      if (price === null) throw refused('packageCode', `The tenant has no own price of ${packageCode}.`)
+      if (price === null) throw invalidField('packageCode', `The tenant has no own price of ${packageCode}.`)
       return
     }
     tx.send({
@@ -63,11 +63,11 @@ export async function setOwnPrice(
   })
 }
 
-/** Everything that decides what somebody pays for one package. */
-export interface PricesOfPackage {
+/** All prices and rules that apply to one package. */
+export interface PackagePrices {
   readonly packageCode: string
   readonly list: readonly PriceDocument[]
-  /** Rules of plans that name the package, or every package. */
+  /** Rules of plans for this package or for every package. */
   readonly rules: readonly {
     readonly planName: string
     readonly everyPackage: boolean
@@ -83,9 +83,9 @@ export interface PricesOfPackage {
   }[]
 }
 
-/** @throws Refusal when there is no such package */
-export async function pricesOfPackage(db: Db, packageCode: string): Promise<PricesOfPackage> {
-  const document = (await readDocuments(db, [packageCode])).get(packageCode)
+/** @throws Refusal if the package does not exist */
+export async function getPackagePrices(db: Db, packageCode: string): Promise<PackagePrices> {
+  const document = (await findDocuments(db, [packageCode])).get(packageCode)
   if (!document) throw notFound('package', packageCode)
   const rules = await db.query<{
     planName: string
@@ -99,7 +99,7 @@ export async function pricesOfPackage(db: Db, packageCode: string): Promise<Pric
            order by plan_name, package_code desc, currency_code desc`,
     values: [packageCode],
   })
-  const own = await db.query<PricesOfPackage['own'][number]>({
+  const own = await db.query<PackagePrices['own'][number]>({
     text: `select p.tenant_id, t.tenant_name as client_name, p.price, t.currency_code
            from tenant_prices p join tenants t using (tenant_id)
            where p.package_code = $1 and not p.removed order by t.tenant_name, p.tenant_id`,

@@ -24,7 +24,7 @@ describe('a price changed by a percentage', () => {
     expect(changeByPercent(BigInt(price), parsePercent(change))).toBe(expected)
   })
 
-  test('is the nearest whole amount, halves going up, and never below zero', () => {
+  test('is rounded to the nearest whole amount, halves up, and never below zero', () => {
     fc.assert(
       fc.property(money, percent, (price, change) => {
         const changed = changeByPercent(price, change)
@@ -41,20 +41,20 @@ describe('a price changed by a percentage', () => {
   })
 
   test('never falls when the list price or the percentage rises', () => {
-    const most = (value: bigint | undefined) => value ?? BigInt(MONEY_MAX)
+    const orMax = (value: bigint | undefined) => value ?? BigInt(MONEY_MAX)
     fc.assert(
       fc.property(money, money, percent, percent, (a, b, p, q) => {
         const [low, high] = a < b ? [a, b] : [b, a]
-        expect(most(changeByPercent(low, p))).toBeLessThanOrEqual(most(changeByPercent(high, p)))
+        expect(orMax(changeByPercent(low, p))).toBeLessThanOrEqual(orMax(changeByPercent(high, p)))
         const [less, more] = p < q ? [p, q] : [q, p]
-        expect(most(changeByPercent(a, less))).toBeLessThanOrEqual(most(changeByPercent(a, more)))
+        expect(orMax(changeByPercent(a, less))).toBeLessThanOrEqual(orMax(changeByPercent(a, more)))
       }),
     )
   })
 })
 
 describe('a percentage as text', () => {
-  test('comes back as it was', () => {
+  test('is unchanged after formatting and parsing', () => {
     fc.assert(
       fc.property(fc.bigInt(-1_000_000n, 10_000_000n), (units) => {
         expect(parsePercent(formatPercent(units))).toBe(units)
@@ -84,13 +84,13 @@ describe('the quote', () => {
   const list = fc.option(fc.record({ price: money, retailPrice: fc.option(money), removed: fc.boolean() }))
   const own = fc.option(fc.record({ price: money, removed: fc.boolean() }))
 
-  // The order of precedence, said again in the plainest way.
-  test('is by the first of own price, plan, group plan and list price that gives one', () => {
+  // The order of precedence, in its simplest form.
+  test('is the first price of: own price, plan, group plan, list price', () => {
     fc.assert(
       fc.property(own, fc.option(plan), fc.option(plan), list, (own, tenantPlan, groupPlan, list) => {
         const live = (rules: typeof tenantPlan) => {
-          const kept = new Map((rules ?? []).map((r) => [`${r.packageCode}/${r.value.currencyCode}`, r]))
-          return ['A/USD', 'A/', '/USD', '/'].flatMap((key) => kept.get(key) ?? []).filter((r) => !r.removed)
+          const byScope = new Map((rules ?? []).map((r) => [`${r.packageCode}/${r.value.currencyCode}`, r]))
+          return ['A/USD', 'A/', '/USD', '/'].flatMap((key) => byScope.get(key) ?? []).filter((r) => !r.removed)
         }
         const listed = list && !list.removed ? list.price : undefined
         const candidates = [
@@ -112,7 +112,7 @@ describe('the quote', () => {
 
   const changed = (price: bigint, percent: bigint) => changeByPercent(price, percent) ?? 'beyond'
 
-  test('is no price where a percentage leads beyond what can be told, and not the next rule’s', () => {
+  test('has no price if a percentage exceeds the maximum, and does not use the next rule', () => {
     const rules = [
       { packageCode: 'A', removed: false, value: { currencyCode: '', percent: 100_000n } },
       { packageCode: '', removed: false, value: { currencyCode: '', percent: -500_000n } },

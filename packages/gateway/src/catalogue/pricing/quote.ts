@@ -2,28 +2,28 @@ import { MONEY_MAX } from '@dealer-esim/contract'
 import type { CataloguePackage, ListPrice } from '../snapshot/package.ts'
 import type { PlanRule, Tariff } from './tariff.ts'
 
-/** What a tenant pays for one package, and since when. */
+/** A tenant's price of one package. */
 export interface Quote {
   /** For one eSIM, in 1/10 000 of the tenant's currency; undefined: the package has no price for this tenant. */
   readonly price: bigint | undefined
   readonly retailPrice: bigint | null
-  /** Who decided: the tenant's own price, its plan, its group's plan, the list; null where there is no price. */
+  /** The origin of the price: the tenant's own price, its plan, its group's plan, the list; null without a price. */
   readonly source: 'OWN' | 'PLAN' | 'GROUP' | 'LIST' | null
-  /** When the price last changed, at the earliest (ms). A change that left the amount the same may count. */
+  /** The latest change that could affect the price (ms); it may have kept the amount. */
   readonly changedAt: number
 }
 
 /**
- * The price of one eSIM: the tenant's own price beats its plan, its plan beats its group's, that beats the list price
- * (contract §4). Within a plan, a rule for the package beats one for all, and a fixed price beats a percentage. What
- * gives no price in the tenant's currency is passed over.
+ * Decides the price of one eSIM. Precedence: own price, plan, group plan, list price (contract §4). Within a plan, a rule
+ * for the package precedes one for all packages, and a fixed price precedes a percentage. Rules without a price in the
+ * tenant's currency are skipped.
  */
 export function quote(tariff: Tariff, item: Pick<CataloguePackage, 'packageCode' | 'prices'>): Quote {
   const list = item.prices.find((price) => price.currencyCode === tariff.currencyCode)
   const retailPrice = list && !list.removed ? list.retailPrice : null
   const own = tariff.ownPrices.get(item.packageCode)
   if (own && !own.removed) {
-    // The list price is still looked at: retailPrice is taken from it.
+    // The list price still matters: retailPrice comes from it.
     return { price: own.price, retailPrice, source: 'OWN', changedAt: Math.max(own.updatedAt, list?.updatedAt ?? 0) }
   }
   let changedAt = Math.max(tariff.changedAt, own?.updatedAt ?? 0, list?.updatedAt ?? 0)
@@ -38,7 +38,7 @@ export function quote(tariff: Tariff, item: Pick<CataloguePackage, 'packageCode'
   return { price: list.price, retailPrice, source: 'LIST', changedAt }
 }
 
-/** undefined: the rule says nothing here. A price beyond what can be told is no price, and not the next rule's affair. */
+/** undefined: the rule does not apply. A price above MONEY_MAX means no price; the next rule is not used. */
 function priceByRule(rule: PlanRule, list: ListPrice | undefined): Pick<Quote, 'price'> | undefined {
   if (rule.price !== null) return { price: rule.price }
   if (rule.percent === null || !list || list.removed) return undefined
@@ -48,8 +48,8 @@ function priceByRule(rule: PlanRule, list: ListPrice | undefined): Pick<Quote, '
 const WHOLE = 1_000_000n // 100 %, in 1/10 000 of a percent
 
 /**
- * A price moved by a percentage (in 1/10 000 of a percent; −100 000n is ten percent less): rounded half up, never
- * below zero, undefined beyond what a JSON integer holds.
+ * Changes a price by a percentage (in 1/10 000 of a percent; −100 000n means ten percent less): rounded half up, never
+ * below zero. @returns undefined above MONEY_MAX
  */
 export function changeByPercent(price: bigint, percent: bigint): bigint | undefined {
   const factor = WHOLE + percent
@@ -58,15 +58,15 @@ export function changeByPercent(price: bigint, percent: bigint): bigint | undefi
   return changed > BigInt(MONEY_MAX) ? undefined : changed
 }
 
-/** A time (ms), `until` not included. What held in it may have paused in between. */
+/** A period in ms, without `until`. It may have had interruptions. */
 export interface Period {
   readonly from: number
   readonly until: number
 }
 
 /**
- * Until when the tenant had a price for a package in the time that it was on sale; infinite where it still has one, undefined
- * where it never had. The change feed tells of a package that left, and never of one that the tenant could not see.
+ * The end of the time in which the tenant had a price for the package while it was on sale: infinite if it still has one,
+ * undefined if it never had. The change feed reports packages that a tenant lost, never those it could not see.
  */
 export function pricedUntil(
   tariff: Tariff,
@@ -74,7 +74,7 @@ export function pricedUntil(
   quoted: Quote,
   onSale: Period,
 ): number | undefined {
-  // What still stands without giving a price is behind a percentage that leads beyond what can be told.
+  // Without a price now, every price that still exists is overridden by a percentage that exceeds MONEY_MAX.
   const end = quoted.price === undefined ? quoted.changedAt : Number.POSITIVE_INFINITY
   let last: number | undefined
   for (const period of periodsOf(tariff, item)) {
@@ -84,7 +84,7 @@ export function pricedUntil(
   return last
 }
 
-/** Whatever gave, or gives, the tenant a price of the package, and when. A percentage gives none of its own. */
+/** The periods of everything that gives or gave the tenant a price. Percentages give no price of their own. */
 function* periodsOf(tariff: Tariff, item: Pick<CataloguePackage, 'packageCode' | 'prices'>): Iterable<Period> {
   const own = tariff.ownPrices.get(item.packageCode)
   if (own) yield periodOf(own)

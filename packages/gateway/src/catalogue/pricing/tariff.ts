@@ -1,10 +1,10 @@
 /** A rule of a price plan: percent on the list price, or a fixed price in one currency. */
 export interface PlanRule {
-  /** In 1/10 000 of a percent: −100 000n is ten percent less. */
+  /** In 1/10 000 of a percent: −100 000n means ten percent less. */
   readonly percent: bigint | null
   readonly price: bigint | null
   readonly removed: boolean
-  /** 0: not known. */
+  /** 0: unknown. */
   readonly firstAt: number
   readonly updatedAt: number
 }
@@ -18,7 +18,7 @@ export interface PlanRuleRow extends PlanRule {
   readonly currencyCode: string
 }
 
-/** The rules of one plan, found by package and currency. */
+/** The rules of one plan, by package and currency. */
 export class Plan {
   private readonly rules: ReadonlyMap<string, PlanRule>
   /** When a rule for every package last changed (ms). */
@@ -46,7 +46,7 @@ export class Plan {
     }
   }
 
-  /** Packages that have, or had, a fixed price of their own in the currency. */
+  /** Packages that have, or had, a fixed price in the currency. */
   *fixedPrices(currencyCode: string): Iterable<string> {
     for (const key of this.rules.keys()) {
       const cut = key.indexOf(' ')
@@ -58,19 +58,19 @@ export class Plan {
     return this.rules.has(`${packageCode} ${currencyCode}`)
   }
 
-  /** Package and time of every rule that names a package. */
-  *touches(): Iterable<[packageCode: string, updatedAt: number]> {
+  /** The package and the last change of every rule for a single package. */
+  *packageChanges(): Iterable<[packageCode: string, updatedAt: number]> {
     for (const [key, rule] of this.rules) {
       if (!key.startsWith(' ')) yield [key.slice(0, key.indexOf(' ')), rule.updatedAt]
     }
   }
 }
 
-/** A plan and the time that it holds, or held, for a tenant (ms): from the first to the last, whatever was in between. */
+/** A plan and the period in which it applies to a tenant (ms), from first to last, ignoring interruptions. */
 export interface PlanPeriod {
   readonly plan: Plan
   readonly planName: string
-  /** Through whom the tenant has it. */
+  /** PLAN: assigned to the tenant; GROUP: to its group. */
   readonly by: 'PLAN' | 'GROUP'
   readonly from: number
   readonly until: number
@@ -79,31 +79,31 @@ export interface PlanPeriod {
 export interface OwnPrice {
   readonly price: bigint
   readonly removed: boolean
-  /** 0: not known. */
+  /** 0: unknown. */
   readonly firstAt: number
   readonly updatedAt: number
 }
 
-/** Everything that decides what one tenant pays. */
+/** All plans and own prices of one tenant. */
 export interface Tariff {
   readonly currencyCode: string
   readonly ownPrices: ReadonlyMap<string, OwnPrice>
-  /** In force: the tenant's, then its group's. */
+  /** Current plans: the tenant's, then its group's. */
   readonly plans: readonly PlanPeriod[]
-  /** No longer in force: they tell what the tenant could buy once. */
+  /** Past plans: they decide what the tenant could buy once. */
   readonly formerPlans: readonly PlanPeriod[]
-  /** When a plan or group was last given or taken (ms). */
+  /** When a plan or group was last assigned or removed (ms). */
   readonly changedAt: number
-  /** When something last changed that may concern every package. */
+  /** When something last changed that may affect every package (ms). */
   readonly wideChangedAt: number
 }
 
-/** That a tenant or group has a plan, or a tenant is in a group. A removed one says when it ended. */
+/** The assignment of a plan to a tenant or group, or of a group to a tenant. If removed, `updatedAt` is its end. */
 export interface Assignment {
   readonly owner: string
   readonly target: string
   readonly removed: boolean
-  /** 0: not known. It may have ended in between. */
+  /** 0: unknown. It may have had interruptions since. */
   readonly firstAt: number
   readonly updatedAt: number
 }
@@ -117,14 +117,14 @@ export interface TariffSources {
 }
 
 const NO_PLAN = new Plan()
-const NOTHING: readonly Assignment[] = []
+const NO_ASSIGNMENTS: readonly Assignment[] = []
 const NO_PRICES: ReadonlyMap<string, OwnPrice> = new Map()
 
 export function tariffOf(sources: TariffSources, tenant: { tenantId: string; currencyCode: string }): Tariff {
   const plans: PlanPeriod[] = []
   const formerPlans: PlanPeriod[] = []
   let changedAt = 0
-  const take = (by: PlanPeriod['by'], planName: string, links: readonly Assignment[]) => {
+  const addPlan = (by: PlanPeriod['by'], planName: string, links: readonly Assignment[]) => {
     const plan = sources.plans.get(planName) ?? NO_PLAN
     const ends = links.filter((link) => link.removed).map((link) => link.updatedAt)
     const starts = links.filter((link) => !link.removed).map((link) => link.updatedAt)
@@ -133,11 +133,11 @@ export function tariffOf(sources: TariffSources, tenant: { tenantId: string; cur
     else formerPlans.push({ plan, planName, by, from, until: Math.min(...ends) })
     changedAt = Math.max(changedAt, ...starts, ...ends)
   }
-  for (const own of sources.tenantPlans.get(tenant.tenantId) ?? NOTHING) take('PLAN', own.target, [own])
-  for (const membership of sources.tenantGroups.get(tenant.tenantId) ?? NOTHING) {
+  for (const own of sources.tenantPlans.get(tenant.tenantId) ?? NO_ASSIGNMENTS) addPlan('PLAN', own.target, [own])
+  for (const membership of sources.tenantGroups.get(tenant.tenantId) ?? NO_ASSIGNMENTS) {
     changedAt = Math.max(changedAt, membership.updatedAt)
-    for (const given of sources.groupPlans.get(membership.target) ?? NOTHING)
-      take('GROUP', given.target, [membership, given])
+    for (const given of sources.groupPlans.get(membership.target) ?? NO_ASSIGNMENTS)
+      addPlan('GROUP', given.target, [membership, given])
   }
   return {
     currencyCode: tenant.currencyCode,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { type Change, changesOf, rowsAfter } from '../../../test/harness/catalogue-history.ts'
 import { type Buyer, LoadedSnapshot } from './snapshot.ts'
 
-// What a poller makes of the change feed, beside what it would have been told had it asked for everything.
+// Compares the state of a poller of the change feed with a complete list.
 
 const context = { linkKey: Buffer.alloc(32), databaseClock: { now: () => 1_000 } }
 /** T has plans, a group and own prices. */
@@ -26,7 +26,7 @@ const taken = { ...given, removed: true } as const
 const price = { kind: 'price', code: 'A', currency: 'USD', removed: false, most: false } as const
 const own = { kind: 'own', code: 'A', removed: false } as const
 
-test('whoever polled at any moment knows after the next poll what can be bought, and at which price', () => {
+test('a poller knows the packages and prices of its tenant after each poll, at any interval', () => {
   fc.assert(
     fc.property(history, (changes) => {
       const last = after(changes)
@@ -39,9 +39,9 @@ test('whoever polled at any moment knows after the next poll what can be bought,
             if (item.status === 'ON_SALE') known.set(item.packageCode, item)
             else known.delete(item.packageCode)
           }
-          const told = (items: Iterable<object>) =>
+          const comparable = (items: Iterable<object>) =>
             JSON.stringify([...items].map((item) => ({ ...item, lastUpdateTime: 0 })))
-          expect(told(known.values())).toEqual(told(list(last, buyer).packageList))
+          expect(comparable(known.values())).toEqual(comparable(list(last, buyer).packageList))
         }
       }
     }),
@@ -50,32 +50,32 @@ test('whoever polled at any moment knows after the next poll what can be bought,
       examples: [
         // A plan's rule is changed after the tenant has lost the plan.
         [[onSale, rule, given, taken, rule]],
-        // A tenant gets a plan again that lost the rule meanwhile.
+        // A tenant gets a plan again that has lost the rule meanwhile.
         [[onSale, rule, given, taken, { ...rule, removed: true }, given]],
       ],
     },
   )
 }, 60_000)
 
-test('what a tenant could never buy is not mentioned, where nothing was given again that had ended', () => {
+test('a package that a tenant could never buy is not listed, if nothing was given again after it ended', () => {
   fc.assert(
     fc.property(history, (changes) => {
       const once = withoutReturns(changes)
       const last = after(once)
       for (const buyer of BUYERS) {
         const could = once.some((_, i) => list(after(once.slice(0, i + 1)), buyer).packageList.length > 0)
-        const told = list(last, buyer, new Date(0).toISOString()).packageList
-        if (!could) expect(told).toEqual([])
+        const listed = list(last, buyer, new Date(0).toISOString()).packageList
+        if (!could) expect(listed).toEqual([])
       }
     }),
     {
       numRuns: 1_000,
       examples: [
-        // Priced as a draft only.
+        // It had a price only as a draft.
         [[draft, price, { ...price, removed: true }, onSale]],
         [[draft, own, { ...own, removed: true }, onSale]],
         [[draft, rule, given, taken, onSale]],
-        // Priced for the first time after it had left sale.
+        // It got its first price after it was taken off sale.
         [[onSale, draft, price]],
         [[onSale, draft, own]],
         [[onSale, draft, price, { ...price, removed: true }]],
@@ -85,7 +85,7 @@ test('what a tenant could never buy is not mentioned, where nothing was given ag
   )
 }, 60_000)
 
-/** One stretch of time for each thing, since no more is stored; and no price that a percentage leads too far. */
+/** Allows one period for each thing, since only one is stored, and no price that a percentage raises above the limit. */
 function withoutReturns(changes: readonly Change[]): Change[] {
   const ended = new Map<string, boolean>()
   const live = new Map<string, string>()
@@ -98,7 +98,7 @@ function withoutReturns(changes: readonly Change[]): Change[] {
       const plan = 'plan' in one ? one.plan : ''
       const key = `${scope} ${plan} ${detail}`
       const starts = one.kind === 'package' ? one.onSale : !one.removed
-      // Of plans one is had at a time: the next ends the one before.
+      // A tenant has one plan at a time: the next one ends it.
       const slot = one.kind === 'plan' || one.kind === 'group plan' || one.kind === 'group' ? one.kind : key
       const before = live.get(slot)
       if (starts) {

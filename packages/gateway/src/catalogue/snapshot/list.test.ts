@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { coverageOf } from '../coverage.ts'
 import { tariffOf } from '../pricing/tariff.ts'
-import { listPackages, type Shelf } from './list.ts'
+import { type ListSource, listPackages } from './list.ts'
 import type { CataloguePackage } from './package.ts'
 import { PackageIndex } from './package-index.ts'
 
@@ -13,7 +13,7 @@ const tariff = tariffOf(
 )
 const NOW = 1_700_000_000_000
 
-function shelfOf(...packages: CataloguePackage[]): Shelf {
+function sourceOf(...packages: CataloguePackage[]): ListSource {
   const index = PackageIndex.empty.with(packages)
   const touchedAt = Float64Array.from(index.packages, (item) => item.updatedAt)
   const priced = new Uint8Array(packages.length).fill(1)
@@ -42,12 +42,12 @@ function pack(members: Partial<CataloguePackage> & { packageCode: string; countr
   }
 }
 
-const list = (shelf: Shelf, request: Parameters<typeof listPackages>[3], tenantId = 'T', now = NOW) =>
-  listPackages(shelf, tenantId, tariff, request, now)
-const codes = (shelf: Shelf, request: Parameters<typeof listPackages>[3]) =>
-  list(shelf, request).packageList.map((item) => item.packageCode)
+const list = (source: ListSource, request: Parameters<typeof listPackages>[3], tenantId = 'T', now = NOW) =>
+  listPackages(source, tenantId, tariff, request, now)
+const codes = (source: ListSource, request: Parameters<typeof listPackages>[3]) =>
+  list(source, request).packageList.map((item) => item.packageCode)
 
-test('pages of any size hold every package once, newest first, also when some are off sale', () => {
+test('pages of any size contain every package once, newest first, also if some are off sale', () => {
   const packages = fc.uniqueArray(
     fc.record({
       packageCode: fc.string({ minLength: 1, maxLength: 3 }),
@@ -58,10 +58,10 @@ test('pages of any size hold every package once, newest first, also when some ar
   )
   fc.assert(
     fc.property(packages, fc.integer({ min: 1, max: 10 }), (specs, pageSize) => {
-      const shelf = shelfOf(...specs.map(pack))
+      const source = sourceOf(...specs.map(pack))
       const seen: string[] = []
       for (let cursor: string | null | undefined; cursor !== null; ) {
-        const page = list(shelf, cursor ? { pageSize, cursor } : { pageSize })
+        const page = list(source, cursor ? { pageSize, cursor } : { pageSize })
         seen.push(...page.packageList.map((item) => item.packageCode))
         cursor = page.nextCursor
         expect(page.packageList.length).toBe(cursor ? pageSize : page.packageList.length)
@@ -74,16 +74,16 @@ test('pages of any size hold every package once, newest first, also when some ar
   )
 })
 
-test('a page holds a hundred packages where nothing is said', () => {
-  const shelf = shelfOf(...Array.from({ length: 103 }, (_, i) => pack({ packageCode: `P${i}` })))
-  const { packageList, nextCursor } = list(shelf, {})
+test('a page has a hundred packages by default', () => {
+  const source = sourceOf(...Array.from({ length: 103 }, (_, i) => pack({ packageCode: `P${i}` })))
+  const { packageList, nextCursor } = list(source, {})
   expect(packageList).toHaveLength(100)
-  const rest = list(shelf, { cursor: nextCursor! })
+  const rest = list(source, { cursor: nextCursor! })
   expect([rest.packageList.length, rest.nextCursor]).toEqual([3, null])
 })
 
 describe('filters', () => {
-  const shelf = shelfOf(
+  const source = sourceOf(
     pack({ packageCode: 'JP', createdAt: 9, name: 'Sakura 1 GB' }),
     pack({ packageCode: 'FR', createdAt: 8, countries: ['FR'], slug: 'france' }),
     pack({ packageCode: 'EU', createdAt: 7, countries: ['!RG', 'FR', 'DE'] }),
@@ -108,26 +108,26 @@ describe('filters', () => {
     [{ keyword: 'land', locationCode: 'FR', packageCode: 'EU' }, ['EU']],
     [{ slug: 'france', packageCode: 'JP' }, []],
   ])('%j', (request, expected) => {
-    expect(codes(shelf, request)).toEqual(expected)
-    const first = list(shelf, { ...request, pageSize: 1 })
-    const rest = first.nextCursor ? codes(shelf, { ...request, cursor: first.nextCursor }) : []
+    expect(codes(source, request)).toEqual(expected)
+    const first = list(source, { ...request, pageSize: 1 })
+    const rest = first.nextCursor ? codes(source, { ...request, cursor: first.nextCursor }) : []
     expect([...first.packageList.map((item) => item.packageCode), ...rest]).toEqual(expected)
   })
 })
 
-test('a cursor holds for its tenant and filters only', () => {
-  const shelf = shelfOf(pack({ packageCode: 'A' }), pack({ packageCode: 'B' }))
-  const cursor = list(shelf, { pageSize: 1, locationCode: 'JP' }).nextCursor!
-  expect(codes(shelf, { pageSize: 2, locationCode: 'JP', cursor })).toEqual(['A'])
+test('a cursor is valid only for its tenant and filters', () => {
+  const source = sourceOf(pack({ packageCode: 'A' }), pack({ packageCode: 'B' }))
+  const cursor = list(source, { pageSize: 1, locationCode: 'JP' }).nextCursor!
+  expect(codes(source, { pageSize: 2, locationCode: 'JP', cursor })).toEqual(['A'])
   const refused = expect.objectContaining({ code: '000108' })
-  expect(() => list(shelf, { pageSize: 1, cursor })).toThrow(refused)
-  expect(() => list(shelf, { pageSize: 1, locationCode: 'KR', cursor })).toThrow(refused)
-  expect(() => list(shelf, { pageSize: 1, locationCode: 'JP', cursor }, 'ANOTHER')).toThrow(refused)
+  expect(() => list(source, { pageSize: 1, cursor })).toThrow(refused)
+  expect(() => list(source, { pageSize: 1, locationCode: 'KR', cursor })).toThrow(refused)
+  expect(() => list(source, { pageSize: 1, locationCode: 'JP', cursor }, 'ANOTHER')).toThrow(refused)
 })
 
-test('asOf lies after all that was answered, and moves on while nothing changes', () => {
-  const shelf = shelfOf()
-  const asOf = (now: number) => Date.parse(list(shelf, {}, 'T', now).asOf)
+test('asOf is later than everything in the answer and advances while nothing changes', () => {
+  const source = sourceOf()
+  const asOf = (now: number) => Date.parse(list(source, {}, 'T', now).asOf)
   expect(asOf(NOW - 5_000)).toBe(NOW + 1) // a clock behind the database's
   expect(asOf(NOW + 1_000)).toBe(NOW + 1)
   expect(asOf(NOW + 3_600_000)).toBe(NOW + 3_480_000)

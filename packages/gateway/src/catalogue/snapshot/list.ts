@@ -10,16 +10,16 @@ import {
 import { type CursorScope, createCursor, type Position, readCursor } from '../../lib/cursor.ts'
 import { pricedUntil, type Quote, quote } from '../pricing/quote.ts'
 import type { Tariff } from '../pricing/tariff.ts'
-import { LATE_COMMIT_MS } from '../version.ts'
+import { COMMIT_WITHIN_MS } from '../version.ts'
 import type { CataloguePackage } from './package.ts'
 import type { PackageIndex } from './package-index.ts'
 
-/** What a list is made from. */
-export interface Shelf {
+/** The parts of a snapshot from which lists are made. */
+export interface ListSource {
   readonly index: PackageIndex
-  /** By position: when anything about the package, its prices for anybody included, last changed (ms). */
+  /** By position: when the package or its price for any tenant last changed (ms). */
   readonly touchedAt: Float64Array
-  /** By position: 1 where there is, or was, a price in the tenant's currency that is not the tenant's own. */
+  /** By position: 1 if the list or a plan has, or had, a price in the tenant's currency. */
   readonly priced: Uint8Array
   /** When this version of the catalogue was made (ms). */
   readonly changedAt: number
@@ -27,11 +27,11 @@ export interface Shelf {
 }
 
 /**
- * One page of `package/list`. Newest first by (createTime, packageCode), a key that never changes: a package that is
- * edited while somebody pages through neither moves nor is missed. A page starts by binary search, wherever it is.
+ * Returns one page of `package/list`, newest first by (createTime, packageCode). This key never changes, so a package that
+ * is edited between two pages is neither moved nor missed. A page is found by binary search.
  */
 export function listPackages(
-  shelf: Shelf,
+  source: ListSource,
   tenantId: string,
   tariff: Tariff,
   request: PackageListRequest,
@@ -42,42 +42,42 @@ export function listPackages(
   const since = request.updatedSince == null ? undefined : parseTime(request.updatedSince).getTime()
   const show = since === undefined ? onlyOnSale(tariff) : onlyChanged(tariff, since)
   const size = pageSize ?? PAGE_SIZE_DEFAULT
-  const end = cursor == null ? shelf.index.packages.length : before(shelf, readCursor(shelf.linkKey, scope, cursor))
+  const end = cursor == null ? source.index.packages.length : before(source, readCursor(source.linkKey, scope, cursor))
 
   const packageList: Package[] = []
   let last: CataloguePackage | undefined
   let more = false
-  const worthALook = quickLook(shelf, tariff, since)
-  for (const position of candidates(shelf.index, request, end, worthALook)) {
-    const item = shelf.index.packages[position]!
+  const isCandidate = createPrefilter(source, tariff, since)
+  for (const position of candidates(source.index, request, end, isCandidate)) {
+    const item = source.index.packages[position]!
     const shown = show(item)
     if (!shown) continue
-    // One more than the page holds tells that there is a next one.
+    // One more package than the page can have shows that there is a next page.
     more = packageList.length === size
     if (more) break
     packageList.push(shown)
     last = item
   }
-  const nextCursor = more && last ? createCursor(shelf.linkKey, scope, [last.createdAt, last.packageCode]) : null
-  return { packageList, nextCursor, asOf: formatTime(new Date(asOf(shelf, now))) }
+  const nextCursor = more && last ? createCursor(source.linkKey, scope, [last.createdAt, last.packageCode]) : null
+  return { packageList, nextCursor, asOf: formatTime(new Date(asOf(source, now))) }
 }
 
-function before(shelf: Shelf, position: Position): number {
+function before(source: ListSource, position: Position): number {
   const [createdAt, packageCode] = position as [number, string]
-  return shelf.index.olderThan(createdAt, packageCode)
+  return source.index.countOlder(createdAt, packageCode)
 }
 
 /**
- * The next `updatedSince`. Everything up to this version is in the answer, and a later version carries a later time;
- * as time passes without a change it moves on, so that pollers who overlap do not get the last change for ever.
+ * The next `updatedSince`. The answer includes everything up to this version, and a later version has a later time.
+ * Without changes it advances with the clock, so that pollers with an overlap do not get the last change for ever.
  */
-function asOf(shelf: Shelf, now: number): number {
-  return Math.max(shelf.changedAt + 1, now - LATE_COMMIT_MS)
+function asOf(source: ListSource, now: number): number {
+  return Math.max(source.changedAt + 1, now - COMMIT_WITHIN_MS)
 }
 
-/** Tells by a number or two that a package need not be looked at: most of them, for most who poll. */
-function quickLook(shelf: Shelf, tariff: Tariff, since: number | undefined): (position: number) => boolean {
-  const { priced, touchedAt, index } = shelf
+/** Rules out most packages by one or two numbers each, before their prices are computed. */
+function createPrefilter(source: ListSource, tariff: Tariff, since: number | undefined): (position: number) => boolean {
+  const { priced, touchedAt, index } = source
   const changedAfter = since === undefined || tariff.wideChangedAt >= since ? Number.NEGATIVE_INFINITY : since
   const hasOwn = tariff.ownPrices.size > 0
   return (position) =>
@@ -85,31 +85,31 @@ function quickLook(shelf: Shelf, tariff: Tariff, since: number | undefined): (po
     (priced[position] === 1 || (hasOwn && tariff.ownPrices.has(index.packages[position]!.packageCode)))
 }
 
-/** Positions below `end` that pass the filters and the quick look, newest first. */
+/** Positions below `end` that pass the filters and the prefilter, newest first. */
 function* candidates(
   index: PackageIndex,
   request: PackageListRequest,
   end: number,
-  worthALook: (position: number) => boolean,
+  isCandidate: (position: number) => boolean,
 ): Iterable<number> {
   const sets: (readonly number[])[] = []
   const single = (position: number | undefined) => sets.push(position === undefined ? [] : [position])
   if (request.packageCode != null) single(index.positionOf(request.packageCode))
   if (request.slug != null) single(index.bySlug(request.slug))
-  if (request.locationCode != null) sets.push(index.inPlace(request.locationCode))
-  if (request.keyword != null) sets.push(index.matching(request.keyword))
+  if (request.locationCode != null) sets.push(index.byLocation(request.locationCode))
+  if (request.keyword != null) sets.push(index.byKeyword(request.keyword))
   const [shortest, ...others] = sets.sort((a, b) => a.length - b.length)
   if (!shortest) {
-    for (let position = end - 1; position >= 0; position--) if (worthALook(position)) yield position
+    for (let position = end - 1; position >= 0; position--) if (isCandidate(position)) yield position
     return
   }
   for (let at = firstFrom(shortest, end) - 1; at >= 0; at--) {
     const position = shortest[at]!
-    if (worthALook(position) && others.every((set) => set[firstFrom(set, position)] === position)) yield position
+    if (isCandidate(position) && others.every((set) => set[firstFrom(set, position)] === position)) yield position
   }
 }
 
-/** Index of the first entry of a rising list that is not below `bound`. */
+/** Index of the first entry of an ascending list that is not below `bound`. */
 function firstFrom(rising: readonly number[], bound: number): number {
   let low = 0
   let high = rising.length
@@ -128,7 +128,7 @@ function onlyOnSale(tariff: Tariff): Show {
   return (item) => (item.onSale ? onSale(tariff, item, quote(tariff, item)) : undefined)
 }
 
-/** What changed for this tenant since a moment, and what it can no longer buy. */
+/** The packages that changed for this tenant since a time, including those it can no longer buy. */
 function onlyChanged(tariff: Tariff, since: number): Show {
   return (item) => {
     const quoted = quote(tariff, item)
@@ -141,7 +141,7 @@ function onlyChanged(tariff: Tariff, since: number): Show {
   }
 }
 
-/** When the package left what the tenant may buy; undefined if it never was there. */
+/** When the tenant lost the possibility to buy the package; undefined if it never had it. */
 function leftAt(tariff: Tariff, item: CataloguePackage, quoted: Quote): number | undefined {
   if (!item.everOnSale) return undefined
   const onSale = { from: item.firstOnSaleAt, until: item.onSale ? Number.POSITIVE_INFINITY : item.saleChangedAt }

@@ -4,7 +4,7 @@ import { type Coverage, coverageOf } from '../coverage.ts'
 import type { Assignment, OwnPrice, PlanRuleRow } from '../pricing/tariff.ts'
 import type { CataloguePackage, ListPrice, Route } from './package.ts'
 
-/** What changed in the catalogue after a moment, read as of one version. */
+/** The changes of the catalogue after a time, up to one version. */
 export interface CatalogueChanges {
   readonly version: bigint
   /** When that version was made (ms). */
@@ -23,12 +23,12 @@ export interface OwnPriceRow extends OwnPrice {
   readonly packageCode: string
 }
 
-/** Packages read at a time: what a batch of rows keeps the event loop from other work is a few milliseconds. */
+/** Packages read at a time: a batch blocks the event loop for a few milliseconds. */
 const BATCH_ROWS = 1_000
 
 /**
- * Reads every row newer than `after` (ms; −Infinity: all of them) and the version they belong to, from one snapshot of
- * the database. Coverages that are already `known` are not read again.
+ * Reads every row newer than `after` (ms; −Infinity: all rows) and the current version in one repeatable-read transaction.
+ * Coverages that are already `known` are not read again.
  */
 export async function loadChanges(
   db: Db,
@@ -92,7 +92,7 @@ async function loadOwnPrices(tx: Tx, since: Since): Promise<OwnPriceRow[]> {
   )
 }
 
-/** What is not known counts as from the beginning. */
+/** An unknown time counts as the beginning. */
 const FIRST_AT = `coalesce(first_set_at, 'epoch') as first_at`
 
 type Timed<Row> = Omit<Row, 'firstAt' | 'updatedAt'> & { firstAt: Date; updatedAt: Date }
@@ -103,7 +103,7 @@ function timed<Row extends { firstAt: number; updatedAt: number }>(rows: Timed<R
   )
 }
 
-/** Reads those among the ids that are not known yet, into the map. */
+/** Adds the coverages of these ids to the map. */
 async function loadCoverages(tx: Tx, coverageIds: readonly string[], coverages: Map<string, Coverage>): Promise<void> {
   const missing = [...new Set(coverageIds)].filter((id) => !coverages.has(id))
   if (missing.length === 0) return

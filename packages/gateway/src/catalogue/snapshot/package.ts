@@ -1,7 +1,7 @@
 import type { ActivationPolicy, DataType, DurationUnit, SmsStatus } from '@dealer-esim/contract'
 import type { Coverage } from '../coverage.ts'
 
-/** A package as the snapshot holds it. Times are ms since 1970. */
+/** A package in a snapshot. Times are ms since 1970. */
 export interface CataloguePackage {
   readonly packageCode: string
   readonly slug: string
@@ -22,23 +22,23 @@ export interface CataloguePackage {
   readonly allowLoss: boolean
   readonly onSale: boolean
   readonly everOnSale: boolean
-  /** Of one that ever was; 0: not known. */
+  /** 0: unknown. Meaningless if it never was on sale. */
   readonly firstOnSaleAt: number
   readonly saleChangedAt: number
   readonly createdAt: number
-  /** Of what a dealer sees, prices apart. */
+  /** The last change of a member that dealers see, except prices. */
   readonly updatedAt: number
   readonly prices: readonly ListPrice[]
   readonly routes: readonly Route[]
 }
 
-/** One per currency; a removed one tells the change feed when the price ended. */
+/** One per currency. Removed prices are kept because the change feed reports when they ended. */
 export interface ListPrice {
   readonly currencyCode: string
   readonly price: bigint
   readonly retailPrice: bigint | null
   readonly removed: boolean
-  /** 0: not known. */
+  /** 0: unknown. */
   readonly firstAt: number
   readonly updatedAt: number
 }

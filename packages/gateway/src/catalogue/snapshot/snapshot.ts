@@ -5,34 +5,33 @@ import { type Assignment, type OwnPrice, Plan, type PlanRuleRow, type Tariff, ta
 import { listPackages } from './list.ts'
 import type { CatalogueChanges, OwnPriceRow } from './load.ts'
 import type { CataloguePackage, Route } from './package.ts'
-import { PackageIndex } from './package-index.ts'
-import { QuickLook } from './prefilter.ts'
+import { PackageIndex, Prefilter } from './package-index.ts'
 
-/** Whose prices are asked for. */
+/** A tenant whose prices are requested. */
 export interface Buyer {
   readonly tenantId: string
   readonly currencyCode: string
 }
 
-/** What an order needs to know of a package that the buyer may buy now. */
+/** A package that the buyer may buy now, as orders use it. */
 export interface Offer {
   readonly packageCode: string
   readonly packageName: string
   /** For one eSIM, in 1/10 000 of the buyer's currency. */
   readonly price: bigint
-  /** Tried in this order, the next one only after a definite refusal. */
+  /** Tried in this order; the next one only after a definite refusal. */
   readonly routes: readonly Route[]
 }
 
-/** One version of the catalogue, whole and unchanging. */
+/** One complete, immutable version of the catalogue. */
 export interface Snapshot {
   readonly version: bigint
-  /** An offer, or why there is none: unknown to this buyer, or off sale. */
+  /** An offer, or the code of the refusal: unknown to this buyer, or off sale. */
   offer(buyer: Buyer, packageCode: string): Offer | '310241' | '310244'
   list(buyer: Buyer, request: PackageListRequest): PackageListAnswer
-  /** The package as it is, whoever asks: for operators, and for fulfilment of what was bought already. */
+  /** The package for operators, and for the fulfilment of existing orders: independent of the buyer. */
   find(packageCode: string): CataloguePackage | undefined
-  /** What the buyer pays for every package that has a price for it, and why: for operators. */
+  /** The buyer's price of every package that has one, with its source: for operators. */
   quotes(buyer: Buyer): Iterable<QuotedPackage>
 }
 
@@ -71,21 +70,21 @@ const NOTHING: Contents = {
   ownPrices: new Map(),
 }
 
-/** A snapshot that a later one can be made from without loading everything again. */
+/** A snapshot from which a later one is made by loading only the changes. */
 export class LoadedSnapshot implements Snapshot {
   private readonly context: SnapshotContext
   private readonly contents: Contents
-  private readonly look: QuickLook
+  private readonly prefilter: Prefilter
   private readonly tariffs = new Map<string, Tariff>()
 
-  private constructor(context: SnapshotContext, contents: Contents, look: QuickLook) {
+  private constructor(context: SnapshotContext, contents: Contents, prefilter: Prefilter) {
     this.context = context
     this.contents = contents
-    this.look = look
+    this.prefilter = prefilter
   }
 
   static empty(context: SnapshotContext): LoadedSnapshot {
-    return new LoadedSnapshot(context, NOTHING, QuickLook.at(NOTHING))
+    return new LoadedSnapshot(context, NOTHING, Prefilter.from(NOTHING))
   }
 
   get version(): bigint {
@@ -113,7 +112,7 @@ export class LoadedSnapshot implements Snapshot {
       groupPlans: withAssignments(now.groupPlans, changes.groupPlans),
       ownPrices: withOwnPrices(now.ownPrices, changes.ownPrices),
     }
-    return new LoadedSnapshot(this.context, contents, this.look.with(contents, changes))
+    return new LoadedSnapshot(this.context, contents, this.prefilter.with(contents, changes))
   }
 
   find(packageCode: string): CataloguePackage | undefined {
@@ -132,9 +131,9 @@ export class LoadedSnapshot implements Snapshot {
 
   list(buyer: Buyer, request: PackageListRequest): PackageListAnswer {
     const { index, changedAt } = this.contents
-    const priced = this.look.pricedIn(buyer.currencyCode)
-    const shelf = { index, changedAt, touchedAt: this.look.touchedAt, priced, linkKey: this.context.linkKey }
-    return listPackages(shelf, buyer.tenantId, this.tariffOf(buyer), request, this.context.databaseClock.now())
+    const priced = this.prefilter.pricedIn(buyer.currencyCode)
+    const source = { index, changedAt, touchedAt: this.prefilter.touchedAt, priced, linkKey: this.context.linkKey }
+    return listPackages(source, buyer.tenantId, this.tariffOf(buyer), request, this.context.databaseClock.now())
   }
 
   *quotes(buyer: Buyer): Iterable<QuotedPackage> {
@@ -148,7 +147,7 @@ export class LoadedSnapshot implements Snapshot {
   private tariffOf(buyer: Buyer): Tariff {
     let tariff = this.tariffs.get(buyer.tenantId)
     if (!tariff) {
-      if (this.tariffs.size >= TARIFFS_KEPT) this.tariffs.clear()
+      if (this.tariffs.size >= TARIFFS_CACHED) this.tariffs.clear()
       tariff = tariffOf(this.contents, buyer)
       this.tariffs.set(buyer.tenantId, tariff)
     }
@@ -156,8 +155,8 @@ export class LoadedSnapshot implements Snapshot {
   }
 }
 
-/** Of the tenants that bought since the catalogue last changed; making one takes microseconds. */
-const TARIFFS_KEPT = 10_000
+/** Tariffs of tenants that were active since the catalogue last changed. Computing one takes microseconds. */
+const TARIFFS_CACHED = 10_000
 
 function withRules(plans: ReadonlyMap<string, Plan>, rows: readonly PlanRuleRow[]): ReadonlyMap<string, Plan> {
   if (rows.length === 0) return plans

@@ -1,11 +1,11 @@
+import { orderNoOf } from '@dealer-esim/contract'
 import { audit, type By } from '../../audit/audit.ts'
-import { orderNoOf } from '../../lib/ids.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { lockOrders } from '../../orders/lock.ts'
 import type { CancelOutcome, SuppliedEsim } from '../../suppliers/supplier.ts'
-import { withStorableMessage } from '../outcomes/attempts.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
+import { withStorableMessage } from '../outcomes/items.ts'
 import { watchItem } from '../outcomes/watched-items.ts'
 import { findCancellableEsim, type ProfileStatus, wasNeverUsed } from './cancellable-esim.ts'
 import { parseReason } from './justification.ts'
@@ -64,10 +64,10 @@ export async function cancelAtSupplier(
   esim: SuppliedEsim,
 ): Promise<CancelOutcome> {
   const supplied = deps.suppliers.get(name)
-  if (supplied === undefined) return { kind: 'unknown', words: `supplier ${name} is not configured` }
+  if (supplied === undefined) return { kind: 'unknown', message: `supplier ${name} is not configured` }
   try {
     return withStorableMessage(await supplied.supplier.cancel(esim))
   } catch (error) {
-    return withStorableMessage({ kind: 'unknown', words: error instanceof Error ? error.message : String(error) })
+    return withStorableMessage({ kind: 'unknown', message: error instanceof Error ? error.message : String(error) })
   }
 }

@@ -1,5 +1,5 @@
+import { orderNoOf } from '@dealer-esim/contract'
 import { audit, type By } from '../../audit/audit.ts'
-import { orderNoOf } from '../../lib/ids.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { changeOrders } from '../../orders/change.ts'
 import { lockWalletAndOrders } from '../../orders/lock.ts'

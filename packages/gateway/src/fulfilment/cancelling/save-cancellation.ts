@@ -52,7 +52,7 @@ export async function writeCancellation(
       attemptId ?? null,
       now,
       outcome.kind,
-      'words' in outcome ? outcome.words : null,
+      'message' in outcome ? outcome.message : null,
     ],
   })
   if (outcome.kind === 'unknown') return attempts.length

@@ -1,14 +1,14 @@
 import type { CataloguePackage } from '../../catalogue/catalogue.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { changeOrders, type OrderChange } from '../../orders/change.ts'
+import { isOpen } from '../../orders/item.ts'
 import type { LockedItem, LockedOrder } from '../../orders/lock.ts'
 import { refundItems } from '../../orders/refund.ts'
-import { isOpen } from '../../orders/status.ts'
 import { insertProfiles, type NewProfile } from '../../profiles/insert.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import type { Outcome } from '../../suppliers/supplier.ts'
-import type { Attempt, ItemResult } from './attempts.ts'
 import type { FulfilmentDeps } from './deps.ts'
+import type { Attempt, ItemResult } from './items.ts'
 import { NOT_CHARGED, setSupplierCharge, writeItems } from './items.ts'
 import { keepOrphan, type Orphan } from './orphans.ts'
 import { type Transition, transition, transitionOnDelivery } from './outcome.ts'
@@ -179,7 +179,7 @@ export class OutcomeBatch {
 function transitionWithoutAttempt(item: LockedItem, outcome: Outcome, deliveredIccid: string | undefined): Transition {
   if (outcome.kind === 'delivered') return transitionOnDelivery(item, outcome.esim, deliveredIccid)
   if (item.itemStatus !== 'WAITING' || outcome.kind !== 'refused') return { to: 'SAME' }
-  return { to: 'REFUSED', message: outcome.words }
+  return { to: 'REFUSED', message: outcome.message }
 }
 
 /** Whether the package names another supplier after the item's present one. */

@@ -8,8 +8,8 @@ import type { Log } from '../../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../../lib/telemetry/metrics.ts'
 import type { Traces } from '../../lib/telemetry/traces.ts'
 import type { OrderMetrics } from '../../orders/change.ts'
+import type { SupplierMetrics } from '../../suppliers/gate.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
-import type { SupplierMetrics } from '../../suppliers/supplier-metrics.ts'
 
 /** The part of Deps that fulfilment needs. */
 export interface FulfilmentDeps {
@@ -23,7 +23,7 @@ export interface FulfilmentDeps {
   linkKey: Buffer
   log: Log
   loops?: LoopMetrics
-  wake: Pick<Wakeups, 'wake' | 'on'>
+  wake: Pick<Wakeups<'fulfilment' | 'webhooks'>, 'wake' | 'on'>
   catalogue: Catalogue
   suppliers: Suppliers
   supplierMetrics?: SupplierMetrics

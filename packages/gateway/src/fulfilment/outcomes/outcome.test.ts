@@ -5,15 +5,15 @@ import { type OutcomeContext, SEND_WITHIN_MS, transition } from './outcome.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
 const ago = (ms: number) => new Date(NOW.getTime() - ms)
-const TRAITS = { timeoutMs: 10_000, settlesMs: 60_000, giveUpAfterMs: 600_000 }
+const TRAITS = { timeoutMs: 10_000, graceMs: 60_000, giveUpAfterMs: 600_000 }
 /** From the start of a purchase until it has certainly ended. */
-const DOUBT_MS = SEND_WITHIN_MS + TRAITS.timeoutMs + TRAITS.settlesMs
+const DOUBT_MS = SEND_WITHIN_MS + TRAITS.timeoutMs + TRAITS.graceMs
 
 const esim = { iccid: '8999900000000000017', smdpAddress: 'smdp.example.com', matchingId: 'M-1' }
 const DELIVERED: Outcome = { kind: 'delivered', esim }
-const REFUSED: Outcome = { kind: 'refused', words: 'none left' }
-const RETRY: Outcome = { kind: 'retry', words: 'busy' }
-const UNKNOWN: Outcome = { kind: 'unknown', words: 'no answer' }
+const REFUSED: Outcome = { kind: 'refused', message: 'none left' }
+const RETRY: Outcome = { kind: 'retry', message: 'busy' }
+const UNKNOWN: Outcome = { kind: 'unknown', message: 'no answer' }
 
 function item(itemStatus: LockedItem['itemStatus'], parts: Partial<LockedItem> = {}): LockedItem {
   return { itemNo: 1, itemStatus, attempts: 1, requestedAt: ago(1_000), ...parts } as LockedItem

@@ -22,7 +22,7 @@ export interface OutcomeContext {
   operation: 'ORDER' | 'QUERY'
   /** Start of the latest earlier purchase that the supplier may still be processing; null: there is none. */
   doubtSince: Date | null
-  traits: Pick<SupplierTraits, 'timeoutMs' | 'settlesMs' | 'giveUpAfterMs' | 'queryBuys'>
+  traits: Pick<SupplierTraits, 'timeoutMs' | 'graceMs' | 'giveUpAfterMs' | 'queryBuys'>
   /** ICCID of the eSIM that the item already has. */
   deliveredIccid: string | undefined
   /** Whether the package names another supplier after the item's present one. */
@@ -52,7 +52,7 @@ export function transition(item: LockedItem, outcome: Outcome, context: OutcomeC
   if (outcome.kind === 'delivered') return transitionOnDelivery(item, outcome.esim, context.deliveredIccid)
   const open = item.itemStatus === 'ASKED' || item.itemStatus === 'UNKNOWN' || item.itemStatus === 'REVIEW'
   if (!open) return { to: 'SAME' }
-  const message = outcome.words
+  const message = outcome.message
   const reviewed = item.itemStatus === 'REVIEW'
   if (outcome.kind === 'unknown') {
     const inDoubtAt = doubtAfter(context)
@@ -116,8 +116,8 @@ function review(item: LockedItem, message: string, context: OutcomeContext, inDo
 }
 
 /** When a purchase that began at `inDoubtAt` has certainly ended, here and at the supplier. */
-export function mayBeRunningUntil(inDoubtAt: Date, traits: Pick<SupplierTraits, 'timeoutMs' | 'settlesMs'>): Date {
-  return later(inDoubtAt, SEND_WITHIN_MS + traits.timeoutMs + traits.settlesMs)
+export function mayBeRunningUntil(inDoubtAt: Date, traits: Pick<SupplierTraits, 'timeoutMs' | 'graceMs'>): Date {
+  return later(inDoubtAt, SEND_WITHIN_MS + traits.timeoutMs + traits.graceMs)
 }
 
 function isLate(item: LockedItem, context: OutcomeContext, at: Date): boolean {

@@ -49,7 +49,7 @@ async function repeatCancel(deps: FulfilmentDeps, job: WatchedJob): Promise<void
   const subject = { orderId, itemNo, profileId: profile.profileId }
   const outcome: CancelOutcome = wasNeverUsed(profile)
     ? await cancelAtSupplier(deps, profile.supplier, profile.esim)
-    : { kind: 'refused', words: 'the eSIM was downloaded in the meantime' }
+    : { kind: 'refused', message: 'the eSIM was downloaded in the meantime' }
   await saveCancellation(deps, tenantId, subject, outcome)
 }
 
@@ -58,7 +58,7 @@ async function askForLateEsim(deps: FulfilmentDeps, job: WatchedJob): Promise<vo
   const supplied = deps.suppliers.get(job.supplier)
   if (supplied === undefined || productCode === null) return
   const key = itemKeyOf(orderId, itemNo)
-  const answering = supplied.supplier.query([{ tenantId, orderId, itemNo, key, productCode }], 'LOOK')
+  const answering = supplied.supplier.query([{ tenantId, orderId, itemNo, key, productCode }], 'CHECK')
   const [outcome] = await answering.catch((): Outcome[] => [])
   if (outcome?.kind !== 'delivered') return
   await acceptEsim(deps, tenantId, { orderId, itemNo, supplier: job.supplier }, outcome.esim)

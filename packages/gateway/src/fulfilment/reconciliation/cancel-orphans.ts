@@ -46,6 +46,6 @@ async function cancelOrphan(deps: FulfilmentDeps, orphan: OrphanJob): Promise<vo
     text: `update orphans set state = $3, message = $4,
              updated_at = case when $3 = 'FOUND' then updated_at else now() end
              where tenant_id = $1 and orphan_id = $2`,
-    values: [tenantId, orphanId, state, 'words' in outcome ? outcome.words : null],
+    values: [tenantId, orphanId, state, 'message' in outcome ? outcome.message : null],
   })
 }

@@ -1,8 +1,8 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
 import type { Db } from '../../lib/postgres/db.ts'
+import type { ItemStatus } from '../../orders/item.ts'
 import { parseItemKey } from '../../orders/item.ts'
-import type { ItemStatus } from '../../orders/status.ts'
-import type { Supplied } from '../../suppliers/registry.ts'
+import type { ConfiguredSupplier } from '../../suppliers/registry.ts'
 import type { SupplierRecord } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { acceptEsim } from '../outcomes/save-outcomes.ts'
@@ -12,7 +12,11 @@ import { acceptEsim } from '../outcomes/save-outcomes.ts'
  * that belongs to no item is reported as unclaimed.
  * @returns how many eSIMs we did not have.
  */
-export async function compareSupplierList(deps: FulfilmentDeps, supplied: Supplied, overMs: number): Promise<number> {
+export async function compareSupplierList(
+  deps: FulfilmentDeps,
+  supplied: ConfiguredSupplier,
+  overMs: number,
+): Promise<number> {
   const { supplier } = supplied
   if (supplier.list === undefined) return 0
   let found = 0
@@ -47,7 +51,7 @@ interface ListedItem {
 }
 
 /** Also finds an item that another supplier delivered, where this one is in doubt or its eSIM is already known. */
-async function findItem(db: Db, supplied: Supplied, record: SupplierRecord): Promise<ListedItem | undefined> {
+async function findItem(db: Db, supplied: ConfiguredSupplier, record: SupplierRecord): Promise<ListedItem | undefined> {
   const named = parseItemKey(record.key)
   if (named === undefined) return undefined
   const [item] = await db.query<Omit<ListedItem, 'orderId' | 'itemNo'>>({
@@ -76,14 +80,14 @@ function isAccountedFor(item: ListedItem): boolean {
 
 async function acceptOrReport(
   deps: FulfilmentDeps,
-  supplied: Supplied,
+  supplied: ConfiguredSupplier,
   record: SupplierRecord,
   item: ListedItem | undefined,
 ): Promise<void> {
   if (item !== undefined) {
     const { tenantId, orderId, itemNo, productCode } = item
     const request = { tenantId, orderId, itemNo, key: record.key, productCode }
-    const purpose = item.itemStatus === 'REVIEW' ? 'RESUME' : 'LOOK'
+    const purpose = item.itemStatus === 'REVIEW' ? 'RESUME' : 'CHECK'
     const [outcome] = await supplied.supplier.query([request], purpose)
     if (outcome?.kind === 'delivered') {
       await acceptEsim(deps, tenantId, { orderId, itemNo, supplier: supplied.supplier.name }, outcome.esim)

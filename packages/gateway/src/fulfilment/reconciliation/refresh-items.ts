@@ -1,7 +1,7 @@
 import { parseItemKey } from '../../orders/item.ts'
 import { applyReports } from '../../profiles/apply-reports.ts'
 import { decryptSecrets } from '../../profiles/secrets.ts'
-import type { Supplied } from '../../suppliers/registry.ts'
+import type { ConfiguredSupplier } from '../../suppliers/registry.ts'
 import type { SuppliedEsim } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { acceptEsim } from '../outcomes/save-outcomes.ts'
@@ -22,11 +22,15 @@ interface ItemRow {
  * Asks a supplier about items that it reported as changed. An item in doubt is retried now; a refused or cancelled item
  * may have got an eSIM (an orphan); the status and usage of a delivered eSIM are updated. Ignores items of other suppliers.
  */
-export async function refreshItems(deps: FulfilmentDeps, supplied: Supplied, keys: readonly string[]): Promise<void> {
+export async function refreshItems(
+  deps: FulfilmentDeps,
+  supplied: ConfiguredSupplier,
+  keys: readonly string[],
+): Promise<void> {
   for (const key of keys.slice(0, KEYS_MAX)) await refresh(deps, supplied, key)
 }
 
-async function refresh(deps: FulfilmentDeps, supplied: Supplied, key: string): Promise<void> {
+async function refresh(deps: FulfilmentDeps, supplied: ConfiguredSupplier, key: string): Promise<void> {
   const named = parseItemKey(key)
   if (named === undefined) return
   const { orderId, itemNo } = named
@@ -50,13 +54,13 @@ async function refresh(deps: FulfilmentDeps, supplied: Supplied, key: string): P
       const { matchingId } = decryptSecrets(deps.cipher, tenantId, row.secrets!)
       const esim: SuppliedEsim = { ...item, key, iccid: row.iccid!, matchingId, shown: true }
       const [outcome] = await supplied.supplier.report([esim])
-      if (outcome?.kind !== 'told') return
+      if (outcome?.kind !== 'reported') return
       await applyReports(deps, tenantId, [{ orderId, profileId: row.profileId, report: outcome.report }])
       return
     }
     case 'REFUSED':
     case 'CANCELLED': {
-      const [outcome] = await supplied.supplier.query([{ ...item, key }], 'LOOK')
+      const [outcome] = await supplied.supplier.query([{ ...item, key }], 'CHECK')
       if (outcome?.kind !== 'delivered') return
       return acceptEsim(deps, tenantId, { orderId, itemNo, supplier: supplied.supplier.name }, outcome.esim)
     }

@@ -1,4 +1,5 @@
-import { firstUuidAt, orderNoOf } from '../../lib/ids.ts'
+import { orderNoOf } from '@dealer-esim/contract'
+import { firstUuidAt } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 
 /** Totals of one supplier in one month (UTC, by the time of the order). Amounts in 1/10 000. */

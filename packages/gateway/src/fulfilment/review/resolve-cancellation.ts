@@ -1,5 +1,5 @@
+import { orderNoOf } from '@dealer-esim/contract'
 import { audit, type By } from '../../audit/audit.ts'
-import { orderNoOf } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { lockWalletAndOrders } from '../../orders/lock.ts'
@@ -29,7 +29,7 @@ export async function resolveCancellation(
     const outcome =
       verdict === 'cancelled'
         ? ({ kind: 'cancelled' } as const)
-        : ({ kind: 'refused', words: 'kept, according to the supplier' } as const)
+        : ({ kind: 'refused', message: 'kept, according to the supplier' } as const)
     // This locks the order: a second resolution or cancellation finds this one.
     const resolvedCount = await writeCancellation(tx, deps, tenantId, { orderId, itemNo, profileId }, outcome)
     if (resolvedCount === 0) {

@@ -1,11 +1,11 @@
+import { orderNoOf } from '@dealer-esim/contract'
 import { audit, type By } from '../../audit/audit.ts'
-import { orderNoOf } from '../../lib/ids.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { itemKeyOf } from '../../orders/item.ts'
 import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '../../orders/lock.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import type { CsvEsim } from '../../suppliers/stock/csv.ts'
-import { lockSettling } from '../../suppliers/stock/taken-codes.ts'
+import { lockResolving } from '../../suppliers/stock/taken-codes.ts'
 import { parseEvidence } from '../cancelling/justification.ts'
 import { OutcomeBatch } from '../outcomes/apply-outcome.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
@@ -51,7 +51,7 @@ export async function resolveOrder(
   const itemNos = await deps.db.tx(async (tx) => {
     if (verdict.kind === 'delivered') {
       refuseDuplicateEsims(deps.linkKey, verdict.esims)
-      lockSettling(tx)
+      lockResolving(tx)
     }
     const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])
     const order = orders.get(orderId)

@@ -1,5 +1,5 @@
 import { notify } from '../../alerts/alerts.ts'
-import { NIL_TENANT } from '../../lib/ids.ts'
+import { NIL_TENANT } from '../../audit/audit.ts'
 import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 

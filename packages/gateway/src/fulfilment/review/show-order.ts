@@ -1,9 +1,9 @@
 import type { QueryAnswer } from '@dealer-esim/contract'
+import { orderNoOf } from '@dealer-esim/contract'
 import type { Cipher } from '../../lib/crypto.ts'
-import { orderNoOf } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
+import type { ItemStatus } from '../../orders/item.ts'
 import { itemKeyOf } from '../../orders/item.ts'
-import type { ItemStatus } from '../../orders/status.ts'
 import { getOrderWithProfiles } from '../../profiles/get-order.ts'
 
 /** An order as operators see it: with the calls to suppliers, without activation codes. */

@@ -1,4 +1,4 @@
-import { orderNoOf } from '../../lib/ids.ts'
+import { orderNoOf } from '@dealer-esim/contract'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import type { CsvEsim } from '../../suppliers/stock/csv.ts'
@@ -19,7 +19,7 @@ export function refuseDuplicateEsims(linkKey: Buffer, rows: readonly CsvEsim[]):
  * Refuses eSIMs of an operator's file that another item, orphan or stock code already has. Any tenant may hold them, so
  * the look-up crosses tenants. A profile that has ended does not hold its ICCID any more.
  *
- * The caller has taken lockSettling: of two files, or a file and a delivery (outcomes/resolved-elsewhere.ts), that name one
+ * The caller has taken lockResolving: of two files, or a file and a delivery (outcomes/save-outcomes.ts), that name one
  * eSIM, the second sees the first.
  * @throws Refusal that names the line.
  */

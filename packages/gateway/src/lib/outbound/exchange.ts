@@ -1,5 +1,5 @@
 import type { Dispatcher, Pool } from 'undici'
-import { DialError } from './dial.ts'
+import { DialError } from './pools.ts'
 
 export interface Exchange {
   method: 'GET' | 'POST'

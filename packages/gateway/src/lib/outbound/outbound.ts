@@ -1,11 +1,10 @@
 import { isIP } from 'node:net'
 import { type Clock, systemClock } from '../clock.ts'
-import { whyForbidden } from './address.ts'
-import type { TlsIdentity } from './dial.ts'
 import type { OutboundFailure, OutboundOutcome } from './exchange.ts'
 import { exchange } from './exchange.ts'
+import type { TlsIdentity } from './pools.ts'
 import { createPools, type Pools, type Target } from './pools.ts'
-import { type CachedResolver, createCachedResolver, type Resolve, systemResolve } from './resolve.ts'
+import { type CachedResolver, createCachedResolver, type Resolve, systemResolve, whyForbidden } from './resolve.ts'
 
 export interface OutboundRequest {
   /** http or https, without user name and password. */

@@ -3,14 +3,12 @@ import pg from 'pg'
 import { CONNECT_TIMEOUT_MS } from './db.ts'
 import type { Statement } from './pipeline.ts'
 
-/** What background loops can be woken for. Every loop also polls, so a lost wakeup only delays work. */
-export type Topic = 'fulfilment' | 'webhooks' | 'settings'
-
 /**
- * Wakes loops on this node at once, and on other nodes by NOTIFY. Wakeups of a few milliseconds share one NOTIFY, which
- * is sent outside the transaction that made the work, because NOTIFY takes a database-wide lock at commit.
+ * Wakes the background loops that listen to a topic: on this node at once, on other nodes by NOTIFY. Every loop also
+ * polls, so a lost wakeup only delays work. Wakeups of a few milliseconds share one NOTIFY, which is sent outside the
+ * transaction that made the work, because NOTIFY takes a database-wide lock at commit.
  */
-export interface Wakeups {
+export interface Wakeups<Topic extends string = string> {
   wake(topic: Topic): void
   on(topic: Topic, listener: () => void): () => void
   stop(): Promise<void>
@@ -29,11 +27,11 @@ export interface WakeupOptions {
   onError(error: Error): void
 }
 
-export function createWakeups(options: WakeupOptions): Wakeups {
-  const listeners = new Map<Topic, Set<() => void>>()
-  const unsent = new Set<Topic>()
+export function createWakeups<Topic extends string>(options: WakeupOptions): Wakeups<Topic> {
+  const listeners = new Map<string, Set<() => void>>()
+  const unsent = new Set<string>()
   let notifying: Promise<void> | undefined
-  const wakeLocal = (topic: Topic) => {
+  const wakeLocal = (topic: string) => {
     for (const listener of listeners.get(topic) ?? []) listener()
   }
   const connection = connect(options, wakeLocal)
@@ -68,7 +66,7 @@ export function createWakeups(options: WakeupOptions): Wakeups {
 }
 
 /** Wakes all nodes except `nodeId`. Also for processes that only notify and never listen. */
-export function wakeupStatement(nodeId: string, topics: Iterable<Topic>): Statement {
+export function wakeupStatement(nodeId: string, topics: Iterable<string>): Statement {
   return { name: 'wake', text: 'select pg_notify($1, $2)', values: [CHANNEL, `${nodeId}:${[...topics].join(',')}`] }
 }
 
@@ -77,7 +75,7 @@ export function wakeupStatement(nodeId: string, topics: Iterable<Topic>): Statem
  * of two. It commits asynchronously, so no other commit waits behind its flush: through the general pool a NOTIFY cost
  * the server 370 µs, next to 2 800 µs for a single order.
  */
-function connect(options: WakeupOptions, wakeLocal: (topic: Topic) => void) {
+function connect(options: WakeupOptions, wakeLocal: (topic: string) => void) {
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -98,7 +96,7 @@ function connect(options: WakeupOptions, wakeLocal: (topic: Topic) => void) {
     next.on('end', reopen)
     next.on('notification', ({ payload = '' }) => {
       const [nodeId, topics = ''] = payload.split(':')
-      if (nodeId !== options.nodeId) for (const topic of topics.split(',')) wakeLocal(topic as Topic)
+      if (nodeId !== options.nodeId) for (const topic of topics.split(',')) wakeLocal(topic)
     })
     await next.connect()
     await next.query(`listen ${CHANNEL}`)

@@ -5,11 +5,11 @@ import {
   type OrderAnswer,
   type OrderRequest,
   type OrderStatus,
+  orderNoOf,
 } from '@dealer-esim/contract'
 import type { Offer, Snapshot } from '../../catalogue/catalogue.ts'
 import type { ErrorParts } from '../../lib/api-error.ts'
 import { groupBy } from '../../lib/batch.ts'
-import { orderNoOf } from '../../lib/ids.ts'
 import type { Tenant } from '../../tenants/load.ts'
 import type { Wallet } from '../../wallet/ledger/lock.ts'
 import type { BalanceFall } from '../../wallet/ledger/low-balance.ts'
@@ -244,6 +244,7 @@ function answerOf(order: ExistingOrder): OrderAnswer {
   return {
     orderNo: orderNoOf(order.orderId),
     transactionId: order.transactionId,
+    orderType: 'NEW',
     orderStatus: order.orderStatus,
     amount: Number(order.amount),
     currencyCode: order.currencyCode,

@@ -1,13 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createBatcher } from '../../lib/batch.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { Db } from '../../lib/postgres/db.ts'
 import { CommitUnknown, isConnectionLoss, sqlState } from '../../lib/postgres/errors.ts'
+import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
+import type { Log } from '../../lib/telemetry/log.ts'
 import { createWalletCache } from '../../wallet/ledger/cache.ts'
+import type { OrderMetrics } from '../change.ts'
 import type { OrderInput, Verdict } from './decide.ts'
-import { type BatchVerdict, placeLocked } from './place-locked.ts'
-import { type OptimisticDeps, placeOptimistically } from './place-optimistic.ts'
-import { createRecentOrders } from './recent-orders.ts'
+import { replayOrConflict } from './decide.ts'
+import { type BatchVerdict, type PlacementDeps, placeBatch, readOrderContext } from './place-batch.ts'
 
 export interface OrderPlacer {
   /** Places one order, together with those that arrive at the same moment. Never rejects: failures are verdicts too. */
@@ -19,16 +22,15 @@ export interface OrderPlacer {
   placeWhenAdmitted(input: OrderInput, admission: Promise<unknown>): Promise<Verdict>
 }
 
-export interface OrderPlacerOptions extends Omit<OptimisticDeps, 'walletCache'> {
+export interface OrderPlacerDeps extends Omit<PlacementDeps, 'walletCache'> {
   clock: Clock
+  log: Pick<Log, 'warn'>
+  wake: Pick<Wakeups<'fulfilment' | 'webhooks'>, 'wake'>
+  orderMetrics?: OrderMetrics
   maintainPartitions(): Promise<unknown>
-  /** Called after each commit with the number of orders placed: fulfilment and webhooks have work. */
-  onPlaced(orders: number): void
-  /** Called when a batch has failed, before it is retried, split or given up. */
-  onFailure(failure: unknown, orders: number): void
 }
 
-type PlacerDeps = OrderPlacerOptions & OptimisticDeps
+type PlacerDeps = OrderPlacerDeps & PlacementDeps
 
 /**
  * Orders in one transaction. Its locks are held for some ten milliseconds then. A batch of 256 costs the server hardly
@@ -44,7 +46,7 @@ const GATHER_MS = 2
 /** About a second's work. Beyond it a prompt refusal is better than a longer wait. */
 const QUEUE_MAX = 5_000
 
-export function createOrderPlacer(options: OrderPlacerOptions): OrderPlacer {
+export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
   const deps: PlacerDeps = { ...options, walletCache: createWalletCache(options.clock) }
   const recent = createRecentOrders(deps.db)
   const batches = createBatcher<OrderInput, BatchVerdict>({
@@ -128,10 +130,12 @@ async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], wasInDoubt
       const placed = verdicts.filter((verdict) => verdict.kind === 'placed').length
       if (placed === 0) return verdicts
       await failpoint('orders.committed')
-      deps.onPlaced(placed)
+      deps.orderMetrics?.entered('PAID', placed)
+      deps.wake.wake('fulfilment')
+      deps.wake.wake('webhooks')
       return verdicts
     } catch (failure) {
-      deps.onFailure(failure, inputs.length)
+      deps.log.warn({ err: failure, orders: inputs.length }, 'a batch of orders failed; it is retried or split')
       inDoubt ||= failure instanceof CommitUnknown
       const elapsedMs = deps.clock.monotonic() - start
       const remedy = remedyFor(failure, { inDoubt, attempt, elapsedMs, orders: inputs.length })
@@ -159,21 +163,64 @@ const NO_PARTITION = '23514'
 /** Serialization failure, deadlock, lock time-out, statement time-out, a partition that is not made yet. */
 const TEMPORARY: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014', NO_PARTITION])
 
-/** On the cached wallets if that succeeds, else under their locks. */
-async function placeBatch(deps: PlacerDeps, inputs: OrderInput[], inDoubt: boolean): Promise<BatchVerdict[]> {
-  const placed = inDoubt ? undefined : await placeOptimistically(deps, inputs)
-  if (placed) return placed
-  // Stock that has run out since must not refuse an order that may already be placed.
-  const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
-  const { verdicts, wallets } = await deps.db.tx((tx) => placeLocked(tx, placing, inputs))
-  deps.walletCache.keep(await wallets)
-  return verdicts
-}
-
-const UNCOUNTED: PlacerDeps['stock'] = { available: () => undefined }
-
 async function placeHalves(deps: PlacerDeps, inputs: OrderInput[], inDoubt: boolean): Promise<BatchVerdict[]> {
   const middle = Math.ceil(inputs.length / 2)
   const first = await placeWithRetry(deps, inputs.slice(0, middle), inDoubt)
   return [...first, ...(await placeWithRetry(deps, inputs.slice(middle), inDoubt))]
+}
+
+/**
+ * Remembers which transactionIds this node has answered lately, and answers repeats of them without the wallet's lock:
+ * an order is never moved or deleted, so what is read of it is committed and final.
+ */
+interface RecentOrders {
+  /** Whether this node has lately answered an order of this transactionId, so that this is probably a repeat. */
+  has(input: OrderInput): boolean
+  /** @returns undefined where there is no such order, or the database does not answer: then the order is placed */
+  lookUp(input: OrderInput): Promise<Verdict | undefined>
+  /** Called when an order of this transactionId exists. */
+  add(input: OrderInput): void
+}
+
+/** At most twice as many are kept, some hundred bytes each. At full load a node answers as many in seconds. */
+const KEPT_MAX = 10_000
+
+function createRecentOrders(db: Pick<Db, 'query'>): RecentOrders {
+  // By tenant: a joined key of tenant and transactionId would be built and hashed for each order.
+  let latest = new Map<string, Set<string>>()
+  let earlier = latest
+  let kept = 0
+  const lookUps = createBatcher<OrderInput, Verdict | undefined>({
+    limit: BATCH_MAX,
+    concurrency: CONCURRENT_BATCHES,
+    queueLimit: QUEUE_MAX,
+    queueFullError: () => new Error('too many orders are waiting'),
+    run: (inputs) => lookUpAll(db, inputs),
+  })
+  return {
+    has: (input) => isIn(latest, input) || isIn(earlier, input),
+    lookUp: (input) => lookUps.add(input).catch(() => undefined),
+    add({ tenant, request }) {
+      const ofTenant = latest.get(tenant.tenantId)
+      if (ofTenant?.has(request.transactionId)) return
+      if (ofTenant) ofTenant.add(request.transactionId)
+      else latest.set(tenant.tenantId, new Set([request.transactionId]))
+      if (++kept < KEPT_MAX) return
+      earlier = latest
+      latest = new Map()
+      kept = 0
+    },
+  }
+}
+
+function isIn(orders: ReadonlyMap<string, ReadonlySet<string>>, { tenant, request }: OrderInput): boolean {
+  return orders.get(tenant.tenantId)?.has(request.transactionId) === true
+}
+
+async function lookUpAll(db: Pick<Db, 'query'>, inputs: OrderInput[]): Promise<(Verdict | undefined)[]> {
+  const { existing } = await readOrderContext(db, inputs)
+  return inputs.map((input) => {
+    const order = existing.get(input.tenant.tenantId)?.get(input.request.transactionId)
+    return order && replayOrConflict(input, order)
+  })
 }

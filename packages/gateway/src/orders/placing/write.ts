@@ -1,5 +1,6 @@
 import type { OrderPaidContent } from '@dealer-esim/contract'
-import { type Ids, orderNoOf } from '../../lib/ids.ts'
+import { orderNoOf } from '@dealer-esim/contract'
+import type { Ids } from '../../lib/ids.ts'
 import { type Columns, ONE_ROW, plainArray, ROWS, type RowFormat } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import type { CachedWallet } from '../../wallet/ledger/cache.ts'

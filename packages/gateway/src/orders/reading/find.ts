@@ -1,4 +1,5 @@
-import { isUuid, orderIdOf } from '../../lib/ids.ts'
+import { orderIdOf } from '@dealer-esim/contract'
+import { isUuid } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { notFound } from '../../lib/refusal.ts'
 

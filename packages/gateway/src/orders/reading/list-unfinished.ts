@@ -1,4 +1,5 @@
-import { firstUuidAt, orderNoOf } from '../../lib/ids.ts'
+import { orderNoOf } from '@dealer-esim/contract'
+import { firstUuidAt } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 
 export const UNFINISHED_STATUSES = ['PAID', 'ALLOCATING', 'UNDER_REVIEW'] as const

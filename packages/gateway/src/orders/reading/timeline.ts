@@ -1,6 +1,7 @@
 import type { OrderStatus } from '@dealer-esim/contract'
+import { orderNoOf } from '@dealer-esim/contract'
 import sql, { raw } from 'sql-template-tag'
-import { orderNoOf, timeOfUuid } from '../../lib/ids.ts'
+import { timeOfUuid } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../../webhooks/delivery.ts'
 

@@ -2,39 +2,39 @@ import { failpoint } from '../../lib/process/failpoint.ts'
 import type { CancelOutcome, SuppliedEsim } from '../supplier.ts'
 import { isGone, isNotExecuted } from './outcome.ts'
 import type { Progress } from './progress.ts'
-import { type Desk, wordsOf } from './purchase.ts'
+import { type Es2plusContext, messageOf } from './purchase.ts'
 
 /**
- * CancelOrder for an eSIM that was delivered, or is an orphan. A repeat is safe: it names our matching id, which is of no
- * other order. What it is answered when the first was executed, an SM-DP+ may also say of a profile that was installed;
- * so it is believed only where nobody ever saw the matching id to install it with.
+ * Sends CancelOrder for an eSIM that was delivered or is an orphan. A repeat is safe: its matching id belongs to no other
+ * order. An SM-DP+ may answer a repeat after an executed cancellation as it answers for an installed profile, so that
+ * answer is believed only if the matching id was never shown.
  */
-export async function cancel(desk: Desk, esim: SuppliedEsim): Promise<CancelOutcome> {
-  const progress = await progressOf(desk, esim)
+export async function cancel(context: Es2plusContext, esim: SuppliedEsim): Promise<CancelOutcome> {
+  const progress = await progressOf(context, esim)
   if (progress.step === 'CANCELLED') return { kind: 'cancelled' }
   const repeated = progress.step === 'CANCELLING'
   const before: Progress = { ...progress }
-  if (!repeated && !(await desk.book.advance(progress, { step: 'CANCELLING' }))) return ELSEWHERE
+  if (!repeated && !(await context.store.advance(progress, { step: 'CANCELLING' }))) return OTHER_WORKER
   await failpoint('es2plus.before-cancel-order')
-  const result = await desk.client.cancelOrder({ iccid: esim.iccid, matchingId: esim.matchingId })
+  const result = await context.client.cancelOrder({ iccid: esim.iccid, matchingId: esim.matchingId })
   await failpoint('es2plus.after-cancel-order')
   if (result.kind === 'done' || (repeated && !esim.shown && isGone(result))) {
-    await desk.book.advance(progress, { step: 'CANCELLED' })
+    await context.store.advance(progress, { step: 'CANCELLED' })
     return { kind: 'cancelled' }
   }
-  // A first CancelOrder that was not executed changed nothing; a repeated one may fail because the first was. One that
-  // leads nowhere may fail because another was sent beside it: whoever comes second finds us CANCELLING, and sends as well.
-  if (repeated || isGone(result) || !isNotExecuted(result)) return { kind: 'unknown', words: wordsOf(result) }
-  await desk.book.advance(progress, { step: before.step })
-  if (result.kind === 'retry') return { kind: 'unknown', words: result.words }
-  return { kind: 'refused', words: wordsOf(result) }
+  // A first CancelOrder that was not executed changed nothing; a repeat may fail because the first was executed. If the
+  // matching id is gone, another worker may have cancelled at the same time: it found the step CANCELLING and sent, too.
+  if (repeated || isGone(result) || !isNotExecuted(result)) return { kind: 'unknown', message: messageOf(result) }
+  await context.store.advance(progress, { step: before.step })
+  if (result.kind === 'retry') return { kind: 'unknown', message: result.message }
+  return { kind: 'refused', message: messageOf(result) }
 }
 
-/** Of this eSIM. An operator may have told of another than we ordered under its key: what became of ours says nothing of it. */
-async function progressOf(desk: Desk, esim: SuppliedEsim): Promise<Progress> {
-  const ordered = await desk.book.find(esim.key)
-  if (ordered === undefined) return desk.book.adopt(esim)
-  return ordered.iccid === esim.iccid ? ordered : desk.book.adopt({ ...esim, key: `${esim.key} ${esim.iccid}` })
+/** The progress of this eSIM. An operator may have recorded another eSIM under the key: it has a row of its own. */
+async function progressOf(context: Es2plusContext, esim: SuppliedEsim): Promise<Progress> {
+  const ordered = await context.store.find(esim.key)
+  if (ordered === undefined) return context.store.adopt(esim)
+  return ordered.iccid === esim.iccid ? ordered : context.store.adopt({ ...esim, key: `${esim.key} ${esim.iccid}` })
 }
 
-const ELSEWHERE: CancelOutcome = { kind: 'unknown', words: 'another worker is at this order' }
+const OTHER_WORKER: CancelOutcome = { kind: 'unknown', message: 'another worker is processing this order' }

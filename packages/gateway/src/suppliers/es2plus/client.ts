@@ -10,15 +10,15 @@ export interface Es2plusClient {
   confirmOrder(order: { iccid: string; matchingId: string; chosen: boolean }): Promise<Es2plusResult>
   releaseProfile(order: { iccid: string; chosen: boolean }): Promise<Es2plusResult>
   cancelOrder(order: { iccid: string; matchingId: string }): Promise<Es2plusResult>
-  /** The bare answer to a call that changes nothing: for `supplier test`. */
+  /** The raw answer to a call that changes nothing, for `supplier test`. */
   probe(): Promise<OutboundOutcome>
 }
 
 export const TIMEOUT_MS = 20_000
 const PROTOCOL_VERSION = 'v2.5.0'
 const ANSWER_SIZE_MAX_BYTES = 64 * 1024
-/** No ICCID can be this one. */
-const NOBODY = '0000000000000000000'
+/** No real ICCID has this value. */
+const IMPOSSIBLE_ICCID = '0000000000000000000'
 
 export function es2plusClient(config: Es2plusConfig, deps: { outbound: Outbound; ids: Ids }): Es2plusClient {
   const base = `${config.url.replace(/\/+$/, '')}/gsma/rsp2/es2plus`
@@ -28,7 +28,7 @@ export function es2plusClient(config: Es2plusConfig, deps: { outbound: Outbound;
     ...(config.cert === undefined ? {} : { cert: config.cert }),
     ...(config.key === undefined ? {} : { key: config.key }),
   }
-  const written = (iccid: string) => (config.iccidPadding ? padIccid(iccid) : stripIccidPadding(iccid))
+  const formatIccid = (iccid: string) => (config.iccidPadding ? padIccid(iccid) : stripIccidPadding(iccid))
 
   function send(name: string, members: object, reuse: boolean): Promise<OutboundOutcome> {
     const header = {
@@ -42,7 +42,7 @@ export function es2plusClient(config: Es2plusConfig, deps: { outbound: Outbound;
       body: JSON.stringify({ header, ...members }),
       timeoutMs: config.timeoutMs ?? TIMEOUT_MS,
       answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
-      allowPrivate: true, // an operator names it, and SM-DP+ servers stand in private networks
+      allowPrivate: true, // configured by an operator, and SM-DP+ servers are often in private networks
       reuse,
       ...(Object.keys(tls).length === 0 ? {} : { tls }),
     })
@@ -50,21 +50,21 @@ export function es2plusClient(config: Es2plusConfig, deps: { outbound: Outbound;
 
   return {
     async downloadOrder({ iccid, profileType }) {
-      const members = iccid === null ? { profileType } : { iccid: written(iccid), profileType }
-      // A kept connection that the other side just closed costs a purchase in doubt where repeating is not safe.
+      const members = iccid === null ? { profileType } : { iccid: formatIccid(iccid), profileType }
+      // Without a range of ours a repeat is not safe: reusing a connection just closed by the server would leave a doubt.
       return resultOf(await send('downloadOrder', members, iccid !== null), iccid !== null)
     },
     async confirmOrder({ iccid, matchingId, chosen }) {
       const releaseFlag = config.releaseWithConfirm !== false
-      return resultOf(await send('confirmOrder', { iccid: written(iccid), matchingId, releaseFlag }, true), chosen)
+      return resultOf(await send('confirmOrder', { iccid: formatIccid(iccid), matchingId, releaseFlag }, true), chosen)
     },
     async releaseProfile({ iccid, chosen }) {
-      return resultOf(await send('releaseProfile', { iccid: written(iccid) }, true), chosen)
+      return resultOf(await send('releaseProfile', { iccid: formatIccid(iccid) }, true), chosen)
     },
     async cancelOrder({ iccid, matchingId }) {
-      const members = { iccid: written(iccid), matchingId, finalProfileStatusIndicator: 'Available' }
+      const members = { iccid: formatIccid(iccid), matchingId, finalProfileStatusIndicator: 'Available' }
       return resultOf(await send('cancelOrder', members, true), false)
     },
-    probe: () => send('releaseProfile', { iccid: written(NOBODY) }, false),
+    probe: () => send('releaseProfile', { iccid: formatIccid(IMPOSSIBLE_ICCID) }, false),
   }
 }

@@ -5,22 +5,22 @@ const MINUTE_MS = 60_000
 
 export const es2plusConfig = Type.Object(
   {
-    /** Of the SM-DP+, without /gsma/rsp2/es2plus. */
+    /** The SM-DP+, without /gsma/rsp2/es2plus. */
     url: Type.String({ pattern: '^https?://', maxLength: 2048 }),
-    /** Who we are to the SM-DP+. */
+    /** Our identifier at the SM-DP+. */
     functionRequesterIdentifier: Type.String({ minLength: 1, maxLength: 128 }),
     /** For X-Admin-Protocol: v2.5.0 by default. */
     protocolVersion: Type.Optional(Type.String({ pattern: '^v?\\d+\\.\\d+\\.\\d+$' })),
-    /** Whether ICCIDs are sent as twenty digits, padded by F. They are accepted either way. */
+    /** true: sends ICCIDs as twenty digits, padded with F. Both forms are accepted in answers. */
     iccidPadding: Type.Optional(Type.Boolean()),
-    /** ICCIDs that are ours to choose from: 19 digits each, check digit included. A repeated order is safe then. */
+    /** A range of ICCIDs that we choose from, 19 digits with the check digit. It makes repeated orders safe. */
     iccidRange: Type.Optional(
       Type.Object(
         { first: Type.String({ pattern: '^\\d{19}$' }), last: Type.String({ pattern: '^\\d{19}$' }) },
         { additionalProperties: false },
       ),
     ),
-    /** In activation codes; the host of `url` by default. What ConfirmOrder answers goes first. */
+    /** For activation codes, if ConfirmOrder returns none. Default: the host of `url`. */
     smdpAddress: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
     /** false: ConfirmOrder leaves the profile unreleased, and ReleaseProfile follows. */
     releaseWithConfirm: Type.Optional(Type.Boolean()),
@@ -28,12 +28,12 @@ export const es2plusConfig = Type.Object(
     cert: Type.Optional(Type.String()),
     key: Type.Optional(Type.String()),
     timeoutMs: Type.Optional(Type.Integer({ minimum: 100, maximum: 2 * MINUTE_MS })),
-    /** How long after our time-out the SM-DP+ may still be at work on a call. */
+    /** How long after our time-out the SM-DP+ may still execute a call. */
     settlesMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 * MINUTE_MS })),
     giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 60 * MINUTE_MS })),
     concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
     perSecond: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
-    /** Who may deliver notices: SHA-256 fingerprints of client certificates, or addresses and blocks behind a proxy. */
+    /** Allowed senders of notifications: SHA-256 fingerprints of client certificates, or addresses and blocks behind a proxy. */
     notices: Type.Optional(
       Type.Object(
         {
@@ -50,21 +50,21 @@ export const es2plusConfig = Type.Object(
 )
 export type Es2plusConfig = Static<typeof es2plusConfig>
 
-/** The digits that name the issuer: both ends of a range share them. */
+/** Leading digits that identify the issuer: both ends of a range share them. */
 export const ISSUER_DIGITS = 7
 
-/** What a schema cannot say: undefined where nothing is wrong. */
-export function faultOfEs2plus({ iccidRange, cert, key, notices }: Es2plusConfig): string | undefined {
-  if ((cert === undefined) !== (key === undefined)) return 'cert and key go together: give both'
+/** Checks what the schema cannot express. */
+export function findEs2plusFault({ iccidRange, cert, key, notices }: Es2plusConfig): string | undefined {
+  if ((cert === undefined) !== (key === undefined)) return 'cert and key belong together: give both'
   if (iccidRange !== undefined) {
     const { first, last } = iccidRange
     if (first.slice(0, ISSUER_DIGITS) !== last.slice(0, ISSUER_DIGITS)) {
       return `iccidRange: first and last must begin with the same ${ISSUER_DIGITS} digits`
     }
-    if (first > last) return 'iccidRange: first is beyond last'
+    if (first > last) return 'iccidRange: first is greater than last'
   }
-  const odd = notices?.addresses?.find((block) => !isAddressOrBlock(block))
-  return odd === undefined ? undefined : `notices.addresses: ${odd} is no address and no block`
+  const invalid = notices?.addresses?.find((block) => !isAddressOrBlock(block))
+  return invalid === undefined ? undefined : `notices.addresses: ${invalid} is neither an address nor a block`
 }
 
 function isAddressOrBlock(text: string): boolean {

@@ -4,23 +4,23 @@ import { cancel } from './cancel.ts'
 import type { Es2plusClient } from './client.ts'
 import { es2plusClient, TIMEOUT_MS } from './client.ts'
 import type { Es2plusConfig } from './config.ts'
-import { progressBook } from './progress.ts'
-import { type Desk, type Es2plusDeps, look, order, resume } from './purchase.ts'
+import { createProgressStore } from './progress.ts'
+import { check, type Es2plusContext, type Es2plusDeps, order, resume } from './purchase.ts'
 
 const CONCURRENCY = 16
-const SETTLES_MS = 60_000
+const GRACE_MS = 60_000
 const GIVE_UP_AFTER_MS = 30 * 60_000
-/** DownloadOrder, ConfirmOrder, ReleaseProfile; and CancelOrder where one of the first two is refused. */
+/** DownloadOrder, ConfirmOrder and ReleaseProfile, or CancelOrder if one of the first two is refused. */
 const CALLS_MAX = 3
-const OWN_TIME_MS = 2_000
+const OVERHEAD_MS = 2_000
 
 /**
- * An SM-DP+ by SGP.22 ES2+: DownloadOrder, ConfirmOrder with release, CancelOrder. DownloadOrder has no idempotency
- * key, so one without an answer cannot be asked about; with an ICCID range of ours it is simply repeated.
+ * An SM-DP+ with SGP.22 ES2+: DownloadOrder, ConfirmOrder with release, CancelOrder. DownloadOrder has no idempotency
+ * key, so an unanswered one cannot be queried; with an ICCID range of ours it is simply repeated.
  */
 export function es2plusSupplier(name: string, config: Es2plusConfig, deps: Es2plusDeps): Supplier {
   const client = es2plusClient(config, deps)
-  const desk: Desk = { client, book: progressBook(name, config, deps), config }
+  const context: Es2plusContext = { client, store: createProgressStore(name, config, deps), config }
   return {
     name,
     type: 'es2plus',
@@ -28,48 +28,48 @@ export function es2plusSupplier(name: string, config: Es2plusConfig, deps: Es2pl
       batch: 1,
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: config.perSecond ?? null,
-      timeoutMs: CALLS_MAX * (config.timeoutMs ?? TIMEOUT_MS) + OWN_TIME_MS,
-      settlesMs: config.settlesMs ?? SETTLES_MS,
+      timeoutMs: CALLS_MAX * (config.timeoutMs ?? TIMEOUT_MS) + OVERHEAD_MS,
+      graceMs: config.settlesMs ?? GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
       queryBuys: true,
     },
-    order: (requests) => Promise.all(requests.map((request) => order(desk, request))),
+    order: (requests) => Promise.all(requests.map((request) => order(context, request))),
     query: (requests, purpose) =>
-      Promise.all(requests.map((request) => (purpose === 'RESUME' ? resume : look)(desk, request))),
-    cancel: (esim) => cancel(desk, esim),
+      Promise.all(requests.map((request) => (purpose === 'RESUME' ? resume : check)(context, request))),
+    cancel: (esim) => cancel(context, esim),
     test: () => testEs2plus(client),
-    noticesFrom: {
+    eventSenders: {
       certificates: (config.notices?.certificates ?? []).map((print) => print.replaceAll(':', '').toLowerCase()),
       addresses: config.notices?.addresses ?? [],
     },
   }
 }
 
-/** undefined: it works. Otherwise what is wrong, and where to look: name, connection, TLS, credentials or protocol. */
+/** undefined: it works. Otherwise a message that names the layer at fault: name, connection, TLS, credentials or protocol. */
 export async function testEs2plus(client: Es2plusClient): Promise<string | undefined> {
   const outcome = await client.probe()
-  if (outcome.kind === 'failed') return `${SENTENCES[outcome.phase]}: ${outcome.message}.`
+  if (outcome.kind === 'failed') return `${FAILURES[outcome.phase]}: ${outcome.message}.`
   const { status } = outcome
   if (status === 401 || status === 403)
     return `Credentials: the server does not accept our certificate (HTTP ${status}).`
-  if (status === 404) return 'Protocol: there is no ES2+ at this url (HTTP 404); it ends before /gsma/rsp2/es2plus.'
+  if (status === 404) return 'Protocol: no ES2+ at this url (HTTP 404). Give the url without /gsma/rsp2/es2plus.'
   const executed = executionStatus(outcome.body)
   if (executed === undefined) return `Protocol: HTTP ${status}, but not an ES2+ answer.`
   const { reasonCode, message } = executed.statusCodeData ?? {}
   if (reasonCode === '1.1' || reasonCode === '1.2') {
     return `Credentials: functionRequesterIdentifier is not accepted (${reasonCode} ${message ?? ''}).`
   }
-  return undefined // that it knows no such ICCID shows that it read and understood us
+  return undefined // an error about the unknown ICCID shows that it accepted the request
 }
 
-const SENTENCES: Record<OutboundFailure['phase'], string> = {
+const FAILURES: Record<OutboundFailure['phase'], string> = {
   url: 'The url is wrong',
   forbidden: 'The address is not allowed',
   dns: 'DNS: the name does not resolve',
-  connect: 'Connection: nobody answers there',
+  connect: 'Connection: the server does not answer',
   tls: 'TLS: the handshake failed; check ca, cert and key',
   sent: 'Protocol: the connection broke after the request was sent',
-  'time-out': 'Connection: no answer in time',
+  'time-out': 'Connection: the answer took too long',
 }
 
 function executionStatus(body: Buffer) {

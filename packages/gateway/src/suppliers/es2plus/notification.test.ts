@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readNotice } from './notification.ts'
+import { parseNotification } from './notification.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
 const ICCID = '8985222000000000019'
@@ -14,14 +14,14 @@ const BODY = {
   notificationPointStatus: { status: 'Executed-Success' },
 }
 
-const progress = (parts: object) => readNotice('handleDownloadProgressInfo', { ...BODY, ...parts }, NOW)
+const progress = (parts: object) => parseNotification('handleDownloadProgressInfo', { ...BODY, ...parts }, NOW)
 const status = (parts: object) => progress(parts)?.report?.smdpStatus
 const { notificationPointId: _, notificationPointStatus: __, ...COMMON } = BODY
 const event = (notificationEvent: unknown) =>
-  readNotice('handleNotification', { ...COMMON, notificationEvent }, NOW)?.report?.smdpStatus
+  parseNotification('handleNotification', { ...COMMON, notificationEvent }, NOW)?.report?.smdpStatus
 
-describe('a notice of progress', () => {
-  it('tells the status, the time and the device', () => {
+describe('a progress notification', () => {
+  it('has the status, the time and the device', () => {
     expect(progress({})).toEqual({
       iccid: ICCID,
       report: { time: new Date('2026-11-20T11:59:00Z'), smdpStatus: 'INSTALLATION', eid: EID },
@@ -39,25 +39,25 @@ describe('a notice of progress', () => {
   })
 
   it.each([1, 2, 5, 102, '101', 'EligibilityCheck', null, undefined, {}, [3]])(
-    'at point %j is a notice that means nothing to us',
+    'at point %j is valid and ignored',
     (notificationPointId) => {
       expect(progress({ notificationPointId, eid: undefined })).toEqual({ iccid: ICCID, report: undefined })
     },
   )
 
-  it('of a step that failed means nothing', () => {
+  it('of a failed step is ignored', () => {
     expect(status({ notificationPointStatus: { status: 'Failed', statusCodeData: {} } })).toBeUndefined()
     expect(status({ notificationPointStatus: { status: 'Executed-WithWarning' } })).toBe('INSTALLATION')
     expect(status({ notificationPointStatus: undefined })).toBe('INSTALLATION')
   })
 
-  it('names the device only from the installation on: before, one only asks', () => {
+  it('has the device only from the installation on: before, it may be any device that requested the profile', () => {
     expect(progress({ notificationPointId: 3 })?.report).not.toHaveProperty('eid')
     expect(progress({ eid: '123' })?.report).not.toHaveProperty('eid')
   })
 })
 
-describe('a notice of the profile’s life', () => {
+describe('a notification of profile management', () => {
   it.each([
     [0, 'INSTALLATION'],
     [1, 'ENABLED'],
@@ -69,12 +69,12 @@ describe('a notice of the profile’s life', () => {
     ['deleted', 'DELETED'],
     ['enable failed', undefined],
     [9, undefined],
-  ])('with the event %j is %s', (told, expected) => {
-    expect(event(told)).toBe(expected)
+  ])('with the event %j is %s', (value, expected) => {
+    expect(event(value)).toBe(expected)
   })
 })
 
-describe('the time of a notice', () => {
+describe('the time of a notification', () => {
   const time = (parts: object) => progress({ timestamp: undefined, ...parts })?.report?.time.toISOString()
 
   it.each([
@@ -84,25 +84,25 @@ describe('the time of a notice', () => {
     [{ timestamp: '1795175940' }],
     [{ timeStamp: 1_795_175_940 }],
     [{ timeStamp: '2026-11-20T11:59:00Z' }],
-  ])('is the event’s own, as vendors write it: %j', (parts) => {
+  ])('is the event’s own, in each form that vendors use: %j', (parts) => {
     expect(time(parts)).toBe('2026-11-20T11:59:00.000Z')
   })
 
-  it('is that of its arrival where it has none, one that cannot be read, or one of the future', () => {
-    const unheldByAnyTable = [{ timestamp: -1e20 }, { timestamp: '-200000-01-01T00:00:00Z' }]
+  it('is the time of arrival if the event’s own is missing, invalid or in the future', () => {
+    const tooEarlyForTables = [{ timestamp: -1e20 }, { timestamp: '-200000-01-01T00:00:00Z' }]
     const bad = [
       {},
       { timestamp: 'yesterday' },
       { timestamp: '2026-11-20T12:06:00Z' },
       { timestamp: {} },
-      ...unheldByAnyTable,
+      ...tooEarlyForTables,
     ]
     expect(bad.map(time)).toEqual(bad.map(() => NOW.toISOString()))
   })
 })
 
 it.each([{ iccid: undefined }, { iccid: 8985222000000000000 }, { iccid: '89' }, { iccid: "8985'; drop" }])(
-  'is none without an ICCID: %j',
+  'a notification without an ICCID is invalid: %j',
   (parts) => {
     expect(progress(parts)).toBeUndefined()
   },

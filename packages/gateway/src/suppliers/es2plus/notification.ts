@@ -1,22 +1,22 @@
 import { isEid, type SmdpStatus, stripIccidPadding } from '@dealer-esim/contract'
 import type { ProfileReport } from '../supplier.ts'
 
-/** A notice that an SM-DP+ sent (SGP.22 §5.3.5, and HandleNotification of later versions). */
-export interface Es2plusNotice {
+/** A notification from an SM-DP+ (SGP.22 §5.3.5, and HandleNotification of later versions). */
+export interface Es2plusNotification {
   iccid: string
-  /** undefined: nothing that we follow, but a proper notice all the same. */
+  /** undefined: a valid notification of something that we do not record. */
   report: ProfileReport | undefined
 }
 
 /**
- * Pure. Vendors add members, points and events of their own, as numbers or as text: what is not known is tolerated and
- * means nothing. undefined: it is no notice at all.
+ * Pure. Vendors add members, points and events of their own, as numbers or as text: unknown ones are ignored.
+ * @returns undefined for a body without an ICCID
  */
-export function readNotice(
+export function parseNotification(
   name: 'handleDownloadProgressInfo' | 'handleNotification',
   body: Record<string, unknown>,
   now: Date,
-): Es2plusNotice | undefined {
+): Es2plusNotification | undefined {
   const iccid = typeof body.iccid === 'string' ? stripIccidPadding(body.iccid) : ''
   if (!/^\d{10,20}$/.test(iccid)) return undefined
   const smdpStatus = name === 'handleNotification' ? eventOf(body.notificationEvent) : pointOf(body)
@@ -27,13 +27,13 @@ export function readNotice(
     report: {
       time: timeOf(body.timestamp ?? body.timeStamp, now),
       ...(smdpStatus === undefined ? {} : { smdpStatus }),
-      // At the points before the installation the EID is that of a device which only asks.
+      // Before the installation, the EID is that of a device which has only requested the profile.
       ...(eid === undefined || smdpStatus === undefined || smdpStatus === 'DOWNLOAD' ? {} : { eid }),
     },
   }
 }
 
-/** Points of the download: 3 is the profile package handed out, 4 its installation. One that failed means nothing. */
+/** Points of the download: 3 is the profile package being sent, 4 its installation. Failed ones are ignored. */
 function pointOf(body: Record<string, unknown>): SmdpStatus | undefined {
   const status = (body.notificationPointStatus as { status?: unknown } | undefined)?.status
   if (typeof status === 'string' && !status.startsWith('Executed')) return undefined
@@ -70,12 +70,12 @@ const NAMES: readonly [RegExp, SmdpStatus][] = [
   [/release/i, 'RELEASED'],
 ]
 
-/** The event's own time: RFC 3339, or as some vendors write it, in seconds or milliseconds. Without one, its arrival. */
+/** The event's own time: RFC 3339 or, from some vendors, seconds or milliseconds. Without one, the time of arrival. */
 function timeOf(timestamp: unknown, now: Date): Date {
   const number = typeof timestamp === 'number' || /^\d{10,13}$/.test(String(timestamp)) ? Number(timestamp) : undefined
   const time = number === undefined ? Date.parse(String(timestamp)) : number < SECONDS_BELOW ? number * 1000 : number
-  // A clock that runs ahead must not make every later notice look old. A time before all eSIMs is none, and may be one that
-  // no table holds: the notice would be sent again for ever.
+  // A clock that runs ahead must not make every later notification look old. A time before the first eSIMs is wrong, and a
+  // table may be unable to store it: the notification would be sent again for ever.
   const isTime = time >= BEFORE_ESIMS_MS && time <= now.getTime() + CLOCKS_APART_MS
   return isTime ? new Date(time) : now
 }
@@ -83,5 +83,5 @@ function timeOf(timestamp: unknown, now: Date): Date {
 const BEFORE_ESIMS_MS = Date.UTC(2010, 0, 1)
 
 const CLOCKS_APART_MS = 5 * 60_000
-/** No clock says so few milliseconds since 1970, or so many seconds. */
+/** Numbers below this are seconds since 1970, others milliseconds. */
 const SECONDS_BELOW = 100_000_000_000

@@ -23,7 +23,7 @@ const broken = (sent: boolean): OutboundOutcome => ({
   message: 'it broke',
 })
 
-/** The table above resultOf, row by row: what the answer says with an ICCID of ours, and with one of the SM-DP+. */
+/** The table above resultOf, row by row: the result with an ICCID of ours, and with one of the SM-DP+. */
 const TABLE: [row: string, outcome: OutboundOutcome, chosen: string, notChosen: string][] = [
   ['Executed-Success', executed('Executed-Success'), 'done', 'done'],
   ['Executed-WithWarning', executed('Executed-WithWarning', '8.2.1/4.3'), 'done', 'done'],
@@ -38,17 +38,17 @@ const TABLE: [row: string, outcome: OutboundOutcome, chosen: string, notChosen: 
   ['inaccessible', failed('8.9/5.1'), 'retry', 'unknown'],
   ['ICCID in use', failed('8.2.1/3.3'), 'unknown', 'unknown'],
   ['ICCID unknown', failed('8.2.1/3.9'), 'unknown', 'unknown'],
-  ['none left, of something else', failed('8.2.1/3.7'), 'unknown', 'unknown'],
+  ['none left, for another subject', failed('8.2.1/3.7'), 'unknown', 'unknown'],
   ['profile type refused', failed('8.2.5/3.8'), 'unknown', 'unknown'],
   ['busy', failed('1.2/4.4'), 'unknown', 'unknown'],
-  ['a reason that only begins like one', failed('8.2.1/1.10'), 'unknown', 'unknown'],
+  ['a longer reason that begins like a known one', failed('8.2.1/1.10'), 'unknown', 'unknown'],
   ['no code at all', executed('Failed'), 'unknown', 'unknown'],
-  ['Expired, whatever the code', executed('Expired', '8.2.5/3.7'), 'unknown', 'unknown'],
-  ['a status of no version', executed('Pending'), 'unknown', 'unknown'],
+  ['Expired with any code', executed('Expired', '8.2.5/3.7'), 'unknown', 'unknown'],
+  ['an unknown status', executed('Pending'), 'unknown', 'unknown'],
   ['a reason that is a number', executed('Failed', ['8.2.5', 3.7]), 'refused', 'refused'],
-  ['codes that are neither', executed('Failed', [{}, ['3.7']]), 'unknown', 'unknown'],
+  ['codes that are objects and arrays', executed('Failed', [{}, ['3.7']]), 'unknown', 'unknown'],
   ['a refusal whose message is no text', executed('Failed', '8.2.5/3.7', { en: 'none left' }), 'refused', 'refused'],
-  ['a status that is nothing', answer(200, { header: { functionExecutionStatus: null } }), 'unknown', 'unknown'],
+  ['a status that is null', answer(200, { header: { functionExecutionStatus: null } }), 'unknown', 'unknown'],
   ['HTTP 400', answer(400, {}), 'retry', 'retry'],
   ['HTTP 403', answer(403, 'forbidden'), 'retry', 'retry'],
   ['HTTP 408', answer(408, {}), 'unknown', 'unknown'],
@@ -67,19 +67,19 @@ it.each(TABLE)('%s', (_, outcome, chosen, notChosen) => {
   expect([resultOf(outcome, true).kind, resultOf(outcome, false).kind]).toEqual([chosen, notChosen])
 })
 
-it('counts what is no answer of the SM-DP+ at all for its breaker, and nothing that it answered', () => {
+it('a missing or foreign answer counts for the breaker, an answer of the SM-DP+ does not', () => {
   const isDown = (outcome: OutboundOutcome) => 'down' in resultOf(outcome, false)
   expect([broken(true), broken(false), answer(500, {}), answer(404, '')].map(isDown)).toEqual([true, true, true, true])
   expect([failed('8.2.5/3.7'), failed('1.2/4.2'), answer(200, '<html>')].map(isDown)).toEqual([false, false, false])
 })
 
-it('keeps the code for those who repeat, and the words for operators, of which a long message is cut', () => {
+it('a result has the code for repeats and the message for operators, which is cut if it is long', () => {
   const result = resultOf(executed('Failed', '8.2.1/3.3', 'x'.repeat(1_000)), true)
-  expect(result).toMatchObject({ code: '8.2.1/3.3', words: `Failed 8.2.1/3.3: ${'x'.repeat(200)}` })
+  expect(result).toMatchObject({ code: '8.2.1/3.3', message: `Failed 8.2.1/3.3: ${'x'.repeat(200)}` })
 })
 
-it('tells what was executed in texts: a number where it is exact, nothing where it is none', () => {
-  const told = (members: object) => {
+it('the members of an answer are texts: exact numbers are converted, other values are ignored', () => {
+  const bodyOf = (members: object) => {
     const result = resultOf(
       answer(200, { header: { functionExecutionStatus: { status: 'Executed-Success' } }, ...members }),
       true,
@@ -87,9 +87,9 @@ it('tells what was executed in texts: a number where it is exact, nothing where 
     return result.kind === 'done' && result.body
   }
   const texts = { iccid: '8985222000000000001F', matchingId: 'M-1', smdpAddress: 'smdp.example.com' }
-  expect(told({ ...texts, eid: 'unread' })).toEqual(texts)
+  expect(bodyOf({ ...texts, eid: 'ignored' })).toEqual(texts)
   expect(
-    told({ iccid: Number(texts.iccid.slice(0, -1)), matchingId: 4711, smdpAddress: { host: 'a.example' } }),
+    bodyOf({ iccid: Number(texts.iccid.slice(0, -1)), matchingId: 4711, smdpAddress: { host: 'a.example' } }),
   ).toEqual({
     matchingId: '4711',
   })

@@ -1,21 +1,21 @@
 import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
 
-/** What one ES2+ call led to. */
+/** The result of one ES2+ call. */
 export type Es2plusResult =
   | { kind: 'done'; body: Es2plusAnswer }
-  /** Definite: not executed, and it will not be. */
-  | { kind: 'refused'; words: string; code?: string }
-  /** Definite: not executed now; it may be later. */
-  | { kind: 'retry'; words: string; down?: true }
+  /** Definite: not executed, and a repeat will not be either. */
+  | { kind: 'refused'; message: string; code?: string }
+  /** Definite: not executed, a repeat may be. */
+  | { kind: 'retry'; message: string; down?: true }
   /** It may have been executed. */
-  | { kind: 'unknown'; words: string; down?: true; code?: string }
+  | { kind: 'unknown'; message: string; down?: true; code?: string }
 
-/** The members of answers that we read (SGP.22 §5.3). */
+/** The members of answers that we use (SGP.22 §5.3). */
 export type Es2plusAnswer = Texts<'iccid' | 'matchingId' | 'smdpAddress'>
 
 /**
- * Pure: what an answer, or its absence, says of one call. An SM-DP+ answers HTTP 200 also on failure; what counts is
- * functionExecutionStatus. `iccidChosen`: the order carries an ICCID of our own range, so that repeating it is safe.
+ * Pure: decides the result of one call from its answer or the lack of one. An SM-DP+ answers HTTP 200 also on failure;
+ * functionExecutionStatus counts. `iccidChosen`: the order has an ICCID of our own range, so that repeating it is safe.
  *
  *   | answer                                  | outcome                                                     |
  *   |-----------------------------------------|-------------------------------------------------------------|
@@ -28,59 +28,60 @@ export type Es2plusAnswer = Texts<'iccid' | 'matchingId' | 'smdpAddress'>
  *   | any/5.1 inaccessible                    | retry where the ICCID is ours, else unknown                 |
  *   | 8.2.1/3.3 ICCID in use                  | unknown: an earlier order of our own may have taken it      |
  *   | any other failure, Expired              | unknown                                                     |
- *   | HTTP 4xx                                | retry: not executed, and an operator has something to mend  |
+ *   | HTTP 4xx                                | retry: not executed, and an operator has to correct it      |
  *   | HTTP 408, 5xx, no ES2+ answer           | unknown                                                     |
  *   | failed before it was sent               | retry                                                       |
  *   | failed after, or too late               | unknown                                                     |
  */
 export function resultOf(outcome: OutboundOutcome, iccidChosen: boolean): Es2plusResult {
   if (outcome.kind === 'failed') {
-    return { kind: outcome.sent ? 'unknown' : 'retry', words: outcome.message, down: true }
+    return { kind: outcome.sent ? 'unknown' : 'retry', message: outcome.message, down: true }
   }
   const { status } = outcome
-  if (status === 408 || status >= 500) return { kind: 'unknown', words: `HTTP ${status}`, down: true }
-  if (status >= 400) return { kind: 'retry', words: `HTTP ${status}: not accepted`, down: true }
+  if (status === 408 || status >= 500) return { kind: 'unknown', message: `HTTP ${status}`, down: true }
+  if (status >= 400) return { kind: 'retry', message: `HTTP ${status}: not accepted`, down: true }
   const body = parse(outcome.body)
-  const told = body?.header?.functionExecutionStatus
-  const { status: executed } = textsOf(told, 'status')
-  if (executed === undefined) return { kind: 'unknown', words: `HTTP ${status} without an ES2+ answer` }
+  const execution = body?.header?.functionExecutionStatus
+  const { status: executed } = textsOf(execution, 'status')
+  if (executed === undefined) return { kind: 'unknown', message: `HTTP ${status} without an ES2+ answer` }
   if (executed === 'Executed-Success' || executed === 'Executed-WithWarning')
     return { kind: 'done', body: textsOf(body, 'iccid', 'matchingId', 'smdpAddress') }
-  const codes = textsOf(told?.statusCodeData, 'subjectCode', 'reasonCode', 'message')
-  const { subjectCode = '?', reasonCode = '?', message } = codes
+  const codes = textsOf(execution?.statusCodeData, 'subjectCode', 'reasonCode', 'message')
+  const { subjectCode = '?', reasonCode = '?', message: explanation } = codes
   const code = `${subjectCode}/${reasonCode}`
-  const words = `${executed} ${code}${message ? `: ${message.slice(0, WORDS_MAX)}` : ''}`
-  if (executed !== 'Failed') return { kind: 'unknown', words, code }
-  if (REFUSED_CODES.has(code) || REFUSED_REASONS.has(reasonCode)) return { kind: 'refused', words, code }
-  if (RETRY_REASONS.has(reasonCode)) return iccidChosen ? { kind: 'retry', words } : { kind: 'unknown', words, code }
-  return { kind: 'unknown', words, code }
+  const message = `${executed} ${code}${explanation ? `: ${explanation.slice(0, MESSAGE_LENGTH_MAX)}` : ''}`
+  if (executed !== 'Failed') return { kind: 'unknown', message, code }
+  if (REFUSED_CODES.has(code) || REFUSED_REASONS.has(reasonCode)) return { kind: 'refused', message, code }
+  if (RETRY_REASONS.has(reasonCode))
+    return iccidChosen ? { kind: 'retry', message } : { kind: 'unknown', message, code }
+  return { kind: 'unknown', message, code }
 }
 
-/** A message of a supplier is kept to this length. */
-const WORDS_MAX = 200
+/** Longer messages of a supplier are cut. */
+const MESSAGE_LENGTH_MAX = 200
 const REFUSED_CODES = new Set(['8.2.5/3.7', '8.2.5/3.9'])
 const REFUSED_REASONS = new Set(['1.1', '1.2', '2.1', '2.2', '2.3'])
 const RETRY_REASONS = new Set(['4.2', '5.1'])
 /** The ICCID of a DownloadOrder is in use. */
 export const ICCID_IN_USE = '8.2.1/3.3'
-/** The SM-DP+ knows no such ICCID. */
+/** The SM-DP+ does not know the ICCID. */
 export const NO_SUCH_ICCID = '8.2.1/3.9'
 /** The matching id of a ConfirmOrder is in use. */
 export const MATCHING_ID_IN_USE = '8.2.6/3.3'
-/** The profile of a ReleaseProfile is in no state to be released. */
-export const NOT_TO_BE_RELEASED = '8.2.1/3.5'
+/** The profile's state does not allow ReleaseProfile. */
+export const NOT_RELEASABLE = '8.2.1/3.5'
 /**
- * What a repeated CancelOrder is answered when the earlier one was executed, or when there is no such order at all: no
- * such ICCID, no such matching id, another matching id with it.
+ * Answers to a repeated CancelOrder if the earlier one was executed or the order does not exist: unknown ICCID, unknown
+ * matching id, another matching id for the ICCID.
  */
 const GONE_CODES = new Set([NO_SUCH_ICCID, '8.2.6/3.9', '8.2.6/3.10'])
 
-/** Whether the SM-DP+ says that our matching id leads to no profile. */
+/** @returns whether the SM-DP+ has no profile for our matching id, according to its answer */
 export function isGone(result: Es2plusResult): boolean {
   return result.kind === 'unknown' && result.code !== undefined && GONE_CODES.has(result.code)
 }
 
-/** Whether a CancelOrder was surely not executed. An execution error may come after the execution. */
+/** @returns whether a CancelOrder was certainly not executed. An execution error may follow the execution. */
 export function isNotExecuted(result: Exclude<Es2plusResult, { kind: 'done' }>): boolean {
   if (result.kind !== 'unknown') return true
   return result.code !== undefined && !RETRY_REASONS.has(result.code.slice(result.code.indexOf('/') + 1))
@@ -101,7 +102,7 @@ function parse(body: Buffer): Envelope | undefined {
 
 type Texts<Name extends string> = { [name in Name]?: string }
 
-/** Vendors write numbers for texts: one that is exact is read as its text. What else is no text says nothing. */
+/** Some vendors send numbers instead of texts: exact ones are converted. Other values are ignored. */
 function textsOf<Name extends string>(value: unknown, ...names: Name[]): Texts<Name> {
   const members = Object(value) as Record<Name, unknown>
   const texts: Texts<Name> = {}

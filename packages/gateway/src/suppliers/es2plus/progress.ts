@@ -8,9 +8,9 @@ import { supplierOwner } from '../supplier.ts'
 import { type Es2plusConfig, ISSUER_DIGITS } from './config.ts'
 
 /*
- * How far an order came at the SM-DP+:
+ * Steps of an order at the SM-DP+:
  *
- *   NEW         our part is chosen, nothing was sent
+ *   NEW         the matching id and possibly the ICCID are chosen, nothing was sent
  *   ORDERING    DownloadOrder may have been sent
  *   ORDERED     it was executed: the ICCID is known
  *   CONFIRMING  ConfirmOrder may have been sent
@@ -26,21 +26,21 @@ export interface Progress {
   iccidChosen: boolean
   matchingId: string
   smdpAddress?: string
-  /** ConfirmOrder was executed; ReleaseProfile is to follow. */
+  /** ConfirmOrder was executed; ReleaseProfile follows. */
   confirmed?: true
   step: Step
 }
 
-export interface ProgressBook {
+export interface ProgressStore {
   find(key: string): Promise<Progress | undefined>
-  /** Chooses a matching id, and an ICCID where we have a range; undefined when the range is used up. */
+  /** Chooses a matching id and, if we have a range, an ICCID. @returns undefined if the range is used up */
   start(key: string): Promise<Progress | undefined>
-  /** An order that was made without us: an operator told of it. */
+  /** Records an order that was placed elsewhere and entered by an operator. */
   adopt(esim: { key: string; iccid: string; matchingId: string }): Promise<Progress>
   /**
-   * Writes the next step, and what was learnt with it, unless another worker has moved the order meanwhile: then false.
-   * What an SM-DP+ told is told once, so a database that is away is waited for. Before a purchase nothing was told: whoever
-   * waited there could send it beside another worker, who has taken the order over meanwhile.
+   * Writes the next step and what the answer contained. @returns false if another worker has moved the order meanwhile.
+   * An SM-DP+ gives its answer once, so this waits while the database is unavailable. It does not wait before a purchase,
+   * when no answer can be lost: another worker may have taken over the order meanwhile, and both would send it.
    */
   advance(progress: Progress, to: Partial<Omit<Progress, 'key'>> & { step: Step }): Promise<boolean>
 }
@@ -48,9 +48,9 @@ export interface ProgressBook {
 type Secrets = Pick<Progress, 'matchingId' | 'smdpAddress' | 'confirmed'>
 type Deps = { db: Db; ids: Ids; cipher: Pick<Cipher, 'encrypt' | 'decrypt'> }
 
-export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps): ProgressBook {
+export function createProgressStore(supplier: string, config: Es2plusConfig, deps: Deps): ProgressStore {
   const owner = supplierOwner(supplier)
-  const seal = ({ matchingId, smdpAddress, confirmed }: Secrets) =>
+  const encryptSecrets = ({ matchingId, smdpAddress, confirmed }: Secrets) =>
     deps.cipher.encrypt(JSON.stringify({ matchingId, smdpAddress, confirmed }), owner)
 
   async function find(key: string): Promise<Progress | undefined> {
@@ -67,10 +67,10 @@ export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps
   return {
     find,
     async start(key) {
-      const secrets = seal({ matchingId: matchingIdOf(deps.ids.bytes(MATCHING_ID_BYTES)) })
+      const secrets = encryptSecrets({ matchingId: matchingIdOf(deps.ids.bytes(MATCHING_ID_BYTES)) })
       for (let draw = 0; draw < DRAWS_MAX; draw++) {
         const { iccidRange } = config
-        const drawn = iccidRange === undefined ? null : await nextIccid(deps.db, supplier, iccidRange)
+        const drawn = iccidRange === undefined ? null : await drawIccid(deps.db, supplier, iccidRange)
         if (drawn === undefined) return undefined
         await deps.db.query({
           name: 'es2plus-start',
@@ -78,18 +78,20 @@ export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps
                  values ($1, $2, $3, $4, $5, 'NEW') on conflict do nothing`,
           values: [supplier, key, drawn, drawn !== null, secrets],
         })
-        const progress = await find(key) // another worker's, where it was first
+        const progress = await find(key) // another worker's, if it was first
         if (progress !== undefined) return progress
-        // Not the key was taken but the ICCID, by an order from a range that began elsewhere.
-        if (iccidRange !== undefined && drawn !== null) await passBlock(deps.db, supplier, iccidRange, drawn)
+        // The ICCID was taken, not the key: by an order from a range with another start.
+        if (iccidRange !== undefined && drawn !== null) await skipUsedBlock(deps.db, supplier, iccidRange, drawn)
       }
-      throw new Error(`each of ${DRAWS_MAX} ICCIDs that were drawn had been drawn from another range`)
+      throw new Error(
+        `no free ICCID in ${DRAWS_MAX} attempts: orders from other ranges use them. Set another iccidRange`,
+      )
     },
     async adopt({ key, iccid, matchingId }) {
       await deps.db.query({
         text: `insert into es2plus_orders (supplier, key, iccid, iccid_chosen, secrets, step)
                values ($1, $2, $3, false, $4, 'CONFIRMED') on conflict do nothing`,
-        values: [supplier, key, iccid, seal({ matchingId })],
+        values: [supplier, key, iccid, encryptSecrets({ matchingId })],
       })
       return (await find(key))!
     },
@@ -100,55 +102,55 @@ export function progressBook(supplier: string, config: Es2plusConfig, deps: Deps
           name: 'es2plus-advance',
           text: `update es2plus_orders set iccid = $5, secrets = $6, step = $7, updated_at = now()
                  where supplier = $1 and key = $2 and step in ($3, $4) returning key`,
-          // A repeat, after a connection that broke around the commit, may find its own step.
+          // A repeat after a connection loss around the commit may find the step that the first try wrote.
           values: [
             supplier,
             progress.key,
             progress.step,
             repeated ? next.step : progress.step,
             next.iccid,
-            seal(next),
+            encryptSecrets(next),
             next.step,
           ],
         })
-      const moved = await (next.step === 'ORDERING' ? write(false) : patiently(write))
+      const moved = await (next.step === 'ORDERING' ? write(false) : retryConnectionLoss(write))
       if (moved.length === 1) Object.assign(progress, next)
       return moved.length === 1
     },
   }
 }
 
-/** A failover of the database takes this long at most; the answer is in hand only as long as we live. */
-const PATIENCE_MS = 60_000
-const PAUSE_MS = 500
+/** A failover of the database takes this long at most. The supplier's answer exists only in this process. */
+const RETRY_FOR_MS = 60_000
+const RETRY_EVERY_MS = 500
 
-async function patiently<Value>(work: (repeated: boolean) => Promise<Value>): Promise<Value> {
+async function retryConnectionLoss<Value>(work: (repeated: boolean) => Promise<Value>): Promise<Value> {
   const startedAt = performance.now()
   for (let repeated = false; ; repeated = true) {
     try {
       return await work(repeated)
     } catch (error) {
-      if (!isConnectionLoss(error) || performance.now() - startedAt > PATIENCE_MS) throw error
-      await delay(PAUSE_MS)
+      if (!isConnectionLoss(error) || performance.now() - startedAt > RETRY_FOR_MS) throw error
+      await delay(RETRY_EVERY_MS)
     }
   }
 }
 
 const MATCHING_ID_BYTES = 15
-const SIGNS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
+const MATCHING_ID_CHARACTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 
-/** Capitals, digits and hyphens (SGP.22 §4.1): 120 bits, in groups that can be read out. */
+/** Capitals, digits and hyphens (SGP.22 §4.1): 120 bits, in groups that can be read aloud. */
 function matchingIdOf(bytes: Buffer): string {
   let bits = BigInt(`0x${bytes.toString('hex')}`)
   let text = ''
   for (let sign = 0; sign < 24; sign++) {
-    text += SIGNS[Number(bits & 31n)]
+    text += MATCHING_ID_CHARACTERS[Number(bits & 31n)]
     bits >>= 5n
   }
   return text.match(/.{6}/g)!.join('-')
 }
 
-/** Blocks of used ICCIDs that one order passes; each is drawn from a range that began there once. */
+/** Blocks of used ICCIDs that one order skips; each comes from an earlier range with another start. */
 const DRAWS_MAX = 100
 
 interface Range {
@@ -159,8 +161,8 @@ interface Range {
 /** Between the issuer's digits and the check digit. */
 const numberOf = (iccid: string) => BigInt(iccid.slice(ISSUER_DIGITS, -1))
 
-/** The next ICCID of a range, for ever; undefined past its end. A number that is drawn and not used is lost. */
-async function nextIccid(db: Db, supplier: string, { first, last }: Range): Promise<string | undefined> {
+/** Draws the next ICCID of a range. @returns undefined past its end. A number that is drawn and not used is lost. */
+async function drawIccid(db: Db, supplier: string, { first, last }: Range): Promise<string | undefined> {
   const [row] = await db.query<{ number: bigint }>({
     name: 'es2plus-next-iccid',
     text: `insert into es2plus_ranges as r (supplier, first_number, next_number) values ($1, $2, $2::bigint + 1)
@@ -173,10 +175,10 @@ async function nextIccid(db: Db, supplier: string, { first, last }: Range): Prom
 }
 
 /**
- * A counter belongs to the number that its range begins with: after `first` was moved, it comes upon ICCIDs that
- * another has drawn. It is set behind their block; one by one, an order would draw as many as were ever sold.
+ * Moves the counter behind a block of used ICCIDs. A counter belongs to the first number of its range, so after `first`
+ * was moved, it meets ICCIDs that another counter has drawn. One by one, an order would draw all that were ever sold.
  */
-async function passBlock(db: Db, supplier: string, { first, last }: Range, taken: string): Promise<void> {
+async function skipUsedBlock(db: Db, supplier: string, { first, last }: Range, taken: string): Promise<void> {
   await db.query({
     text: `with used as (
              select number, lead(number) over (order by number) as next

@@ -14,9 +14,9 @@ import {
   isNotExecuted,
   MATCHING_ID_IN_USE,
   NO_SUCH_ICCID,
-  NOT_TO_BE_RELEASED,
+  NOT_RELEASABLE,
 } from './outcome.ts'
-import type { Progress, ProgressBook, Step } from './progress.ts'
+import type { Progress, ProgressStore, Step } from './progress.ts'
 
 export interface Es2plusDeps {
   db: Db
@@ -25,159 +25,166 @@ export interface Es2plusDeps {
   outbound: Outbound
 }
 
-export interface Desk {
+export interface Es2plusContext {
   client: Es2plusClient
-  book: ProgressBook
+  store: ProgressStore
   config: Es2plusConfig
 }
 
-export async function order(desk: Desk, request: SupplierRequest): Promise<Outcome> {
-  const progress = (await desk.book.find(request.key)) ?? (await desk.book.start(request.key))
-  if (progress === undefined) return { kind: 'refused', words: 'the ICCID range is used up' }
-  return goOn(desk, progress, request.productCode)
+export async function order(context: Es2plusContext, request: SupplierRequest): Promise<Outcome> {
+  const progress = (await context.store.find(request.key)) ?? (await context.store.start(request.key))
+  if (progress === undefined) return { kind: 'refused', message: 'the ICCID range is used up' }
+  return continueOrder(context, progress, request.productCode)
 }
 
-/** Carries on an order that stopped half-way: the item is still wanted. */
-export async function resume(desk: Desk, request: SupplierRequest): Promise<Outcome> {
-  const progress = await desk.book.find(request.key)
+/** Continues an order that stopped half-way: the item is still wanted. */
+export async function resume(context: Es2plusContext, request: SupplierRequest): Promise<Outcome> {
+  const progress = await context.store.find(request.key)
   if (progress === undefined || progress.step === 'NEW') return NEVER_SENT
-  if (progress.iccid === null) return NOT_TOLD
-  return goOn(desk, progress, request.productCode)
+  if (progress.iccid === null) return NO_ANSWER
+  return continueOrder(context, progress, request.productCode)
 }
 
 /**
- * What is there of an order that nobody wants any more. Going on with it would buy; so what may be reserved for us is
- * cancelled, and when that was executed there was an eSIM: it is told of, to be kept as an orphan and reported.
+ * Checks an order that is no longer wanted. Continuing it would buy an eSIM, so a possible reservation is cancelled. If
+ * the SM-DP+ executes that, there was an eSIM: it is returned as delivered, to be recorded as an orphan.
  */
-export async function look(desk: Desk, request: SupplierRequest): Promise<Outcome> {
-  const progress = await desk.book.find(request.key)
+export async function check(context: Es2plusContext, request: SupplierRequest): Promise<Outcome> {
+  const progress = await context.store.find(request.key)
   if (progress === undefined || progress.step === 'NEW') return NEVER_SENT
-  if (progress.iccid === null) return NOT_TOLD
-  if (progress.step === 'CONFIRMED') return delivered(desk.config, progress)
-  if (progress.step === 'CANCELLED') return GIVEN_BACK
-  const outcome = await giveBack(desk, progress, 'nobody wants it any more')
-  // What giveBack has changed in it, the compiler does not see.
-  return (progress.step as Step) === 'CANCELLED' ? delivered(desk.config, progress) : outcome
+  if (progress.iccid === null) return NO_ANSWER
+  if (progress.step === 'CONFIRMED') return delivered(context.config, progress)
+  if (progress.step === 'CANCELLED') return CANCELLED
+  const outcome = await cancelReservation(context, progress, 'no longer wanted')
+  // The compiler does not see that cancelReservation has changed it.
+  return (progress.step as Step) === 'CANCELLED' ? delivered(context.config, progress) : outcome
 }
 
-const NEVER_SENT: Outcome = { kind: 'retry', words: 'DownloadOrder was never sent' }
-const NOT_TOLD: Outcome = { kind: 'unknown', words: 'DownloadOrder had no answer, and ES2+ has no way to ask' }
-const GIVEN_BACK: Outcome = { kind: 'refused', words: 'the SM-DP+ has cancelled the order' }
-/** Of two workers at one order (the lease of one ran out), one goes on. */
-const ELSEWHERE: Outcome = { kind: 'unknown', words: 'another worker is at this order' }
+const NEVER_SENT: Outcome = { kind: 'retry', message: 'DownloadOrder was never sent' }
+const NO_ANSWER: Outcome = { kind: 'unknown', message: 'DownloadOrder was not answered, and ES2+ has no query' }
+const CANCELLED: Outcome = { kind: 'refused', message: 'the SM-DP+ has cancelled the order' }
+/** When a lease has expired, two workers may process one order: one of them continues. */
+const OTHER_WORKER: Outcome = { kind: 'unknown', message: 'another worker is processing this order' }
 
-/** From wherever the order stands to the end, as far as answers carry it. */
-async function goOn(desk: Desk, progress: Progress, profileType: string): Promise<Outcome> {
+/** Continues from the current step until delivery or the first answer that stops it. */
+async function continueOrder(context: Es2plusContext, progress: Progress, profileType: string): Promise<Outcome> {
   switch (progress.step) {
     case 'NEW':
     case 'ORDERING': {
-      const stopped = await download(desk, progress, profileType)
-      return stopped ?? confirm(desk, progress)
+      const stopped = await download(context, progress, profileType)
+      return stopped ?? confirm(context, progress)
     }
     case 'ORDERED':
     case 'CONFIRMING':
-      return confirm(desk, progress)
+      return confirm(context, progress)
     case 'CONFIRMED':
-      return delivered(desk.config, progress)
+      return delivered(context.config, progress)
     case 'CANCELLING':
-      return giveBack(desk, progress, 'it could not be confirmed')
+      return cancelReservation(context, progress, 'it could not be confirmed')
     case 'CANCELLED':
-      return GIVEN_BACK
+      return CANCELLED
     default:
       return progress.step satisfies never
   }
 }
 
-/** @returns why it does not go on; undefined: it does. */
-async function download(desk: Desk, progress: Progress, profileType: string): Promise<Outcome | undefined> {
+/** @returns the outcome that stops the order; undefined: it continues */
+async function download(
+  context: Es2plusContext,
+  progress: Progress,
+  profileType: string,
+): Promise<Outcome | undefined> {
   const repeated = progress.step === 'ORDERING'
-  if (!repeated && !(await desk.book.advance(progress, { step: 'ORDERING' }))) return ELSEWHERE
+  if (!repeated && !(await context.store.advance(progress, { step: 'ORDERING' }))) return OTHER_WORKER
   await failpoint('es2plus.before-download-order')
-  const result = await desk.client.downloadOrder({ iccid: progress.iccid, profileType })
+  const result = await context.client.downloadOrder({ iccid: progress.iccid, profileType })
   await failpoint('es2plus.after-download-order')
   if (result.kind === 'done') {
     const iccid = stripIccidPadding(result.body.iccid ?? progress.iccid ?? '')
-    if (!isIccid(iccid)) return { kind: 'unknown', words: 'DownloadOrder was executed, but its answer has no ICCID' }
-    // The answer may be that to another order, whose profile is not ours to confirm. Ours is asked for again.
+    if (!isIccid(iccid)) return { kind: 'unknown', message: 'DownloadOrder was executed, but its answer has no ICCID' }
+    // The answer may belong to another order, whose profile we must not confirm. Ours is queried again.
     if (progress.iccidChosen && iccid !== progress.iccid) {
-      return { kind: 'unknown', words: `DownloadOrder was sent for ICCID ${progress.iccid} and answered for ${iccid}` }
+      return {
+        kind: 'unknown',
+        message: `DownloadOrder was sent for ICCID ${progress.iccid} but answered for ${iccid}`,
+      }
     }
-    if (!(await desk.book.advance(progress, { step: 'ORDERED', iccid }))) return ELSEWHERE
+    if (!(await context.store.advance(progress, { step: 'ORDERED', iccid }))) return OTHER_WORKER
     await failpoint('es2plus.ordered')
     return undefined
   }
-  // In use, on a repeat with an ICCID that is ours alone: by our own earlier order. Confirming it will tell.
+  // A repeat with an ICCID of our own range that is in use: our earlier order took it. ConfirmOrder will show it.
   const ownEarlier = repeated && progress.iccidChosen && result.kind === 'unknown' && result.code === ICCID_IN_USE
   if (ownEarlier) return undefined
-  // Definitely not executed, so that nothing is in question even if we die before our caller has written it down.
-  if (result.kind !== 'unknown' && !repeated) await desk.book.advance(progress, { step: 'NEW' })
-  // A repeat that was not executed says nothing of the first; one that may have been is still in doubt.
-  if (result.kind === 'retry' && repeated) return { kind: 'unknown', words: result.words, ...downOf(result) }
-  const words = `DownloadOrder: ${result.words}`
-  if (result.kind !== 'refused') return { kind: result.kind, words, ...downOf(result) }
-  if (!repeated) return { kind: 'refused', words }
-  // The first may have been executed: ours was the last one that was left, or our account was closed after it.
-  return progress.iccid === null ? NOT_TOLD : giveBack(desk, progress, words)
+  // Definitely not executed: recorded, so that nothing is in doubt even if we crash before our caller has saved it.
+  if (result.kind !== 'unknown' && !repeated) await context.store.advance(progress, { step: 'NEW' })
+  // A repeat that was not executed says nothing about the first call, which is still in doubt.
+  if (result.kind === 'retry' && repeated) return { kind: 'unknown', message: result.message, ...downOf(result) }
+  const message = `DownloadOrder: ${result.message}`
+  if (result.kind !== 'refused') return { kind: result.kind, message, ...downOf(result) }
+  if (!repeated) return { kind: 'refused', message }
+  // The first call may have been executed: it took the last profile, or our account was closed after it.
+  return progress.iccid === null ? NO_ANSWER : cancelReservation(context, progress, message)
 }
 
-async function confirm(desk: Desk, progress: Progress): Promise<Outcome> {
+async function confirm(context: Es2plusContext, progress: Progress): Promise<Outcome> {
   const { iccid, matchingId, iccidChosen: chosen } = progress
-  if (iccid === null) return NOT_TOLD
+  if (iccid === null) return NO_ANSWER
   const repeated = progress.step === 'CONFIRMING'
   const maybeReleased = progress.confirmed === true
-  if (!repeated && !(await desk.book.advance(progress, { step: 'CONFIRMING' }))) return ELSEWHERE
+  if (!repeated && !(await context.store.advance(progress, { step: 'CONFIRMING' }))) return OTHER_WORKER
   if (!progress.confirmed) {
     await failpoint('es2plus.before-confirm-order')
-    const result = await desk.client.confirmOrder({ iccid, matchingId, chosen })
+    const result = await context.client.confirmOrder({ iccid, matchingId, chosen })
     await failpoint('es2plus.after-confirm-order')
-    // Nobody else has our matching id: that it is in use says that an earlier ConfirmOrder of ours was executed.
+    // Only we have this matching id: if it is in use, our earlier ConfirmOrder was executed.
     const ownEarlier = repeated && result.kind === 'unknown' && result.code === MATCHING_ID_IN_USE
     if (result.kind !== 'done' && !ownEarlier) {
-      if (result.kind === 'refused') return giveBack(desk, progress, result.words)
-      return { kind: 'unknown', words: `ConfirmOrder: ${wordsOf(result)}`, ...downOf(result) }
+      if (result.kind === 'refused') return cancelReservation(context, progress, result.message)
+      return { kind: 'unknown', message: `ConfirmOrder: ${messageOf(result)}`, ...downOf(result) }
     }
-    const told = result.kind === 'done' ? result.body : {}
-    const learnt = {
+    const answer = result.kind === 'done' ? result.body : {}
+    const confirmation = {
       confirmed: true as const,
-      matchingId: told.matchingId || matchingId,
-      ...(told.smdpAddress ? { smdpAddress: told.smdpAddress } : {}),
+      matchingId: answer.matchingId || matchingId,
+      ...(answer.smdpAddress ? { smdpAddress: answer.smdpAddress } : {}),
     }
-    const step = desk.config.releaseWithConfirm === false ? 'CONFIRMING' : 'CONFIRMED'
-    if (!(await desk.book.advance(progress, { step, ...learnt }))) return ELSEWHERE
+    const step = context.config.releaseWithConfirm === false ? 'CONFIRMING' : 'CONFIRMED'
+    if (!(await context.store.advance(progress, { step, ...confirmation }))) return OTHER_WORKER
   }
   if (progress.step !== 'CONFIRMED') {
-    const result = await desk.client.releaseProfile({ iccid, chosen })
-    // It is confirmed, so that an earlier ReleaseProfile of ours is all that can have led on from there.
-    const ownEarlier = maybeReleased && result.kind === 'unknown' && result.code === NOT_TO_BE_RELEASED
+    const result = await context.client.releaseProfile({ iccid, chosen })
+    // It is confirmed, so only an earlier ReleaseProfile of ours can have changed its state.
+    const ownEarlier = maybeReleased && result.kind === 'unknown' && result.code === NOT_RELEASABLE
     if (result.kind !== 'done' && !ownEarlier) {
-      return { kind: 'unknown', words: `ReleaseProfile: ${wordsOf(result)}`, ...downOf(result) }
+      return { kind: 'unknown', message: `ReleaseProfile: ${messageOf(result)}`, ...downOf(result) }
     }
-    if (!(await desk.book.advance(progress, { step: 'CONFIRMED' }))) return ELSEWHERE
+    if (!(await context.store.advance(progress, { step: 'CONFIRMED' }))) return OTHER_WORKER
   }
   await failpoint('es2plus.confirmed')
-  return delivered(desk.config, progress)
+  return delivered(context.config, progress)
 }
 
 /**
- * The profile was allocated to us and is not used: only when it is given back is nothing bought. A CancelOrder whose
- * answer was lost is repeated; nobody knows our matching id, so that one which leads nowhere any more was given back.
- * Where nobody knows whether anything was allocated, the SM-DP+ may know no such ICCID: then nothing was, so far. A
- * DownloadOrder may yet be at work, so that this is not written down: whoever asks when the doubt is over asks again.
+ * Cancels a profile that was allocated to us and is not used; until that succeeds, it counts as bought. A CancelOrder
+ * whose answer was lost is repeated: only we know the matching id, so if it no longer exists, the profile was cancelled.
+ * If it is unknown whether anything was allocated, the SM-DP+ may not know the ICCID: then nothing was allocated so far.
+ * A DownloadOrder may still be running, so this is not recorded, and a later query checks again.
  */
-async function giveBack(desk: Desk, progress: Progress, why: string): Promise<Outcome> {
+async function cancelReservation(context: Es2plusContext, progress: Progress, why: string): Promise<Outcome> {
   const repeated = progress.step === 'CANCELLING'
   const { step } = progress
-  if (!repeated && !(await desk.book.advance(progress, { step: 'CANCELLING' }))) return ELSEWHERE
-  const result = await desk.client.cancelOrder({ iccid: progress.iccid!, matchingId: progress.matchingId })
+  if (!repeated && !(await context.store.advance(progress, { step: 'CANCELLING' }))) return OTHER_WORKER
+  const result = await context.client.cancelOrder({ iccid: progress.iccid!, matchingId: progress.matchingId })
   if (step === 'ORDERING' && result.kind === 'unknown' && result.code === NO_SUCH_ICCID) {
-    return (await desk.book.advance(progress, { step })) ? { kind: 'refused', words: why } : ELSEWHERE
+    return (await context.store.advance(progress, { step })) ? { kind: 'refused', message: why } : OTHER_WORKER
   }
   if (result.kind !== 'done' && !(repeated && isGone(result))) {
-    if (!repeated && isNotExecuted(result)) await desk.book.advance(progress, { step })
-    return { kind: 'unknown', words: `${why}; CancelOrder: ${wordsOf(result)}`, ...downOf(result) }
+    if (!repeated && isNotExecuted(result)) await context.store.advance(progress, { step })
+    return { kind: 'unknown', message: `${why}; CancelOrder: ${messageOf(result)}`, ...downOf(result) }
   }
-  if (!(await desk.book.advance(progress, { step: 'CANCELLED' }))) return ELSEWHERE
-  return { kind: 'refused', words: why }
+  if (!(await context.store.advance(progress, { step: 'CANCELLED' }))) return OTHER_WORKER
+  return { kind: 'refused', message: why }
 }
 
 function delivered(config: Es2plusConfig, progress: Progress): Outcome {
@@ -188,8 +195,8 @@ function delivered(config: Es2plusConfig, progress: Progress): Outcome {
   }
 }
 
-export function wordsOf(result: Es2plusResult): string {
-  return result.kind === 'done' ? 'done' : result.words
+export function messageOf(result: Es2plusResult): string {
+  return result.kind === 'done' ? 'done' : result.message
 }
 
 function downOf(result: Es2plusResult): { down?: true } {

@@ -23,63 +23,63 @@ const PROFILE = {
   lastUpdateTime: '2026-11-20T13:28:09.000Z',
 } as Profile
 
-/** As a newer gateway, or one of another make, may answer. */
+/** An answer of a newer gateway or another implementation. */
 const foreign = (members: object) => ({ ...PROFILE, ...members }) as Profile
 
 describe('an eSIM of an upstream', () => {
-  it('is known by its ICCID without the F padding, in either case', () => {
+  it('has its ICCID without the F padding, in upper or lower case', () => {
     for (const pad of ['F', 'f']) expect(esimOf(foreign({ iccid: PROFILE.iccid + pad }))?.iccid).toBe(PROFILE.iccid)
   })
 
-  it('in a status that we do not know has none of its own: our tables could not hold it', () => {
+  it('loses an unknown status, which our tables cannot store', () => {
     const esim = esimOf(foreign({ esimStatus: 'PAUSED', smdpStatus: 'ERASED' }))
     expect([esim?.esimStatus, esim?.smdpStatus]).toEqual([undefined, undefined])
   })
 
-  it.each(['iccid', 'smdpAddress', 'matchingId', 'ac'])('without %s cannot be read', (member) => {
+  it.each(['iccid', 'smdpAddress', 'matchingId', 'ac'])('without %s is unreadable', (member) => {
     expect(esimOf(foreign({ [member]: null }))).toBeUndefined()
   })
 })
 
-describe('an identifier of an upstream that has not the form of one', () => {
+describe('among the identifiers of an upstream', () => {
   const EID = makeEid('890490320000000000000000000001')
   const ODD_EIDS = ['89049032', `${EID.slice(0, -1)}x`, EID.slice(0, -2) + String((Number(EID.slice(-2)) + 1) % 97), '']
 
-  it.each(ODD_EIDS)('is no EID (%j): the eSIM is read without it', (eid) => {
+  it.each(ODD_EIDS)('a malformed EID (%j) is left out', (eid) => {
     expect(esimOf(foreign({ eid }))).toMatchObject({ iccid: PROFILE.iccid })
     expect(esimOf(foreign({ eid }))).not.toHaveProperty('eid')
     expect(reportOf(foreign({ eid }))).not.toHaveProperty('eid')
   })
 
-  it('a right EID is taken', () => {
+  it('a valid EID is accepted', () => {
     expect(esimOf(foreign({ eid: EID }))).toMatchObject({ eid: EID })
     expect(reportOf(foreign({ eid: EID }))).toMatchObject({ eid: EID })
   })
 
   it.each(['', '8999', '89999-00000000000017', "='1'", `${PROFILE.iccid}00`, `${PROFILE.iccid}A`])(
-    'is no ICCID (%j): the eSIM cannot be read',
+    'a malformed ICCID (%j) makes the eSIM unreadable',
     (iccid) => {
       expect(iccidOf(foreign({ iccid }))).toBeUndefined()
       expect(esimOf(foreign({ iccid }))).toBeUndefined()
     },
   )
 
-  it('an ICCID is not refused for failing Luhn: suppliers have such', () => {
+  it('an ICCID with a wrong check digit is accepted: some suppliers have them', () => {
     const iccid = '8999900000000000011'
     expect(esimOf(foreign({ iccid }))).toMatchObject({ iccid })
   })
 })
 
-describe('a text that no table can hold', () => {
-  it.each(['\u0000', '\ud83c'])('is left out, and no eSIM is read without what installs it (%j)', (odd) => {
+describe('a text that no table can store', () => {
+  it.each(['\u0000', '\ud83c'])('is left out, and makes the eSIM unreadable if it is activation data (%j)', (odd) => {
     expect(esimOf(foreign({ apn: `a${odd}`, msisdn: '+8190' }))).toMatchObject({ msisdn: '+8190' })
     expect(esimOf(foreign({ apn: `a${odd}` }))).not.toHaveProperty('apn')
     expect(esimOf(foreign({ smdpAddress: `a${odd}` }))).toBeUndefined()
   })
 })
 
-describe('a time that is none', () => {
-  // The last two no table holds, or no eSIM was made in; a table that refuses one refuses all that is written with it.
+describe('an invalid time', () => {
+  // No table can store the last but one, and the last is before the first eSIMs. One refused value makes the whole row fail.
   const ODD_TIMES = [
     undefined,
     null,
@@ -94,16 +94,16 @@ describe('a time that is none', () => {
 
   it.each(ODD_TIMES)('is left out (%j)', (odd) => {
     expect(esimOf(foreign({ installBefore: odd }))).not.toHaveProperty('installBefore')
-    const told = reportOf(foreign({ activateTime: odd, expiredTime: odd }))
-    expect(told).not.toHaveProperty('activateTime')
-    expect(told).not.toHaveProperty('expiredTime')
+    const report = reportOf(foreign({ activateTime: odd, expiredTime: odd }))
+    expect(report).not.toHaveProperty('activateTime')
+    expect(report).not.toHaveProperty('expiredTime')
   })
 
-  it.each(ODD_TIMES)('dates no report (%j): what it says may be old', (odd) => {
+  it.each(ODD_TIMES)('invalidates the whole report if it is its time (%j): the report may be old', (odd) => {
     expect(reportOf(foreign({ lastUpdateTime: odd }))).toBeUndefined()
   })
 
-  it('is not one of another zone, or without milliseconds', () => {
+  it('is not a time in another zone or without milliseconds', () => {
     const installBefore = new Date('2027-01-01T00:00:00Z')
     for (const time of ['2027-01-01T09:00:00+09:00', '2027-01-01T00:00:00Z'])
       expect(esimOf(foreign({ installBefore: time }))).toMatchObject({ installBefore })
@@ -111,17 +111,17 @@ describe('a time that is none', () => {
 })
 
 describe('a report of an upstream', () => {
-  it('tells status and usage', () => {
+  it('has status and usage', () => {
     const known = { smdpStatus: 'ENABLED', esimStatus: 'IN_USE', usage: 1_024n }
     expect(reportOf(PROFILE)).toEqual({ time: new Date(PROFILE.lastUpdateTime), ...known })
   })
 
-  it('says nothing by a status or a usage that we do not know', () => {
-    const told = reportOf(foreign({ esimStatus: 'PAUSED', smdpStatus: 'ERASED', orderUsage: 1.5 }))
-    expect(told).toEqual({ time: new Date(PROFILE.lastUpdateTime) })
+  it('leaves out an unknown status or usage', () => {
+    const report = reportOf(foreign({ esimStatus: 'PAUSED', smdpStatus: 'ERASED', orderUsage: 1.5 }))
+    expect(report).toEqual({ time: new Date(PROFILE.lastUpdateTime) })
   })
 
-  it('leaves a cancelled eSIM to the cancel that refunds it', () => {
+  it('leaves out CANCEL, which comes with a refund', () => {
     expect(reportOf(foreign({ esimStatus: 'CANCEL' }))).not.toHaveProperty('esimStatus')
   })
 })

@@ -11,18 +11,18 @@ import {
 import type { DeliveredEsim, ProfileReport } from '../supplier.ts'
 
 /*
- * Pure: what an upstream's profile says. It may be newer than we are, or of another make: a status that we do not know,
- * or a text that is none, says nothing, because our tables could not hold it, and what came with it would never be
- * written. Neither does an identifier that has not its form: dealers are promised it (contract §5).
+ * Pure: decodes an upstream's profile. The upstream may be newer than this gateway, or another implementation. An unknown
+ * status or an invalid text is ignored: our tables cannot store it, and the rest of the profile would be lost with it.
+ * A malformed identifier is ignored, too, because dealers are promised its form (contract §5).
  */
 
-/** undefined: they cannot be read. Thrown, it would count as a supplier that is away, for the eSIMs of others as well. */
+/** @returns undefined if they are unreadable. An exception would count as a supplier that is down, for other eSIMs as well. */
 export function profilesOf({ profileList }: { profileList: unknown }): Profile[] | undefined {
   const isList = Array.isArray(profileList) && profileList.every((one) => typeof one === 'object' && one !== null)
   return isList ? profileList : undefined
 }
 
-/** undefined: what installs it cannot be read. */
+/** @returns undefined if the activation data is unreadable */
 export function esimOf(profile: Profile): DeliveredEsim | undefined {
   const { smdpAddress, matchingId, ac, installBefore } = profile
   const iccid = iccidOf(profile)
@@ -40,8 +40,8 @@ export function esimOf(profile: Profile): DeliveredEsim | undefined {
 }
 
 /**
- * CANCEL is left out: here it comes with a refund (fulfilment/review).
- * @returns undefined where nobody can tell how old it is.
+ * Leaves out CANCEL: here it comes with a refund (fulfilment/review).
+ * @returns undefined if the profile has no valid time
  */
 export function reportOf(profile: Profile): ProfileReport | undefined {
   const { orderUsage } = profile
@@ -62,13 +62,13 @@ export function reportOf(profile: Profile): ProfileReport | undefined {
 
 const TIMES = ['lastUpdateTime', 'activateTime', 'expiredTime'] as const
 
-/** As we keep it: 18 to 20 digits, without padding. */
+/** 18 to 20 digits without padding, as in our tables. */
 export function iccidOf({ iccid }: { iccid: unknown }): string | undefined {
   const stripped = isText(iccid) ? stripIccidPadding(iccid) : ''
   return isIccid(stripped) ? stripped : undefined
 }
 
-/** RFC 3339. No time of an eSIM is before all eSIMs, or beyond the years of four digits, which a table could not hold. */
+/** Parses RFC 3339. Rejects times before the first eSIMs and beyond the year 9999, which a table cannot store. */
 function dateOf(value: unknown): Date | undefined {
   const time = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : Number.NaN
   return time >= BEFORE_ESIMS_MS && time < YEAR_10000_MS ? new Date(time) : undefined
@@ -81,7 +81,7 @@ function eidOf({ eid }: { eid: unknown }): string | undefined {
   return isText(eid) && isEid(eid) ? eid : undefined
 }
 
-/** Without control characters and halves of characters. */
+/** A string without control characters and lone surrogates. */
 function isText(value: unknown): value is string {
   return typeof value === 'string' && !/[\p{Cc}\p{Cs}]/u.test(value)
 }

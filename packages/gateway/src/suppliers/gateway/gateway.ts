@@ -8,7 +8,7 @@ import type {
   CancelOutcome,
   Charge,
   Outcome,
-  ReceivedNotice,
+  ReceivedEvent,
   ReportOutcome,
   SuppliedEsim,
   Supplier,
@@ -16,18 +16,18 @@ import type {
   SupplierRequest,
 } from '../supplier.ts'
 import { iccidOf, profilesOf, reportOf } from './esim.ts'
-import { chargeOf, OF_ANOTHER, outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
+import { chargeOf, OTHER_ORDER, outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
 
 const MINUTE_MS = 60_000
 
 export const gatewayConfig = Type.Object(
   {
-    /** Of the upstream gateway, without /open-api/v1. */
+    /** The upstream gateway, without /open-api/v1. */
     url: Type.String({ pattern: '^https?://', maxLength: 2048 }),
     appKey: Type.String({ pattern: '^[A-Za-z0-9_-]{8,64}$' }),
     appSecret: Type.String({ minLength: 1, maxLength: 256 }),
     timeoutMs: Type.Optional(Type.Integer({ minimum: 100, maximum: 2 * MINUTE_MS })),
-    /** How long after our time-out the upstream may still be at work on a call. */
+    /** How long after our time-out the upstream may still execute a call. */
     settlesMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 * MINUTE_MS })),
     giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 60 * MINUTE_MS })),
     concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
@@ -38,17 +38,17 @@ export const gatewayConfig = Type.Object(
 export type GatewayConfig = Static<typeof gatewayConfig>
 
 const TIMEOUT_MS = 15_000
-const SETTLES_MS = 30_000
+const GRACE_MS = 30_000
 const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
 const CONCURRENCY = 32
 const ANSWER_SIZE_MAX_BYTES = 8 * 1024 * 1024
-/** After an order, the upstream is asked this often in the same call: mostly it delivers at once. */
-const LOOKS = 4
-const FIRST_LOOK_MS = 100
+/** Queries after an order in the same call: most upstreams deliver immediately. */
+const CHECKS_AFTER_ORDER = 4
+const FIRST_CHECK_MS = 100
 
 /**
- * Another gateway that speaks Dealer eSIM Open API v1, of which we are a dealer. Each item is an order of one eSIM whose
- * transactionId is the item's key: a repeat is always safe. Its webhooks tell early, polling covers the lost ones.
+ * Another gateway with Dealer eSIM Open API v1, of which we are a dealer. Each item is an order of one eSIM whose
+ * transactionId is the item's key: a repeat is always safe. Webhooks report changes early, polling covers lost ones.
  */
 export function gatewaySupplier(name: string, config: GatewayConfig, deps: { outbound: Outbound }): Supplier {
   const upstream = upstreamOf(config, deps.outbound)
@@ -60,9 +60,9 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
       batch: 1,
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: config.perSecond ?? null,
-      // An order, once more at the price of now, and a look.
-      timeoutMs: 3 * timeoutMs + FIRST_LOOK_MS * 2 ** LOOKS,
-      settlesMs: config.settlesMs ?? SETTLES_MS,
+      // An order, a second one at the current price, and the queries.
+      timeoutMs: 3 * timeoutMs + FIRST_CHECK_MS * 2 ** CHECKS_AFTER_ORDER,
+      graceMs: config.settlesMs ?? GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
     },
     order: (requests) => Promise.all(requests.map((request) => order(upstream, request))),
@@ -72,13 +72,13 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
     receive: (event) => receive(config, event),
     async test() {
       const answer = await upstream((client) => client.health())
-      return 'failure' in answer ? sentenceOf(answer.failure, answer.network) : undefined
+      return 'failure' in answer ? testMessage(answer.failure, answer.network) : undefined
     },
     list: (since) => list(upstream, since),
   }
 }
 
-/** One call through the outbound door: its value, or its failure and whether it may have arrived. */
+/** One call through `lib/outbound`: its value, or its failure and whether it may have arrived. */
 type Upstream = <Value>(
   work: (client: DealerEsim) => Promise<Value>,
 ) => Promise<{ value: Value } | { failure: DealerEsimError; sent: boolean; network: OutboundFailure | undefined }>
@@ -91,7 +91,7 @@ function upstreamOf(config: GatewayConfig, outbound: Outbound): Upstream {
       baseUrl: config.url,
       appKey: config.appKey,
       appSecret: config.appSecret,
-      timeoutMs: timeoutMs + 1_000, // the door's own limit says more about what happened
+      timeoutMs: timeoutMs + 1_000, // the limit of lib/outbound ends first: its error says more
       retries: 0,
       async fetch(url, init) {
         const outcome = await outbound.request({
@@ -101,7 +101,7 @@ function upstreamOf(config: GatewayConfig, outbound: Outbound): Upstream {
           body: String(init.body),
           timeoutMs,
           answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
-          allowPrivate: true, // an operator names it
+          allowPrivate: true, // configured by an operator
         })
         if (outcome.kind === 'failed') {
           network = outcome
@@ -123,8 +123,8 @@ function upstreamOf(config: GatewayConfig, outbound: Outbound): Upstream {
 }
 
 /**
- * The upstream's price may have changed since the cost was written down. Told the cost, it buys nothing at another price
- * and says which it is now: up to the sale price it is bought at that one, dearer it is refused as by our catalogue.
+ * The upstream's price may have changed since the cost was entered. Given the cost as its guard, it buys nothing at
+ * another price and returns the current one: up to the sale price we buy at that price, above it the order is refused.
  */
 async function order(upstream: Upstream, { key, productCode, guard }: SupplierRequest): Promise<Outcome> {
   const buy = (price?: bigint) => {
@@ -134,39 +134,39 @@ async function order(upstream: Upstream, { key, productCode, guard }: SupplierRe
   let placed = await buy(guard?.cost)
   const current = guard && 'failure' in placed ? currentPrice(placed.failure) : undefined
   if (guard && current !== undefined) {
-    if (current > guard.most) {
-      // No figures: dealers read why an eSIM failed, and what one costs is the operator's own business.
-      const words = 'the upstream gateway asks more than the sale price now'
+    if (current > guard.salePrice) {
+      // No figures: dealers can read this message, and costs are confidential to the operator.
+      const message = 'the current price of the upstream gateway is above the sale price'
       const account = await upstream((client) => client.balance())
-      if ('failure' in account) return { kind: 'retry', words: `${words}; its currency could not be asked for` }
-      // A cost may have been written down converted: what the upstream asks is not compared with another currency.
+      if ('failure' in account) return { kind: 'retry', message: `${message}; its currency could not be queried` }
+      // A cost may have been entered converted: prices in different currencies are not compared.
       const { currencyCode } = account.value
       if (currencyCode === guard.currencyCode)
-        return { kind: 'refused', words, asks: { amount: current, currencyCode } }
+        return { kind: 'refused', message, price: { amount: current, currencyCode } }
     }
     placed = await buy(current)
   }
   await failpoint('gateway.ordered')
   if ('failure' in placed) return outcomeOfFailure(placed.failure, placed.sent)
-  if (placed.value.transactionId !== key) return OF_ANOTHER
-  let outcome: Outcome = { kind: 'unknown', words: 'the upstream gateway has taken it' }
-  for (let look = 0; look < LOOKS && outcome.kind === 'unknown'; look++) {
-    await delay(FIRST_LOOK_MS * 2 ** look)
+  if (placed.value.transactionId !== key) return OTHER_ORDER
+  let outcome: Outcome = { kind: 'unknown', message: 'the upstream gateway has accepted it' }
+  for (let check = 0; check < CHECKS_AFTER_ORDER && outcome.kind === 'unknown'; check++) {
+    await delay(FIRST_CHECK_MS * 2 ** check)
     outcome = await query(upstream, key)
   }
-  // The order exists: that it cannot be seen just now does not undo it.
-  if (outcome.kind === 'retry') outcome = { kind: 'unknown', words: outcome.words }
-  return chargedAtLeast(outcome, chargeOf(placed.value))
+  // The order exists, even if it cannot be seen just now.
+  if (outcome.kind === 'retry') outcome = { kind: 'unknown', message: outcome.message }
+  return withCharge(outcome, chargeOf(placed.value))
 }
 
-/** What the order's own answer said of its amount, where what was asked afterwards said nothing of it. */
-function chargedAtLeast(outcome: Outcome, charged: Charge | undefined): Outcome {
+/** Adds the amount from the order's own answer, if the later queries did not return it. */
+function withCharge(outcome: Outcome, charged: Charge | undefined): Outcome {
   if (outcome.kind === 'unknown') return { ...outcome, charged: outcome.charged ?? charged }
   if (outcome.kind !== 'delivered') return outcome
   return { kind: 'delivered', esim: { ...outcome.esim, charged: outcome.esim.charged ?? charged } }
 }
 
-/** Of a package that was not bought because the price that was expected is another one. */
+/** The package's current price, if it was not bought because the guard differs from it. */
 function currentPrice(failure: DealerEsimError): bigint | undefined {
   const { current } = failure.data
   return failure.is('200005') && Number.isSafeInteger(current) ? BigInt(current as number) : undefined
@@ -175,39 +175,39 @@ function currentPrice(failure: DealerEsimError): bigint | undefined {
 async function query(upstream: Upstream, key: string): Promise<Outcome> {
   const found = await upstream((client) => client.query({ transactionId: key }))
   if (!('failure' in found)) return outcomeOfOrder(found.value, key)
-  if (found.failure.is('200013')) return { kind: 'retry', words: 'the upstream gateway has no such order' }
-  // A question changes nothing: whatever keeps it from being answered leaves the item in doubt.
-  const { words } = outcomeOfFailure(found.failure, found.sent)
-  return { kind: 'unknown', words, ...(found.network === undefined ? {} : { down: true as const }) }
+  if (found.failure.is('200013')) return { kind: 'retry', message: 'the upstream gateway does not know this order' }
+  // A query changes nothing: any failure leaves the item in doubt.
+  const { message } = outcomeOfFailure(found.failure, found.sent)
+  return { kind: 'unknown', message, ...(found.network === undefined ? {} : { down: true as const }) }
 }
 
-/** The interface has no cancel: its operator cancels, and we see that it was done. */
+/** The API has no cancel: the upstream's operator cancels, and we check that it was done. */
 async function cancel(upstream: Upstream, esim: SuppliedEsim): Promise<CancelOutcome> {
   const found = await upstream((client) => client.profiles({ transactionId: esim.key }))
-  if ('failure' in found) return { kind: 'unknown', words: found.failure.message }
+  if ('failure' in found) return { kind: 'unknown', message: found.failure.message }
   const profile = profileOf(found.value, esim)
   if (profile?.esimStatus === 'CANCEL') return { kind: 'cancelled' }
-  const words = 'an upstream gateway is asked to cancel by its operator: cancel again when it says that it has'
-  return { kind: 'refused', words }
+  const message = 'an upstream gateway cannot cancel through its API: request it from its operator, then cancel again'
+  return { kind: 'refused', message }
 }
 
 async function report(upstream: Upstream, esim: SuppliedEsim): Promise<ReportOutcome> {
   const found = await upstream((client) => client.profiles({ transactionId: esim.key }))
   if ('failure' in found) return { kind: 'silent', ...(found.network === undefined ? {} : { down: true }) }
   const profile = profileOf(found.value, esim)
-  const told = profile && reportOf(profile)
-  return told ? { kind: 'told', report: told } : { kind: 'silent' }
+  const reported = profile && reportOf(profile)
+  return reported ? { kind: 'reported', report: reported } : { kind: 'silent' }
 }
 
-/** An ICCID may have been sold again: the key says whose it is. */
+/** An ICCID may have been sold again: the key identifies the sale. */
 function profileOf(answer: ProfileListAnswer, { key, iccid }: SuppliedEsim): Profile | undefined {
   return profilesOf(answer)?.find((profile) => profile.transactionId === key && iccidOf(profile) === iccid)
 }
 
-/** Of one comparison: two million eSIMs. */
+/** Pages of one comparison: two million eSIMs. */
 const PAGES_MAX = 4_000
 
-/** @throws where it cannot be read to the end: a cursor that leads in a circle would be followed for ever. */
+/** @throws if it cannot be read to the end: repeated cursors would be followed for ever */
 async function* list(upstream: Upstream, since: Date): AsyncGenerator<SupplierRecord> {
   const request = { startTime: since.toISOString(), pageSize: PAGE_SIZE_MAX }
   const cursors = new Set<string>()
@@ -223,10 +223,10 @@ async function* list(upstream: Upstream, since: Date): AsyncGenerator<SupplierRe
     const cursor: unknown = page.value.nextCursor
     if (cursor === null) return
     if (typeof cursor !== 'string' || cursors.has(cursor)) {
-      throw new Error(`page ${cursors.size + 1} of its list leads to no other page`)
+      throw new Error(`page ${cursors.size + 1} of the list has no valid cursor to the next page`)
     }
     cursors.add(cursor)
-    if (cursors.size === PAGES_MAX) throw new Error(`its list has more than ${PAGES_MAX} pages`)
+    if (cursors.size === PAGES_MAX) throw new Error(`the list has more than ${PAGES_MAX} pages`)
     next = { cursor }
   }
 }
@@ -234,17 +234,17 @@ async function* list(upstream: Upstream, since: Date): AsyncGenerator<SupplierRe
 async function receive(
   config: GatewayConfig,
   { headers, body }: { headers: Record<string, string | string[] | undefined>; body: Buffer },
-): Promise<ReceivedNotice> {
+): Promise<ReceivedEvent> {
   try {
     const event = await verifyEvent({ appSecret: config.appSecret, headers, body })
     return { kind: 'changed', keys: 'transactionId' in event.content ? [event.content.transactionId] : [] }
   } catch (error) {
     if (!(error instanceof DealerEsimError)) throw error
-    return { kind: 'refused', words: error.message }
+    return { kind: 'refused', message: error.message }
   }
 }
 
-function sentenceOf(failure: DealerEsimError, network: OutboundFailure | undefined): string {
+function testMessage(failure: DealerEsimError, network: OutboundFailure | undefined): string {
   if (network?.phase === 'dns') return `DNS: the name does not resolve: ${network.message}.`
   if (network?.phase === 'tls') return `TLS: the handshake failed: ${network.message}.`
   if (network !== undefined) return `Connection: ${network.message}.`

@@ -3,7 +3,7 @@ import { DealerEsimError } from '@dealer-esim/sdk'
 import { describe, expect, it } from 'vitest'
 import { outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
 
-/** Every code of the contract but success. `retry` promises that nothing was bought. */
+/** Every code of the contract except success. `retry` means that nothing was bought. */
 const OUTCOMES: Record<FailureCode, 'refused' | 'retry' | 'unknown'> = {
   '000001': 'unknown',
   '000002': 'retry',
@@ -23,7 +23,7 @@ const OUTCOMES: Record<FailureCode, 'refused' | 'retry' | 'unknown'> = {
   '101003': 'retry',
   '101004': 'retry',
   '101005': 'retry',
-  '101006': 'unknown', // somebody on the way repeated the request: the first of the two may have bought
+  '101006': 'unknown', // a proxy repeated the request: the first of the two may have bought
   '101007': 'retry',
   '101008': 'retry',
   '200005': 'retry',
@@ -40,10 +40,10 @@ const OUTCOMES: Record<FailureCode, 'refused' | 'retry' | 'unknown'> = {
 }
 
 const failure = (code: string, parts: { httpStatus?: number; retryAfterS?: number } = {}) =>
-  new DealerEsimError({ code: code as FailureCode, message: 'words', ...parts })
+  new DealerEsimError({ code: code as FailureCode, message: 'message', ...parts })
 
 describe('a failure of an upstream', () => {
-  it('is judged for every code that there is', () => {
+  it('has an outcome for every code of the contract', () => {
     expect(Object.keys(OUTCOMES).sort()).toEqual(failureCodes)
   })
 
@@ -51,20 +51,20 @@ describe('a failure of an upstream', () => {
     expect(outcomeOfFailure(failure(code), true).kind).toBe(kind)
   })
 
-  it('without an answer is unknown once it was sent, and to be tried again before', () => {
+  it('without an answer is unknown if it was sent, and to be retried if not', () => {
     for (const code of ['NO_ANSWER', 'ANSWER_UNREADABLE']) {
       expect(outcomeOfFailure(failure(code), true)).toMatchObject({ kind: 'unknown', down: true })
       expect(outcomeOfFailure(failure(code), false)).toMatchObject({ kind: 'retry', down: true })
     }
   })
 
-  it('is tried again when the upstream says, or when somebody may have topped up', () => {
+  it('is retried after the time that the upstream gives, or after enough time for a top-up', () => {
     expect(outcomeOfFailure(failure('101007', { retryAfterS: 7 }), true)).toMatchObject({ afterMs: 7_000 })
     expect(outcomeOfFailure(failure('101007'), true)).toMatchObject({ afterMs: 1_000 })
     expect(outcomeOfFailure(failure('200007'), true)).toMatchObject({ afterMs: 30_000 })
   })
 
-  it('counts for the breaker where nobody’s order would pass', () => {
+  it('counts for the breaker if it would affect every order', () => {
     const isDown = (error: DealerEsimError) => 'down' in outcomeOfFailure(error, true)
     expect(['000002', '000109', '101003', '101005'].map((code) => isDown(failure(code)))).toEqual(Array(4).fill(true))
     expect(isDown(failure('000001', { httpStatus: 500 }))).toBe(true)
@@ -108,28 +108,28 @@ describe('an order of an upstream', () => {
     ['PAID', 'unknown'],
     ['ALLOCATING', 'unknown'],
     ['UNDER_REVIEW', 'unknown'],
-    ['DELIVERED', 'unknown'], // without its eSIM: it is asked again
+    ['DELIVERED', 'unknown'], // without its eSIM: it is queried again
     ['FAILED', 'refused'],
     ['CANCELLED', 'refused'],
   ] as const)('that is %s and has no eSIM is %s', (orderStatus, kind) => {
     expect(outcomeOfOrder(order({ orderStatus }), KEY).kind).toBe(kind)
   })
 
-  it('that failed says why', () => {
+  it('that failed has the reason as its message', () => {
     const packageInfoList = [{ failureReason: 'out of stock' }] as QueryAnswer['packageInfoList']
     const failed = order({ orderStatus: 'FAILED', packageInfoList })
-    expect(outcomeOfOrder(failed, KEY)).toMatchObject({ words: 'out of stock' })
+    expect(outcomeOfOrder(failed, KEY)).toMatchObject({ message: 'out of stock' })
   })
 
-  it('that has an eSIM is delivered with all that it tells of it', () => {
-    const { transactionId: _, puk: __, imsi: ___, eid: ____, ...told } = PROFILE
+  it('that has an eSIM is delivered with all of its members', () => {
+    const { transactionId: _, puk: __, imsi: ___, eid: ____, ...members } = PROFILE
     expect(outcomeOfOrder(order({ orderStatus: 'DELIVERED', profileList: [PROFILE] }), KEY)).toEqual({
       kind: 'delivered',
-      esim: { ...told, installBefore: new Date('2027-01-01') },
+      esim: { ...members, installBefore: new Date('2027-01-01') },
     })
   })
 
-  it('tells what it was debited with, delivered or not, and nothing where that has no form of ours', () => {
+  it('has its charge, delivered or not, unless it is malformed', () => {
     const debited = { amount: 27_000, currencyCode: 'USD' }
     const charged = { amount: 27_000n, currencyCode: 'USD' }
     const open = (parts: object) => outcomeOfOrder(order({ orderStatus: 'ALLOCATING', ...parts }), KEY)
@@ -140,7 +140,7 @@ describe('an order of an upstream', () => {
     }
   })
 
-  it('whose eSIM cannot be read is in doubt: it exists, so that it is neither refunded nor bought again', () => {
+  it('whose eSIM is unreadable is in doubt: it exists, so it is neither refunded nor bought again', () => {
     for (const odd of [{ ac: null }, { iccid: 'pending' }]) {
       const profileList = [{ ...PROFILE, ...odd } as unknown as Profile]
       expect(outcomeOfOrder(order({ orderStatus: 'DELIVERED', profileList }), KEY).kind).toBe('unknown')

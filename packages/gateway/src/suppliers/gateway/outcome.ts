@@ -6,73 +6,74 @@ import { esimOf, profilesOf } from './esim.ts'
 const TOP_UP_WAIT_MS = 30_000
 
 /**
- * Pure: what an upstream's failure says of an order. Our key is its transactionId, so whatever is in doubt is simply
- * asked about.
+ * Pure: decides the outcome of an order from an upstream's failure. Our key is its transactionId, so an order in doubt is
+ * simply queried.
  *
  *   | code                                          | outcome                                                 |
  *   |-----------------------------------------------|---------------------------------------------------------|
  *   | 200011 stock; 310241, 310244 package          | refused                                                 |
  *   | 000105 to 000108 a parameter is not accepted  | refused                                                 |
- *   | other 0001xx: its url, a proxy on the way     | retry: an operator has something to mend                |
- *   | 200007 balance, 200014 daily limit            | retry: whoever tops up mends it                         |
+ *   | other 0001xx: its url, a proxy in between     | retry: an operator has to correct it                    |
+ *   | 200007 balance, 200014 daily limit            | retry: a top-up resolves it                             |
  *   | 200005 another price                          | retry: nothing was bought                               |
- *   | 101xxx signature, clock, address, QPS; 000002 | retry, but for                                          |
- *   | 101006 the request came twice                 | unknown: the first of the two may have bought           |
- *   | 200012 another order has our key              | unknown: an operator has to look                        |
+ *   | 101xxx signature, clock, address, QPS; 000002 | retry, except                                           |
+ *   | 101006 the request was received twice         | unknown: the first of the two may have bought           |
+ *   | 200012 another order has our key              | unknown: an operator has to investigate                 |
  *   | 000001 and any other code                     | unknown                                                 |
- *   | no answer, an answer that is none             | unknown; retry where it surely was not sent             |
+ *   | no answer, an invalid answer                  | unknown; retry if it certainly was not sent             |
  */
 export function outcomeOfFailure(error: DealerEsimError, sent: boolean): Exclude<Outcome, { kind: 'delivered' }> {
-  const words = `${error.code}: ${error.message}`
+  const message = `${error.code}: ${error.message}`
   const { code } = error
-  if (!/^\d{6}$/.test(code)) return sent ? { kind: 'unknown', words, down: true } : { kind: 'retry', words, down: true }
-  if (code === '200007' || code === '200014') return { kind: 'retry', words, afterMs: TOP_UP_WAIT_MS }
-  if (code === '200005') return { kind: 'retry', words }
-  if (code === '101007') return { kind: 'retry', words, afterMs: (error.retryAfterS ?? 1) * 1000 }
-  if (code === '101006') return { kind: 'unknown', words }
-  if (code === '000002' || code.startsWith('101')) return { kind: 'retry', words, down: true }
-  if (code === '200011' || code === '310241' || code === '310244') return { kind: 'refused', words }
-  if (PARAMETER.test(code)) return { kind: 'refused', words }
-  if (code.startsWith('0001')) return { kind: 'retry', words, down: true }
+  if (!/^\d{6}$/.test(code))
+    return sent ? { kind: 'unknown', message, down: true } : { kind: 'retry', message, down: true }
+  if (code === '200007' || code === '200014') return { kind: 'retry', message, afterMs: TOP_UP_WAIT_MS }
+  if (code === '200005') return { kind: 'retry', message }
+  if (code === '101007') return { kind: 'retry', message, afterMs: (error.retryAfterS ?? 1) * 1000 }
+  if (code === '101006') return { kind: 'unknown', message }
+  if (code === '000002' || code.startsWith('101')) return { kind: 'retry', message, down: true }
+  if (code === '200011' || code === '310241' || code === '310244') return { kind: 'refused', message }
+  if (PARAMETER.test(code)) return { kind: 'refused', message }
+  if (code.startsWith('0001')) return { kind: 'retry', message, down: true }
   return {
     kind: 'unknown',
-    words,
+    message,
     ...(error.httpStatus !== undefined && error.httpStatus >= 500 ? { down: true } : {}),
   }
 }
 
 const PARAMETER = /^00010[5-8]$/
 
-/** Believed of our key, it would give one eSIM to two dealers, or refund what was delivered. */
-export const OF_ANOTHER: Outcome = { kind: 'unknown', words: 'the upstream gateway answered for another order' }
+/** Accepting it for our key would give one eSIM to two dealers, or refund a delivered eSIM. */
+export const OTHER_ORDER: Outcome = { kind: 'unknown', message: 'the upstream gateway answered for another order' }
 
-/** Pure: what an upstream order of one eSIM says of our item, whose key was asked about. */
+/** Pure: decides the outcome of our item from the upstream's order with its key. */
 export function outcomeOfOrder(order: QueryAnswer, key: string): Outcome {
   const profiles = profilesOf(order)
-  if ([order, ...(profiles ?? [])].some(({ transactionId }) => transactionId !== key)) return OF_ANOTHER
-  if (profiles === undefined) return { kind: 'unknown', words: 'what the upstream gateway answers cannot be read' }
+  if ([order, ...(profiles ?? [])].some(({ transactionId }) => transactionId !== key)) return OTHER_ORDER
+  if (profiles === undefined) return { kind: 'unknown', message: 'the answer of the upstream gateway is unreadable' }
   const charged = chargeOf(order)
   const [profile] = profiles
   if (profile !== undefined) {
-    if (profile.esimStatus === 'CANCEL') return { kind: 'refused', words: 'cancelled by the upstream gateway' }
+    if (profile.esimStatus === 'CANCEL') return { kind: 'refused', message: 'cancelled by the upstream gateway' }
     const esim = esimOf(profile)
     if (esim === undefined)
-      return { kind: 'unknown', words: 'the upstream gateway tells of an eSIM that cannot be read', charged }
+      return { kind: 'unknown', message: 'the upstream gateway has an eSIM that is unreadable', charged }
     return { kind: 'delivered', esim: { ...esim, charged } }
   }
   switch (order.orderStatus) {
     case 'FAILED':
     case 'CANCELLED': {
       const reason: unknown = order.packageInfoList?.[0]?.failureReason
-      const words = typeof reason === 'string' ? reason : `${order.orderStatus} at the upstream gateway`
-      return { kind: 'refused', words }
+      const message = typeof reason === 'string' ? reason : `${order.orderStatus} at the upstream gateway`
+      return { kind: 'refused', message }
     }
     default:
-      return { kind: 'unknown', words: `the upstream gateway has it ${order.orderStatus}`, charged }
+      return { kind: 'unknown', message: `the order is ${order.orderStatus} at the upstream gateway`, charged }
   }
 }
 
-/** Pure: what an order of one eSIM was debited with. @returns undefined where the upstream does not say so in a form of ours. */
+/** Pure: the debit for an order of one eSIM. @returns undefined if the upstream does not state it in a valid form */
 export function chargeOf({ amount, currencyCode }: { amount: unknown; currencyCode: unknown }): Charge | undefined {
   const isAmount = Number.isSafeInteger(amount) && (amount as number) >= 0
   const isCurrency = typeof currencyCode === 'string' && /^[A-Z]{3}$/.test(currencyCode)

@@ -7,7 +7,7 @@ import type { DeliveredEsim } from '../supplier.ts'
 /** One row of a file of eSIMs, and the line that it starts on. */
 export interface CsvEsim {
   line: number
-  /** From the column itemNo, where the file may have it. */
+  /** From the column itemNo, if it is allowed. */
   itemNo?: number
   esim: DeliveredEsim & { ac: string }
 }
@@ -17,7 +17,7 @@ export interface CsvFault {
   reason: string
 }
 
-/** The file cannot be taken; every fault names its line. */
+/** The file is refused; every fault names its line. */
 export class CsvRefused extends Error {
   override readonly name = 'CsvRefused'
   readonly faults: readonly CsvFault[]
@@ -27,19 +27,19 @@ export class CsvRefused extends Error {
   }
 }
 
-/** Faults that are told of at once: enough to see what is wrong with a file. */
-export const FAULTS_TOLD = 50
+/** Faults that are reported together: enough to see what is wrong with a file. */
+export const FAULTS_MAX = 50
 
 const OPTIONAL = ['confirmationCode', 'pin', 'puk', 'imsi', 'msisdn', 'apn', 'expiresAt'] as const
 const ROW_LENGTH_MAX = 4_096
 
 /**
  * Reads eSIMs from CSV as it streams in. Header: `iccid,ac` or `iccid,smdpAddress,matchingId`, then any of
- * confirmationCode, pin, puk, imsi, msisdn, apn, expiresAt (and itemNo, where `withItemNo`). A row that cannot be read
- * is yielded as its fault.
- * @throws CsvRefused for the header, and for a file that is no CSV.
+ * confirmationCode, pin, puk, imsi, msisdn, apn, expiresAt (and itemNo, if `withItemNo`). An invalid row is yielded as
+ * its fault.
+ * @throws CsvRefused for an invalid header, and for a file that is not CSV
  */
-export async function* readEsims(file: Readable, withItemNo = false): AsyncGenerator<CsvEsim | CsvFault> {
+export async function* parseEsims(file: Readable, withItemNo = false): AsyncGenerator<CsvEsim | CsvFault> {
   const parser = file.pipe(
     parse({
       bom: true,
@@ -74,7 +74,7 @@ function checkHeader(names: string[], withItemNo: boolean): string[] {
   if (form !== undefined) throw refuse(form)
   const known = ['iccid', 'ac', 'smdpAddress', 'matchingId', ...OPTIONAL, ...(withItemNo ? ['itemNo'] : [])]
   const unknown = names.filter((name) => !known.includes(name))
-  if (unknown.length > 0) throw refuse(`unknown column ${unknown.join(', ')}; there are ${known.join(', ')}`)
+  if (unknown.length > 0) throw refuse(`unknown column ${unknown.join(', ')}; available: ${known.join(', ')}`)
   if (new Set(names).size !== names.length) throw refuse('a column is named twice')
   const has = (name: string) => names.includes(name)
   const whole = has('ac') && !has('smdpAddress') && !has('matchingId')
@@ -118,5 +118,5 @@ function rowOf(header: string[], record: string[], line: number): CsvEsim | CsvF
   return { line, esim, itemNo: Number(row.itemNo) }
 }
 
-/** A day ends as its UTC day begins: rather too early than too late. */
+/** A date without a time means the start of that day in UTC: rather too early than too late. */
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/

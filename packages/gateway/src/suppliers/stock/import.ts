@@ -7,10 +7,10 @@ import { recordset } from '../../lib/postgres/columns.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { supplierOwner } from '../supplier.ts'
-import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_TOLD, readEsims } from './csv.ts'
+import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_MAX, parseEsims } from './csv.ts'
 import { raiseLevel } from './levels.ts'
 import { leastValidityHoursOf, type StockConfig, type StockSecrets } from './stock.ts'
-import { findTakenCodes, fingerprint, lockImports, refuseSettledMeanwhile } from './taken-codes.ts'
+import { findTakenCodes, fingerprint, lockImports, refuseResolvedCodes } from './taken-codes.ts'
 
 export interface StockImport {
   supplier: string
@@ -18,70 +18,70 @@ export interface StockImport {
   file: Readable
   /** Called every few thousand rows with how many were read. */
   progress?(rows: number): void
-  /** Called at the end with what somebody should know of the codes: sentences. */
-  warn?(words: string): void
+  /** Called at the end with warnings about the codes. */
+  warn?(message: string): void
 }
 
-/** An ICCID of so many has its check digit. */
+/** ICCIDs of this length include a check digit. */
 const CHECKED_DIGITS = 19
 const NEVER = Number.POSITIVE_INFINITY
-/** Codes of one statement. */
+/** Codes in one statement. */
 const BATCH = 1_000
 const PROGRESS_EVERY = 2_000
 
 /**
- * Takes a file of activation codes into stock: streamed, in one transaction, all or nothing. Refused are codes that
- * are in any supplier's stock or were ever sold from it, or were delivered by settling; ICCIDs that are in stock, or of
- * orphans; and what is too near its end to be sold. What expired unsold in this supplier's stock is taken again.
+ * Imports a file of activation codes into stock: streamed, in one transaction, all or nothing. It refuses codes that are
+ * in any supplier's stock, were ever sold from it, or were delivered when an operator resolved an item; ICCIDs that are in
+ * stock or of orphans; and codes that expire too soon to be sold. Codes that expired unsold in this supplier's stock may
+ * be imported again.
  *
- * Locks: an advisory one of imports; at the end that of settling with eSIMs, then the counter.
- * @returns how many there were.
- * @throws CsvRefused that names the lines at fault, the first fifty; Refusal NOT_FOUND, SUPPLIER_NOT_STOCK,
- *   IMPORT_RUNNING, ESIM_TAKEN
+ * Locks: the advisory lock of imports; at the end the advisory lock of resolutions with eSIMs, then the counter.
+ * @returns the number of codes
+ * @throws CsvRefused with the first fifty faults; Refusal NOT_FOUND, SUPPLIER_NOT_STOCK, IMPORT_RUNNING, ESIM_TAKEN
  */
 export async function importStock(
   deps: { db: Db; ids: Ids; cipher: Pick<Cipher, 'encrypt' | 'decrypt'>; linkKey: Buffer },
-  wanted: StockImport,
+  input: StockImport,
   by: By,
 ): Promise<number> {
-  const { supplier, productCode } = wanted
+  const { supplier, productCode } = input
   return deps.db.tx(async (tx) => {
     const soldUntil = await checkSupplier(tx, deps.cipher, supplier)
     await lockImports(tx)
     const faults: CsvFault[] = []
     let batch: CsvEsim[] = []
-    const odd = { count: 0, example: '' }
+    const failedLuhn = { count: 0, example: '' }
     let rows = 0
     const flush = async () => {
-      // After the first fault nothing will be kept: the rest is read for its faults alone.
-      if (faults.length === 0 && batch.length > 0) faults.push(...(await insert(deps, tx, wanted, batch)))
+      // After the first fault nothing is stored: the rest is read only for its faults.
+      if (faults.length === 0 && batch.length > 0) faults.push(...(await insert(deps, tx, input, batch)))
       batch = []
     }
-    for await (const row of readEsims(wanted.file)) {
+    for await (const row of parseEsims(input.file)) {
       rows += 1
       if ('reason' in row) faults.push(row)
       else if ((row.esim.installBefore ?? NEVER) <= soldUntil) {
-        // It would be taken out of stock within a minute, and nobody told.
-        const reason = `expiresAt must be after ${soldUntil.toISOString()}, or it is never sold`
+        // It would expire within a minute, without a message.
+        const reason = `expiresAt must be after ${soldUntil.toISOString()}, otherwise it is never sold`
         faults.push({ line: row.line, reason })
       } else {
         batch.push(row)
-        if (row.esim.iccid.length === CHECKED_DIGITS && !passesLuhn(row.esim.iccid) && odd.count++ === 0) {
-          odd.example = row.esim.iccid
+        if (row.esim.iccid.length === CHECKED_DIGITS && !passesLuhn(row.esim.iccid) && failedLuhn.count++ === 0) {
+          failedLuhn.example = row.esim.iccid
         }
       }
-      if (faults.length >= FAULTS_TOLD) break
+      if (faults.length >= FAULTS_MAX) break
       if (batch.length === BATCH) await flush()
-      if (rows % PROGRESS_EVERY === 0) wanted.progress?.(rows)
+      if (rows % PROGRESS_EVERY === 0) input.progress?.(rows)
     }
     await flush()
     if (faults.length > 0) throw new CsvRefused(faults.sort((a, b) => a.line - b.line))
     if (rows === 0) throw new CsvRefused([{ line: 2, reason: 'the file has no codes' }])
-    await refuseSettledMeanwhile(tx, supplier)
+    await refuseResolvedCodes(tx, supplier)
     raiseLevel(tx, supplier, productCode, rows)
     const after = { productCode, codes: rows }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'stock.import', subject: supplier, after })
-    for (const words of await warningsOf(tx, wanted, odd)) wanted.warn?.(words)
+    for (const message of await warningsOf(tx, input, failedLuhn)) input.warn?.(message)
     return rows
   })
 }
@@ -89,13 +89,12 @@ export async function importStock(
 async function warningsOf(
   tx: Tx,
   { supplier, productCode }: StockImport,
-  odd: { count: number; example: string },
+  { count, example }: { count: number; example: string },
 ): Promise<string[]> {
   const warnings: string[] = []
-  if (odd.count > 0) {
-    const which =
-      odd.count === 1 ? `The ICCID ${odd.example} fails its` : `${odd.count} ICCIDs, such as ${odd.example}, fail their`
-    warnings.push(`${which} check digit. Some suppliers count none; ask, if yours does.`)
+  if (count > 0) {
+    const which = count === 1 ? `ICCID ${example} has a wrong` : `${count} ICCIDs, such as ${example}, have a wrong`
+    warnings.push(`${which} check digit. Some suppliers do not use check digits: check with yours.`)
   }
   const sold = await tx.query({
     text: 'select from package_suppliers where supplier = $1 and product_code = $2 limit 1',
@@ -103,14 +102,14 @@ async function warningsOf(
   })
   if (sold.length === 0) {
     const name = `--supplier ${supplier}:${productCode}`
-    warnings.push(`No package sells ${productCode} of ${supplier} yet: name it by package set CODE ${name}.`)
+    warnings.push(`No package sells ${productCode} of ${supplier} yet. Assign it: package set CODE ${name}.`)
   }
   return warnings
 }
 
 const HOUR_MS = 3_600_000
 
-/** @returns what expires until then is not sold any more. */
+/** @returns the time up to which expiring codes are no longer sold */
 async function checkSupplier(tx: Tx, cipher: Pick<Cipher, 'decrypt'>, supplier: string): Promise<Date> {
   const [row] = await tx.query<{ type: string; config: Buffer; now: Date }>({
     text: 'select type, config, now() from suppliers where supplier = $1',
@@ -118,14 +117,14 @@ async function checkSupplier(tx: Tx, cipher: Pick<Cipher, 'decrypt'>, supplier: 
   })
   if (row === undefined) throw notFound('supplier', supplier)
   if (row.type !== 'stock') {
-    const words = `${supplier} is a ${row.type} supplier. Codes go into a supplier of type stock.`
-    throw new Refusal(422, 'SUPPLIER_NOT_STOCK', words)
+    const message = `${supplier} is a ${row.type} supplier. Import codes into a supplier of type stock.`
+    throw new Refusal(422, 'SUPPLIER_NOT_STOCK', message)
   }
   const config = JSON.parse(cipher.decrypt(row.config, supplierOwner(supplier)).toString()) as StockConfig
   return new Date(row.now.getTime() + leastValidityHoursOf(config) * HOUR_MS)
 }
 
-/** @returns the rows that are duplicates: of this file, of what was imported before, or of what is sold. */
+/** @returns the rows that are duplicates within the file, of stock or of sold codes */
 async function insert(
   deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'>; linkKey: Buffer },
   tx: Tx,
@@ -144,7 +143,7 @@ async function insert(
     expiresAt: esim.installBefore ?? 'infinity',
   }))
   const taking = findTakenCodes(tx, supplier, rows)
-  // What expired here unsold may come again with a later date: nobody has seen it.
+  // A code that expired here unsold may be imported again with a later date: it was never shown.
   tx.send({
     text: `delete from stock_codes where supplier = $1 and state = 'EXPIRED' and fingerprint = any ($2::bytea[])`,
     values: [supplier, rows.map((row) => row.fingerprint)],
@@ -160,10 +159,10 @@ async function insert(
   })
   const taken = await taking
   if (inserted.length === rows.length && taken.size === 0) return []
-  const kept = new Set(inserted.map((row) => row.codeId))
-  const twice = 'this code or ICCID is in stock already, or twice in the file'
+  const stored = new Set(inserted.map((row) => row.codeId))
+  const duplicate = 'this code or ICCID is already in stock, or twice in the file'
   return batch.flatMap(({ line }, index) => {
-    const reason = taken.get(index) ?? (kept.has(rows[index]!.codeId) ? undefined : twice)
+    const reason = taken.get(index) ?? (stored.has(rows[index]!.codeId) ? undefined : duplicate)
     return reason === undefined ? [] : [{ line, reason }]
   })
 }

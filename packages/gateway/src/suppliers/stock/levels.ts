@@ -2,7 +2,11 @@ import { notify } from '../../alerts/alerts.ts'
 import { audit, type By } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
+import type { Log } from '../../lib/telemetry/log.ts'
+import type { LoopMetrics } from '../../lib/telemetry/metrics.ts'
+import type { Supplier } from '../supplier.ts'
 
 export interface StockLevel {
   supplier: string
@@ -11,7 +15,7 @@ export interface StockLevel {
   lowAt: number | null
 }
 
-/** What is counted, of every supplier that counts. */
+/** Lists the stock counters of all suppliers. */
 export async function listStock(db: Pick<Db, 'query'>): Promise<StockLevel[]> {
   const rows = await db.query<{
     supplier: string
@@ -30,22 +34,22 @@ export async function listStock(db: Pick<Db, 'query'>): Promise<StockLevel[]> {
 }
 
 /**
- * Counts codes out, product by product in ascending order (so that two reservations cannot wait for each other), and
- * tells operators once when one runs low. Locks the counters until the commit: call it last.
+ * Lowers the counters of taken codes, product by product in ascending order (so that two reservations cannot deadlock),
+ * and alerts operators once when one runs low. Locks the counters until the commit: call it last.
  */
 export async function lowerLevels(tx: Tx, ids: Ids, supplier: string, taken: Map<string, number>): Promise<void> {
   const lowering = [...taken.keys()].sort().map((productCode) =>
-    tx.query<{ productCode: string; available: bigint; tell: boolean }>({
+    tx.query<{ productCode: string; available: bigint; isNewlyLow: boolean }>({
       name: 'stock-lower',
       text: `update stock_levels set available = available - $3
              where supplier = $1 and product_code = $2
              returning product_code, available,
-               low_threshold is not null and available < low_threshold and not low_alerted as tell`,
+               low_threshold is not null and available < low_threshold and not low_alerted as is_newly_low`,
       values: [supplier, productCode, taken.get(productCode)],
     }),
   )
   for (const [level] of await Promise.all(lowering)) {
-    if (!level?.tell) continue
+    if (!level?.isNewlyLow) continue
     tx.send({
       text: 'update stock_levels set low_alerted = true where supplier = $1 and product_code = $2',
       values: [supplier, level.productCode],
@@ -54,13 +58,13 @@ export async function lowerLevels(tx: Tx, ids: Ids, supplier: string, taken: Map
       tenantId: null,
       kind: 'LOW_STOCK',
       audience: 'OPERATOR',
-      message: `${supplier} has ${level.available} codes left of ${level.productCode}. Import more before they run out.`,
+      message: `${supplier} has ${level.available} codes of ${level.productCode} left. Import more before they run out.`,
       data: { supplier, productCode: level.productCode, available: Number(level.available) },
     })
   }
 }
 
-/** Counts codes in; a product that is no longer low may be told of again. */
+/** Raises a counter. A product that is no longer low may cause another alert. */
 export function raiseLevel(tx: Tx, supplier: string, productCode: string, by: number): void {
   tx.send({
     text: `insert into stock_levels as l (supplier, product_code, available) values ($1, $2, $3)
@@ -71,12 +75,12 @@ export function raiseLevel(tx: Tx, supplier: string, productCode: string, by: nu
 }
 
 /** Codes that one pass expires: bounds its transaction. */
-const EXPIRED_AT_ONCE = 1_000
+const EXPIRED_PER_PASS = 1_000
 
 /**
- * Takes codes out of stock whose time has passed, or is too short to sell them, and off the counters with them. They stay
- * out when the least validity is lowered later, until they are imported again.
- * @returns whether there may be more.
+ * Marks codes as expired that have expired or are too close to it to be sold, and lowers the counters. They stay expired
+ * if the least validity is lowered later, until they are imported again.
+ * @returns whether there may be more
  */
 export async function expireCodes(
   db: Db,
@@ -95,18 +99,18 @@ export async function expireCodes(
         update stock_codes c set state = 'EXPIRED' from expired e
         where c.supplier = e.supplier and c.code_id = e.code_id
         returning c.product_code`,
-      values: [name, leastValidityHours, EXPIRED_AT_ONCE],
+      values: [name, leastValidityHours, EXPIRED_PER_PASS],
     })
     const counts = new Map<string, number>()
     for (const row of rows) counts.set(row.productCode, (counts.get(row.productCode) ?? 0) + 1)
     await lowerLevels(tx, ids, name, counts)
-    return rows.length === EXPIRED_AT_ONCE
+    return rows.length === EXPIRED_PER_PASS
   })
 }
 
 /**
- * From how many codes on an operator is told that a product runs low; null: never.
- * @throws Refusal where there is no such supplier, or it had no such product and no package sells one
+ * Sets the number of codes below which operators are alerted that a product runs low; null: never.
+ * @throws Refusal if the supplier does not exist, or it never had the product and no package sells it
  */
 export async function setLowStock(
   deps: { db: Db; ids: Ids },
@@ -125,10 +129,37 @@ export async function setLowStock(
     if (set.length === 0) {
       const [known] = await tx.query({ text: 'select from suppliers where supplier = $1', values: [supplier] })
       if (known === undefined) throw notFound('supplier', supplier)
-      const words = `${supplier} never had codes of ${productCode}, and no package sells it: look at its spelling.`
-      throw new Refusal(404, 'PRODUCT_UNKNOWN', words)
+      const message = `${supplier} never had codes of ${productCode}, and no package sells it. Check the spelling.`
+      throw new Refusal(404, 'PRODUCT_UNKNOWN', message)
     }
     const after = { productCode, lowAt }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'stock.low', subject: supplier, after })
   })
+}
+
+interface StockLoopDeps {
+  suppliers: { all(): { supplier: Pick<Supplier, 'name' | 'tidy'> }[] }
+  log: Log
+  loops?: LoopMetrics
+}
+
+const POLL_MS = 60_000
+
+/** Removes expired codes from the counters. If it is late, only the counters are wrong: expired codes are never sold. */
+export function stockLoop(deps: StockLoopDeps): Loop {
+  async function pass(): Promise<boolean> {
+    let more = false
+    for (const { supplier } of deps.suppliers.all()) {
+      try {
+        more = (await supplier.tidy?.()) || more
+      } catch (error) {
+        deps.log.error(
+          { err: error, supplier: supplier.name },
+          'expired codes could not be removed from the stock counters',
+        )
+      }
+    }
+    return more
+  }
+  return runLoop({ name: 'stock', log: deps.log, loops: deps.loops, pollMs: POLL_MS, pass })
 }

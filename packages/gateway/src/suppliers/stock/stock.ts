@@ -16,7 +16,7 @@ import { expireCodes, lowerLevels, raiseLevel } from './levels.ts'
 export const stockConfig = Type.Object(
   {
     giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 86_400_000 })),
-    /** A code that expires sooner is not sold any more: whoever buys it needs time to install it. */
+    /** A code that expires sooner is not sold: the buyer needs time to install it. */
     leastValidityHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8_760 })),
   },
   { additionalProperties: false },
@@ -29,7 +29,7 @@ export interface StockDeps {
   cipher: Pick<Cipher, 'decrypt'>
 }
 
-/** What is encrypted of a code. */
+/** The encrypted part of a code. */
 export interface StockSecrets {
   smdpAddress: string
   matchingId: string
@@ -41,20 +41,20 @@ export interface StockSecrets {
 
 const BATCH = 250
 const CONCURRENCY = 2_000
-/** Codes read at once where all are compared with our books. */
-const LISTED_AT_ONCE = 1_000
+/** Codes read together when reconciliation lists all of them. */
+const LIST_PAGE = 1_000
 const TIMEOUT_MS = 15_000
-/** The database ends a statement within 30 s: no reservation is at work longer. */
-const SETTLES_MS = 30_000
+/** The database ends a statement within 30 s, so no reservation runs longer. */
+const GRACE_MS = 30_000
 const GIVE_UP_AFTER_MS = 3_600_000
 const VALIDITY_MIN_HOURS = 24
 
 /**
- * A supplier of codes that were imported. Its books are in our database, but it is asked like any other: a reservation
+ * A supplier of imported codes. Its records are in our database, but it is called like any other supplier: a reservation
  * commits in a transaction of its own, under the item's key, so a repeat finds the same code.
  */
 export function stockSupplier(name: string, config: StockConfig, deps: StockDeps): Supplier {
-  const shelf: Shelf = { name, leastValidityHours: leastValidityHoursOf(config) }
+  const settings: StockSettings = { name, leastValidityHours: leastValidityHoursOf(config) }
   const outcomesOf = (requests: SupplierRequest[], rows: CodeRow[], otherwise: Outcome) => {
     const byKey = new Map(rows.map((row) => [row.key, row]))
     return requests.map((request): Outcome => {
@@ -70,42 +70,42 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       concurrency: CONCURRENCY,
       perSecond: null,
       timeoutMs: TIMEOUT_MS,
-      settlesMs: SETTLES_MS,
+      graceMs: GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
     },
     async order(requests) {
-      const rows = await reserve(deps, shelf, requests)
+      const rows = await reserve(deps, settings, requests)
       await failpoint('stock.reserved')
       const short = requests.filter((request) => !rows.some((row) => row.key === request.key))
-      const held = await heldElsewhere(deps.db, shelf, short)
-      const outcomes = outcomesOf(requests, rows, { kind: 'refused', words: 'out of stock' })
+      const held = await findLockedProducts(deps.db, settings, short)
+      const outcomes = outcomesOf(requests, rows, { kind: 'refused', message: 'out of stock' })
       return outcomes.map((outcome, index) =>
-        outcome.kind === 'refused' && held.has(requests[index]!.productCode) ? HELD : outcome,
+        outcome.kind === 'refused' && held.has(requests[index]!.productCode) ? LAST_CODES_LOCKED : outcome,
       )
     },
     async query(requests) {
       const keys = requests.map((request) => request.key)
       const rows = await deps.db.query<CodeRow>({ name: 'stock-find', text: FIND, values: [name, keys] })
-      return outcomesOf(requests, rows, { kind: 'retry', words: 'no code is reserved for it' })
+      return outcomesOf(requests, rows, { kind: 'retry', message: 'no code is reserved for this item' })
     },
-    cancel: (esim) => putBack(deps.db, name, esim),
-    tidy: () => expireCodes(deps.db, deps.ids, shelf),
+    cancel: (esim) => returnToStock(deps.db, name, esim),
+    tidy: () => expireCodes(deps.db, deps.ids, settings),
     async test() {
       const [row] = await deps.db.query({
         text: `select from stock_codes where supplier = $1 and state = 'FREE' limit 1`,
         values: [name],
       })
-      return row === undefined ? 'it has no codes: import some with stock import' : undefined
+      return row === undefined ? 'it has no codes: import some with `stock import`' : undefined
     },
     async *list(since) {
       for (let after = ''; ; ) {
         const rows = await deps.db.query<{ key: string; iccid: string; reservedAt: Date }>({
           text: `select key, iccid, reserved_at from stock_codes
                  where supplier = $1 and key > $3 and reserved_at >= $2 order by key limit $4`,
-          values: [name, since, after, LISTED_AT_ONCE],
+          values: [name, since, after, LIST_PAGE],
         })
         for (const row of rows) yield { key: row.key, iccid: row.iccid, cancelled: false, time: row.reservedAt }
-        if (rows.length < LISTED_AT_ONCE) return
+        if (rows.length < LIST_PAGE) return
         after = rows.at(-1)!.key
       }
     },
@@ -116,22 +116,26 @@ export function leastValidityHoursOf(config: StockConfig): number {
   return config.leastValidityHours ?? VALIDITY_MIN_HOURS
 }
 
-const HELD: Outcome = { kind: 'retry', words: 'the last codes are being taken by others' }
+const LAST_CODES_LOCKED: Outcome = { kind: 'retry', message: 'other orders are reserving the last codes' }
 
-/** Products whose last codes others have locked: they may yet be let go, so that nothing is refused for good. */
-async function heldElsewhere(db: Db, shelf: Shelf, short: readonly SupplierRequest[]): Promise<Set<string>> {
+/** Finds products whose last codes are locked by others. They may be released again, so the refusal is not final. */
+async function findLockedProducts(
+  db: Db,
+  settings: StockSettings,
+  short: readonly SupplierRequest[],
+): Promise<Set<string>> {
   if (short.length === 0) return new Set()
   const rows = await db.query<{ productCode: string }>({
     name: 'stock-held',
     text: `select p.product_code from unnest($2::text[]) as p(product_code)
            where exists (select from stock_codes c where c.supplier = $1 and c.product_code = p.product_code
              and c.state = 'FREE' and c.expires_at > now() + $3 * interval '1 hour')`,
-    values: [shelf.name, [...new Set(short.map((request) => request.productCode))], shelf.leastValidityHours],
+    values: [settings.name, [...new Set(short.map((request) => request.productCode))], settings.leastValidityHours],
   })
   return new Set(rows.map((row) => row.productCode))
 }
 
-interface Shelf {
+interface StockSettings {
   name: string
   leastValidityHours: number
 }
@@ -163,25 +167,29 @@ function delivered(deps: StockDeps, name: string, row: CodeRow): Outcome {
   }
 }
 
-/** Two round trips: the codes, then the counters with the commit. */
-async function reserve(deps: StockDeps, shelf: Shelf, requests: SupplierRequest[]): Promise<CodeRow[]> {
+/** Two round trips: one for the codes, one for the counters and the commit. */
+async function reserve(deps: StockDeps, settings: StockSettings, requests: SupplierRequest[]): Promise<CodeRow[]> {
   return deps.db.tx(async (tx) => {
-    const rows = await takeCodes(tx, shelf, requests)
+    const rows = await takeCodes(tx, settings, requests)
     const taken = new Map<string, number>()
     for (const row of rows) {
       if (row.taken) taken.set(row.productCode, (taken.get(row.productCode) ?? 0) + 1)
     }
     await failpoint('stock.before-commit')
-    await lowerLevels(tx, deps.ids, shelf.name, taken)
+    await lowerLevels(tx, deps.ids, settings.name, taken)
     return rows
   })
 }
 
 /**
- * Codes for keys: the one that a key holds already, else the free one that expires first, but not too soon. Locks the rows
- * it takes and skips those that others are taking; the counters are locked after, in order of product, for the commit alone.
+ * Finds a code for each key: the one that it already holds, else the free one that expires first, but not too soon. Locks
+ * the rows it takes and skips rows locked by others. The counters are locked afterwards, in the order of the products.
  */
-function takeCodes(tx: Tx, { name, leastValidityHours }: Shelf, requests: SupplierRequest[]): Promise<CodeRow[]> {
+function takeCodes(
+  tx: Tx,
+  { name, leastValidityHours }: StockSettings,
+  requests: SupplierRequest[],
+): Promise<CodeRow[]> {
   const [keys, products] = [requests.map((request) => request.key), requests.map((request) => request.productCode)]
   return tx.query<CodeRow>({ name: 'stock-take', text: TAKE, values: [name, keys, products, leastValidityHours] })
 }
@@ -213,9 +221,9 @@ const TAKE = `
   )
   select * from held union all select *, true from taken`
 
-/** A code that nobody saw goes back into stock; one that was shown may be installed, and nobody can tell. */
-async function putBack(db: Db, name: string, esim: SuppliedEsim): Promise<CancelOutcome> {
-  if (esim.shown) return { kind: 'refused', words: 'a code from stock that was shown cannot be taken back' }
+/** Returns a code to stock if it was never shown. A shown code may be installed, and we cannot find out. */
+async function returnToStock(db: Db, name: string, esim: SuppliedEsim): Promise<CancelOutcome> {
+  if (esim.shown) return { kind: 'refused', message: 'a code from stock cannot be returned after it was shown' }
   return db.tx(async (tx) => {
     const [row] = await tx.query<{ productCode: string }>({
       text: `update stock_codes set state = 'FREE', key = null, reserved_at = null
@@ -228,12 +236,12 @@ async function putBack(db: Db, name: string, esim: SuppliedEsim): Promise<Cancel
   })
 }
 
-/** Whoever put it back was killed before writing that down. */
+/** An earlier call may have returned the code and crashed before its result was saved. */
 async function outcomeOfRepeat(tx: Tx, name: string, { iccid }: SuppliedEsim): Promise<CancelOutcome> {
   const isBack = {
     text: `select from stock_codes where supplier = $1 and iccid = $2 and state = 'FREE'`,
     values: [name, iccid],
   }
   if ((await tx.query(isBack)).length > 0) return { kind: 'cancelled' }
-  return { kind: 'refused', words: 'the code is not reserved for this item' }
+  return { kind: 'refused', message: 'the code is not reserved for this item' }
 }

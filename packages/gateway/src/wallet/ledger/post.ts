@@ -5,7 +5,7 @@ import type { LockedWallet } from './lock.ts'
 import { lowBalanceStep } from './low-balance.ts'
 
 /** In the order in which a statement sums them up. */
-export const TRANSFER_KINDS = ['TOP_UP', 'ORDER', 'REFUND', 'ADJUSTMENT'] as const
+export const TRANSFER_KINDS = ['TOP_UP', 'ORDER', 'ESIM_TOPUP', 'REFUND', 'ADJUSTMENT'] as const
 export type TransferKind = (typeof TRANSFER_KINDS)[number]
 
 /** One movement of the wallet. Orders are posted by their own batch (orders/placing/write.ts), everything else here. */

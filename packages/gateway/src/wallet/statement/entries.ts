@@ -1,5 +1,5 @@
+import { orderNoOf } from '@dealer-esim/contract'
 import sql, { empty, type Sql } from 'sql-template-tag'
-import { orderNoOf } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { requireUuid } from '../../lib/refusal.ts'
 import type { TransferKind } from '../ledger/post.ts'

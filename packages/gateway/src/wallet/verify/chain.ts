@@ -1,6 +1,5 @@
-import { formatMoney } from '@dealer-esim/contract'
+import { formatMoney, orderNoOf } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
-import { orderNoOf } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import type { Verification } from './verification.ts'
 
@@ -89,6 +88,7 @@ async function readPage(tx: Tx, { tenantId, pageSize }: Verification, after: big
         case l.kind
           when 'ORDER' then l.from_account = 'WALLET' and l.to_account = 'SALES'
           when 'REFUND' then l.from_account = 'REFUNDS' and l.to_account = 'WALLET'
+          when 'ESIM_TOPUP' then l.from_account = 'WALLET' and l.to_account = 'SALES'
           when 'TOP_UP' then l.from_account = 'TOP_UPS' and l.to_account = 'WALLET'
           when 'ADJUSTMENT' then 'ADJUSTMENTS' in (l.from_account, l.to_account)
                              and 'WALLET' in (l.from_account, l.to_account)

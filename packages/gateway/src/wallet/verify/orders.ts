@@ -1,6 +1,6 @@
-import { formatMoney } from '@dealer-esim/contract'
+import { formatMoney, orderNoOf } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
-import { LOWEST_UUID, orderNoOf } from '../../lib/ids.ts'
+import { LOWEST_UUID } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import type { Verification } from './verification.ts'
 

@@ -1,7 +1,7 @@
 import type { EventType } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import type { Db, Statement, Tx } from '../../lib/postgres/db.ts'
-import { maskedUrl } from '../log/attempt-text.ts'
+import { maskedUrl } from '../attempt-log.ts'
 import type { FailureWindow } from './health.ts'
 
 /** A tenant's callback URL with its settings and failures. */

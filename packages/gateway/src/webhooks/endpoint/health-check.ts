@@ -1,11 +1,9 @@
 import { CHECK_HEALTH_PER_MINUTE_MAX, CHECK_HEALTH_TIMEOUT_MS } from '@dealer-esim/contract'
 import { ApiError, tooManyRequests } from '../../lib/api-error.ts'
 import { loadTenant } from '../../tenants/load.ts'
+import { firstLineOf, logAttempts, loggedAttempt } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
-import { logAttempts, loggedAttempt } from '../log/attempt-log.ts'
-import { firstLineOf } from '../log/attempt-text.ts'
-import { attemptDelivery } from '../sending/attempt.ts'
-import { isAcknowledged } from '../sending/retry.ts'
+import { attemptDelivery, isAcknowledged } from '../sending/attempt.ts'
 
 type CheckDeps = Pick<WebhookDeps, 'db' | 'log' | 'ids' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config'>
 

@@ -2,7 +2,7 @@ import { notify } from '../../alerts/alerts.ts'
 import { audit, SYSTEM } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
-import { maskedUrl } from '../log/attempt-text.ts'
+import { maskedUrl } from '../attempt-log.ts'
 
 const HOUR = 3_600_000
 

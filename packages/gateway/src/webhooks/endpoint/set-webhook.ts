@@ -8,8 +8,8 @@ import {
 import { audit, type By } from '../../audit/audit.ts'
 import { ApiError } from '../../lib/api-error.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
+import { maskedUrl } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
-import { maskedUrl } from '../log/attempt-text.ts'
 import { type Endpoint, findEndpoint, lockEndpoint } from './endpoint.ts'
 import { withHealthCheck } from './health-check.ts'
 

@@ -4,7 +4,7 @@ import { type Running, runLoop } from '../../lib/process/lifecycle.ts'
 import { usePlanHints } from '../delivery.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { STEP_MAX } from '../limits.ts'
-import { sendableSince } from '../sending/retry.ts'
+import { sendableSince } from '../sending/attempt.ts'
 
 type StepDeps = Pick<WebhookDeps, 'db' | 'databaseClock' | 'wake' | 'log' | 'loops'>
 

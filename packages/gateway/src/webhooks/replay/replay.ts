@@ -6,7 +6,7 @@ import type { Db } from '../../lib/postgres/db.ts'
 import { notFound, Refusal, requireUuid } from '../../lib/refusal.ts'
 import { DELIVERY_OF_EVENT, type DeliveryState, STATE_OF_EVENT } from '../delivery.ts'
 import type { WebhookDeps } from '../deps.ts'
-import { SENDABLE_DAYS, sendableSince } from '../sending/retry.ts'
+import { SENDABLE_DAYS, sendableSince } from '../sending/attempt.ts'
 import { requireEndpoint } from './resend.ts'
 
 /** Final outcomes of a delivery; events that are still being sent are not replayed. */
@@ -17,7 +17,7 @@ export const REPLAYED_BY_DEFAULT: readonly Replayable[] = ['DEAD', 'UNSENT']
 export const REPLAY_STATES = ['RUNNING', 'DONE', 'CANCELLED'] as const
 
 export interface ReplayInput {
-  /** When the events were recorded. Events too old to be sent (retry.ts) are left out. */
+  /** When the events were recorded. Events too old to be sent (sending/attempt.ts) are left out. */
   from: Date
   /** Absent: until now. */
   to?: Date | undefined

@@ -5,7 +5,7 @@ import type { Tx } from '../../lib/postgres/db.ts'
 import { notFound, Refusal, requireUuid } from '../../lib/refusal.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { findEndpoint } from '../endpoint/endpoint.ts'
-import { SENDABLE_DAYS, sendableSince } from '../sending/retry.ts'
+import { SENDABLE_DAYS, sendableSince } from '../sending/attempt.ts'
 
 /**
  * Sends an event again, with the same notifyId and all retries. An event that is waiting for a retry is sent now; one that

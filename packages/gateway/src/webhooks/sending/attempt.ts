@@ -91,3 +91,77 @@ type HeaderName =
   | 'user-agent'
   | (typeof REQUEST_HEADERS)[keyof typeof REQUEST_HEADERS]
   | (typeof EVENT_HEADERS)[keyof typeof EVENT_HEADERS]
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+/** Waits between the attempts of one event. After the last one the delivery is DEAD. */
+export const RETRY_STEPS_MS: readonly number[] = [
+  10 * SECOND,
+  30 * SECOND,
+  2 * MINUTE,
+  10 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  6 * HOUR,
+  12 * HOUR,
+  24 * HOUR,
+  24 * HOUR,
+]
+/** Each wait is up to a fifth shorter or longer, so that events which failed together are not retried together. */
+const JITTER = 0.2
+/** Retry-After is honoured up to this many times the step. */
+const RETRY_AFTER_MAX_STEPS = 2
+/**
+ * An event can be sent until this many days after it was recorded: its first attempts take almost 6 days, and a DEAD one is
+ * resendable for 30 days. Retention keeps it 6 days longer (retention/table.ts), for the attempts of a late resend.
+ */
+export const SENDABLE_DAYS = 36
+
+/**
+ * What follows an attempt:
+ *
+ *     2xx                         ACKNOWLEDGED   the event is DELIVERED
+ *     410                         GONE           the endpoint is disabled; the event is retried if it is enabled again
+ *     anything else, steps left   RETRY          at the next step
+ *     anything else, none left    DEAD           kept, and resendable
+ */
+export type NextStep =
+  | { step: 'ACKNOWLEDGED' }
+  | { step: 'RETRY'; dueMs: number; gone: boolean }
+  | { step: 'DEAD'; gone: boolean }
+
+/**
+ * @param attempts those made since the event was recorded or last replayed, this one included
+ * @param nowMs when the attempt ended, by the database's clock
+ * @param chance returns a random number in [0, 1)
+ */
+export function nextStep(outcome: OutboundOutcome, attempts: number, nowMs: number, chance: () => number): NextStep {
+  if (isAcknowledged(outcome)) return { step: 'ACKNOWLEDGED' }
+  const gone = outcome.kind === 'answer' && outcome.status === 410
+  const stepMs = RETRY_STEPS_MS[attempts - 1]
+  if (stepMs === undefined) return { step: 'DEAD', gone }
+  const jitteredMs = stepMs * (1 - JITTER + 2 * JITTER * chance())
+  const askedMs = Math.min(retryAfterMs(outcome, nowMs) ?? 0, RETRY_AFTER_MAX_STEPS * stepMs)
+  return { step: 'RETRY', dueMs: nowMs + Math.max(jitteredMs, askedMs), gone }
+}
+
+export function isAcknowledged(outcome: OutboundOutcome): boolean {
+  return outcome.kind === 'answer' && outcome.status >= 200 && outcome.status < 300
+}
+
+/** Events recorded before this time are not sent again. */
+export function sendableSince(nowMs: number): Date {
+  return new Date(nowMs - SENDABLE_DAYS * 24 * HOUR)
+}
+
+/** The wait that the response's Retry-After asks for, in either form. */
+function retryAfterMs(outcome: OutboundOutcome, nowMs: number): number | undefined {
+  const text = outcome.kind === 'answer' ? outcome.headers['retry-after'] : undefined
+  if (typeof text !== 'string') return undefined
+  // Any number of digits: the result may be Infinity and is capped.
+  if (/^\d+$/.test(text)) return Number(text) * SECOND
+  const moment = Date.parse(text)
+  return Number.isNaN(moment) ? undefined : Math.max(0, moment - nowMs)
+}

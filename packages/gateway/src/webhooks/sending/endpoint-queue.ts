@@ -10,9 +10,8 @@ import {
   LEASE_MS,
   PROMPT_MS,
 } from '../limits.ts'
-import type { Signer } from './attempt.ts'
+import type { NextStep, Signer } from './attempt.ts'
 import type { Claim, ClaimedEvent, ClaimRequest, Position, SendSettings } from './claim.ts'
-import type { NextStep } from './retry.ts'
 
 /** The events of one tenant that this node has claimed, and what it knows about the tenant's endpoint. */
 export interface EndpointQueue {

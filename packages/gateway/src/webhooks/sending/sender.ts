@@ -1,11 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
 import { type Batcher, createBatcher, groupBy } from '../../lib/batch.ts'
 import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
-import { settlesWithin } from '../../lib/process/lifecycle.ts'
+import { type Running, runLoop, settlesWithin } from '../../lib/process/lifecycle.ts'
+import { loggedAttempt } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
-import { CLAIMED_MAX, STEP_MAX, TENANTS_PER_CLAIM, TENANTS_PER_PASS } from '../limits.ts'
-import { loggedAttempt } from '../log/attempt-log.ts'
-import { type Attempt, attemptDelivery } from './attempt.ts'
+import { CLAIMED_MAX, PASS_GAP_MS, POLL_MS, STEP_MAX, TENANTS_PER_CLAIM, TENANTS_PER_PASS } from '../limits.ts'
+import { type Attempt, attemptDelivery, nextStep } from './attempt.ts'
 import {
   type Claim,
   type ClaimedEvent,
@@ -27,13 +28,50 @@ import {
   releaseEvents,
   shouldClaim,
 } from './endpoint-queue.ts'
-import { type ResultWriter, resultWriter } from './result-writer.ts'
-import { nextStep } from './retry.ts'
 import type { EventResult } from './save-results.ts'
+import { type ResultWriter, resultWriter } from './save-results.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
-import { observeAttempt, type WebhookMetrics } from './telemetry.ts'
+import { createWebhookMetrics, observeAttempt, type WebhookMetrics } from './telemetry.ts'
 
-export interface Pass {
+/** Sends events. A pass starts when a commit recorded some, when a retry comes due, and at every poll. */
+export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: boolean } {
+  const { clock, log, loops } = deps
+  const sender = new Sender(deps, createWebhookMetrics(deps), () => loop.wake())
+  let timer: NodeJS.Timeout | undefined
+  let passedAt = Number.NEGATIVE_INFINITY
+  const loop = runLoop({
+    name: 'webhooks',
+    log,
+    loops,
+    pollMs: POLL_MS,
+    async pass() {
+      // The first wake-up after a pause starts a pass immediately; under load many wake-ups share one.
+      const gapMs = PASS_GAP_MS - (clock.monotonic() - passedAt)
+      if (gapMs > 0) await delay(gapMs)
+      passedAt = clock.monotonic()
+      const { more, nextMs } = await sender.pass()
+      clearTimeout(timer)
+      if (nextMs !== undefined && nextMs < POLL_MS) timer = setTimeout(() => loop.wake(), nextMs + 1)
+      return more
+    },
+  })
+  // A changed setting applies to the next event.
+  const unsubscribe = [deps.wake.on('webhooks', () => loop.wake()), deps.wake.on('settings', () => loop.wake())]
+  return {
+    get idle() {
+      return sender.idle
+    },
+    async stop(deadlineMs) {
+      const began = clock.monotonic()
+      for (const stop of unsubscribe) stop()
+      await loop.stop(deadlineMs)
+      clearTimeout(timer)
+      await sender.stop(Math.max(0, deadlineMs - (clock.monotonic() - began)))
+    },
+  }
+}
+
+interface Pass {
   /** More tenants may have due events: pass again immediately. */
   more: boolean
   /** When the next event comes due, in ms from now; undefined: none is known. */

@@ -1,12 +1,12 @@
+import { orderIdOf } from '@dealer-esim/contract'
 import { Counter, Gauge, Histogram } from '@platformatic/prom-client'
-import { orderIdOf } from '../../lib/ids.ts'
 import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
 import { rootSpanIdOf, type Span, traceIdOf } from '../../lib/telemetry/traces.ts'
+import { outcomeMessage } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
-import { outcomeMessage } from '../log/attempt-text.ts'
 import type { Attempt } from './attempt.ts'
+import { isAcknowledged } from './attempt.ts'
 import type { ClaimedEvent } from './claim.ts'
-import { isAcknowledged } from './retry.ts'
 
 type MetricsDeps = Pick<WebhookDeps, 'metrics'>
 

@@ -4,7 +4,7 @@ import Type, { type Static } from 'typebox'
 import { exportPackages } from '../../../catalogue/files/export.ts'
 import { importPackages } from '../../../catalogue/files/import.ts'
 import { setOnSale } from '../../../catalogue/packages/put.ts'
-import { documentBatches, type PackageFilter } from '../../../catalogue/packages/read.ts'
+import { listDocumentBatches, type PackageFilter } from '../../../catalogue/packages/read.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import {
   CLOSED,
@@ -78,7 +78,7 @@ export const catalogueRoutes: Route[] = [
       const seeks = filter.keyword !== undefined || filter.locationCode !== undefined
       const part = { after: keyOfCursor(cursor), ...(!seeks && { rows: PAGE + 1 }) }
       const rows: PackageRow[] = []
-      for await (const batch of documentBatches(deps.db, filter, part)) {
+      for await (const batch of listDocumentBatches(deps.db, filter, part)) {
         rows.push(...batch)
         if (rows.length > PAGE) break
       }

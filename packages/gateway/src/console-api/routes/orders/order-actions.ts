@@ -14,7 +14,7 @@ import type { Verdict } from '../../../fulfilment/review/resolve-order.ts'
 import { resolveOrder } from '../../../fulfilment/review/resolve-order.ts'
 import { Refusal } from '../../../lib/refusal.ts'
 import { parseOrderNo } from '../../../orders/reading/find.ts'
-import { type CsvEsim, readEsims } from '../../../suppliers/stock/csv.ts'
+import { type CsvEsim, parseEsims } from '../../../suppliers/stock/csv.ts'
 import { OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, tenantParams, uuid } from '../../kernel/schemas.ts'
 
@@ -103,7 +103,7 @@ export const orderActionRoutes: Route[] = [
 
 async function esimsOf(csv: string): Promise<CsvEsim[]> {
   const esims: CsvEsim[] = []
-  for await (const row of readEsims(Readable.from([csv]), true)) {
+  for await (const row of parseEsims(Readable.from([csv]), true)) {
     if ('reason' in row) throw new Refusal(422, 'CSV_INVALID', `Line ${row.line}: ${row.reason}.`)
     esims.push(row)
   }

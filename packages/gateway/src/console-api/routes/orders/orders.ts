@@ -1,7 +1,6 @@
-import { ORDER_STATUSES } from '@dealer-esim/contract'
+import { ORDER_STATUSES, orderIdOf, orderNoOf } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { orderIdOf, orderNoOf } from '../../../lib/ids.ts'
 import { notFound } from '../../../lib/refusal.ts'
 import { itemKeyOf } from '../../../orders/item.ts'
 import { parseOrderNo } from '../../../orders/reading/find.ts'

@@ -1,6 +1,5 @@
-import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
+import { ESIM_STATUSES, orderIdOf, orderNoOf, SMDP_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { orderIdOf, orderNoOf } from '../../../lib/ids.ts'
 import { notFound } from '../../../lib/refusal.ts'
 import { qrSvg } from '../../../profiles/qr/picture.ts'
 import { type FoundProfile, searchProfiles } from '../../../profiles/search.ts'

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { listNotices, readNotices } from '../../../alerts/alerts.ts'
-import { NIL_TENANT } from '../../../lib/ids.ts'
+import { NIL_TENANT } from '../../../audit/audit.ts'
 import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
 import { CLOSED, cursor, done, nextCursor, nullable, PAGE, pageOf, time, uuid } from '../../kernel/schemas.ts'
 

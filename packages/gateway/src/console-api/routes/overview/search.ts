@@ -1,6 +1,6 @@
+import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { orderIdOf, orderNoOf } from '../../../lib/ids.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line } from '../../kernel/schemas.ts'
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { createGroup, readGroups, type ShownGroup, setGroupPlan } from '../../../catalogue/pricing/assignments.ts'
-import { deleteGroup, renameGroup } from '../../../catalogue/pricing/retirement.ts'
+import { createGroup, type GroupDetails, listGroups, setGroupPlan } from '../../../catalogue/pricing/assignments.ts'
+import { deleteGroup, renameGroup } from '../../../catalogue/pricing/rename-delete.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, keyCursor, line, nextCursor, nullable, pageAfter } from '../../kernel/schemas.ts'
 import { members, membersOf } from './price-members.ts'
@@ -27,7 +27,7 @@ export const priceGroupRoutes: Route[] = [
     query: Type.Object({ cursor: keyCursor() }, CLOSED),
     answer: Type.Object({ groups: Type.Array(groupRow), nextCursor: nextCursor() }),
     async handle({ deps }, { query }) {
-      const { page, nextCursor } = pageAfter(await readGroups(deps.db), (row) => row.groupName, query.cursor)
+      const { page, nextCursor } = pageAfter(await listGroups(deps.db), (row) => row.groupName, query.cursor)
       return { groups: page.map(rowOf), nextCursor }
     },
   }),
@@ -39,7 +39,7 @@ export const priceGroupRoutes: Route[] = [
     params: named,
     answer: group,
     async handle({ deps }, { params }) {
-      const [shown] = await readGroups(deps.db, params.groupName)
+      const [shown] = await listGroups(deps.db, params.groupName)
       return { ...rowOf(shown!), ...(await membersOf(deps.db, shown!.tenantIds)) }
     },
   }),
@@ -95,6 +95,6 @@ export const priceGroupRoutes: Route[] = [
   }),
 ]
 
-function rowOf({ groupName, planName, tenantIds }: ShownGroup): GroupRow {
+function rowOf({ groupName, planName, tenantIds }: GroupDetails): GroupRow {
   return { groupName, planName, tenantCount: tenantIds.length }
 }

@@ -1,15 +1,15 @@
 import Type, { type Static } from 'typebox'
-import { refused } from '../../../catalogue/checks.ts'
+import { invalidField } from '../../../catalogue/checks.ts'
 import { MalformedPercent, parsePercent } from '../../../catalogue/pricing/percent.ts'
 import {
   createPlan,
+  listPlans,
+  type PlanDetails,
   type RuleValue,
-  readPlans,
   removePlanRule,
-  type ShownPlan,
   setPlanRule,
 } from '../../../catalogue/pricing/plans.ts'
-import { deletePlan, renamePlan } from '../../../catalogue/pricing/retirement.ts'
+import { deletePlan, renamePlan } from '../../../catalogue/pricing/rename-delete.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, keyCursor, line, money, nextCursor, nullable, pageAfter } from '../../kernel/schemas.ts'
 import { members, membersOf } from './price-members.ts'
@@ -59,7 +59,7 @@ export const pricePlanRoutes: Route[] = [
     query: Type.Object({ cursor: keyCursor() }, CLOSED),
     answer: Type.Object({ plans: Type.Array(planRow), nextCursor: nextCursor() }),
     async handle({ deps }, { query }) {
-      const { page, nextCursor } = pageAfter(await readPlans(deps.db), (row) => row.planName, query.cursor)
+      const { page, nextCursor } = pageAfter(await listPlans(deps.db), (row) => row.planName, query.cursor)
       return { plans: page.map(rowOf), nextCursor }
     },
   }),
@@ -72,7 +72,7 @@ export const pricePlanRoutes: Route[] = [
     query: Type.Object({ packageCode: packageCode(), cursor: keyCursor() }, CLOSED),
     answer: plan,
     async handle({ deps }, { params, query }) {
-      const [shown] = await readPlans(deps.db, params.planName)
+      const [shown] = await listPlans(deps.db, params.planName)
       const about = shown!.rules.filter((row) => (row.packageCode ?? '').includes(query.packageCode ?? ''))
       const keyOf = (row: PlanRuleShown) => `${row.packageCode ?? ''} ${row.currencyCode ?? ''}`
       const { page, nextCursor } = pageAfter(about, keyOf, query.cursor)
@@ -146,9 +146,9 @@ export const pricePlanRoutes: Route[] = [
   }),
 ]
 
-type PlanRuleShown = ShownPlan['rules'][number]
+type PlanRuleShown = PlanDetails['rules'][number]
 
-function rowOf({ planName, rules, tenantIds, groupNames }: ShownPlan) {
+function rowOf({ planName, rules, tenantIds, groupNames }: PlanDetails) {
   return { planName, ruleCount: rules.length, tenantCount: tenantIds.length, groupNames: [...groupNames] }
 }
 
@@ -157,14 +157,14 @@ function ruleOf({ percent, price, currencyCode }: Static<typeof ruleBody>): Rule
   if (percent !== undefined && price === undefined && currencyCode === undefined) return { percent: percentOf(percent) }
   if (percent === undefined && price !== undefined && currencyCode !== undefined)
     return { price: BigInt(price), currencyCode }
-  throw refused('percent', 'Say either a percentage, or a price with its currency.')
+  throw invalidField('percent', 'Say either a percentage, or a price with its currency.')
 }
 
 function percentOf(text: string): bigint {
   try {
     return parsePercent(text)
   } catch (error) {
-    if (error instanceof MalformedPercent) throw refused('percent', error.message)
+    if (error instanceof MalformedPercent) throw invalidField('percent', error.message)
     throw error
   }
 }

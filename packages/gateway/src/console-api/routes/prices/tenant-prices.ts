@@ -1,8 +1,8 @@
 import { PACKAGE_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { type Buyer, buyerOf, type QuotedPackage } from '../../../catalogue/catalogue.ts'
-import { refused } from '../../../catalogue/checks.ts'
-import { readAssignment, setTenantGroup, setTenantPlan } from '../../../catalogue/pricing/assignments.ts'
+import { type Buyer, getBuyer, type QuotedPackage } from '../../../catalogue/catalogue.ts'
+import { invalidField } from '../../../catalogue/checks.ts'
+import { getAssignment, setTenantGroup, setTenantPlan } from '../../../catalogue/pricing/assignments.ts'
 import { setOwnPrice } from '../../../catalogue/pricing/prices.ts'
 import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import {
@@ -66,8 +66,9 @@ export const tenantPriceRoutes: Route[] = [
     answer: prices,
     async handle({ deps, onlyTenant }, { params, query }) {
       const forDealer = onlyTenant !== null
-      if (forDealer && query.source !== undefined) throw refused('source', 'Your prices cannot be filtered by this.')
-      const buyer = await buyerOf(deps.db, params.tenantId)
+      if (forDealer && query.source !== undefined)
+        throw invalidField('source', 'Your prices cannot be filtered by this.')
+      const buyer = await getBuyer(deps.db, params.tenantId)
       const snapshot = await deps.catalogue.latest()
       const fitting = [...snapshot.quotes(buyer)].filter(
         (quoted) => (quoted.item.onSale || !forDealer) && fits(quoted, query),
@@ -84,7 +85,7 @@ export const tenantPriceRoutes: Route[] = [
     summary: 'The plan and the group of a dealer',
     params: tenantParams,
     answer: assignment,
-    handle: ({ deps }, { params }) => readAssignment(deps.db, params.tenantId),
+    handle: ({ deps }, { params }) => getAssignment(deps.db, params.tenantId),
   }),
   route({
     method: 'PUT',

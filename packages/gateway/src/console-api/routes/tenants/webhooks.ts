@@ -1,10 +1,9 @@
-import { CALLBACK_URL_LENGTH_MAX, EVENT_TYPES } from '@dealer-esim/contract'
+import { CALLBACK_URL_LENGTH_MAX, EVENT_TYPES, orderIdOf } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { orderIdOf } from '../../../lib/ids.ts'
 import { DELIVERY_STATES } from '../../../webhooks/delivery.ts'
 import { findEndpoint } from '../../../webhooks/endpoint/endpoint.ts'
 import { setWebhook } from '../../../webhooks/endpoint/set-webhook.ts'
-import { type AttemptView, getEvent, listEvents } from '../../../webhooks/log/list-events.ts'
+import { type AttemptView, getEvent, listEvents } from '../../../webhooks/list-events.ts'
 import { resendEvent } from '../../../webhooks/replay/resend.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from '../../kernel/route.ts'
 import {

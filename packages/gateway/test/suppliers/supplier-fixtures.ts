@@ -19,47 +19,47 @@ import { addSupplier, type Shop } from '../harness/shop.ts'
 
 type Fault = 'none' | 'refuse' | 'half' | 'late' | 'lost' | 'dies'
 
-/** A supplier with its far side, on which faults are played. What was taken is counted there, never in our tables. */
-export interface Stage {
+/** A supplier with its remote side, where faults are simulated and sales are counted: never in our tables. */
+export interface SupplierFixture {
   supplier: Supplier
   product: string
-  /** Of purchases, from now on. */
+  /** The fault of purchases from now on. */
   fault: Fault
-  /** Questions get no answer. */
-  mute: boolean
-  /** ICCIDs that the far side has sold and not taken back. */
-  taken(): Promise<string[]>
-  /** Whether a question about a lost purchase can be answered. */
-  canTell: boolean
-  /** Whether an eSIM that nobody wants can be given back. */
+  /** Queries get no answer. */
+  ignoresQueries: boolean
+  /** ICCIDs that the remote side has sold and not cancelled. */
+  listSold(): Promise<string[]>
+  /** false: it cannot answer a query about a lost purchase. */
+  canAnswerQueries: boolean
+  /** false: it cannot cancel an unwanted eSIM. */
   canCancel: boolean
   close(): Promise<void>
 }
 
-/** A kind of supplier: a stage for each case, with books, faults and a breaker of its own. */
-export interface StageKind {
-  stage(name: string, timeoutMs: number): Promise<Stage>
+/** Creates fixtures of one supplier type, each with its own records, faults and breaker. */
+export interface FixtureFactory {
+  create(name: string, timeoutMs: number): Promise<SupplierFixture>
   close(): Promise<void>
 }
 
-/** Answers that come late come this much after our time-out. */
+/** Late answers come this long after our time-out. */
 const LATE_BY_MS = 2_000
-const SETTLES_MS = 100
+const GRACE_MS = 100
 
-type Switches = Pick<Stage, 'fault' | 'mute'>
+type Switches = Pick<SupplierFixture, 'fault' | 'ignoresQueries'>
 
-function quick(supplier: Supplier, timeoutMs: number, canTell: boolean): Supplier {
-  // What nobody can tell goes to review soon; what can be told is given the time that a crowded machine needs.
-  const giveUpAfterMs = canTell ? 60_000 : 8_000
-  return { ...supplier, traits: { ...supplier.traits, settlesMs: SETTLES_MS, giveUpAfterMs, timeoutMs } }
+function withShortTimes(supplier: Supplier, timeoutMs: number, canAnswerQueries: boolean): Supplier {
+  // Items whose supplier cannot answer queries go to review soon; the others get the time that a busy machine needs.
+  const giveUpAfterMs = canAnswerQueries ? 60_000 : 8_000
+  return { ...supplier, traits: { ...supplier.traits, graceMs: GRACE_MS, giveUpAfterMs, timeoutMs } }
 }
 
-/** For suppliers without a wire: what a wire would do to their answers. */
-function faultyLine(inner: Supplier, switches: Switches, timeoutMs: number): Supplier {
-  let turn = 0
+/** Simulates network faults for suppliers that are called in process. */
+function withFaults(inner: Supplier, switches: Switches, timeoutMs: number): Supplier {
+  let calls = 0
   const died = new Set<string>()
   async function order(requests: SupplierRequest[]): Promise<Outcome[]> {
-    const refused = (): Outcome => ({ kind: 'refused', words: 'refused by the test' })
+    const refused = (): Outcome => ({ kind: 'refused', message: 'refused by the test' })
     switch (switches.fault) {
       case 'none':
         return inner.order(requests)
@@ -79,34 +79,34 @@ function faultyLine(inner: Supplier, switches: Switches, timeoutMs: number): Sup
         await inner.order(requests)
         throw new Error('the answer was lost')
       case 'dies':
-        // Half of them were still done. It is back for those that come again.
+        // Half of the requests were executed. Repeated requests succeed.
         if (requests.every((request) => died.has(request.key))) return inner.order(requests)
         for (const request of requests) died.add(request.key)
-        await inner.order(requests.filter(() => turn++ % 2 === 0))
-        throw new Error('it died in the middle')
+        await inner.order(requests.filter(() => calls++ % 2 === 0))
+        throw new Error('it crashed in the middle')
     }
   }
   return {
     ...inner,
     order,
     query: async (requests, purpose) => {
-      if (switches.mute) return requests.map(() => ({ kind: 'unknown', words: 'it does not say' }))
+      if (switches.ignoresQueries) return requests.map(() => ({ kind: 'unknown', message: 'no answer' }))
       return inner.query(requests, purpose)
     },
   }
 }
 
-export async function sandboxKind(shop: Shop): Promise<StageKind> {
+export async function createSandboxFixtures(shop: Shop): Promise<FixtureFactory> {
   return {
-    async stage(name, timeoutMs) {
-      const switches: Switches = { fault: 'none', mute: false }
+    async create(name, timeoutMs) {
+      const switches: Switches = { fault: 'none', ignoresQueries: false }
       const inner = sandboxSupplier(name, {}, shop)
       return Object.assign(switches, {
-        supplier: quick(faultyLine(inner, switches, timeoutMs), timeoutMs, true),
+        supplier: withShortTimes(withFaults(inner, switches, timeoutMs), timeoutMs, true),
         product: 'ANY',
-        canTell: true,
+        canAnswerQueries: true,
         canCancel: true,
-        async taken() {
+        async listSold() {
           const rows = await shop.db.query<{ n: bigint }>({
             text: `select iccid_number as n from sandbox_issued
                    where supplier = $1 and answer = 'ISSUED' and cancelled_at is null`,
@@ -123,25 +123,25 @@ export async function sandboxKind(shop: Shop): Promise<StageKind> {
 
 const CODES = 50
 
-export async function stockKind(shop: Shop): Promise<StageKind> {
+export async function createStockFixtures(shop: Shop): Promise<FixtureFactory> {
   let serial = 0
   return {
-    async stage(name, timeoutMs) {
-      const switches: Switches = { fault: 'none', mute: false }
+    async create(name, timeoutMs) {
+      const switches: Switches = { fault: 'none', ignoresQueries: false }
       await addSupplier(shop, name, 'stock')
       const rows = Array.from({ length: CODES }, () => {
         serial += 1
-        return `${makeIccid('8985111', serial)},LPA:1$smdp.example.com$STAGE-${serial}`
+        return `${makeIccid('8985111', serial)},LPA:1$smdp.example.com$FIXTURE-${serial}`
       })
       const file = Readable.from([`iccid,ac\n${rows.join('\n')}`])
       await importStock(shop, { supplier: name, productCode: 'P', file }, { actor: 'cli:test' })
       const inner = stockSupplier(name, {}, shop)
       return Object.assign(switches, {
-        supplier: quick(faultyLine(inner, switches, timeoutMs), timeoutMs, true),
+        supplier: withShortTimes(withFaults(inner, switches, timeoutMs), timeoutMs, true),
         product: 'P',
-        canTell: true,
+        canAnswerQueries: true,
         canCancel: true,
-        async taken() {
+        async listSold() {
           const taken = await shop.db.query<{ iccid: string }>({
             text: `select iccid from stock_codes where supplier = $1 and state = 'RESERVED'`,
             values: [name],
@@ -155,12 +155,12 @@ export async function stockKind(shop: Shop): Promise<StageKind> {
   }
 }
 
-/** With an ICCID range of ours, or without. */
-export async function es2plusKind(shop: Shop, withRange: boolean): Promise<StageKind> {
+/** With an ICCID range of ours or without one. */
+export async function createEs2plusFixtures(shop: Shop, withRange: boolean): Promise<FixtureFactory> {
   const outbound = createOutbound()
   let ranges = 0
   return {
-    async stage(name, timeoutMs) {
+    async create(name, timeoutMs) {
       const server = await startEs2plusServer()
       server.lateMs = timeoutMs + LATE_BY_MS
       ranges += 1
@@ -176,10 +176,10 @@ export async function es2plusKind(shop: Shop, withRange: boolean): Promise<Stage
       await addSupplier(shop, name, 'es2plus', config)
       const inner = es2plusSupplier(name, config, { ...shop, outbound })
       return {
-        // Its three calls each have their own time-out; a refusal is believed after one of them, as no test has two late.
-        supplier: quick(inner, withRange ? timeoutMs : inner.traits.timeoutMs, withRange),
+        // Each of its three calls has a time-out of its own. A refusal is believed after one: no test has two late calls.
+        supplier: withShortTimes(inner, withRange ? timeoutMs : inner.traits.timeoutMs, withRange),
         product: 'PROFILE_TYPE_1',
-        canTell: withRange,
+        canAnswerQueries: withRange,
         canCancel: true,
         get fault() {
           return (server.fault.downloadOrder as Fault) ?? 'none'
@@ -187,13 +187,13 @@ export async function es2plusKind(shop: Shop, withRange: boolean): Promise<Stage
         set fault(fault: Fault) {
           server.fault.downloadOrder = fault
         },
-        get mute() {
+        get ignoresQueries() {
           return server.fault.confirmOrder !== 'none'
         },
-        set mute(mute: boolean) {
-          server.fault.confirmOrder = mute ? 'http-500' : 'none'
+        set ignoresQueries(ignoresQueries: boolean) {
+          server.fault.confirmOrder = ignoresQueries ? 'http-500' : 'none'
         },
-        taken: async () => server.taken(),
+        listSold: async () => server.taken(),
         close: () => server.close(),
       }
     },
@@ -201,8 +201,8 @@ export async function es2plusKind(shop: Shop, withRange: boolean): Promise<Stage
   }
 }
 
-/** Two real gateways: ours buys from another process, through lines that break. */
-export async function gatewayKind(shop: Shop): Promise<StageKind> {
+/** Two real gateways: ours buys from another process through a proxy with faults. */
+export async function createGatewayFixtures(shop: Shop): Promise<FixtureFactory> {
   const upstreamDatabase = await createTestDatabase()
   const upstream = await startGateway({ databaseUrl: upstreamDatabase.url })
   const { baseUrl, appKey, appSecret } = JSON.parse(readFileSync(join(upstream.dataDir, 'local.json'), 'utf8')) as {
@@ -210,8 +210,8 @@ export async function gatewayKind(shop: Shop): Promise<StageKind> {
     appKey: string
     appSecret: string
   }
-  const db = createDb({ url: upstreamDatabase.url, poolSize: 2, applicationName: 'test stage' })
-  // The cheapest: the demo dealer's balance pays for all cases.
+  const db = createDb({ url: upstreamDatabase.url, poolSize: 2, applicationName: 'test fixtures' })
+  // The cheapest packages: the balance of the demo dealer pays for all cases.
   const packages = await db.query<{ packageCode: string; productCode: string }>({
     text: `select s.package_code, s.product_code from package_suppliers s join list_prices l using (package_code)
            where s.supplier = 'sandbox' and s.product_code not like 'SANDBOX%' and l.currency_code = 'USD'
@@ -219,25 +219,25 @@ export async function gatewayKind(shop: Shop): Promise<StageKind> {
   })
   const outbound = createOutbound()
   return {
-    async stage(name, timeoutMs) {
-      const switches: Switches = { fault: 'none', mute: false }
-      const line = await breakingLine(baseUrl, switches, timeoutMs)
-      const config = { url: line.url, appKey, appSecret, timeoutMs: timeoutMs }
+    async create(name, timeoutMs) {
+      const switches: Switches = { fault: 'none', ignoresQueries: false }
+      const proxy = await startFaultyProxy(baseUrl, switches, timeoutMs)
+      const config = { url: proxy.url, appKey, appSecret, timeoutMs: timeoutMs }
       await addSupplier(shop, name, 'gateway', config)
       const { packageCode: product, productCode: upstreamProduct } = packages.shift()!
       return Object.assign(switches, {
-        supplier: quick(gatewaySupplier(name, config, { outbound }), timeoutMs, true),
+        supplier: withShortTimes(gatewaySupplier(name, config, { outbound }), timeoutMs, true),
         product,
-        canTell: true,
+        canAnswerQueries: true,
         canCancel: false,
-        async taken() {
+        async listSold() {
           const rows = await db.query<{ n: bigint }>({
             text: `select iccid_number as n from sandbox_issued where answer = 'ISSUED' and product_code = $1`,
             values: [upstreamProduct],
           })
           return rows.map((row) => makeIccid('89999', row.n))
         },
-        close: () => line.close(),
+        close: () => proxy.close(),
       })
     },
     async close() {
@@ -249,26 +249,26 @@ export async function gatewayKind(shop: Shop): Promise<StageKind> {
   }
 }
 
-/** An HTTP proxy that loses, delays and refuses orders, and swallows questions. */
-async function breakingLine(target: string, switches: Switches, timeoutMs: number) {
-  let turn = 0
+/** An HTTP proxy that loses, delays and refuses orders and drops queries. */
+async function startFaultyProxy(target: string, switches: Switches, timeoutMs: number) {
+  let orders = 0
   const seen = new Set<string>()
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const sent = Buffer.concat(chunks)
     const isOrder = request.url?.endsWith('/esim/order')
-    if (!isOrder && switches.mute) return void request.socket.destroy()
+    if (!isOrder && switches.ignoresQueries) return void request.socket.destroy()
     const key = isOrder ? (JSON.parse(sent.toString()) as { transactionId: string }).transactionId : ''
-    // It is back for those that come again.
+    // Repeated requests succeed.
     const fault = isOrder && !seen.has(key) ? switches.fault : 'none'
-    if (isOrder) turn += 1
+    if (isOrder) orders += 1
     seen.add(key)
-    if (fault === 'refuse' || (fault === 'half' && turn % 2 === 0)) {
+    if (fault === 'refuse' || (fault === 'half' && orders % 2 === 0)) {
       const body = JSON.stringify({ code: '200011', message: 'none left', data: { requestId: '' } })
       return void response.writeHead(422, { 'content-type': 'application/json' }).end(body)
     }
-    if (fault === 'dies' && turn % 2 === 0) return void request.socket.destroy()
+    if (fault === 'dies' && orders % 2 === 0) return void request.socket.destroy()
     const { host: _, connection: __, ...headers } = request.headers
     const forwarded = await fetch(`${target}${request.url}`, {
       method: 'POST',

@@ -1,6 +1,8 @@
 import { formatTime } from '@dealer-esim/contract'
+import { Counter, Histogram } from '@platformatic/prom-client'
 import { pino } from 'pino'
-import type { Log } from './log.ts'
+import type { Log } from '../lib/telemetry/log.ts'
+import type { Metrics } from '../lib/telemetry/metrics.ts'
 
 /** The log line of one request. No member can hold a secret, or a character that JSON would escape. */
 export interface RequestLine {
@@ -67,4 +69,31 @@ function formatLine({ requestId, address, tenantId, operation, code, durationMs 
   const time = formatTime(Date.now())
   const result = `"operation":"${operation}","code":"${code}","durationMs":${durationMs.toFixed(3)},"msg":"request"`
   return `{"level":"info","time":"${time}",${caller}${result}}\n`
+}
+
+export interface RequestMetrics {
+  observe(operation: string, code: string, durationMs: number): void
+}
+
+/** Counts requests by operation and code, and measures their duration. */
+export function requestMetrics(metrics: Metrics): RequestMetrics {
+  const requests = new Counter({
+    name: 'dealer_esim_requests_total',
+    help: 'Requests to the dealer API, by operation and code',
+    labelNames: ['operation', 'code'],
+    registers: [metrics],
+  })
+  const durations = new Histogram({
+    name: 'dealer_esim_request_duration_seconds',
+    help: 'Time from the headers of a request to its answer',
+    labelNames: ['operation'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [metrics],
+  })
+  return {
+    observe(operation, code, durationMs) {
+      requests.inc({ operation, code })
+      durations.observe({ operation }, durationMs / 1000)
+    },
+  }
 }

@@ -7,8 +7,8 @@ import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { CommitUnknown } from '../../lib/postgres/errors.ts'
 import { silentLog } from '../../lib/telemetry/log.ts'
 import { RESULTS_GATHER_MS, RESULTS_MAX, RESULTS_TO_GATHER } from '../limits.ts'
-import { resultWriter } from './result-writer.ts'
 import type { EventResult } from './save-results.ts'
+import { resultWriter } from './save-results.ts'
 import { createWebhookMetrics } from './telemetry.ts'
 
 const RESULT: EventResult = {

@@ -1,40 +1,41 @@
 import { audit, type By } from '../../audit/audit.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
-import { checkName, exists, insertName, mustExist } from '../checks.ts'
+import { alreadyExists, checkExists, checkName, insertName } from '../checks.ts'
 import type { ChangeDeps } from '../packages/put.ts'
 import { changeCatalogue } from '../version.ts'
 
 /*
- * Ends of plans and groups, and their new names. Rows are never deleted, because the change feed tells of what was
- * (docs/decisions/0018): a deleted plan is marked, and its name may be used again. A plan that is renamed is a new one
- * that takes over, in one version of the catalogue: nobody's price changes, and the feed tells its tenants' packages once.
+ * Deletes and renames plans and groups. Rows are never deleted, because the change feed reports past states
+ * (docs/decisions/0018): a deleted plan is marked as removed, and its name may be used again. A renamed plan is a new one
+ * that replaces the old one in one version of the catalogue: no price changes, and the feed reports the packages of its
+ * tenants once.
  */
 
 type Kind = 'plan' | 'group'
 
-const THING = { plan: 'price plan', group: 'price group' } as const
+const NAMES = { plan: 'price plan', group: 'price group' } as const
 
-/** @throws Refusal while a tenant or a group has the plan */
+/** @throws Refusal if a tenant or a group has the plan */
 export async function deletePlan(deps: ChangeDeps, planName: string, by: By): Promise<void> {
   await changeCatalogue(deps.db, async (tx, stamp) => {
-    await mustExist(tx, 'plan', planName)
-    await refuseWhileUsed(tx, planName)
+    await checkExists(tx, 'plan', planName)
+    await checkUnused(tx, planName)
     endPlan(tx, planName, await stamp())
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_plan.delete', subject: planName })
   })
 }
 
-/** @throws Refusal while tenants are in the group */
+/** @throws Refusal if the group has tenants */
 export async function deleteGroup(deps: ChangeDeps, groupName: string, by: By): Promise<void> {
   await changeCatalogue(deps.db, async (tx, stamp) => {
-    await mustExist(tx, 'group', groupName)
+    await checkExists(tx, 'group', groupName)
     const [row] = await tx.query<{ tenants: number }>({
       text: 'select count(*)::int as tenants from tenant_price_groups where group_name = $1 and not removed',
       values: [groupName],
     })
     if (row!.tenants > 0) {
-      throw inUse(`${tenants(row!.tenants)} in ${groupName}. Take them out first, or put them into another group.`)
+      throw inUse(`${tenants(row!.tenants)} in ${groupName}. Remove them first, or move them to another group.`)
     }
     endGroup(tx, groupName, await stamp())
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_group.delete', subject: groupName })
@@ -44,7 +45,7 @@ export async function deleteGroup(deps: ChangeDeps, groupName: string, by: By): 
 /** @throws Refusal when the new name is taken or cannot be one */
 export async function renamePlan(deps: ChangeDeps, planName: string, newName: string, by: By): Promise<void> {
   await changeCatalogue(deps.db, async (tx, stamp) => {
-    await takeName(tx, 'plan', planName, newName)
+    await reserveName(tx, 'plan', planName, newName)
     const at = await stamp()
     tx.send({
       text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, price, removed, first_set_at,
@@ -55,8 +56,8 @@ export async function renamePlan(deps: ChangeDeps, planName: string, newName: st
              set percent = excluded.percent, price = excluded.price, removed = false, updated_at = excluded.updated_at`,
       values: [planName, newName, at],
     })
-    moveLinks(tx, { table: 'tenant_price_plans', owner: 'tenant_id', target: 'plan_name' }, planName, newName, at)
-    moveLinks(tx, { table: 'price_group_plans', owner: 'group_name', target: 'plan_name' }, planName, newName, at)
+    moveAssignments(tx, { table: 'tenant_price_plans', owner: 'tenant_id', target: 'plan_name' }, planName, newName, at)
+    moveAssignments(tx, { table: 'price_group_plans', owner: 'group_name', target: 'plan_name' }, planName, newName, at)
     endPlan(tx, planName, at)
     const names = { before: { name: planName }, after: { name: newName } }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_plan.rename', subject: newName, ...names })
@@ -66,7 +67,7 @@ export async function renamePlan(deps: ChangeDeps, planName: string, newName: st
 /** @throws Refusal when the new name is taken or cannot be one */
 export async function renameGroup(deps: ChangeDeps, groupName: string, newName: string, by: By): Promise<void> {
   await changeCatalogue(deps.db, async (tx, stamp) => {
-    await takeName(tx, 'group', groupName, newName)
+    await reserveName(tx, 'group', groupName, newName)
     const at = await stamp()
     tx.send({
       text: `insert into price_group_plans (group_name, plan_name, removed, first_set_at, updated_at)
@@ -74,14 +75,20 @@ export async function renameGroup(deps: ChangeDeps, groupName: string, newName: 
              on conflict (group_name, plan_name) do update set removed = false, updated_at = excluded.updated_at`,
       values: [groupName, newName, at],
     })
-    moveLinks(tx, { table: 'tenant_price_groups', owner: 'tenant_id', target: 'group_name' }, groupName, newName, at)
+    moveAssignments(
+      tx,
+      { table: 'tenant_price_groups', owner: 'tenant_id', target: 'group_name' },
+      groupName,
+      newName,
+      at,
+    )
     endGroup(tx, groupName, at)
     const names = { before: { name: groupName }, after: { name: newName } }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'price_group.rename', subject: newName, ...names })
   })
 }
 
-async function refuseWhileUsed(tx: Tx, planName: string): Promise<void> {
+async function checkUnused(tx: Tx, planName: string): Promise<void> {
   const [row] = await tx.query<{ tenants: number; groups: string[] }>({
     text: `select (select count(*)::int from tenant_price_plans where plan_name = $1 and not removed) as tenants,
                   array(select group_name from price_group_plans where plan_name = $1 and not removed
@@ -99,24 +106,24 @@ function tenants(count: number): string {
   return count === 1 ? '1 tenant is' : `${count} tenants are`
 }
 
-function inUse(sentence: string): Refusal {
-  return new Refusal(409, 'IN_USE', sentence[0]!.toUpperCase() + sentence.slice(1))
+function inUse(message: string): Refusal {
+  return new Refusal(409, 'IN_USE', message[0]!.toUpperCase() + message.slice(1))
 }
 
-async function takeName(tx: Tx, kind: Kind, name: string, newName: string): Promise<void> {
+async function reserveName(tx: Tx, kind: Kind, name: string, newName: string): Promise<void> {
   checkName(`${kind}Name`, newName)
-  await mustExist(tx, kind, name)
-  if (!(await insertName(tx, kind, newName))) throw exists(THING[kind], newName)
+  await checkExists(tx, kind, name)
+  if (!(await insertName(tx, kind, newName))) throw alreadyExists(NAMES[kind], newName)
 }
 
-interface Links {
+interface AssignmentTable {
   table: string
   owner: string
   target: string
 }
 
-/** Whoever has the old one has the new one, from the same moment. The moment is this change's alone: it finds the ended. */
-function moveLinks(tx: Tx, { table, owner, target }: Links, from: string, to: string, at: Date): void {
+/** Ends the assignments of the old name and starts the same ones of the new name. `at` is unique, so it identifies them. */
+function moveAssignments(tx: Tx, { table, owner, target }: AssignmentTable, from: string, to: string, at: Date): void {
   tx.send({
     text: `update ${table} set removed = true, updated_at = $2 where ${target} = $1 and not removed`,
     values: [from, at],

@@ -1,10 +1,11 @@
 import type { EventType } from '@dealer-esim/contract'
+import { orderNoOf } from '@dealer-esim/contract'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import { firstUuidAt, orderNoOf } from '../../lib/ids.ts'
-import type { Db } from '../../lib/postgres/db.ts'
-import { notFound, requireUuid } from '../../lib/refusal.ts'
-import { DELIVERY_OF_EVENT, type DeliveryState, STATE_OF_EVENT } from '../delivery.ts'
-import { ACKNOWLEDGED } from './attempt-text.ts'
+import { firstUuidAt } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { notFound, requireUuid } from '../lib/refusal.ts'
+import { ACKNOWLEDGED } from './attempt-log.ts'
+import { DELIVERY_OF_EVENT, type DeliveryState, STATE_OF_EVENT } from './delivery.ts'
 
 /** An event and the state of its delivery. */
 export interface EventView {

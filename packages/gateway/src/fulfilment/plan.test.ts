@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { CataloguePackage, Route } from '../../catalogue/catalogue.ts'
-import type { LockedItem } from '../../orders/lock.ts'
-import { hasNextRoute } from '../outcomes/apply-outcome.ts'
+import type { CataloguePackage, Route } from '../catalogue/catalogue.ts'
+import type { LockedItem } from '../orders/lock.ts'
+import { hasNextRoute } from './outcomes/apply-outcome.ts'
 import { nextStep } from './plan.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
@@ -81,7 +81,7 @@ describe('the route of an eSIM', () => {
       const step = nextStep(item(), USD, bought([route('a', cost, currency)], allowLoss), NONE, NOW)
       return step.do === 'order' ? step.guard : step.do
     }
-    expect(guardOf(30_000n, 'USD')).toEqual({ cost: 30_000n, most: PRICE, currencyCode: 'USD' })
+    expect(guardOf(30_000n, 'USD')).toEqual({ cost: 30_000n, salePrice: PRICE, currencyCode: 'USD' })
     expect([guardOf(null, 'USD'), guardOf(30_000n, 'JPY'), guardOf(30_000n, 'USD', true)]).toEqual(
       Array(3).fill(undefined),
     )

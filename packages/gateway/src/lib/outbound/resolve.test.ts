@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { whyForbidden } from './address.ts'
+import { whyForbidden } from './resolve.ts'
 
 test.each([
   '0.0.0.0',

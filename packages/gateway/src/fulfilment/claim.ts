@@ -1,15 +1,22 @@
-import type { Snapshot } from '../../catalogue/catalogue.ts'
-import type { Tx } from '../../lib/postgres/db.ts'
-import { failpoint } from '../../lib/process/failpoint.ts'
-import { changeOrders, type OrderChange } from '../../orders/change.ts'
-import { itemKeyOf } from '../../orders/item.ts'
-import { type LockedItem, type LockedOrder, readProfiles } from '../../orders/lock.ts'
-import type { Supplied } from '../../suppliers/registry.ts'
-import { type Attempt, insertAttempts } from '../outcomes/attempts.ts'
-import type { FulfilmentDeps } from '../outcomes/deps.ts'
-import { NOT_CHARGED, writeItems } from '../outcomes/items.ts'
-import { isPast } from '../outcomes/outcome.ts'
-import { type LeasedOrders, leaseDueOrders } from './due-orders.ts'
+import type { Snapshot } from '../catalogue/catalogue.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
+import { failpoint } from '../lib/process/failpoint.ts'
+import { changeOrders, type OrderChange } from '../orders/change.ts'
+import { itemKeyOf } from '../orders/item.ts'
+import {
+  ITEM_COLUMNS,
+  type ItemRow,
+  itemOf,
+  type LockedItem,
+  type LockedOrder,
+  type OrderRow,
+  orderOf,
+  readProfiles,
+} from '../orders/lock.ts'
+import type { ConfiguredSupplier } from '../suppliers/registry.ts'
+import type { FulfilmentDeps } from './outcomes/deps.ts'
+import { type Attempt, insertAttempts, NOT_CHARGED, writeItems } from './outcomes/items.ts'
+import { isPast } from './outcomes/outcome.ts'
 import { nextStep, type Step } from './plan.ts'
 
 /** Leased orders of one tenant, with the attempts to send and the refusals to save. */
@@ -67,7 +74,7 @@ export async function claimDueOrders(deps: FulfilmentDeps, tenantId: string, lim
       await failpoint('fulfilment.before-attempt')
     })
   } catch (error) {
-    for (const attempt of claim.attempts) attempt.supplied.gate.giveBack(tenantId, 1)
+    for (const attempt of claim.attempts) attempt.supplied.gate.release(tenantId, 1)
     throw error
   }
   await failpoint('fulfilment.after-attempt')
@@ -178,19 +185,19 @@ function takePermit(
   order: LockedOrder,
   item: LockedItem,
   now: Date,
-): { supplied: Supplied } | { until: Date } | { late: string; retryAt: Date } {
+): { supplied: ConfiguredSupplier } | { until: Date } | { late: string; retryAt: Date } {
   const supplied = deps.suppliers.get(name)
   // An operator who pauses a supplier knows that its orders wait, so they have no deadline.
   if (supplied === undefined || supplied.paused) return { until: new Date(now.getTime() + UNAVAILABLE_MS) }
-  if (supplied.gate.take(tenantId, 1) === 1) return { supplied }
+  if (supplied.gate.acquire(tenantId, 1) === 1) return { supplied }
   if (item.itemStatus !== 'REVIEW' && isTooLate(supplied, order, item, now)) {
     return { late: `${name} could not be asked in time`, retryAt: new Date(now.getTime() + REVIEW_RETRY_MS) }
   }
-  return { until: new Date(now.getTime() + supplied.gate.comeAgainIn(tenantId)) }
+  return { until: new Date(now.getTime() + supplied.gate.retryInMs(tenantId)) }
 }
 
 /** A queue or a pause ends by itself, so an item that was never ordered is late only while its supplier is down. */
-function isTooLate({ supplier, gate }: Supplied, order: LockedOrder, item: LockedItem, now: Date): boolean {
+function isTooLate({ supplier, gate }: ConfiguredSupplier, order: LockedOrder, item: LockedItem, now: Date): boolean {
   const { giveUpAfterMs } = supplier.traits
   const since = item.requestedAt ?? order.createdAt
   if (item.itemStatus !== 'WAITING') return isPast(since, giveUpAfterMs, now)
@@ -202,7 +209,7 @@ function beginAttempt(
   deps: FulfilmentDeps,
   orderId: string,
   item: LockedItem,
-  supplied: Supplied,
+  supplied: ConfiguredSupplier,
   step: Step & { do: 'order' | 'query' },
   now: Date,
 ): Attempt {
@@ -235,4 +242,113 @@ function release(claim: Claim, waits: Date[]): { dueAt: Date | null } {
   const dueAt = waits.length === 0 ? null : new Date(Math.min(...waits.map((wait) => wait.getTime())))
   if (dueAt !== null && (claim.nextDueAt === undefined || dueAt < claim.nextDueAt)) claim.nextDueAt = dueAt
   return { dueAt }
+}
+
+/** A lease that is not renewed for this long expires, and another worker takes the order over. */
+export const LEASE_MS = 30_000
+
+/**
+ * Lists tenants with a due order that no worker holds, ascending, after `after`. A loose index scan: two probes of
+ * orders_due for each tenant with anything pending, however many orders it has. Takes no lock.
+ *
+ * Leases are in no index, so that claiming is a HOT update. Leased orders therefore stay at the front of the index, and a
+ * probe skips at most as many of them as the tenant has.
+ */
+export async function listDueTenants(db: Db, after: string, limit: number): Promise<string[]> {
+  const rows = await db.query<{ tenantId: string }>({
+    name: 'fulfilment-tenants',
+    text: TENANTS,
+    values: [after, limit],
+  })
+  return rows.map((row) => row.tenantId)
+}
+
+const TENANTS = `
+  with recursive pending as (
+    (select tenant_id from orders where due_at is not null and tenant_id > $1 order by tenant_id limit 1)
+    union all
+    select (select o.tenant_id from orders o where o.due_at is not null and o.tenant_id > p.tenant_id
+            order by o.tenant_id limit 1)
+    from pending p where p.tenant_id is not null
+  )
+  select p.tenant_id from pending p
+  where p.tenant_id is not null and exists (
+    select from orders o where o.tenant_id = p.tenant_id and o.due_at <= now()
+      and (o.lease_until is null or o.lease_until < now()))
+  limit $2`
+
+export interface LeasedOrders {
+  orders: LockedOrder[]
+  now: Date
+  catalogueVersion: bigint
+}
+
+/**
+ * Leases the orders of one tenant that have been due longest and reads all their items. One round trip.
+ *
+ * Locks: the orders that it leases, skipping those that another transaction has locked. The lease outlives the transaction.
+ * As in lockOrders, a second statement reads the items: the locking statement's snapshot would miss an item change that
+ * commits while the statement runs.
+ */
+export async function leaseDueOrders(
+  tx: Tx,
+  tenantId: string,
+  leaseToken: string,
+  limit: number,
+): Promise<LeasedOrders> {
+  const claiming = tx.query<OrderRow>({
+    name: 'fulfilment-claim',
+    text: CLAIM,
+    values: [tenantId, leaseToken, LEASE_MS, limit],
+  })
+  const items = tx.query<ItemRow>({ name: 'fulfilment-claim-items', text: ITEMS, values: [tenantId, leaseToken] })
+  const clock = tx.query<{ now: Date; version: bigint }>({ name: 'fulfilment-clock', text: CLOCK })
+  const orders = new Map((await claiming).map((row) => [row.orderId, orderOf(row)]))
+  for (const row of await items) orders.get(row.orderId)!.items.push(itemOf(row))
+  const [at] = await clock
+  for (const order of orders.values()) order.items.sort((left, right) => left.itemNo - right.itemNo)
+  return { orders: [...orders.values()], now: at!.now, catalogueVersion: at!.version }
+}
+
+const CLAIM = `
+  with due as (
+    select order_id from orders
+    where tenant_id = $1 and due_at <= now() and (lease_until is null or lease_until < now())
+    order by due_at limit $4
+    for no key update skip locked
+  )
+  update orders o set lease_token = $2, lease_until = now() + $3 * interval '1 millisecond'
+  from due where o.tenant_id = $1 and o.order_id = due.order_id
+  returning o.order_id, o.transaction_id, o.order_status, o.refunded_amount, o.currency_code, o.event_sequence,
+    o.package_lines, o.created_at`
+const ITEMS = `
+  select c.order_id, i.* from orders c
+  cross join lateral (
+    select ${ITEM_COLUMNS} from order_items where tenant_id = $1 and order_id = c.order_id
+    offset 0 -- keeps the plan one index range for each order, whatever the statistics say
+  ) i
+  where c.tenant_id = $1 and c.due_at <= now() and c.lease_token = $2`
+const CLOCK = `select date_trunc('milliseconds', clock_timestamp()) as now, version from catalogue_version`
+
+/** Renews the leases that are still held under the token. @returns their orders. */
+export async function renewLeases(db: Db, tenantId: string, leaseToken: string, orderIds: string[]): Promise<string[]> {
+  const rows = await db.query<{ orderId: string }>({
+    name: 'fulfilment-renew',
+    text: `update orders set lease_until = now() + $4 * interval '1 millisecond'
+           where tenant_id = $1 and order_id = any ($3::uuid[]) and lease_token = $2 returning order_id`,
+    values: [tenantId, leaseToken, orderIds, LEASE_MS],
+  })
+  return rows.map((row) => row.orderId)
+}
+
+/** Postpones the order that a claim of one order would lease. */
+export async function postponeFirstOrder(db: Db, tenantId: string, byMs: number): Promise<void> {
+  await db.query({
+    text: `update orders set due_at = now() + $2 * interval '1 millisecond'
+           where tenant_id = $1 and order_id = (
+             select order_id from orders
+             where tenant_id = $1 and due_at <= now() and (lease_until is null or lease_until < now())
+             order by due_at limit 1 for no key update skip locked)`,
+    values: [tenantId, byMs],
+  })
 }

@@ -1,6 +1,6 @@
-import type { CataloguePackage, Route } from '../../catalogue/catalogue.ts'
-import type { LockedItem } from '../../orders/lock.ts'
-import type { PriceGuard } from '../../suppliers/supplier.ts'
+import type { CataloguePackage, Route } from '../catalogue/catalogue.ts'
+import type { LockedItem } from '../orders/lock.ts'
+import type { PriceGuard } from '../suppliers/supplier.ts'
 
 /** The next step for one item, as its own row and its package determine it. */
 export type Step =
@@ -79,7 +79,7 @@ function firstRoute(
     const route = routes[index]!
     if (missing.has(route.supplier)) continue
     const guard = guardOf(route)
-    if (guard === undefined || guard.cost <= guard.most) return { do: 'order', route, routeNo: index, guard }
+    if (guard === undefined || guard.cost <= guard.salePrice) return { do: 'order', route, routeNo: index, guard }
   }
   if (routeNo > 0 && item.failureReason !== null) return { do: 'refuse', message: item.failureReason }
   const isUnavailable = routes.every((route) => missing.has(route.supplier))
@@ -88,5 +88,5 @@ function firstRoute(
 
 /** No guard where the cost is unknown or in another currency: amounts are never converted. */
 function priceGuard({ cost, costCurrency }: Route, price: bigint, currencyCode: string): PriceGuard | undefined {
-  return cost === null || costCurrency !== currencyCode ? undefined : { cost, most: price, currencyCode }
+  return cost === null || costCurrency !== currencyCode ? undefined : { cost, salePrice: price, currencyCode }
 }

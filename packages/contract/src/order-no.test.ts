@@ -1,0 +1,16 @@
+import { describe, expect, it } from 'vitest'
+import { orderIdOf, orderNoOf } from './order-no.ts'
+
+describe('an orderNo', () => {
+  it.each([
+    ['00000000-0000-0000-0000-000000000000', '00000000000000000000000000'],
+    ['ffffffff-ffff-ffff-ffff-ffffffffffff', '7ZZZZZZZZZZZZZZZZZZZZZZZZZ'],
+    ['00000000-0000-0000-0000-00000000001f', '0000000000000000000000000Z'],
+    ['00000000-0000-0000-0000-000000000020', '00000000000000000000000010'],
+    // The example of the ULID specification: 01ARZ3NDEKTSV4RRFFQ69G5FAV.
+    ['01563e3a-b5d3-d676-4c61-efb99302bd5b', '01ARZ3NDEKTSV4RRFFQ69G5FAV'],
+  ])('of %s is %s, and back', (orderId, orderNo) => {
+    expect(orderNoOf(orderId)).toBe(orderNo)
+    expect(orderIdOf(orderNo)).toBe(orderId)
+  })
+})

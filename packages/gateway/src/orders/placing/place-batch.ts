@@ -1,0 +1,204 @@
+import { formatTime } from '@dealer-esim/contract'
+import type { Catalogue, Offer } from '../../catalogue/catalogue.ts'
+import type { DatabaseClock } from '../../lib/clock.ts'
+import type { Ids } from '../../lib/ids.ts'
+import { textArray, uuidArray } from '../../lib/postgres/columns.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { violatedKey } from '../../lib/postgres/errors.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
+import type { CachedWallet, WalletCache } from '../../wallet/ledger/cache.ts'
+import { lockWallets } from '../../wallet/ledger/lock.ts'
+import { tellLowBalance } from '../../wallet/ledger/low-balance.ts'
+import { type BatchDecision, dayOf, decideBatch, type ExistingOrder, type OrderInput, type Verdict } from './decide.ts'
+import { type Assumptions, writeIfUnchanged, writePlaced } from './write.ts'
+
+export interface PlacementDeps {
+  db: Db
+  ids: Ids
+  databaseClock: Pick<DatabaseClock, 'now'>
+  catalogue: Catalogue
+  stock: { available(offer: Offer): number | undefined }
+  walletCache: WalletCache
+}
+
+/** 'not-admitted': the request was not admitted in time, so nothing was decided about its order. */
+export type BatchVerdict = Verdict | { kind: 'not-admitted' }
+
+const NOT_ADMITTED: BatchVerdict = { kind: 'not-admitted' }
+
+/**
+ * Places a batch of orders in one transaction: on the cached wallets if that succeeds, else under their locks.
+ * @param inDoubt whether an earlier attempt at this batch may have been committed
+ */
+export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDoubt: boolean): Promise<BatchVerdict[]> {
+  const placed = inDoubt ? undefined : await placeOptimistically(deps, inputs)
+  if (placed) return placed
+  // Stock that has run out since must not refuse an order that may already be placed.
+  const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
+  const { verdicts, wallets } = await deps.db.tx((tx) => placeLocked(tx, placing, inputs))
+  deps.walletCache.keep(await wallets)
+  return verdicts
+}
+
+const UNCOUNTED: PlacementDeps['stock'] = { available: () => undefined }
+
+/**
+ * Places orders on wallets that this node has cached, in one round trip: they are decided on the cached wallets and
+ * catalogue, and written only if both are unchanged when the wallets are locked and no order exists yet. It handles the
+ * plain case only: refusals, replays and low-balance alerts are left to placeLocked, which reads first.
+ *
+ * Locks: the wallets' rows, in ascending tenant order.
+ * @returns undefined where nothing was placed and placeLocked has to decide
+ */
+async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): Promise<BatchVerdict[] | undefined> {
+  const tenantIds = [...new Set(inputs.map(({ tenant }) => tenant.tenantId))].sort()
+  const wallets = deps.walletCache.take(tenantIds)
+  if (!wallets) return undefined
+  const catalogue = await deps.catalogue.current(0n)
+  const now = new Date(deps.databaseClock.now())
+  const batch = decideBatch(wallets, inputs, { now, catalogue, existing: new Map(), available: deps.stock.available })
+  if (!isPlain(batch)) return undefined
+  const rowHashes = wallets.map((wallet) => wallet.rowHash)
+  const assumed = { rowHashes, catalogueVersion: catalogue.version, today: dayOf(now) }
+  const written = await write(deps, inputs, batch, assumed)
+  switch (written) {
+    case 'exists':
+      return undefined
+    case 'not-admitted':
+      return inputs.length === 1 ? [NOT_ADMITTED] : undefined
+    case 'changed':
+      deps.walletCache.wasOutdated(tenantIds)
+      return undefined
+    default: {
+      deps.walletCache.keep(written.wallets)
+      const createTime = formatTime(written.now)
+      return inputs.map((input) => withCreateTime(batch.verdicts.get(input)!, createTime))
+    }
+  }
+}
+
+/** Whether every order was placed or repeats another one of the batch, and no low-balance alert is due. */
+function isPlain({ verdicts, falls }: BatchDecision): boolean {
+  return falls.length === 0 && [...verdicts.values()].every(({ kind }) => kind !== 'refused')
+}
+
+class NotAdmitted extends Error {}
+
+/** The constraint that makes a transactionId the name of one order. */
+const TRANSACTION_IDS = 'orders_tenant_id_transaction_id_key'
+
+/** @returns 'exists' where one of the transactionIds has an order; 'changed' where an assumption did not hold */
+async function write(deps: PlacementDeps, inputs: OrderInput[], batch: BatchDecision, assumed: Assumptions) {
+  try {
+    const { writing } = await deps.db.tx(async (tx) => {
+      const writing = writeIfUnchanged(tx, deps.ids, batch, assumed)
+      writing.catch(() => {}) // the transaction fails with it
+      const admitted = await admittedOf(inputs)
+      if (admitted.length < inputs.length) throw new NotAdmitted()
+      await failpoint('orders.before-commit')
+      return { writing }
+    })
+    return (await writing) ?? 'changed'
+  } catch (failure) {
+    if (failure instanceof NotAdmitted) return 'not-admitted'
+    const key = violatedKey(failure)
+    if (key?.constraint !== TRANSACTION_IDS) throw failure
+    // A dealer that repeats orders again and again is read first for a while, instead of writing in vain each time.
+    deps.walletCache.wasOutdated(batch.wallets.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
+    return 'exists'
+  }
+}
+
+/** The time of the database under the lock replaces the assumed one. */
+function withCreateTime(verdict: Verdict, createTime: string): Verdict {
+  return verdict.kind === 'refused' ? verdict : { ...verdict, answer: { ...verdict.answer, createTime } }
+}
+
+/** Waits for the requests that are still being admitted, and leaves out those that were not. */
+async function admittedOf(inputs: OrderInput[]): Promise<OrderInput[]> {
+  if (inputs.every(({ isAdmitted }) => isAdmitted === undefined)) return inputs
+  const admitted = await Promise.all(inputs.map(({ isAdmitted = true }) => isAdmitted))
+  return inputs.filter((_, index) => admitted[index])
+}
+
+interface Placement {
+  /** In the order of the inputs. */
+  verdicts: BatchVerdict[]
+  /** The debited wallets, as the batch leaves them. Known when the transaction has committed. */
+  wallets: Promise<CachedWallet[]>
+}
+
+/**
+ * Places the orders of several wallets in one transaction: locks the wallets, reads, decides and writes. Order, debit,
+ * items, entries and event commit together or not at all.
+ *
+ * Locks: the wallets' rows, in ascending tenant order. All other rows are new. The context is read after the locks, by a
+ * statement of its own: the snapshot of a statement is older than the lock that it waits for, and would not show the
+ * orders of the transaction that it waited for.
+ *
+ * The locks are held for two round trips, whatever the number of orders: locks and reads, then the writing statement and
+ * COMMIT. Orders whose requests are not admitted in between are left out.
+ */
+export async function placeLocked(
+  tx: Tx,
+  deps: Pick<PlacementDeps, 'ids' | 'catalogue' | 'stock'>,
+  inputs: OrderInput[],
+): Promise<Placement> {
+  const tenantIds = [...new Set(inputs.map(({ tenant }) => tenant.tenantId))]
+  const [wallets, context] = await Promise.all([lockWallets(tx, tenantIds), readOrderContext(tx, inputs)])
+  const { now, catalogueVersion, existing } = context
+  const catalogue = await deps.catalogue.current(catalogueVersion)
+  await failpoint('orders.locked')
+  const admitted = await admittedOf(inputs)
+  const batch = decideBatch(wallets, admitted, { now, catalogue, existing, available: deps.stock.available })
+  for (const fall of batch.falls) tellLowBalance(tx, deps.ids, fall)
+  const written = writePlaced(tx, deps.ids, batch)
+  written.catch(() => {}) // the transaction fails with it
+  if (batch.placed.length > 0) await failpoint('orders.before-commit')
+  return { verdicts: inputs.map((input) => batch.verdicts.get(input) ?? NOT_ADMITTED), wallets: written }
+}
+
+/** What the database says about a batch of orders, besides their wallets. */
+export interface OrderContext {
+  now: Date
+  catalogueVersion: bigint
+  /** Earlier orders, by tenant and transactionId. */
+  existing: Map<string, Map<string, ExistingOrder>>
+}
+
+/** One statement, without a lock. Time and catalogue version are in every row, and there is always at least one row. */
+export async function readOrderContext(db: Pick<Tx, 'query'>, inputs: readonly OrderInput[]): Promise<OrderContext> {
+  // Two hundred calls with one transactionId are one look-up.
+  const keys = new Map(inputs.map((input) => [input.tenant.tenantId + input.request.transactionId, input]))
+  const distinct = [...keys.values()]
+  const rows = await db.query<ContextRow>({
+    name: 'orders-context',
+    text: READ_CONTEXT,
+    values: [
+      uuidArray(distinct.map(({ tenant }) => tenant.tenantId)),
+      textArray(distinct.map(({ request }) => request.transactionId)),
+    ],
+  })
+  const existing: OrderContext['existing'] = new Map()
+  for (const row of rows) {
+    if (row.tenantId === null) continue
+    const ofTenant = existing.get(row.tenantId) ?? new Map<string, ExistingOrder>()
+    existing.set(row.tenantId, ofTenant.set(row.transactionId, row))
+  }
+  return { now: rows[0]!.now, catalogueVersion: rows[0]!.version, existing }
+}
+
+const READ_CONTEXT = `
+select date_trunc('milliseconds', clock_timestamp()) as now, version, existing.*
+from catalogue_version
+left join (
+  select o.* from unnest($1::uuid[], $2::text[]) as input(tenant_id, transaction_id)
+  cross join lateral (
+    select tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after, package_lines,
+           created_at
+    from orders where tenant_id = input.tenant_id and transaction_id = input.transaction_id
+    limit 1 -- keeps the plan an index look-up for each, whatever the statistics say
+  ) o
+) existing on true`
+
+type ContextRow = { now: Date; version: bigint } & ((ExistingOrder & { tenantId: string }) | { tenantId: null })

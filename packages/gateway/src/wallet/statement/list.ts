@@ -1,0 +1,100 @@
+import {
+  formatTime,
+  PAGE_SIZE_DEFAULT,
+  parseTime,
+  type StatementAnswer,
+  type StatementKind,
+  type StatementRequest,
+} from '@dealer-esim/contract'
+import sql from 'sql-template-tag'
+import { type CursorScope, createCursor, readCursor } from '../../lib/cursor.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import type { TransferKind } from '../ledger/post.ts'
+import { type StatementEntry, statementPage } from './entries.ts'
+import { firstVersionAt } from './month.ts'
+
+/** Lists one page of `account/statement`, newest first. Entries never change, so pages fit together. */
+export async function listStatement(
+  deps: { db: Pick<Db, 'query'>; linkKey: Buffer },
+  tenantId: string,
+  request: StatementRequest,
+): Promise<StatementAnswer> {
+  const { cursor, pageSize, ...filters } = request
+  const scope: CursorScope = { list: 'account/statement', tenantId, filters }
+  const before = cursor == null ? undefined : BigInt(readCursor(deps.linkKey, scope, cursor)[0]!)
+  const wallet = await getWallet(deps.db, tenantId)
+  const [from, to] = await Promise.all([
+    firstVersionAtTime(deps.db, tenantId, wallet.version, request.startTime, 1n),
+    firstVersionAtTime(deps.db, tenantId, wallet.version, request.endTime, wallet.version + 1n),
+  ])
+  const { entries, nextBefore } = await statementPage(deps.db, tenantId, {
+    pageSize: pageSize ?? PAGE_SIZE_DEFAULT,
+    within: { from, to },
+    ...(before !== undefined && { before }),
+    ...(request.kind != null && { kind: TRANSFER_KIND_OF[request.kind] }),
+  })
+  const esims = await findEsims(deps.db, tenantId, entries)
+  return {
+    entryList: entries.map((entry) => ({
+      entryNo: String(entry.walletVersion),
+      kind: STATEMENT_KIND_OF[entry.kind],
+      amount: Number(entry.amount),
+      balanceAfter: Number(entry.balanceAfter),
+      currencyCode: wallet.currencyCode,
+      orderNo: entry.orderNo,
+      transactionId: entry.transactionId,
+      esimTranNo: esims.get(entry.walletVersion) ?? null,
+      actionNo: null,
+      reference: entry.reference,
+      createTime: formatTime(entry.createdAt),
+    })),
+    nextCursor: nextBefore === null ? null : createCursor(deps.linkKey, scope, [String(nextBefore)]),
+  }
+}
+
+async function getWallet(db: Pick<Db, 'query'>, tenantId: string): Promise<{ version: bigint; currencyCode: string }> {
+  const [wallet] = await db.query<{ version: bigint; currencyCode: string }>(sql`
+    select version, currency_code from wallets where tenant_id = ${tenantId}`)
+  if (!wallet) throw new Error(`tenant ${tenantId} has no wallet`)
+  return wallet
+}
+
+function firstVersionAtTime(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+  last: bigint,
+  time: string | undefined,
+  otherwise: bigint,
+): bigint | Promise<bigint> {
+  return time == null ? otherwise : firstVersionAt(db, tenantId, last, parseTime(time))
+}
+
+/** The eSIMs that refunds are for, by entry. An item that was never delivered has none. */
+async function findEsims(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+  entries: readonly StatementEntry[],
+): Promise<Map<bigint, string>> {
+  const versions = entries.filter((entry) => entry.itemNo !== null).map((entry) => entry.walletVersion)
+  if (versions.length === 0) return new Map()
+  const rows = await db.query<{ walletVersion: bigint; profileId: string }>(sql`
+    select t.wallet_version, p.profile_id
+    from transfers t join profiles p using (tenant_id, order_id, item_no)
+    where t.tenant_id = ${tenantId} and t.wallet_version = any (${versions.map(String)}::bigint[])`)
+  return new Map(rows.map((row) => [row.walletVersion, row.profileId]))
+}
+
+const STATEMENT_KIND_OF: Record<TransferKind, StatementKind> = {
+  ORDER: 'ORDER',
+  ESIM_TOPUP: 'TOPUP',
+  REFUND: 'REFUND',
+  TOP_UP: 'WALLET_TOPUP',
+  ADJUSTMENT: 'ADJUSTMENT',
+}
+const TRANSFER_KIND_OF: Record<StatementKind, TransferKind> = {
+  ORDER: 'ORDER',
+  TOPUP: 'ESIM_TOPUP',
+  REFUND: 'REFUND',
+  WALLET_TOPUP: 'TOP_UP',
+  ADJUSTMENT: 'ADJUSTMENT',
+}

@@ -2,6 +2,7 @@ import cookie from '@fastify/cookie'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { byPerson } from '../audit/audit.ts'
+import { unavailableLog } from '../http/answer.ts'
 import { notFound } from '../lib/refusal.ts'
 import { isOperator } from '../people/person.ts'
 import type { ConsoleDeps } from './kernel/deps.ts'
@@ -42,7 +43,8 @@ export function consoleApi(app: FastifyInstance, deps: ConsoleDeps, options: Con
       api.setSerializerCompiler(() => (body) => JSON.stringify(body, plain))
       // Files come as text; each route that takes one says how large it may be.
       api.addContentTypeParser('text/csv', { parseAs: 'string' }, (_, body, done) => done(null, body))
-      api.setErrorHandler((error, request, reply) => answerFailure(deps.log, error, request, reply))
+      const logs = { log: deps.log, logUnavailable: unavailableLog(deps.log) }
+      api.setErrorHandler((error, request, reply) => answerFailure(logs, error, request, reply))
       api.setNotFoundHandler(() => {}) // so that the hook sees whatever has the prefix
       api.addHook('onRequest', async (request, reply) => {
         reply.headers(ANSWER_HEADERS)

@@ -13,7 +13,7 @@ import {
 import type { FastifyInstance } from 'fastify'
 import { type Admitted, admit, authenticate } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
-import { type Answer, failureAnswer, successAnswer, toApiError } from '../http/answer.ts'
+import { type Answer, failureAnswer, successAnswer, toApiError, unavailableLog } from '../http/answer.ts'
 import { readBody } from '../http/body.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
 import type { LoadShedder } from '../http/load-shedding.ts'
@@ -25,6 +25,7 @@ interface DealerApi extends Pick<LoadShedder, 'requests' | 'shed' | 'bodies' | '
   app: FastifyInstance
   deps: Deps
   callerOf: ReturnType<typeof callerReader>
+  logUnavailable(error: unknown): void
 }
 
 /**
@@ -45,6 +46,7 @@ export async function dealerApi(app: FastifyInstance, deps: Deps, shedder: LoadS
     shed,
     bodies,
     unread,
+    logUnavailable: unavailableLog(deps.log),
   }
   app.addHook('onRequest', (request, reply) => {
     reply.hijack()

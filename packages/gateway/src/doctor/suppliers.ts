@@ -17,7 +17,8 @@ export async function checkSuppliers(patient: OpenPatient, say: Findings): Promi
   if (cipher === undefined || !(await isOurs(patient, cipher))) return packages // nothing can be read, and why was told
   const rows = await listSuppliers(db)
   const linkKey = Buffer.alloc(0) // nothing is issued under it
-  const deps = { db, cipher, outbound, linkKey, ids: systemIds, clock: systemClock, log: silentLog }
+  const wake = { wake() {}, on: () => () => {} } // nothing is bought
+  const deps = { db, cipher, outbound, linkKey, ids: systemIds, clock: systemClock, log: silentLog, wake }
   const suppliers = await loadSuppliers(deps)
   const found = await Promise.all(rows.map((row) => judge(row, suppliers, patient, say)))
   if (rows.length === 0 && patient.config.deployment === 'production') {

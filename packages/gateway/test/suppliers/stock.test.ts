@@ -82,7 +82,7 @@ describe('a product that is sold out', () => {
     const nodes = await Promise.all(
       ['one', 'two'].map(async (nodeId) => {
         const wake = createWakeups<Topic>({ url: database.url, nodeId, onError() {} })
-        await load(`LAST-${nodeId}`, rows(1))
+        await load(`LAST-${nodeId}`, `iccid,ac\n${rows(1)}`)
         return { wake, stock: await createAvailability({ ...shop, wake, pollMs: 60_000 }) }
       }),
     )

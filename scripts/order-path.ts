@@ -159,7 +159,7 @@ function handOffsToDebit(entries: readonly Entry[]): string[] {
   const begin = entries.findIndex(
     ({ file, name }) => file === 'dealer-api/operations.ts' && name.includes('esim/order'),
   )
-  const values = entries.findIndex(({ name }, index) => index > begin && name === 'movedValues')
+  const values = entries.findIndex(({ name }, index) => index > begin && name === 'walletValues')
   const end = entries.findIndex(({ file }, index) => index > values && file === 'lib/postgres/pipeline.ts')
   const calls = entries
     .slice(begin, end + 1)

@@ -52,7 +52,7 @@ async function openSide(side: TestDatabase, orders: number): Promise<Rooms> {
   const past: Past = { tenantIds, orders, startMs: Date.now() - WEEK_MS, opening: OPENING, secrets }
   if (orders > 0) await loadPast(side.url, db, past, () => {})
   const faults: string[] = []
-  await verifyLedger(db, { onFault: ({ sentence }) => faults.push(sentence) })
+  await verifyLedger(db, { onFault: ({ message }) => faults.push(message) })
   expect(faults).toEqual([])
   await db.close()
   return openRooms({ url: side.url, cipher, past })

@@ -8,8 +8,8 @@ import { createDb } from '../../packages/gateway/src/lib/postgres/db.ts'
 import { createOrderPlacer } from '../../packages/gateway/src/orders/placing/placer.ts'
 import { getOrderWithProfiles } from '../../packages/gateway/src/profiles/get-order.ts'
 import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
-import { readBalance } from '../../packages/gateway/src/wallet/ledger/balance.ts'
-import { statementPage } from '../../packages/gateway/src/wallet/statement/entries.ts'
+import { getBalance } from '../../packages/gateway/src/wallet/ledger/balance.ts'
+import { getStatementPage } from '../../packages/gateway/src/wallet/statement/entries.ts'
 import { orderBody } from '../load.ts'
 import { orderAt, ordersOf, type Past, profileIdAt } from './rows.ts'
 
@@ -72,12 +72,12 @@ export async function openRooms({ url, cipher, past }: { url: string; cipher: Ci
       case 'profile/list, deep page':
         return listProfiles(reading, tenantId, request)
       case 'balance':
-        return readBalance(db, tenantId)
+        return getBalance(db, tenantId)
       case 'statement, first page':
-        return statementPage(db, tenantId, { pageSize: STATEMENT_PAGE })
+        return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE })
       case 'statement, deep page': {
         const before = BigInt(orderAt(past, sampleAt(index)).place + 2)
-        return statementPage(db, tenantId, { pageSize: STATEMENT_PAGE, before })
+        return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE, before })
       }
       default:
         return path satisfies never

@@ -69,7 +69,7 @@ async function timed(calls: number, call: (index: number) => Promise<unknown>): 
 async function verified(db: Parameters<typeof verifyLedger>[0], orders: number): Promise<string> {
   if (orders > VERIFIED_MAX) return `the ledger of ${orders} orders was generated as the smaller one that was checked`
   const faults: string[] = []
-  await verifyLedger(db, { onFault: ({ sentence }) => faults.push(sentence) })
+  await verifyLedger(db, { onFault: ({ message }) => faults.push(message) })
   if (faults.length > 0) throw new Error(`the ledger that was loaded does not hold: ${faults[0]}`)
   return `the ledger of ${orders} orders was checked`
 }

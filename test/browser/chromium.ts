@@ -12,7 +12,7 @@ export function chromiumPath(): string | undefined {
 }
 
 /**
- * Whether browser tests can run. Without a browser they are skipped with a warning; with REQUIRE_BROWSER=1 they fail.
+ * True if browser tests can run. Without a browser they are skipped with a warning, or fail with REQUIRE_BROWSER=1.
  */
 export function isBrowserAvailable(): boolean {
   if (chromiumPath()) return true

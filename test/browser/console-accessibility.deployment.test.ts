@@ -13,7 +13,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const DESKTOP = { width: 1280, height: 860 }
 const PHONE = { width: 390, height: 844 }
 
-/** Takes half a minute on two idle cores; a busy machine took two minutes. */
+/** Half a minute on two idle cores, two minutes on a busy machine. */
 const TOUR_MS = 240_000
 
 /** Together, these pages use every shared part. */
@@ -29,7 +29,7 @@ const MAIN = new Set([
   'account',
 ])
 
-interface Fault {
+interface Violation {
   id: string
   impact: string
   nodes: { html: string; any: { message: string }[] }[]
@@ -89,12 +89,12 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
     const page = await tour.operator.context().newPage()
     await usePseudoLanguage(page)
     await loadPage(testbed, page, '/')
-    const left = new Set<string>()
+    const untranslated = new Set<string>()
     for (const stop of tour.stops.filter(({ name }) => MAIN.has(name))) {
       await visit(testbed, { ...stop, page })
-      for (const text of await untranslatedTexts(page)) left.add(`${stop.name}: ${text}`)
+      for (const text of await untranslatedTexts(page)) untranslated.add(`${stop.name}: ${text}`)
     }
-    expect([...left]).toEqual([])
+    expect([...untranslated]).toEqual([])
   })
 
   it('the console is served on its own port only', async () => {
@@ -142,7 +142,7 @@ async function seriousViolations(session: CDPSession, scheme: 'light' | 'dark'):
     awaitPromise: true,
     returnByValue: true,
   })
-  return (JSON.parse(String(result.value)) as Fault[])
+  return (JSON.parse(String(result.value)) as Violation[])
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) =>
       nodes.slice(0, 3).map((node) => `${id}: ${node.html.slice(0, 160)} ${node.any[0]?.message ?? ''}`),

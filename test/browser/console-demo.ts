@@ -22,8 +22,8 @@ export interface Demo {
 export async function createDemo(testbed: ConsoleTestbed): Promise<Demo> {
   const operator = await testbed.open()
   await signInAsOperator(testbed, operator)
-  const ask = <Answer>(path: string, body?: object) => api<Answer>(testbed, operator, path, body)
-  const tenantId = (await ask<{ tenants: { tenantId: string }[] }>('/tenants')).tenants[0]!.tenantId
+  const call = <Answer>(path: string, body?: object) => api<Answer>(testbed, operator, path, body)
+  const tenantId = (await call<{ tenants: { tenantId: string }[] }>('/tenants')).tenants[0]!.tenantId
   const receiver = await startReceiver((_, response) => response.end('{"received":true}'))
   await testbed.client(testbed.access).setWebhook({ callbackUrl: receiver.url })
   const packageCode = await placeOrders(testbed)
@@ -31,18 +31,18 @@ export async function createDemo(testbed: ConsoleTestbed): Promise<Demo> {
     { testbed, page: operator },
     { email: 'ada@dealer.test', role: 'DEALER_ADMIN', tenantId },
   )
-  const guest = { email: 'grace@operator.test', name: 'Grace', role: 'OPERATOR_STAFF', tenantId: null }
-  const { link } = await ask<{ link: string }>('/people', { ...guest, password: PASSWORD })
-  await ask('/tenants', { clientName: 'Northern Lights Travel', currencyCode: 'EUR' })
-  await ask(`/tenants/${tenantId}/adjustments`, { amount: -5_000, reference: 'fee 1', reason: 'a fee of the bank' })
-  await ask('/account/tokens', { name: 'Monthly statements', scope: 'READ', days: 90, password: PASSWORD })
-  await ask('/stock/low', { supplier: 'sandbox', productCode: 'SANDBOX_OUT_OF_STOCK', lowAt: 5 })
+  const invited = { email: 'grace@operator.test', name: 'Grace', role: 'OPERATOR_STAFF', tenantId: null }
+  const { link } = await call<{ link: string }>('/people', { ...invited, password: PASSWORD })
+  await call('/tenants', { clientName: 'Northern Lights Travel', currencyCode: 'EUR' })
+  await call(`/tenants/${tenantId}/adjustments`, { amount: -5_000, reference: 'fee 1', reason: 'a fee of the bank' })
+  await call('/account/tokens', { name: 'Monthly statements', scope: 'READ', days: 90, password: PASSWORD })
+  await call('/stock/low', { supplier: 'sandbox', productCode: 'SANDBOX_OUT_OF_STOCK', lowAt: 5 })
   await setPrices(testbed, tenantId, packageCode)
   await waitForOrders(testbed, operator)
-  const { orders } = await ask<{ orders: { orderNo: string; transactionId: string }[] }>('/orders')
-  const { profiles } = await ask<{ profiles: { profileId: string }[] }>('/profiles')
+  const { orders } = await call<{ orders: { orderNo: string; transactionId: string }[] }>('/orders')
+  const { profiles } = await call<{ profiles: { profileId: string }[] }>('/profiles')
   const notifyId = await deliveredEvent(testbed, operator)
-  await ask(`/tenants/${tenantId}/replays`, {
+  await call(`/tenants/${tenantId}/replays`, {
     ...{ from: new Date(Date.now() - 3_600_000).toISOString(), outcomes: ['DELIVERED'], notifyTypes: ['ORDER_PAID'] },
   })
   return {

@@ -8,7 +8,7 @@ export interface Stop {
   path: string
   /** The browser page of the person. */
   page: Page
-  /** Brings the page into the state to look at. */
+  /** Brings the page into the state to check. */
   act?(page: Page): Promise<void>
 }
 
@@ -87,22 +87,22 @@ function signedOutStops({ token }: Demo, page: Page): Stop[] {
   ]
 }
 
-/** Opens a stop and waits until it has loaded and is still. Throws if the page shows an error. */
+/** Opens a stop and waits until nothing loads or moves. Throws if the page shows an error. */
 export async function visit(testbed: ConsoleTestbed, { name, path, page, act }: Stop): Promise<void> {
   // The token of a link is read when the page loads.
   if (path.includes('#')) await loadPage(testbed, page, path)
   else await navigate(testbed, page, path)
-  await settle(page)
+  await loadingEnds(page)
   if (act) {
     await act(page)
-    await settle(page)
+    await loadingEnds(page)
   }
   const failures = await page.locator('[data-failure]').allInnerTexts()
   if (failures.length > 0) throw new Error(`${name}: ${failures.join(' ')}\n${testbed.logText().slice(-4_000)}`)
 }
 
 /** Waits for loaders and transitions, which spoil screenshots and contrast checks. */
-async function settle(page: Page): Promise<void> {
+async function loadingEnds(page: Page): Promise<void> {
   await page.evaluate(NOTHING_LOADS)
   await transitionsEnd(page)
 }
@@ -128,12 +128,12 @@ const NOTHING_LOADS = `new Promise((resolve) => {
 const TRANSITIONS_END = `new Promise(requestAnimationFrame)
   .then(() => new Promise(requestAnimationFrame))
   .then(() => Promise.all(document.getAnimations()
-    .filter((one) => one.effect?.getComputedTiming().iterations !== Infinity)
-    .map((one) => one.finished.catch(() => {}))))
+    .filter((animation) => animation.effect?.getComputedTiming().iterations !== Infinity)
+    .map((animation) => animation.finished.catch(() => {}))))
   .then(() => {})`
 
 async function explore(testbed: ConsoleTestbed, page: Page): Promise<void> {
-  await giveSecret(testbed, page)
+  await enterSecret(testbed, page)
   await button(page, 'Sign and send').click()
   await page.locator('[data-answer]').waitFor()
   await page.locator('button[data-loading]').waitFor({ state: 'detached' })
@@ -141,7 +141,7 @@ async function explore(testbed: ConsoleTestbed, page: Page): Promise<void> {
 
 /** Debugs a request with a wrong signature. */
 async function debug(testbed: ConsoleTestbed, page: Page): Promise<void> {
-  await giveSecret(testbed, page)
+  await enterSecret(testbed, page)
   const headers = [
     `RT-AccessCode: ${testbed.access.appKey}`,
     'RT-RequestID: 7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11',
@@ -154,8 +154,8 @@ async function debug(testbed: ConsoleTestbed, page: Page): Promise<void> {
   await page.locator('[data-verdict]').waitFor()
 }
 
-/** Enters the AppSecret unless it was entered before: the console keeps it until it is left. */
-async function giveSecret(testbed: ConsoleTestbed, page: Page): Promise<void> {
+/** Enters the AppSecret unless the console still has it from an earlier stop. */
+async function enterSecret(testbed: ConsoleTestbed, page: Page): Promise<void> {
   const secret = page.getByRole('textbox', { name: 'AppSecret' })
   if ((await secret.count()) === 0) return
   await secret.fill(testbed.access.appSecret)

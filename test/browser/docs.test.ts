@@ -25,28 +25,28 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
 
   async function open(address: string, colorScheme: 'light' | 'dark' = 'light') {
     const page = await browser.newPage({ colorScheme })
-    const asked: string[] = []
+    const requests: string[] = []
     const browserErrors: string[] = []
-    page.on('request', (request) => asked.push(request.url()))
+    page.on('request', (request) => requests.push(request.url()))
     page.on('console', (message) => ['error', 'warning'].includes(message.type()) && browserErrors.push(message.text()))
     page.on('pageerror', (error) => browserErrors.push(String(error)))
     await page.goto(`${baseUrl}${address}`, { waitUntil: 'load' })
-    return { page, asked, browserErrors }
+    return { page, requests, browserErrors }
   }
 
-  const elsewhere = (asked: string[]) =>
-    asked.filter((url) => !url.startsWith(`${baseUrl}/docs`) && !url.startsWith('data:') && !url.startsWith('blob:'))
+  const foreign = (requests: string[]) =>
+    requests.filter((url) => !url.startsWith(`${baseUrl}/docs`) && !url.startsWith('data:') && !url.startsWith('blob:'))
 
   test('a page works behind a path prefix, in light and dark, and loads nothing from other origins', async () => {
-    const grounds: string[] = []
+    const backgrounds: string[] = []
     for (const scheme of ['light', 'dark'] as const) {
-      const { page, asked, browserErrors } = await open('/docs/signing', scheme)
+      const { page, requests, browserErrors } = await open('/docs/signing', scheme)
       expect(await page.title()).toBe('Signing · Dealer eSIM')
-      grounds.push(await background(page))
-      expect([elsewhere(asked), browserErrors]).toEqual([[], []])
+      backgrounds.push(await background(page))
+      expect([foreign(requests), browserErrors]).toEqual([[], []])
       await page.close()
     }
-    expect(new Set(grounds).size).toBe(2)
+    expect(new Set(backgrounds).size).toBe(2)
   })
 
   test('every entry of the contents leads to its page', async () => {
@@ -67,7 +67,7 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
   })
 
   test('the API reference shows every operation, and loads nothing from other origins', async () => {
-    const { page, asked, browserErrors } = await open('/docs/reference')
+    const { page, requests, browserErrors } = await open('/docs/reference')
     for (const path of [
       'health',
       'account/balance',
@@ -83,7 +83,7 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
     // Shows an example request, and no field for a secret.
     await page.getByText('"packageCode": "JP_1_7",').first().waitFor({ state: 'attached' })
     expect(await page.locator('.scalar-reference-intro-auth').isVisible()).toBe(false)
-    expect(elsewhere(asked)).toEqual([])
+    expect(foreign(requests)).toEqual([])
     expect(browserErrors).toEqual([])
     await page.close()
   })

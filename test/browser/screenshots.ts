@@ -30,7 +30,7 @@ mkdirSync(folder, { recursive: true })
 
 const testbed = await startTestbed()
 try {
-  console.log('A gateway is filled with something to see …')
+  console.log('Creating demo data …')
   const { stops, close } = await prepareTour(testbed)
   for (const page of new Set(stops.map((stop) => stop.page))) await fillDashboardDays(page)
   const wanted = stops.filter(({ name }) => names.length === 0 || names.includes(name))
@@ -52,7 +52,7 @@ async function fillDashboardDays(page: Page): Promise<void> {
     const forEveryDay = (rows: unknown) =>
       (rows as { day: string }[]).flatMap((row) =>
         row.day === today
-          ? answer.days.map((day, index) => ({ ...ofShare(row, SHARES[index % SHARES.length]!), day }))
+          ? answer.days.map((day, index) => ({ ...scaleRow(row, SHARES[index % SHARES.length]!), day }))
           : [],
       )
     const { orders, sales, webhooks } = answer
@@ -64,7 +64,7 @@ async function fillDashboardDays(page: Page): Promise<void> {
 }
 
 /** Scales the numbers of a row. Amounts, in 1/10 000, are rounded to whole cents. */
-function ofShare(row: object, share: number): object {
+function scaleRow(row: object, share: number): object {
   const scaled = (name: string, value: number) =>
     name === 'amount' ? Math.round((value * share) / 100) * 100 : Math.round(value * share)
   const entries = Object.entries(row).map(([name, value]) => [
@@ -77,29 +77,33 @@ function ofShare(row: object, share: number): object {
 /** Takes all four screenshots in one visit. Only the window size and the colours change. */
 async function takeScreenshots(stop: Stop): Promise<void> {
   const { page, name } = stop
-  await look(page, 'desktop', 'light')
+  await setAppearance(page, 'desktop', 'light')
   await visit(testbed, stop)
   for (const device of Object.keys(WIDTHS) as (keyof typeof WIDTHS)[]) {
     for (const scheme of SCHEMES) {
-      await look(page, device, scheme)
+      await setAppearance(page, device, scheme)
       const picture = `${name}-${scheme}-${device}.png`
       if (forDocs && IN_DOCS.includes(`${name}-${scheme}-${device}`))
         await page.screenshot({ path: join(docs, picture) })
-      await showAll(page, device)
+      await fitWindow(page, device)
       await page.screenshot({ path: join(folder, picture) })
     }
   }
 }
 
 /** Makes the window as high as the page. Otherwise fixed parts would be in the middle of a full-page screenshot. */
-async function showAll(page: Page, device: keyof typeof WIDTHS): Promise<void> {
+async function fitWindow(page: Page, device: keyof typeof WIDTHS): Promise<void> {
   if ((await page.getByRole('dialog').count()) > 0) return
   const height = Number(await page.evaluate('document.documentElement.scrollHeight'))
   await page.setViewportSize({ width: WIDTHS[device].width, height: Math.max(height, WIDTHS[device].height) })
   await transitionsEnd(page)
 }
 
-async function look(page: Page, device: keyof typeof WIDTHS, colorScheme: (typeof SCHEMES)[number]): Promise<void> {
+async function setAppearance(
+  page: Page,
+  device: keyof typeof WIDTHS,
+  colorScheme: (typeof SCHEMES)[number],
+): Promise<void> {
   await page.setViewportSize(WIDTHS[device])
   await page.emulateMedia({ colorScheme })
   await transitionsEnd(page)

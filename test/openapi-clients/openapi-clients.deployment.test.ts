@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { openApiDocument } from '@dealer-esim/contract'
 import { build } from 'esbuild'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { startConsole } from '../../packages/gateway/test/console/console-app.ts'
+import { startConsole } from '../../packages/gateway/test/console/console-testbed.ts'
 
 /** The linters and generators of package.json, which is outside the workspaces: nobody else installs 200 MB for them. */
 const folder = import.meta.dirname

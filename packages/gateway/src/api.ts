@@ -1,7 +1,7 @@
 import { API_PATH } from '@dealer-esim/contract'
 import type { FastifyInstance } from 'fastify'
 import { localUrl } from './config/config.ts'
-import { addConsole } from './console-api/open.ts'
+import { addConsole } from './console-api/console.ts'
 import { dealerApi } from './dealer-api/dealer-api.ts'
 import { unknownPathRefusal } from './dealer-api/respond.ts'
 import type { Deps } from './deps.ts'

@@ -127,7 +127,7 @@ export function accessFlows(shared: SharedState): void {
 
   it('a dealer’s people see only their own tenant, and pages of others do not exist for them', async () => {
     const { testbed, dealer } = shared
-    const foreign = await ofAnotherDealer(shared)
+    const foreign = await demoDealerPages(shared)
     const theirPage = await inviteAndSignIn(shared, {
       email: 'admin@flow.test',
       role: 'DEALER_ADMIN',
@@ -140,7 +140,7 @@ export function accessFlows(shared: SharedState): void {
     }
     for (const [path, id] of Object.entries(foreign)) {
       const seen: string[] = []
-      for (const address of [path, path.replace(id, id.includes('-') ? randomUUID() : nowhere(id))]) {
+      for (const address of [path, path.replace(id, id.includes('-') ? randomUUID() : unknownOrderNo(id))]) {
         await loadPage(testbed, theirPage, address)
         await theirPage.getByRole('alert').getByText('There is no such').waitFor()
         seen.push(await theirPage.locator('main').innerText())
@@ -159,19 +159,19 @@ export function accessFlows(shared: SharedState): void {
 }
 
 /** Pages of the demo dealer, each with the id that others must not learn about. */
-async function ofAnotherDealer({ testbed, page }: SharedState): Promise<Record<string, string>> {
+async function demoDealerPages({ testbed, page }: SharedState): Promise<Record<string, string>> {
   const demo = await api<{ tenants: { tenantId: string }[] }>(testbed, page, '/tenants?q=Demo')
   const tenantId = demo.tenants[0]?.tenantId ?? ''
   const client = testbed.client(testbed.access)
   const { orderNo } = await client.order({
-    transactionId: 'of-another-dealer',
+    transactionId: 'another-dealer',
     packageInfoList: [{ packageCode: 'SANDBOX_OK', count: 1 }],
   })
   return { [`/tenants/${tenantId}/wallet`]: tenantId, [`/tenants/${tenantId}/orders/${orderNo}`]: orderNo }
 }
 
 /** An order number that does not exist: the last digit is changed. */
-function nowhere(orderNo: string): string {
+function unknownOrderNo(orderNo: string): string {
   return orderNo.slice(0, -1) + (orderNo.endsWith('1') ? '2' : '1')
 }
 

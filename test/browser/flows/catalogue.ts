@@ -9,19 +9,19 @@ export function catalogueFlows(shared: SharedState): void {
     const [head = '', ...rows] = (await csv.text()).trimEnd().split(/\r?\n/)
     await navigate(testbed, page, '/catalogue/import')
     const wrong = [head, ...rows.slice(0, 2), `${rows[2]?.replace(/,(DAY),/, ',CENTURY,')}`].join('\n')
-    await choose(wrong)
+    await preview(wrong)
     await page.locator('[data-sum="Errors"]').getByText('1').waitFor()
     await page.getByRole('table', { name: 'Errors' }).getByRole('cell', { name: '4', exact: true }).waitFor()
     expect(await button(page, 'Import').isDisabled()).toBe(true)
     const cheap = [head, rows[0]?.replace(',21.00,', ',0.01,')].join('\n')
-    await choose(cheap)
+    await preview(cheap)
     const change = page.getByRole('table', { name: 'Change' }).locator('[data-row=AT_10_30]')
     await change.getByText('Price in USD: USD 21.00 → USD 0.01 (-99.9%)').waitFor()
     await change.getByText('Falls by more than half').waitFor()
     await change.getByText('Below cost (USD 12.60)').waitFor()
     await page.getByRole('alert').getByText('Check 1 package').waitFor()
     const renamed = [head, rows[0]?.replace('Austria', 'Austria renamed')].join('\n')
-    await choose(renamed)
+    await preview(renamed)
     await page.locator('[data-sum="Changed"]').getByText('1').waitFor()
     await button(page, 'Import').click()
     await page.getByText('Imported: 0 new, 1 changed.').waitFor()
@@ -29,35 +29,35 @@ export function catalogueFlows(shared: SharedState): void {
     await page.locator('[data-row]').getByText('Austria renamed').waitFor()
   })
 
-  async function choose(csv: string): Promise<void> {
-    await giveFile('packages.csv', csv)
+  async function preview(csv: string): Promise<void> {
+    await selectFile('packages.csv', csv)
     await button(shared.page, 'Preview changes').click()
   }
 
-  async function giveFile(name: string, csv: string): Promise<void> {
+  async function selectFile(name: string, csv: string): Promise<void> {
     const file = { name, mimeType: 'text/csv', buffer: Buffer.from(csv) }
     await shared.page.locator('input[type=file]').setInputFiles(file)
   }
 
   it('a stock import shows its progress, and an invalid file is rejected with its line numbers', async () => {
     const { testbed, page } = shared
-    await testbed.admin('supplier', 'add', 'shelf', '--type', 'stock')
+    await testbed.admin('supplier', 'add', 'warehouse', '--type', 'stock')
     await navigate(testbed, page, '/stock')
     await button(page, 'Import codes').click()
     const dialog = page.getByRole('dialog')
     await field(page, 'Product').fill('JP-7')
-    await giveFile('codes.csv', ['iccid,ac', codeLine(1), '8999,LPA:1$smdp.test$M-2'].join('\n'))
+    await selectFile('codes.csv', ['iccid,ac', codeLine(1), '8999,LPA:1$smdp.test$M-2'].join('\n'))
     await dialog.getByRole('button', { name: 'Import codes' }).click()
     await dialog.getByRole('alert').getByText('Nothing was imported').waitFor()
     await dialog.getByRole('table', { name: 'Problem' }).getByRole('cell', { name: '3', exact: true }).waitFor()
 
     const seen = await progressOf(async () => {
-      await giveFile('codes.csv', ['iccid,ac', ...Array.from({ length: 5_000 }, (_, i) => codeLine(i))].join('\n'))
+      await selectFile('codes.csv', ['iccid,ac', ...Array.from({ length: 5_000 }, (_, i) => codeLine(i))].join('\n'))
       await dialog.getByRole('button', { name: 'Import codes' }).click()
       await page.getByText('Imported: 5,000 codes.').waitFor()
     })
-    expect(seen.some((words) => /^Checked and stored: [1-9]/.test(words))).toBe(true)
-    await page.locator('[data-row="shelf JP-7"]').getByText('5,000').waitFor()
+    expect(seen.some((text) => /^Checked and stored: [1-9]/.test(text))).toBe(true)
+    await page.locator('[data-row="warehouse JP-7"]').getByText('5,000').waitFor()
   })
 
   it.each([
@@ -71,16 +71,16 @@ export function catalogueFlows(shared: SharedState): void {
     ['nothing', 503, '', 'The gateway responded with status 503'],
     ['an interrupted response', 200, '{"rows":2000}\n', 'The response was interrupted'],
     ['a page instead of the response', 200, '<html>Sign in to the network</html>', 'The response was interrupted'],
-  ])('an import answered by %s is reported as failed, and can be sent again', async (_, status, body, words) => {
+  ])('an import answered by %s is reported as failed, and can be sent again', async (_, status, body, message) => {
     const { testbed, page } = shared
     await loadPage(testbed, page, '/stock')
     await button(page, 'Import codes').click()
     const dialog = page.getByRole('dialog')
     await field(page, 'Product').fill('JP-8')
-    await giveFile('codes.csv', ['iccid,ac', codeLine(9_001)].join('\n'))
+    await selectFile('codes.csv', ['iccid,ac', codeLine(9_001)].join('\n'))
     await page.route('**/api/stock/import?*', (route) => route.fulfill({ status, body, contentType: 'text/html' }))
     await dialog.getByRole('button', { name: 'Import codes' }).click()
-    await dialog.getByRole('alert').getByText(words).waitFor()
+    await dialog.getByRole('alert').getByText(message).waitFor()
     await page.unroute('**/api/stock/import?*')
     await dialog.locator('button[type=submit][data-loading]').waitFor({ state: 'detached' })
     await dialog.getByRole('button', { name: 'Cancel' }).click()
@@ -91,8 +91,8 @@ export function catalogueFlows(shared: SharedState): void {
   async function progressOf(act: () => Promise<void>): Promise<string[]> {
     const { page } = shared
     await page.evaluate(`globalThis.progressSeen = [], new MutationObserver(() => {
-      const words = document.querySelector('[role=dialog] [role=status]')?.textContent
-      if (words) globalThis.progressSeen.push(words)
+      const text = document.querySelector('[role=dialog] [role=status]')?.textContent
+      if (text) globalThis.progressSeen.push(text)
     }).observe(document.body, { subtree: true, childList: true, characterData: true })`)
     await act()
     return (await page.evaluate('globalThis.progressSeen')) as string[]

@@ -84,7 +84,7 @@ export function contextFlows(shared: SharedState): void {
     await amount.fill('4711')
     const reads = `**/api/tenants/${dealer.tenantId}{,/**}`
     await page.route(reads, (route) => route.fulfill({ status: 503, json: { code: 'BUSY', message: 'Not just now.' } }))
-    await readAgain()
+    await refresh()
     await page.getByText('Not just now.').first().waitFor()
     expect(await amount.inputValue()).toBe('4711')
     await page.getByText('This page may be out of date').waitFor()
@@ -118,7 +118,7 @@ export function contextFlows(shared: SharedState): void {
   }
 
   /** Simulates a return to the window after a minute, which refreshes the data. */
-  async function readAgain(): Promise<void> {
+  async function refresh(): Promise<void> {
     await shared.page.evaluate(`{
       const later = Date.now() + 60_000
       Date.now = () => later

@@ -111,9 +111,9 @@ export function credentialFlows(shared: SharedState): void {
     const { page } = shared
     const answer = page.waitForResponse((response) => response.url().endsWith('/settings'))
     // The form is reset to the saved values once they are read again.
-    const readAgain = page.waitForResponse((response) => response.url().endsWith(`/tenants/${shared.dealer.tenantId}`))
+    const refreshed = page.waitForResponse((response) => response.url().endsWith(`/tenants/${shared.dealer.tenantId}`))
     await act()
     expect((await answer).status()).toBe(200)
-    await (await readAgain).finished()
+    await (await refreshed).finished()
   }
 }

@@ -4,7 +4,7 @@ import { api, button, field, heading, inviteAndSignIn, navigate, type SharedStat
 const AMBIGUOUS = '"1,250" is not an amount: write it like 1250.00, without separators.'
 
 export function moneyFlows(shared: SharedState): void {
-  it('a top-up shows in account/balance at once', async () => {
+  it('a top-up shows in account/balance immediately', async () => {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, `/tenants/${dealer.tenantId}/wallet`)
     await button(page, 'Top up').first().click()
@@ -21,10 +21,10 @@ export function moneyFlows(shared: SharedState): void {
     const { page } = shared
     const dialog = page.getByRole('dialog')
     let release = () => {}
-    const tried = new Promise<void>((resolve) => {
+    const closingTried = new Promise<void>((resolve) => {
       release = resolve
     })
-    await page.route('**/wallet/top-ups', (route) => tried.then(() => route.continue()))
+    await page.route('**/wallet/top-ups', (route) => closingTried.then(() => route.continue()))
     await button(page, 'Top up').first().click()
     await dialog.getByRole('textbox', { name: /Amount/ }).fill('1250.50')
     await dialog.getByRole('textbox', { name: 'Payment reference' }).fill('bank 4711')
@@ -51,17 +51,17 @@ export function moneyFlows(shared: SharedState): void {
     await button(page, 'Withdraw').waitFor()
     expect(await button(page, 'Approve').count()).toBe(0)
     expect((await testbed.client(dealer).balance()).balance).toBe(12_505_000)
-    await refusesToApproveOneself()
+    await refusesOwnApproval()
 
     const second = await inviteAndSignIn(shared, { email: 'second@operator.test', role: 'OPERATOR_STAFF' })
     await second.locator('[data-attention=adjustments]').click()
     await button(second, 'Approve').click()
-    const asked = second.getByRole('dialog')
+    const confirmation = second.getByRole('dialog')
     const dealerName = await heading(page, /./).innerText()
-    for (const words of [dealerName, '-USD 0.50', 'fee 1', 'a fee that the bank kept'])
-      await asked.getByText(words, { exact: true }).waitFor()
+    for (const text of [dealerName, '-USD 0.50', 'fee 1', 'a fee that the bank kept'])
+      await confirmation.getByText(text, { exact: true }).waitFor()
     expect((await testbed.client(dealer).balance()).balance).toBe(12_505_000)
-    await asked.getByRole('button', { name: 'Approve -USD 0.50' }).click()
+    await confirmation.getByRole('button', { name: 'Approve -USD 0.50' }).click()
     await second.getByText('Approved and posted.').waitFor()
     expect((await testbed.client(dealer).balance()).balance).toBe(12_500_000)
     await navigate(testbed, second, `/tenants/${dealer.tenantId}/wallet`)
@@ -75,12 +75,12 @@ export function moneyFlows(shared: SharedState): void {
     const { balance } = await testbed.client(dealer).balance()
     await api(testbed, page, '/price-plans', { planName: 'COMMA' })
     await navigate(testbed, page, `${own}/wallet`)
-    await refusesIn('Top up', { Amount: '1,250', 'Payment reference': 'comma 1' })
-    await refusesIn('Propose adjustment', { Amount: ' 1,250', Reference: 'comma 2', Reason: 'a comma' })
+    await expectRefused('Top up', { Amount: '1,250', 'Payment reference': 'comma 1' })
+    await expectRefused('Propose adjustment', { Amount: ' 1,250', Reference: 'comma 2', Reason: 'a comma' })
     await navigate(testbed, page, `${own}/prices`)
-    await refusesIn('Set own price', { Package: 'SANDBOX_OK', Price: '1,250' }, 'Save')
+    await expectRefused('Set own price', { Package: 'SANDBOX_OK', Price: '1,250' }, 'Save')
     await navigate(testbed, page, '/catalogue/prices/plans/COMMA')
-    await refusesIn('Set rule', { Package: 'SANDBOX_OK', Price: '1,250' })
+    await expectRefused('Set rule', { Package: 'SANDBOX_OK', Price: '1,250' })
 
     await navigate(testbed, page, `${own}/settings`)
     const limits = ['Credit limit', 'Daily spend limit', 'Low-balance threshold']
@@ -95,7 +95,7 @@ export function moneyFlows(shared: SharedState): void {
   })
 
   /** Fills and submits a dialog, and expects the error about the amount's format. */
-  async function refusesIn(title: string, fields: Record<string, string>, submit = title): Promise<void> {
+  async function expectRefused(title: string, fields: Record<string, string>, submit = title): Promise<void> {
     const dialog = shared.page.getByRole('dialog')
     await button(shared.page, title).first().click()
     const kind = dialog.getByRole('combobox', { name: 'Rule type' })
@@ -109,7 +109,7 @@ export function moneyFlows(shared: SharedState): void {
     await dialog.waitFor({ state: 'hidden' })
   }
 
-  async function refusesToApproveOneself(): Promise<void> {
+  async function refusesOwnApproval(): Promise<void> {
     const { testbed, page, dealer } = shared
     const { adjustments } = await api<{ adjustments: { adjustmentId: string }[] }>(
       testbed,

@@ -17,7 +17,7 @@ export function orderFlows(shared: SharedState): void {
   it('an order’s timeline leads from the request to the eSIM', async () => {
     const { testbed, page } = shared
     // For reviewFlows: the sandbox needs a while until this order is under review.
-    await place('nobody-can-tell', 'SANDBOX_UNKNOWN', 2)
+    await place('unanswered', 'SANDBOX_UNKNOWN', 2)
     await place('followed', 'SANDBOX_OK', 2)
     await open('followed')
     await page.locator('[data-step="STATUS"]').getByText('Order delivered').waitFor()
@@ -78,14 +78,16 @@ export function orderFlows(shared: SharedState): void {
 
   it('a failed supplier test shows its message in the list, and in an error that stays until it is closed', async () => {
     const { page } = shared
-    const words = 'answered 401: the certificate has expired'
-    await page.route('**/api/suppliers/sandbox/test', (route) => route.fulfill({ json: { works: false, words } }))
+    const message = 'answered 401: the certificate has expired'
+    await page.route('**/api/suppliers/sandbox/test', (route) =>
+      route.fulfill({ json: { works: false, words: message } }),
+    )
     const row = page.locator('[data-row=sandbox]')
     await row.getByRole('button', { name: 'Test' }).click()
     await row.locator('[data-state=failed]').waitFor()
-    await row.getByText(words).waitFor()
+    await row.getByText(message).waitFor()
     const alert = page.getByRole('alert').filter({ hasText: 'Something went wrong' })
-    await alert.getByText(`sandbox is not working: ${words}`).waitFor()
+    await alert.getByText(`sandbox is not working: ${message}`).waitFor()
     await page.unroute('**/api/suppliers/sandbox/test')
     await row.getByRole('button', { name: 'Test' }).click()
     await row.locator('[data-state=closed]').waitFor()
@@ -100,7 +102,7 @@ export function reviewFlows(shared: SharedState): void {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, '/')
     await page.locator('[data-attention=underReview]').click()
-    await page.getByRole('link', { name: 'nobody-can-tell' }).click()
+    await page.getByRole('link', { name: 'unanswered' }).click()
     const { balance } = await testbed.client(dealer).balance()
     await button(page, 'Resolve').click()
     const dialog = page.getByRole('dialog')
@@ -128,7 +130,7 @@ export function reviewFlows(shared: SharedState): void {
     const file = { name: 'esims.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) }
     await page.locator('input[type=file]').setInputFiles(file)
     await expect.poll(() => dialog.getByRole('textbox', { name: 'eSIMs as CSV' }).inputValue()).toBe(csv)
-    await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Ticket 78: the file of it')
+    await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Ticket 78: the eSIMs are in this file')
     await dialog.getByRole('button', { name: 'Deliver 1 eSIM' }).click()
     await page.locator('[data-step="STATUS"]').getByText('Order partially delivered').waitFor()
   })

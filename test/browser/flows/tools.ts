@@ -57,7 +57,7 @@ export function toolFlows(shared: SharedState): void {
     }
   }
 
-  async function verdict(headers: Record<string, string>, body: string, code: string, words = ''): Promise<void> {
+  async function verdict(headers: Record<string, string>, body: string, code: string, message = ''): Promise<void> {
     const { page } = shared
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
     await field(page, 'Headers, one per line').fill(lines.join('\n'))
@@ -65,6 +65,6 @@ export function toolFlows(shared: SharedState): void {
     await page.getByRole('combobox', { name: 'Operation' }).selectOption(body === '{}' ? 'health' : 'esim/query')
     await button(page, 'Find the problem').click()
     await page.locator(`[data-verdict="${code}"]`).waitFor()
-    if (words) await page.locator('[data-check]').getByText(words).waitFor()
+    if (message) await page.locator('[data-check]').getByText(message).waitFor()
   }
 }

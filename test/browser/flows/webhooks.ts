@@ -13,7 +13,7 @@ export function webhookFlows(shared: SharedState): void {
     await field(page, 'Callback URL').fill(receiver.url)
     await button(page, 'Check and save').click()
     await page.getByText('Events are sent here.').waitFor()
-    await keepsWhatIsTypedThroughATest()
+    await keepsInputDuringTest()
     await button(page, 'Replay events').click()
     await button(page, 'Replay').click()
     const replay = page.locator('[data-replay="DONE"]')
@@ -35,13 +35,13 @@ export function webhookFlows(shared: SharedState): void {
     await receiver.close()
   })
 
-  async function keepsWhatIsTypedThroughATest(): Promise<void> {
+  async function keepsInputDuringTest(): Promise<void> {
     const { page } = shared
     const type = page.getByRole('checkbox', { name: 'Order paid' })
     await type.uncheck()
-    const readAgain = page.waitForResponse((r) => r.url().endsWith('/endpoint') && r.request().method() === 'GET')
+    const refreshed = page.waitForResponse((r) => r.url().endsWith('/endpoint') && r.request().method() === 'GET')
     await button(page, 'Send test').click()
-    await (await readAgain).finished()
+    await (await refreshed).finished()
     await expect.poll(() => button(page, 'Send test').isEnabled()).toBe(true)
     expect(await type.isChecked()).toBe(false)
     await type.check()

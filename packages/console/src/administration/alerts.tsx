@@ -1,4 +1,4 @@
-import type { Notice } from '@dealer-esim/gateway/console-api/routes/overview/notices.ts'
+import type { Alert } from '@dealer-esim/gateway/console-api/routes/overview/alerts.ts'
 import { Button, Group, Switch } from '@mantine/core'
 import { useApi, useChange } from '../api/use-api.ts'
 import { DealerSection, useTenant } from '../dealers/dealer.tsx'
@@ -41,7 +41,7 @@ export function DealerAlerts() {
 export function AlertList({ tenantId, unread }: { tenantId: string | null; unread?: boolean }) {
   const me = useSession()
   const [{ cursor }] = useFilters()
-  const list = useApi<{ notices: Notice[]; nextCursor: string | null }>('/notices', { tenantId, unread, cursor })
+  const list = useApi<{ notices: Alert[]; nextCursor: string | null }>('/notices', { tenantId, unread, cursor })
   const read = useChange({ quiet: true })
   const unreadIds = (list.data?.notices ?? []).filter((row) => row.readAt === null).map((row) => row.noticeId)
   return (
@@ -57,7 +57,7 @@ export function AlertList({ tenantId, unread }: { tenantId: string | null; unrea
           </Button>
         </Group>
       )}
-      <List<Notice>
+      <List<Alert>
         label={t.alerts.title}
         rows={list.data?.notices}
         nextCursor={list.data?.nextCursor}

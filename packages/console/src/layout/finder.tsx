@@ -1,4 +1,4 @@
-import type { Found } from '@dealer-esim/gateway/console-api/routes/overview/search.ts'
+import type { SearchResults } from '@dealer-esim/gateway/console-api/routes/overview/search.ts'
 import { Kbd, Modal, NavLink, Stack, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
@@ -29,7 +29,7 @@ function Search({ onClose }: { onClose(): void }) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const [query] = useDebouncedValue(text.trim(), 200)
-  const found = useApi<Found>('/search', { q: query }, { enabled: query.length >= 2 })
+  const found = useApi<SearchResults>('/search', { q: query }, { enabled: query.length >= 2 })
   const pages = navigationFor(me).filter((place) => place.label.toLowerCase().includes(text.trim().toLowerCase()))
   const results = [
     ...(query.length >= 2 ? (found.data?.results ?? []) : []),

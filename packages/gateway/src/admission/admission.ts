@@ -10,8 +10,8 @@ import { createDb, type Db, type DbOptions } from '../lib/postgres/db.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import { maintainPartitions } from '../retention/loop.ts'
 import { allows } from '../tenants/allowlist.ts'
-import type { Tenant } from '../tenants/load.ts'
-import { loadTenant, prepared, type TenantSecret } from '../tenants/load.ts'
+import type { Tenant } from '../tenants/tenant.ts'
+import { findTenant, getPreparedSecret, type TenantSecret } from '../tenants/tenant.ts'
 import { type AdmissionInput, type AdmissionResult, createAdmissionBatcher } from './admit-batch.ts'
 import { createFailureLimit, type FailureLimit } from './failure-limit.ts'
 
@@ -124,7 +124,7 @@ export function checkRequest(request: SignedRequest, tenant: Tenant, nowMs: numb
   if (Math.abs(Number(headers.timestamp) - nowMs) > CLOCK_WINDOW_MS) return { ok: false, code: '101001' }
   const secret = tenant.secrets.find((candidate) => {
     const isLive = candidate.validUntilMs === null || candidate.validUntilMs > nowMs
-    return isLive && verifyRequest([prepared(candidate)], headers, body) !== undefined
+    return isLive && verifyRequest([getPreparedSecret(candidate)], headers, body) !== undefined
   })
   if (!secret) return { ok: false, code: '101003' }
   if (tenant.status !== 'ACTIVE') return { ok: false, code: '101005' }
@@ -182,7 +182,7 @@ export function createAdmission(
     asynchronousCommit: true,
   })
   return {
-    tenantCache: createTenantCache((appKey) => loadTenant(db, cipher, { appKey })),
+    tenantCache: createTenantCache((appKey) => findTenant(db, cipher, { appKey })),
     batches: createAdmissionBatcher({
       db: admissionDb,
       ...{ clock, databaseClock, defaultQpsLimit },

@@ -3,34 +3,37 @@ import { NIL_TENANT } from '../audit/audit.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 
-export interface Notice {
-  /** null: concerns the deployment. */
+export interface Alert {
+  /** null if it concerns the deployment. */
   tenantId: string | null
   /** UPPER_SNAKE, such as LOW_BALANCE. */
   kind: string
   audience: 'OPERATOR' | 'TENANT'
-  /** A sentence that says what happened and what to do. */
+  /** What happened and what to do. */
   message: string
   data?: Record<string, unknown>
 }
 
-/** Tells operators, or a tenant's people, in the transaction that caused it. The console shows it, e-mail may carry it. */
-export function notify(tx: Tx, ids: Ids, notice: Notice): void {
+/**
+ * Alerts operators or a tenant's people, in the transaction that caused the alert. The console shows it, and it may
+ * also be sent by e-mail.
+ */
+export function createAlert(tx: Tx, ids: Ids, alert: Alert): void {
   tx.send({
     text: `insert into alerts (tenant_id, alert_id, kind, audience, message, data) values ($1, $2, $3, $4, $5, $6)`,
     values: [
-      notice.tenantId ?? NIL_TENANT,
+      alert.tenantId ?? NIL_TENANT,
       ids.uuid(),
-      notice.kind,
-      notice.audience,
-      notice.message,
-      JSON.stringify(notice.data ?? {}),
+      alert.kind,
+      alert.audience,
+      alert.message,
+      JSON.stringify(alert.data ?? {}),
     ],
   })
 }
 
-export interface NoticeRow {
-  noticeId: string
+export interface AlertRow {
+  alertId: string
   tenantId: string
   kind: string
   audience: 'OPERATOR' | 'TENANT'
@@ -40,19 +43,18 @@ export interface NoticeRow {
   createdAt: Date
 }
 
-export interface NoticeFilter {
+export interface AlertFilter {
   tenantId: string | null
   audience: 'OPERATOR' | 'TENANT' | null
   unread?: boolean | undefined
   before?: string | undefined
 }
 
-/** Notices, newest first. */
-export function listNotices(db: Pick<Db, 'query'>, filter: NoticeFilter, limit: number): Promise<NoticeRow[]> {
+/** Lists alerts, newest first. */
+export function listAlerts(db: Pick<Db, 'query'>, filter: AlertFilter, limit: number): Promise<AlertRow[]> {
   const { tenantId, audience, unread, before } = filter
-  return db.query<NoticeRow>(sql`
-    select alert_id as notice_id, tenant_id, kind, audience, message, data, read_at,
-           created_at
+  return db.query<AlertRow>(sql`
+    select alert_id, tenant_id, kind, audience, message, data, read_at, created_at
     from alerts
     where true
       ${tenantId === null ? empty : sql`and tenant_id = ${tenantId}`}
@@ -62,14 +64,14 @@ export function listNotices(db: Pick<Db, 'query'>, filter: NoticeFilter, limit: 
     order by alert_id desc limit ${limit}`)
 }
 
-/** Marks notices as read; those of other audiences or tenants than one's own stay as they are. */
-export function readNotices(
+/** Marks alerts as read. Ignores alerts for another audience or tenant than `scope`. */
+export function markAlertsRead(
   tx: Tx,
-  noticeIds: readonly string[],
-  only: { tenantId: string | null; audience: 'OPERATOR' | 'TENANT' },
+  alertIds: readonly string[],
+  scope: { tenantId: string | null; audience: 'OPERATOR' | 'TENANT' },
 ): void {
   tx.send(sql`
     update alerts set read_at = now()
-    where alert_id = any(${[...noticeIds]}::uuid[]) and audience = ${only.audience} and read_at is null
-      ${only.tenantId === null ? empty : sql`and tenant_id = ${only.tenantId}`}`)
+    where alert_id = any(${[...alertIds]}::uuid[]) and audience = ${scope.audience} and read_at is null
+      ${scope.tenantId === null ? empty : sql`and tenant_id = ${scope.tenantId}`}`)
 }

@@ -1,4 +1,4 @@
-/** All that the audit log tells of, as noun.verb. The console has words for each, and finds by the whole or the noun. */
+/** Every action in the audit log, as noun.verb. The console has a text for each, and searches by action or by noun. */
 export const AUDIT_ACTIONS = [
   'master_key.rotate',
   'master_key.rotated',

@@ -6,17 +6,17 @@ import type { AuditAction } from './actions.ts'
 /** The owner of rows that belong to no tenant, in every table whose key begins with the tenant. */
 export const NIL_TENANT = '00000000-0000-0000-0000-000000000000'
 
-/** Who did it: `cli:<os user>`, `person:<id>`, `tenant` (its own API call) or `system`. */
+/** `cli:<os user>`, `person:<id>`, `tenant` (a call of the dealer API) or `system`. */
 export type Actor = `cli:${string}` | `person:${string}` | 'tenant' | 'system'
 
-/** Who changes something. A door makes it; a room takes it last, before its own options and callbacks at most. */
+/** The author of a change. APIs create it; modules take it as their last parameter. */
 export interface By {
   actor: Actor
-  /** Where from, when it came over a network. */
+  /** The address of a request over the network. */
   address?: string
 }
 
-/** We ourselves. */
+/** Changes that the gateway makes on its own. */
 export const SYSTEM: By = { actor: 'system' }
 
 export function byPerson({ personId }: { personId: string }, address: string): Required<By> {
@@ -24,7 +24,7 @@ export function byPerson({ personId }: { personId: string }, address: string): R
 }
 
 export interface AuditEntry extends By {
-  /** null: concerns the deployment, not one tenant. */
+  /** null if it concerns the deployment. */
   tenantId: string | null
   action: AuditAction
   subject?: string
@@ -32,12 +32,12 @@ export interface AuditEntry extends By {
   after?: unknown
 }
 
-/** Records a change in the transaction that makes it. Never hand it a secret: entries are shown and exported. */
+/** Records a change in the transaction that makes it. Entries are shown and exported, so they must not contain secrets. */
 export function audit(tx: Tx, ids: Ids, entry: AuditEntry): void {
   auditAll(tx, ids, [entry])
 }
 
-/** As `audit`, for a change of many things at once. */
+/** Records many changes with one statement. */
 export function auditAll(tx: Tx, ids: Ids, entries: readonly AuditEntry[]): void {
   const rows = entries.map((entry) => ({ ...entry, tenantId: entry.tenantId ?? NIL_TENANT, auditId: ids.uuid() }))
   tx.send({

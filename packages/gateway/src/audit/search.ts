@@ -15,28 +15,25 @@ export interface AuditRow {
 }
 
 export interface AuditFilter {
-  /** Only entries of this tenant; null: all, those of the deployment included. */
+  /** null finds entries of all tenants and of the deployment. */
   tenantId: string | null
   actor?: string | undefined
-  /** The whole action, or its noun: `wallet` finds `wallet.top_up`. */
+  /** An action, or its noun: `wallet` finds `wallet.top_up`. */
   action?: string | undefined
-  /** Exactly these. */
   actions?: readonly string[] | undefined
-  /** None of these. */
   withoutActions?: readonly string[] | undefined
   subject?: string | undefined
   from?: Date | undefined
   to?: Date | undefined
-  /** Entries before this id. */
+  /** Finds entries before this id. */
   before?: string | undefined
 }
 
-/** Entries, newest first. Ids are made at their time, so a range of time is a range of ids. */
+/** Finds entries, newest first. Ids are ordered by time, so a range of time is a range of ids. */
 export function searchAudit(db: Pick<Db, 'query'>, filter: AuditFilter, limit: number): Promise<AuditRow[]> {
   const { tenantId, actor, action, actions, withoutActions, subject, from, to, before } = filter
   return db.query<AuditRow>(sql`
-    select audit_id, tenant_id, actor, action, subject, before, after, address,
-           created_at
+    select audit_id, tenant_id, actor, action, subject, before, after, address, created_at
     from audit_log
     where true
       ${tenantId === null ? empty : sql`and tenant_id = ${tenantId}`}

@@ -1,11 +1,24 @@
+import type { PackageListAnswer, PackageListRequest } from '@dealer-esim/contract'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../lib/refusal.ts'
+import type { Coverage } from './coverage.ts'
+import {
+  type Assignment,
+  type OwnPrice,
+  Plan,
+  type PlanRuleRow,
+  type Quote,
+  quote,
+  type Tariff,
+  tariffOf,
+} from './pricing/quote.ts'
+import { listPackages } from './snapshot/list.ts'
+import type { CatalogueChanges, OwnPriceRow } from './snapshot/load.ts'
 import { loadChanges } from './snapshot/load.ts'
-import type { Buyer } from './snapshot/snapshot.ts'
-import { LoadedSnapshot, type Snapshot, type SnapshotContext } from './snapshot/snapshot.ts'
+import type { CataloguePackage, Route } from './snapshot/package.ts'
+import { PackageIndex, Prefilter } from './snapshot/package-index.ts'
 
 export type { CataloguePackage, Route } from './snapshot/package.ts'
-export type { Buyer, Offer, QuotedPackage, Snapshot } from './snapshot/snapshot.ts'
 export { bumpCatalogue } from './version.ts'
 
 /** The catalogue in memory, as immutable snapshots of one version each. */
@@ -62,4 +75,191 @@ export async function getBuyer(db: Db, typedId: string): Promise<Buyer> {
   })
   if (!row) throw notFound('tenant', tenantId)
   return { tenantId, currencyCode: row.currencyCode }
+}
+
+/** A tenant whose prices are requested. */
+export interface Buyer {
+  readonly tenantId: string
+  readonly currencyCode: string
+}
+
+/** A package that the buyer may buy now, as orders use it. */
+export interface Offer {
+  readonly packageCode: string
+  readonly packageName: string
+  /** For one eSIM, in 1/10 000 of the buyer's currency. */
+  readonly price: bigint
+  /** Tried in this order; the next one only after a definite refusal. */
+  readonly routes: readonly Route[]
+}
+
+/** One complete, immutable version of the catalogue. */
+export interface Snapshot {
+  readonly version: bigint
+  /** An offer, or the code of the refusal: unknown to this buyer, or off sale. */
+  offer(buyer: Buyer, packageCode: string): Offer | '310241' | '310244'
+  list(buyer: Buyer, request: PackageListRequest): PackageListAnswer
+  /** The package for operators, and for the fulfilment of existing orders: independent of the buyer. */
+  find(packageCode: string): CataloguePackage | undefined
+  /** The buyer's price of every package that has one, with its source: for operators. */
+  quotes(buyer: Buyer): Iterable<QuotedPackage>
+}
+
+export interface QuotedPackage {
+  readonly item: CataloguePackage
+  readonly quote: Quote & { readonly price: bigint }
+}
+
+export interface SnapshotContext {
+  /** Authenticates cursors. */
+  readonly linkKey: Buffer
+  readonly databaseClock: { now(): number }
+}
+
+interface Contents {
+  readonly version: bigint
+  readonly changedAt: number
+  readonly index: PackageIndex
+  readonly coverages: ReadonlyMap<string, Coverage>
+  readonly plans: ReadonlyMap<string, Plan>
+  readonly tenantPlans: ReadonlyMap<string, readonly Assignment[]>
+  readonly tenantGroups: ReadonlyMap<string, readonly Assignment[]>
+  readonly groupPlans: ReadonlyMap<string, readonly Assignment[]>
+  readonly ownPrices: ReadonlyMap<string, ReadonlyMap<string, OwnPrice>>
+}
+
+const NOTHING: Contents = {
+  version: 0n,
+  changedAt: Number.NEGATIVE_INFINITY,
+  index: PackageIndex.empty,
+  coverages: new Map(),
+  plans: new Map(),
+  tenantPlans: new Map(),
+  tenantGroups: new Map(),
+  groupPlans: new Map(),
+  ownPrices: new Map(),
+}
+
+/** A snapshot from which a later one is made by loading only the changes. */
+export class LoadedSnapshot implements Snapshot {
+  private readonly context: SnapshotContext
+  private readonly contents: Contents
+  private readonly prefilter: Prefilter
+  private readonly tariffs = new Map<string, Tariff>()
+
+  private constructor(context: SnapshotContext, contents: Contents, prefilter: Prefilter) {
+    this.context = context
+    this.contents = contents
+    this.prefilter = prefilter
+  }
+
+  static empty(context: SnapshotContext): LoadedSnapshot {
+    return new LoadedSnapshot(context, NOTHING, Prefilter.from(NOTHING))
+  }
+
+  get version(): bigint {
+    return this.contents.version
+  }
+
+  get changedAt(): number {
+    return this.contents.changedAt
+  }
+
+  get coverages(): ReadonlyMap<string, Coverage> {
+    return this.contents.coverages
+  }
+
+  with(changes: CatalogueChanges): LoadedSnapshot {
+    const now = this.contents
+    const contents: Contents = {
+      version: changes.version,
+      changedAt: changes.changedAt,
+      index: now.index.with(changes.packages),
+      coverages: changes.coverages,
+      plans: withRules(now.plans, changes.planRules),
+      tenantPlans: withAssignments(now.tenantPlans, changes.tenantPlans),
+      tenantGroups: withAssignments(now.tenantGroups, changes.tenantGroups),
+      groupPlans: withAssignments(now.groupPlans, changes.groupPlans),
+      ownPrices: withOwnPrices(now.ownPrices, changes.ownPrices),
+    }
+    return new LoadedSnapshot(this.context, contents, this.prefilter.with(contents, changes))
+  }
+
+  find(packageCode: string): CataloguePackage | undefined {
+    const position = this.contents.index.positionOf(packageCode)
+    return position === undefined ? undefined : this.contents.index.packages[position]
+  }
+
+  offer(buyer: Buyer, packageCode: string): Offer | '310241' | '310244' {
+    const item = this.find(packageCode)
+    if (!item) return '310241'
+    const { price } = quote(this.tariffOf(buyer), item)
+    if (price === undefined) return '310241'
+    if (!item.onSale) return '310244'
+    return { packageCode, packageName: item.name, price, routes: item.routes }
+  }
+
+  list(buyer: Buyer, request: PackageListRequest): PackageListAnswer {
+    const { index, changedAt } = this.contents
+    const priced = this.prefilter.pricedIn(buyer.currencyCode)
+    const source = { index, changedAt, touchedAt: this.prefilter.touchedAt, priced, linkKey: this.context.linkKey }
+    return listPackages(source, buyer.tenantId, this.tariffOf(buyer), request, this.context.databaseClock.now())
+  }
+
+  *quotes(buyer: Buyer): Iterable<QuotedPackage> {
+    const tariff = this.tariffOf(buyer)
+    for (const item of this.contents.index.packages) {
+      const { price, ...rest } = quote(tariff, item)
+      if (price !== undefined) yield { item, quote: { price, ...rest } }
+    }
+  }
+
+  private tariffOf(buyer: Buyer): Tariff {
+    let tariff = this.tariffs.get(buyer.tenantId)
+    if (!tariff) {
+      if (this.tariffs.size >= TARIFFS_CACHED) this.tariffs.clear()
+      tariff = tariffOf(this.contents, buyer)
+      this.tariffs.set(buyer.tenantId, tariff)
+    }
+    return tariff
+  }
+}
+
+/** Tariffs of tenants that were active since the catalogue last changed. Computing one takes microseconds. */
+const TARIFFS_CACHED = 10_000
+
+function withRules(plans: ReadonlyMap<string, Plan>, rows: readonly PlanRuleRow[]): ReadonlyMap<string, Plan> {
+  if (rows.length === 0) return plans
+  const changed = new Map(plans)
+  for (const planName of new Set(rows.map((row) => row.planName))) {
+    const rules = rows.filter((row) => row.planName === planName)
+    changed.set(planName, (plans.get(planName) ?? new Plan()).with(rules))
+  }
+  return changed
+}
+
+function withAssignments(
+  known: ReadonlyMap<string, readonly Assignment[]>,
+  rows: readonly Assignment[],
+): ReadonlyMap<string, readonly Assignment[]> {
+  if (rows.length === 0) return known
+  const changed = new Map(known)
+  for (const row of rows) {
+    const others = (changed.get(row.owner) ?? []).filter((other) => other.target !== row.target)
+    changed.set(row.owner, [...others, row])
+  }
+  return changed
+}
+
+function withOwnPrices(
+  known: ReadonlyMap<string, ReadonlyMap<string, OwnPrice>>,
+  rows: readonly OwnPriceRow[],
+): ReadonlyMap<string, ReadonlyMap<string, OwnPrice>> {
+  if (rows.length === 0) return known
+  const changed = new Map<string, Map<string, OwnPrice>>()
+  for (const row of rows) {
+    const prices = changed.get(row.tenantId) ?? new Map(known.get(row.tenantId))
+    changed.set(row.tenantId, prices.set(row.packageCode, row))
+  }
+  return new Map([...known, ...changed])
 }

@@ -1,6 +1,6 @@
 import { GLOBAL, type Location, type LocationListRequest, REGIONAL } from '@dealer-esim/contract'
+import type { Buyer, Snapshot } from './catalogue.ts'
 import { isCountry, KNOWN_COUNTRIES } from './coverage.ts'
-import type { Buyer, Snapshot } from './snapshot/snapshot.ts'
 
 /**
  * Answers `location/list`: all countries by name, then `!RG` and `!GL` if the buyer may buy such packages, with the

@@ -11,8 +11,8 @@ import { supplierRoutes } from './routes/catalogue/suppliers.ts'
 import { orderActionRoutes } from './routes/orders/order-actions.ts'
 import { orderRoutes } from './routes/orders/orders.ts'
 import { profileRoutes } from './routes/orders/profiles.ts'
+import { alertRoutes } from './routes/overview/alerts.ts'
 import { dashboardRoutes } from './routes/overview/dashboard.ts'
-import { noticeRoutes } from './routes/overview/notices.ts'
 import { searchRoutes } from './routes/overview/search.ts'
 import { priceGroupRoutes } from './routes/prices/price-groups.ts'
 import { pricePlanRoutes } from './routes/prices/price-plans.ts'
@@ -25,7 +25,7 @@ import { tenantRoutes } from './routes/tenants/tenants.ts'
 import { walletRoutes } from './routes/tenants/wallet.ts'
 import { webhookRoutes } from './routes/tenants/webhooks.ts'
 
-/** Every route of the console, in one table. A test walks it with every role. */
+/** Every route of the console API. A test calls each with every role. */
 export const routes: readonly Route[] = [
   ...signInRoutes,
   ...meRoutes,
@@ -50,6 +50,6 @@ export const routes: readonly Route[] = [
   ...stockRoutes,
   ...supplierRoutes,
   ...explorerRoutes,
-  ...noticeRoutes,
+  ...alertRoutes,
   ...auditRoutes,
 ]

@@ -5,55 +5,52 @@ import { byPerson } from '../audit/audit.ts'
 import { unavailableLog } from '../http/answer.ts'
 import { notFound } from '../lib/refusal.ts'
 import { isOperator } from '../people/person.ts'
-import type { ConsoleDeps } from './kernel/deps.ts'
-import { documentOf, schemaOf } from './kernel/document.ts'
-import { answerFailure } from './kernel/failures.ts'
-import { authorize, identify } from './kernel/identify.ts'
-import { type AllowedOrigins, checkOrigin } from './kernel/origin.ts'
-import { rateLimiter } from './kernel/rate.ts'
-import type { Context, PublicContext, Route } from './kernel/route.ts'
+import { type AllowedOrigins, authorize, checkOrigin, identify } from './kernel/access.ts'
+import { sendFailure } from './kernel/failures.ts'
+import { openApiOptions, routeSchema } from './kernel/openapi.ts'
+import { createRateLimiter } from './kernel/rate-limit.ts'
+import { CONSOLE_API, type ConsoleDeps, type Context, type PublicContext, type Route } from './kernel/route.ts'
 import { validatorCompiler } from './kernel/validate.ts'
 import { routes } from './routes.ts'
 
 export interface ConsoleOptions extends AllowedOrigins {
-  /** Whose request it is, seen past trusted proxies. @throws Refusal for one that should have come by HTTPS */
+  /** The caller's address, behind trusted proxies. @throws Refusal if the request should have used HTTPS */
   addressOf(request: FastifyRequest): string
-  /** Gateways that share a host name share its cookies, so each has a name of its own. */
+  /** Differs between gateways on one host name, because they share its cookies. */
   cookieName: string
 }
 
-export const CONSOLE_API = '/console/api'
 const BODY_SIZE_MAX_BYTES = 256 * 1024
-/** From whoever is not known yet: an address, a password and a code are far less, and cost no more than a head does. */
-const OPEN_BODY_SIZE_MAX_BYTES = 8 * 1024
-/** An answer is data: kept nowhere, and never a page, whatever a browser is made to believe. */
+/** For callers who are not signed in yet. An address, a password and a code need far less. */
+const PUBLIC_BODY_SIZE_MAX_BYTES = 8 * 1024
+/** Answers are data: browsers must neither store them nor render them as a page. */
 const ANSWER_HEADERS = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
-/** Registers the console's interface under /console/api: every route of the table, and its OpenAPI document. */
-export function consoleApi(app: FastifyInstance, deps: ConsoleDeps, options: ConsoleOptions): void {
+/** Registers the console API under /console/api: every route, and the OpenAPI document. */
+export function addConsoleApi(app: FastifyInstance, deps: ConsoleDeps, options: ConsoleOptions): void {
   app.register(
     async (api) => {
       await api.register(cookie)
-      await api.register(swagger, documentOf(options.cookieName, routes))
+      await api.register(swagger, openApiOptions(options.cookieName, routes))
       api.setValidatorCompiler(validatorCompiler)
-      api.setSerializerCompiler(() => (body) => JSON.stringify(body, plain))
-      // Files come as text; each route that takes one says how large it may be.
+      api.setSerializerCompiler(() => (body) => JSON.stringify(body, toNumber))
+      // Files are read as text. Each route with a file declares its own size limit.
       api.addContentTypeParser('text/csv', { parseAs: 'string' }, (_, body, done) => done(null, body))
       const logs = { log: deps.log, logUnavailable: unavailableLog(deps.log) }
-      api.setErrorHandler((error, request, reply) => answerFailure(logs, error, request, reply))
-      api.setNotFoundHandler(() => {}) // so that the hook sees whatever has the prefix
+      api.setErrorHandler((error, request, reply) => sendFailure(logs, error, request, reply))
+      api.setNotFoundHandler(() => {}) // makes the hook below run for unknown paths
       api.addHook('onRequest', async (request, reply) => {
         reply.headers(ANSWER_HEADERS)
         options.addressOf(request)
         checkOrigin(options, request)
-        if (request.is404) throw notFound('address') // by its head alone, whatever would follow
+        if (request.is404) throw notFound('address') // before the body is read
       })
-      const limit = rateLimiter(deps.clock)
-      for (const route of routes) add(api, deps, options, limit, route)
+      const limit = createRateLimiter(deps.clock)
+      for (const route of routes) addRoute(api, deps, options, limit, route)
       api.get('/openapi.json', { schema: { hide: true } }, async () => ({
         ...api.swagger(),
         servers: [{ url: deps.consoleUrl().replace(/\/console$/, '') }],
@@ -63,27 +60,27 @@ export function consoleApi(app: FastifyInstance, deps: ConsoleDeps, options: Con
   )
 }
 
-/** Money leaves as a JSON integer: every amount lies within ±(2^53−1). Moments are written by themselves. */
-function plain(_: string, value: unknown): unknown {
+/** Amounts are written as JSON integers: every one is within ±(2^53−1). */
+function toNumber(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value
 }
 
-function add(
+function addRoute(
   api: FastifyInstance,
   deps: ConsoleDeps,
   options: ConsoleOptions,
-  limit: ReturnType<typeof rateLimiter>,
+  limit: ReturnType<typeof createRateLimiter>,
   route: Route,
 ): void {
   api.route({
     method: route.method,
     url: route.path,
-    bodyLimit: route.bodyLimit ?? (route.who === 'anyone' ? OPEN_BODY_SIZE_MAX_BYTES : BODY_SIZE_MAX_BYTES),
-    schema: schemaOf(route),
-    // Before the body is read and checked: who may not call learns nothing of what would be right.
+    bodyLimit: route.bodyLimit ?? (route.access === 'anyone' ? PUBLIC_BODY_SIZE_MAX_BYTES : BODY_SIZE_MAX_BYTES),
+    schema: routeSchema(route),
+    // Access is checked before the body is read, so a refused caller learns nothing about valid input.
     async onRequest(request) {
       if (route.ratePerMinute) limit(route.path, route.ratePerMinute, options.addressOf(request))
-      if (route.who === 'anyone') return
+      if (route.access === 'anyone') return
       request.signedIn = authorize(route, await identify(deps, request, options.cookieName), request.params)
     },
     async handler(request, reply) {
@@ -106,10 +103,10 @@ function contextOf(
   reply: FastifyReply,
 ): Context | PublicContext {
   const address = options.addressOf(request)
-  const open = { deps, request, reply, address, cookieName: options.cookieName }
+  const context = { deps, request, reply, address, cookieName: options.cookieName }
   const { signedIn } = request
-  if (!signedIn) return open
+  if (!signedIn) return context
   const { person } = signedIn
   const by = byPerson(person, address)
-  return { ...open, person, signedIn, by, onlyTenant: isOperator(person.role) ? null : person.tenantId }
+  return { ...context, person, signedIn, by, onlyTenant: isOperator(person.role) ? null : person.tenantId }
 }

@@ -8,7 +8,7 @@ import { listOrders } from '../orders/reading/list.ts'
 import { getOrderWithProfiles } from '../profiles/get-order.ts'
 import { listProfiles } from '../profiles/list.ts'
 import { queryUsage } from '../profiles/usage.ts'
-import { readBalance } from '../wallet/ledger/balance.ts'
+import { getBalance } from '../wallet/ledger/balance.ts'
 import { listStatement } from '../wallet/statement/list.ts'
 import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
 
@@ -36,7 +36,7 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
     return { data: { status: 'UP', tenantId: tenant.tenantId, clientName: tenant.clientName } }
   },
   async 'account/balance'(deps, { tenant }) {
-    return { data: await readBalance(deps.db, tenant.tenantId) }
+    return { data: await getBalance(deps.db, tenant.tenantId) }
   },
   async 'package/list'(deps, { tenant, request, catalogueVersion }) {
     const catalogue = await deps.catalogue.current(catalogueVersion)

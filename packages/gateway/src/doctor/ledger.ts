@@ -1,4 +1,4 @@
-import { readLedgerState } from '../wallet/verify/loop.ts'
+import { findLatestLedgerCheck } from '../wallet/verify/loop.ts'
 import type { Finding, Findings, OpenPatient } from './finding.ts'
 
 const HOUR_MS = 3_600_000
@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000
 const STALE_MS = 36 * HOUR_MS
 
 export async function checkLedger({ db }: OpenPatient, say: Findings): Promise<Finding[]> {
-  const state = await readLedgerState(db)
+  const state = await findLatestLedgerCheck(db)
   if (!state) return [say.ok('The ledger was not checked yet: a worker does it once a day.')]
   if (state.faults > 0n) {
     const [first] = state.firstFaults

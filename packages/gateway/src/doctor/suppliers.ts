@@ -1,4 +1,4 @@
-import { openLinkKey, readDeployment } from '../deployment/ensure.ts'
+import { decryptLinkKey, findDeployment } from '../deployment/ensure.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { systemIds } from '../lib/ids.ts'
@@ -29,9 +29,9 @@ export async function checkSuppliers(patient: OpenPatient, say: Findings): Promi
 
 /** With another master key every configuration looks broken, and to set it anew would lose it. */
 async function isOurs({ db }: OpenPatient, cipher: Cipher): Promise<boolean> {
-  const row = await readDeployment(db)
+  const row = await findDeployment(db)
   try {
-    if (row !== undefined) openLinkKey(cipher, row)
+    if (row !== undefined) decryptLinkKey(cipher, row)
     return true
   } catch (error) {
     if (error instanceof StartRefused) return false

@@ -4,72 +4,70 @@ import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { deleteAccessTokens } from './access-token.ts'
-import { addressKey, forgetFailures } from './lockout.ts'
+import { addressKey, clearFailures } from './lockout.ts'
 import { checkPasswordRules, hashPassword } from './password.ts'
-import { lockPerson, type Person, personById } from './person.ts'
+import { findPerson, lockPerson, type Person } from './person.ts'
 import { endSessions } from './session.ts'
-import { hashToken, newToken } from './token.ts'
+import { createRandomToken, hashToken } from './token.ts'
 
 export type LinkKind = 'INVITATION' | 'PASSWORD_RESET'
 
-/** An invitation waits over a weekend and a week's leave; a reset is asked for when it is needed. */
-const LIFE: Record<LinkKind, string> = { INVITATION: '7 days', PASSWORD_RESET: '24 hours' }
+/** An invitation outlasts a weekend or some days of leave. A reset is requested when it is needed. */
+const LIFETIME: Record<LinkKind, string> = { INVITATION: '7 days', PASSWORD_RESET: '24 hours' }
 
-/** Makes a link's token; links of the person that were made before stop working. */
-export function makeLink(tx: Tx, ids: Ids, personId: string, kind: LinkKind, by: By): string {
-  const { token, hash } = newToken(ids)
+/** Creates a link's token. Older links of the person stop working. */
+export function createLink(tx: Tx, ids: Ids, personId: string, kind: LinkKind, by: By): string {
+  const { token, hash } = createRandomToken(ids)
   deleteLinks(tx, personId)
   tx.send(sql`
     insert into person_links (token_hash, person_id, kind, expires_at, created_by)
-    values (${hash}, ${personId}, ${kind}, now() + ${LIFE[kind]}::interval, ${by.actor})`)
+    values (${hash}, ${personId}, ${kind}, now() + ${LIFETIME[kind]}::interval, ${by.actor})`)
   return token
 }
 
-/** Makes every link of a person void. */
 export function deleteLinks(tx: Tx, personId: string): void {
   tx.send(sql`delete from person_links where person_id = ${personId}`)
 }
 
-/** Whom a link is for: shown before the password is asked for. */
-export async function readLink(db: Db, token: string): Promise<{ person: Person; kind: LinkKind }> {
-  const rows = await db.query<{ personId: string; kind: LinkKind }>(sql`
+/** Gets the person and kind of a link, which are shown before the password is entered. @throws Refusal LINK_DEAD */
+export async function getLink(db: Db, token: string): Promise<{ person: Person; kind: LinkKind }> {
+  const [link] = await db.query<{ personId: string; kind: LinkKind }>(sql`
     select person_id, kind from person_links
     where token_hash = ${hashToken(token)} and used_at is null and expires_at > now()`)
-  const link = rows[0]
-  const person = link && (await personById(db, link.personId))
-  if (!link || person?.status !== 'ACTIVE') throw linkDead()
+  const person = link && (await findPerson(db, link.personId))
+  if (!link || person?.status !== 'ACTIVE') throw deadLink()
   return { person, kind: link.kind }
 }
 
 /**
- * Sets the password by a link, once, and ends every session and access token that the person had: whoever needs a link
- * may have lost more than the memory of a password. A second factor stays. An address that a stranger's guesses have
- * closed is open again.
+ * Sets the password with a link, which works once. Ends all sessions and deletes all access tokens of the person,
+ * because they may have been stolen too. The second factor stays. A lock caused by a stranger's guesses is lifted.
+ * @throws Refusal LINK_DEAD, PASSWORD_WEAK, PASSWORDS_BUSY
  */
 export async function setPasswordByLink(
   deps: { db: Db; ids: Ids },
-  given: { token: string; password: string; name?: string | undefined; address: string },
+  input: { token: string; password: string; name?: string | undefined; address: string },
 ): Promise<Person> {
-  const { person, kind } = await readLink(deps.db, given.token)
-  checkPasswordRules(given.password, person)
-  const passwordHash = await hashPassword(given.password)
+  const { person, kind } = await getLink(deps.db, input.token)
+  checkPasswordRules(input.password, person)
+  const passwordHash = await hashPassword(input.password)
   return deps.db.tx(async (tx) => {
-    // The person first, as everywhere: whoever makes a new link at this moment waits, or has made this one void.
-    if ((await lockPerson(tx, person.personId))?.status !== 'ACTIVE') throw linkDead()
+    // The person is locked first, as everywhere: a concurrent new link waits, or has already voided this one.
+    if ((await lockPerson(tx, person.personId))?.status !== 'ACTIVE') throw deadLink()
     const used = await tx.query(sql`
       update person_links set used_at = now()
-      where token_hash = ${hashToken(given.token)} and used_at is null and expires_at > now() returning 1`)
-    if (used.length === 0) throw linkDead()
+      where token_hash = ${hashToken(input.token)} and used_at is null and expires_at > now() returning 1`)
+    if (used.length === 0) throw deadLink()
     tx.send(sql`
       update people set password_hash = ${passwordHash}, password_change_required = false, updated_at = now(),
-        name = coalesce(${given.name ?? null}, name)
+        name = coalesce(${input.name ?? null}, name)
       where person_id = ${person.personId}`)
     endSessions(tx, person.personId, null)
     deleteAccessTokens(tx, person.personId)
-    await forgetFailures(tx, addressKey(person.email))
+    await clearFailures(tx, addressKey(person.email))
     audit(tx, deps.ids, {
       tenantId: person.tenantId,
-      ...byPerson(person, given.address),
+      ...byPerson(person, input.address),
       action: kind === 'INVITATION' ? 'person.accept_invitation' : 'person.reset_password',
       subject: person.email,
     })
@@ -77,11 +75,11 @@ export async function setPasswordByLink(
   })
 }
 
-function linkDead(): Refusal {
-  return new Refusal(404, 'LINK_DEAD', 'This link is used up or too old. Ask for a new one.')
+function deadLink(): Refusal {
+  return new Refusal(404, 'LINK_DEAD', 'This link was used already or has expired. Ask for a new one.')
 }
 
-/** Where people reach the console, without a slash at its end: an address of its own, or the gateway's. */
+/** The console's address for people, without a trailing slash: its own, or below the gateway's. */
 export function consoleUrlOf({
   consoleUrl,
   publicUrl,
@@ -93,8 +91,8 @@ export function consoleUrlOf({
 }
 
 /**
- * Where an invited person chooses a password. The token stands after `#`: browsers do not send that part, so it never
- * reaches a server's log.
+ * The page on which an invited person chooses a password. The token is after `#`: browsers do not send that part, so it
+ * never reaches a server's log.
  */
 export function welcomeLink(consoleUrl: string, token: string): string {
   return `${consoleUrl}/welcome#${token}`

@@ -2,43 +2,42 @@ import sql from 'sql-template-tag'
 import { createToken, readToken } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import type { Person } from './person.ts'
-import { normalEmail } from './person.ts'
+import { normalEmail, type Person } from './person.ts'
 import { hashToken } from './token.ts'
 
-// Ten failures within a quarter of an hour close an address for a quarter of an hour. A guesser gets forty tries an
-// hour; a person who forgot is never shut out for long. Counted for addresses that nobody has just the same, so that
-// what an outsider sees never depends on who exists. Somebody who is signed in is counted apart: a stranger's guesses
-// must not keep the owner from a reset of the secret that they may be after.
+// Ten failures within 15 minutes lock an address for 15 minutes. That allows 40 guesses an hour, and locks out a person
+// who forgot the password only briefly. Unknown addresses are counted too, so that outsiders cannot find out who has an
+// account. Failures of signed-in people are counted separately, so that a stranger's guesses cannot keep the owner from
+// resetting a secret.
 const FAILURES_MAX = 10
 const WINDOW = '15 minutes'
 
-/** What failures are counted under. */
+/** The key under which failures are counted. */
 export type LockKey = Buffer
 
-/** For sign-ins from anywhere: anybody can feed it. */
+/** For sign-ins from unknown browsers. Anybody can cause failures under it. */
 export function addressKey(email: string): LockKey {
   return hashToken(normalEmail(email))
 }
 
-/** For sign-ins in a browser that somebody has signed in with before (known-browser.ts): that browser alone feeds it. */
+/** For sign-ins in a known browser (below). Only that browser can cause failures under it. */
 export function browserKey(token: string): LockKey {
   return hashToken(`BROWSER ${token}`)
 }
 
-/** For whoever has a session of this person. Its capitals keep it apart: a normal address has none. */
+/** For signed-in people. The capitals distinguish it from an address, because normalised addresses have none. */
 export function personKey(personId: string): LockKey {
   return hashToken(`PERSON ${personId}`)
 }
 
-/** Whether tries under this key are refused for now. Ask before the password costs anything. */
+/** Checked before a password is hashed, so that refused attempts cost nothing. */
 export async function isLocked(db: Db, key: LockKey): Promise<boolean> {
   const rows = await db.query(sql`
     select 1 from sign_in_failures where email_hash = ${key} and locked_until > now()`)
   return rows.length > 0
 }
 
-/** Counts a failure in a statement of its own: it stands even though the sign-in is refused. */
+/** Counts a failure in its own transaction, so that it is counted although the sign-in fails. */
 export async function countFailure(db: Db, key: LockKey): Promise<{ lockedNow: boolean }> {
   const rows = await db.query<{ lockedNow: boolean }>(sql`
     insert into sign_in_failures as f (email_hash, failures, first_failed_at) values (${key}, 1, now())
@@ -51,16 +50,15 @@ export async function countFailure(db: Db, key: LockKey): Promise<{ lockedNow: b
   return rows[0] ?? { lockedNow: false }
 }
 
-export async function forgetFailures(db: Pick<Db, 'query'>, key: LockKey): Promise<void> {
+export async function clearFailures(db: Pick<Db, 'query'>, key: LockKey): Promise<void> {
   await db.query(sql`delete from sign_in_failures where email_hash = ${key}`)
 }
 
-/*
- * A browser in which somebody has signed in keeps a token that says so. It opens nothing: it only tells its guesses from
- * strangers', who could keep its owner out otherwise by ten wrong passwords every quarter of an hour. It is void after half
- * a year, after a change of password, and after a second factor is added or removed: earlier sign-ins no longer count.
+/**
+ * A browser stores a token after a sign-in. The token grants nothing; it only separates the browser's failures from those
+ * of strangers, who could otherwise lock its owner out with ten wrong passwords every 15 minutes. It expires after half a
+ * year, when the password changes, and when a second factor is added or removed.
  */
-
 export const BROWSER_KNOWN_S = 180 * 24 * 3_600
 
 const RANDOM_BYTES = 16
@@ -68,18 +66,18 @@ const TIME_BYTES = 8
 
 type Subject = Pick<Person, 'personId' | 'passwordHash' | 'totpConfirmed'>
 
-/** A token for the browser in which this person has just signed in. */
-export function newKnownBrowser(linkKey: Buffer, ids: Pick<Ids, 'bytes'>, person: Subject, nowMs: number): string {
+/** Creates the token for the browser in which this person has just signed in. */
+export function createBrowserToken(linkKey: Buffer, ids: Pick<Ids, 'bytes'>, person: Subject, nowMs: number): string {
   const signedIn = Buffer.alloc(TIME_BYTES)
   signedIn.writeBigUInt64BE(BigInt(Math.round(nowMs)))
   return createToken(linkKey, purposeFor(person), Buffer.concat([ids.bytes(RANDOM_BYTES), signedIn]))
 }
 
-/** @param person undefined: nobody has the address that was given; it costs the same */
+/** @param person undefined for an unknown address, which takes as long to check */
 export function isKnownBrowser(linkKey: Buffer, token: string, person: Subject | undefined, nowMs: number): boolean {
-  const opened = readToken(linkKey, purposeFor(person), token)
-  if (person === undefined || opened?.length !== RANDOM_BYTES + TIME_BYTES) return false
-  return nowMs - Number(opened.readBigUInt64BE(RANDOM_BYTES)) < BROWSER_KNOWN_S * 1_000
+  const content = readToken(linkKey, purposeFor(person), token)
+  if (person === undefined || content?.length !== RANDOM_BYTES + TIME_BYTES) return false
+  return nowMs - Number(content.readBigUInt64BE(RANDOM_BYTES)) < BROWSER_KNOWN_S * 1_000
 }
 
 function purposeFor(person: Subject | undefined): string {

@@ -5,8 +5,8 @@ import type { Db, Tx } from '../lib/postgres/db.ts'
 import { violatedKey } from '../lib/postgres/errors.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
 import { deleteAccessTokens } from './access-token.ts'
-import { deleteLinks, type LinkKind, makeLink } from './link.ts'
-import { roomForLink, roomForPerson } from './organisation.ts'
+import { checkLinkLimit, checkPeopleLimit } from './limits.ts'
+import { createLink, deleteLinks, type LinkKind } from './link.ts'
 import { hashPassword } from './password.ts'
 import { isOperator, lockPerson, normalEmail, type Person, type Role } from './person.ts'
 import { removeSecondFactor } from './second-factor.ts'
@@ -16,39 +16,39 @@ export interface NewPerson {
   email: string
   name: string
   role: Role
-  /** null for the operator's own people. */
+  /** null for the operator's people. */
   tenantId: string | null
 }
 
 /**
- * Invites a person: the token goes into a link by which they choose a password.
+ * Invites a person. The token is for a link with which they choose a password.
  * @throws Refusal ROLE_ELSEWHERE, EMAIL_TAKEN, ORGANISATION_FULL, TOO_MANY_LINKS
  */
 export async function invitePerson(
   tx: Tx,
   ids: Ids,
-  asked: NewPerson,
+  input: NewPerson,
   by: By,
 ): Promise<{ personId: string; linkToken: string }> {
-  await roomForLink(tx, ids, asked.tenantId, by)
-  const personId = await insertPerson(tx, ids, asked, null, by)
-  return { personId, linkToken: makeLink(tx, ids, personId, 'INVITATION', by) }
+  await checkLinkLimit(tx, ids, input.tenantId, by)
+  const personId = await insertPerson(tx, ids, input, null, by)
+  return { personId, linkToken: createLink(tx, ids, personId, 'INVITATION', by) }
 }
 
 /** Creates a person with a password that they must change at their first sign-in. */
 export async function createPerson(
   tx: Tx,
   ids: Ids,
-  asked: NewPerson & { oneTimePassword: string },
+  input: NewPerson & { oneTimePassword: string },
   by: By,
 ): Promise<{ personId: string }> {
-  const personId = await insertPerson(tx, ids, asked, await hashPassword(asked.oneTimePassword), by)
+  const personId = await insertPerson(tx, ids, input, await hashPassword(input.oneTimePassword), by)
   return { personId }
 }
 
 /**
- * Changes name, role or status. Whoever is disabled is signed out at once, and loses access tokens and links for good; who
- * gets another role is signed out.
+ * Changes name, role or status. Another role ends the person's sessions. Disabling also deletes access tokens and links.
+ * @throws Refusal NOT_FOUND, ROLE_ELSEWHERE, LAST_ADMINISTRATOR
  */
 export async function changePerson(
   tx: Tx,
@@ -60,8 +60,12 @@ export async function changePerson(
   const person = await lockPerson(tx, personId)
   if (!person) throw notFound('person')
   if (change.role && isOperator(change.role) !== isOperator(person.role))
-    throw new Refusal(422, 'ROLE_ELSEWHERE', "An operator's person cannot become a dealer's, or the other way round.")
-  const next = { ...pick(person), ...change }
+    throw new Refusal(
+      422,
+      'ROLE_ELSEWHERE',
+      'A person cannot move between the operator and a dealer. Invite them there instead.',
+    )
+  const next = { ...editable(person), ...change }
   tx.send(sql`
     update people set name = ${next.name}, role = ${next.role}, status = ${next.status}, updated_at = now()
     where person_id = ${personId}`)
@@ -70,15 +74,15 @@ export async function changePerson(
     deleteAccessTokens(tx, personId)
     deleteLinks(tx, personId)
   }
-  if (person.role === 'OPERATOR_ADMIN') await keepAnAdministrator(tx)
-  record(tx, ids, person, { action: 'person.change', before: pick(person), after: next }, by)
+  if (person.role === 'OPERATOR_ADMIN') await checkAdministratorLeft(tx)
+  record(tx, ids, person, { action: 'person.change', before: editable(person), after: next }, by)
 }
 
 /**
- * A new invitation, or a link to reset the password: links made before stop working.
- * @throws Refusal NOT_FOUND for nobody and for the disabled, TOO_MANY_LINKS
+ * Creates a new invitation, or a link to reset the password. Older links stop working.
+ * @throws Refusal NOT_FOUND, also for disabled people; TOO_MANY_LINKS
  */
-export async function makePersonLink(
+export async function createPersonLink(
   tx: Tx,
   ids: Ids,
   personId: string,
@@ -86,14 +90,14 @@ export async function makePersonLink(
 ): Promise<{ linkToken: string; kind: LinkKind; person: Person }> {
   const person = await lockPerson(tx, personId)
   if (person?.status !== 'ACTIVE') throw notFound('active person')
-  await roomForLink(tx, ids, person.tenantId, by)
+  await checkLinkLimit(tx, ids, person.tenantId, by)
   const kind = person.passwordHash === null ? 'INVITATION' : 'PASSWORD_RESET'
   record(tx, ids, person, { action: 'person.make_link', after: { kind } }, by)
-  return { linkToken: makeLink(tx, ids, personId, kind, by), kind, person }
+  return { linkToken: createLink(tx, ids, personId, kind, by), kind, person }
 }
 
-/** For a person who lost phone and recovery codes. */
-export async function dropSecondFactor(tx: Tx, ids: Ids, personId: string, by: By): Promise<void> {
+/** For a person who lost both the phone and the recovery codes. */
+export async function removePersonSecondFactor(tx: Tx, ids: Ids, personId: string, by: By): Promise<void> {
   const person = await lockPerson(tx, personId)
   if (!person) throw notFound('person')
   removeSecondFactor(tx, personId)
@@ -101,45 +105,41 @@ export async function dropSecondFactor(tx: Tx, ids: Ids, personId: string, by: B
   record(tx, ids, person, { action: 'person.remove_second_factor', before }, by)
 }
 
-function roleElsewhere({ role, tenantId }: Pick<NewPerson, 'role' | 'tenantId'>): Refusal {
-  const [whose, fitting] =
+function wrongRole({ role, tenantId }: Pick<NewPerson, 'role' | 'tenantId'>): Refusal {
+  const [whose, available] =
     tenantId === null
       ? ["the operator's", 'OPERATOR_ADMIN, OPERATOR_STAFF or OPERATOR_READ_ONLY']
       : ["a dealer's", 'DEALER_ADMIN or DEALER_STAFF']
-  return new Refusal(422, 'ROLE_ELSEWHERE', `${role} is no role of ${whose} people. Take ${fitting}.`)
+  return new Refusal(422, 'ROLE_ELSEWHERE', `${role} is not a role for ${whose} people. Use ${available}.`)
 }
 
-async function insertPerson(tx: Tx, ids: Ids, asked: NewPerson, hash: string | null, by: By): Promise<string> {
-  if (isOperator(asked.role) !== (asked.tenantId === null)) throw roleElsewhere(asked)
-  await roomForPerson(tx, asked.tenantId)
+async function insertPerson(tx: Tx, ids: Ids, input: NewPerson, hash: string | null, by: By): Promise<string> {
+  if (isOperator(input.role) !== (input.tenantId === null)) throw wrongRole(input)
+  await checkPeopleLimit(tx, input.tenantId)
   const personId = ids.uuid()
-  const email = normalEmail(asked.email)
+  const email = normalEmail(input.email)
   try {
     await tx.query(sql`
       insert into people (person_id, tenant_id, email, name, role, password_hash, password_change_required)
-      values (${personId}, ${asked.tenantId}, ${email}, ${asked.name}, ${asked.role}, ${hash}, ${hash !== null})`)
+      values (${personId}, ${input.tenantId}, ${email}, ${input.name}, ${input.role}, ${hash}, ${hash !== null})`)
   } catch (error) {
     if (!violatedKey(error)) throw error
-    throw new Refusal(409, 'EMAIL_TAKEN', 'This address belongs to somebody already. Use another one.')
+    throw new Refusal(409, 'EMAIL_TAKEN', 'This address already has an account. Use another one.')
   }
-  const after = { email, name: asked.name, role: asked.role }
-  record(tx, ids, { tenantId: asked.tenantId, email }, { action: 'person.create', after }, by)
+  const after = { email, name: input.name, role: input.role }
+  record(tx, ids, { tenantId: input.tenantId, email }, { action: 'person.create', after }, by)
   return personId
 }
 
-/** Two administrators who disable each other at once: the lock on all of them lets only the first. */
-async function keepAnAdministrator(tx: Tx): Promise<void> {
+/** Locks all administrators, so that two cannot disable each other concurrently. @throws Refusal LAST_ADMINISTRATOR */
+async function checkAdministratorLeft(tx: Tx): Promise<void> {
   const rows = await tx.query(sql`
     select 1 from people where role = 'OPERATOR_ADMIN' and status = 'ACTIVE' order by person_id for update`)
   if (rows.length === 0)
-    throw new Refusal(
-      409,
-      'LAST_ADMINISTRATOR',
-      'At least one operator administrator has to stay. Appoint another first.',
-    )
+    throw new Refusal(409, 'LAST_ADMINISTRATOR', 'This is the last operator administrator. Appoint another first.')
 }
 
-function pick(person: Person) {
+function editable(person: Person) {
   return { name: person.name, role: person.role, status: person.status }
 }
 
@@ -147,22 +147,22 @@ function record(
   tx: Tx,
   ids: Ids,
   person: { tenantId: string | null; email: string },
-  said: Pick<AuditEntry, 'action' | 'before' | 'after'>,
+  change: Pick<AuditEntry, 'action' | 'before' | 'after'>,
   by: By,
 ): void {
-  audit(tx, ids, { tenantId: person.tenantId, ...by, subject: person.email, ...said })
+  audit(tx, ids, { tenantId: person.tenantId, ...by, subject: person.email, ...change })
 }
 
 export const FIRST_OPERATOR = 'admin@localhost'
 
 /**
- * On a fresh local deployment: makes the first operator.
- * @returns the password, which works until the first sign-in changes it; undefined once there is anybody
+ * Creates the first operator of a new local deployment.
+ * @returns the password, which must be changed at the first sign-in; undefined if there are people already
  */
 export async function ensureFirstOperator(deps: { db: Db; ids: Ids }): Promise<string | undefined> {
   const oneTimePassword = deps.ids.bytes(12).toString('base64url')
   return deps.db.tx(async (tx) => {
-    // Several nodes may start at once: the lock lets one of them create the person.
+    // If several nodes start concurrently, the lock lets one of them create the person.
     await tx.query(sql`select pg_advisory_xact_lock(hashtext('people.first_operator'))`)
     const rows = await tx.query(sql`select 1 from people limit 1`)
     if (rows.length > 0) return undefined

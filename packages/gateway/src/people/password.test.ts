@@ -1,33 +1,33 @@
 import { expect, test } from 'vitest'
 import { Refusal } from '../lib/refusal.ts'
-import { hashing } from './password.ts'
+import { createHashQueue } from './password.ts'
 
 const isRefused = (error: unknown) => error instanceof Refusal && error.status === 503
 
-test('hashes are made two at a time, fifty wait, and whoever comes then is refused before it costs anything', async () => {
-  const inTurn = hashing()
-  let underWay = 0
-  let most = 0
-  let begun = 0
+test('two hashes run concurrently, fifty wait, and further ones are refused without being started', async () => {
+  const queue = createHashQueue()
+  let running = 0
+  let runningMax = 0
+  let started = 0
   const work = async () => {
-    begun++
-    most = Math.max(most, ++underWay)
+    started++
+    runningMax = Math.max(runningMax, ++running)
     await new Promise(setImmediate)
-    underWay--
-    return begun
+    running--
+    return started
   }
-  const first = [inTurn(work), inTurn(work)]
-  await expect.poll(() => begun).toBe(2)
-  const settled = await Promise.allSettled([...first, ...Array.from({ length: 60 }, () => inTurn(work))])
-  const refused = settled.filter((each) => each.status === 'rejected')
-  expect([most, begun, refused.length]).toEqual([2, 52, 10])
+  const first = [queue(work), queue(work)]
+  await expect.poll(() => started).toBe(2)
+  const results = await Promise.allSettled([...first, ...Array.from({ length: 60 }, () => queue(work))])
+  const refused = results.filter((each) => each.status === 'rejected')
+  expect([runningMax, started, refused.length]).toEqual([2, 52, 10])
   expect(refused.every(({ reason }) => isRefused(reason))).toBe(true)
-  expect(await inTurn(work)).toBe(53)
+  expect(await queue(work)).toBe(53)
 })
 
-test('a hash that fails gives its turn on', async () => {
-  const inTurn = hashing()
-  const failing = Array.from({ length: 5 }, () => inTurn(() => Promise.reject(new Error('no memory'))))
+test('a failed hash lets the next one run', async () => {
+  const queue = createHashQueue()
+  const failing = Array.from({ length: 5 }, () => queue(() => Promise.reject(new Error('no memory'))))
   expect((await Promise.allSettled(failing)).every((each) => each.status === 'rejected')).toBe(true)
-  expect(await inTurn(async () => 'next')).toBe('next')
+  expect(await queue(async () => 'next')).toBe('next')
 })

@@ -10,19 +10,19 @@ export const PASSWORD_LENGTH_MAX = 200
 const OPTIONS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
 /**
- * Half of the four threads that libuv has for a process: the others resolve suppliers' names and read files. Without
- * this limit, 240 simultaneous sign-ins, which need no valid password, blocked those for 14 s.
+ * Half of libuv's four threads, because the others resolve host names and read files. Without this limit, 240 concurrent
+ * sign-ins, which need no valid password, blocked those for 14 s.
  */
 const CONCURRENCY_MAX = 2
 /** Fifty waiting hashes take about a second on an idle machine; later ones are refused. */
 const WAITING_MAX = 50
 
 /** One queue for the process, because the threads belong to the process. */
-const inTurn = hashing()
+const hashQueue = createHashQueue()
 
 /** @throws Refusal PASSWORDS_BUSY */
 export function hashPassword(password: string): Promise<string> {
-  return inTurn(() => hash(password, OPTIONS))
+  return hashQueue(() => hash(password, OPTIONS))
 }
 
 /**
@@ -31,7 +31,7 @@ export function hashPassword(password: string): Promise<string> {
  */
 export async function passwordMatches(passwordHash: string | null, password: string): Promise<boolean> {
   if (password.length > PASSWORD_LENGTH_MAX) return false
-  const right = await inTurn(async () => verify(passwordHash ?? (await getPlaceholderHash()), password))
+  const right = await hashQueue(async () => verify(passwordHash ?? (await getPlaceholderHash()), password))
   return right && passwordHash !== null
 }
 
@@ -54,18 +54,18 @@ function getPlaceholderHash(): Promise<string> {
   return placeholderHash
 }
 
-/** Runs a hash when its turn comes. @throws Refusal PASSWORDS_BUSY */
-type Hashing = <Result>(work: () => Promise<Result>) => Promise<Result>
+/** Runs a hash when it reaches the head of the queue. @throws Refusal PASSWORDS_BUSY */
+type HashQueue = <Result>(work: () => Promise<Result>) => Promise<Result>
 
-/** Limits how many hashes of passwords are computed at the same time. Exported for its test. */
-export function hashing(): Hashing {
-  const turns = createBatcher<() => Promise<unknown>, unknown>({
+/** Limits how many passwords are hashed concurrently. Exported for its test. */
+export function createHashQueue(): HashQueue {
+  const batcher = createBatcher<() => Promise<unknown>, unknown>({
     run: (works) => Promise.all(works.map((work) => work())),
     limit: 1,
     concurrency: CONCURRENCY_MAX,
     queueLimit: WAITING_MAX,
     queueFullError: () =>
-      new Refusal(503, 'PASSWORDS_BUSY', 'Too many passwords are being checked just now. Try again in a few seconds.'),
+      new Refusal(503, 'PASSWORDS_BUSY', 'Too many passwords are being checked. Try again in a few seconds.'),
   })
-  return <Result>(work: () => Promise<Result>) => turns.add(work) as Promise<Result>
+  return <Result>(work: () => Promise<Result>) => batcher.add(work) as Promise<Result>
 }

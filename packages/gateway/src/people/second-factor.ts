@@ -9,7 +9,7 @@ import { lockPerson, type Person } from './person.ts'
 import { hashToken } from './token.ts'
 
 const PERIOD_S = 30
-/** Steps that a phone's clock may be off, either way. */
+/** A phone's clock may be off by this many periods, either way. */
 const WINDOW_STEPS = 1
 const SECRET_BYTES = 20
 const RECOVERY_CODES = 10
@@ -17,16 +17,17 @@ const RECOVERY_CODE_BYTES = 8
 
 export interface SecondFactorDeps {
   cipher: Cipher
-  /** Codes go by the time of day, and a node's own clock may be off. */
+  /** Codes depend on the time, and a node's own clock may be wrong. */
   databaseClock: Pick<DatabaseClock, 'now'>
   ids: Ids
 }
 
 /**
- * Prepares a second factor: it holds once `confirmSecondFactor` has seen a code of it. Replaces an unconfirmed one, and
- * never one that was confirmed meanwhile from another tab.
+ * Prepares a second factor, which takes effect with `confirmSecondFactor`. Replaces an unconfirmed one, but not one that
+ * was confirmed meanwhile in another tab.
+ * @throws Refusal NOT_FOUND, SECOND_FACTOR_SET
  */
-export async function beginSecondFactor(
+export async function setUpSecondFactor(
   tx: Tx,
   deps: SecondFactorDeps,
   personId: string,
@@ -35,14 +36,14 @@ export async function beginSecondFactor(
   if (!person) throw notFound('person')
   if (person.totpConfirmed) throw alreadySet()
   const secret = new Secret({ buffer: new Uint8Array(deps.ids.bytes(SECRET_BYTES)).buffer })
-  const sealed = deps.cipher.encrypt(secret.base32, personId)
+  const encrypted = deps.cipher.encrypt(secret.base32, personId)
   tx.send(sql`
-    update people set totp_secret = ${sealed}, totp_last_step = 0, updated_at = now()
+    update people set totp_secret = ${encrypted}, totp_last_step = 0, updated_at = now()
     where person_id = ${personId}`)
   return { secret: secret.base32, uri: totpOf(secret.base32, person.email).toString() }
 }
 
-/** Turns the second factor on, and hands out recovery codes: the only time that anybody sees them. */
+/** Turns the second factor on. Returns the recovery codes, which are never shown again. */
 export async function confirmSecondFactor(
   tx: Tx,
   deps: SecondFactorDeps,
@@ -51,8 +52,9 @@ export async function confirmSecondFactor(
 ): Promise<{ recoveryCodes: string[] }> {
   const person = await lockPerson(tx, personId)
   if (person?.totpConfirmed) throw alreadySet()
-  if (!person?.totpSecret) throw new Refusal(409, 'SECOND_FACTOR_MISSING', 'Start the set-up first.')
-  if (!(await spendTotp(tx, deps, person, code))) throw codeWrong()
+  if (!person?.totpSecret)
+    throw new Refusal(409, 'SECOND_FACTOR_MISSING', 'No second factor was set up. Start the set-up first.')
+  if (!(await redeemTotp(tx, deps, person, code))) throw wrongCode()
   tx.send(sql`update people set totp_confirmed = true, updated_at = now() where person_id = ${personId}`)
   return { recoveryCodes: renewRecoveryCodes(tx, deps.ids, personId) }
 }
@@ -64,32 +66,32 @@ export function removeSecondFactor(tx: Tx, personId: string): void {
     where person_id = ${personId}`)
 }
 
-/** Accepts a code of the authenticator, or a recovery code; either works once. The caller has locked the person. */
-export async function spendCode(tx: Tx, deps: SecondFactorDeps, person: Person, code: string): Promise<boolean> {
+/** Accepts a code of the authenticator or a recovery code, each once. The caller must have locked the person. */
+export async function redeemCode(tx: Tx, deps: SecondFactorDeps, person: Person, code: string): Promise<boolean> {
   const plain = code.replaceAll(/[\s-]/g, '').toUpperCase()
-  if (/^\d{6}$/.test(plain)) return spendTotp(tx, deps, person, plain)
+  if (/^\d{6}$/.test(plain)) return redeemTotp(tx, deps, person, plain)
   const rows = await tx.query(sql`
     update recovery_codes set used_at = now()
     where person_id = ${person.personId} and code_hash = ${hashToken(plain)} and used_at is null returning 1`)
   return rows.length > 0
 }
 
-export function codeWrong(): Refusal {
-  return new Refusal(422, 'CODE_WRONG', 'The code is wrong or was used before. Wait for the next one and enter that.')
+export function wrongCode(): Refusal {
+  return new Refusal(422, 'CODE_WRONG', 'The code is wrong or was used before. Wait for the next code and enter that.')
 }
 
 function alreadySet(): Refusal {
-  return new Refusal(409, 'SECOND_FACTOR_SET', 'A second factor is set already. Remove it first to set up another.')
+  return new Refusal(409, 'SECOND_FACTOR_SET', 'A second factor is already set up. Remove it first.')
 }
 
-async function spendTotp(tx: Tx, deps: SecondFactorDeps, person: Person, code: string): Promise<boolean> {
+async function redeemTotp(tx: Tx, deps: SecondFactorDeps, person: Person, code: string): Promise<boolean> {
   if (!person.totpSecret) return false
   const base32 = deps.cipher.decrypt(person.totpSecret, person.personId).toString()
   const now = deps.databaseClock.now()
   const delta = totpOf(base32, person.email).validate({ token: code, timestamp: now, window: WINDOW_STEPS })
   if (delta === null) return false
   const step = Math.floor(now / 1000 / PERIOD_S) + delta
-  // The step is taken in the statement that checks it: of two sign-ins with one code the second finds it spent.
+  // Checks and records the step in one statement, so that a code works for only one of two concurrent sign-ins.
   const rows = await tx.query(sql`
     update people set totp_last_step = ${step} where person_id = ${person.personId} and totp_last_step < ${step}
     returning 1`)

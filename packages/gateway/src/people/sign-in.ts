@@ -7,18 +7,18 @@ import { Refusal } from '../lib/refusal.ts'
 import {
   addressKey,
   browserKey,
+  clearFailures,
   countFailure,
-  forgetFailures,
+  createBrowserToken,
   isKnownBrowser,
   isLocked,
   type LockKey,
-  newKnownBrowser,
   personKey,
 } from './lockout.ts'
 import { passwordMatches } from './password.ts'
-import { lockPerson, lockProven, type Person, personByEmail } from './person.ts'
-import { codeWrong, spendCode } from './second-factor.ts'
-import { openSession } from './session.ts'
+import { findPersonByEmail, lockPerson, lockUnchanged, type Person } from './person.ts'
+import { redeemCode, wrongCode } from './second-factor.ts'
+import { createSession } from './session.ts'
 
 export interface SignInDeps {
   db: Db
@@ -31,119 +31,117 @@ export interface SignInDeps {
 export interface SignIn {
   email: string
   password: string
-  /** Of the authenticator, or a recovery code. */
+  /** A code of the authenticator, or a recovery code. */
   code?: string | undefined
   address: string
   userAgent: string
-  /** What the browser has kept of a sign-in before. */
+  /** The token that the browser stored at an earlier sign-in. */
   browser?: string | undefined
 }
 
-export interface SignedInNow {
-  /** Of the session. */
+export interface SignInResult {
+  /** For the session cookie. */
   token: string
   person: Person
-  /** For the browser to keep. */
+  /** The token for the browser to store (lockout.ts). */
   browser: string
 }
 
 /**
- * Opens a session. Whoever fails learns nothing of who exists: unknown address, wrong password and disabled person get
- * one answer at one cost, and addresses lock alike.
- * @throws Refusal SIGN_IN_FAILED, TOO_MANY_ATTEMPTS, PASSWORDS_BUSY; and, to whoever knows the password, CODE_REQUIRED,
+ * Creates a session. A failure does not reveal whether the address exists: an unknown address, a wrong password and a
+ * disabled person get the same answer after the same amount of work, and all addresses are locked alike.
+ * @throws Refusal SIGN_IN_FAILED, TOO_MANY_ATTEMPTS, PASSWORDS_BUSY; after the right password also CODE_REQUIRED,
  * CODE_WRONG
  */
-export async function signIn(deps: SignInDeps, attempt: SignIn): Promise<SignedInNow> {
+export async function signIn(deps: SignInDeps, input: SignIn): Promise<SignInResult> {
   const { db, ids, linkKey, databaseClock } = deps
-  const asker = await personByEmail(db, attempt.email)
-  const { browser = '' } = attempt
-  const isKnown = isKnownBrowser(linkKey, browser, asker, databaseClock.now())
-  const key = isKnown ? browserKey(browser) : addressKey(attempt.email)
-  const asked: Attempt = { ...attempt, key, where: isKnown ? { knownBrowser: true } : null }
-  const person = await provePassword(db, ids, asked, asker)
-  if (person.totpConfirmed) await proveCode(deps, person, asked)
+  const claimed = await findPersonByEmail(db, input.email)
+  const { browser = '' } = input
+  const isKnown = isKnownBrowser(linkKey, browser, claimed, databaseClock.now())
+  const key = isKnown ? browserKey(browser) : addressKey(input.email)
+  const attempt: Attempt = { ...input, key, origin: isKnown ? { knownBrowser: true } : null }
+  const person = await verifyPassword(db, ids, attempt, claimed)
+  if (person.totpConfirmed) await verifyCode(deps, person, attempt)
   const token = await db.tx(async (tx) => {
-    const locked = await lockProven(tx, person)
+    const locked = await lockUnchanged(tx, person)
     if (locked?.totpConfirmed !== person.totpConfirmed) throw signInFailed()
-    const by = byPerson(person, attempt.address)
+    const by = byPerson(person, input.address)
     audit(tx, ids, { tenantId: person.tenantId, ...by, action: 'person.sign_in' })
-    return openSession(tx, ids, person.personId, attempt)
+    return createSession(tx, ids, person.personId, input)
   })
-  await forgetFailures(db, key)
-  return { token, person, browser: newKnownBrowser(linkKey, ids, person, databaseClock.now()) }
+  await clearFailures(db, key)
+  return { token, person, browser: createBrowserToken(linkKey, ids, person, databaseClock.now()) }
 }
 
 /**
- * Asks a signed-in person again, before something that a stolen session must not reach. Counts failures like a sign-in,
- * but apart from those.
+ * Verifies the password of a signed-in person again, and the code if a second factor is set, before actions that a stolen
+ * session must not be able to do. Failures are counted as for a sign-in, but separately.
  * @throws Refusal PASSWORD_WRONG, CODE_REQUIRED, CODE_WRONG, TOO_MANY_ATTEMPTS, PASSWORDS_BUSY
  */
-export async function signInAgain(
+export async function reauthenticate(
   deps: SignInDeps,
   person: Person,
-  proof: { password: string; code?: string | undefined; address: string },
-  asked: { codeToo: boolean } = { codeToo: true },
+  input: { password: string; code?: string | undefined; address: string },
+  { withCode }: { withCode: boolean } = { withCode: true },
 ): Promise<void> {
-  const attempt: Attempt = { ...proof, key: personKey(person.personId), where: { signedIn: true } }
+  const attempt: Attempt = { ...input, key: personKey(person.personId), origin: { signedIn: true } }
   try {
-    await provePassword(deps.db, deps.ids, attempt, person)
+    await verifyPassword(deps.db, deps.ids, attempt, person)
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'SIGN_IN_FAILED') throw passwordWrong()
+    if (error instanceof Refusal && error.code === 'SIGN_IN_FAILED') throw wrongPassword()
     throw error
   }
-  if (person.totpConfirmed && asked.codeToo) await proveCode(deps, person, attempt)
+  if (person.totpConfirmed && withCode) await verifyCode(deps, person, attempt)
 }
 
-/** A password to be proved, and what a wrong one counts under. */
+/** A password to verify, and the key under which a failure is counted. */
 interface Attempt {
   password: string
   code?: string | undefined
   address: string
   key: LockKey
-  /** For the audit log, where it is told from a stranger's. */
-  where: { signedIn: true } | { knownBrowser: true } | null
+  /** Distinguishes the attempt from a stranger's (null) in the audit log. */
+  origin: { signedIn: true } | { knownBrowser: true } | null
 }
 
-async function provePassword(db: Db, ids: Ids, attempt: Attempt, person: Person | undefined): Promise<Person> {
+async function verifyPassword(db: Db, ids: Ids, attempt: Attempt, person: Person | undefined): Promise<Person> {
   if (await isLocked(db, attempt.key)) throw tooMany()
   const right = await passwordMatches(person?.passwordHash ?? null, attempt.password)
-  // Once more: guesses that come all at once are past the first look before the first of them is counted.
+  // Checked again: concurrent guesses all pass the first check before any of them is counted.
   if (await isLocked(db, attempt.key)) throw tooMany()
   if (right && person?.status === 'ACTIVE') return person
-  await failed(db, ids, attempt, person)
+  await recordFailure(db, ids, attempt, person)
   throw signInFailed()
 }
 
-async function proveCode(deps: SignInDeps, person: Person, attempt: Attempt): Promise<void> {
+async function verifyCode(deps: SignInDeps, person: Person, attempt: Attempt): Promise<void> {
   const code = attempt.code
-  if (!code)
-    throw new Refusal(401, 'CODE_REQUIRED', 'Enter the code that your authenticator shows, or a recovery code.')
-  const spent = await deps.db.tx(async (tx) => {
+  if (!code) throw new Refusal(401, 'CODE_REQUIRED', 'Enter the code from your authenticator, or a recovery code.')
+  const accepted = await deps.db.tx(async (tx) => {
     const locked = await lockPerson(tx, person.personId)
-    return locked !== undefined && spendCode(tx, deps, locked, code)
+    return locked !== undefined && redeemCode(tx, deps, locked, code)
   })
-  if (spent) return
-  await failed(deps.db, deps.ids, attempt, person)
-  throw codeWrong()
+  if (accepted) return
+  await recordFailure(deps.db, deps.ids, attempt, person)
+  throw wrongCode()
 }
 
-async function failed(db: Db, ids: Ids, attempt: Attempt, person: Person | undefined): Promise<void> {
+async function recordFailure(db: Db, ids: Ids, attempt: Attempt, person: Person | undefined): Promise<void> {
   const { lockedNow } = await countFailure(db, attempt.key)
   if (!lockedNow || !person) return
   const { tenantId, email: subject } = person
   const entry: AuditEntry = { tenantId, ...SYSTEM, address: attempt.address, action: 'person.lock', subject }
-  // Who guesses past a sign-in has somebody's session: that is worth another look than a stranger's try.
-  await db.tx(async (tx) => audit(tx, ids, attempt.where ? { ...entry, after: attempt.where } : entry))
+  await db.tx(async (tx) => audit(tx, ids, attempt.origin ? { ...entry, after: attempt.origin } : entry))
 }
 
 function signInFailed(): Refusal {
-  return new Refusal(401, 'SIGN_IN_FAILED', 'E-mail address or password is wrong. Check both and try again.')
+  return new Refusal(401, 'SIGN_IN_FAILED', 'The e-mail address or password is wrong. Check both and try again.')
 }
 
-export function passwordWrong(): Refusal {
+export function wrongPassword(): Refusal {
   return new Refusal(422, 'PASSWORD_WRONG', 'The password is wrong. Nothing was shown or changed.')
 }
 
 function tooMany(): Refusal {
-  return new Refusal(429, 'TOO_MANY_ATTEMPTS', 'Too many failed attempts. Wait a quarter of an hour and try again.')
+  return new Refusal(429, 'TOO_MANY_ATTEMPTS', 'Too many failed attempts. Wait 15 minutes and try again.')
 }

@@ -23,7 +23,7 @@ export interface DocsFile {
 }
 
 /** Documents outside of docs/. */
-const ELSEWHERE = {
+const OTHER_DOCUMENTS = {
   pages: { changelog: 'CHANGELOG.md', sdk: 'packages/sdk/README.md' },
   files: { 'vectors.json': 'test/vectors/signing.json' },
 }
@@ -45,7 +45,7 @@ export function findDocsFiles(root = repositoryRoot()): DocsFiles {
     ['pages', pages],
     ['files', files],
   ] as const) {
-    for (const [address, path] of Object.entries(ELSEWHERE[kind])) {
+    for (const [address, path] of Object.entries(OTHER_DOCUMENTS[kind])) {
       if (existsSync(join(root, path))) table.set(address, { path, file: join(root, path) })
     }
   }

@@ -20,7 +20,7 @@ afterAll(() => app.close())
 
 const get = (url: string, headers: Record<string, string> = {}) => app.inject({ method: 'GET', url, headers })
 
-/** What a page leads to and what it shows. */
+/** The links and pictures of a page. */
 const links = (html: string) =>
   [...html.matchAll(/<(?:a|link) [^>]*?href="([^"]*)"|<[a-z]+ [^>]*?src="([^"]*)"/g)].map(([, href, src]) =>
     (href ?? src ?? '').replaceAll('&amp;', '&'),
@@ -46,7 +46,7 @@ async function crawl(): Promise<Map<string, string>> {
 }
 
 describe('the served pages', () => {
-  test('contain only relative links, to pages and fragments that exist', async () => {
+  test('every link is relative and leads to an existing page and fragment', async () => {
     const pages = await crawl()
     expect([...pages.keys()]).toEqual(
       expect.arrayContaining(['/docs/quick-start', '/docs/codes', '/docs/reference', '/docs/sdk']),
@@ -62,7 +62,7 @@ describe('the served pages', () => {
     }
   })
 
-  test('contain no script and load nothing from other hosts', async () => {
+  test('pages contain no script and load nothing from other hosts', async () => {
     for (const [at, html] of await crawl()) {
       const loads = [...html.matchAll(/<(?:link|script|img|iframe|source|video|audio)\b[^>]*?(?:href|src)="([^"]*)"/g)]
       for (const [, from = ''] of loads) expect(from, at).not.toMatch(/^([a-z]+:)?\/\//i)
@@ -72,7 +72,7 @@ describe('the served pages', () => {
     expect((await get('/docs/docs.css')).body).not.toMatch(/@import|url\(|https?:/)
   })
 
-  test('have a strict content security policy', async () => {
+  test('every answer has a strict content security policy', async () => {
     const policy = async (url: string) => String((await get(url)).headers['content-security-policy'])
     for (const url of ['/docs/', '/docs/signing', '/docs/docs.css', '/docs/samples/python/sign.py', '/docs/nothing']) {
       expect(await policy(url)).toMatch(/^default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'/)
@@ -83,7 +83,7 @@ describe('the served pages', () => {
     expect(await policy('/docs/reference')).not.toMatch(/unsafe-eval|https?:|\*/)
   })
 
-  test('show their pictures with the right type, not compressed again', async () => {
+  test('pictures have the right type and are not compressed again', async () => {
     const answer = await get('/docs/images/order-light-desktop.png', { 'accept-encoding': 'gzip' })
     expect(answer.statusCode).toBe(200)
     expect(answer.headers).toMatchObject({
@@ -117,13 +117,13 @@ describe('the served pages', () => {
     }
   })
 
-  test('are all listed in the navigation', () => {
+  test('every page is listed in the navigation', () => {
     const { pages } = findDocsFiles()
     const listed = NAVIGATION.flatMap(([, entries]) => entries.map(([address]) => address))
     expect(listed.filter((address) => !pages.has(address))).toEqual(['reference'])
   })
 
-  test('show raw HTML of a document as text', async () => {
+  test('raw HTML in a document is shown as text', async () => {
     for (const [at, html] of await crawl()) expect(html, at).not.toMatch(/<(iframe|object|embed|form|input)\b/)
   })
 
@@ -131,7 +131,7 @@ describe('the served pages', () => {
     expect((await get('/docs/codes')).body).toContain('<div class="wide"><table>')
   })
 
-  test('are compressed on request, and answered 304 if the browser has them', async () => {
+  test('pages are compressed on request, and answered 304 if the browser has them', async () => {
     const plain = await get('/docs/codes')
     const packed = await get('/docs/codes', { 'accept-encoding': 'gzip, br' })
     expect(packed.headers['content-encoding']).toBe('gzip')
@@ -156,7 +156,7 @@ describe('the served pages', () => {
 })
 
 describe('the Markdown files', () => {
-  test('link to files that exist, with fragments that exist', () => {
+  test('every link leads to an existing file and heading', () => {
     const dead: string[] = []
     for (const path of markdownFiles()) {
       for (const href of linksOf(path)) {
@@ -171,10 +171,10 @@ describe('the Markdown files', () => {
     expect(dead).toEqual([])
   })
 
-  test('state the limits of the contract', () => {
+  test('docs/limits.md states the limits of the contract', () => {
     const text = readFileSync(join(root, 'docs/limits.md'), 'utf8')
     const row = (start: string) => text.split('\n').find((line) => line.startsWith(`| ${start} |`)) ?? ''
-    const told: [string, string][] = [
+    const documented: [string, string][] = [
       ['requests per second of one account', `${limits.QPS_LIMIT_DEFAULT}`],
       ['request body', `${limits.BODY_SIZE_MAX_BYTES / 1024} KiB`],
       ['nesting of a body', `${limits.JSON_DEPTH_MAX} levels`],
@@ -191,10 +191,10 @@ describe('the Markdown files', () => {
       ['answer to the test event of `webhook/set`', `${limits.CHECK_HEALTH_TIMEOUT_MS / 1000} s`],
       ['test events', `one at a time, ${limits.CHECK_HEALTH_PER_MINUTE_MAX} a minute`],
     ]
-    for (const [what, limit] of told) expect(row(what), what).toContain(`| ${limit}`)
+    for (const [name, limit] of documented) expect(row(name), name).toContain(`| ${limit}`)
   })
 
-  test('are not longer than a reader finishes', () => {
+  test('no guide is longer than 2 000 words', () => {
     for (const path of markdownFiles().filter((each) => /^docs\/[^/]*\.md$/.test(each))) {
       if (path === 'docs/codes.md') continue
       const words = readFileSync(join(root, path), 'utf8').split(/\s+/).length

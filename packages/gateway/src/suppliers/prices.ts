@@ -1,5 +1,5 @@
 import { formatMoney } from '@dealer-esim/contract'
-import { notify } from '../alerts/alerts.ts'
+import { createAlert } from '../alerts/alerts.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
@@ -127,7 +127,7 @@ export async function alertPriceDifferences(deps: Pick<PriceAlertDeps, 'db' | 'i
     tx.send({ text: `select pg_advisory_xact_lock(hashtext('price alerts'))` })
     const differences = await claimNewDifferences(tx)
     for (const [supplier, differencesOfSupplier] of groupBy(differences, (difference) => difference.supplier)) {
-      notify(tx, deps.ids, {
+      createAlert(tx, deps.ids, {
         tenantId: null,
         kind: 'SUPPLIER_PRICE',
         audience: 'OPERATOR',

@@ -33,7 +33,7 @@ async function code(parts: Parameters<typeof call>[3], at: { baseUrl: string } =
 }
 
 describe('a RequestID', () => {
-  it('is refused the second time: at once, on the other node, with another timestamp, at another operation', async () => {
+  it('is refused the second time: immediately, on the other node, with another timestamp, at another operation', async () => {
     const parts = { requestId: randomUUID(), timestamp: Date.now() - 60_000 }
     expect(await code(parts)).toBe('000000')
     expect(await code(parts)).toBe('101006')
@@ -50,14 +50,14 @@ describe('a RequestID', () => {
     expect(await code({ requestId }, node, await addDealer(node.deps))).toBe('000000')
   })
 
-  it('is not spent by a caller that cannot sign', async () => {
+  it('is not used up by a request with a wrong signature', async () => {
     const requestId = randomUUID()
     expect(await code({ requestId, secret: 'guessed' })).toBe('101003')
     expect(await code({ requestId, timestamp: Date.now() - 400_000 })).toBe('101001')
     expect(await code({ requestId }, other)).toBe('000000')
   })
 
-  it('is not spent by a refused address, nor while its tenant is suspended', async () => {
+  it('is not used up by a request from a refused address or of a suspended tenant', async () => {
     const requestId = randomUUID()
     const { deps } = node
     await changeSettings(deps, dealer.tenantId, { ipAllowlist: ['203.0.113.1'] }, OPERATOR)
@@ -69,7 +69,7 @@ describe('a RequestID', () => {
     expect(await code({ requestId }, other)).toBe('000000')
   })
 
-  it('is spent by a request that QPS refuses, and by one whose body is refused', async () => {
+  it('is used up by a request that the QPS limit refuses, and by one whose body is refused', async () => {
     const slow = await addDealer(node.deps)
     await changeSettings(node.deps, slow.tenantId, { qpsLimit: 1 }, OPERATOR)
     await node.deps.db.query({
@@ -85,7 +85,7 @@ describe('a RequestID', () => {
   })
 })
 
-describe('a hundred identical requests at once', () => {
+describe('a hundred identical concurrent requests', () => {
   it('place one order and are admitted once, over two gateway processes', async () => {
     const started = await Promise.all(
       [0, 1].map(() => startGateway({ databaseUrl: database.url, role: 'api', env: { ...NODE_ENV, PORT: '0' } })),
@@ -135,7 +135,7 @@ async function killEverything(pid: number, dataDir: string): Promise<void> {
     try {
       process.kill(victim, 'SIGKILL')
     } catch {
-      // ended with its postmaster
+      // it ended with its postmaster
     }
   }
   await client.end().catch(() => {})

@@ -10,7 +10,7 @@ import { until } from '../harness/shop.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy
-/** Changes are made on `here`; `unnotified` hears of none, because its LISTEN connection is frozen. */
+/** Changes are made on `here`; `unnotified` is not notified of any, because its LISTEN connection is frozen. */
 let here: Node
 let unnotified: Node
 let dealer: Dealer
@@ -32,7 +32,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** A dealer that both nodes have in memory. */
+/** A dealer that both nodes have cached. */
 async function knownDealer(): Promise<Dealer> {
   dealer = await addDealer(here.deps)
   expect(await codes()).toEqual(['000000', '000000'])
@@ -43,7 +43,7 @@ function forwarded(address: string) {
   return { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': address }
 }
 
-/** What the two nodes say to the very next request. */
+/** The answers of both nodes to the next request. */
 async function codes(secret = dealer.appSecret, nodes: { baseUrl: string }[] = [here, unnotified]): Promise<string[]> {
   const headers = forwarded('127.0.0.1')
   return Promise.all(nodes.map(async (node) => (await call(node, dealer, 'health', { secret, headers })).code))
@@ -52,7 +52,7 @@ async function codes(secret = dealer.appSecret, nodes: { baseUrl: string }[] = [
 const GOOD = ['000000', '000000']
 const BAD_SIGNATURE = ['101003', '101003']
 
-describe('for the very next request on every node, notified or not', () => {
+describe('for the next request on every node, notified or not', () => {
   it('a reset secret is valid, and the old one is not', async () => {
     await knownDealer()
     const { appSecret } = await resetSecret(here.deps, dealer.tenantId, { graceMs: 0 }, OPERATOR)
@@ -60,7 +60,7 @@ describe('for the very next request on every node, notified or not', () => {
     expect(await codes(appSecret)).toEqual(GOOD)
   })
 
-  it('a grace period is valid, ends by itself, and ends with the next reset', async () => {
+  it('a grace period applies, ends after its time, and ends with the next reset', async () => {
     await knownDealer()
     const first = dealer.appSecret
     const second = (await resetSecret(here.deps, dealer.tenantId, { graceMs: 3_600_000 }, OPERATOR)).appSecret
@@ -116,10 +116,10 @@ describe('for the very next request on every node, notified or not', () => {
     const secrets = [{ secret: dealer.appSecret, from: performance.now() }]
     const callers = Array.from({ length: 8 }, async (_, i) => {
       for (let n = 0; isOn; n++) {
-        // Now and then the secret before: it must not work any more.
+        // Sometimes with the previous secret, which must not work any more.
         const { secret } = n % 5 === 4 && secrets.length > 1 ? secrets.at(-2)! : secrets.at(-1)!
         const sentAt = performance.now()
-        // Addresses of their own: those that fail are limited.
+        // Each from its own address, because failures are limited by address.
         const parts = { secret, headers: forwarded(`10.1.${i}.${n % 250}`) }
         const { code } = await call(i % 2 ? here : unnotified, dealer, 'health', parts)
         if (code !== '101007') said.push({ sentAt, secret, code })
@@ -144,7 +144,7 @@ describe('for the very next request on every node, notified or not', () => {
 })
 
 describe('two gateway processes, one of which receives no notifications', () => {
-  it('both apply a reset secret and a suspension from the very next request on', async () => {
+  it('both apply a reset secret and a suspension from the next request on', async () => {
     const env = { ...NODE_ENV, ...ENV }
     const frozen = proxy.frozen
     const processes = await Promise.all(

@@ -169,18 +169,20 @@ test('a dry run shows the changed prices and suppliers, with warnings about doub
   expect([code, stdout]).toEqual([
     0,
     [
-      'A dry run: nothing was changed. It would be 0 added, 1 changed, 0 unchanged.',
-      'Look twice at 1 package, marked by “!”.',
+      'Dry run: nothing was changed. It would be 0 added, 1 changed, 0 unchanged.',
+      'Check 1 package, marked with “!”.',
       '  ~ ZA_1_7',
       '    ! price: USD 4.90 → 0.01 (−99.8 %)',
-      '    ! USD 0.01 is below what the cheapest supplier costs, 2.70',
+      "    ! USD 0.01 is below the cheapest supplier's cost of 2.70",
       '      supplier 1: sandbox/ZA_1_7 → nosuch/P',
       '',
     ].join('\n'),
   ])
   expect(stderr).toContain('There is no supplier nosuch yet')
   const set = await admin('package', 'set', 'ZA_1_7', '--supplier', 'nosuch:P')
-  expect(set.stderr).toBe('There is no supplier nosuch yet: its packages cannot be delivered. See `supplier add`.\n')
+  expect(set.stderr).toBe(
+    'There is no supplier nosuch yet, so its packages cannot be delivered. Add it with: supplier add\n',
+  )
 })
 
 test.each([
@@ -204,5 +206,5 @@ test('a missing file and a price below zero are refused with a message', async (
   expect((await admin('package', 'import', '--format', 'csv', folder)).stderr).toContain('is a folder')
   const price = await admin('price', 'set', 'ZA_1_7', '-3', '--currency', 'USD')
   expect(price.code).toBe(2)
-  expect(price.stderr).toContain('A price is not below zero: write it like 4.50.')
+  expect(price.stderr).toContain('A price cannot be negative. Write it like 4.50.')
 })

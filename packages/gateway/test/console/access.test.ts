@@ -1,51 +1,51 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Route } from '../../src/console-api/kernel/route.ts'
 import { routes } from '../../src/console-api/routes.ts'
-import { makeAccessToken } from '../../src/people/access-token.ts'
+import { createAccessToken } from '../../src/people/access-token.ts'
 import { ROLES, type Role } from '../../src/people/person.ts'
-import { openSession } from '../../src/people/session.ts'
-import { addPerson, addTenant, type ConsoleApp, ORIGIN, startConsole } from './console-app.ts'
+import { createSession } from '../../src/people/session.ts'
+import { addPerson, addTenant, type ConsoleTestbed, ORIGIN, startConsole } from './console-testbed.ts'
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 let own: string
 let foreign: string
 const people = {} as Record<Role, string>
 const sessions = {} as Record<Role, string>
-/** Who deletes: some of that ends all other sessions of a person. */
-const leavers = {} as Record<Role, string>
+/** The people whose sessions are used for DELETE, because some routes end all other sessions of a person. */
+const deleters = {} as Record<Role, string>
 
 beforeAll(async () => {
-  room = await startConsole()
-  own = await addTenant(room, 'Own')
-  foreign = await addTenant(room, 'Foreign')
+  testbed = await startConsole()
+  own = await addTenant(testbed, 'Own')
+  foreign = await addTenant(testbed, 'Foreign')
   for (const role of ROLES) {
     const tenantId = role.startsWith('DEALER') ? own : null
-    people[role] = (await addPerson(room, role, tenantId)).personId
-    leavers[role] = (await addPerson(room, role, tenantId)).personId
+    people[role] = (await addPerson(testbed, role, tenantId)).personId
+    deleters[role] = (await addPerson(testbed, role, tenantId)).personId
     sessions[role] = await newSession(people[role])
   }
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
-describe('every route of the table', () => {
-  it('is called by the roles that are written down, and by no other', async () => {
-    const lines = await someAtOnce(routes, async (route) => {
-      const asked = await Promise.all(
+describe('access to the routes', () => {
+  it('every route can be called by exactly the roles in access.txt', async () => {
+    const lines = await mapConcurrently(routes, async (route) => {
+      const results = await Promise.all(
         [undefined, ...ROLES].map(async (role) =>
           isAllowed(await callAs(route, role, own)) ? [role ?? 'ANYONE'] : [],
         ),
       )
-      const allowed = asked.flat()
+      const allowed = results.flat()
       return `${route.method} ${route.path}: ${allowed.length === 6 ? 'everybody' : allowed.join(' ')}`
     })
-    // The file is the expectation, so that a change of access is seen in review.
+    // A file, so that reviewers see a change of access.
     await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('access.txt')
   })
 
-  it('answers a dealer for another tenant as for one that does not exist', async () => {
-    const nowhere = room.deps.ids.uuid()
-    const ofTenants = routes.filter((one) => one.path.includes(':tenantId'))
-    await someAtOnce(ofTenants, async (route) => {
+  it('another tenant’s routes answer a dealer as if the tenant did not exist', async () => {
+    const nowhere = testbed.deps.ids.uuid()
+    const tenantRoutes = routes.filter((one) => one.path.includes(':tenantId'))
+    await mapConcurrently(tenantRoutes, async (route) => {
       for (const role of ['DEALER_ADMIN', 'DEALER_STAFF'] as const) {
         const absent = await callAs(route, role, nowhere)
         const other = await callAs(route, role, foreign)
@@ -55,7 +55,7 @@ describe('every route of the table', () => {
     })
   })
 
-  it('gives a dealer no row of another tenant in any list', async () => {
+  it('no list gives a dealer a row of another tenant', async () => {
     for (const route of routes.filter((one) => one.method === 'GET' && !one.path.includes(':'))) {
       const answer = await callAs(route, 'DEALER_ADMIN', own, `?tenantId=${foreign}`)
       expect([route.path, JSON.stringify(answer.body).includes(foreign)]).toEqual([route.path, false])
@@ -63,19 +63,19 @@ describe('every route of the table', () => {
     }
   })
 
-  it('lets a token that may read change nothing, and no token near accounts and secrets', async () => {
+  it('a read-only token changes nothing, and no token reaches accounts or secrets', async () => {
     const token = async (scope: 'READ' | 'WRITE') =>
       (
-        await room.db.tx((tx) =>
-          makeAccessToken(tx, room.deps.ids, people.OPERATOR_ADMIN, { name: scope, scope, days: 1 }),
+        await testbed.db.tx((tx) =>
+          createAccessToken(tx, testbed.deps.ids, people.OPERATOR_ADMIN, { name: scope, scope, days: 1 }),
         )
       ).token
     const [read, write] = [await token('READ'), await token('WRITE')]
-    for (const route of routes.filter((one) => one.who !== 'anyone')) {
+    for (const route of routes.filter((one) => one.access !== 'anyone')) {
       const withRead = await call(route, own, '', { authorization: `Bearer ${read}` })
       const withWrite = await call(route, own, '', { authorization: `Bearer ${write}` })
       if (route.method !== 'GET') expect([route.path, withRead.status]).toEqual([route.path, 403])
-      if (route.who === 'session' || /secret|password|second-factor|token|people/.test(route.path))
+      if (route.access === 'session' || /secret|password|second-factor|token|people/.test(route.path))
         if (route.method !== 'GET') expect([route.path, withWrite.status]).toEqual([route.path, 403])
     }
   })
@@ -83,31 +83,31 @@ describe('every route of the table', () => {
 
 async function callAs(route: Route, role: Role | undefined, tenantId: string, query = '') {
   if (role === undefined) return call(route, tenantId, query, { origin: ORIGIN })
-  const token = route.method === 'DELETE' ? await newSession(leavers[role]) : sessions[role]
+  const token = route.method === 'DELETE' ? await newSession(deleters[role]) : sessions[role]
   return call(route, tenantId, query, { origin: ORIGIN, cookie: `__Host-console=${token}` })
 }
 
 function newSession(personId: string): Promise<string> {
   const from = { address: '', userAgent: '' }
-  return room.db.tx(async (tx) => openSession(tx, room.deps.ids, personId, from))
+  return testbed.db.tx(async (tx) => createSession(tx, testbed.deps.ids, personId, from))
 }
 
-const AT_ONCE = 8
+const CONCURRENCY = 8
 
-/** Asks of many routes, a few at a time; answers stand in the order of the questions. */
-async function someAtOnce<Item, Answer>(
+/** Maps with limited concurrency. Results are in the order of the items. */
+async function mapConcurrently<Item, Answer>(
   items: readonly Item[],
-  ask: (item: Item) => Promise<Answer>,
+  map: (item: Item) => Promise<Answer>,
 ): Promise<Answer[]> {
   const answers: Answer[] = []
-  for (let at = 0; at < items.length; at += AT_ONCE)
-    answers.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(ask))))
+  for (let at = 0; at < items.length; at += CONCURRENCY)
+    answers.push(...(await Promise.all(items.slice(at, at + CONCURRENCY).map(map))))
   return answers
 }
 
 let calls = 0
 
-/** A call that is well formed as to its path and empty else: who may call is judged before anything is read. */
+/** Calls with a well-formed path and an empty body: access is checked before the body is read. */
 async function call(route: Route, tenantId: string, query: string, headers: Record<string, string>) {
   const path = route.path
     .replace(':tenantId', tenantId)
@@ -115,7 +115,7 @@ async function call(route: Route, tenantId: string, query: string, headers: Reco
     .replace(':supplier', 'nobody')
     .replace(/:\w+/, '00000000-0000-7000-8000-000000000001')
   calls++
-  const answer = await room.app.inject({
+  const answer = await testbed.app.inject({
     method: route.method,
     url: `/console/api${path}${query}`,
     remoteAddress: `10.${(calls >> 16) & 255}.${(calls >> 8) & 255}.${calls & 255}`,

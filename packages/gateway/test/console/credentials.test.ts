@@ -1,26 +1,27 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { addTenant, type ConsoleApp, PROOF, signedInAs, startConsole } from './console-app.ts'
+import { addTenant, type ConsoleTestbed, REAUTHENTICATION, signedInAs, startConsole } from './console-testbed.ts'
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 beforeAll(async () => {
-  room = await startConsole()
+  testbed = await startConsole()
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
-it('a reset in which no grace is said voids every older secret at once', async () => {
-  const tenantId = await addTenant(room, 'Reset')
-  const owner = await signedInAs(room, 'DEALER_ADMIN', tenantId)
-  const reset = (grace: object) => owner.call('POST', `/tenants/${tenantId}/secret/reset`, { ...PROOF, ...grace })
-  const verifying = () =>
-    room.db.query({
+it('a reset without a grace period voids every older secret immediately', async () => {
+  const tenantId = await addTenant(testbed, 'Reset')
+  const owner = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
+  const reset = (grace: object) =>
+    owner.call('POST', `/tenants/${tenantId}/secret/reset`, { ...REAUTHENTICATION, ...grace })
+  const validSecrets = () =>
+    testbed.db.query({
       text: 'select from tenant_secrets where tenant_id = $1 and (valid_until is null or valid_until > now())',
       values: [tenantId],
     })
   await reset({})
-  const graceful = await reset({ grace_s: 86_400 })
-  expect(Date.parse(graceful.body.oldValidUntil)).toBeGreaterThan(Date.now() + 23 * 3_600_000)
-  expect(await verifying()).toHaveLength(2)
+  const withGrace = await reset({ grace_s: 86_400 })
+  expect(Date.parse(withGrace.body.oldValidUntil)).toBeGreaterThan(Date.now() + 23 * 3_600_000)
+  expect(await validSecrets()).toHaveLength(2)
   expect(await reset({})).toMatchObject({ status: 200, body: { oldValidUntil: null } })
-  expect(await verifying()).toHaveLength(1)
+  expect(await validSecrets()).toHaveLength(1)
   expect((await reset({ grace_s: 86_401 })).status).toBe(400)
 })

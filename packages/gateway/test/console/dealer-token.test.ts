@@ -1,25 +1,25 @@
 import { orderIdOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { saveCancellation } from '../../src/fulfilment/cancelling/save-cancellation.ts'
-import { makeAccessToken } from '../../src/people/access-token.ts'
+import { createAccessToken } from '../../src/people/access-token.ts'
 import { addPackage, PRICE } from '../harness/shop.ts'
-import { addPerson, addTenant, type ConsoleApp, startConsole } from './console-app.ts'
-import { furnish } from './furnished.ts'
+import { addPerson, addTenant, type ConsoleTestbed, startConsole } from './console-testbed.ts'
+import { seedTenant } from './seeded-console.ts'
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 beforeAll(async () => {
-  room = await startConsole()
-  await addPackage(room.db, 'JP', [])
+  testbed = await startConsole()
+  await addPackage(testbed.db, 'JP', [])
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
-it('a dealer’s script reads its orders, refunds, eSIMs, events and statements with nothing but a token', async () => {
-  const [own, other] = [await addTenant(room, 'Scripted'), await addTenant(room, 'Unscripted')]
-  const { orderNo, transactionId, profileId, notifyId } = await furnish(room, own, 'JP')
-  const theirs = await furnish(room, other, 'JP')
+it('a dealer’s script reads orders, refunds, eSIMs, events and statements with a token alone', async () => {
+  const [own, other] = [await addTenant(testbed, 'Scripted'), await addTenant(testbed, 'Unscripted')]
+  const { orderNo, transactionId, profileId, notifyId } = await seedTenant(testbed, own, 'JP')
+  const theirs = await seedTenant(testbed, other, 'JP')
   const orderId = orderIdOf(orderNo)!
-  await saveCancellation(room.deps, own, { orderId, itemNo: 1, profileId }, { kind: 'cancelled' })
-  const call = await scriptOf(own)
+  await saveCancellation(testbed.deps, own, { orderId, itemNo: 1, profileId }, { kind: 'cancelled' })
+  const call = await createScript(own)
 
   const { tenant } = (await call('/me')).json()
   expect(tenant).toMatchObject({ tenantId: own, clientName: 'Scripted' })
@@ -46,11 +46,11 @@ it('a dealer’s script reads its orders, refunds, eSIMs, events and statements 
     expect([path, (await call(`/tenants/${other}${path}`)).statusCode]).toEqual([path, 404])
 })
 
-/** Whatever the dealer's staff calls by a token, from anywhere: no cookie, no origin. */
-async function scriptOf(tenantId: string) {
-  const { personId } = await addPerson(room, 'DEALER_STAFF', tenantId)
-  const asked = { name: 'a script', scope: 'READ' as const, days: 30 }
-  const { token } = await room.db.tx((tx) => makeAccessToken(tx, room.deps.ids, personId, asked))
+/** Calls with a token of the dealer's staff, without a cookie or origin. */
+async function createScript(tenantId: string) {
+  const { personId } = await addPerson(testbed, 'DEALER_STAFF', tenantId)
+  const input = { name: 'a script', scope: 'READ' as const, days: 30 }
+  const { token } = await testbed.db.tx((tx) => createAccessToken(tx, testbed.deps.ids, personId, input))
   return (path: string) =>
-    room.app.inject({ url: `/console/api${path}`, headers: { authorization: `Bearer ${token}` } })
+    testbed.app.inject({ url: `/console/api${path}`, headers: { authorization: `Bearer ${token}` } })
 }

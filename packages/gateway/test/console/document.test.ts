@@ -2,15 +2,15 @@ import { validate } from '@scalar/openapi-parser'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { notify } from '../../src/alerts/alerts.ts'
+import { createAlert } from '../../src/alerts/alerts.ts'
 import type { Route } from '../../src/console-api/kernel/route.ts'
 import { routes } from '../../src/console-api/routes.ts'
-import { makeAccessToken } from '../../src/people/access-token.ts'
+import { createAccessToken } from '../../src/people/access-token.ts'
 import { ROLES, type Role } from '../../src/people/person.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { addPackage } from '../harness/shop.ts'
-import { addPerson, addTenant, browser, type ConsoleApp, PASSWORD, startConsole } from './console-app.ts'
-import { type Furniture, furnish } from './furnished.ts'
+import { addPerson, addTenant, browser, type ConsoleTestbed, PASSWORD, startConsole } from './console-testbed.ts'
+import { type SeededIds, seedTenant } from './seeded-console.ts'
 
 interface Operation {
   operationId: string
@@ -21,36 +21,36 @@ interface Operation {
   responses: Record<string, { content: Record<string, { schema: TSchema }> }>
 }
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 let document: { paths: Record<string, Record<string, Operation>> }
 let tenantId: string
-let things: Furniture
+let seeded: SeededIds
 const tokens = {} as Record<Role, string>
 const cookies = {} as Record<Role, string>
 beforeAll(async () => {
-  room = await startConsole()
-  document = (await room.app.inject({ url: '/console/api/openapi.json' })).json()
-  tenantId = await addTenant(room, 'Scripted')
+  testbed = await startConsole()
+  document = (await testbed.app.inject({ url: '/console/api/openapi.json' })).json()
+  tenantId = await addTenant(testbed, 'Scripted')
   for (const role of ROLES) {
-    const { email, personId } = await addPerson(room, role, role.startsWith('DEALER') ? tenantId : null)
-    const asked = { name: 'a script', scope: 'WRITE' as const, days: 1 }
-    tokens[role] = (await room.db.tx((tx) => makeAccessToken(tx, room.deps.ids, personId, asked))).token
-    const window = browser(room.app)
+    const { email, personId } = await addPerson(testbed, role, role.startsWith('DEALER') ? tenantId : null)
+    const input = { name: 'a script', scope: 'WRITE' as const, days: 1 }
+    tokens[role] = (await testbed.db.tx((tx) => createAccessToken(tx, testbed.deps.ids, personId, input))).token
+    const window = browser(testbed.app)
     await window.signIn(email, PASSWORD)
     cookies[role] = window.cookie
   }
-  await stockUp()
+  await fillLists()
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
-describe('the document of the console’s interface', () => {
-  it('fits the schema of OpenAPI 3.1', async () => {
+describe('the console API’s OpenAPI document', () => {
+  it('the document conforms to OpenAPI 3.1', async () => {
     const result = await validate(structuredClone(document))
     expect(result.errors ?? []).toEqual([])
     expect(result.version).toBe('3.1')
   })
 
-  it('has every route of the table and no other, each with a name of its own', () => {
+  it('the document has exactly the declared routes, with unique operation ids', () => {
     const named = (method: string, path: string) => `${method.toUpperCase()} ${path}`
     const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => named(method, path)),
@@ -60,54 +60,54 @@ describe('the document of the console’s interface', () => {
     expect(new Set(names).size).toBe(routes.length)
   })
 
-  it('says of each who may call it, with what, and in which form it answers', () => {
+  it('every operation documents its access, parameters and content types', () => {
     for (const route of routes) {
       const operation = operationOf(route)
       const name = `${route.method} ${route.path}`
-      const isOpen = route.who === 'anyone'
-      const bySessionOnly = route.who === 'session' || route.sessionOnly
+      const isPublic = route.access === 'anyone'
+      const bySessionOnly = route.access === 'session' || route.sessionOnly
       const declared = [...parametersOf(route.query, 'query'), ...parametersOf(route.params, 'path')]
       expect([name, namesIn(route)]).toEqual([name, declared.flatMap(([where, it]) => (where === 'path' ? [it] : []))])
       expect({
         name,
         roles: operation['x-roles'],
-        ways: operation.security.flatMap((way) => Object.keys(way)),
+        security: operation.security.flatMap((scheme) => Object.keys(scheme)),
         parameters: (operation.parameters ?? []).map((one) => [one.in, one.name, one.required]).sort(),
-        takes: Object.keys(operation.requestBody?.content ?? {}),
-        gives: Object.keys(operation.responses['200']?.content ?? {}),
+        accepts: Object.keys(operation.requestBody?.content ?? {}),
+        returns: Object.keys(operation.responses['200']?.content ?? {}),
       }).toEqual({
         name,
-        roles: isOpen ? [] : route.who === 'session' ? ROLES : route.who,
-        ways: isOpen ? [] : bySessionOnly ? ['session'] : ['accessToken', 'session'],
+        roles: isPublic ? [] : route.access === 'session' ? ROLES : route.access,
+        security: isPublic ? [] : bySessionOnly ? ['session'] : ['accessToken', 'session'],
         parameters: declared.sort(),
-        takes: route.body ? [route.bodyType ?? 'application/json'] : [],
-        gives: [route.answerType ?? 'application/json'],
+        accepts: route.body ? [route.bodyType ?? 'application/json'] : [],
+        returns: [route.answerType ?? 'application/json'],
       })
     }
   })
 
-  it('describes what every reading route answers to each role, and leaves nothing out', async () => {
+  it('the answer of every GET route to each role conforms to its schema, without undocumented members', async () => {
     const empty: string[] = []
-    const unlike: [string, string[]][] = []
+    const violations: [string, string[]][] = []
     for (const route of routes.filter((one) => one.method === 'GET')) {
       const { content } = operationOf(route).responses['200']!
       const [[type, { schema }]] = Object.entries(content) as [[string, { schema: TSchema }]]
       const check = Compile(closed(schema))
       for (const role of ROLES) {
-        const answer = await ask(route, role)
+        const answer = await callAs(route, role)
         const name = `${route.path} to ${role}`
-        const allowed = route.who === 'session' || route.who.includes(role)
+        const allowed = route.access === 'session' || route.access.includes(role)
         expect([name, answer.statusCode]).toEqual([name, allowed ? 200 : 403])
         if (!allowed) continue
         expect([name, answer.headers['content-type']]).toEqual([name, expect.stringContaining(type)])
         const body: unknown = type === 'application/json' ? answer.json() : answer.body
         const faults = check.Errors(body).map((fault) => `${fault.instancePath} ${fault.message}`)
-        if (faults.length > 0) unlike.push([name, faults])
+        if (faults.length > 0) violations.push([name, faults])
         if (role === 'OPERATOR_ADMIN') empty.push(...emptyListsIn(body).map((at) => `${route.path} ${at}`))
       }
     }
-    expect(unlike).toEqual([])
-    // A list without rows would fit any schema of its rows.
+    expect(violations).toEqual([])
+    // An empty list would conform to any schema of its rows.
     expect(empty).toEqual([])
   })
 })
@@ -138,30 +138,36 @@ function emptyListsIn(body: unknown): string[] {
 }
 
 const QUERIES: Record<string, () => string> = {
-  '/search': () => `?q=${things.orderNo}`,
-  '/tenants/:tenantId/wallet/entries': () => `?month=${new Date(room.clock.now()).toISOString().slice(0, 7)}`,
-  '/tenants/:tenantId/wallet/entries.csv': () => `?month=${new Date(room.clock.now()).toISOString().slice(0, 7)}`,
+  '/search': () => `?q=${seeded.orderNo}`,
+  '/tenants/:tenantId/wallet/entries': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
+  '/tenants/:tenantId/wallet/entries.csv': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
 }
 
-/** By the role's token, or its session where only that will do. */
-function ask(route: Route, role: Role) {
-  const names = { ...things, tenantId, planName: 'GOLD', groupName: 'PARTNERS' } as Record<string, string>
+/** Calls with the role's token, or with its session if the route requires one. */
+function callAs(route: Route, role: Role) {
+  const names = { ...seeded, tenantId, planName: 'GOLD', groupName: 'PARTNERS' } as Record<string, string>
   const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) => names[name]!)
-  const bySession = route.who === 'session'
-  return room.app.inject({
+  const bySession = route.access === 'session'
+  return testbed.app.inject({
     url: `/console/api${path}${QUERIES[route.path]?.() ?? ''}`,
     headers: bySession ? { cookie: cookies[role] } : { authorization: `Bearer ${tokens[role]}` },
   })
 }
 
-/** Something for every list: made as an operator's script makes it. */
-async function stockUp() {
-  await addPackage(room.db, 'JP', [{ supplier: 'shelf', productCode: 'P', cost: 5n }])
-  things = await furnish(room, tenantId, 'JP')
-  await resetSecret(room.deps, tenantId, { graceMs: 0 }, { actor: 'cli:test' })
-  await room.db.query({ text: `insert into suppliers (supplier, type, config) values ('shelf', 'stock', '')` })
-  await room.db.tx(async (tx) =>
-    notify(tx, room.deps.ids, { tenantId: null, audience: 'OPERATOR', kind: 'LOW_STOCK', message: 'x', data: {} }),
+/** Creates a row for every list, with calls of an operator's script. */
+async function fillLists() {
+  await addPackage(testbed.db, 'JP', [{ supplier: 'warehouse', productCode: 'P', cost: 5n }])
+  seeded = await seedTenant(testbed, tenantId, 'JP')
+  await resetSecret(testbed.deps, tenantId, { graceMs: 0 }, { actor: 'cli:test' })
+  await testbed.db.query({ text: `insert into suppliers (supplier, type, config) values ('warehouse', 'stock', '')` })
+  await testbed.db.tx(async (tx) =>
+    createAlert(tx, testbed.deps.ids, {
+      tenantId: null,
+      audience: 'OPERATOR',
+      kind: 'LOW_STOCK',
+      message: 'x',
+      data: {},
+    }),
   )
   for (const [method, path, payload] of [
     ['POST', '/price-plans', { planName: 'GOLD' }],
@@ -171,12 +177,12 @@ async function stockUp() {
     ['PUT', `/tenants/${tenantId}/price-plan`, { planName: 'GOLD' }],
     ['PUT', `/tenants/${tenantId}/price-group`, { groupName: 'PARTNERS' }],
     ['PUT', `/tenants/${tenantId}/own-prices/JP`, { price: 10 }],
-    ['POST', '/stock/low', { supplier: 'shelf', productCode: 'P', lowAt: 5 }],
+    ['POST', '/stock/low', { supplier: 'warehouse', productCode: 'P', lowAt: 5 }],
     ['PATCH', `/tenants/${tenantId}/settings`, { ipAllowlist: ['192.0.2.1'] }],
     ['POST', `/tenants/${tenantId}/wallet/top-ups`, { amount: 5, reference: 'R' }],
   ] as const) {
     const headers = { authorization: `Bearer ${tokens.OPERATOR_ADMIN}` }
-    const answer = await room.app.inject({ method, url: `/console/api${path}`, headers, payload })
+    const answer = await testbed.app.inject({ method, url: `/console/api${path}`, headers, payload })
     expect([path, answer.body]).toEqual([path, expect.not.stringContaining('"code"')])
   }
 }

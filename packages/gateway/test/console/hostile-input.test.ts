@@ -2,28 +2,28 @@ import type { TSchema } from 'typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Route } from '../../src/console-api/kernel/route.ts'
 import { routes } from '../../src/console-api/routes.ts'
-import { makeAccessToken } from '../../src/people/access-token.ts'
-import { addTenant, type ConsoleApp, ORIGIN, signedInAs, startConsole } from './console-app.ts'
+import { createAccessToken } from '../../src/people/access-token.ts'
+import { addTenant, type ConsoleTestbed, ORIGIN, signedInAs, startConsole } from './console-testbed.ts'
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 let tenantId: string
 let cookie: string
 let authorization: string
 beforeAll(async () => {
-  room = await startConsole()
-  tenantId = await addTenant(room, 'Target')
-  const { personId, window } = await signedInAs(room, 'OPERATOR_ADMIN')
+  testbed = await startConsole()
+  tenantId = await addTenant(testbed, 'Target')
+  const { personId, window } = await signedInAs(testbed, 'OPERATOR_ADMIN')
   cookie = window.cookie
-  const asked = { name: 'fuzz', scope: 'WRITE' as const, days: 1 }
-  authorization = `Bearer ${(await room.db.tx((tx) => makeAccessToken(tx, room.deps.ids, personId, asked))).token}`
+  const input = { name: 'fuzz', scope: 'WRITE' as const, days: 1 }
+  authorization = `Bearer ${(await testbed.db.tx((tx) => createAccessToken(tx, testbed.deps.ids, personId, input))).token}`
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
-describe('every route that changes anything', () => {
-  it('refuses a page of another site, and a caller that names no site, before it looks at anything', async () => {
+describe('origins', () => {
+  it('every route that makes changes refuses other and missing origins before anything else', async () => {
     for (const route of routes.filter((one) => one.method !== 'GET')) {
       for (const origin of [undefined, 'null', 'https://evil.test', `${ORIGIN}.evil.test`, 'http://gateway.test']) {
-        const answer = await room.app.inject({
+        const answer = await testbed.app.inject({
           method: route.method,
           url: urlOf(route),
           headers: { cookie, ...(origin && { origin }) },
@@ -37,14 +37,14 @@ describe('every route that changes anything', () => {
 
 const TEXTS = ['x', '-', '\u0000', "'", '9'.repeat(40), '0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z', '\ud800']
 
-describe('no text', () => {
-  it('in the query of a reading route makes it fail', async () => {
+describe('hostile texts', () => {
+  it('no text in a query makes a GET route fail', async () => {
     const failed: string[] = []
-    for (const route of routes.filter((one) => one.method === 'GET' && one.who !== 'session')) {
+    for (const route of routes.filter((one) => one.method === 'GET' && one.access !== 'session')) {
       for (const name of Object.keys(propertiesOf(route.query))) {
         for (const text of TEXTS) {
           const query = new URLSearchParams({ ...(route.path.includes('.csv') && { month: '2026-11' }), [name]: text })
-          const answer = await room.app.inject({ url: `${urlOf(route)}?${query}`, headers: { authorization } })
+          const answer = await testbed.app.inject({ url: `${urlOf(route)}?${query}`, headers: { authorization } })
           if (answer.statusCode >= 500) failed.push(`${route.path} ${name}=${JSON.stringify(text)}`)
         }
       }
@@ -52,14 +52,14 @@ describe('no text', () => {
     expect(failed).toEqual([])
   })
 
-  it('in the body of a change makes it fail', async () => {
+  it('no text in a body makes a route fail', async () => {
     const failed: string[] = []
     let calls = 0
     for (const route of routes.filter((one) => one.body && !one.bodyType)) {
       for (const text of TEXTS) {
         const entries = Object.entries(propertiesOf(route.body)).map(([name, schema]) => [name, sampleOf(schema, text)])
         calls++
-        const answer = await room.app.inject({
+        const answer = await testbed.app.inject({
           method: route.method,
           url: urlOf(route),
           remoteAddress: `10.8.${calls >> 8}.${calls & 255}`,
@@ -73,14 +73,14 @@ describe('no text', () => {
   })
 })
 
-describe('a body that is nested deeper than any is', () => {
-  it.each([9, 60_000])('%i times, is refused for its form', async (depth) => {
+describe('deep nesting', () => {
+  it.each([9, 60_000])('a body nested %i deep is refused as invalid', async (depth) => {
     for (const [open, close] of [
       ['[', ']'],
       ['{"a":', '}'],
     ] as const) {
       const many = Math.min(depth, Math.floor(250_000 / (open.length + close.length)))
-      const answer = await room.app.inject({
+      const answer = await testbed.app.inject({
         method: 'POST',
         url: '/console/api/tenants',
         headers: { origin: ORIGIN, cookie, 'content-type': 'application/json' },
@@ -103,7 +103,7 @@ interface Plain {
   minLength?: number
 }
 
-/** A value of the kind that is asked for; where that is a text, this one, as long as it has to be. */
+/** A value that fits the schema. For a text this one, repeated to the minimum length. */
 function sampleOf(schema: TSchema, text: string): unknown {
   const { type, enum: choices, anyOf, items, minLength = 0 } = schema as Plain
   if (choices) return choices[0]

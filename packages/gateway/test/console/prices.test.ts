@@ -2,51 +2,51 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '../../src/audit/audit.ts'
 import { setListPrices } from '../../src/catalogue/pricing/prices.ts'
 import { addPackage } from '../harness/shop.ts'
-import { addTenant, type ConsoleApp, signedInAs, startConsole } from './console-app.ts'
+import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 
-type Somebody = Awaited<ReturnType<typeof signedInAs>>
+type SignedInPerson = Awaited<ReturnType<typeof signedInAs>>
 
-let room: ConsoleApp
+let testbed: ConsoleTestbed
 let tenantId: string
-let operator: Somebody
-let dealer: Somebody
+let operator: SignedInPerson
+let dealer: SignedInPerson
 beforeAll(async () => {
-  room = await startConsole()
-  tenantId = await addTenant(room, 'Priced Ltd')
-  operator = await signedInAs(room, 'OPERATOR_STAFF')
-  dealer = await signedInAs(room, 'DEALER_STAFF', tenantId)
+  testbed = await startConsole()
+  tenantId = await addTenant(testbed, 'Priced Ltd')
+  operator = await signedInAs(testbed, 'OPERATOR_STAFF')
+  dealer = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
   for (const [packageCode, price] of [
     ['JP_1_7', 100_000n],
     ['KR_1_7', 200_000n],
   ] as const) {
-    await addPackage(room.db, packageCode, [{ supplier: 'anybody', productCode: packageCode }])
-    await setListPrices(room.deps, [{ packageCode, currencyCode: 'USD', price }], SYSTEM)
+    await addPackage(testbed.db, packageCode, [{ supplier: 'anybody', productCode: packageCode }])
+    await setListPrices(testbed.deps, [{ packageCode, currencyCode: 'USD', price }], SYSTEM)
   }
 })
-afterAll(() => room.stop())
+afterAll(() => testbed.stop())
 
-/** Does it as the operator. */
-async function does(...[method, path, body]: Parameters<Somebody['call']>): Promise<void> {
+/** Makes a change as the operator. */
+async function change(...[method, path, body]: Parameters<SignedInPerson['call']>): Promise<void> {
   expect(await operator.call(method, path, body)).toMatchObject({ status: 200, body: {} })
 }
 
-/** Price and deciding source by package, as the operator is told; and what package/list answers. */
+/** Price and source by package, as the operator sees them. Compares the prices with package/list. */
 async function prices() {
   const { body } = await operator.call('GET', `/tenants/${tenantId}/prices`)
   const rows = body.prices as { packageCode: string; price: number; source: string }[]
-  const listed = (await room.deps.catalogue.latest()).list({ tenantId, currencyCode: 'USD' }, {}).packageList
+  const listed = (await testbed.deps.catalogue.latest()).list({ tenantId, currencyCode: 'USD' }, {}).packageList
   const offered = Object.fromEntries(listed.map((item) => [item.packageCode, 'price' in item && item.price]))
   expect(offered).toEqual(Object.fromEntries(rows.map((row) => [row.packageCode, row.price])))
   return Object.fromEntries(rows.map((row) => [row.packageCode, `${row.price} ${row.source}`]))
 }
 
-describe('a price plan', () => {
-  it('changes what a dealer pays and is offered, stays while somebody has it, and is audited', async () => {
-    await does('POST', '/price-plans', { planName: 'GOLD' })
-    await does('PUT', '/price-plans/GOLD/rules', { percent: '-10' })
-    await does('PUT', '/price-plans/GOLD/rules', { packageCode: 'KR_1_7', price: 150_000, currencyCode: 'USD' })
+describe('price plans', () => {
+  it('a plan changes a dealer’s prices and offers, cannot be deleted while in use, and is audited', async () => {
+    await change('POST', '/price-plans', { planName: 'GOLD' })
+    await change('PUT', '/price-plans/GOLD/rules', { percent: '-10' })
+    await change('PUT', '/price-plans/GOLD/rules', { packageCode: 'KR_1_7', price: 150_000, currencyCode: 'USD' })
     expect(await prices()).toEqual({ JP_1_7: '100000 LIST', KR_1_7: '200000 LIST' })
-    await does('PUT', `/tenants/${tenantId}/price-plan`, { planName: 'GOLD' })
+    await change('PUT', `/tenants/${tenantId}/price-plan`, { planName: 'GOLD' })
     expect(await prices()).toEqual({ JP_1_7: '90000 PLAN', KR_1_7: '150000 PLAN' })
     expect((await operator.call('GET', '/price-plans/GOLD')).body).toMatchObject({
       tenants: [{ tenantId, clientName: 'Priced Ltd' }],
@@ -55,16 +55,16 @@ describe('a price plan', () => {
         { packageCode: 'KR_1_7', price: 150_000 },
       ],
     })
-    const kept = await operator.call('DELETE', '/price-plans/GOLD')
-    expect(kept).toMatchObject({ status: 409, body: { code: 'IN_USE' } })
+    const refused = await operator.call('DELETE', '/price-plans/GOLD')
+    expect(refused).toMatchObject({ status: 409, body: { code: 'IN_USE' } })
 
-    await does('PATCH', '/price-plans/GOLD', { planName: 'SILVER' })
-    await does('DELETE', '/price-plans/SILVER/rules?packageCode=KR_1_7&currencyCode=USD')
+    await change('PATCH', '/price-plans/GOLD', { planName: 'SILVER' })
+    await change('DELETE', '/price-plans/SILVER/rules?packageCode=KR_1_7&currencyCode=USD')
     expect(await prices()).toEqual({ JP_1_7: '90000 PLAN', KR_1_7: '180000 PLAN' })
-    await does('PUT', `/tenants/${tenantId}/price-plan`, { planName: null })
-    await does('DELETE', '/price-plans/SILVER')
+    await change('PUT', `/tenants/${tenantId}/price-plan`, { planName: null })
+    await change('DELETE', '/price-plans/SILVER')
     expect((await operator.call('GET', '/price-plans')).body.plans).toEqual([])
-    const admin = await signedInAs(room, 'OPERATOR_ADMIN')
+    const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const { entries } = (await admin.call('GET', `/audit?person=${operator.personId}`)).body
     expect(entries.map((entry: { action: string }) => entry.action)).toEqual(
       expect.arrayContaining([
@@ -79,13 +79,13 @@ describe('a price plan', () => {
     for (const entry of entries) expect(entry).toMatchObject({ actor: operator.email, address: operator.address })
   })
 
-  it('of a group holds for those in it, below a dealer’s own price', async () => {
-    await does('POST', '/price-plans', { planName: 'HALF' })
-    await does('PUT', '/price-plans/HALF/rules', { percent: '-50' })
-    await does('POST', '/price-groups', { groupName: 'FRIENDS' })
-    await does('PUT', '/price-groups/FRIENDS/plan', { planName: 'HALF' })
-    await does('PUT', `/tenants/${tenantId}/price-group`, { groupName: 'FRIENDS' })
-    await does('PUT', `/tenants/${tenantId}/own-prices/JP_1_7`, { price: 1_000 })
+  it('a group’s plan applies to its dealers unless they have an own price', async () => {
+    await change('POST', '/price-plans', { planName: 'HALF' })
+    await change('PUT', '/price-plans/HALF/rules', { percent: '-50' })
+    await change('POST', '/price-groups', { groupName: 'FRIENDS' })
+    await change('PUT', '/price-groups/FRIENDS/plan', { planName: 'HALF' })
+    await change('PUT', `/tenants/${tenantId}/price-group`, { groupName: 'FRIENDS' })
+    await change('PUT', `/tenants/${tenantId}/own-prices/JP_1_7`, { price: 1_000 })
     expect(await prices()).toEqual({ JP_1_7: '1000 OWN', KR_1_7: '100000 GROUP' })
     expect((await operator.call('GET', `/tenants/${tenantId}/price-assignment`)).body).toEqual({
       planName: null,
@@ -94,15 +94,15 @@ describe('a price plan', () => {
     })
     const own = await operator.call('GET', `/tenants/${tenantId}/prices?source=OWN`)
     expect(own.body.prices).toMatchObject([{ packageCode: 'JP_1_7', listPrice: 100_000 }])
-    await does('PATCH', '/price-groups/FRIENDS', { groupName: 'FAMILY' })
+    await change('PATCH', '/price-groups/FRIENDS', { groupName: 'FAMILY' })
     expect((await operator.call('DELETE', '/price-groups/FAMILY')).body.code).toBe('IN_USE')
-    await does('DELETE', `/tenants/${tenantId}/own-prices/JP_1_7`)
+    await change('DELETE', `/tenants/${tenantId}/own-prices/JP_1_7`)
     expect(await prices()).toEqual({ JP_1_7: '50000 GROUP', KR_1_7: '100000 GROUP' })
   })
 })
 
 describe('a dealer', () => {
-  it('sees its prices of what is on sale, and not what decides them', async () => {
+  it('a dealer sees prices of packages on sale, without their source', async () => {
     await operator.call('POST', '/packages/sale', { packageCodes: ['KR_1_7'], onSale: false })
     const { body } = await dealer.call('GET', `/tenants/${tenantId}/prices`)
     expect(body).toEqual({
@@ -110,15 +110,15 @@ describe('a dealer', () => {
       nextCursor: null,
       prices: [{ packageCode: 'JP_1_7', name: 'Package JP_1_7', status: 'ON_SALE', price: 50_000, retailPrice: null }],
     })
-    const asked = await dealer.call('GET', `/tenants/${tenantId}/prices?source=GROUP`)
-    expect(asked).toMatchObject({ status: 422, body: { code: 'INVALID' } })
+    const filtered = await dealer.call('GET', `/tenants/${tenantId}/prices?source=GROUP`)
+    expect(filtered).toMatchObject({ status: 422, body: { code: 'INVALID' } })
     expect((await operator.call('GET', `/tenants/${tenantId}/prices?keyword=kr_`)).body.prices).toMatchObject([
       { packageCode: 'KR_1_7', status: 'OFF_SALE' },
     ])
   })
 })
 
-describe('a price that cannot be', () => {
+describe('invalid prices', () => {
   it.each([
     ['PUT', '/price-plans/HALF/rules', { percent: 'ten' }, 422],
     ['PUT', '/price-plans/HALF/rules', { percent: '-101' }, 422],
@@ -133,21 +133,21 @@ describe('a price that cannot be', () => {
     ['POST', '/price-plans', { planName: 'a b' }, 422],
     ['PUT', '/price-groups/FAMILY/plan', { planName: 'NONE' }, 404],
     ['GET', '/price-groups/NONE', undefined, 404],
-  ] as const)('%s %s %j is refused with a sentence', async (method, path, body, status) => {
+  ] as const)('%s %s %j is refused with a message', async (method, path, body, status) => {
     const answer = await operator.call(method, path, body)
     expect(answer).toMatchObject({ status, body: { message: expect.stringMatching(/\.$/) } })
   })
 
-  it.each([{ price: -1 }, { price: 1.5 }, {}])('%j is no own price', async (body) => {
+  it.each([{ price: -1 }, { price: 1.5 }, {}])('%j is refused as own price', async (body) => {
     const answer = await operator.call('PUT', `/tenants/${tenantId}/own-prices/JP_1_7`, body)
     expect(answer.status).toBeGreaterThanOrEqual(400)
     expect(answer.status).toBeLessThan(500)
   })
 })
 
-describe('a list by code', () => {
+describe('lists ordered by code', () => {
   it.each(['/packages', '/price-plans', '/price-groups'])(
-    '%s goes on after the longest code there can be',
+    '%s accepts a cursor of the longest possible code',
     async (path) => {
       const cursor = Buffer.from('Z'.repeat(64)).toString('base64url')
       expect(await operator.call('GET', `${path}?cursor=${cursor}`)).toMatchObject({
@@ -157,8 +157,8 @@ describe('a list by code', () => {
     },
   )
 
-  it('of packages reads for each page that page’s rows, however far it lies', async () => {
-    await room.db.query({
+  it('each page of packages reads only its own rows', async () => {
+    await testbed.db.query({
       text: `insert into packages (package_code, slug, name, data_type, volume, duration, duration_unit,
                unused_valid_time, activation_policy, ekyc_required, coverage_id, sms_status, allow_loss, on_sale,
                ever_on_sale, sale_changed_at, created_at, updated_at, touched_at)
@@ -166,24 +166,24 @@ describe('a list by code', () => {
                'test', 0, false, false, false, now(), now(), now(), now()
              from generate_series(1, 160) as n`,
     })
-    const { db } = room
+    const { db } = testbed
     let read = 0
     const query: typeof db.query = async (statement) => {
       const rows = await db.query(statement)
       read += rows.length
       return rows as never
     }
-    room.deps.db = { query, tx: db.tx, pool: db.pool }
+    testbed.deps.db = { query, tx: db.tx, pool: db.pool }
     const codes: string[] = []
-    const most = 60 // a page, the row after it, and who is asking
+    const limit = 60 // a page, one extra row, and the session
     for (let cursor: string | null = ''; cursor !== null; ) {
       read = 0
       const { body } = await operator.call('GET', `/packages${cursor && `?cursor=${cursor}`}`)
-      expect(read).toBeLessThan(most)
+      expect(read).toBeLessThan(limit)
       codes.push(...body.packages.map((row: { packageCode: string }) => row.packageCode))
       cursor = body.nextCursor
     }
-    room.deps.db = db
+    testbed.deps.db = db
     const all = await db.query<{ code: string }>({ text: 'select package_code as code from packages order by 1' })
     expect(codes).toEqual(all.map((row) => row.code))
   })

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-/** The table again, written by hand: HTTP status, members of `data` besides requestId and details, headers. */
+/** The table of codes, written by hand: HTTP status, members of `data` except requestId and details, headers. */
 const TABLE: Record<string, [http: number, data?: string[], headers?: string[]]> = {
   '000000': [200],
   '000001': [500],
@@ -48,7 +48,7 @@ const TABLE: Record<string, [http: number, data?: string[], headers?: string[]]>
 }
 
 describe('the table of codes', () => {
-  it('equals the one written down here, and each code has a request that causes it', () => {
+  it('equals the table in this file, and each code has a request that causes it', () => {
     expect(Object.keys(codes).sort()).toEqual(Object.keys(TABLE).sort())
     expect(Object.keys(REQUESTS).sort()).toEqual(Object.keys(TABLE).sort())
   })
@@ -74,7 +74,7 @@ describe('the table of codes', () => {
 })
 
 describe('every answer', () => {
-  it('returns the caller’s RT-RequestID as it was written, where it is a UUID', async () => {
+  it('returns the caller’s RT-RequestID unchanged if it is a UUID', async () => {
     const requestId = 'AbCdEf01-3b1a-4e5d-9f10-2b6c8d0e4a11'
     for (const parts of [{}, { method: 'GET' }, { path: '/nowhere' }, { appKey: 'nobody_at_all' }, { body: '[]' }]) {
       const answer = await call(stage.node, stage.dealer, 'health', { ...parts, requestId })

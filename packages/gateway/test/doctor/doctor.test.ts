@@ -17,7 +17,7 @@ import { testAuthority } from '../harness/certificates.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { startGateway, stopGateways } from '../harness/gateway-process.ts'
 import { addPackage } from '../harness/shop.ts'
-import { startSmtpReceiver } from '../smtp-receiver.ts'
+import { startSmtpReceiver } from '../mail/smtp-receiver.ts'
 
 const KEY = '07'.repeat(32)
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-doctor-'))
@@ -261,7 +261,7 @@ test('a look at a machine without a gateway makes nothing, and says that all is 
   const dataDir = join(folder, 'none')
   const run = await admin(['doctor'], { DATA_DIR: dataDir, METRICS_PORT: '1' })
   expect(run).toMatchObject({ code: 0, stderr: '' })
-  expect(run.stdout).toMatch(/There is no database in .* yet[\s\S]*\nNothing is wrong\.\n$/)
+  expect(run.stdout).toMatch(/There is no database in .* yet[\s\S]*\nNo faults were found\.\n$/)
   expect(existsSync(dataDir)).toBe(false)
 })
 

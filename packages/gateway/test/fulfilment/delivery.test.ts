@@ -225,7 +225,7 @@ describe('an order of the sandbox', () => {
     expect((await listProfiles(shop, tenantId, { orderNo: orderNoOf(orderId!) })).profileList).toHaveLength(3)
   })
 
-  it('is refunded at once and exactly once if it is refused', async () => {
+  it('is refunded immediately and exactly once if it is refused', async () => {
     const tenantId = await addTenant(shop.db)
     await payOrders(shop.db, tenantId, 'SANDBOX_REFUSED', { orders: 5, count: 2 })
     loop = fulfilmentLoop(shop)

@@ -62,7 +62,7 @@ it('a supplier that hangs with 1 000 orders does not slow the orders of another,
     const percentiles = (sorted: number[]) =>
       `p50 ${at(sorted, 0.5).toFixed(0)} ms, p99 ${at(sorted, 0.99).toFixed(0)} ms`
     console.log(`undisturbed: ${percentiles(undisturbed)}; next to a hanging supplier: ${percentiles(disturbed)}`)
-    // Bounds that a busy machine meets. An order that waited for a hanging call would take five seconds.
+    // Limits that a busy machine meets. An order that waited for a hanging call would take five seconds.
     expect(at(disturbed, 0.5)).toBeLessThan(Math.max(2 * at(undisturbed, 0.5), 50))
     expect(at(disturbed, 0.99)).toBeLessThan(1_000)
   } finally {

@@ -76,7 +76,7 @@ async function atTheSecond() {
   const tenantId = await addTenant(shop.db)
   const [orderId] = await payOrders(shop.db, tenantId, 'LATE')
   loop = fulfilmentLoop(deps)
-  // The first call is taken to be over.
+  // The first call counts as ended.
   const text = `update order_items set in_doubt_at = now() - interval '1 minute', retry_at = now()
                 where tenant_id = $1 and item_status = 'UNKNOWN' returning 1`
   await until(async () => (await shop.db.query({ text, values: [tenantId] })).length === 1)

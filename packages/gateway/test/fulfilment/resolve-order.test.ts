@@ -63,7 +63,7 @@ function importFile(supplier: string, ...esims: CsvEsim['esim'][]) {
   return importStock(shop, { supplier, productCode: 'P', file }, { actor: 'cli:test' })
 }
 
-it('an eSIM that is twice in the file is refused, by its ICCID and by its activation code', async () => {
+it('an eSIM that is repeated in the file is refused, by its ICCID and by its activation code', async () => {
   const order = await underReview(2)
   await expect(delivered(order, esimOf(1, 'ONE'), esimOf(1, 'TWO'))).rejects.toThrow(
     /^Line 3: the ICCID .* is in the file twice/,
@@ -86,7 +86,7 @@ it('an eSIM that another dealer has is refused until it has ended', async () => 
   expect(await delivered(order, esimOf(3, 'NEW'))).toEqual([1])
 })
 
-it('one eSIM in two files at once is delivered by one of them', async () => {
+it('an eSIM in two concurrent files is delivered by one of them', async () => {
   const orders = [await underReview(1), await underReview(1)]
   const outcomes = await Promise.allSettled(orders.map((order) => delivered(order, esimOf(4, 'FOUR'))))
   expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
@@ -223,7 +223,7 @@ it.each([
     await arrive(other, esimOf(n, `OTHER-${n}`)) // with the same ICCID
     await arrive(other, esimOf(100 + n, `CODE-${n}`)) // the code under another ICCID
     expect([...(await holdersOf(n)), ...(await holdersOf(100 + n))]).toEqual([order.orderId])
-    await arrive(order, esimOf(n, `CODE-${n}`)) // its own
+    await arrive(order, esimOf(n, `CODE-${n}`)) // of the order itself
     expect(await holdersOf(n)).toEqual([order.orderId])
   },
 )

@@ -53,7 +53,7 @@ interface Seen {
   deps: Shop
 }
 
-/** @param concurrency calls that the supplier serves at once */
+/** @param concurrency the supplier's limit of concurrent calls */
 function start(answer: () => Outcome, concurrency: number, cancel: () => CancelOutcome = keep): Seen {
   const seen = { bought: 0, cancels: 0, deps: shop }
   const order = async (requests: SupplierRequest[]) => {

@@ -1,7 +1,7 @@
 import { MONEY_MAX } from '@dealer-esim/contract'
 import fc from 'fast-check'
 import { coverageOf } from '../../src/catalogue/coverage.ts'
-import type { Assignment } from '../../src/catalogue/pricing/tariff.ts'
+import type { Assignment } from '../../src/catalogue/pricing/quote.ts'
 import type { CatalogueChanges } from '../../src/catalogue/snapshot/load.ts'
 import type { CataloguePackage, ListPrice } from '../../src/catalogue/snapshot/package.ts'
 

@@ -47,14 +47,14 @@ async function answerToHead(path: string, lines?: string[]): Promise<RawAnswer> 
 }
 
 describe('the head of a request is enough to answer', () => {
-  it('that there is no such path', async () => {
+  it('that the path is unknown', async () => {
     for (const path of ['/nope', '/', '/qr/token', '/docs/signing', '/suppliers/upstream', '/console/nope']) {
       const answer = await answerToHead(path)
       expect([path, answer.status, answer.code]).toEqual([path, 404, '000109'])
     }
   })
 
-  it('that the console has no such address, that the caller is not signed in, and that a sign-in is never so large', async () => {
+  it('that a console path is unknown, that the caller is not signed in, and that a sign-in is too large', async () => {
     const lines = [...HTTPS, `Origin: ${PUBLIC_URL}`]
     const statuses = []
     for (const path of ['nope', 'stock/import?supplier=a&productCode=b', 'session'])
@@ -62,11 +62,11 @@ describe('the head of a request is enough to answer', () => {
     expect(statuses).toEqual([404, 401, 413])
   })
 
-  it('that no supplier is known by this address, or that HTTPS is required', async () => {
-    const notice = '/gsma/rsp2/es2plus/handleDownloadProgressInfo'
+  it('that no supplier has this address, or that HTTPS is required', async () => {
+    const notification = '/gsma/rsp2/es2plus/handleDownloadProgressInfo'
     for (const [path, lines, words] of [
-      [notice, HTTPS, 'no supplier is known'],
-      [notice, HTTP, 'HTTPS is required'],
+      [notification, HTTPS, 'no supplier has this certificate or address'],
+      [notification, HTTP, 'HTTPS is required'],
       ['/suppliers/upstream/events', HTTP, 'HTTPS is required'],
     ] as const) {
       const answer = await answerToHead(path, [...lines])

@@ -50,7 +50,7 @@ async function waiting(): Promise<number> {
 }
 
 describe('requests beyond the limit in progress', () => {
-  it('are refused at once, and the ones in progress are served', async () => {
+  it('are refused immediately, and the ones in progress are served', async () => {
     const hold = await holdWallets()
     const codes: string[] = []
     const calls = Array.from({ length: REQUESTS_MAX + 100 }, async () => {
@@ -66,7 +66,7 @@ describe('requests beyond the limit in progress', () => {
     expect((await call(node, dealer, 'health')).code).toBe('000000')
   })
 
-  it('leave the limit free again when their callers have gone away', async () => {
+  it('release their place when their callers disconnect', async () => {
     const hold = await holdWallets()
     const connections: RawConnection[] = []
     try {
@@ -74,7 +74,7 @@ describe('requests beyond the limit in progress', () => {
       await until(async () => {
         const connection = openConnection(node.port)
         connections.push(connection)
-        // Pipelined: Node does not report the end of requests whose turn had not come.
+        // Pipelined, because Node does not report the end of requests that it has not started.
         connection.write(Array.from({ length: 200 }, () => requestText(dealer, 'account/balance')).join(''))
         return (await call(node, dealer, 'health')).code === '000002'
       })
@@ -91,7 +91,7 @@ describe('requests beyond the limit in progress', () => {
 
 /** The answers that a flood received in a few seconds. */
 interface Flood {
-  /** Of orders: from the last sending to the answer, in ascending order. */
+  /** Durations of orders from the last sending to the answer, ascending. */
   placedMs: number[]
   refusedMs: number[]
   /** Other answers. */
@@ -108,7 +108,7 @@ async function flooded(baseUrl: string, buyer: Dealer, connections: number, sett
   const options = { port: new URL(baseUrl).port, connections, appKey, appSecret }
   const flood = fork(FLOOD, [JSON.stringify(options)], { execArgv: [] })
   const seen = async () => {
-    flood.send('told')
+    flood.send('report')
     return ((await once(flood, 'message')) as [Flood])[0]
   }
   try {
@@ -151,7 +151,7 @@ describe('two thousand callers that never wait', () => {
     const usualMs = Math.max(middle(quiet.placedMs), middle(after.placedMs))
     // Without the share of time for refusals none was placed at all.
     expect(crowd.placedMs.length).toBeGreaterThan(placed / 5)
-    // Where 64 callers are answered in a few milliseconds, reading the refused requests dominates.
+    // If 64 callers are answered in a few milliseconds, reading the refused requests dominates.
     expect(middle(crowd.placedMs)).toBeLessThan(Math.max(5 * usualMs, 50))
     await gateway.kill()
   })
@@ -163,12 +163,12 @@ const CALLS = 50
 describe('pages that many connections request continuously', () => {
   afterAll(stopGateways)
 
-  it('take turns with the dealers’ calls: a call waits for few of them', async () => {
+  it('alternate with the dealers’ calls, so that a call waits for few of them', async () => {
     const gateway = await startGateway({ databaseUrl: database.url, role: 'api' })
     const options = { port: new URL(gateway.baseUrl).port, connections: 200, path: '/' }
     const flood = fork(PAGE_FLOOD, [JSON.stringify(options)], { execArgv: [] })
     const shown = async () => {
-      flood.send('told')
+      flood.send('report')
       return ((await once(flood, 'message')) as [number])[0]
     }
     await once(flood, 'message')
@@ -178,7 +178,7 @@ describe('pages that many connections request continuously', () => {
       expect((await call(gateway, dealer, 'health')).code).toBe('000000')
     }
     const during = (await shown()) - before
-    // Without turns it was 600 a call; with them, 30 to 60.
+    // Without alternating: 600 pages per call; with it: 30 to 60.
     expect(during).toBeGreaterThan(0)
     expect(during / CALLS).toBeLessThan(200)
     flood.kill()
@@ -186,7 +186,7 @@ describe('pages that many connections request continuously', () => {
   })
 })
 
-describe('thousands of pages that one connection requests at once', () => {
+describe('thousands of pages that one connection requests together', () => {
   it.each(['/', '/console/', '/console/api/me', '/nowhere'])('end the connection: %s', async (path) => {
     const own = await openNode(database.url, { CONSOLE: 'on' })
     const connection = openConnection(own.port)
@@ -218,7 +218,7 @@ describe('pages beyond the length of the queue', () => {
 })
 
 describe('bodies that do not arrive', () => {
-  it('do not use up the limit of requests in progress, however many', async () => {
+  it('do not use up the limit of requests in progress', async () => {
     const connections = Array.from({ length: REQUESTS_MAX + 100 }, () => openConnection(node.port))
     for (const connection of connections) {
       connection.write(requestText(dealer, 'health', { lines: ['Content-Length: 200000'] }))

@@ -7,7 +7,7 @@ import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 
-/* What is asked for by browsers, and by what looks whether a link is alive. */
+/* Requests of browsers and of link checkers. */
 
 let database: TestDatabase
 let node: Node
@@ -31,9 +31,9 @@ afterAll(async () => {
 async function ask(method: 'GET' | 'HEAD', path: string) {
   const headers = { 'accept-encoding': 'identity', connection: 'close' }
   const answer = await fetch(`${node.baseUrl}${path}`, { method, redirect: 'manual', headers })
-  const { date, 'content-security-policy': policy = '', ...told } = Object.fromEntries(answer.headers)
+  const { date, 'content-security-policy': policy = '', ...others } = Object.fromEntries(answer.headers)
   const body = Buffer.from(await answer.arrayBuffer())
-  return { status: answer.status, told: { ...told, policy: policy.replace(/nonce-[^']+/, 'nonce') }, body }
+  return { status: answer.status, headers: { ...others, policy: policy.replace(/nonce-[^']+/, 'nonce') }, body }
 }
 
 async function qrPath(): Promise<string> {
@@ -84,7 +84,7 @@ describe('HEAD', () => {
       const head = await ask('HEAD', path)
       const get = await ask('GET', path)
       expect([path, head.status, get.status]).toEqual([path, status, status])
-      expect([path, head.told]).toEqual([path, get.told])
+      expect([path, head.headers]).toEqual([path, get.headers])
       expect([path, head.body.length]).toEqual([path, 0])
     }
   })
@@ -105,7 +105,7 @@ describe('HEAD', () => {
 
 describe('the address of the gateway itself', () => {
   it('redirects to the documentation, also behind a path prefix', async () => {
-    const { status, told } = await ask('GET', '/')
-    expect([status, told]).toEqual([302, expect.objectContaining({ location: 'docs/' })])
+    const { status, headers } = await ask('GET', '/')
+    expect([status, headers]).toEqual([302, expect.objectContaining({ location: 'docs/' })])
   })
 })

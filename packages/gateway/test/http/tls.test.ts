@@ -85,7 +85,7 @@ function twelveWithoutGcm(): Promise<string> {
   })
 }
 
-/** What a connection that is made now is shown. */
+/** The certificate that a new connection receives. */
 async function servedNow(): Promise<string> {
   const agent = trusting()
   const { serial } = await ask(agent)
@@ -100,7 +100,7 @@ async function metric(): Promise<number> {
   return Number(/^dealer_esim_certificate_expiry_timestamp_seconds (\S+)$/m.exec(text)![1])
 }
 
-describe('a gateway that ends TLS itself', () => {
+describe('a gateway that terminates TLS', () => {
   it('serves callers that trust its certificate', async () => {
     const agent = trusting()
     expect(await ask(agent)).toMatchObject({ code: '000000', serial: serialOf(first) })
@@ -148,7 +148,7 @@ describe('a gateway that ends TLS itself', () => {
     const before = await ask(old)
     const served = before.serial
     const renewed = authority.issue('localhost', Date.now() + 90 * 86_400_000)
-    // As a renewal does it: one file after the other. In between they do not fit.
+    // Like a renewal, one file after the other. In between, certificate and key do not match.
     writeFileSync(files.TLS_CERT_FILE, renewed.cert)
     writeFileSync(files.TLS_KEY_FILE, renewed.key)
     await expect.poll(servedNow, { timeout: 10_000, interval: 100 }).toBe(serialOf(renewed))
@@ -165,8 +165,8 @@ describe('a gateway that ends TLS itself', () => {
     const expiry = await metric()
     const good = authority.issue('localhost')
     install({ ...good, key: first.key })
-    const told = 'the new TLS certificate cannot be used; keeping the old one'
-    await expect.poll(() => errors, { timeout: 10_000 }).toContain(told)
+    const message = 'the new TLS certificate cannot be used; keeping the old one'
+    await expect.poll(() => errors, { timeout: 10_000 }).toContain(message)
     expect([await servedNow(), await metric()]).toEqual([served, expiry])
     install(good)
     await expect.poll(servedNow, { timeout: 10_000, interval: 100 }).toBe(serialOf(good))
@@ -199,7 +199,7 @@ describe('a gateway that ends TLS itself', () => {
 })
 
 describe('plain HTTP on a test deployment', () => {
-  it('is refused whatever the caller claims about a proxy', async () => {
+  it('is refused even if the caller claims to be a proxy', async () => {
     const claims = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '10.0.0.1' }
     for (const headers of [{}, claims]) {
       const answer = await call(plain, dealer, 'health', { headers })

@@ -38,7 +38,7 @@ function request(): string {
   return `POST /open-api/v1/package/list HTTP/1.1\r\nHost: x\r\n${headers.join('')}Content-Length: 2\r\n\r\n{}`
 }
 
-/** Reads what there is, until all answers came or the server has ended the connection. @returns whether all came */
+/** Reads until all answers have arrived or the server ends the connection. @returns true if all arrived */
 function readToEnd(socket: Socket, allBytes: number): Promise<boolean> {
   return new Promise((resolve) => {
     let bytes = 0

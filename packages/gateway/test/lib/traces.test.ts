@@ -24,10 +24,10 @@ interface ReceivedSpan {
   service: Record<string, string | number>
 }
 
-/** As much of a collector (OTLP over HTTP, JSON) as reads what arrives. */
+/** A minimal collector (OTLP over HTTP, JSON) that stores what it receives. */
 const spans: ReceivedSpan[] = []
 const seen: { url: string | undefined; apiKey: unknown }[] = []
-/** What it answers first. */
+/** Its first responses. */
 const answers = [503]
 let collector: Server
 let gateway: GatewayProcess | undefined
@@ -68,11 +68,11 @@ const ask = (operation: string, body: object, requestId = randomUUID()) =>
 
 describe('traces', () => {
   test('follow an order from its request to suppliers and events', async () => {
-    const [asked, refused] = [randomUUID(), randomUUID()]
+    const [ordered, refused] = [randomUUID(), randomUUID()]
     await ask('webhook/set', { callbackUrl: receiver.url })
     await ask('health', { unknown: 1 }, refused)
     const order = { transactionId: randomUUID(), packageInfoList: [{ packageCode: 'JP_1_7', count: 2 }] }
-    const { data } = await ask('esim/order', order, asked)
+    const { data } = await ask('esim/order', order, ordered)
     const again = randomUUID()
     await ask('esim/order', order, again)
     const traceId = orderIdOf(data.orderNo)!.replaceAll('-', '')
@@ -80,14 +80,14 @@ describe('traces', () => {
     const ofRequest = (requestId: string) => spans.find((span) => span.traceId === requestId.replaceAll('-', ''))
     const NAMES = ['esim/order', 'order sandbox', 'deliver ORDER_PAID', 'deliver DELIVERY_UPDATED']
     const isTold = (name: string) => ofOrder().some((span) => span.name === name)
-    // Each comes with whatever ended at about its time, in no order that could be relied on.
+    // Each arrives with other spans that ended at about the same time, in any order.
     await until(async () => NAMES.every(isTold) && ofRequest(again) && ofRequest(refused))
 
     const [root, ...more] = ofOrder().filter((span) => span.parentSpanId === undefined)
     expect(more).toEqual([])
     expect(root).toMatchObject({ name: 'esim/order', kind: 2, status: {} })
     expect(root!.attributes).toMatchObject({
-      'dealer_esim.request_id': asked,
+      'dealer_esim.request_id': ordered,
       'dealer_esim.order_no': data.orderNo,
       'http.response.status_code': 200,
     })
@@ -99,7 +99,7 @@ describe('traces', () => {
     expect(names.filter((name) => name === 'order sandbox')).toHaveLength(2)
     expect(new Set(ofOrder().map((span) => span.spanId)).size).toBe(ofOrder().length)
 
-    // A request that placed nothing has a trace of its own, by its RequestID.
+    // A request that placed nothing has its own trace, found by its RequestID.
     expect(ofRequest(again)).toMatchObject({ name: 'esim/order', attributes: { 'dealer_esim.order_no': data.orderNo } })
     expect(ofRequest(refused)).toMatchObject({ name: 'health', attributes: { 'dealer_esim.code': '000108' } })
   })
@@ -120,7 +120,7 @@ describe('traces', () => {
   })
 })
 
-// biome-ignore lint/suspicious/noExplicitAny: JSON as the specification of OTLP lays it out
+// biome-ignore lint/suspicious/noExplicitAny: JSON in the form of the OTLP specification
 function decoded(body: any): ReceivedSpan[] {
   // biome-ignore lint/suspicious/noExplicitAny: as above
   const attributes = (list: any[]) =>

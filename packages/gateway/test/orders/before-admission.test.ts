@@ -6,8 +6,8 @@ import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 
 /*
- * A lone order's wallet is locked while its request is still being admitted: to be read, or, where it is cached, to be
- * written. A refusal of the admission is answered first nevertheless, and until the admission nothing is committed.
+ * A single order's wallet is locked while its request is being admitted, to be read or, if it is cached, to be written.
+ * Nothing is committed before the admission, and a refused admission precedes other refusals.
  */
 
 let database: TestDatabase
@@ -50,7 +50,7 @@ async function ordersOf({ tenantId }: Dealer): Promise<number> {
   return row!.count
 }
 
-/** Resolves once the wallet is locked, or once it is not. */
+/** Resolves when the wallet is locked, or when it is not. */
 async function untilWallet({ tenantId }: Dealer, state: 'locked' | 'free'): Promise<void> {
   const look = { text: 'select from wallets where tenant_id = $1 for update skip locked', values: [tenantId] }
   const most = state === 'locked' ? 0 : 1

@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it('an order is due at once, even where the database’s clock has gone back behind its wallet’s latest movement', async () => {
+it('an order is due immediately, even if the database’s clock has gone back behind its wallet’s latest movement', async () => {
   const { clock, databaseClock, ids, catalogue } = node.deps
   const placer = createOrderPlacer({
     ...{ db, clock, ids, catalogue, stock: { available: () => undefined }, databaseClock },
@@ -34,7 +34,7 @@ it('an order is due at once, even where the database’s clock has gone back beh
     },
   })
   const { tenantId } = await addDealer(node.deps, 1_000)
-  // The primary that failed was an hour ahead.
+  // The clock of the failed primary was an hour ahead.
   await db.query({
     text: `update wallets set updated_at = now() + interval '1 hour' where tenant_id = $1`,
     values: [tenantId],

@@ -39,7 +39,7 @@ afterEach(async () => {
   proxy.shut(false)
 })
 
-/** @param isCached whether it has placed an order of the dealer before */
+/** @param isCached the wallet is cached, because the node has placed an order of the dealer */
 async function createPlacer(
   isCached: boolean,
   clock: OrderPlacerDeps['clock'] = node.deps.clock,
@@ -79,7 +79,7 @@ function place(placer: OrderPlacer, transactionId: string = randomUUID(), remark
   })
 }
 
-/** Orders there are of the test itself; and that the wallet was debited once for each. */
+/** Counts the test's orders and checks that the wallet was debited once for each. */
 async function orders(): Promise<number> {
   const [row] = await node.deps.db.query<{ orders: number; debits: number; balance: number }>({
     text: `select (select count(*)::int from orders where tenant_id = $1) as orders,
@@ -91,7 +91,7 @@ async function orders(): Promise<number> {
   return row!.orders - placedBefore
 }
 
-/** Every order row that is written meets this. */
+/** A trigger for every inserted order. */
 async function misfortune(body: string): Promise<void> {
   await node.deps.db.query({
     text: `create or replace function misfortune() returns trigger language plpgsql as $$ begin ${body} return new; end $$`,
@@ -127,13 +127,13 @@ describe.each([
       expect(await orders()).toBe(5)
     })
 
-    it('is not answered several times still debits once', async () => {
+    it('is unanswered several times still debits once', async () => {
       const placer = await createPlacer(isCached)
       proxy.doom(APPLICATION, 'lost', 'unanswered', 'lost', 'lost', 'unanswered')
       const verdicts = await Promise.all(Array.from({ length: 20 }, () => place(placer)))
       expect(kinds(verdicts)).toEqual(Array(20).fill('placed'))
       expect(await orders()).toBe(20)
-      proxy.doom(APPLICATION) // whatever fate was not met does not matter: replays commit too
+      proxy.doom(APPLICATION) // unused failures do not matter, because replays commit too
     })
 
     it('is not answered is not refused for stock that has run out since: its orders may be placed already', async () => {
@@ -145,7 +145,7 @@ describe.each([
     })
 
     it('stays unanswered while the database is away is 000001, and a repeat returns the real outcome', async () => {
-      // A clock on which the fifteen seconds of doubt pass in one.
+      // A clock on which the fifteen seconds in doubt pass in one.
       const fast = { now: () => node.deps.clock.now(), monotonic: () => performance.now() * 15 }
       const placer = await createPlacer(isCached, fast)
       const before = proxy.met
@@ -165,7 +165,7 @@ describe.each([
     it('because the database was away before anything was sent is 000002, and nothing happened', async () => {
       const placer = await createPlacer(isCached)
       proxy.shut(true)
-      // A COMMIT that was handed to a connection is in doubt, also when the other end was gone already.
+      // A COMMIT that was written to a connection is in doubt, even if the server was already gone.
       while (db.pool.idleCount > 0) await new Promise(setImmediate)
       expect(kinds([await place(placer, 'T-away')])).toEqual(['000002'])
       proxy.shut(false)
@@ -192,7 +192,7 @@ describe.each([
       const placer = await createPlacer(isCached)
       await node.deps.db.query({ text: 'create sequence if not exists unlucky' })
       await node.deps.db.query({ text: 'alter sequence unlucky restart' })
-      // A sequence does not go back with the transaction: the first attempt is unlucky, the second is not.
+      // A sequence is not rolled back, so only the first attempt fails.
       await misfortune(`if nextval('unlucky') = 1 then raise exception 'deadlock' using errcode = '40P01'; end if;`)
       expect(kinds([await place(placer)])).toEqual(['placed'])
       expect(failures).toHaveLength(1)

@@ -60,7 +60,7 @@ async function code(operation: string, body: object, parts = {}): Promise<string
 const order = (transactionId: string, packageCode: string, count: number) =>
   code('esim/order', { transactionId, packageInfoList: [{ packageCode, count }] })
 
-/** Samples by name and labels, as Prometheus would have them. */
+/** Scrapes the gateway. @returns samples by name and labels */
 async function scrape(): Promise<Map<string, number>> {
   const { metricsPort } = await gateway.waitForLog((line) => line.msg === 'ready')
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()

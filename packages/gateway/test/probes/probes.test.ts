@@ -35,7 +35,7 @@ describe('the port of metrics and probes', () => {
     expect(text).toMatch(/^dealer_esim_database_connections\{pool="orders",state="open"\} \d+$/m)
   })
 
-  it('is ready while the database answers, else 503, and always live', async () => {
+  it('reports ready only while the database answers, and live at all times', async () => {
     expect((await probe('/readyz')).status).toBe(200)
     proxy.shut(true)
     expect((await probe('/readyz')).status).toBe(503)

@@ -8,12 +8,12 @@ import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 
-/* Contract §5, qrCodeUrl: what a traveller opens, who has nothing but the link. */
+/* qrCodeUrl (contract §5), which a traveller opens without any other credentials. */
 
 const PUBLIC_URL = 'https://esim.example.com/a/prefix'
 const FORWARDED = { 'X-Forwarded-For': '203.0.113.7', 'X-Forwarded-Proto': 'https' }
-const FORMS = ['', '.svg', '.png']
-/** Of the second eSIM; the first has none. */
+const FORMATS = ['', '.svg', '.png']
+/** The second eSIM's. The first has none. */
 const CONFIRMATION_CODE = '47114711'
 
 let database: TestDatabase
@@ -54,13 +54,13 @@ async function links(headers: Record<string, string> = {}): Promise<string[]> {
   return (await profiles(headers)).map((profile) => profile.qrCodeUrl)
 }
 
-async function open(path: string) {
+async function get(path: string) {
   const answer = await fetch(`${node.baseUrl}${path}`, { headers: FORWARDED })
   return { status: answer.status, text: await answer.text(), headers: Object.fromEntries(answer.headers) }
 }
 
-/** Of both eSIMs. */
-async function move(esimStatus: string, smdpStatus: string | null): Promise<void> {
+/** Sets the status of both eSIMs. */
+async function setStatus(esimStatus: string, smdpStatus: string | null): Promise<void> {
   await node.deps.db.query({
     text: 'update profiles set esim_status = $2, smdp_status = $3 where tenant_id = $1',
     values: [dealer.tenantId, esimStatus, smdpStatus],
@@ -68,28 +68,28 @@ async function move(esimStatus: string, smdpStatus: string | null): Promise<void
 }
 
 describe('qrCodeUrl', () => {
-  it('follows PUBLIC_URL with its path, and never the caller’s Host header', async () => {
-    const said = { Host: 'evil.test', 'X-Forwarded-Host': 'evil.test', Forwarded: 'host=evil.test' }
-    for (const headers of [{}, said])
+  it('the URL is built from PUBLIC_URL and its path, never from the Host header', async () => {
+    const forged = { Host: 'evil.test', 'X-Forwarded-Host': 'evil.test', Forwarded: 'host=evil.test' }
+    for (const headers of [{}, forged])
       expect((await links(headers)).toSorted()).toEqual(
         [token, other].map((each) => `${PUBLIC_URL}/qr/${each}`).toSorted(),
       )
   })
 
-  it('shows a page and pictures that are not stored, indexed or sent as a referrer', async () => {
-    await move('GOT_RESOURCE', 'RELEASED')
+  it('page and pictures are not stored, indexed or sent as a referrer', async () => {
+    await setStatus('GOT_RESOURCE', 'RELEASED')
     const types = ['text/html; charset=utf-8', 'image/svg+xml', 'image/png']
-    for (const [at, form] of FORMS.entries()) {
-      const { status, headers } = await open(`/qr/${token}${form}`)
+    for (const [at, format] of FORMATS.entries()) {
+      const { status, headers } = await get(`/qr/${token}${format}`)
       expect([status, headers['content-type']]).toEqual([200, types[at]])
       expect(headers).toMatchObject(PRIVATE)
     }
   })
 
-  it('installs on the phone on which it is opened, by a link or by hand, without a script', async () => {
-    await move('GOT_RESOURCE', 'RELEASED')
+  it('the page offers installation links and the codes for manual entry, without a script', async () => {
+    await setStatus('GOT_RESOURCE', 'RELEASED')
     for (const profile of await profiles()) {
-      const { text, headers } = await open(`/qr/${profile.qrCodeUrl.slice(`${PUBLIC_URL}/qr/`.length)}`)
+      const { text, headers } = await get(`/qr/${profile.qrCodeUrl.slice(`${PUBLIC_URL}/qr/`.length)}`)
       for (const link of [profile.appleInstallUrl, profile.androidInstallUrl]) expect(text).toContain(`href="${link}"`)
       for (const code of [profile.smdpAddress, profile.matchingId, profile.ac])
         expect(text).toContain(`>${code}</code>`)
@@ -100,10 +100,10 @@ describe('qrCodeUrl', () => {
     }
   })
 
-  it('announces that a confirmation code will be required, and never shows it', async () => {
-    await move('GOT_RESOURCE', 'RELEASED')
+  it('the page announces that a confirmation code is required, and never shows it', async () => {
+    await setStatus('GOT_RESOURCE', 'RELEASED')
     for (const { confirmationCode, qrCodeUrl } of await profiles()) {
-      const { text } = await open(`/qr/${qrCodeUrl.slice(`${PUBLIC_URL}/qr/`.length)}`)
+      const { text } = await get(`/qr/${qrCodeUrl.slice(`${PUBLIC_URL}/qr/`.length)}`)
       expect(text.includes('Your phone will ask for a confirmation code')).toBe(confirmationCode !== null)
       expect(text).not.toContain(CONFIRMATION_CODE)
     }
@@ -121,16 +121,17 @@ describe('qrCodeUrl', () => {
     ['CANCEL', 'RELEASED', 404],
     ['REVOKED', 'RELEASED', 404],
     ['UNUSED_EXPIRED', 'RELEASED', 404],
-  ])('of an eSIM that is %s, %s, answers %i in every form', async (esimStatus, smdpStatus, status) => {
-    await move(esimStatus, smdpStatus)
-    for (const form of FORMS) expect([form, (await open(`/qr/${token}${form}`)).status]).toEqual([form, status])
+  ])('the URL of an eSIM that is %s, %s, is answered %i in every format', async (esimStatus, smdpStatus, status) => {
+    await setStatus(esimStatus, smdpStatus)
+    for (const format of FORMATS)
+      expect([format, (await get(`/qr/${token}${format}`)).status]).toEqual([format, status])
   })
 
-  it('that was changed is answered like that of an installed eSIM', async () => {
-    await move('IN_USE', 'ENABLED')
-    const installed = await open(`/qr/${token}`)
+  it('a modified URL is answered like that of an installed eSIM', async () => {
+    await setStatus('IN_USE', 'ENABLED')
+    const installed = await get(`/qr/${token}`)
     expect(installed.status).toBe(404)
-    await move('GOT_RESOURCE', null)
+    await setStatus('GOT_RESOURCE', null)
     const changes = [
       `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
       token.slice(0, -1),
@@ -141,7 +142,7 @@ describe('qrCodeUrl', () => {
       'any',
     ]
     for (const changed of changes) {
-      const { status, text, headers } = await open(`/qr/${changed}`)
+      const { status, text, headers } = await get(`/qr/${changed}`)
       expect([changed, status, text]).toEqual([changed, 404, installed.text])
       expect(headers).toMatchObject(PRIVATE)
     }
@@ -155,26 +156,26 @@ const PRIVATE = {
   'x-content-type-options': 'nosniff',
 }
 
-describe('a failure behind the link', () => {
+describe('failures', () => {
   const rejected = new pg.DatabaseError('password authentication failed for user "gateway"', 100, 'error')
   rejected.code = '28P01'
   it.each([
-    ['a database that lets nobody in', rejected, 503, '5'],
+    ['a database that refuses the password', rejected, 503, '5'],
     [
-      'a database that is away',
+      'a database that cannot be reached',
       Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:5432'), { errno: -111 }),
       503,
       '5',
     ],
-    ['a defect', new Error('relation "profiles" is not what it was'), 500, undefined],
-  ])('is shown without its message, and logged once without the token: %s', async (_, error, status, retryAfter) => {
+    ['a defect', new Error('relation "profiles" has no column "ac"'), 500, undefined],
+  ])('%s is shown without its message, and logged once without the token', async (_, error, status, retryAfter) => {
     const { db } = node.deps
     const { query } = db
     logged = ''
     const answers = []
     try {
       Object.assign(db, { query: () => Promise.reject(error) })
-      for (const path of [`/qr/${token}`, `/%71r/${token}.svg`]) answers.push(await open(path))
+      for (const path of [`/qr/${token}`, `/%71r/${token}.svg`]) answers.push(await get(path))
     } finally {
       Object.assign(db, { query })
     }

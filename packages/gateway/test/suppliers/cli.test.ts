@@ -219,7 +219,7 @@ describe('esim', () => {
     )
     expect(await failure(...cancel(used.esimTranNo))).toMatch(/^The eSIM is INSTALLATION\. Only an eSIM/)
     const code = await delivered('warehouse')
-    expect(await failure(...cancel(code.esimTranNo))).toMatch(/did not cancel it: .* Nothing is refunded\.$/)
+    expect(await failure(...cancel(code.esimTranNo))).toMatch(/did not cancel the eSIM: .* Nothing is refunded\.$/)
     const installed = await delivered('smdp')
     server.orders.get(installed.iccid)!.state = 'INSTALLED'
     expect(await failure(...cancel(installed.esimTranNo))).toMatch(/8\.2\.1\/3\.3/)
@@ -241,7 +241,7 @@ describe('esim', () => {
       expect(await json(...cancel(esimTranNo))).toEqual({ esimTranNo, outcome: 'unknown' })
     }
     delete server.fault.cancelOrder
-    expect(await usageError(...settle(cancelled.esimTranNo, ...word))).toBe('Say one of --cancelled and --kept.')
+    expect(await usageError(...settle(cancelled.esimTranNo, ...word))).toBe('Give one of --cancelled and --kept.')
     expect(await failure(...settle(cancelled.esimTranNo, '--cancelled', '--evidence', ''))).toMatch(
       /what the supplier said/,
     )

@@ -46,7 +46,7 @@ describe('supplier report', () => {
     )
     expect((await admin('supplier', 'report')).stdout).toMatch(/reported +2 +2 +0 +0 +4.00/)
     expect((await json('supplier', 'report', '--from', '2020-01', '--to', '2020-02')).monthList).toEqual([])
-    expect(await usageError('supplier', 'report', '--from', 'May')).toMatch(/is no month/)
+    expect(await usageError('supplier', 'report', '--from', 'May')).toMatch(/is not a month/)
     expect(await failure('supplier', 'report', '--csv', '/no/such/folder.csv')).toMatch(/no such file/)
   })
 

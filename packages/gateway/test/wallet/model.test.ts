@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => money.close())
 
-/** What a wallet must be, by the rules as a person would keep them on paper. */
+/** A wallet by the documented rules, written as simply as possible. */
 class Model {
   balance = 0n
   versions = 0n
@@ -33,7 +33,7 @@ type Step =
   | { do: 'order'; prices: bigint[] }
   | { do: 'refund'; order: number; items: number[] }
 
-// Few references, so that they meet again.
+// Few references, so that they repeat.
 const reference = fc.constantFrom('R1', 'R2', 'R3')
 const amount = fc.bigInt({ min: 1n, max: 5n })
 const steps = fc.array(
@@ -107,7 +107,7 @@ async function play(step: Step, model: Model, tenantId: string): Promise<void> {
         standing.state = 'approved'
         model.move(standing.amount)
       }
-      // An approved reference stays used: a transfer has it.
+      // An approved reference stays used, because a transfer has it.
       return
     }
     case 'order': {
@@ -135,14 +135,14 @@ async function play(step: Step, model: Model, tenantId: string): Promise<void> {
   }
 }
 
-test('a wallet does what its model does, and the ledger holds after every step', async () => {
+test('a wallet matches its model, and the ledger is consistent after every step', async () => {
   const property = fc.asyncProperty(steps, async (sequence) => {
     const model = new Model()
     const { tenantId } = await money.tenant()
     for (const step of sequence) {
       await play(step, model, tenantId)
       const faults: string[] = []
-      await verifyLedger(money.db, { tenantId, pageSize: 3, onFault: (fault) => faults.push(fault.sentence) })
+      await verifyLedger(money.db, { tenantId, pageRows: 3, onFault: (fault) => faults.push(fault.message) })
       expect(faults).toEqual([])
       const [wallet] = await money.db.query(sql`select balance, version from wallets where tenant_id = ${tenantId}`)
       expect(wallet).toEqual({ balance: model.balance, version: model.versions })

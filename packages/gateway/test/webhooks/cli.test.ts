@@ -7,7 +7,7 @@ import { admin, json as adminJson } from '../harness/admin-here.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, MASTER_KEY, type Testbed, type TestTenant } from './testbed.ts'
 
-// The operator's commands for a dealer whose receiver was away, from the first look to the last replay.
+// The operator's commands for a dealer whose receiver was down, from the diagnosis to the replay.
 
 let testbed: Testbed
 let receiver: Receiver

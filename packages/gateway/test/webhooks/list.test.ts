@@ -8,7 +8,7 @@ import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 let testbed: Testbed
 let receiver: Receiver
 let tenant: TestTenant
-/** By what became of each. */
+/** By delivery state. */
 const ids: Record<DeliveryState, string> = { PENDING: '', DELIVERED: '', DEAD: '', UNSENT: '' }
 beforeAll(async () => {
   testbed = await createTestbed()

@@ -9,7 +9,7 @@ import { addDealer, call, type Dealer, type Node, OPERATOR, openNode } from '../
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
-// From a request that is signed with the new secret to the next event: door, admission, database, sender.
+// From a request signed with the new secret to the next event: dealer API, admission, database, sender.
 
 let database: TestDatabase
 let node: Node
@@ -32,7 +32,7 @@ afterAll(async () => {
 })
 
 let dealer: Dealer
-/** What was given at the reset; `dealer` still has the old one, which verifies for an hour more. */
+/** The new secret; `dealer` still has the old one, which verifies for another hour. */
 let newSecret: string
 beforeEach(async () => {
   dealer = await addDealer(node.deps)
@@ -54,7 +54,7 @@ async function isProven(): Promise<boolean> {
   return row!.proven
 }
 
-/** Buys, and says by whose secret the event of it is signed in the scheme of requests. */
+/** Places an order. @returns the secret that signs its event in the request scheme */
 async function nextEventIsSignedWith(): Promise<'old' | 'new'> {
   const seen = receiver.events.length
   const order = { transactionId: `T-${seen}`, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }

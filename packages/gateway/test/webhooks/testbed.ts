@@ -20,7 +20,7 @@ import { createTestDatabase } from '../harness/database.ts'
 export interface Testbed {
   deps: WebhookDeps
   url: string
-  /** Time limits of the requests made; with `faster` they end that many times sooner. */
+  /** Timeouts of the requests; `faster` divides them. */
   limitsMs: number[]
   /** Advances the clock that decides what is due. */
   advance(durationMs: number): void
@@ -77,7 +77,7 @@ export const MASTER_KEY = Buffer.alloc(32, 7)
 export interface TestbedOptions {
   deployment?: Deployment
   resolve?: Resolve
-  /** Requests time out that many times sooner. */
+  /** Divides the timeouts of requests. */
   faster?: number
 }
 

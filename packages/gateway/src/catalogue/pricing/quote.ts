@@ -1,6 +1,5 @@
 import { MONEY_MAX } from '@dealer-esim/contract'
 import type { CataloguePackage, ListPrice } from '../snapshot/package.ts'
-import type { PlanRule, Tariff } from './tariff.ts'
 
 /** A tenant's price of one package. */
 export interface Quote {
@@ -101,4 +100,155 @@ function* periodsOf(tariff: Tariff, item: Pick<CataloguePackage, 'packageCode' |
 
 function periodOf({ firstAt, updatedAt, removed }: Pick<ListPrice, 'firstAt' | 'updatedAt' | 'removed'>): Period {
   return { from: firstAt, until: removed ? updatedAt : Number.POSITIVE_INFINITY }
+}
+
+/** A rule of a price plan: percent on the list price, or a fixed price in one currency. */
+export interface PlanRule {
+  /** In 1/10 000 of a percent: −100 000n means ten percent less. */
+  readonly percent: bigint | null
+  readonly price: bigint | null
+  readonly removed: boolean
+  /** 0: unknown. */
+  readonly firstAt: number
+  readonly updatedAt: number
+}
+
+/** One row of price_plan_rules. */
+export interface PlanRuleRow extends PlanRule {
+  readonly planName: string
+  /** '': every package. */
+  readonly packageCode: string
+  /** '': every currency. */
+  readonly currencyCode: string
+}
+
+/** The rules of one plan, by package and currency. */
+export class Plan {
+  private readonly rules: ReadonlyMap<string, PlanRule>
+  /** When a rule for every package last changed (ms). */
+  readonly wideChangedAt: number
+
+  constructor(rules: ReadonlyMap<string, PlanRule> = new Map()) {
+    this.rules = rules
+    const wide = [...rules].filter(([key]) => key.startsWith(' ')).map(([, rule]) => rule.updatedAt)
+    this.wideChangedAt = Math.max(0, ...wide)
+  }
+
+  with(rows: readonly PlanRuleRow[]): Plan {
+    const rules = new Map(this.rules)
+    for (const row of rows) rules.set(`${row.packageCode} ${row.currencyCode}`, row)
+    return new Plan(rules)
+  }
+
+  /** The narrowest first: package and currency, package, currency, neither. */
+  *rulesFor(packageCode: string, currencyCode: string): Iterable<PlanRule> {
+    for (const scope of [packageCode, '']) {
+      for (const currency of [currencyCode, '']) {
+        const rule = this.rules.get(`${scope} ${currency}`)
+        if (rule) yield rule
+      }
+    }
+  }
+
+  /** Packages that have, or had, a fixed price in the currency. */
+  *fixedPrices(currencyCode: string): Iterable<string> {
+    for (const key of this.rules.keys()) {
+      const cut = key.indexOf(' ')
+      if (cut > 0 && key.slice(cut + 1) === currencyCode) yield key.slice(0, cut)
+    }
+  }
+
+  hasRule(packageCode: string, currencyCode: string): boolean {
+    return this.rules.has(`${packageCode} ${currencyCode}`)
+  }
+
+  /** The package and the last change of every rule for a single package. */
+  *packageChanges(): Iterable<[packageCode: string, updatedAt: number]> {
+    for (const [key, rule] of this.rules) {
+      if (!key.startsWith(' ')) yield [key.slice(0, key.indexOf(' ')), rule.updatedAt]
+    }
+  }
+}
+
+/** A plan and the period in which it applies to a tenant (ms), from first to last, ignoring interruptions. */
+export interface PlanPeriod {
+  readonly plan: Plan
+  readonly planName: string
+  /** PLAN: assigned to the tenant; GROUP: to its group. */
+  readonly by: 'PLAN' | 'GROUP'
+  readonly from: number
+  readonly until: number
+}
+
+export interface OwnPrice {
+  readonly price: bigint
+  readonly removed: boolean
+  /** 0: unknown. */
+  readonly firstAt: number
+  readonly updatedAt: number
+}
+
+/** All plans and own prices of one tenant. */
+export interface Tariff {
+  readonly currencyCode: string
+  readonly ownPrices: ReadonlyMap<string, OwnPrice>
+  /** Current plans: the tenant's, then its group's. */
+  readonly plans: readonly PlanPeriod[]
+  /** Past plans: they decide what the tenant could buy once. */
+  readonly formerPlans: readonly PlanPeriod[]
+  /** When a plan or group was last assigned or removed (ms). */
+  readonly changedAt: number
+  /** When something last changed that may affect every package (ms). */
+  readonly wideChangedAt: number
+}
+
+/** The assignment of a plan to a tenant or group, or of a group to a tenant. If removed, `updatedAt` is its end. */
+export interface Assignment {
+  readonly owner: string
+  readonly target: string
+  readonly removed: boolean
+  /** 0: unknown. It may have had interruptions since. */
+  readonly firstAt: number
+  readonly updatedAt: number
+}
+
+export interface TariffSources {
+  readonly plans: ReadonlyMap<string, Plan>
+  readonly tenantPlans: ReadonlyMap<string, readonly Assignment[]>
+  readonly tenantGroups: ReadonlyMap<string, readonly Assignment[]>
+  readonly groupPlans: ReadonlyMap<string, readonly Assignment[]>
+  readonly ownPrices: ReadonlyMap<string, ReadonlyMap<string, OwnPrice>>
+}
+
+const NO_PLAN = new Plan()
+const NO_ASSIGNMENTS: readonly Assignment[] = []
+const NO_PRICES: ReadonlyMap<string, OwnPrice> = new Map()
+
+export function tariffOf(sources: TariffSources, tenant: { tenantId: string; currencyCode: string }): Tariff {
+  const plans: PlanPeriod[] = []
+  const formerPlans: PlanPeriod[] = []
+  let changedAt = 0
+  const addPlan = (by: PlanPeriod['by'], planName: string, links: readonly Assignment[]) => {
+    const plan = sources.plans.get(planName) ?? NO_PLAN
+    const ends = links.filter((link) => link.removed).map((link) => link.updatedAt)
+    const starts = links.filter((link) => !link.removed).map((link) => link.updatedAt)
+    const from = Math.max(...links.map((link) => link.firstAt))
+    if (ends.length === 0) plans.push({ plan, planName, by, from, until: Number.POSITIVE_INFINITY })
+    else formerPlans.push({ plan, planName, by, from, until: Math.min(...ends) })
+    changedAt = Math.max(changedAt, ...starts, ...ends)
+  }
+  for (const own of sources.tenantPlans.get(tenant.tenantId) ?? NO_ASSIGNMENTS) addPlan('PLAN', own.target, [own])
+  for (const membership of sources.tenantGroups.get(tenant.tenantId) ?? NO_ASSIGNMENTS) {
+    changedAt = Math.max(changedAt, membership.updatedAt)
+    for (const given of sources.groupPlans.get(membership.target) ?? NO_ASSIGNMENTS)
+      addPlan('GROUP', given.target, [membership, given])
+  }
+  return {
+    currencyCode: tenant.currencyCode,
+    ownPrices: sources.ownPrices.get(tenant.tenantId) ?? NO_PRICES,
+    plans,
+    formerPlans,
+    changedAt,
+    wideChangedAt: Math.max(changedAt, ...plans.map(({ plan }) => plan.wideChangedAt)),
+  }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Change, changesOf, rowsAfter } from '../../../test/harness/catalogue-history.ts'
-import { type Buyer, LoadedSnapshot } from './snapshot.ts'
+import { type Buyer, LoadedSnapshot } from '../catalogue.ts'
 
 // Compares the state of a poller of the change feed with a complete list.
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { coverageOf } from '../coverage.ts'
-import { tariffOf } from '../pricing/tariff.ts'
+import { tariffOf } from '../pricing/quote.ts'
 import { type ListSource, listPackages } from './list.ts'
 import type { CataloguePackage } from './package.ts'
 import { PackageIndex } from './package-index.ts'

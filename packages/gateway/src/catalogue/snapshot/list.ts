@@ -8,8 +8,8 @@ import {
   parseTime,
 } from '@dealer-esim/contract'
 import { type CursorScope, createCursor, type Position, readCursor } from '../../lib/cursor.ts'
+import type { Tariff } from '../pricing/quote.ts'
 import { pricedUntil, type Quote, quote } from '../pricing/quote.ts'
-import type { Tariff } from '../pricing/tariff.ts'
 import { COMMIT_WITHIN_MS } from '../version.ts'
 import type { CataloguePackage } from './package.ts'
 import type { PackageIndex } from './package-index.ts'

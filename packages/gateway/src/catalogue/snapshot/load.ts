@@ -1,7 +1,7 @@
 import type { LocationNetwork } from '@dealer-esim/contract'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { type Coverage, coverageOf } from '../coverage.ts'
-import type { Assignment, OwnPrice, PlanRuleRow } from '../pricing/tariff.ts'
+import type { Assignment, OwnPrice, PlanRuleRow } from '../pricing/quote.ts'
 import type { CataloguePackage, ListPrice, Route } from './package.ts'
 
 /** The changes of the catalogue after a time, up to one version. */

@@ -1,6 +1,6 @@
 import { GLOBAL, REGIONAL } from '@dealer-esim/contract'
 import { type Coverage, EVERYWHERE, matchesWords, searchTextOf, splitKeyword } from '../coverage.ts'
-import type { OwnPrice, Plan, PlanRuleRow } from '../pricing/tariff.ts'
+import type { OwnPrice, Plan, PlanRuleRow } from '../pricing/quote.ts'
 import type { CataloguePackage } from './package.ts'
 
 /**

@@ -1,18 +1,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import type { By } from '../../audit/audit.ts'
-import type { Role } from '../../people/person.ts'
-import { type Person, ROLES } from '../../people/person.ts'
-import type { ConsoleDeps } from './deps.ts'
+import type { Config } from '../../config/config.ts'
+import type { Deps } from '../../deps.ts'
+import { type Person, ROLES, type Role } from '../../people/person.ts'
 
-/** Who is signed in, and by what. */
+/** The path under which the console API is served. */
+export const CONSOLE_API = '/console/api'
+
+/** The person who is signed in, and the credential that proved it. */
 export interface SignedIn {
   person: Person
-  /** By a session's cookie, or by a personal access token. */
-  means: { kind: 'session'; sessionId: string } | { kind: 'token'; tokenId: string; scope: 'READ' | 'WRITE' }
+  /** A session cookie or a personal access token. */
+  credential: { kind: 'session'; sessionId: string } | { kind: 'token'; tokenId: string; scope: 'READ' | 'WRITE' }
 }
 
-/** What a handler gets besides the request's own parts. A route that needs no sign-in has no person. */
+/** Passed to handlers with the parts of the request. Routes that need no sign-in have no person. */
 export interface PublicContext {
   deps: ConsoleDeps
   address: string
@@ -21,20 +24,42 @@ export interface PublicContext {
   reply: FastifyReply
 }
 
+/** The gateway's dependencies that console routes use. */
+export interface ConsoleDeps
+  extends Pick<
+    Deps,
+    | 'db'
+    | 'ids'
+    | 'clock'
+    | 'databaseClock'
+    | 'cipher'
+    | 'log'
+    | 'wake'
+    | 'linkKey'
+    | 'catalogue'
+    | 'outbound'
+    | 'suppliers'
+    | 'links'
+  > {
+  config: Pick<Config, 'deployment' | 'smtpUrl'>
+  /** The console's address for people, without a trailing slash. Links in messages start with it. */
+  consoleUrl(): string
+}
+
 export interface Context extends PublicContext {
   person: Person
   signedIn: SignedIn
-  /** For changes: who, and from where. */
+  /** For the audit log: the person and their address. */
   by: Required<By>
-  /** The only tenant that the person may see; null: an operator, who may see all. */
+  /** The only tenant that the person may see; null for the operator's people, who may see all. */
   onlyTenant: string | null
 }
 
 /**
- * Who may call a route.
- * - `anyone`: also who is not signed in
- * - `session`: every role, but by a session only: accounts and secrets are out of reach of personal access tokens
- * - roles: these, by session or token
+ * Access to a route.
+ * - `anyone`: needs no sign-in
+ * - `session`: every role, but only with a session: personal access tokens cannot reach accounts and secrets
+ * - roles: these roles, with a session or a token
  */
 export type Access = 'anyone' | 'session' | readonly Role[]
 
@@ -43,36 +68,36 @@ export const OPERATORS = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'OPERATOR_READ_ONL
 /** Operators who may change things. */
 export const OPERATORS_WRITE = ['OPERATOR_ADMIN', 'OPERATOR_STAFF'] as const
 export const OPERATOR_ADMINS = ['OPERATOR_ADMIN'] as const
-/** What a tenant's own administrator may do for the tenant, and operators who may change things. */
+/** A tenant's own administrators, and operators who may change things. */
 export const TENANT_ADMINS = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'DEALER_ADMIN'] as const
-/** Day-to-day work on a tenant: everybody who may change anything. */
+/** For daily work on a tenant: everybody who may change anything. */
 export const TENANT_STAFF = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'DEALER_ADMIN', 'DEALER_STAFF'] as const
 
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Below /console/api. A `:tenantId` in it is checked: a dealer's person gets 404 for any tenant but their own. */
+  /** Below /console/api. A `:tenantId` is checked: a dealer's people get 404 for any other tenant. */
   path: string
-  who: Access
-  /** Also by `session` only where `who` lists roles: for secrets. */
+  access: Access
+  /** The roles in `access` need a session too. For secrets. */
   sessionOnly?: boolean
   summary: string
   params?: TSchema
   query?: TSchema
   body?: TSchema
   answer: TSchema
-  /** Where it is not JSON. */
+  /** If not JSON. */
   bodyType?: 'text/csv'
   answerType?: 'text/csv' | 'application/x-ndjson'
-  /** Calls a minute from one address; for sign-in and the like. */
+  /** Calls from one address. For sign-in and other guessable input. */
   ratePerMinute?: number
-  /** Bytes; where more than the usual limit is needed (CSV). */
+  /** In bytes, for files larger than the default limit. */
   bodyLimit?: number
   handle(context: Context | PublicContext, parts: { params: unknown; query: unknown; body: unknown }): Promise<unknown>
 }
 
 type Part<S> = S extends TSchema ? Static<S> : undefined
 
-interface Declared<P, Q, B, A extends TSchema, C> {
+interface Declaration<P, Q, B, A extends TSchema, C> {
   method: Route['method']
   path: string
   sessionOnly?: boolean
@@ -88,7 +113,7 @@ interface Declared<P, Q, B, A extends TSchema, C> {
   handle(context: C, parts: { params: Part<P>; query: Part<Q>; body: Part<B> }): Promise<Answer<Static<A>>>
 }
 
-/** What becomes the answer's JSON: amounts may still be bigint and moments Date (server.ts writes them). */
+/** A handler's result. Amounts may be bigint and times Date: server.ts serialises them. */
 type Answer<T> = T extends number
   ? T | bigint
   : T extends string
@@ -107,16 +132,16 @@ export function route<
   P extends TSchema | undefined = undefined,
   Q extends TSchema | undefined = undefined,
   B extends TSchema | undefined = undefined,
->(declared: Declared<P, Q, B, A, Context> & { who: Exclude<Access, 'anyone'> }): Route {
-  return declared as unknown as Route
+>(declaration: Declaration<P, Q, B, A, Context> & { access: Exclude<Access, 'anyone'> }): Route {
+  return declaration as unknown as Route
 }
 
 /** Declares a route that needs no sign-in. */
-export function openRoute<
+export function publicRoute<
   A extends TSchema,
   P extends TSchema | undefined = undefined,
   Q extends TSchema | undefined = undefined,
   B extends TSchema | undefined = undefined,
->(declared: Declared<P, Q, B, A, PublicContext>): Route {
-  return { ...declared, who: 'anyone' } as unknown as Route
+>(declaration: Declaration<P, Q, B, A, PublicContext>): Route {
+  return { ...declaration, access: 'anyone' } as unknown as Route
 }

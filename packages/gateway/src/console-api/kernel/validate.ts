@@ -4,16 +4,13 @@ import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 
-/**
- * Checks a part of a request against its schema. Nothing is changed in a body; what comes as text by its nature (query
- * and path) is converted to numbers and booleans first.
- */
+/** Checks a part of a request. Query and path are text, so numbers and booleans in them are converted; bodies are not. */
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   const check = Compile(schema)
   return (value: unknown) => {
     const converted = httpPart === 'body' ? value : Value.Convert(schema, value)
-    const unfit = whyUnfit(converted, 0)
-    if (unfit !== undefined) return { error: new InvalidRequest([`/ ${unfit}`]) }
+    const problem = findUnstorable(converted, 0)
+    if (problem !== undefined) return { error: new InvalidRequest([`/ ${problem}`]) }
     if (check.Check(converted)) return { value: converted }
     const faults = check.Errors(converted).map((fault) => `${fault.instancePath || '/'} ${fault.message}`)
     return { error: new InvalidRequest([...new Set(faults)].slice(0, FAULTS_MAX)) }
@@ -23,17 +20,17 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
 const LONE_SURROGATE = /\p{Surrogate}/u
 
 /**
- * PostgreSQL cannot store U+0000, and UTF-8 cannot carry half a surrogate pair: neither is a text of ours. And brackets
- * within brackets by the thousand, which a body has room for, would leave no stack to whoever walks through them.
+ * PostgreSQL cannot store U+0000, and UTF-8 cannot encode a lone surrogate. The depth is limited because thousands of
+ * nested brackets, which fit into a body, would overflow the stack of code that walks through them.
  */
-function whyUnfit(value: unknown, depth: number): string | undefined {
+function findUnstorable(value: unknown, depth: number): string | undefined {
   if (typeof value === 'string')
-    return value.includes('\0') || LONE_SURROGATE.test(value) ? 'holds U+0000 or half a surrogate pair' : undefined
+    return value.includes('\0') || LONE_SURROGATE.test(value) ? 'contains U+0000 or a lone surrogate' : undefined
   if (typeof value !== 'object' || value === null) return undefined
   if (depth === JSON_DEPTH_MAX) return `is nested deeper than ${JSON_DEPTH_MAX}`
   for (const member of Object.values(value)) {
-    const why = whyUnfit(member, depth + 1)
-    if (why !== undefined) return why
+    const problem = findUnstorable(member, depth + 1)
+    if (problem !== undefined) return problem
   }
   return undefined
 }
@@ -42,9 +39,7 @@ const FAULTS_MAX = 10
 
 export class InvalidRequest extends Error {
   override readonly name = 'InvalidRequest'
-  readonly faults: string[]
   constructor(faults: string[]) {
-    super(`The request does not have the form that is documented: ${faults.join('; ')}.`)
-    this.faults = faults
+    super(`The request does not match the documented format: ${faults.join('; ')}.`)
   }
 }

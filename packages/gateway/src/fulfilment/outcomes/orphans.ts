@@ -1,5 +1,5 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
-import { notify } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/alerts.ts'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
@@ -42,7 +42,7 @@ export async function keepOrphan(
     ],
   })
   if (kept === undefined) return
-  notify(tx, deps.ids, {
+  createAlert(tx, deps.ids, {
     tenantId: null,
     kind: 'ORPHAN_ESIM',
     audience: 'OPERATOR',

@@ -1,4 +1,4 @@
-import { notify } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/alerts.ts'
 import { claimJobs, type JobTable, runJob } from '../../jobs/jobs.ts'
 import { itemKeyOf } from '../../orders/item.ts'
 import type { CancelOutcome, Outcome } from '../../suppliers/supplier.ts'
@@ -90,7 +90,7 @@ async function endWatchesOf(deps: FulfilmentDeps, tenantId: string): Promise<voi
     })
     for (const row of ended) {
       if (row.purpose !== 'CANCEL') continue
-      notify(tx, deps.ids, {
+      createAlert(tx, deps.ids, {
         tenantId: null,
         kind: 'CANCEL_UNANSWERED',
         audience: 'OPERATOR',

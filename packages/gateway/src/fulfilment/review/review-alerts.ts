@@ -1,4 +1,4 @@
-import { notify } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/alerts.ts'
 import { NIL_TENANT } from '../../audit/audit.ts'
 import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
@@ -40,7 +40,7 @@ export async function alertOperatorsOfReviews(deps: Pick<FulfilmentDeps, 'db' | 
     })
     if (!reviewed?.found) return false
     const count = reviewed.count === COUNTED_MAX ? `${COUNTED_MAX} or more` : String(reviewed.count)
-    notify(tx, deps.ids, {
+    createAlert(tx, deps.ids, {
       tenantId: null,
       kind: 'UNDER_REVIEW',
       audience: 'OPERATOR',

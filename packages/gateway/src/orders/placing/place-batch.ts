@@ -8,7 +8,7 @@ import { violatedKey } from '../../lib/postgres/errors.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import type { CachedWallet, WalletCache } from '../../wallet/ledger/cache.ts'
 import { lockWallets } from '../../wallet/ledger/lock.ts'
-import { tellLowBalance } from '../../wallet/ledger/low-balance.ts'
+import { alertLowBalance } from '../../wallet/ledger/low-balance.ts'
 import { type BatchDecision, dayOf, decideBatch, type ExistingOrder, type OrderInput, type Verdict } from './decide.ts'
 import { type Assumptions, writeIfUnchanged, writePlaced } from './write.ts'
 
@@ -36,7 +36,7 @@ export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDo
   // Stock that has run out since must not refuse an order that may already be placed.
   const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
   const { verdicts, wallets } = await deps.db.tx((tx) => placeLocked(tx, placing, inputs))
-  deps.walletCache.keep(await wallets)
+  deps.walletCache.put(await wallets)
   return verdicts
 }
 
@@ -67,10 +67,10 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
     case 'not-admitted':
       return inputs.length === 1 ? [NOT_ADMITTED] : undefined
     case 'changed':
-      deps.walletCache.wasOutdated(tenantIds)
+      deps.walletCache.markOutdated(tenantIds)
       return undefined
     default: {
-      deps.walletCache.keep(written.wallets)
+      deps.walletCache.put(written.wallets)
       const createTime = formatTime(written.now)
       return inputs.map((input) => withCreateTime(batch.verdicts.get(input)!, createTime))
     }
@@ -104,7 +104,7 @@ async function write(deps: PlacementDeps, inputs: OrderInput[], batch: BatchDeci
     const key = violatedKey(failure)
     if (key?.constraint !== TRANSACTION_IDS) throw failure
     // A dealer that repeats orders again and again is read first for a while, instead of writing in vain each time.
-    deps.walletCache.wasOutdated(batch.wallets.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
+    deps.walletCache.markOutdated(batch.wallets.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
     return 'exists'
   }
 }
@@ -151,7 +151,7 @@ export async function placeLocked(
   await failpoint('orders.locked')
   const admitted = await admittedOf(inputs)
   const batch = decideBatch(wallets, admitted, { now, catalogue, existing, available: deps.stock.available })
-  for (const fall of batch.falls) tellLowBalance(tx, deps.ids, fall)
+  for (const fall of batch.falls) alertLowBalance(tx, deps.ids, fall)
   const written = writePlaced(tx, deps.ids, batch)
   written.catch(() => {}) // the transaction fails with it
   if (batch.placed.length > 0) await failpoint('orders.before-commit')

@@ -4,8 +4,8 @@ import type { Ids } from '../../lib/ids.ts'
 import { type Columns, ONE_ROW, plainArray, ROWS, type RowFormat } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import type { CachedWallet } from '../../wallet/ledger/cache.ts'
-import { DEBITS_OF_PLACED, MOVED_COLUMNS, movedValues, moveWallets } from '../../wallet/ledger/debit.ts'
-import { lockRemembered } from '../../wallet/ledger/lock.ts'
+import { INSERT_DEBITS, updateWallets, WALLET_COLUMN_COUNT, walletValues } from '../../wallet/ledger/debit.ts'
+import { lockAndHashWallets } from '../../wallet/ledger/lock.ts'
 import { deliveriesOf, eventsOf } from '../../webhooks/record.ts'
 import type { BatchDecision, PlacedOrder } from './decide.ts'
 
@@ -145,10 +145,10 @@ function lineValues(format: RowFormat, placed: readonly PlacedOrder[]): unknown[
 
 const LINES_FIRST = Object.keys(PLACED).length + 1
 const WALLETS_FIRST = LINES_FIRST + Object.keys(LINES).length
-const ASSUMED_FIRST = WALLETS_FIRST + MOVED_COLUMNS
+const ASSUMED_FIRST = WALLETS_FIRST + WALLET_COLUMN_COUNT
 
 function valuesOf(format: RowFormat, ids: Ids, { placed, wallets }: BatchDecision): unknown[] {
-  return [...placedValues(format, ids, placed), ...lineValues(format, placed), ...movedValues(format, wallets)]
+  return [...placedValues(format, ids, placed), ...lineValues(format, placed), ...walletValues(format, wallets)]
 }
 
 /**
@@ -161,7 +161,7 @@ itemised as (
   insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, updated_at)
   select tenant_id, order_id, generate_series(first_item, last_item), line_no, package_code, price, created_at
   from line
-), debited as (${DEBITS_OF_PLACED}
+), debited as (${INSERT_DEBITS}
 ), event as (${eventsOf('placed')}
 ), delivery as (${deliveriesOf('placed')}
 ), ordered as (
@@ -188,7 +188,7 @@ with placed as materialized (
   from ${ROWS.table(1, PLACED, 'placed')}
 ), line as (
   select line.*, decided_at as created_at from ${ROWS.table(LINES_FIRST, LINES, 'line')}
-), ${NEW_ROWS}, moved as (${moveWallets(ROWS, WALLETS_FIRST)}
+), ${NEW_ROWS}, moved as (${updateWallets(ROWS, WALLETS_FIRST)}
 )
 select ${ROW_HASHES} from moved`,
 }
@@ -200,7 +200,7 @@ const LOCK_WAIT_MAX_MS = 50
 // The catalogue is that of the statement's snapshot, which is older than the lock: after a wait it may be outdated. Earlier
 // orders are not looked up: the unique index refuses the statement as a whole, and is searched for each order anyway.
 const ifUnchanged = (format: RowFormat) => `
-with locked as materialized (${lockRemembered(format.list(WALLETS_FIRST, 'uuid'))}
+with locked as materialized (${lockAndHashWallets(format.list(WALLETS_FIRST, 'uuid'))}
 ), unchanged as materialized (
   select moment.now, ${paidAt('moment.now')} as status_history
   from (select date_trunc('milliseconds', clock_timestamp()) as now, array_agg(row_hash) as row_hashes,
@@ -215,7 +215,7 @@ with locked as materialized (${lockRemembered(format.list(WALLETS_FIRST, 'uuid')
   from ${format.table(1, PLACED, 'placed')}, unchanged
 ), line as (
   select line.*, now as created_at from ${format.table(LINES_FIRST, LINES, 'line')}, unchanged
-), ${NEW_ROWS}, moved as (${moveWallets(format, WALLETS_FIRST, 'unchanged.now', 'unchanged')}
+), ${NEW_ROWS}, moved as (${updateWallets(format, WALLETS_FIRST, 'unchanged.now', 'unchanged')}
 )
 select (extract(epoch from now) * 1000)::float8 as now_ms, ${ROW_HASHES} from moved, unchanged group by now`
 

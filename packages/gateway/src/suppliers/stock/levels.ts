@@ -1,4 +1,4 @@
-import { notify } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/alerts.ts'
 import { audit, type By } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
@@ -57,7 +57,7 @@ export async function lowerLevels(tx: Tx, ids: Ids, supplier: string, taken: Map
       text: 'update stock_levels set low_alerted = true where supplier = $1 and product_code = $2',
       values: [supplier, level.productCode],
     })
-    notify(tx, ids, {
+    createAlert(tx, ids, {
       tenantId: null,
       kind: 'LOW_STOCK',
       audience: 'OPERATOR',

@@ -10,10 +10,10 @@ import sql from 'sql-template-tag'
 import { type CursorScope, createCursor, readCursor } from '../../lib/cursor.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import type { TransferKind } from '../ledger/post.ts'
-import { type StatementEntry, statementPage } from './entries.ts'
+import { getStatementPage, type StatementEntry } from './entries.ts'
 import { firstVersionAt } from './month.ts'
 
-/** Lists one page of `account/statement`, newest first. Entries never change, so pages fit together. */
+/** Lists one page of `account/statement`, newest first. Entries never change, so pages adjoin. */
 export async function listStatement(
   deps: { db: Pick<Db, 'query'>; linkKey: Buffer },
   tenantId: string,
@@ -27,8 +27,8 @@ export async function listStatement(
     firstVersionAtTime(deps.db, tenantId, wallet.version, request.startTime, 1n),
     firstVersionAtTime(deps.db, tenantId, wallet.version, request.endTime, wallet.version + 1n),
   ])
-  const { entries, nextBefore } = await statementPage(deps.db, tenantId, {
-    pageSize: pageSize ?? PAGE_SIZE_DEFAULT,
+  const { entries, nextBefore } = await getStatementPage(deps.db, tenantId, {
+    limit: pageSize ?? PAGE_SIZE_DEFAULT,
     within: { from, to },
     ...(before !== undefined && { before }),
     ...(request.kind != null && { kind: TRANSFER_KIND_OF[request.kind] }),

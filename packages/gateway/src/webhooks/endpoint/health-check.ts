@@ -1,6 +1,6 @@
 import { CHECK_HEALTH_PER_MINUTE_MAX, CHECK_HEALTH_TIMEOUT_MS } from '@dealer-esim/contract'
 import { ApiError, tooManyRequests } from '../../lib/api-error.ts'
-import { loadTenant } from '../../tenants/load.ts'
+import { findTenant } from '../../tenants/tenant.ts'
 import { firstLineOf, logAttempts, loggedAttempt } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { attemptDelivery, isAcknowledged } from '../sending/attempt.ts'
@@ -31,7 +31,7 @@ export async function withHealthCheck<Result>(
 }
 
 async function check(deps: CheckDeps, tenantId: string, url: string): Promise<void> {
-  const signer = await loadTenant(deps.db, deps.cipher, { tenantId })
+  const signer = await findTenant(deps.db, deps.cipher, { tenantId })
   if (!signer) throw new Error(`no tenant ${tenantId}`)
   const createdAt = new Date(deps.databaseClock.now())
   const notification = { notifyId: deps.ids.uuid(), notifyType: 'CHECK_HEALTH', createdAt, content: '{}' }

@@ -1,4 +1,4 @@
-import { notify } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/alerts.ts'
 import { audit, SYSTEM } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
@@ -85,7 +85,7 @@ async function warn(tx: Tx, ids: Ids, tenantId: string, url: string, change: { p
   })
   if (changed.length === 0) return
   const since = new Date(change.sinceMs).toISOString()
-  notify(tx, ids, {
+  createAlert(tx, ids, {
     tenantId,
     kind: 'ENDPOINT_FAILING',
     audience: 'TENANT',
@@ -113,7 +113,7 @@ async function disable(
   if (changed.length === 0) return
   const callbackUrl = maskedUrl(url)
   const why = reason === 'GONE' ? 'It answered 410 Gone' : `It has failed for ${FAILING_MAX_HOURS} hours`
-  notify(tx, ids, {
+  createAlert(tx, ids, {
     tenantId,
     kind: 'ENDPOINT_DISABLED',
     audience: 'TENANT',

@@ -3,7 +3,7 @@ import { DecryptionFailed } from '../../lib/crypto.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
 import { uuidArray } from '../../lib/postgres/columns.ts'
 import type { Db, Statement, Tx } from '../../lib/postgres/db.ts'
-import { loadTenant, type Tenant } from '../../tenants/load.ts'
+import { findTenant, type Tenant } from '../../tenants/tenant.ts'
 import { usePlanHints } from '../delivery.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { type Endpoint, findEndpoint } from '../endpoint/endpoint.ts'
@@ -127,7 +127,7 @@ export async function loadSendSettings(
   { cipher, log }: Pick<ClaimDeps, 'cipher' | 'log'>,
   tenantId: string,
 ): Promise<SendSettings> {
-  const reading = loadTenant(db, cipher, { tenantId }).catch((error) => {
+  const reading = findTenant(db, cipher, { tenantId }).catch((error) => {
     if (!(error instanceof DecryptionFailed)) throw error
     log.error(
       { err: error, tenantId },

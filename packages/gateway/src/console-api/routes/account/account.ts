@@ -1,48 +1,60 @@
 import encodeQR from 'qr'
 import Type from 'typebox'
-import { accessTokensOf } from '../../../people/access-token.ts'
+import { listAccessTokens } from '../../../people/access-token.ts'
 import {
-  beginOwnSecondFactor,
   changePassword,
   confirmOwnSecondFactor,
+  createOwnToken,
   deleteOwnToken,
   endOtherSessions,
   endOwnSession,
-  makeOwnToken,
   removeOwnSecondFactor,
-  renameOneself,
+  renameSelf,
+  setUpOwnSecondFactor,
 } from '../../../people/own-account.ts'
 import { PASSWORD_LENGTH_MAX } from '../../../people/password.ts'
-import { sessionsOf } from '../../../people/session.ts'
+import { listSessions } from '../../../people/session.ts'
 import { type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, line, nullable, PROOFS_PER_MINUTE, proof, time, uuid } from '../../kernel/schemas.ts'
-import { sessionBy } from './sign-in.ts'
+import {
+  CLOSED,
+  done,
+  line,
+  nullable,
+  REAUTHENTICATIONS_PER_MINUTE,
+  reauthentication,
+  time,
+  uuid,
+} from '../../kernel/schemas.ts'
+import { sessionCredential } from './sign-in.ts'
 
-const TOKEN_MAX_DAYS = 366
+const TOKEN_LIFETIME_MAX_DAYS = 366
 
 const passwordRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/account/password',
-    who: 'session',
-    summary: 'Change the own password; other sessions end',
-    body: Type.Object({ ...proof, newPassword: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX }) }, CLOSED),
+    access: 'session',
+    summary: 'Change your password. Your other sessions end',
+    body: Type.Object(
+      { ...reauthentication, newPassword: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX }) },
+      CLOSED,
+    ),
     answer: done,
-    ratePerMinute: PROOFS_PER_MINUTE,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle({ deps, person, signedIn, address }, { body }) {
-      await changePassword(deps, person, { ...body, ...sessionBy(signedIn), address })
+      await changePassword(deps, person, { ...body, ...sessionCredential(signedIn), address })
       return {}
     },
   }),
   route({
     method: 'PATCH',
     path: '/account',
-    who: 'session',
-    summary: 'Change the own name',
+    access: 'session',
+    summary: 'Change your name',
     body: Type.Object({ name: line(100) }, CLOSED),
     answer: done,
     async handle({ deps, person, by }, { body }) {
-      await renameOneself(deps, person, body.name, by)
+      await renameSelf(deps, person, body.name, by)
       return {}
     },
   }),
@@ -52,34 +64,34 @@ const secondFactorRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/account/second-factor',
-    who: 'session',
-    summary: 'Begin to set up an authenticator',
-    body: Type.Object({ password: proof.password }, CLOSED),
+    access: 'session',
+    summary: 'Start to set up an authenticator',
+    body: Type.Object({ password: reauthentication.password }, CLOSED),
     answer: Type.Object({ secret: Type.String(), uri: Type.String(), qr: Type.String({ description: 'SVG' }) }),
-    ratePerMinute: PROOFS_PER_MINUTE,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle({ deps, person, by }, { body }) {
-      const begun = await beginOwnSecondFactor(deps, person, body, by)
-      return { ...begun, qr: encodeQR(begun.uri, 'svg') }
+      const secondFactor = await setUpOwnSecondFactor(deps, person, body, by)
+      return { ...secondFactor, qr: encodeQR(secondFactor.uri, 'svg') }
     },
   }),
   route({
     method: 'POST',
     path: '/account/second-factor/confirm',
-    who: 'session',
-    summary: 'Turn the authenticator on with its first code; answers the recovery codes, this once',
+    access: 'session',
+    summary: 'Turn the authenticator on with its first code. The recovery codes are returned only here',
     body: Type.Object({ code: Type.String({ minLength: 6, maxLength: 10 }) }, CLOSED),
     answer: Type.Object({ recoveryCodes: Type.Array(Type.String()) }),
-    ratePerMinute: PROOFS_PER_MINUTE,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     handle: ({ deps, person, by }, { body }) => confirmOwnSecondFactor(deps, person, body.code, by),
   }),
   route({
     method: 'POST',
     path: '/account/second-factor/remove',
-    who: 'session',
+    access: 'session',
     summary: 'Turn the authenticator off',
-    body: Type.Object(proof, CLOSED),
+    body: Type.Object(reauthentication, CLOSED),
     answer: done,
-    ratePerMinute: PROOFS_PER_MINUTE,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle({ deps, person, by }, { body }) {
       await removeOwnSecondFactor(deps, person, body, by)
       return {}
@@ -100,24 +112,20 @@ const sessionRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/account/sessions',
-    who: 'session',
-    summary: 'The own sessions',
+    access: 'session',
+    summary: 'Your sessions',
     answer: Type.Object({ sessions: Type.Array(sessionRow) }),
     async handle({ deps, person, signedIn }) {
-      const { sessionId: current } = sessionBy(signedIn)
-      const rows = await sessionsOf(deps.db, person.personId)
-      const sessions = rows.map((row) => ({
-        ...row,
-        current: row.sessionId === current,
-      }))
-      return { sessions }
+      const { sessionId: current } = sessionCredential(signedIn)
+      const rows = await listSessions(deps.db, person.personId)
+      return { sessions: rows.map((row) => ({ ...row, current: row.sessionId === current })) }
     },
   }),
   route({
     method: 'DELETE',
     path: '/account/sessions/:sessionId',
-    who: 'session',
-    summary: 'End one of the own sessions',
+    access: 'session',
+    summary: 'End one of your sessions',
     params: Type.Object({ sessionId: uuid() }, CLOSED),
     answer: done,
     async handle({ deps, person, by }, { params }) {
@@ -128,11 +136,11 @@ const sessionRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/account/sessions',
-    who: 'session',
-    summary: 'End all of the own sessions but this one',
+    access: 'session',
+    summary: 'End all your sessions except this one',
     answer: done,
     async handle({ deps, person, signedIn, by }) {
-      await endOtherSessions(deps, person, sessionBy(signedIn).sessionId, by)
+      await endOtherSessions(deps, person, sessionCredential(signedIn).sessionId, by)
       return {}
     },
   }),
@@ -152,37 +160,36 @@ const tokenRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/account/tokens',
-    who: 'session',
-    summary: 'The own access tokens, without their text',
+    access: 'session',
+    summary: 'Your access tokens, without their text',
     answer: Type.Object({ tokens: Type.Array(tokenRow) }),
     async handle({ deps, person }) {
-      const rows = await accessTokensOf(deps.db, person.personId)
-      return { tokens: rows }
+      return { tokens: await listAccessTokens(deps.db, person.personId) }
     },
   }),
   route({
     method: 'POST',
     path: '/account/tokens',
-    who: 'session',
-    summary: 'Make an access token, after the password; answers its text, this once',
+    access: 'session',
+    summary: 'Create an access token. Requires the password. The text is returned only here',
     body: Type.Object(
       {
-        ...proof,
+        ...reauthentication,
         name: line(100),
         scope: Type.Enum(['READ', 'WRITE']),
-        days: nullable(Type.Integer({ minimum: 1, maximum: TOKEN_MAX_DAYS })),
+        days: nullable(Type.Integer({ minimum: 1, maximum: TOKEN_LIFETIME_MAX_DAYS })),
       },
       CLOSED,
     ),
     answer: Type.Object({ tokenId: Type.String(), token: Type.String() }),
-    ratePerMinute: PROOFS_PER_MINUTE,
-    handle: ({ deps, person, by }, { body }) => makeOwnToken(deps, person, body, by),
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    handle: ({ deps, person, by }, { body }) => createOwnToken(deps, person, body, by),
   }),
   route({
     method: 'DELETE',
     path: '/account/tokens/:tokenId',
-    who: 'session',
-    summary: 'Delete an access token; it stops working at once',
+    access: 'session',
+    summary: 'Delete an access token. It stops working immediately',
     params: Type.Object({ tokenId: uuid() }, CLOSED),
     answer: done,
     async handle({ deps, person, by }, { params }) {

@@ -1,11 +1,11 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { type Person, ROLES } from '../../../people/person.ts'
-import type { ConsoleDeps } from '../../kernel/deps.ts'
+import type { ConsoleDeps } from '../../kernel/route.ts'
 import { EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import { nullable } from '../../kernel/schemas.ts'
 
-/** Who is signed in, and what the pages need to know from the first moment. */
+/** The signed-in person, and what the pages need before they load anything else. */
 export const me = Type.Object({
   personId: Type.String(),
   email: Type.String(),
@@ -16,7 +16,7 @@ export const me = Type.Object({
   secondFactor: Type.Boolean(),
   by: Type.Enum(['session', 'token']),
   deployment: Type.Enum(['local', 'test', 'production']),
-  /** Where the dealers' API answers; the explorer's requests go there. */
+  /** The address of the dealer API, for the explorer's requests. */
   publicUrl: Type.String(),
 })
 export type Me = Static<typeof me>
@@ -25,18 +25,18 @@ export const meRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/session',
-    who: 'session',
-    summary: 'Who is signed in',
+    access: 'session',
+    summary: 'The signed-in person',
     answer: me,
-    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.means.kind),
+    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.credential.kind),
   }),
   route({
     method: 'GET',
     path: '/me',
-    who: EVERY_ROLE,
-    summary: 'Whose access token this is',
+    access: EVERY_ROLE,
+    summary: 'The person of this access token',
     answer: me,
-    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.means.kind),
+    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.credential.kind),
   }),
 ]
 

@@ -1,11 +1,11 @@
 import Type from 'typebox'
 import { Refusal } from '../../../lib/refusal.ts'
-import { readLink, setPasswordByLink } from '../../../people/link.ts'
+import { getLink, setPasswordByLink } from '../../../people/link.ts'
 import { BROWSER_KNOWN_S } from '../../../people/lockout.ts'
 import { PASSWORD_LENGTH_MAX } from '../../../people/password.ts'
 import { signOut } from '../../../people/session.ts'
 import { signIn } from '../../../people/sign-in.ts'
-import { openRoute, type Route, route, type SignedIn } from '../../kernel/route.ts'
+import { publicRoute, type Route, route, type SignedIn } from '../../kernel/route.ts'
 import { CLOSED, done, line } from '../../kernel/schemas.ts'
 import { describeMe, me } from './me.ts'
 
@@ -16,10 +16,10 @@ const code = () => Type.String({ minLength: 6, maxLength: 30 })
 const linkToken = () => Type.String({ minLength: 20, maxLength: 100 })
 
 export const signInRoutes: Route[] = [
-  openRoute({
+  publicRoute({
     method: 'POST',
     path: '/session',
-    summary: 'Sign in; the session comes as a cookie',
+    summary: 'Sign in. The session is returned as a cookie',
     body: Type.Object({ email: line(254), password: password(), code: Type.Optional(code()) }, CLOSED),
     answer: me,
     ratePerMinute: SIGN_INS_PER_MINUTE,
@@ -27,8 +27,8 @@ export const signInRoutes: Route[] = [
       const { deps, request, address } = context
       const userAgent = request.headers['user-agent'] ?? ''
       const browserCookie = `${context.cookieName}-browser`
-      const known = request.cookies[browserCookie]
-      const { token, person, browser } = await signIn(deps, { ...body, address, userAgent, browser: known })
+      const storedToken = request.cookies[browserCookie]
+      const { token, person, browser } = await signIn(deps, { ...body, address, userAgent, browser: storedToken })
       context.reply.setCookie(context.cookieName, token, cookieOptions)
       context.reply.setCookie(browserCookie, browser, { ...cookieOptions, maxAge: BROWSER_KNOWN_S })
       return describeMe(deps, person, 'session')
@@ -37,32 +37,32 @@ export const signInRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/session',
-    who: 'session',
+    access: 'session',
     summary: 'Sign out',
     answer: done,
     async handle(context) {
       const { deps, person, signedIn, by } = context
-      await signOut(deps, person, sessionBy(signedIn).sessionId, by)
+      await signOut(deps, person, sessionCredential(signedIn).sessionId, by)
       context.reply.clearCookie(context.cookieName, cookieOptions)
       return {}
     },
   }),
-  openRoute({
+  publicRoute({
     method: 'POST',
     path: '/link',
-    summary: 'Whom an invitation or reset link is for',
+    summary: 'The person and kind of an invitation or reset link',
     body: Type.Object({ token: linkToken() }, CLOSED),
     answer: Type.Object({ email: Type.String(), name: Type.String(), kind: Type.String() }),
     ratePerMinute: LINKS_PER_MINUTE,
     async handle({ deps }, { body }) {
-      const { person, kind } = await readLink(deps.db, body.token)
+      const { person, kind } = await getLink(deps.db, body.token)
       return { email: person.email, name: person.name, kind }
     },
   }),
-  openRoute({
+  publicRoute({
     method: 'POST',
     path: '/link/password',
-    summary: 'Choose a password by an invitation or reset link',
+    summary: 'Choose a password with an invitation or reset link',
     body: Type.Object({ token: linkToken(), password: password(), name: Type.Optional(line(100)) }, CLOSED),
     answer: Type.Object({ email: Type.String() }),
     ratePerMinute: LINKS_PER_MINUTE,
@@ -73,10 +73,12 @@ export const signInRoutes: Route[] = [
   }),
 ]
 
-/** Secure, on the whole host, out of reach of scripts and other sites. Browsers count loopback as secure over http. */
+/** Not readable by scripts and not sent by other sites. Browsers treat loopback as secure, also over http. */
 const cookieOptions = { path: '/', httpOnly: true, secure: true, sameSite: 'strict' } as const
 
-export function sessionBy(signedIn: SignedIn): { sessionId: string } {
-  if (signedIn.means.kind !== 'session') throw new Refusal(403, 'SESSION_NEEDED', 'Sign in to the console for this.')
-  return signedIn.means
+/** @throws Refusal SESSION_NEEDED for an access token */
+export function sessionCredential(signedIn: SignedIn): { sessionId: string } {
+  if (signedIn.credential.kind !== 'session')
+    throw new Refusal(403, 'SESSION_NEEDED', 'Access tokens cannot do this. Sign in to the console.')
+  return signedIn.credential
 }

@@ -5,10 +5,11 @@ import { NIL_TENANT } from '../../../audit/audit.ts'
 import { type AuditFilter, type AuditRow, searchAudit } from '../../../audit/search.ts'
 import { csvText } from '../../../lib/csv.ts'
 import { isUuid } from '../../../lib/ids.ts'
-import { actorNames, OPERATOR, personOf } from '../../kernel/actors.ts'
-import { shownAction, shownDetail, soughtActions } from '../../kernel/dealers-view.ts'
+import { createActorNaming, OPERATOR_NAME, personIdOf } from '../../kernel/actors.ts'
+import { actionFilter, visibleAction, visibleMembers } from '../../kernel/dealer-view.ts'
+import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, cursor, line, nextCursor, nullable, PAGE, pageOf, time, uuid } from '../../kernel/schemas.ts'
+import { CLOSED, line, nullable, time, toDate, uuid } from '../../kernel/schemas.ts'
 import { sendCsv } from '../../kernel/send-csv.ts'
 
 const entry = Type.Object({
@@ -16,11 +17,11 @@ const entry = Type.Object({
   tenantId: nullable(Type.String()),
   createdAt: time(),
   actor: Type.String(),
-  /** To filter by; null where it was no person, or one whose name the reader is not told. */
+  /** For the filter; null if the actor is not a person, or is hidden from the reader. */
   personId: nullable(Type.String()),
   action: Type.String(),
   subject: nullable(Type.String()),
-  /** Whom the subject is or belongs to; null where that is no dealer. */
+  /** The dealer that the entry is about, if there is one. */
   clientName: nullable(Type.String()),
   before: Type.Unknown(),
   after: Type.Unknown(),
@@ -39,21 +40,21 @@ const filters = {
 const query = Type.Object({ ...filters, cursor: cursor() }, CLOSED)
 type Query = Static<typeof query>
 
-/** A staff member of a dealer has no need to see who looked at what; administrators answer for it. */
+/** Dealers' administrators are responsible for access in their organisation; their staff do not need to see it. */
 const READERS = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'OPERATOR_READ_ONLY', 'DEALER_ADMIN'] as const
 
-const EXPORT_PAGE = 500
+const EXPORT_PAGE_SIZE = 500
 
 export const auditRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/audit',
-    who: READERS,
-    summary: 'Every change and every look at a secret, newest first',
+    access: READERS,
+    summary: 'Every change and every view of a secret, newest first',
     query,
-    answer: Type.Object({ entries: Type.Array(entry), nextCursor: nextCursor() }),
+    answer: pageSchema('entries', entry),
     async handle(context, { query }) {
-      const rows = await searchAudit(context.deps.db, filterOf(context, query), PAGE + 1)
+      const rows = await searchAudit(context.deps.db, filterOf(context, query), PAGE_SIZE + 1)
       const { page, nextCursor } = pageOf(rows, (row) => row.auditId)
       return { entries: await describe(context, page), nextCursor }
     },
@@ -61,8 +62,8 @@ export const auditRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/audit.csv',
-    who: READERS,
-    summary: 'The same as CSV',
+    access: READERS,
+    summary: 'The same entries as CSV',
     query: Type.Object(filters, CLOSED),
     answer: Type.String(),
     answerType: 'text/csv',
@@ -76,39 +77,39 @@ function filterOf(context: Context, query: Query): AuditFilter {
   return {
     tenantId: context.onlyTenant ?? query.tenantId ?? null,
     actor: query.person && `person:${query.person}`,
-    ...soughtActions(context, query.action),
+    ...actionFilter(context, query.action),
     subject: query.subject,
-    from: query.from === undefined ? undefined : new Date(query.from),
-    to: query.to === undefined ? undefined : new Date(query.to),
+    from: toDate(query.from),
+    to: toDate(query.to),
     before: query.cursor,
   }
 }
 
 async function describe(context: Context, rows: AuditRow[]) {
-  const nameOf = await actorNames(
+  const nameOf = await createActorNaming(
     context,
     rows.map((row) => row.actor),
   )
   const clientNames = await clientNamesOf(context, rows)
   return rows.map((row) => {
     const actor = nameOf(row.actor) ?? row.actor
-    // Where an operator's people sit is none of a dealer's business.
-    const hidden = context.onlyTenant !== null && actor === OPERATOR
+    // A dealer must not learn the addresses of the operator's people.
+    const hidden = context.onlyTenant !== null && actor === OPERATOR_NAME
     return {
       ...row,
       tenantId: row.tenantId === NIL_TENANT ? null : row.tenantId,
       actor,
       clientName: clientNames.get(row.subject ?? '') ?? clientNames.get(row.tenantId) ?? null,
-      action: shownAction(context, row.action),
-      personId: hidden ? null : personOf(row.actor),
-      before: shownDetail(context, row.before),
-      after: shownDetail(context, row.after),
+      action: visibleAction(context, row.action),
+      personId: hidden ? null : personIdOf(row.actor),
+      before: visibleMembers(context, row.before),
+      after: visibleMembers(context, row.after),
       address: hidden ? null : row.address,
     }
   })
 }
 
-/** By id, of the dealers that entries are of or name. A dealer's people have entries of their own tenant only. */
+/** The names of all dealers that the entries belong to or mention, by id; for a dealer's people only their own. */
 async function clientNamesOf({ deps, onlyTenant }: Context, rows: AuditRow[]): Promise<Map<string, string>> {
   const ids = new Set(rows.flatMap(({ tenantId, subject }) => [tenantId, subject ?? '']).filter(isUuid))
   const tenants = await deps.db.query<{ tenantId: string; tenantName: string }>(sql`
@@ -120,9 +121,9 @@ async function clientNamesOf({ deps, onlyTenant }: Context, rows: AuditRow[]): P
 async function* csvOf(context: Context, filter: AuditFilter): AsyncGenerator<string> {
   yield csvText([['time', 'actor', 'action', 'subject', 'tenant', 'address', 'before', 'after']])
   let before: string | undefined
-  // Bounded by the entries of its beginning, since it goes back from the newest: a cut file would look like a whole one.
+  // No limit, because a truncated file would look complete. It ends, because it reads from the newest entry backwards.
   while (true) {
-    const rows = await searchAudit(context.deps.db, { ...filter, before }, EXPORT_PAGE)
+    const rows = await searchAudit(context.deps.db, { ...filter, before }, EXPORT_PAGE_SIZE)
     const entries = await describe(context, rows)
     const lines = entries.map((row) => [
       row.createdAt.toISOString(),
@@ -136,6 +137,6 @@ async function* csvOf(context: Context, filter: AuditFilter): AsyncGenerator<str
     ])
     yield csvText(lines)
     before = rows.at(-1)?.auditId
-    if (rows.length < EXPORT_PAGE) return
+    if (rows.length < EXPORT_PAGE_SIZE) return
   }
 }

@@ -3,14 +3,30 @@ import type { Tx } from '../../../lib/postgres/db.ts'
 import { notFound, Refusal } from '../../../lib/refusal.ts'
 import { mailPersonLink } from '../../../mail/queue.ts'
 import { welcomeLink } from '../../../people/link.ts'
-import { changePerson, dropSecondFactor, invitePerson, makePersonLink } from '../../../people/manage.ts'
-import type { Role } from '../../../people/person.ts'
-import { lockProven, mayManage, type Person, peopleOf, personById, ROLES } from '../../../people/person.ts'
-import { signedOut } from '../../../people/session.ts'
-import { signInAgain } from '../../../people/sign-in.ts'
-import { requireTenant } from '../../../tenants/read.ts'
+import { changePerson, createPersonLink, invitePerson, removePersonSecondFactor } from '../../../people/manage.ts'
+import {
+  findPerson,
+  listPeople,
+  lockUnchanged,
+  mayManage,
+  type Person,
+  ROLES,
+  type Role,
+} from '../../../people/person.ts'
+import { notSignedIn } from '../../../people/session.ts'
+import { reauthenticate } from '../../../people/sign-in.ts'
+import { getTenantId } from '../../../tenants/tenant-views.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS } from '../../kernel/route.ts'
-import { CLOSED, done, line, nullable, PROOFS_PER_MINUTE, proof, time, uuid } from '../../kernel/schemas.ts'
+import {
+  CLOSED,
+  done,
+  line,
+  nullable,
+  REAUTHENTICATIONS_PER_MINUTE,
+  reauthentication,
+  time,
+  uuid,
+} from '../../kernel/schemas.ts'
 
 const personRow = Type.Object({
   personId: Type.String(),
@@ -27,39 +43,39 @@ const personRow = Type.Object({
 
 export type PersonRow = Static<typeof personRow>
 
-/** Without signs that separate, quote or begin a formula, and without any that a terminal obeys. */
+/** Excludes characters that separate or quote cells, start a formula, or control a terminal. */
 const PLAIN = '[^\\s@;,<>"()=\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]+'
 const EMAIL = `^${PLAIN}@${PLAIN}$`
 
 const params = Type.Object({ personId: uuid() }, CLOSED)
 const link = Type.Object({
-  link: Type.String({ description: 'To hand over; shown this once' }),
-  mailed: Type.Boolean({ description: 'It is also sent to the person by e-mail' }),
+  link: Type.String({ description: 'To pass on. Shown only once' }),
+  mailed: Type.Boolean({ description: 'The link is also sent to the person by e-mail' }),
 })
 
-/** Whoever may sign in outlives the session that let them in: one that was stolen must not become lasting. */
+/** Changes of access require the password, so that a stolen session cannot become permanent access. */
 export const peopleRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/people',
-    who: EVERY_ROLE,
+    access: EVERY_ROLE,
     summary: "The operator's people, or those of a tenant",
     query: Type.Object({ tenantId: Type.Optional(uuid()) }, CLOSED),
     answer: Type.Object({ people: Type.Array(personRow) }),
     async handle({ deps, onlyTenant }, { query }) {
-      const people = await peopleOf(deps.db, onlyTenant ?? query.tenantId ?? null)
+      const people = await listPeople(deps.db, onlyTenant ?? query.tenantId ?? null)
       return { people: people.map(asRow) }
     },
   }),
   route({
     method: 'POST',
     path: '/people',
-    who: TENANT_ADMINS,
+    access: TENANT_ADMINS,
     sessionOnly: true,
-    summary: 'Invite a person, after the password; answers the link to hand over',
+    summary: 'Invite a person. Requires the password. Returns the link to pass on',
     body: Type.Object(
       {
-        ...proof,
+        ...reauthentication,
         email: Type.String({ maxLength: 254, pattern: EMAIL }),
         name: line(100),
         role: Type.Enum(ROLES),
@@ -68,30 +84,30 @@ export const peopleRoutes: Route[] = [
       CLOSED,
     ),
     answer: Type.Object({ personId: Type.String(), ...link.properties }),
-    ratePerMinute: PROOFS_PER_MINUTE,
-    async handle(context, { body: { password, code, ...asked } }) {
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    async handle(context, { body: { password, code, ...input } }) {
       const { deps, person, by, onlyTenant } = context
-      if (onlyTenant !== null && asked.tenantId !== onlyTenant) throw notFound('tenant')
-      if (!mayManage(person, asked)) throw notTheirs()
-      if (asked.tenantId !== null) await requireTenant(deps.db, asked.tenantId)
-      return proven(context, { password, code }, async (tx) => {
-        const { personId, linkToken } = await invitePerson(tx, deps.ids, asked, by)
+      if (onlyTenant !== null && input.tenantId !== onlyTenant) throw notFound('tenant')
+      if (!mayManage(person, input)) throw mayNotManage()
+      if (input.tenantId !== null) await getTenantId(deps.db, input.tenantId)
+      return reauthenticated(context, { password, code }, async (tx) => {
+        const { personId, linkToken } = await invitePerson(tx, deps.ids, input, by)
         const link = welcomeLink(deps.consoleUrl(), linkToken)
-        return { personId, link, mailed: mailPersonLink(tx, deps, asked, { kind: 'INVITATION', link }) }
+        return { personId, link, mailed: mailPersonLink(tx, deps, input, { kind: 'INVITATION', link }) }
       })
     },
   }),
   route({
     method: 'PATCH',
     path: '/people/:personId',
-    who: TENANT_ADMINS,
+    access: TENANT_ADMINS,
     sessionOnly: true,
-    summary: "Change a person's name, role or status; the two last after the password",
+    summary: "Change a person's name, role or status. Role and status require the password",
     params,
     body: Type.Object(
       {
-        password: Type.Optional(proof.password),
-        code: proof.code,
+        password: Type.Optional(reauthentication.password),
+        code: reauthentication.code,
         name: Type.Optional(line(100)),
         role: Type.Optional(Type.Enum(ROLES)),
         status: Type.Optional(Type.Enum(['ACTIVE', 'DISABLED'])),
@@ -99,38 +115,38 @@ export const peopleRoutes: Route[] = [
       CLOSED,
     ),
     answer: done,
-    ratePerMinute: PROOFS_PER_MINUTE,
-    async handle(context, { params, body: { password, code, ...asked } }) {
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    async handle(context, { params, body: { password, code, ...input } }) {
       const { deps, person, by } = context
-      const other = await managed(context, params.personId)
-      const change = (tx: Tx) => changePerson(tx, deps.ids, other.personId, asked as Change, by)
-      if (asked.role === undefined && asked.status === undefined) {
+      const other = await getManaged(context, params.personId)
+      const change = (tx: Tx) => changePerson(tx, deps.ids, other.personId, input as Change, by)
+      if (input.role === undefined && input.status === undefined) {
         await deps.db.tx(change)
         return {}
       }
       if (other.personId === person.personId)
         throw new Refusal(422, 'OWN_ACCOUNT', 'You cannot change your own role or disable yourself.')
       if (password === undefined)
-        throw new Refusal(422, 'PASSWORD_REQUIRED', 'A role or status changes after your password. Send it, too.')
-      await proven(context, { password, code }, change)
+        throw new Refusal(422, 'PASSWORD_REQUIRED', 'Changes of role or status require your password. Send it too.')
+      await reauthenticated(context, { password, code }, change)
       return {}
     },
   }),
   route({
     method: 'POST',
     path: '/people/:personId/link',
-    who: TENANT_ADMINS,
+    access: TENANT_ADMINS,
     sessionOnly: true,
-    summary: 'A new link by which the person chooses a password, after yours; older ones stop working',
+    summary: 'Create a link with which the person chooses a password. Requires your password. Older links stop working',
     params,
-    body: Type.Object(proof, CLOSED),
+    body: Type.Object(reauthentication, CLOSED),
     answer: link,
-    ratePerMinute: PROOFS_PER_MINUTE,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle(context, { params, body }) {
       const { deps, by } = context
-      const other = notSelf(context, await managed(context, params.personId))
-      return proven(context, body, async (tx) => {
-        const { linkToken, kind, person } = await makePersonLink(tx, deps.ids, other.personId, by)
+      const other = exceptSelf(context, await getManaged(context, params.personId))
+      return reauthenticated(context, body, async (tx) => {
+        const { linkToken, kind, person } = await createPersonLink(tx, deps.ids, other.personId, by)
         const link = welcomeLink(deps.consoleUrl(), linkToken)
         return { link, mailed: mailPersonLink(tx, deps, person, { kind, link }) }
       })
@@ -139,17 +155,17 @@ export const peopleRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/people/:personId/second-factor/remove',
-    who: TENANT_ADMINS,
+    access: TENANT_ADMINS,
     sessionOnly: true,
-    summary: 'Remove the second factor of a person who lost it, after the password',
+    summary: 'Remove the second factor of a person who lost it. Requires your password',
     params,
-    body: Type.Object(proof, CLOSED),
+    body: Type.Object(reauthentication, CLOSED),
     answer: done,
-    ratePerMinute: PROOFS_PER_MINUTE,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle(context, { params, body }) {
       const { deps, by } = context
-      const other = notSelf(context, await managed(context, params.personId))
-      await proven(context, body, (tx) => dropSecondFactor(tx, deps.ids, other.personId, by))
+      const other = exceptSelf(context, await getManaged(context, params.personId))
+      await reauthenticated(context, body, (tx) => removePersonSecondFactor(tx, deps.ids, other.personId, by))
       return {}
     },
   }),
@@ -161,35 +177,35 @@ interface Change {
   status?: Person['status']
 }
 
-/** Makes a change once the caller has proved again who they are; nothing comes of a password that was replaced meanwhile. */
-async function proven<Result>(
+/** Makes a change after the caller's password was verified, unless the password has changed meanwhile. */
+async function reauthenticated<Result>(
   { deps, person, address }: Context,
-  given: { password: string; code?: string | undefined },
+  credentials: { password: string; code?: string | undefined },
   change: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
-  await signInAgain(deps, person, { ...given, address })
+  await reauthenticate(deps, person, { ...credentials, address })
   return deps.db.tx(async (tx) => {
-    if (!(await lockProven(tx, person))) throw signedOut()
+    if (!(await lockUnchanged(tx, person))) throw notSignedIn()
     return change(tx)
   })
 }
 
-/** The person, if the caller may manage them; to a dealer's people everybody else is notFound. */
-async function managed({ deps, person, onlyTenant }: Context, personId: string): Promise<Person> {
-  const other = await personById(deps.db, personId)
+/** Gets a person whom the caller may manage. Other organisations do not exist for a dealer's people. */
+async function getManaged({ deps, person, onlyTenant }: Context, personId: string): Promise<Person> {
+  const other = await findPerson(deps.db, personId)
   if (!other || (onlyTenant !== null && other.tenantId !== onlyTenant)) throw notFound('person')
-  if (!mayManage(person, other)) throw notTheirs()
+  if (!mayManage(person, other)) throw mayNotManage()
   return other
 }
 
-/** What the account page asks the password for is not to be had past it by a stolen session. */
-function notSelf({ person }: Context, other: Person): Person {
+/** The account page has its own rules for these changes, which must not be bypassed here. */
+function exceptSelf({ person }: Context, other: Person): Person {
   if (other.personId !== person.personId) return other
   throw new Refusal(422, 'OWN_ACCOUNT', 'Change your own password and second factor on your account page.')
 }
 
-function notTheirs(): Refusal {
-  return new Refusal(403, 'NOT_ALLOWED', "Only an operator administrator manages the operator's own people.")
+function mayNotManage(): Refusal {
+  return new Refusal(403, 'NOT_ALLOWED', "Only an operator administrator may manage the operator's people.")
 }
 
 function asRow(person: Person) {

@@ -5,19 +5,9 @@ import { exportPackages } from '../../../catalogue/files/export.ts'
 import { importPackages } from '../../../catalogue/files/import.ts'
 import { setOnSale } from '../../../catalogue/packages/put.ts'
 import { listDocumentBatches, type PackageFilter } from '../../../catalogue/packages/read.ts'
+import { cursorOfKey, keyCursor, keyOfCursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import {
-  CLOSED,
-  cursorOfKey,
-  keyCursor,
-  keyOfCursor,
-  line,
-  money,
-  nextCursor,
-  nullable,
-  PAGE,
-  pageOf,
-} from '../../kernel/schemas.ts'
+import { CLOSED, line, money, nullable } from '../../kernel/schemas.ts'
 import { sendCsv } from '../../kernel/send-csv.ts'
 
 const packageRow = Type.Object({
@@ -54,7 +44,7 @@ const importReport = Type.Object({
   added: Type.Integer(),
   changed: Type.Integer(),
   unchanged: Type.Integer(),
-  doubtful: Type.Integer({ description: 'Packages of which a price falls by half, is removed, or comes below cost' }),
+  doubtful: Type.Integer({ description: 'Packages with a price that falls by half, is removed, or is below cost' }),
   errorRows: Type.Integer(),
   errors: Type.Array(Type.Unknown()),
   changes: Type.Array(Type.Unknown()),
@@ -68,19 +58,19 @@ export const catalogueRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/packages',
-    who: OPERATORS,
+    access: OPERATORS,
     summary: 'Packages by code, with list prices and suppliers',
     query: Type.Object({ ...filters, cursor: keyCursor() }, CLOSED),
-    answer: Type.Object({ packages: Type.Array(packageRow), nextCursor: nextCursor() }),
+    answer: pageSchema('packages', packageRow),
     async handle({ deps }, { query }) {
       const { cursor, ...filter } = query
-      // Words and places are judged here, not by the database: whoever seeks by them reads more rows than a page has.
-      const seeks = filter.keyword !== undefined || filter.locationCode !== undefined
-      const part = { after: keyOfCursor(cursor), ...(!seeks && { rows: PAGE + 1 }) }
+      // Keywords and locations are matched in memory, so those searches read more rows than a page has.
+      const isMatchedInMemory = filter.keyword !== undefined || filter.locationCode !== undefined
+      const part = { after: keyOfCursor(cursor), ...(!isMatchedInMemory && { rows: PAGE_SIZE + 1 }) }
       const rows: PackageRow[] = []
       for await (const batch of listDocumentBatches(deps.db, filter, part)) {
         rows.push(...batch)
-        if (rows.length > PAGE) break
+        if (rows.length > PAGE_SIZE) break
       }
       const { page, nextCursor } = pageOf(rows, (row) => cursorOfKey(row.packageCode))
       return { packages: page.map(rowOf), nextCursor }
@@ -89,8 +79,8 @@ export const catalogueRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/packages.csv',
-    who: OPERATORS,
-    summary: 'The same packages as CSV that can be imported again',
+    access: OPERATORS,
+    summary: 'The same packages as CSV, which can be imported',
     query: Type.Object(filters, CLOSED),
     answer: Type.String(),
     answerType: 'text/csv',
@@ -99,8 +89,8 @@ export const catalogueRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/packages/import',
-    who: OPERATORS_WRITE,
-    summary: 'Import packages from CSV, all or nothing; dryRun shows what would change',
+    access: OPERATORS_WRITE,
+    summary: 'Import packages from CSV, all or none. dryRun shows what would change',
     query: Type.Object({ dryRun: Type.Boolean() }, CLOSED),
     body: Type.String(),
     bodyType: 'text/csv',
@@ -117,8 +107,8 @@ export const catalogueRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/packages/sale',
-    who: OPERATORS_WRITE,
-    summary: 'Put packages on sale or take them off',
+    access: OPERATORS_WRITE,
+    summary: 'Put packages on sale or take them off sale',
     body: Type.Object(
       { packageCodes: Type.Array(line(64), { minItems: 1, maxItems: 1_000 }), onSale: Type.Boolean() },
       CLOSED,
@@ -130,7 +120,7 @@ export const catalogueRoutes: Route[] = [
   }),
 ]
 
-/** The export writes; the answer reads it at its caller's pace. A slow caller holds memory, not a transaction. */
+/** The export does not wait for the caller, so a slow caller occupies memory but no transaction. */
 async function exportFile({ deps, reply }: Context, filter: PackageFilter): Promise<string> {
   const csv = new Readable({ read() {} })
   const writing = exportPackages(deps.db, 'csv', filter, async (text) => void csv.push(text))

@@ -16,7 +16,7 @@ const level = Type.Object({
 })
 export type StockLevel = Static<typeof level>
 
-/** A million codes; a larger file is imported by the command line, which streams it. */
+/** A million codes. The command line streams larger files. */
 const FILE_SIZE_MAX_BYTES = 128 * 1024 * 1024
 const product = { supplier: line(64), productCode: line(128) }
 
@@ -24,8 +24,8 @@ export const stockRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/stock',
-    who: OPERATORS,
-    summary: 'Counted products and how many eSIMs can be reserved now',
+    access: OPERATORS,
+    summary: 'Counted products and how many eSIMs are available',
     answer: Type.Object({ levels: Type.Array(level), stockSuppliers: Type.Array(Type.String()) }),
     async handle({ deps }) {
       const levels = await listStock(deps.db)
@@ -37,8 +37,8 @@ export const stockRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/stock/low',
-    who: OPERATORS_WRITE,
-    summary: 'Below how many a notice is given; null: never',
+    access: OPERATORS_WRITE,
+    summary: 'Set below how many eSIMs an alert is created; null: never',
     body: Type.Object({ ...product, lowAt: nullable(Type.Integer({ minimum: 1, maximum: 100_000_000 })) }, CLOSED),
     answer: done,
     async handle({ deps, by }, { body }) {
@@ -49,8 +49,8 @@ export const stockRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/stock/import',
-    who: OPERATORS_WRITE,
-    summary: 'Take a CSV of activation codes into stock, all or nothing; answers lines of JSON as it goes',
+    access: OPERATORS_WRITE,
+    summary: 'Import a CSV of activation codes, all or none. Progress is returned as lines of JSON',
     query: Type.Object(product, CLOSED),
     body: Type.String(),
     bodyType: 'text/csv',
@@ -59,12 +59,12 @@ export const stockRoutes: Route[] = [
     answerType: 'application/x-ndjson',
     async handle({ deps, by, reply }, { query, body }) {
       const lines = new PassThrough()
-      const tell = (value: object) => lines.write(`${JSON.stringify(value)}\n`)
+      const writeLine = (value: object) => lines.write(`${JSON.stringify(value)}\n`)
       const file = Readable.from(chunksOf(body))
-      // Not awaited: the answer begins with the first line, long before the last code is in.
-      importStock(deps, { ...query, file, progress: (rows) => tell({ rows }) }, by)
-        .then((codes) => tell({ codes }))
-        .catch((error: unknown) => tell(refusalOf(error)))
+      // Not awaited, because the answer starts with the first line, long before the import ends.
+      importStock(deps, { ...query, file, progress: (rows) => writeLine({ rows }) }, by)
+        .then((codes) => writeLine({ codes }))
+        .catch((error: unknown) => writeLine(refusalOf(error)))
         .finally(() => lines.end())
       reply.type('application/x-ndjson')
       return lines as unknown as string

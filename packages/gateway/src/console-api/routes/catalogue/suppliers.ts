@@ -9,10 +9,10 @@ const supplierRow = Type.Object({
   supplier: Type.String(),
   type: Type.String(),
   paused: Type.Boolean(),
-  /** Of the breaker on the node that answers; null: the supplier could not be opened. */
+  /** The breaker's state on this node; null if the supplier could not be started. */
   breaker: nullable(Type.Enum(['closed', 'open', 'half-open'])),
-  waiting: Type.Integer({ description: 'eSIMs that wait for an answer of it' }),
-  available: nullable(Type.Integer({ description: 'Where it is counted' })),
+  waiting: Type.Integer({ description: 'eSIMs that wait for an answer of this supplier' }),
+  available: nullable(Type.Integer({ description: 'null if not counted' })),
   updatedAt: time(),
 })
 export type SupplierRow = Static<typeof supplierRow>
@@ -23,8 +23,8 @@ export const supplierRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/suppliers',
-    who: OPERATORS,
-    summary: 'Suppliers and how they do',
+    access: OPERATORS,
+    summary: 'Suppliers and their state',
     answer: Type.Object({ suppliers: Type.Array(supplierRow) }),
     async handle({ deps }) {
       const rows = await deps.db.query<Omit<SupplierRow, 'breaker' | 'updatedAt'> & { updatedAt: Date }>(sql`
@@ -42,23 +42,23 @@ export const supplierRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/suppliers/:supplier/test',
-    who: OPERATORS_WRITE,
-    summary: 'Ask a supplier whether it works',
+    access: OPERATORS_WRITE,
+    summary: 'Test the connection to a supplier',
     params,
     answer: Type.Object({ works: Type.Boolean(), words: nullable(Type.String()) }),
     async handle({ deps }, { params }) {
       const known = deps.suppliers.get(params.supplier)
       if (!known) throw notFound('usable supplier', params.supplier)
-      const words = (await known.supplier.test()) ?? null
-      return { works: words === null, words }
+      const message = (await known.supplier.test()) ?? null
+      return { works: message === null, words: message }
     },
   }),
   ...([true, false] as const).map((paused) =>
     route({
       method: 'POST',
       path: `/suppliers/:supplier/${paused ? 'pause' : 'resume'}`,
-      who: OPERATORS_WRITE,
-      summary: paused ? 'Ask this supplier for nothing more; orders wait' : 'Ask this supplier again',
+      access: OPERATORS_WRITE,
+      summary: paused ? 'Stop ordering from a supplier. Its orders wait' : 'Order from a supplier again',
       params,
       answer: done,
       async handle({ deps, by }, { params }) {

@@ -10,28 +10,25 @@ import {
   REASON_LENGTH_MIN,
 } from '../../../fulfilment/cancelling/justification.ts'
 import { resolveCancellation } from '../../../fulfilment/review/resolve-cancellation.ts'
-import type { Verdict } from '../../../fulfilment/review/resolve-order.ts'
-import { resolveOrder } from '../../../fulfilment/review/resolve-order.ts'
+import { resolveOrder, type Verdict } from '../../../fulfilment/review/resolve-order.ts'
 import { Refusal } from '../../../lib/refusal.ts'
 import { parseOrderNo } from '../../../orders/reading/find.ts'
 import { type CsvEsim, parseEsims } from '../../../suppliers/stock/csv.ts'
 import { OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, line, tenantParams, uuid } from '../../kernel/schemas.ts'
+import { CLOSED, done, line, orderParams, profileParams } from '../../kernel/schemas.ts'
 
-const orderParams = Type.Object({ ...tenantParams.properties, orderNo: Type.String({ maxLength: 26 }) }, CLOSED)
-const profileParams = Type.Object({ ...tenantParams.properties, profileId: uuid() }, CLOSED)
-/** What the supplier said, when, and who: what another operator can check. */
+/** What the supplier stated, who said it and when, so that another operator can check it. */
 const evidence = () => Type.String({ minLength: EVIDENCE_LENGTH_MIN, maxLength: EVIDENCE_LENGTH_MAX })
 const reason = () => line(REASON_LENGTH_MAX, REASON_LENGTH_MIN)
 const CSV_LENGTH_MAX = 100_000
 
-/** What operators do to orders and eSIMs where their state allows it. */
+/** Actions of operators on orders and eSIMs. */
 export const orderActionRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/tenants/:tenantId/orders/:orderNo/cancel',
-    who: OPERATORS_WRITE,
-    summary: 'Cancel and refund an order that no supplier was asked for',
+    access: OPERATORS_WRITE,
+    summary: 'Cancel and refund an order that was not sent to a supplier yet',
     params: orderParams,
     body: Type.Object({ reason: reason() }, CLOSED),
     answer: done,
@@ -44,8 +41,8 @@ export const orderActionRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/tenants/:tenantId/orders/:orderNo/settle',
-    who: OPERATORS_WRITE,
-    summary: 'Record what the supplier said of eSIMs under review',
+    access: OPERATORS_WRITE,
+    summary: 'Resolve eSIMs under review with the supplier’s answer',
     params: orderParams,
     body: Type.Object(
       {
@@ -57,7 +54,7 @@ export const orderActionRoutes: Route[] = [
             description: 'Only these',
           }),
         ),
-        csv: Type.Optional(Type.String({ maxLength: CSV_LENGTH_MAX, description: 'The eSIMs that were delivered' })),
+        csv: Type.Optional(Type.String({ maxLength: CSV_LENGTH_MAX, description: 'The delivered eSIMs' })),
       },
       CLOSED,
     ),
@@ -69,15 +66,15 @@ export const orderActionRoutes: Route[] = [
           ? { kind: 'delivered', esims: await esimsOf(body.csv ?? '') }
           : { kind: body.verdict }
       const { evidence, itemNos: only } = body
-      const settlement = { tenantId: params.tenantId, orderId, verdict, evidence, ...(only && { itemNos: only }) }
-      return { itemNos: await resolveOrder(deps, settlement, by) }
+      const resolution = { tenantId: params.tenantId, orderId, verdict, evidence, ...(only && { itemNos: only }) }
+      return { itemNos: await resolveOrder(deps, resolution, by) }
     },
   }),
   route({
     method: 'POST',
     path: '/tenants/:tenantId/profiles/:profileId/cancel',
-    who: OPERATORS_WRITE,
-    summary: 'Cancel an unused eSIM at its supplier, and refund it when that has cancelled',
+    access: OPERATORS_WRITE,
+    summary: 'Cancel an unused eSIM at its supplier, and refund it if the supplier has cancelled it',
     params: profileParams,
     body: Type.Object({ reason: reason() }, CLOSED),
     answer: Type.Object({ outcome: Type.Enum(['cancelled', 'refused', 'unknown']) }),
@@ -89,8 +86,8 @@ export const orderActionRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/tenants/:tenantId/profiles/:profileId/settle-cancel',
-    who: OPERATORS_WRITE,
-    summary: 'Record what the supplier said of a cancel that it never answered; refunded if it was cancelled',
+    access: OPERATORS_WRITE,
+    summary: 'Resolve a pending cancellation with the supplier’s answer. A cancelled eSIM is refunded',
     params: profileParams,
     body: Type.Object({ verdict: Type.Enum(['cancelled', 'kept']), evidence: evidence() }, CLOSED),
     answer: done,

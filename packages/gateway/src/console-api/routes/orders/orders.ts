@@ -5,25 +5,13 @@ import { notFound } from '../../../lib/refusal.ts'
 import { itemKeyOf } from '../../../orders/item.ts'
 import { parseOrderNo } from '../../../orders/reading/find.ts'
 import { searchOrders } from '../../../orders/reading/search.ts'
-import type { Step } from '../../../orders/reading/timeline.ts'
-import { readTimeline } from '../../../orders/reading/timeline.ts'
+import { readTimeline, type Step } from '../../../orders/reading/timeline.ts'
 import { searchProfiles } from '../../../profiles/search.ts'
-import { actorNames } from '../../kernel/actors.ts'
-import { shownDetail } from '../../kernel/dealers-view.ts'
+import { createActorNaming } from '../../kernel/actors.ts'
+import { visibleMembers } from '../../kernel/dealer-view.ts'
+import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
-import {
-  CLOSED,
-  cursor,
-  line,
-  money,
-  nextCursor,
-  nullable,
-  PAGE,
-  pageOf,
-  tenantParams,
-  time,
-  uuid,
-} from '../../kernel/schemas.ts'
+import { CLOSED, line, money, nullable, orderParams, time, toDate, uuid } from '../../kernel/schemas.ts'
 import { profileRow, rowOfProfile } from './profiles.ts'
 
 const orderRow = Type.Object({
@@ -48,18 +36,18 @@ const item = Type.Object({
   price: money(),
   itemStatus: Type.String(),
   failureReason: nullable(Type.String()),
-  /** To operators only. */
+  /** For operators only. */
   supplier: nullable(Type.String()),
-  supplierKey: nullable(Type.String({ description: 'By which suppliers know it; to operators only' })),
+  supplierKey: nullable(Type.String({ description: 'The item’s key at suppliers. For operators only' })),
   productCode: nullable(Type.String()),
   cost: nullable(money()),
   costCurrency: nullable(Type.String()),
-  /** What the supplier says that it charged. */
+  /** The amount that the supplier reports as charged. */
   charged: nullable(money()),
   chargedCurrency: nullable(Type.String()),
   attempts: nullable(Type.Integer()),
   cancelInQuestion: Type.Boolean({
-    description: 'Its supplier has not said whether it cancelled it; to operators only',
+    description: 'A cancellation without an answer from the supplier. For operators only',
   }),
 })
 export type OrderItem = Static<typeof item>
@@ -106,44 +94,42 @@ const filters = {
   to: Type.Optional(time()),
 }
 
-const orderParams = Type.Object({ ...tenantParams.properties, orderNo: Type.String({ maxLength: 26 }) }, CLOSED)
-
 export const orderRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/orders',
-    who: EVERY_ROLE,
-    summary: 'Orders, newest first; q is an order number, a transactionId or an ICCID',
+    access: EVERY_ROLE,
+    summary: 'Orders, newest first. q is an order number, a transactionId or an ICCID',
     query: Type.Object({ ...filters, cursor: cursor() }, CLOSED),
-    answer: Type.Object({ orders: Type.Array(orderRow), nextCursor: nextCursor() }),
+    answer: pageSchema('orders', orderRow),
     async handle({ deps, onlyTenant }, { query }) {
       const { status, packageCode, from, to, cursor } = query
       const filter = {
         tenantId: onlyTenant ?? query.tenantId ?? null,
-        ...sought(query.q),
+        ...idFilter(query.q),
         status,
         packageCode,
-        from: from === undefined ? undefined : new Date(from),
-        to: to === undefined ? undefined : new Date(to),
+        from: toDate(from),
+        to: toDate(to),
         before: cursor,
       }
-      const { page, nextCursor } = pageOf(await searchOrders(deps.db, filter, PAGE + 1), (row) => row.orderId)
+      const { page, nextCursor } = pageOf(await searchOrders(deps.db, filter, PAGE_SIZE + 1), (row) => row.orderId)
       return { orders: page.map(({ orderId, ...row }) => ({ ...row, orderNo: orderNoOf(orderId) })), nextCursor }
     },
   }),
   route({
     method: 'GET',
     path: '/tenants/:tenantId/orders/:orderNo',
-    who: EVERY_ROLE,
-    summary: 'An order with its eSIMs and every step of its life',
+    access: EVERY_ROLE,
+    summary: 'An order with its eSIMs and its timeline',
     params: orderParams,
     answer: detail,
     handle: (context, { params }) => describe(context, params.tenantId, params.orderNo),
   }),
 ]
 
-/** One field finds by what it looks like. */
-function sought(q: string | undefined): { orderId?: string; transactionId?: string; iccid?: string } {
+/** Recognises order numbers and ICCIDs; any other text is a transactionId. */
+function idFilter(q: string | undefined): { orderId?: string; transactionId?: string; iccid?: string } {
   if (q === undefined) return {}
   const orderId = orderIdOf(q.toUpperCase())
   if (orderId !== undefined) return { orderId }
@@ -156,8 +142,8 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
   const orderId = parseOrderNo(orderNo)
   const [found] = await searchOrders(deps.db, { tenantId, orderId }, 1)
   if (!found) throw notFound('order')
-  const [[more], items, profiles] = await Promise.all([
-    deps.db.query<MoreColumns>(sql`
+  const [[columns], items, profiles] = await Promise.all([
+    deps.db.query<OrderColumns>(sql`
       select balance_after, remark, status_history as history
       from orders where tenant_id = ${tenantId} and order_id = ${orderId}`),
     deps.db.query<Omit<OrderItem, 'supplierKey'>>(sql`
@@ -172,7 +158,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
       from order_items i where tenant_id = ${tenantId} and order_id = ${orderId} order by item_no`),
     searchProfiles(deps.db, { tenantId, orderId }, 200),
   ])
-  const { balanceAfter, remark, history } = more as MoreColumns
+  const { balanceAfter, remark, history } = columns as OrderColumns
   const timeline = await readTimeline(deps.db, tenantId, orderId, history)
   const { orderId: _, ...row } = found
   return {
@@ -182,42 +168,38 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     remark,
     items: items
       .map((row) => ({ ...row, supplierKey: itemKeyOf(orderId, row.itemNo) }))
-      .map((row) => (onlyTenant === null ? row : withoutSupplier(row))),
+      .map((row) => (onlyTenant === null ? row : forDealer(row))),
     profiles: profiles.map((profile) => rowOfProfile(context, profile)).reverse(),
-    timeline: await shownSteps(context, timeline),
+    timeline: await visibleSteps(context, timeline),
   }
 }
 
-interface MoreColumns {
+interface OrderColumns {
   balanceAfter: bigint
   remark: string | null
   history: { orderStatus: (typeof ORDER_STATUSES)[number]; time: string }[]
 }
 
-/**
- * Where an eSIM comes from and what it cost is the operator's own business, and so is what a supplier says while it is open:
- * why one failed is told, as esim/query does.
- */
-function withoutSupplier(row: OrderItem): OrderItem {
+/** Hides supplier, cost, and the supplier's messages. As in esim/query, a dealer sees why an eSIM failed. */
+function forDealer(row: OrderItem): OrderItem {
   const failed = row.itemStatus === 'REFUSED' || row.itemStatus === 'CANCELLED'
-  const told = { failureReason: failed ? row.failureReason : null }
   const costs = { cost: null, costCurrency: null, charged: null, chargedCurrency: null }
-  const asked = { productCode: null, attempts: null, supplier: null, supplierKey: null, cancelInQuestion: false }
-  return { ...row, ...told, ...costs, ...asked }
+  const supplier = { productCode: null, attempts: null, supplier: null, supplierKey: null, cancelInQuestion: false }
+  return { ...row, failureReason: failed ? row.failureReason : null, ...costs, ...supplier }
 }
 
-async function shownSteps(context: Context, steps: Step[]) {
-  const shown = context.onlyTenant === null ? steps : steps.filter((one) => one.kind !== 'ATTEMPT')
-  const nameOf = await actorNames(
+async function visibleSteps(context: Context, steps: Step[]) {
+  const visible = context.onlyTenant === null ? steps : steps.filter((one) => one.kind !== 'ATTEMPT')
+  const nameOf = await createActorNaming(
     context,
-    shown.map((one) => (one.kind === 'DECISION' ? one.actor : null)),
+    visible.map((one) => (one.kind === 'DECISION' ? one.actor : null)),
   )
-  return shown.map((one) => {
+  return visible.map((one) => {
     if ('durationMs' in one) {
       const { durationMs, ...rest } = one
       return { ...rest, duration_ms: durationMs }
     }
     if (one.kind !== 'DECISION') return one
-    return { ...one, actor: nameOf(one.actor) ?? one.actor, after: shownDetail(context, one.after) }
+    return { ...one, actor: nameOf(one.actor) ?? one.actor, after: visibleMembers(context, one.after) }
   })
 }

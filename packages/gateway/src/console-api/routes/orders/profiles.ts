@@ -4,8 +4,9 @@ import { notFound } from '../../../lib/refusal.ts'
 import { qrSvg } from '../../../profiles/qr/picture.ts'
 import { type FoundProfile, searchProfiles } from '../../../profiles/search.ts'
 import { revealCodes } from '../../../profiles/secrets.ts'
+import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
-import { CLOSED, cursor, nextCursor, nullable, PAGE, pageOf, tenantParams, time, uuid } from '../../kernel/schemas.ts'
+import { CLOSED, nullable, orderNo, profileParams, time, toDate, uuid } from '../../kernel/schemas.ts'
 
 export const profileRow = Type.Object({
   tenantId: Type.String(),
@@ -15,7 +16,7 @@ export const profileRow = Type.Object({
   itemNo: Type.Integer(),
   transactionId: Type.String(),
   packageCode: Type.String(),
-  supplier: nullable(Type.String({ description: 'To operators only' })),
+  supplier: nullable(Type.String({ description: 'For operators only' })),
   iccid: Type.String(),
   imsi: nullable(Type.String()),
   msisdn: nullable(Type.String()),
@@ -46,19 +47,17 @@ const codes = Type.Object({
 })
 export type ProfileCodes = Static<typeof codes>
 
-const profileParams = Type.Object({ ...tenantParams.properties, profileId: uuid() }, CLOSED)
-
 export const profileRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/profiles',
-    who: EVERY_ROLE,
-    summary: 'eSIMs, newest first, without what installs them',
+    access: EVERY_ROLE,
+    summary: 'eSIMs, newest first, without activation codes',
     query: Type.Object(
       {
         tenantId: Type.Optional(uuid()),
         iccid: Type.Optional(Type.String({ pattern: '^\\d{10,20}[Ff]?$' })),
-        orderNo: Type.Optional(Type.String({ maxLength: 26 })),
+        orderNo: Type.Optional(orderNo()),
         esimStatus: Type.Optional(Type.Enum(ESIM_STATUSES)),
         smdpStatus: Type.Optional(Type.Enum(SMDP_STATUSES)),
         from: Type.Optional(time()),
@@ -67,7 +66,7 @@ export const profileRoutes: Route[] = [
       },
       CLOSED,
     ),
-    answer: Type.Object({ profiles: Type.Array(profileRow), nextCursor: nextCursor() }),
+    answer: pageSchema('profiles', profileRow),
     async handle(context, { query }) {
       const { orderNo, iccid, from, to, cursor, esimStatus, smdpStatus } = query
       const orderId = orderNo === undefined ? undefined : orderIdOf(orderNo)
@@ -78,11 +77,11 @@ export const profileRoutes: Route[] = [
         orderId,
         esimStatus,
         smdpStatus,
-        from: from === undefined ? undefined : new Date(from),
-        to: to === undefined ? undefined : new Date(to),
+        from: toDate(from),
+        to: toDate(to),
         before: cursor,
       }
-      const rows = await searchProfiles(context.deps.db, filter, PAGE + 1)
+      const rows = await searchProfiles(context.deps.db, filter, PAGE_SIZE + 1)
       const { page, nextCursor } = pageOf(rows, (row) => row.profileId)
       return { profiles: page.map((row) => rowOfProfile(context, row)), nextCursor }
     },
@@ -90,8 +89,8 @@ export const profileRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/tenants/:tenantId/profiles/:profileId',
-    who: EVERY_ROLE,
-    summary: 'An eSIM, without what installs it',
+    access: EVERY_ROLE,
+    summary: 'An eSIM, without its activation code',
     params: profileParams,
     answer: profileRow,
     async handle(context, { params }) {
@@ -103,9 +102,9 @@ export const profileRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/tenants/:tenantId/profiles/:profileId/codes',
-    who: TENANT_STAFF,
+    access: TENANT_STAFF,
     sessionOnly: true,
-    summary: 'Show activation code, QR picture, PIN and PUK; audited',
+    summary: 'Show activation code, QR code, PIN and PUK. Audited',
     params: profileParams,
     answer: codes,
     async handle({ deps, by }, { params }) {

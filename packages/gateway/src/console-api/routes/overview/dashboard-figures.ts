@@ -5,16 +5,16 @@ import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../../../webhooks/delivery.ts
 import type { LocalDay } from './local-days.ts'
 
 /*
- * The figures of the dashboard, of one tenant or of all. Each statement reads a range of ids of the period from the
- * primary key of each tenant: ids are made at their time. Days are those of the reader's time zone (local-days.ts).
+ * Figures of one tenant or of all. Ids are ordered by time, so each statement reads the period as a range of each
+ * tenant's primary key. Days are those of the reader's time zone (local-days.ts).
  */
 
 type Reader = Pick<Db, 'query'>
 
 interface Scope {
-  /** null: every tenant. */
+  /** null for all tenants. */
   tenantId: string | null
-  /** Of the period, the first one first. */
+  /** The days of the period, in order. */
   days: LocalDay[]
 }
 
@@ -23,12 +23,12 @@ export interface OrderDay {
   orders: number
   delivered: number
   failed: number
-  /** Median time from order to its last state, of those delivered. */
+  /** Median time from placing to delivery. */
   p50Ms: number | null
   p95Ms: number | null
 }
 
-export function orderDays(db: Reader, { tenantId, days }: Scope): Promise<OrderDay[]> {
+export function listOrderDays(db: Reader, { tenantId, days }: Scope): Promise<OrderDay[]> {
   return db.query<OrderDay>(sql`
     select ${dayOf(days, sql`o.order_id`)} as day, count(*)::int as orders,
            count(*) filter (where order_status in ('DELIVERED', 'PARTIALLY_DELIVERED'))::int as delivered,
@@ -40,8 +40,8 @@ export function orderDays(db: Reader, { tenantId, days }: Scope): Promise<OrderD
       select order_id, created_at, order_status,
              case when order_status in ('DELIVERED', 'PARTIALLY_DELIVERED') then
                extract(epoch from (status_history -> -1 ->> 'time')::timestamptz - created_at) * 1000 end as took_ms
-      from orders o where o.tenant_id = t.tenant_id and o.order_id >= ${firstOf(days)}) o
-    where ${of(tenantId)}
+      from orders o where o.tenant_id = t.tenant_id and o.order_id >= ${firstId(days)}) o
+    where ${tenantFilter(tenantId)}
     group by 1 order by 1`)
 }
 
@@ -51,16 +51,16 @@ export interface SalesDay {
   amount: bigint
 }
 
-/** What was sold, less what was given back of it. */
-export function salesDays(db: Reader, { tenantId, days }: Scope): Promise<SalesDay[]> {
+/** Sales less refunds. */
+export function listSalesDays(db: Reader, { tenantId, days }: Scope): Promise<SalesDay[]> {
   return db.query<SalesDay>(sql`
     select ${dayOf(days, sql`o.order_id`)} as day, o.currency_code,
            sum(o.amount - o.refunded_amount)::bigint as amount
     from tenants t
     cross join lateral (
       select order_id, currency_code, amount, refunded_amount from orders o
-      where o.tenant_id = t.tenant_id and o.order_id >= ${firstOf(days)}) o
-    where ${of(tenantId)}
+      where o.tenant_id = t.tenant_id and o.order_id >= ${firstId(days)}) o
+    where ${tenantFilter(tenantId)}
     group by 1, 2 order by 1, 2`)
 }
 
@@ -72,8 +72,8 @@ export interface WebhookDay {
   unsent: number
 }
 
-/** What became of the events of each day: those that the list of that day has, however often each was tried and when. */
-export function webhookDays(db: Reader, { tenantId, days }: Scope): Promise<WebhookDay[]> {
+/** The current delivery state of each day's events. Counts the same events as the list of that day, not attempts. */
+export function listWebhookDays(db: Reader, { tenantId, days }: Scope): Promise<WebhookDay[]> {
   return db.query<WebhookDay>(sql`
     select ${dayOf(days, sql`e.notify_id`)} as day,
            count(*) filter (where delivery_state = 'DELIVERED')::int as delivered,
@@ -83,9 +83,9 @@ export function webhookDays(db: Reader, { tenantId, days }: Scope): Promise<Webh
     from tenants t
     cross join lateral (
       select e.notify_id, ${raw(STATE_OF_EVENT)} as delivery_state
-      from events e ${raw(DELIVERY_OF_EVENT)} and d.notify_id >= ${firstOf(days)}
-      where e.tenant_id = t.tenant_id and e.notify_id >= ${firstOf(days)}) e
-    where ${of(tenantId)}
+      from events e ${raw(DELIVERY_OF_EVENT)} and d.notify_id >= ${firstId(days)}
+      where e.tenant_id = t.tenant_id and e.notify_id >= ${firstId(days)}) e
+    where ${tenantFilter(tenantId)}
     group by 1 order by 1`)
 }
 
@@ -97,7 +97,7 @@ export interface SupplierFigures {
   p50Ms: number | null
 }
 
-export function supplierFigures(db: Reader, { days }: Pick<Scope, 'days'>): Promise<SupplierFigures[]> {
+export function listSupplierFigures(db: Reader, { days }: Pick<Scope, 'days'>): Promise<SupplierFigures[]> {
   return db.query<SupplierFigures>(sql`
     select a.supplier, count(*) filter (where outcome = 'delivered')::int as delivered,
            count(*) filter (where outcome = 'refused')::int as refused,
@@ -107,7 +107,7 @@ export function supplierFigures(db: Reader, { days }: Pick<Scope, 'days'>): Prom
     from tenants t
     cross join lateral (
       select supplier, outcome, started_at, finished_at from supplier_attempts a
-      where a.tenant_id = t.tenant_id and a.attempt_id >= ${firstOf(days)}
+      where a.tenant_id = t.tenant_id and a.attempt_id >= ${firstId(days)}
         and a.operation = 'ORDER') a
     group by 1 order by 1`)
 }
@@ -118,10 +118,10 @@ export interface Balances {
   balance: bigint
 }
 
-export function balances(db: Reader, tenantId: string | null): Promise<Balances[]> {
+export function listBalances(db: Reader, tenantId: string | null): Promise<Balances[]> {
   return db.query<Balances>(sql`
     select w.currency_code, count(*)::int as tenants, sum(w.balance)::bigint as balance
-    from wallets w join tenants t using (tenant_id) where ${of(tenantId)} group by 1 order by 2 desc`)
+    from wallets w join tenants t using (tenant_id) where ${tenantFilter(tenantId)} group by 1 order by 2 desc`)
 }
 
 export interface Attention {
@@ -134,10 +134,10 @@ export interface Attention {
   adjustments: number
 }
 
-/** What waits for a person. Each count stands on an index of just those rows. */
-export async function attention(db: Reader, tenantId: string | null): Promise<Attention> {
+/** Counts what needs attention. Each count reads a partial index of just those rows. */
+export async function countAttention(db: Reader, tenantId: string | null): Promise<Attention> {
   const own = tenantId === null ? empty : sql`and tenant_id = ${tenantId}`
-  // What concerns the operator's side only is not counted for a dealer.
+  // Stock, orphans and adjustments concern only the operator.
   const operators = tenantId === null ? sql`true` : sql`false`
   const [row] = await db.query<Attention>(sql`
     select
@@ -154,16 +154,16 @@ export async function attention(db: Reader, tenantId: string | null): Promise<At
   return row as Attention
 }
 
-function of(tenantId: string | null): Sql {
+function tenantFilter(tenantId: string | null): Sql {
   return tenantId === null ? sql`true` : sql`t.tenant_id = ${tenantId}`
 }
 
-/** The day that an id was made on: the last one that begins before it. Lists of a day are ranges of ids, too. */
+/** The day on which an id was created: the last one that starts before it. Lists of a day use the same ranges of ids. */
 function dayOf(days: LocalDay[], id: Sql): Sql {
   const starts = days.map(({ startsAt }) => firstUuidAt(startsAt.getTime()))
   return sql`(${days.map(({ day }) => day)}::text[])[width_bucket(${id}, ${starts}::uuid[])]`
 }
 
-function firstOf(days: LocalDay[]): string {
+function firstId(days: LocalDay[]): string {
   return firstUuidAt(days[0]?.startsAt.getTime() ?? 0)
 }

@@ -1,10 +1,17 @@
 import Type, { type Static } from 'typebox'
 import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, money, nullable } from '../../kernel/schemas.ts'
-import { attention, balances, orderDays, salesDays, supplierFigures, webhookDays } from './dashboard-figures.ts'
+import {
+  countAttention,
+  listBalances,
+  listOrderDays,
+  listSalesDays,
+  listSupplierFigures,
+  listWebhookDays,
+} from './dashboard-figures.ts'
 import { localDays } from './local-days.ts'
 
-const day = { day: Type.String({ description: 'A day of the time zone that was asked for' }) }
+const day = { day: Type.String({ description: 'A day in the requested time zone' }) }
 const count = () => Type.Integer({ minimum: 0 })
 const duration = () => nullable(Type.Integer({ description: 'ms' }))
 
@@ -50,39 +57,39 @@ export const dashboardRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/dashboard',
-    who: EVERY_ROLE,
-    summary: 'What waits for a person, and the figures of a period',
+    access: EVERY_ROLE,
+    summary: 'What needs attention, and the figures of a period',
     query: Type.Object(
       {
         days: Type.Optional(Type.Integer({ minimum: 1, maximum: 90 })),
         timeZone: Type.Optional(
           Type.String({
             maxLength: ZONE_LENGTH_MAX,
-            description: 'Whose days are counted, such as Europe/Vienna; UTC',
+            description: 'The time zone of the days, such as Europe/Vienna. UTC by default',
           }),
         ),
       },
       CLOSED,
     ),
     answer: dashboard,
-    handle: (context, { query }) => read(context, query.days ?? 14, query.timeZone ?? 'UTC'),
+    handle: (context, { query }) => getDashboard(context, query.days ?? 14, query.timeZone ?? 'UTC'),
   }),
 ]
 
-async function read({ deps, onlyTenant }: Context, length: number, timeZone: string) {
+async function getDashboard({ deps, onlyTenant }: Context, length: number, timeZone: string) {
   const { db } = deps
   const days = localDays(deps.databaseClock.now(), length, timeZone)
   const scope = { tenantId: onlyTenant, days }
-  const [waiting, orders, sales, webhooks, suppliers, money] = await Promise.all([
-    attention(db, onlyTenant),
-    orderDays(db, scope),
-    salesDays(db, scope),
-    webhookDays(db, scope),
-    onlyTenant === null ? supplierFigures(db, scope) : [],
-    balances(db, onlyTenant),
+  const [attention, orders, sales, webhooks, suppliers, money] = await Promise.all([
+    countAttention(db, onlyTenant),
+    listOrderDays(db, scope),
+    listSalesDays(db, scope),
+    listWebhookDays(db, scope),
+    onlyTenant === null ? listSupplierFigures(db, scope) : [],
+    listBalances(db, onlyTenant),
   ])
   return {
-    attention: waiting,
+    attention,
     days: days.map(({ day }) => day),
     orders: orders.map(({ p50Ms, p95Ms, ...row }) => ({ ...row, p50_ms: p50Ms, p95_ms: p95Ms })),
     sales,

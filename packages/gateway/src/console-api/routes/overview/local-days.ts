@@ -1,6 +1,6 @@
 import { Refusal } from '../../../lib/refusal.ts'
 
-/** A day as a calendar in one place of the world has it. */
+/** A calendar day in one time zone. */
 export interface LocalDay {
   /** `2026-11-20` */
   day: string
@@ -10,12 +10,12 @@ export interface LocalDay {
 const DAY_MS = 86_400_000
 
 /**
- * The last days up to now of a time zone, today the last: the same days that a browser there makes of its dates, so a
- * figure of a day and the list of that day count the same rows.
- * @throws Refusal for a time zone that nobody knows
+ * The last days of a time zone, ending with today. A browser in that zone computes the same days, so the figure of a day
+ * and the list of that day count the same rows.
+ * @throws Refusal TIME_ZONE_UNKNOWN
  */
 export function localDays(nowMs: number, length: number, timeZone: string): LocalDay[] {
-  const clock = localClock(timeZone)
+  const clock = offsetClock(timeZone)
   const todayMs = Math.floor((nowMs + clock(nowMs)) / DAY_MS) * DAY_MS
   return Array.from({ length }, (_, index) => {
     const midnightMs = todayMs - (length - 1 - index) * DAY_MS
@@ -24,8 +24,8 @@ export function localDays(nowMs: number, length: number, timeZone: string): Loca
 }
 
 /**
- * Midnight of the local calendar, given as if it were UTC. As browsers do: of two midnights the first, and where clocks
- * skip midnight, the moment that they do.
+ * When a local day starts, given its midnight as if it were UTC. As in browsers, the first of two midnights counts, and
+ * if clocks skip midnight, the moment of the skip.
  */
 function startOf(midnightMs: number, clock: (timeMs: number) => number): Date {
   const before = midnightMs - clock(midnightMs - DAY_MS / 2)
@@ -34,8 +34,8 @@ function startOf(midnightMs: number, clock: (timeMs: number) => number): Date {
   return new Date(!isMidnight(before) && isMidnight(after) ? after : before)
 }
 
-/** How far a zone's clocks are ahead of UTC at a moment, in ms. */
-function localClock(timeZone: string): (timeMs: number) => number {
+/** Returns a function of a time that says how many ms the zone's clocks are ahead of UTC. */
+function offsetClock(timeZone: string): (timeMs: number) => number {
   const format = formatOf(timeZone)
   return (timeMs) => {
     const parts = Object.fromEntries(format.formatToParts(timeMs).map(({ type, value }) => [type, Number(value)]))
@@ -50,6 +50,6 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
     const numeric = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const
     return new Intl.DateTimeFormat('en-US', { ...numeric, second: 'numeric', hourCycle: 'h23', timeZone })
   } catch {
-    throw new Refusal(422, 'TIME_ZONE_UNKNOWN', 'There is no such time zone. Name one like Europe/Vienna, or UTC.')
+    throw new Refusal(422, 'TIME_ZONE_UNKNOWN', 'There is no such time zone. Give one such as Europe/Vienna, or UTC.')
   }
 }

@@ -4,44 +4,44 @@ import Type, { type Static } from 'typebox'
 import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line } from '../../kernel/schemas.ts'
 
-const found = Type.Object({
+const searchResults = Type.Object({
   results: Type.Array(
     Type.Object({
       kind: Type.Enum(['TENANT', 'ORDER', 'PROFILE']),
       label: Type.String(),
       detail: Type.String(),
-      /** Where the console shows it. */
+      /** The page of the console that shows it. */
       to: Type.String(),
     }),
   ),
 })
-export type Found = Static<typeof found>
+export type SearchResults = Static<typeof searchResults>
 
-const FOUND_OF_A_KIND_MAX = 5
+const RESULTS_PER_KIND_MAX = 5
 
 export const searchRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/search',
-    who: EVERY_ROLE,
+    access: EVERY_ROLE,
     summary: 'Find an order by number or transactionId, an eSIM by ICCID, a dealer by name or AppKey',
     query: Type.Object({ q: line(100, 2) }, CLOSED),
-    answer: found,
+    answer: searchResults,
     async handle(context, { query }) {
       const results = await Promise.all([
-        orders(context, query.q),
-        profiles(context, query.q),
-        tenants(context, query.q),
+        searchOrders(context, query.q),
+        searchProfiles(context, query.q),
+        searchTenants(context, query.q),
       ])
       return { results: results.flat() }
     },
   }),
 ]
 
-type Result = Found['results'][number]
+type Result = SearchResults['results'][number]
 
-/** By number or whole transactionId: both are index look-ups per tenant, and the dealers are few. */
-async function orders({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
+/** Searches by number or whole transactionId. Both are one index look-up for each tenant, and tenants are few. */
+async function searchOrders({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
   const orderId = orderIdOf(text.toUpperCase())
   const rows = await deps.db.query<{
     tenantId: string
@@ -54,7 +54,7 @@ async function orders({ deps, onlyTenant }: Context, text: string): Promise<Resu
     from tenants t join orders o on o.tenant_id = t.tenant_id
       and (o.transaction_id = ${text} or o.order_id = ${orderId ?? null}::uuid)
     where ${onlyTenant}::uuid is null or t.tenant_id = ${onlyTenant}::uuid
-    limit ${FOUND_OF_A_KIND_MAX}`)
+    limit ${RESULTS_PER_KIND_MAX}`)
   return rows.map((row) => {
     const orderNo = orderNoOf(row.orderId)
     const to = `/tenants/${row.tenantId}/orders/${orderNo}`
@@ -62,26 +62,26 @@ async function orders({ deps, onlyTenant }: Context, text: string): Promise<Resu
   })
 }
 
-async function profiles({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
+async function searchProfiles({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
   const digits = text.replaceAll(/[\s-]/g, '')
   if (!/^\d{10,22}$/.test(digits)) return []
   const rows = await deps.db.query<{ tenantId: string; profileId: string; iccid: string; clientName: string }>(sql`
     select p.tenant_id, p.profile_id, p.iccid, t.tenant_name as client_name
     from profiles p join tenants t on t.tenant_id = p.tenant_id
     where p.iccid = ${digits} and (${onlyTenant}::uuid is null or p.tenant_id = ${onlyTenant}::uuid)
-    order by p.profile_id desc limit ${FOUND_OF_A_KIND_MAX}`)
+    order by p.profile_id desc limit ${RESULTS_PER_KIND_MAX}`)
   return rows.map((row) => {
     const to = `/tenants/${row.tenantId}/profiles/${row.profileId}`
     return { kind: 'PROFILE' as const, label: row.iccid, detail: row.clientName, to }
   })
 }
 
-async function tenants({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
+async function searchTenants({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
   if (onlyTenant !== null) return []
   const rows = await deps.db.query<{ tenantId: string; clientName: string; appKey: string }>(sql`
     select tenant_id, tenant_name as client_name, app_key from tenants
     where position(lower(${text}) in lower(tenant_name)) > 0 or app_key = ${text}
-    order by tenant_name limit ${FOUND_OF_A_KIND_MAX}`)
+    order by tenant_name limit ${RESULTS_PER_KIND_MAX}`)
   return rows.map((row) => {
     const to = `/tenants/${row.tenantId}`
     return { kind: 'TENANT' as const, label: row.clientName, detail: row.appKey, to }

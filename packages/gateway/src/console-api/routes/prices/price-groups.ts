@@ -1,8 +1,9 @@
 import Type, { type Static } from 'typebox'
 import { createGroup, type GroupDetails, listGroups, setGroupPlan } from '../../../catalogue/pricing/assignments.ts'
 import { deleteGroup, renameGroup } from '../../../catalogue/pricing/rename-delete.ts'
+import { keyCursor, pageAfter, pageSchema } from '../../kernel/paging.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, keyCursor, line, nextCursor, nullable, pageAfter } from '../../kernel/schemas.ts'
+import { CLOSED, done, line, nullable } from '../../kernel/schemas.ts'
 import { members, membersOf } from './price-members.ts'
 
 const groupRow = Type.Object({
@@ -15,17 +16,17 @@ export type GroupRow = Static<typeof groupRow>
 const group = Type.Object({ ...groupRow.properties, ...members.properties })
 export type GroupDetail = Static<typeof group>
 
-const named = Type.Object({ groupName: line(64) }, CLOSED)
+const groupName = Type.Object({ groupName: line(64) }, CLOSED)
 
-/** Who is in a group is a tenant's own assignment: tenant-prices.ts. */
+/** Tenants are added to groups in tenant-prices.ts. */
 export const priceGroupRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/price-groups',
-    who: OPERATORS,
-    summary: 'Groups of dealers that pay by one plan, by name',
+    access: OPERATORS,
+    summary: 'Groups of dealers that share a price plan, by name',
     query: Type.Object({ cursor: keyCursor() }, CLOSED),
-    answer: Type.Object({ groups: Type.Array(groupRow), nextCursor: nextCursor() }),
+    answer: pageSchema('groups', groupRow),
     async handle({ deps }, { query }) {
       const { page, nextCursor } = pageAfter(await listGroups(deps.db), (row) => row.groupName, query.cursor)
       return { groups: page.map(rowOf), nextCursor }
@@ -34,21 +35,21 @@ export const priceGroupRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/price-groups/:groupName',
-    who: OPERATORS,
-    summary: 'A group with its plan and its dealers',
-    params: named,
+    access: OPERATORS,
+    summary: 'A group with its plan and dealers',
+    params: groupName,
     answer: group,
     async handle({ deps }, { params }) {
-      const [shown] = await listGroups(deps.db, params.groupName)
-      return { ...rowOf(shown!), ...(await membersOf(deps.db, shown!.tenantIds)) }
+      const [found] = await listGroups(deps.db, params.groupName)
+      return { ...rowOf(found!), ...(await membersOf(deps.db, found!.tenantIds)) }
     },
   }),
   route({
     method: 'POST',
     path: '/price-groups',
-    who: OPERATORS_WRITE,
-    summary: 'Create a group, with no plan and nobody in it yet',
-    body: named,
+    access: OPERATORS_WRITE,
+    summary: 'Create an empty group without a plan',
+    body: groupName,
     answer: done,
     async handle({ deps, by }, { body }) {
       await createGroup(deps, body.groupName, by)
@@ -58,10 +59,10 @@ export const priceGroupRoutes: Route[] = [
   route({
     method: 'PATCH',
     path: '/price-groups/:groupName',
-    who: OPERATORS_WRITE,
-    summary: 'Rename a group; nobody pays another price',
-    params: named,
-    body: named,
+    access: OPERATORS_WRITE,
+    summary: 'Rename a group. Prices do not change',
+    params: groupName,
+    body: groupName,
     answer: done,
     async handle({ deps, by }, { params, body }) {
       await renameGroup(deps, params.groupName, body.groupName, by)
@@ -71,9 +72,9 @@ export const priceGroupRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/price-groups/:groupName',
-    who: OPERATORS_WRITE,
-    summary: 'Delete a group that nobody is in',
-    params: named,
+    access: OPERATORS_WRITE,
+    summary: 'Delete an empty group',
+    params: groupName,
     answer: done,
     async handle({ deps, by }, { params }) {
       await deleteGroup(deps, params.groupName, by)
@@ -83,9 +84,9 @@ export const priceGroupRoutes: Route[] = [
   route({
     method: 'PUT',
     path: '/price-groups/:groupName/plan',
-    who: OPERATORS_WRITE,
-    summary: 'The plan that the dealers of a group pay by where they have none of their own; null: none',
-    params: named,
+    access: OPERATORS_WRITE,
+    summary: 'Set the plan of a group, for dealers without a plan of their own; null: no plan',
+    params: groupName,
     body: Type.Object({ planName: nullable(line(64)) }, CLOSED),
     answer: done,
     async handle({ deps, by }, { params, body }) {

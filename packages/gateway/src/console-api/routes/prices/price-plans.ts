@@ -10,8 +10,9 @@ import {
   setPlanRule,
 } from '../../../catalogue/pricing/plans.ts'
 import { deletePlan, renamePlan } from '../../../catalogue/pricing/rename-delete.ts'
+import { keyCursor, nextCursor, pageAfter, pageSchema } from '../../kernel/paging.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, keyCursor, line, money, nextCursor, nullable, pageAfter } from '../../kernel/schemas.ts'
+import { CLOSED, done, line, money, nullable } from '../../kernel/schemas.ts'
 import { members, membersOf } from './price-members.ts'
 
 const planRow = Type.Object({
@@ -24,7 +25,7 @@ export type PlanRow = Static<typeof planRow>
 
 const rule = Type.Object({
   packageCode: nullable(Type.String({ description: 'null: every package' })),
-  percent: nullable(Type.String({ description: 'On the list price: -10 is ten percent less' })),
+  percent: nullable(Type.String({ description: 'Applied to the list price: -10 is ten percent less' })),
   price: nullable(money()),
   currencyCode: nullable(Type.String()),
 })
@@ -38,8 +39,8 @@ const plan = Type.Object({
 })
 export type PlanDetail = Static<typeof plan>
 
-const named = Type.Object({ planName: line(64) }, CLOSED)
-const packageCode = () => Type.Optional(Type.String({ maxLength: 64, description: 'Without it: every package' }))
+const planName = Type.Object({ planName: line(64) }, CLOSED)
+const packageCode = () => Type.Optional(Type.String({ maxLength: 64, description: 'Every package if omitted' }))
 const ruleBody = Type.Object(
   {
     packageCode: packageCode(),
@@ -54,10 +55,10 @@ export const pricePlanRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/price-plans',
-    who: OPERATORS,
-    summary: 'Price plans by name, and how many pay by them',
+    access: OPERATORS,
+    summary: 'Price plans by name, with the number of their dealers',
     query: Type.Object({ cursor: keyCursor() }, CLOSED),
-    answer: Type.Object({ plans: Type.Array(planRow), nextCursor: nextCursor() }),
+    answer: pageSchema('plans', planRow),
     async handle({ deps }, { query }) {
       const { page, nextCursor } = pageAfter(await listPlans(deps.db), (row) => row.planName, query.cursor)
       return { plans: page.map(rowOf), nextCursor }
@@ -66,25 +67,25 @@ export const pricePlanRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/price-plans/:planName',
-    who: OPERATORS,
-    summary: 'A price plan, a page of its rules, and who pays by it',
-    params: named,
+    access: OPERATORS,
+    summary: 'A price plan, a page of its rules, and its dealers',
+    params: planName,
     query: Type.Object({ packageCode: packageCode(), cursor: keyCursor() }, CLOSED),
     answer: plan,
     async handle({ deps }, { params, query }) {
-      const [shown] = await listPlans(deps.db, params.planName)
-      const about = shown!.rules.filter((row) => (row.packageCode ?? '').includes(query.packageCode ?? ''))
-      const keyOf = (row: PlanRuleShown) => `${row.packageCode ?? ''} ${row.currencyCode ?? ''}`
-      const { page, nextCursor } = pageAfter(about, keyOf, query.cursor)
-      return { ...rowOf(shown!), ...(await membersOf(deps.db, shown!.tenantIds)), rules: page, nextCursor }
+      const [found] = await listPlans(deps.db, params.planName)
+      const matching = found!.rules.filter((row) => (row.packageCode ?? '').includes(query.packageCode ?? ''))
+      const keyOf = (row: StoredRule) => `${row.packageCode ?? ''} ${row.currencyCode ?? ''}`
+      const { page, nextCursor } = pageAfter(matching, keyOf, query.cursor)
+      return { ...rowOf(found!), ...(await membersOf(deps.db, found!.tenantIds)), rules: page, nextCursor }
     },
   }),
   route({
     method: 'POST',
     path: '/price-plans',
-    who: OPERATORS_WRITE,
-    summary: 'Create a price plan, without rules yet',
-    body: named,
+    access: OPERATORS_WRITE,
+    summary: 'Create a price plan without rules',
+    body: planName,
     answer: done,
     async handle({ deps, by }, { body }) {
       await createPlan(deps, body.planName, by)
@@ -94,10 +95,10 @@ export const pricePlanRoutes: Route[] = [
   route({
     method: 'PATCH',
     path: '/price-plans/:planName',
-    who: OPERATORS_WRITE,
-    summary: 'Rename a price plan; nobody pays another price',
-    params: named,
-    body: named,
+    access: OPERATORS_WRITE,
+    summary: 'Rename a price plan. Prices do not change',
+    params: planName,
+    body: planName,
     answer: done,
     async handle({ deps, by }, { params, body }) {
       await renamePlan(deps, params.planName, body.planName, by)
@@ -107,9 +108,9 @@ export const pricePlanRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/price-plans/:planName',
-    who: OPERATORS_WRITE,
-    summary: 'Delete a price plan that nobody pays by',
-    params: named,
+    access: OPERATORS_WRITE,
+    summary: 'Delete a price plan that nobody uses',
+    params: planName,
     answer: done,
     async handle({ deps, by }, { params }) {
       await deletePlan(deps, params.planName, by)
@@ -119,9 +120,9 @@ export const pricePlanRoutes: Route[] = [
   route({
     method: 'PUT',
     path: '/price-plans/:planName/rules',
-    who: OPERATORS_WRITE,
-    summary: 'Set a percentage, or a price in a currency, for one package or all',
-    params: named,
+    access: OPERATORS_WRITE,
+    summary: 'Set a percentage or a price for one package or for all',
+    params: planName,
     body: ruleBody,
     answer: done,
     async handle({ deps, by }, { params, body }) {
@@ -133,9 +134,9 @@ export const pricePlanRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/price-plans/:planName/rules',
-    who: OPERATORS_WRITE,
-    summary: 'Remove a percentage, or with currencyCode a price',
-    params: named,
+    access: OPERATORS_WRITE,
+    summary: 'Remove a percentage, or, with currencyCode, a price',
+    params: planName,
     query: Type.Object({ packageCode: packageCode(), currencyCode: Type.Optional(line(40)) }, CLOSED),
     answer: done,
     async handle({ deps, by }, { params, query }) {
@@ -146,18 +147,18 @@ export const pricePlanRoutes: Route[] = [
   }),
 ]
 
-type PlanRuleShown = PlanDetails['rules'][number]
+type StoredRule = PlanDetails['rules'][number]
 
 function rowOf({ planName, rules, tenantIds, groupNames }: PlanDetails) {
   return { planName, ruleCount: rules.length, tenantCount: tenantIds.length, groupNames: [...groupNames] }
 }
 
-/** @throws Refusal for anything but one percentage, or one price with its currency */
+/** @throws Refusal unless there is either a percentage or a price with its currency */
 function ruleOf({ percent, price, currencyCode }: Static<typeof ruleBody>): RuleValue {
   if (percent !== undefined && price === undefined && currencyCode === undefined) return { percent: percentOf(percent) }
   if (percent === undefined && price !== undefined && currencyCode !== undefined)
     return { price: BigInt(price), currencyCode }
-  throw invalidField('percent', 'Say either a percentage, or a price with its currency.')
+  throw invalidField('percent', 'Give either a percentage, or a price with its currency.')
 }
 
 function percentOf(text: string): bigint {

@@ -4,21 +4,11 @@ import { type Buyer, getBuyer, type QuotedPackage } from '../../../catalogue/cat
 import { invalidField } from '../../../catalogue/checks.ts'
 import { getAssignment, setTenantGroup, setTenantPlan } from '../../../catalogue/pricing/assignments.ts'
 import { setOwnPrice } from '../../../catalogue/pricing/prices.ts'
+import { keyCursor, nextCursor, pageAfter } from '../../kernel/paging.ts'
 import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import {
-  CLOSED,
-  done,
-  keyCursor,
-  line,
-  money,
-  nextCursor,
-  nullable,
-  pageAfter,
-  tenantParams,
-  uuid,
-} from '../../kernel/schemas.ts'
+import { CLOSED, done, line, money, nullable, tenantParams, uuid } from '../../kernel/schemas.ts'
 
-/** Which of a tenant's prices decides: its own, its plan's, its group's plan's, or the list price. */
+/** Where a tenant's price comes from: its own price, its plan, its group's plan, or the list price. */
 const SOURCES = ['OWN', 'PLAN', 'GROUP', 'LIST'] as const
 const source = () => Type.Enum(SOURCES)
 
@@ -28,7 +18,7 @@ const priceRow = Type.Object({
   status: Type.Enum(PACKAGE_STATUSES),
   price: money(),
   retailPrice: nullable(money()),
-  /** For operators only: from the two a dealer would read what others pay. */
+  /** Both are for operators only, because they reveal what other dealers pay. */
   source: Type.Optional(nullable(source())),
   listPrice: Type.Optional(nullable(money())),
 })
@@ -59,30 +49,30 @@ export const tenantPriceRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/tenants/:tenantId/prices',
-    who: EVERY_ROLE,
-    summary: 'What a dealer pays, by package; to operators also which price decides. Dealers see what is on sale',
+    access: EVERY_ROLE,
+    summary: 'A dealer’s prices by package. Operators also see their source, dealers only packages on sale',
     params: tenantParams,
     query: Type.Object(filters, CLOSED),
     answer: prices,
     async handle({ deps, onlyTenant }, { params, query }) {
       const forDealer = onlyTenant !== null
       if (forDealer && query.source !== undefined)
-        throw invalidField('source', 'Your prices cannot be filtered by this.')
+        throw invalidField('source', 'Only operators can filter prices by source. Leave it out.')
       const buyer = await getBuyer(deps.db, params.tenantId)
       const snapshot = await deps.catalogue.latest()
-      const fitting = [...snapshot.quotes(buyer)].filter(
-        (quoted) => (quoted.item.onSale || !forDealer) && fits(quoted, query),
+      const matching = [...snapshot.quotes(buyer)].filter(
+        (quoted) => (quoted.item.onSale || !forDealer) && matches(quoted, query),
       )
-      const { page, nextCursor } = pageAfter(fitting, ({ item }) => item.packageCode, query.cursor)
-      const rows = page.map((quoted) => ({ ...rowOf(quoted), ...(!forDealer && reasonOf(quoted, buyer)) }))
+      const { page, nextCursor } = pageAfter(matching, ({ item }) => item.packageCode, query.cursor)
+      const rows = page.map((quoted) => ({ ...rowOf(quoted), ...(!forDealer && sourceOf(quoted, buyer)) }))
       return { currencyCode: buyer.currencyCode, prices: rows, nextCursor }
     },
   }),
   route({
     method: 'GET',
     path: '/tenants/:tenantId/price-assignment',
-    who: OPERATORS,
-    summary: 'The plan and the group of a dealer',
+    access: OPERATORS,
+    summary: 'A dealer’s price plan and price group',
     params: tenantParams,
     answer: assignment,
     handle: ({ deps }, { params }) => getAssignment(deps.db, params.tenantId),
@@ -90,8 +80,8 @@ export const tenantPriceRoutes: Route[] = [
   route({
     method: 'PUT',
     path: '/tenants/:tenantId/price-plan',
-    who: OPERATORS_WRITE,
-    summary: 'The plan that a dealer pays by; null: none of its own',
+    access: OPERATORS_WRITE,
+    summary: 'Set a dealer’s price plan; null: no plan of its own',
     params: tenantParams,
     body: Type.Object({ planName: nullable(line(64)) }, CLOSED),
     answer: done,
@@ -103,8 +93,8 @@ export const tenantPriceRoutes: Route[] = [
   route({
     method: 'PUT',
     path: '/tenants/:tenantId/price-group',
-    who: OPERATORS_WRITE,
-    summary: 'The group that a dealer is in; null: none',
+    access: OPERATORS_WRITE,
+    summary: 'Set a dealer’s price group; null: no group',
     params: tenantParams,
     body: Type.Object({ groupName: nullable(line(64)) }, CLOSED),
     answer: done,
@@ -116,8 +106,8 @@ export const tenantPriceRoutes: Route[] = [
   route({
     method: 'PUT',
     path: '/tenants/:tenantId/own-prices/:packageCode',
-    who: OPERATORS_WRITE,
-    summary: "A dealer's own price of a package, in its currency",
+    access: OPERATORS_WRITE,
+    summary: 'Set a dealer’s own price of a package, in its currency',
     params: ownParams,
     body: Type.Object({ price: money() }, CLOSED),
     answer: done,
@@ -129,8 +119,8 @@ export const tenantPriceRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/tenants/:tenantId/own-prices/:packageCode',
-    who: OPERATORS_WRITE,
-    summary: 'End a dealer’s own price: plan, group or list decide again',
+    access: OPERATORS_WRITE,
+    summary: 'Delete a dealer’s own price. Plan, group or list price apply again',
     params: ownParams,
     answer: done,
     async handle({ deps, by }, { params }) {
@@ -140,7 +130,7 @@ export const tenantPriceRoutes: Route[] = [
   }),
 ]
 
-function fits({ item, quote }: QuotedPackage, query: { keyword?: string; source?: PriceRow['source'] }): boolean {
+function matches({ item, quote }: QuotedPackage, query: { keyword?: string; source?: PriceRow['source'] }): boolean {
   if (query.source && quote.source !== query.source) return false
   const keyword = query.keyword?.toLowerCase() ?? ''
   return item.packageCode.toLowerCase().includes(keyword) || item.name.toLowerCase().includes(keyword)
@@ -152,7 +142,7 @@ function rowOf({ item, quote }: QuotedPackage) {
   return { packageCode, name, status: onSale ? ('ON_SALE' as const) : ('OFF_SALE' as const), price, retailPrice }
 }
 
-function reasonOf({ item, quote }: QuotedPackage, { currencyCode }: Buyer) {
+function sourceOf({ item, quote }: QuotedPackage, { currencyCode }: Buyer) {
   const list = item.prices.find((price) => price.currencyCode === currencyCode && !price.removed)
   return { source: quote.source, listPrice: list?.price ?? null }
 }

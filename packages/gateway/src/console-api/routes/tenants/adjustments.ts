@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../../wallet/ledger/adjust.ts'
 import { ADJUSTMENT_STATUSES, type Adjustment, listAdjustments } from '../../../wallet/ledger/adjustments.ts'
 import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
-import { actorNames } from '../../kernel/actors.ts'
+import { createActorNaming } from '../../kernel/actors.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
 
@@ -17,7 +17,7 @@ const adjustment = Type.Object({
   reason: Type.String(),
   status: Type.Enum(ADJUSTMENT_STATUSES),
   proposedBy: Type.String(),
-  /** The proposer may withdraw, not approve. */
+  /** Proposers may withdraw, but not approve, their own proposal. */
   ownProposal: Type.Boolean(),
   createdAt: time(),
   decidedBy: nullable(Type.String()),
@@ -32,14 +32,14 @@ export const adjustmentRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/adjustments',
-    who: OPERATORS,
-    summary: 'Adjustments, newest first; those that wait for a second person, or all of a dealer',
+    access: OPERATORS,
+    summary: 'Adjustments, newest first: open ones, or all of a dealer',
     query: Type.Object({ tenantId: Type.Optional(uuid()), open: Type.Optional(Type.Boolean()) }, CLOSED),
     answer: Type.Object({ adjustments: Type.Array(adjustment) }),
     async handle(context, { query }) {
       const { tenantId, open } = query
       const rows = await listAdjustments(context.deps.db, {
-        pageSize: 200,
+        limit: 200,
         ...(tenantId && { tenantId }),
         ...(open && { open }),
       })
@@ -49,8 +49,8 @@ export const adjustmentRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/tenants/:tenantId/adjustments',
-    who: OPERATORS_WRITE,
-    summary: 'Propose an adjustment; somebody else has to approve it',
+    access: OPERATORS_WRITE,
+    summary: 'Propose an adjustment. Another operator must approve it',
     params: tenantParams,
     body: Type.Object(
       { amount: money(), reference: line(LINE_LENGTH_MAX.reference), reason: line(LINE_LENGTH_MAX.reason) },
@@ -58,16 +58,16 @@ export const adjustmentRoutes: Route[] = [
     ),
     answer: decided,
     async handle({ deps, by }, { params, body }) {
-      const wish = { ...body, tenantId: params.tenantId, amount: BigInt(body.amount) }
-      const { status } = await proposeAdjustment(deps, wish, by)
+      const input = { ...body, tenantId: params.tenantId, amount: BigInt(body.amount) }
+      const { status } = await proposeAdjustment(deps, input, by)
       return { status }
     },
   }),
   route({
     method: 'POST',
     path: '/tenants/:tenantId/adjustments/:adjustmentId/approve',
-    who: OPERATORS_WRITE,
-    summary: "Approve somebody else's proposal; its transfer is posted",
+    access: OPERATORS_WRITE,
+    summary: "Approve another operator's proposal. Its transfer is posted",
     params,
     answer: decided,
     async handle({ deps, by }, { params }) {
@@ -78,8 +78,8 @@ export const adjustmentRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/tenants/:tenantId/adjustments/:adjustmentId/reject',
-    who: OPERATORS_WRITE,
-    summary: 'Reject a proposal, or withdraw an own one',
+    access: OPERATORS_WRITE,
+    summary: 'Reject a proposal, or withdraw your own',
     params,
     answer: decided,
     async handle({ deps, by }, { params }) {
@@ -94,7 +94,7 @@ async function describe(context: Context, rows: Adjustment[]) {
   const tenants = await context.deps.db.query<{ tenantId: string; tenantName: string; currencyCode: string }>(sql`
     select tenant_id, tenant_name, currency_code from tenants where tenant_id = any(${ids}::uuid[])`)
   const byId = new Map(tenants.map((tenant) => [tenant.tenantId, tenant]))
-  const nameOf = await actorNames(
+  const nameOf = await createActorNaming(
     context,
     rows.flatMap((row) => [row.proposedBy, row.decidedBy]),
   )

@@ -1,27 +1,27 @@
 import sql from 'sql-template-tag'
 import Type from 'typebox'
 import { EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, tenantParams, time } from '../../kernel/schemas.ts'
+import { CLOSED, tenantParams, time, uuid } from '../../kernel/schemas.ts'
 
-/** What the signature debugger cannot know by itself. Signing and sending happen in the browser. */
+/** Facts that the signature debugger needs from the gateway. Signing and sending happen in the browser. */
 export const explorerRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/clock',
-    who: EVERY_ROLE,
-    summary: 'The clock that timestamps are judged by',
+    access: EVERY_ROLE,
+    summary: 'The clock against which timestamps are checked',
     answer: Type.Object({ serverTime: time() }),
     handle: async ({ deps }) => ({ serverTime: new Date(deps.databaseClock.now()) }),
   }),
   route({
     method: 'GET',
     path: '/tenants/:tenantId/request-ids/:requestId',
-    who: EVERY_ROLE,
-    summary: 'Whether a RequestID was used, as far as it is remembered',
+    access: EVERY_ROLE,
+    summary: 'Whether a RequestID was used, while it is stored',
     params: Type.Object(
       {
         ...tenantParams.properties,
-        requestId: Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
+        requestId: uuid(),
       },
       CLOSED,
     ),

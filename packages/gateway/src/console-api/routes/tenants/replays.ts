@@ -1,7 +1,7 @@
 import { EVENT_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { cancelReplay, listReplays, REPLAY_STATES, REPLAYABLE, startReplay } from '../../../webhooks/replay/replay.ts'
-import { actorNames } from '../../kernel/actors.ts'
+import { createActorNaming } from '../../kernel/actors.ts'
 import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
 import { CLOSED, done, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
 
@@ -22,19 +22,19 @@ const replay = Type.Object({
 })
 export type ReplayView = Static<typeof replay>
 
-const SHOWN = 10
+const REPLAYS_MAX = 10
 
 export const replayRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/tenants/:tenantId/replays',
-    who: EVERY_ROLE,
-    summary: 'The latest replays of a dealer, with their progress',
+    access: EVERY_ROLE,
+    summary: 'A dealer’s latest replays, with their progress',
     params: tenantParams,
     answer: Type.Object({ replays: Type.Array(replay) }),
     async handle(context, { params }) {
-      const rows = await listReplays(context.deps.db, params.tenantId, SHOWN)
-      const nameOf = await actorNames(
+      const rows = await listReplays(context.deps.db, params.tenantId, REPLAYS_MAX)
+      const nameOf = await createActorNaming(
         context,
         rows.map((row) => row.actor),
       )
@@ -50,8 +50,8 @@ export const replayRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/tenants/:tenantId/replays',
-    who: TENANT_STAFF,
-    summary: 'Send the events of a range once more, with the same notifyIds',
+    access: TENANT_STAFF,
+    summary: 'Send the events of a period again, with the same notifyIds',
     params: tenantParams,
     body: Type.Object(
       {
@@ -64,17 +64,17 @@ export const replayRoutes: Route[] = [
     ),
     answer: Type.Object({ replayId: Type.String(), matched: Type.Integer() }),
     async handle({ deps, by }, { params, body }) {
-      const { from, to, ...wish } = body
+      const { from, to, ...filter } = body
       const range = { from: new Date(from), ...(to !== undefined && { to: new Date(to) }) }
-      const { replayId, matched } = await startReplay(deps, params.tenantId, { ...wish, ...range }, by)
+      const { replayId, matched } = await startReplay(deps, params.tenantId, { ...filter, ...range }, by)
       return { replayId, matched }
     },
   }),
   route({
     method: 'POST',
     path: '/tenants/:tenantId/replays/:replayId/cancel',
-    who: TENANT_STAFF,
-    summary: 'Stop a replay; what it has made due is still sent',
+    access: TENANT_STAFF,
+    summary: 'Stop a replay. Events that are already due are still sent',
     params: Type.Object({ ...tenantParams.properties, replayId: uuid() }, CLOSED),
     answer: done,
     async handle({ deps, by }, { params }) {

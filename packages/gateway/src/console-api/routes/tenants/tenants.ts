@@ -1,22 +1,11 @@
 import Type, { type Static } from 'typebox'
 import { resumeTenant, suspendTenant } from '../../../tenants/change.ts'
 import { createTenant } from '../../../tenants/create.ts'
-import { listTenants, showTenant } from '../../../tenants/read.ts'
 import { TEXT_LENGTH_MAX } from '../../../tenants/settings.ts'
+import { getTenantView, listTenants } from '../../../tenants/tenant-views.ts'
+import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import {
-  CLOSED,
-  cursor,
-  done,
-  line,
-  money,
-  nextCursor,
-  nullable,
-  PAGE,
-  pageOf,
-  tenantParams,
-  time,
-} from '../../kernel/schemas.ts'
+import { CLOSED, done, line, money, nullable, tenantParams, time } from '../../kernel/schemas.ts'
 
 const status = () => Type.Enum(['ACTIVE', 'SUSPENDED'])
 
@@ -58,7 +47,7 @@ export type TenantDetail = Static<typeof view>
 const credentials = Type.Object({
   tenantId: Type.String(),
   appKey: Type.String(),
-  appSecret: Type.String({ description: 'Shown this once' }),
+  appSecret: Type.String({ description: 'Shown only once' }),
 })
 export type Credentials = Static<typeof credentials>
 
@@ -66,14 +55,14 @@ export const tenantRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/tenants',
-    who: OPERATORS,
+    access: OPERATORS,
     summary: 'Dealers, newest first',
     query: Type.Object({ q: Type.Optional(line(100)), status: Type.Optional(status()), cursor: cursor() }, CLOSED),
-    answer: Type.Object({ tenants: Type.Array(summary), nextCursor: nextCursor() }),
+    answer: pageSchema('tenants', summary),
     async handle({ deps }, { query }) {
       const { q, status, cursor } = query
       const rows = await listTenants(deps.db, {
-        pageSize: PAGE + 1,
+        limit: PAGE_SIZE + 1,
         ...(q && { keyword: q }),
         ...(status && { status }),
         ...(cursor && { after: cursor }),
@@ -85,9 +74,9 @@ export const tenantRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/tenants',
-    who: OPERATORS_WRITE,
+    access: OPERATORS_WRITE,
     sessionOnly: true,
-    summary: 'Create a dealer; answers the AppSecret, this once',
+    summary: 'Create a dealer. The AppSecret is returned only here',
     body: Type.Object(
       { clientName: line(TEXT_LENGTH_MAX.clientName), currencyCode: Type.String({ pattern: '^[A-Z]{3}$' }) },
       CLOSED,
@@ -98,17 +87,17 @@ export const tenantRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/tenants/:tenantId',
-    who: EVERY_ROLE,
+    access: EVERY_ROLE,
     summary: 'A dealer',
     params: tenantParams,
     answer: view,
-    handle: ({ deps }, { params }) => showTenant(deps.db, params.tenantId),
+    handle: ({ deps }, { params }) => getTenantView(deps.db, params.tenantId),
   }),
   route({
     method: 'POST',
     path: '/tenants/:tenantId/suspend',
-    who: OPERATORS_WRITE,
-    summary: 'Close the API to a dealer; paid orders are still delivered',
+    access: OPERATORS_WRITE,
+    summary: 'Suspend a dealer: the dealer API refuses requests. Paid orders are still delivered',
     params: tenantParams,
     answer: done,
     async handle({ deps, by }, { params }) {
@@ -119,8 +108,8 @@ export const tenantRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/tenants/:tenantId/resume',
-    who: OPERATORS_WRITE,
-    summary: 'Open the API to a suspended dealer',
+    access: OPERATORS_WRITE,
+    summary: 'Resume a suspended dealer',
     params: tenantParams,
     answer: done,
     async handle({ deps, by }, { params }) {

@@ -5,12 +5,13 @@ import { notFound } from '../../../lib/refusal.ts'
 import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
 import { TRANSFER_KINDS } from '../../../wallet/ledger/post.ts'
 import { topUp } from '../../../wallet/ledger/top-up.ts'
-import { entriesWithin, type StatementEntry, statementPage } from '../../../wallet/statement/entries.ts'
+import { getStatementPage, type StatementEntry, streamEntries } from '../../../wallet/statement/entries.ts'
 import { entriesCsv, statementFileName } from '../../../wallet/statement/entries-csv.ts'
-import { type MonthStatement, monthStatement } from '../../../wallet/statement/month.ts'
-import { actorNames } from '../../kernel/actors.ts'
+import { getMonthStatement, type MonthStatement } from '../../../wallet/statement/month.ts'
+import { createActorNaming } from '../../kernel/actors.ts'
+import { nextCursor, PAGE_SIZE } from '../../kernel/paging.ts'
 import { type Context, EVERY_ROLE, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, line, money, nextCursor, nullable, PAGE, tenantParams, time } from '../../kernel/schemas.ts'
+import { CLOSED, line, money, nullable, tenantParams, time } from '../../kernel/schemas.ts'
 import { sendCsv } from '../../kernel/send-csv.ts'
 
 const wallet = Type.Object({
@@ -40,7 +41,7 @@ const entry = Type.Object({
 })
 export type WalletEntry = Static<typeof entry>
 
-/** The page after a movement, by its version. */
+/** A transfer's version: the page after that transfer. */
 const version = Type.String({ pattern: '^\\d{1,18}$' })
 const month = Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$' })
 const monthSummary = Type.Object({
@@ -56,7 +57,7 @@ export const walletRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/tenants/:tenantId/wallet',
-    who: EVERY_ROLE,
+    access: EVERY_ROLE,
     summary: 'Balance and limits',
     params: tenantParams,
     answer: wallet,
@@ -74,8 +75,8 @@ export const walletRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/tenants/:tenantId/wallet/entries',
-    who: EVERY_ROLE,
-    summary: 'Movements with the balance that each left, newest first; of a month, of a kind, or all',
+    access: EVERY_ROLE,
+    summary: 'Transfers with the balance after each, newest first, optionally of one month or kind',
     params: tenantParams,
     query: Type.Object(
       { month: Type.Optional(month), kind: Type.Optional(kind()), cursor: Type.Optional(version) },
@@ -84,15 +85,15 @@ export const walletRoutes: Route[] = [
     answer: Type.Object({ entries: Type.Array(entry), month: nullable(monthSummary), nextCursor: nextCursor() }),
     async handle(context, { params, query }) {
       const { deps } = context
-      const statement = query.month ? await monthStatement(deps.db, params.tenantId, query.month) : null
-      const page = await statementPage(deps.db, params.tenantId, {
-        pageSize: PAGE,
+      const statement = query.month ? await getMonthStatement(deps.db, params.tenantId, query.month) : null
+      const page = await getStatementPage(deps.db, params.tenantId, {
+        limit: PAGE_SIZE,
         kind: query.kind,
         ...(query.cursor !== undefined && { before: BigInt(query.cursor) }),
         ...(statement && { within: statement.versions }),
       })
       return {
-        entries: await named(context, page.entries),
+        entries: await withNames(context, page.entries),
         month: statement && summaryOf(statement),
         nextCursor: page.nextBefore === null ? null : String(page.nextBefore),
       }
@@ -101,24 +102,24 @@ export const walletRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/tenants/:tenantId/wallet/entries.csv',
-    who: EVERY_ROLE,
-    summary: "A month's movements as CSV, oldest first; all, or of a kind",
+    access: EVERY_ROLE,
+    summary: "A month's transfers as CSV, oldest first, optionally of one kind",
     params: tenantParams,
     query: Type.Object({ month, kind: Type.Optional(kind()) }, CLOSED),
     answer: Type.String(),
     answerType: 'text/csv',
     async handle(context, { params, query }) {
       const { deps, reply } = context
-      const statement = await monthStatement(deps.db, params.tenantId, query.month)
-      const entries = entriesWithin(deps.db, params.tenantId, statement.versions, query.kind)
-      const csv = entriesCsv(namedPages(context, entries), statement.currencyCode)
+      const statement = await getMonthStatement(deps.db, params.tenantId, query.month)
+      const entries = streamEntries(deps.db, params.tenantId, statement.versions, query.kind)
+      const csv = entriesCsv(pagesWithNames(context, entries), statement.currencyCode)
       return sendCsv(reply, statementFileName(statement, query.kind), Readable.from(csv))
     },
   }),
   route({
     method: 'POST',
     path: '/tenants/:tenantId/wallet/top-ups',
-    who: OPERATORS_WRITE,
+    access: OPERATORS_WRITE,
     summary: 'Credit a payment, once per reference',
     params: tenantParams,
     body: Type.Object(
@@ -132,8 +133,8 @@ export const walletRoutes: Route[] = [
     answer: Type.Object({ balanceAfter: money(), replayed: Type.Boolean() }),
     async handle({ deps, by }, { params, body }) {
       const { amount, reference, reason } = body
-      const wish = { tenantId: params.tenantId, amount: BigInt(amount), reference, ...(reason && { reason }) }
-      const { balanceAfter, replayed } = await topUp(deps, wish, by)
+      const input = { tenantId: params.tenantId, amount: BigInt(amount), reference, ...(reason && { reason }) }
+      const { balanceAfter, replayed } = await topUp(deps, input, by)
       return { balanceAfter, replayed }
     },
   }),
@@ -153,15 +154,18 @@ interface WalletRow {
   updatedAt: Date
 }
 
-/** Movements with the names of those who made them, as far as the reader may know them. */
-async function named(context: Context, entries: StatementEntry[]): Promise<StatementEntry[]> {
-  const nameOf = await actorNames(
+/** Replaces actors by names that the reader may see. */
+async function withNames(context: Context, entries: StatementEntry[]): Promise<StatementEntry[]> {
+  const nameOf = await createActorNaming(
     context,
     entries.map((row) => row.actor),
   )
   return entries.map((row) => ({ ...row, actor: nameOf(row.actor) }))
 }
 
-async function* namedPages(context: Context, pages: AsyncIterable<StatementEntry[]>): AsyncGenerator<StatementEntry[]> {
-  for await (const entries of pages) yield named(context, entries)
+async function* pagesWithNames(
+  context: Context,
+  pages: AsyncIterable<StatementEntry[]>,
+): AsyncGenerator<StatementEntry[]> {
+  for await (const entries of pages) yield withNames(context, entries)
 }

@@ -5,19 +5,9 @@ import { findEndpoint } from '../../../webhooks/endpoint/endpoint.ts'
 import { setWebhook } from '../../../webhooks/endpoint/set-webhook.ts'
 import { type AttemptView, getEvent, listEvents } from '../../../webhooks/list-events.ts'
 import { resendEvent } from '../../../webhooks/replay/resend.ts'
+import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from '../../kernel/route.ts'
-import {
-  CLOSED,
-  cursor,
-  done,
-  nextCursor,
-  nullable,
-  PAGE,
-  pageOf,
-  tenantParams,
-  time,
-  uuid,
-} from '../../kernel/schemas.ts'
+import { CLOSED, done, nullable, orderNo, tenantParams, time, toDate, uuid } from '../../kernel/schemas.ts'
 
 const eventRow = Type.Object({
   tenantId: Type.String(),
@@ -47,7 +37,7 @@ const delivery = Type.Object({
 
 const eventDetail = Type.Object({
   ...eventRow.properties,
-  body: Type.Unknown({ description: 'As it is posted' }),
+  body: Type.Unknown({ description: 'The posted body' }),
   deliveries: Type.Array(delivery),
 })
 export type EventView = Static<typeof eventDetail>
@@ -66,21 +56,21 @@ export const webhookRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/events',
-    who: EVERY_ROLE,
+    access: EVERY_ROLE,
     summary: 'Events and their deliveries, newest first',
     query: Type.Object(
       {
         tenantId: Type.Optional(uuid()),
         state: Type.Optional(Type.Enum(DELIVERY_STATES)),
         type: Type.Optional(Type.Enum(EVENT_TYPES)),
-        orderNo: Type.Optional(Type.String({ maxLength: 26 })),
+        orderNo: Type.Optional(orderNo()),
         from: Type.Optional(time()),
         to: Type.Optional(time()),
         cursor: cursor(),
       },
       CLOSED,
     ),
-    answer: Type.Object({ events: Type.Array(eventRow), nextCursor: nextCursor() }),
+    answer: pageSchema('events', eventRow),
     async handle({ deps, onlyTenant }, { query }) {
       const { state, type, orderNo, from, to, cursor } = query
       const orderId = orderNo === undefined ? undefined : orderIdOf(orderNo)
@@ -90,10 +80,10 @@ export const webhookRoutes: Route[] = [
         deliveryStates: state && [state],
         notifyTypes: type && [type],
         orderId,
-        from: from === undefined ? undefined : new Date(from),
-        to: to === undefined ? undefined : new Date(to),
+        from: toDate(from),
+        to: toDate(to),
       }
-      const events = await listEvents(deps.db, filter, { limit: PAGE + 1, before: cursor })
+      const events = await listEvents(deps.db, filter, { limit: PAGE_SIZE + 1, before: cursor })
       const { page, nextCursor } = pageOf(events, (row) => row.notifyId)
       return { events: page, nextCursor }
     },
@@ -101,8 +91,8 @@ export const webhookRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/tenants/:tenantId/events/:notifyId',
-    who: EVERY_ROLE,
-    summary: 'An event with every attempt to deliver it',
+    access: EVERY_ROLE,
+    summary: 'An event with all delivery attempts',
     params: Type.Object({ ...tenantParams.properties, notifyId: uuid() }, CLOSED),
     answer: eventDetail,
     async handle({ deps }, { params }) {
@@ -118,7 +108,7 @@ export const webhookRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/tenants/:tenantId/events/:notifyId/resend',
-    who: TENANT_STAFF,
+    access: TENANT_STAFF,
     summary: 'Send an event again, with the same notifyId',
     params: Type.Object({ ...tenantParams.properties, notifyId: uuid() }, CLOSED),
     answer: done,
@@ -130,13 +120,13 @@ export const webhookRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/tenants/:tenantId/endpoint',
-    who: EVERY_ROLE,
-    summary: 'Where events go, and how that works',
+    access: EVERY_ROLE,
+    summary: 'A dealer’s endpoint and its health',
     params: tenantParams,
     answer: endpoint,
     async handle({ deps }, { params }) {
-      const known = await findEndpoint(deps.db, params.tenantId)
-      if (!known)
+      const found = await findEndpoint(deps.db, params.tenantId)
+      if (!found)
         return {
           callbackUrl: null,
           eventTypes: [...EVENT_TYPES],
@@ -145,7 +135,7 @@ export const webhookRoutes: Route[] = [
           failingSince: null,
           updatedAt: null,
         }
-      const { failureWindow, ...view } = known
+      const { failureWindow, ...view } = found
       const { failingSinceMs } = failureWindow
       return { ...view, failingSince: failingSinceMs === null ? null : new Date(failingSinceMs) }
     },
@@ -153,8 +143,8 @@ export const webhookRoutes: Route[] = [
   route({
     method: 'PUT',
     path: '/tenants/:tenantId/endpoint',
-    who: TENANT_ADMINS,
-    summary: 'Set where events go; the URL has to answer a CHECK_HEALTH first',
+    access: TENANT_ADMINS,
+    summary: 'Change a dealer’s endpoint. A new URL must first answer a CHECK_HEALTH',
     params: tenantParams,
     body: Type.Object(
       {

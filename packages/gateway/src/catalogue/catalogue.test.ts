@@ -1,0 +1,38 @@
+import type { PackageListRequest } from '@dealer-esim/contract'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Change, changesOf, rowsAfter } from '../../test/harness/catalogue-history.ts'
+import { LoadedSnapshot } from './catalogue.ts'
+
+// A snapshot made in steps answers like one made from all changes together.
+
+const change = changesOf('A', 'B', 'C', 'D', 'E')
+const context = { linkKey: Buffer.alloc(32), databaseClock: { now: () => 1_000 } }
+test('a snapshot made in steps lists the same as one made in one step, for every tenant and every updatedSince', () => {
+  fc.assert(
+    fc.property(fc.array(fc.array(change, { maxLength: 6 }), { maxLength: 6 }), (steps) => {
+      let stepwise = LoadedSnapshot.empty(context)
+      const all: Change[] = []
+      for (const step of steps) {
+        // Lookups built in between could become stale.
+        for (const currencyCode of ['USD', 'EUR']) stepwise.list({ tenantId: 'U', currencyCode }, { keyword: 'x' })
+        all.push(...step)
+        stepwise = stepwise.with(rowsAfter(all)(stepwise.changedAt))
+      }
+      const inOneStep = LoadedSnapshot.empty(context).with(rowsAfter(all)(Number.NEGATIVE_INFINITY))
+      // A new version without rows: its caches are empty.
+      const withoutCaches = (snapshot: LoadedSnapshot) => snapshot.with(rowsAfter(all)(all.length))
+      for (const tenantId of ['T', 'U']) {
+        for (const currencyCode of ['USD', 'EUR']) {
+          const buyer = { tenantId, currencyCode }
+          const both = (request: PackageListRequest) =>
+            expect(withoutCaches(stepwise).list(buyer, request)).toEqual(withoutCaches(inOneStep).list(buyer, request))
+          both({})
+          both({ keyword: 'y' })
+          for (const since of all.keys()) both({ updatedSince: new Date(since).toISOString() })
+        }
+      }
+    }),
+    { numRuns: 60 },
+  )
+}, 60_000)

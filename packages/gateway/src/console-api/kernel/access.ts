@@ -1,0 +1,84 @@
+import type { FastifyRequest } from 'fastify'
+import { notFound, Refusal } from '../../lib/refusal.ts'
+import { ACCESS_TOKEN_PREFIX, findAccessToken } from '../../people/access-token.ts'
+import { checkPasswordChosen, findPerson, isOperator } from '../../people/person.ts'
+import { findSession, notSignedIn } from '../../people/session.ts'
+import type { ConsoleDeps, Route, SignedIn } from './route.ts'
+
+/** Finds the person who calls: by the session cookie, or by the access token in `Authorization: Bearer`. */
+export async function identify(
+  deps: Pick<ConsoleDeps, 'db'>,
+  request: FastifyRequest,
+  cookieName: string,
+): Promise<SignedIn | undefined> {
+  const token = bearerToken(request)
+  if (token !== undefined) return token.startsWith(ACCESS_TOKEN_PREFIX) ? identifyByToken(deps, token) : undefined
+  const cookie = request.cookies[cookieName]
+  if (!cookie) return undefined
+  const session = await findSession(deps.db, cookie, { prolong: request.headers[UNATTENDED] === undefined })
+  const person = session && (await findPerson(deps.db, session.personId))
+  if (!session || person?.status !== 'ACTIVE') return undefined
+  return { person, credential: { kind: 'session', sessionId: session.sessionId } }
+}
+
+/** Set by the console's pages on automatic refreshes while nobody uses the page. */
+const UNATTENDED = 'x-unattended'
+
+/**
+ * Lets the person through or throws. Checks, in this order: signed in, own password chosen, session where the route
+ * requires one, role, the token's scope, and the tenant in the path.
+ */
+export function authorize(route: Route, signedIn: SignedIn | undefined, params: unknown): SignedIn {
+  if (!signedIn) throw notSignedIn()
+  const { person, credential } = signedIn
+  if (route.access !== 'session') checkPasswordChosen(person)
+  const sessionOnly = route.access === 'session' || route.sessionOnly === true
+  if (sessionOnly && credential.kind !== 'session')
+    throw new Refusal(403, 'SESSION_NEEDED', 'Access tokens cannot do this. Sign in to the console.')
+  if (Array.isArray(route.access) && !route.access.includes(person.role))
+    throw new Refusal(403, 'NOT_ALLOWED', 'Your role does not allow this. Ask an administrator.')
+  if (credential.kind === 'token' && credential.scope === 'READ' && route.method !== 'GET')
+    throw new Refusal(403, 'TOKEN_READ_ONLY', 'This access token may only read. Use one with the scope WRITE.')
+  const { tenantId } = (params ?? {}) as { tenantId?: string }
+  if (tenantId !== undefined && !isOperator(person.role) && tenantId !== person.tenantId) throw notFound('tenant')
+  return signedIn
+}
+
+async function identifyByToken(deps: Pick<ConsoleDeps, 'db'>, token: string): Promise<SignedIn | undefined> {
+  const found = await findAccessToken(deps.db, token)
+  const person = found && (await findPerson(deps.db, found.personId))
+  if (!found || person?.status !== 'ACTIVE') return undefined
+  return { person, credential: { kind: 'token', tokenId: found.tokenId, scope: found.scope } }
+}
+
+export interface AllowedOrigins {
+  /** Origins whose pages may make changes: those of PUBLIC_URL and of the console's own address. */
+  origins: readonly string[]
+  /** On a local deployment, every loopback name of this machine may make changes too. */
+  loopback: boolean
+}
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
+const READ_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/**
+ * Refuses changes requested by a page of another site. Browsers always send `Origin` with a change, and no page can
+ * forge it. Requests with an access token are exempt, because no browser adds one on its own. Other authorization
+ * headers do not count: browsers add those of a proxy automatically.
+ */
+export function checkOrigin(options: AllowedOrigins, request: FastifyRequest): void {
+  if (READ_METHODS.has(request.method) || bearerToken(request) !== undefined) return
+  const { origin, host } = request.headers
+  if (origin !== undefined && options.origins.includes(origin)) return
+  // A local console is served under every name of this machine, on its own port.
+  if (options.loopback && origin !== undefined && URL.canParse(origin)) {
+    const url = new URL(origin)
+    if (LOOPBACK.has(url.hostname) && url.host === host) return
+  }
+  throw new Refusal(403, 'FOREIGN_ORIGIN', 'This page may not change anything here. Open the console itself.')
+}
+
+/** The token of `Authorization: Bearer`, if there is one. */
+function bearerToken(request: FastifyRequest): string | undefined {
+  return /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+}

@@ -1,0 +1,37 @@
+import type { AuditAction } from '../../audit/actions.ts'
+import type { AuditFilter } from '../../audit/search.ts'
+import type { Context } from './route.ts'
+
+/** Members of audit entries that dealers do not see: suppliers' statements, plans and groups, proposers of adjustments. */
+const OPERATOR_ONLY_MEMBERS = ['evidence', 'planName', 'groupName', 'proposedBy']
+
+/** The operator's internal discussion of an adjustment. A dealer sees an approved one only. */
+const OPERATOR_ONLY_ACTIONS: readonly AuditAction[] = ['wallet.propose_adjustment', 'wallet.reject_adjustment']
+
+/** Dealers do not learn about plans and groups: both assignments appear to them as one change of prices. */
+const PRICES_CHANGED = 'prices.change'
+const PRICE_ASSIGNMENTS: readonly string[] = ['price_plan.assign', 'price_group.assign'] satisfies AuditAction[]
+
+/** The name of an action as the reader may see it. */
+export function visibleAction({ onlyTenant }: Pick<Context, 'onlyTenant'>, action: string): string {
+  return onlyTenant !== null && PRICE_ASSIGNMENTS.includes(action) ? PRICES_CHANGED : action
+}
+
+/** The filter for an action, or its noun, as the reader knows it. Excludes actions that the reader may not see. */
+export function actionFilter(
+  { onlyTenant }: Pick<Context, 'onlyTenant'>,
+  action: string | undefined,
+): Pick<AuditFilter, 'action' | 'actions' | 'withoutActions'> {
+  if (onlyTenant === null) return { action }
+  if (action === undefined) return { withoutActions: OPERATOR_ONLY_ACTIONS }
+  const matches = (name: string) => name === action || name.startsWith(`${action}.`)
+  if (matches(PRICES_CHANGED)) return { actions: PRICE_ASSIGNMENTS }
+  return PRICE_ASSIGNMENTS.some(matches) ? { actions: [] } : { action, withoutActions: OPERATOR_ONLY_ACTIONS }
+}
+
+/** The `before` or `after` of an audit entry, with only the members that the reader may see. */
+export function visibleMembers({ onlyTenant }: Pick<Context, 'onlyTenant'>, value: unknown): unknown {
+  if (onlyTenant === null || typeof value !== 'object' || value === null) return value
+  const visible = Object.entries(value).filter(([member]) => !OPERATOR_ONLY_MEMBERS.includes(member))
+  return visible.length === 0 ? null : Object.fromEntries(visible)
+}

@@ -1,0 +1,88 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fastifyStatic from '@fastify/static'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { Ids } from '../lib/ids.ts'
+import { CONSOLE_API } from './kernel/route.ts'
+
+export interface PagesOptions {
+  /** The output folder of `vite build`. */
+  directory: string
+  /** The path of PUBLIC_URL, such as `/esim`, or empty. Written into the page's base address. */
+  prefix: string
+  ids: Pick<Ids, 'bytes'>
+  /** Tells browsers to use HTTPS for this host only (HSTS). */
+  httpsOnly: boolean
+}
+
+const NONCE_BYTES = 16
+const CONSOLE = '/console'
+
+/** Serves the console under /console: its files by name, and its single HTML page for every other address. */
+export function addConsolePages(app: FastifyInstance, options: PagesOptions): void {
+  const render = pageTemplate(options)
+  app.register(async (pages) => {
+    await pages.register(fastifyStatic, {
+      root: join(options.directory, 'assets'),
+      prefix: `${CONSOLE}/assets/`,
+      // File names contain a hash of the content.
+      immutable: true,
+      maxAge: '365d',
+      decorateReply: false,
+      setHeaders: (reply) => void reply.setHeader('X-Content-Type-Options', 'nosniff'),
+    })
+    for (const file of ['color-scheme.js', 'icon.svg'] as const) {
+      const body = readIfExists(join(options.directory, file))
+      const type = file.endsWith('.js') ? 'text/javascript' : 'image/svg+xml'
+      pages.get(`${CONSOLE}/${file}`, async (_, reply) =>
+        withSecurityHeaders(reply, options, '').type(type).header('Cache-Control', 'max-age=3600').send(body),
+      )
+    }
+    pages.get(CONSOLE, async (_, reply) => reply.redirect(`${options.prefix}${CONSOLE}/`, 308))
+    pages.get(`${CONSOLE}/*`, async (request, reply) => {
+      if (request.url.startsWith(`${CONSOLE_API}/`)) return reply.callNotFound()
+      const nonce = options.ids.bytes(NONCE_BYTES).toString('base64')
+      return withSecurityHeaders(reply, options, nonce)
+        .type('text/html; charset=utf-8')
+        .header('Cache-Control', 'no-store')
+        .send(render(nonce))
+    })
+  })
+}
+
+/** Allows scripts and pictures from this host, styles also with this answer's nonce, and no frames. */
+function withSecurityHeaders(reply: FastifyReply, { httpsOnly }: PagesOptions, nonce: string): FastifyReply {
+  const policy = [
+    `default-src 'none'`,
+    `script-src 'self'`,
+    `style-src 'self' 'nonce-${nonce}'`,
+    `img-src 'self' data:`,
+    `connect-src 'self'`,
+    `font-src 'self'`,
+    `form-action 'self'`,
+    `base-uri 'self'`,
+    `frame-ancestors 'none'`,
+  ]
+  return reply.headers({
+    'Content-Security-Policy': policy.join('; '),
+    'X-Frame-Options': 'DENY',
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Permissions-Policy': 'camera=(), microphone=(), geolocation=()',
+    ...(httpsOnly ? { 'Strict-Transport-Security': 'max-age=31536000' } : {}),
+  })
+}
+
+const NOT_BUILT =
+  '<!doctype html><html lang="en"><title>Console</title><h1>The console is not built.</h1><p>Run npm run build.</p></html>'
+
+function pageTemplate(options: PagesOptions): (nonce: string) => string {
+  const html = readIfExists(join(options.directory, 'index.html')) ?? NOT_BUILT
+  const template = html.replace('<base href="/console/" />', `<base href="${options.prefix}${CONSOLE}/" />`)
+  return (nonce) => template.replace('name="style-nonce" content=""', `name="style-nonce" content="${nonce}"`)
+}
+
+function readIfExists(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined
+}

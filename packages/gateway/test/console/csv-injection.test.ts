@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { routes } from '../../src/console-api/routes.ts'
+import { addPackage } from '../harness/shop.ts'
+import {
+  addTenant,
+  type ConsoleTestbed,
+  ORIGIN,
+  REAUTHENTICATION,
+  signedInAs,
+  startConsole,
+} from './console-testbed.ts'
+
+/* Texts that people enter must not become formulas when a file is opened in a spreadsheet. */
+
+let testbed: ConsoleTestbed
+beforeAll(async () => {
+  testbed = await startConsole()
+})
+afterAll(() => testbed.stop())
+
+const exec = (text: string, ...values: unknown[]) => testbed.db.query({ text, values })
+
+describe('CSV files', () => {
+  it('no CSV file contains a formula that was entered as a text', async () => {
+    const FORMULA = '=HYPERLINK("https://evil.test","click")'
+    const tenantId = await addTenant(testbed, 'Sheets')
+    const operator = await signedInAs(testbed, 'OPERATOR_ADMIN')
+    await operator.call('POST', `/tenants/${tenantId}/wallet/top-ups`, { amount: 1, reference: FORMULA, reason: '@x' })
+    const inner = { amount: 1, reference: 'a;=WEBSERVICE("x")', reason: 'b;"+2' }
+    await operator.call('POST', `/tenants/${tenantId}/wallet/top-ups`, inner)
+    await addPackage(testbed.db, 'JP', [{ supplier: 'sandbox', productCode: 'JP' }])
+    await exec(`update packages set name = $1, description = $2`, FORMULA, "'=1;=2\n=3\t@4")
+    const networks = [
+      { locationCode: 'JP', locationName: 'Japan', operatorList: [{ operatorName: 'x;=1', networkType: '5G' }] },
+    ]
+    await exec(`update coverages set location_networks = $1`, JSON.stringify(networks))
+    const month = new Date().toISOString().slice(0, 7)
+    const files = routes.filter((route) => route.answerType === 'text/csv')
+    expect(files.length).toBeGreaterThan(2)
+    for (const { path } of files) {
+      const query = path.includes('wallet') ? `?month=${month}` : ''
+      const file = String((await operator.call('GET', path.replace(':tenantId', tenantId) + query)).body)
+      expect([path, file.includes('HYPERLINK')]).toEqual([path, true])
+      // A formula starts a cell: at the start of a line or after a separator, quoted or not. Separators differ by
+      // country. Only amounts start with a minus.
+      expect([path, /(^|[,;\t])"*([=+@]|-(?!\d))/m.exec(file)?.[0]]).toEqual([path, undefined])
+    }
+    const imported = await testbed.app.inject({
+      method: 'POST',
+      url: '/console/api/packages/import?dryRun=true',
+      headers: { origin: ORIGIN, cookie: operator.window.cookie, 'content-type': 'text/csv' },
+      payload: String((await operator.call('GET', '/packages.csv')).body),
+    })
+    expect(imported.json()).toMatchObject({ rows: 1, unchanged: 1, errorRows: 0 })
+  })
+})
+
+describe('e-mail addresses', () => {
+  it.each([
+    ...['a;=1@people.test', 'a@people.test,@x', 'A<a@people.test>', '"a"@people.test', 'a(b)@people.test'],
+    ...['\u001b]0;a@people.test', 'a@people.test\u0007', 'a\u009b2J@people.test', 'a\u202e@people.test'],
+  ])('an address with a separator, quote, formula or control character is refused: %j', async (email) => {
+    const operator = await signedInAs(testbed, 'OPERATOR_ADMIN')
+    const invitation = { email, name: 'F', tenantId: null, role: 'OPERATOR_STAFF', ...REAUTHENTICATION }
+    expect((await operator.call('POST', '/people', invitation)).status).toBe(400)
+  })
+})

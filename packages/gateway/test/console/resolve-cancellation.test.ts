@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { saveCancellation } from '../../src/fulfilment/cancelling/save-cancellation.ts'
+import { addPackage, PRICE, walletOf } from '../harness/shop.ts'
+import { waitForBlockedStatements } from '../harness/statements.ts'
+import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
+import { seedTenant } from './seeded-console.ts'
+
+let testbed: ConsoleTestbed
+beforeAll(async () => {
+  testbed = await startConsole()
+  await addPackage(testbed.db, 'JP', [])
+})
+afterAll(() => testbed.stop())
+
+/** Creates a delivered eSIM with a cancellation that its supplier did not answer. */
+async function pendingCancellation(clientName: string) {
+  const tenantId = await addTenant(testbed, clientName)
+  const { orderNo, profileId } = await seedTenant(testbed, tenantId, 'JP')
+  await testbed.db.query({
+    text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
+             started_at, finished_at, outcome)
+           select tenant_id, $2, order_id, item_no, supplier, 'CANCEL', $2, now(), now(), 'unknown'
+           from profiles where tenant_id = $1`,
+    values: [tenantId, testbed.deps.ids.uuid()],
+  })
+  const order = `/tenants/${tenantId}/orders/${orderNo}`
+  return { tenantId, orderNo, order, resolvePath: `/tenants/${tenantId}/profiles/${profileId}/settle-cancel` }
+}
+
+const EVIDENCE = 'Mail of Mr Ito, ticket 4711'
+
+it('a pending cancellation is resolved once, with evidence, by operators who may change things', async () => {
+  const { tenantId, orderNo, order, resolvePath } = await pendingCancellation('Unanswered')
+  const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
+  const dealer = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
+  const reader = await signedInAs(testbed, 'OPERATOR_READ_ONLY')
+  const resolution = { verdict: 'cancelled', evidence: EVIDENCE }
+  for (const other of [dealer, reader])
+    expect((await other.call('POST', resolvePath, resolution)).body.code).toBe('NOT_ALLOWED')
+  expect((await staff.call('POST', resolvePath, { verdict: 'cancelled' })).status).toBe(400)
+  expect((await staff.call('POST', resolvePath, { ...resolution, evidence: '     ' })).body.code).toBe(
+    'EVIDENCE_MISSING',
+  )
+  expect((await staff.call('GET', order)).body.items).toMatchObject([{ cancelInQuestion: true }])
+  expect((await dealer.call('GET', order)).body.items).toMatchObject([{ cancelInQuestion: false }])
+  expect(await walletOf(testbed.db, tenantId)).toMatchObject({ refunds: 0 })
+
+  expect((await staff.call('POST', resolvePath, resolution)).status).toBe(200)
+  expect((await staff.call('POST', resolvePath, resolution)).status).toBe(409)
+  expect(await walletOf(testbed.db, tenantId)).toMatchObject({ refunds: 1, refunded: PRICE })
+  const shown = (await staff.call('GET', order)).body
+  expect(shown).toMatchObject({ refundedAmount: Number(PRICE), items: [{ cancelInQuestion: false }] })
+  const decision = { kind: 'DECISION', action: 'order.settle_cancel' }
+  expect(shown.timeline).toContainEqual(
+    expect.objectContaining({ ...decision, actor: staff.email, after: expect.objectContaining(resolution) }),
+  )
+  const dealerView = JSON.stringify((await dealer.call('GET', order)).body)
+  expect(dealerView).toContain('order.settle_cancel')
+  expect(dealerView).not.toContain('Ito')
+  const { entries } = (await staff.call('GET', `/audit?action=order.settle_cancel&tenantId=${tenantId}`)).body
+  expect(entries).toMatchObject([{ subject: orderNo, actor: staff.email, address: staff.address, after: resolution }])
+})
+
+it('a cancellation is no longer pending after reconciliation has learnt its outcome', async () => {
+  const { tenantId, order, resolvePath } = await pendingCancellation('Learnt')
+  const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
+  const [{ orderId, profileId } = { orderId: '', profileId: '' }] = await testbed.db.query<
+    Record<'orderId' | 'profileId', string>
+  >({
+    text: 'select order_id, profile_id from profiles where tenant_id = $1',
+    values: [tenantId],
+  })
+  const refused = { kind: 'refused', message: 'it is in use' } as const
+  await saveCancellation(testbed.deps, tenantId, { orderId, itemNo: 1, profileId }, refused)
+  const shown = (await staff.call('GET', order)).body
+  expect(shown.items).toMatchObject([{ cancelInQuestion: false }])
+  const attempt = { kind: 'ATTEMPT', operation: 'CANCEL', outcome: 'refused', detail: 'it is in use' }
+  expect(shown.timeline).toContainEqual(expect.objectContaining(attempt))
+  const resolution = { verdict: 'cancelled', evidence: EVIDENCE }
+  expect((await staff.call('POST', resolvePath, resolution)).body.code).toBe('NOT_IN_QUESTION')
+})
+
+it('an eSIM that the supplier did not cancel stays, and is not refunded', async () => {
+  const { tenantId, order, resolvePath } = await pendingCancellation('Kept')
+  const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
+  expect((await staff.call('POST', resolvePath, { verdict: 'kept', evidence: EVIDENCE })).status).toBe(200)
+  expect((await staff.call('GET', order)).body).toMatchObject({
+    refundedAmount: 0,
+    items: [{ cancelInQuestion: false }],
+    profiles: [{ esimStatus: 'GOT_RESOURCE' }],
+  })
+  expect((await staff.call('POST', resolvePath, { verdict: 'cancelled', evidence: EVIDENCE })).body.code).toBe(
+    'NOT_IN_QUESTION',
+  )
+  expect(await walletOf(testbed.db, tenantId)).toMatchObject({ refunds: 0 })
+})
+
+it('an eSIM that is used while its cancellation is being resolved is not refunded', async () => {
+  const { tenantId, resolvePath } = await pendingCancellation('Used meanwhile')
+  const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
+  const resolving = await testbed.db.tx(async (tx) => {
+    await tx.query({ text: 'select from orders where tenant_id = $1 for update', values: [tenantId] })
+    const answer = staff.call('POST', resolvePath, { verdict: 'cancelled', evidence: EVIDENCE })
+    await waitForBlockedStatements(testbed.db)
+    await tx.query({ text: `update profiles set smdp_status = 'DOWNLOAD' where tenant_id = $1`, values: [tenantId] })
+    return { answer }
+  })
+  const { status, body } = await resolving.answer
+  expect([status, body.code]).toEqual([409, 'ESIM_IN_USE'])
+  expect(await walletOf(testbed.db, tenantId)).toMatchObject({ refunds: 0 })
+})

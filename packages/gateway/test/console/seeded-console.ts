@@ -1,0 +1,77 @@
+import { orderNoOf } from '@dealer-esim/contract'
+import { createAccessToken } from '../../src/people/access-token.ts'
+import { insertProfiles } from '../../src/profiles/insert.ts'
+import { maintainPartitions } from '../../src/retention/loop.ts'
+import { proposeAdjustment } from '../../src/wallet/ledger/adjust.ts'
+import { startReplay } from '../../src/webhooks/replay/replay.ts'
+import { payOrders } from '../harness/shop.ts'
+import { type ConsoleTestbed, signedInAs } from './console-testbed.ts'
+
+/** Creates one row of everything that belongs to a tenant, and returns the ids that appear in paths. */
+export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, packageCode: string) {
+  const { db, deps } = testbed
+  await maintainPartitions(db)
+  const [orderId = ''] = await payOrders(db, tenantId, packageCode)
+  const iccid = `8949${tenantId.replaceAll(/\D/g, '').padEnd(16, '0').slice(-16)}`
+  const esim = { iccid, smdpAddress: 'smdp.test', matchingId: 'M-1' }
+  const delivered = { orderId, itemNo: 1, supplier: 'stock', esim, bought: undefined, isReported: false }
+  const [notifyId, requestId] = [deps.ids.uuid(), deps.ids.uuid()]
+  const [{ profileId } = { profileId: '' }] = await db.tx(async (tx) => {
+    const profiles = insertProfiles(tx, deps, tenantId, [delivered])
+    const attemptId = deps.ids.uuid()
+    for (const [text, ...values] of [
+      [
+        `update order_items set item_status = 'DELIVERED', supplier = 'stock', product_code = 'P', cost = 5,
+          cost_currency = 'EUR' where tenant_id = $1 and order_id = $2`,
+        orderId,
+      ],
+      [`update orders set order_status = 'DELIVERED', due_at = null where tenant_id = $1 and order_id = $2`, orderId],
+      [
+        `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
+          started_at, finished_at, outcome, message)
+        values ($1, $2, $3, 1, 'stock', 'ORDER', $2, now(), now(), 'delivered', null)`,
+        deps.ids.uuid(),
+        orderId,
+      ],
+      [`insert into webhook_endpoints (tenant_id, callback_url) values ($1, 'https://receiver.test/')`],
+      [
+        `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at)
+        values ($1, $2, 'ORDER_PAID', $3, '{}', now())`,
+        notifyId,
+        orderId,
+      ],
+      [`insert into deliveries (tenant_id, notify_id, delivery_state, attempts) values ($1, $2, 'DEAD', 1)`, notifyId],
+      [
+        `insert into delivery_attempts (tenant_id, attempt_id, notify_id, notify_type, attempt_no, url, started_at,
+          duration_ms, http_status, outcome, answer)
+        values ($1, $2, $3, 'ORDER_PAID', 1, 'https://receiver.test/', now(), 12, 500, 'answered 500', 'no')`,
+        attemptId,
+        notifyId,
+      ],
+      [
+        `insert into request_ids (tenant_id, request_id, slot) values ($1, $2, $3)`,
+        requestId,
+        Math.floor(testbed.clock.now() / 3_600_000),
+      ],
+    ] as [string, ...unknown[]][])
+      tx.send({ text, values: [tenantId, ...values] })
+    return profiles
+  })
+  const by = { actor: 'cli:seed' as const }
+  const from = new Date(testbed.clock.now() - 3_600_000)
+  const { replayId } = await startReplay(deps, tenantId, { from }, by)
+  const input = { tenantId, amount: 5n, reference: `A-${tenantId}`, reason: 'as agreed' }
+  const { adjustmentId } = await proposeAdjustment(deps, input, by)
+  const person = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
+  const tokenInput = { name: 'theirs', scope: 'READ' as const, days: 1 }
+  const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, person.personId, tokenInput))
+  const [{ sessionId } = { sessionId: '' }] = await db.query<{ sessionId: string }>({
+    text: 'select session_id from sessions where person_id = $1',
+    values: [person.personId],
+  })
+  const { personId } = person
+  const ids = { profileId, notifyId, requestId, replayId, adjustmentId, personId, sessionId, tokenId }
+  return { orderNo: orderNoOf(orderId), transactionId: `T-${orderId}`, iccid, ...ids }
+}
+
+export type SeededIds = Awaited<ReturnType<typeof seedTenant>>

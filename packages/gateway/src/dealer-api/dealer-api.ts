@@ -21,7 +21,7 @@ import { ApiError } from '../lib/api-error.ts'
 import { type Call, type EarlyHandler, earlyHandlers, type Handler, handlers, type Result } from './operations.ts'
 import { createContext, type RequestContext, refuse, requestIdOf, respond } from './respond.ts'
 
-interface DealerApi extends Pick<LoadShedder, 'requests' | 'shed' | 'bodies' | 'unread'> {
+interface DealerApi extends Pick<LoadShedder, 'requests' | 'shed' | 'turns' | 'bodies' | 'unread'> {
   app: FastifyInstance
   deps: Deps
   callerOf: ReturnType<typeof callerReader>
@@ -37,13 +37,14 @@ interface DealerApi extends Pick<LoadShedder, 'requests' | 'shed' | 'bodies' | '
  * would cost time, and all of it would have to be checked again here.
  */
 export async function dealerApi(app: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
-  const { requests, shed, bodies, unread } = shedder
+  const { requests, shed, turns, bodies, unread } = shedder
   const api: DealerApi = {
     app,
     deps,
     callerOf: callerReader(deps.config.trustedProxies),
     requests,
     shed,
+    turns,
     bodies,
     unread,
     logUnavailable: unavailableLog(deps.log),
@@ -114,7 +115,7 @@ async function serve<Name extends OperationName>(
 const TIMED: ReadonlySet<OperationName> = new Set(operationNames.filter((name) => name !== 'webhook/set'))
 
 async function perform<Name extends OperationName>(
-  { deps, requests }: DealerApi,
+  { deps, requests, turns }: DealerApi,
   context: RequestContext,
   operation: Name,
   headers: RequestHeaders,
@@ -137,6 +138,12 @@ async function perform<Name extends OperationName>(
   const admitted = await admit(deps.admission, signed, authenticated)
   context.tenantId = admitted.tenant.tenantId
   if (request instanceof ApiError) throw request
+  if (operation === 'package/list') {
+    const turn = turns.take(admitted.tenant.tenantId)
+    if (turn) await turn
+    // A caller that reads nothing was cut off meanwhile: nothing is built for it.
+    if (context.response.req.socket.destroyed) throw new ApiError('000002')
+  }
   const handler: Handler<Name> = handlers[operation]
   return toAnswer(headers, await handler(deps, callOf(admitted, request, address)))
 }

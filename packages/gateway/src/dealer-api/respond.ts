@@ -44,7 +44,7 @@ export function respond(
   const durationMs = deps.clock.monotonic() - context.start
   // Requests that came before the closing began end their connection too: the caller's next request goes to another node.
   const sizeBytes = sendAnswer(context.response, answer, { isLast: app.isClosing === true })
-  unread?.watch(context.response, sizeBytes)
+  unread?.watch(context.response, sizeBytes, tenantId)
   deps.requestMetrics.observe(operation, answer.code, durationMs)
   if (deps.traces) {
     const span = requestSpan(context, answer, deps.clock.now(), durationMs)

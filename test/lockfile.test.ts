@@ -11,20 +11,20 @@ describe.each(['package-lock.json', 'test/openapi-clients/package-lock.json'])('
     packages: Record<string, Entry>
   }
 
-  it('knows the packages of every platform, without which npm ci of npm 11 refuses it', () => {
+  it('has the packages of every platform, without which npm ci of npm 11 fails', () => {
     const missing = Object.entries(packages).flatMap(([path, entry]) =>
       Object.keys(entry.optionalDependencies ?? {}).filter((name) => !isLocked(packages, path, name)),
     )
     expect(missing).toEqual([])
   })
 
-  it('names no place to download from', () => {
-    const named = Object.values(packages).filter((entry) => entry.resolved?.startsWith('http'))
-    expect(named).toEqual([])
+  it('names no registry', () => {
+    const withUrl = Object.values(packages).filter((entry) => entry.resolved?.startsWith('http'))
+    expect(withUrl).toEqual([])
   })
 })
 
-/** Looks a package up as Node does: next to the one that imports it, then next to each that surrounds it. */
+/** Looks a package up as Node does: in the node_modules of the dependent package, then in each enclosing one. */
 function isLocked(packages: Record<string, Entry>, path: string, name: string): boolean {
   for (let at = path; ; at = at.slice(0, Math.max(0, at.lastIndexOf('/node_modules/')))) {
     if (packages[`${at === '' ? '' : `${at}/`}node_modules/${name}`]) return true

@@ -53,7 +53,7 @@ export const operations = {
   ),
   'esim/profile/list': operation(
     'List eSIMs',
-    'Returns eSIMs with the data that a traveller needs to install them, newest first. The list is empty if there are none yet.',
+    'Returns eSIMs with the data that a traveller needs to install them, newest first. Before the first eSIM the list is empty.',
     profileListRequest,
     profileListAnswer,
   ),

@@ -14,7 +14,7 @@ const TENANT: Tenant = {
   secrets: [{ secretId: 's', secret: SECRET, validUntilMs: null, provenAtMs: NOW_MS }],
 }
 
-/** Of a request that was signed so long after the gateway's now. */
+/** The verdict on a request that was signed this long after the gateway's time. */
 function verdictAt(offsetMs: number) {
   const timestamp = String(NOW_MS + offsetMs)
   const body = Buffer.from('{}')

@@ -10,7 +10,7 @@ export interface AdmissionInput {
   tenantId: string
   requestId: string
   timestampMs: number
-  /** Of the credentials and settings that the request was checked against. */
+  /** The version of the credentials and settings that the request was checked against. */
   version: bigint
 }
 

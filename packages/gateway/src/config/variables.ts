@@ -189,10 +189,16 @@ export const VARIABLES = {
     parse: integer(0, 100),
     default: '100',
   },
+  stopDelayMs: {
+    name: 'STOP_DELAY_MS',
+    description:
+      'How long a stopping gateway goes on serving while `/readyz` answers 503, so that proxies stop sending to it first: longer than they take to notice. Default: 5000, on a local deployment 0.',
+    parse: integer(0, 600_000),
+  },
   drainTimeoutMs: {
     name: 'DRAIN_TIMEOUT_MS',
     description:
-      'How long a stopping gateway may finish requests and work in progress. A second signal ends it at once.',
+      'How long a stopping gateway may then finish requests and work in progress. A second signal ends it at once.',
     parse: integer(0, 600_000),
     default: '25000',
   },

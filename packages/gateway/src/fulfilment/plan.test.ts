@@ -36,7 +36,7 @@ function item(parts: Partial<LockedItem> = {}): LockedItem {
   } as LockedItem
 }
 
-/** The supplier that is ordered from, or why there is none. */
+/** The supplier that is ordered from, or the reason for not ordering. */
 function chosen(routes: Route[], parts: Partial<LockedItem> = {}, allowLoss = false): string {
   const step = nextStep(item(parts), USD, bought(routes, allowLoss), NONE, NOW)
   return step.do === 'order'

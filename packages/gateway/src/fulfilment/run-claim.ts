@@ -136,10 +136,10 @@ function split(lease: HeldLease, results: readonly ItemResult[]): { lease: HeldL
   }
   return results
     .filter(({ attempt, outcome }) => attempt !== undefined && outcome.kind !== 'unknown')
-    .map((result) => ({ lease, results: [{ ...result, outcome: UNSAVABLE }] }))
+    .map((result) => ({ lease, results: [{ ...result, outcome: NOT_SAVED }] }))
 }
 
-const UNSAVABLE: Outcome = { kind: 'unknown', message: 'the supplier’s answer could not be saved: see the log' }
+const NOT_SAVED: Outcome = { kind: 'unknown', message: 'the supplier’s answer could not be saved: see the log' }
 
 /**
  * Records the prices at which suppliers sell now, after the orders are saved: a price that cannot be recorded is seen

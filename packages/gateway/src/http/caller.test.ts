@@ -89,7 +89,7 @@ describe('the caller behind trusted proxies', () => {
   })
 })
 
-it('may be served over HTTPS everywhere and in the clear on a local deployment, but an unknown caller never is', () => {
+it('may be served over HTTPS everywhere and over HTTP on a local deployment, but an unknown caller never is', () => {
   const [encrypted, clear] = [true, false].map((isHttps) => ({ isHttps, address: '203.0.113.7' }))
   const judged = (['local', 'test', 'production'] as const).map((deployment) =>
     [encrypted!, clear!, { unknown: true } as const].map((caller) => isSecure(caller, { deployment })),

@@ -52,7 +52,7 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
   }
 }
 
-/** Whether the caller may be served: they came by HTTPS, or the deployment is local. An unknown caller is never secure. */
+/** True if the caller may be served: they came by HTTPS, or the deployment is local. An unknown caller is never secure. */
 export function isSecure(caller: Caller, { deployment }: Pick<Config, 'deployment'>): caller is KnownCaller {
   return !('unknown' in caller) && (caller.isHttps || deployment === 'local')
 }

@@ -50,7 +50,7 @@ export function createLoadShedder({ clock, log }: { clock: Clock; log: Pick<Log,
 /** Limits the dealers' requests in progress to as many as can be served without slowing each other down. */
 export interface RequestLimit {
   isReached(): boolean
-  /** Whether exactly one request is in progress. */
+  /** True if exactly one request is in progress. */
   isAlone(): boolean
   begin(): void
   /** Every begin has its end. @param durationMs of the request; undefined where it says nothing about our load */
@@ -125,7 +125,7 @@ interface Refusal {
   response: ServerResponse
   /** The caller's, where it is well formed. */
   requestId: string | undefined
-  /** Whether the connection ends with the answer. */
+  /** True if the connection ends with the answer. */
   closes: boolean
 }
 
@@ -251,7 +251,7 @@ export function createPageQueue(countRefused: () => void): PageQueue {
   }
 }
 
-/** Memory that several holders share. Whoever exceeds the budget, it is the largest holder that loses what it holds. */
+/** Memory that several holders share. If the budget is exceeded, the largest holder loses its memory. */
 export interface ByteBudget<Holder> {
   hold(holder: Holder, bytes: number): void
   /** Without `bytes`: all that it holds. Does nothing for a holder that has lost it. */

@@ -42,7 +42,7 @@ export function orderStatusOf(items: readonly { itemStatus: ItemStatus; asked: b
   return any('DELIVERED') ? 'PARTIALLY_DELIVERED' : 'FAILED'
 }
 
-/** Whether fulfilment may still change the item. */
+/** True if fulfilment may still change the item. */
 export function isOpen(status: ItemStatus): boolean {
   return status === 'WAITING' || status === 'ASKED' || status === 'UNKNOWN'
 }

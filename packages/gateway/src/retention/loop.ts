@@ -77,7 +77,7 @@ export function maintainPartitions(db: Db): Promise<string[]> {
   return createPartitions(db, PARTITIONED)
 }
 
-/** Drops the partitions that are past keeping. Whoever asks knows that the clock is right. @returns their names */
+/** Drops partitions whose retention has ended. Callers must have checked the clock. @returns their names */
 export function dropPastPartitions(db: Db): Promise<string[]> {
   return dropPartitions(db, PARTITIONED)
 }

@@ -1,15 +1,14 @@
 import type { Db } from '../lib/postgres/db.ts'
 
 /*
- * Age is told by the database's clock alone. A machine that comes up with a wrong date may be weeks ahead, and what that
- * drops is gone when its clock is set. So the loop writes down when it passed; a clock that it finds further on than a
- * gateway stands still, or further back, has jumped, and nothing is dropped until it has run on from there for a day.
- * That is long enough: with a clock that is off by five minutes every request of every dealer is refused (101001).
- * The newest rows are no witness instead: they are as wrong as the clock as soon as one order is placed, and a dealer
- * who sells once in two months is no jump.
+ * Only the database's clock determines age. A machine that starts with a wrong date may be weeks ahead, and rows dropped
+ * because of it are lost. So the loop stores the time of each pass. If the clock is later than the longest idle time of a
+ * gateway explains, or earlier than the last pass, it has jumped, and nothing is dropped for a day. A day is enough: if the
+ * clock is off by five minutes, all requests of all dealers are refused (101001). The newest rows cannot replace this check:
+ * after one order they are as wrong as the clock, and a dealer who sells once in two months would look like a jump.
  */
 
-/** A gateway that stood still over a weekend has not seen a jump. What is kept for shortest after data is kept for 30 days. */
+/** A gateway that was stopped over a weekend has not seen a jump. The shortest retention of data is 30 days. */
 const STOOD_STILL_MAX = `interval '3 days'`
 /** A primary that takes over may be a little behind. */
 const BEHIND_MAX = `interval '1 minute'`

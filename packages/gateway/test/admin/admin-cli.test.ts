@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { signRequest } from '@dealer-esim/contract/node'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { adminWith, jsonWith } from '../harness/admin-here.ts'
-import { admin, adminJson } from '../harness/admin-process.ts'
-import { createEmptyDatabase, type TestDatabase } from '../harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { createEmptyDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { adminJsonWith, adminWith } from '../harness/processes/admin-in-process.ts'
+import { admin, adminJson } from '../harness/processes/admin-process.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
 interface Credentials {
   tenantId: string
@@ -56,17 +56,17 @@ describe('admin commands with an external database', () => {
     const run = await adminWith(['tenant', 'list'], env)
     expect(run).toMatchObject({ code: 1, stdout: '' })
     expect(run.stderr).toMatch(/lacks 0001_deployment\.sql.*admin -- migrate\n$/)
-    const { ran } = await jsonWith<{ ran: string[] }>(['migrate'], env)
+    const { ran } = await adminJsonWith<{ ran: string[] }>(['migrate'], env)
     expect(ran).toContain('0003_wallet.sql')
-    expect(await jsonWith(['migrate'], env)).toEqual({ ran: [] })
+    expect(await adminJsonWith(['migrate'], env)).toEqual({ ran: [] })
   })
 
   test('a tenant is created, listed, shown, set and suspended', async () => {
-    acme = await jsonWith<Credentials>(['tenant', 'create', '--name', 'Acme Travel', '--currency', 'EUR'], env)
+    acme = await adminJsonWith<Credentials>(['tenant', 'create', '--name', 'Acme Travel', '--currency', 'EUR'], env)
     expect(Object.keys(acme)).toEqual(['tenantId', 'appKey', 'appSecret'])
     const settings = ['--ip-allowlist', '203.0.113.7,2001:db8::/32', '--qps-limit', '50', '--credit-limit', '100.5']
     const billing = ['--legal-name', 'Acme Ltd', '--tax-id', 'T-1', '--billing-email', 'a@acme.example']
-    const set = await jsonWith(['tenant', 'set', acme.tenantId, ...settings, ...billing], env)
+    const set = await adminJsonWith(['tenant', 'set', acme.tenantId, ...settings, ...billing], env)
     expect(set).toMatchObject({
       ipAllowlist: ['203.0.113.7', '2001:db8::/32'],
       qpsLimit: 50,
@@ -74,19 +74,22 @@ describe('admin commands with an external database', () => {
       legalName: 'Acme Ltd',
     })
     const cleared = ['--ip-allowlist', 'none', '--qps-limit', 'none', '--credit-limit', 'none', '--tax-id', 'none']
-    await jsonWith(['tenant', 'set', acme.tenantId, ...cleared], env)
-    await jsonWith(['tenant', 'suspend', acme.tenantId], env)
-    expect(await jsonWith(['tenant', 'show', acme.tenantId], env)).toMatchObject({
+    await adminJsonWith(['tenant', 'set', acme.tenantId, ...cleared], env)
+    await adminJsonWith(['tenant', 'suspend', acme.tenantId], env)
+    expect(await adminJsonWith(['tenant', 'show', acme.tenantId], env)).toMatchObject({
       ...{ clientName: 'Acme Travel', currencyCode: 'EUR', status: 'SUSPENDED', appKey: acme.appKey },
       ...{ ipAllowlist: [], qpsLimit: null, creditLimit: 0, taxId: null, legalName: 'Acme Ltd' },
     })
-    await jsonWith(['tenant', 'resume', acme.tenantId], env)
-    const list = await jsonWith<{ tenantId: string }[]>(['tenant', 'list'], env)
+    await adminJsonWith(['tenant', 'resume', acme.tenantId], env)
+    const list = await adminJsonWith<{ tenantId: string }[]>(['tenant', 'list'], env)
     expect(list).toMatchObject([{ tenantId: acme.tenantId, status: 'ACTIVE', balance: 0 }])
   })
 
   test('a secret is shown by its reset and by no other command', async () => {
-    const reset = await jsonWith<{ appSecret: string }>(['tenant', 'reset-secret', acme.tenantId, '--grace', '1h'], env)
+    const reset = await adminJsonWith<{ appSecret: string }>(
+      ['tenant', 'reset-secret', acme.tenantId, '--grace', '1h'],
+      env,
+    )
     expect(reset.appSecret).toMatch(/^[\w-]{43}$/)
     for (const command of [
       ['tenant', 'list'],
@@ -115,8 +118,12 @@ describe('admin commands with an external database', () => {
 
   test('amounts are decimal on the command line and integers of 1/10 000 in JSON', async () => {
     const topUp = ['wallet', 'top-up', acme.tenantId, '1250.05', '--reference', 'INV-1']
-    expect(await jsonWith(topUp, env)).toMatchObject({ amount: 12_500_500, balanceAfter: 12_500_500, replayed: false })
-    expect(await jsonWith(topUp, env)).toMatchObject({ balanceAfter: 12_500_500, replayed: true })
+    expect(await adminJsonWith(topUp, env)).toMatchObject({
+      amount: 12_500_500,
+      balanceAfter: 12_500_500,
+      replayed: false,
+    })
+    expect(await adminJsonWith(topUp, env)).toMatchObject({ balanceAfter: 12_500_500, replayed: true })
     const { stdout } = await adminWith(['wallet', 'balance', acme.tenantId], env)
     expect(stdout).toMatch(/^Balance +1250\.05 EUR\n/)
   })
@@ -124,12 +131,12 @@ describe('admin commands with an external database', () => {
   test('a dealer’s person is an administrator by default, and an unknown role is refused with the list of roles', async () => {
     const create = ['people', 'create', '--name', 'Ada', '--email']
     const ofAcme = ['--tenant', acme.tenantId]
-    await jsonWith([...create, 'a@acme.example', ...ofAcme], env)
-    await jsonWith([...create, 'b@operator.example'], env)
-    expect(await jsonWith(['people', 'list', ...ofAcme], env)).toMatchObject([{ role: 'DEALER_ADMIN' }])
+    await adminJsonWith([...create, 'a@acme.example', ...ofAcme], env)
+    await adminJsonWith([...create, 'b@operator.example'], env)
+    expect(await adminJsonWith(['people', 'list', ...ofAcme], env)).toMatchObject([{ role: 'DEALER_ADMIN' }])
     const inCapitals = ['people', 'list', '--tenant', acme.tenantId.toUpperCase()]
-    expect(await jsonWith(inCapitals, env)).toMatchObject([{ tenantId: acme.tenantId }])
-    expect(await jsonWith(['people', 'list'], env)).toMatchObject([{ role: 'OPERATOR_ADMIN' }])
+    expect(await adminJsonWith(inCapitals, env)).toMatchObject([{ tenantId: acme.tenantId }])
+    expect(await adminJsonWith(['people', 'list'], env)).toMatchObject([{ role: 'OPERATOR_ADMIN' }])
     for (const [args, roles] of [
       [[...ofAcme, '--role', 'OPERATOR_STAFF'], 'DEALER_ADMIN or DEALER_STAFF'],
       [['--role', 'DEALER_STAFF'], 'OPERATOR_ADMIN, OPERATOR_STAFF or OPERATOR_READ_ONLY'],
@@ -141,7 +148,7 @@ describe('admin commands with an external database', () => {
 
   test('control characters in a name are not printed, with or without --json', async () => {
     const hostile = 'Ada\u001b]0;gone\u0007\u009b2J\u202eadA'
-    const { link } = await jsonWith<{ link: string }>(
+    const { link } = await adminJsonWith<{ link: string }>(
       ['people', 'create', '--name', hostile, '--email', 'h@operator.example'],
       env,
     )
@@ -160,8 +167,13 @@ describe('admin commands with an external database', () => {
     const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-link-'))
     try {
       const made = async (over: Record<string, string>) =>
-        (await jsonWith<{ link: string }>(['people', 'link', 'a@acme.example'], { ...env, DATA_DIR: folder, ...over }))
-          .link
+        (
+          await adminJsonWith<{ link: string }>(['people', 'link', 'a@acme.example'], {
+            ...env,
+            DATA_DIR: folder,
+            ...over,
+          })
+        ).link
       expect(await made({})).toMatch(/^http:\/\/127\.0\.0\.1:8080\/console\/welcome#/)
       const access = { baseUrl: 'http://127.0.0.1:4711', consoleUrl: 'http://127.0.0.1:4712/console' }
       writeFileSync(join(folder, 'local.json'), JSON.stringify(access))
@@ -176,7 +188,7 @@ describe('admin commands with an external database', () => {
 
   test('an adjustment needs a second OS user', async () => {
     const adjust = ['wallet', 'adjust', acme.tenantId, '-50.05', '--reference', 'C-1', '--reason', '=1+1']
-    const { adjustmentId } = await jsonWith<{ adjustmentId: string }>(adjust, { ...env, SUDO_USER: 'alice' })
+    const { adjustmentId } = await adminJsonWith<{ adjustmentId: string }>(adjust, { ...env, SUDO_USER: 'alice' })
     const approve = ['wallet', 'approve', acme.tenantId, adjustmentId]
     const { stdout } = await adminWith(['wallet', 'adjustments'], env)
     expect(stdout).toMatch(/ Acme Travel +-50\.05 EUR /)
@@ -184,12 +196,12 @@ describe('admin commands with an external database', () => {
     expect(alone.code).toBe(1)
     // SUDO_USER counts for root only; any other user could set it to impersonate a second person.
     if (process.getuid!() !== 0) return
-    expect(await jsonWith(['wallet', 'adjustments'], env)).toMatchObject([{ adjustmentId, status: 'PROPOSED' }])
+    expect(await adminJsonWith(['wallet', 'adjustments'], env)).toMatchObject([{ adjustmentId, status: 'PROPOSED' }])
     const bob = { ...env, SUDO_USER: 'bob' }
-    expect(await jsonWith(approve, bob)).toMatchObject({ status: 'APPROVED', decidedBy: 'cli:bob' })
+    expect(await adminJsonWith(approve, bob)).toMatchObject({ status: 'APPROVED', decidedBy: 'cli:bob' })
     const again = await adminWith(approve, bob)
     expect(again.stdout).toMatch(/Tenant +\S+ Acme Travel\nAmount +-50\.05 EUR\n/)
-    expect(await jsonWith(['wallet', 'balance', acme.tenantId], env)).toMatchObject({ balance: 12_000_000 })
+    expect(await adminJsonWith(['wallet', 'balance', acme.tenantId], env)).toMatchObject({ balance: 12_000_000 })
   })
 
   test.skipIf(process.getuid!() !== 0)(
@@ -209,7 +221,7 @@ describe('admin commands with an external database', () => {
       ]
       const proposer = async (reference: string, CREDENTIALS_DIRECTORY: string) => {
         const by = { ...env, SUDO_USER: '', CREDENTIALS_DIRECTORY }
-        return (await jsonWith<{ proposedBy: string }>(adjustCommand(reference), by)).proposedBy
+        return (await adminJsonWith<{ proposedBy: string }>(adjustCommand(reference), by)).proposedBy
       }
       try {
         for (const folder of [unit, elsewhere]) {
@@ -228,10 +240,10 @@ describe('admin commands with an external database', () => {
 
   test('a statement is printed as a list, as a month and as CSV', async () => {
     const month = new Date().toISOString().slice(0, 7)
-    const latest = await jsonWith<{ entries: { amount: number }[] }>(['wallet', 'statement', acme.tenantId], env)
+    const latest = await adminJsonWith<{ entries: { amount: number }[] }>(['wallet', 'statement', acme.tenantId], env)
     const sum = latest.entries.reduce((total, entry) => total + entry.amount, 0)
     const monthly = ['wallet', 'statement', acme.tenantId, '--month', month]
-    expect(await jsonWith(monthly, env)).toMatchObject({ month, opening: 0, closing: sum, complete: false })
+    expect(await adminJsonWith(monthly, env)).toMatchObject({ month, opening: 0, closing: sum, complete: false })
     // The command waits for its reader.
     const csv = await admin([...monthly, '--csv'], env)
     const rows = parse(csv.stdout, { columns: true }) as Record<string, string>[]
@@ -240,7 +252,7 @@ describe('admin commands with an external database', () => {
   })
 
   test('ledger verify reports its counts', async () => {
-    const report = await jsonWith(['ledger', 'verify'], env)
+    const report = await adminJsonWith(['ledger', 'verify'], env)
     expect(report).toMatchObject({ ok: true, tenants: 1, faults: 0, faultList: [] })
     expect((await adminWith(['ledger', 'verify'], env)).stdout).toContain('The ledger is consistent.')
   })

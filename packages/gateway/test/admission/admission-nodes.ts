@@ -4,7 +4,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
-import { createTestDatabase } from '../harness/database.ts'
+import { createTestDatabase } from '../harness/databases/database.ts'
 
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000

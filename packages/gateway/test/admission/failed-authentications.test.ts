@@ -2,8 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { suspendTenant } from '../../src/tenants/change.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, openNode, type Parts } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import {
+  type Answer,
+  addDealer,
+  call,
+  type Dealer,
+  type Node,
+  OPERATOR,
+  type RequestParts,
+  startNode,
+} from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 /** As in failure-limit.ts: the burst of failures, and the rate at which the allowance refills. */
 const BURST = 30
@@ -17,7 +26,7 @@ let reads = 0
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url, { TRUSTED_PROXIES: '127.0.0.1', DEFAULT_QPS_LIMIT: '100000' })
+  node = await startNode(database.url, { TRUSTED_PROXIES: '127.0.0.1', DEFAULT_QPS_LIMIT: '100000' })
   dealer = await addDealer(node.deps)
   const { db } = node.deps
   const query = db.query.bind(db)
@@ -34,7 +43,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-function from(address: string, parts: Parts = {}, by = dealer): Promise<Answer> {
+function from(address: string, parts: RequestParts = {}, by = dealer): Promise<Answer> {
   const headers = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': address }
   return call(node, by, 'health', { ...parts, headers })
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { addDealer, call, type Node, OPERATOR, openNode } from '../door/node.ts'
+import { addDealer, call, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { type AdmissionNodes, inputOf, startAdmissionNodes } from './admission-nodes.ts'
 
 let admission: AdmissionNodes
@@ -10,7 +10,7 @@ let nodes: Node[]
 
 beforeAll(async () => {
   admission = await startAdmissionNodes()
-  nodes = await Promise.all([0, 1].map(() => openNode(admission.url)))
+  nodes = await Promise.all([0, 1].map(() => startNode(admission.url)))
 })
 afterAll(async () => {
   await Promise.all(nodes.map((node) => node.stop()))

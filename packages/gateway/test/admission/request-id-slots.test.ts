@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maintainPartitions } from '../../src/retention/loop.ts'
-import { until } from '../harness/shop.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { type AdmissionNodes, HOUR_MS, inputOf, MINUTE_MS, nextEdgeMs, startAdmissionNodes } from './admission-nodes.ts'
 
 /** Contract §3: the clock window, and how long a RequestID counts beyond it. */
@@ -38,7 +38,7 @@ async function holdBucket(ofTenant: string) {
       await client.query('select from qps_buckets where tenant_id = $1 for update', [ofTenant])
     },
     waitedForBy: (statements: number) =>
-      until(async () => {
+      waitUntil(async () => {
         const { rows } = await client.query(
           `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
         )
@@ -66,9 +66,9 @@ describe('a RequestID', () => {
   })
 
   it('is refused with any other timestamp for as long as it counts', async () => {
-    const laters = [0, 1, 4.5, 6, 30, 55, 58, 59.9].map((minutes) => minutes * MINUTE_MS)
+    const delaysMs = [0, 1, 4.5, 6, 30, 55, 58, 59.9].map((minutes) => minutes * MINUTE_MS)
     const cases = firsts.flatMap((first) =>
-      offs.flatMap((off) => laters.flatMap((later) => offs.map((again) => ({ first, off, later, again })))),
+      offs.flatMap((off) => delaysMs.flatMap((later) => offs.map((again) => ({ first, off, later, again })))),
     )
     const counting = cases.filter(({ off, later }) => later <= off + WINDOW_MS + KEPT_MS)
     const ids = counting.map(() => randomUUID())
@@ -76,7 +76,7 @@ describe('a RequestID', () => {
     for (const first of firsts) {
       const own = counting.flatMap((one, i) => (one.first === first ? [{ ...one, id: ids[i]! }] : []))
       await Promise.all(own.map(({ id, off }) => enter(id, first, off)))
-      for (const later of laters) {
+      for (const later of delaysMs) {
         const now = own.filter((one) => one.later === later)
         const entered = await Promise.all(now.map(({ id, again }) => enter(id, first + later, again, 1)))
         for (const verdict of entered) verdicts[verdict] = (verdicts[verdict] ?? 0) + 1

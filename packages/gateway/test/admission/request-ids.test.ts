@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resumeTenant, suspendTenant } from '../../src/tenants/change.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { addPackages } from '../dealer-api/api-fixture.ts'
-import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
 let database: TestDatabase
 let node: Node
@@ -18,8 +18,8 @@ let dealer: Dealer
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url)
-  other = await openNode(database.url)
+  node = await startNode(database.url)
+  other = await startNode(database.url)
   dealer = await addDealer(node.deps)
   await addPackages(node)
 })

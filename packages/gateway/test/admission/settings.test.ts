@@ -2,17 +2,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resumeTenant, suspendTenant } from '../../src/tenants/change.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { until } from '../harness/shop.ts'
+import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/databases/proxies.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy
-/** Changes are made on `here`; `unnotified` is not notified of any, because its LISTEN connection is frozen. */
+/** Changes are made on `here`. `frozenNode` is not notified of them, because its LISTEN connection is frozen. */
 let here: Node
-let unnotified: Node
+let frozenNode: Node
 let dealer: Dealer
 
 const ENV = { TRUSTED_PROXIES: '127.0.0.1', DEFAULT_QPS_LIMIT: '100000' }
@@ -20,14 +20,14 @@ const ENV = { TRUSTED_PROXIES: '127.0.0.1', DEFAULT_QPS_LIMIT: '100000' }
 beforeAll(async () => {
   database = await createTestDatabase()
   proxy = await startTcpProxy(database.url)
-  here = await openNode(database.url, ENV)
-  unnotified = await openNode(proxy.url, ENV)
+  here = await startNode(database.url, ENV)
+  frozenNode = await startNode(proxy.url, ENV)
   proxy.freeze('dealer-esim wake')
-  await until(async () => proxy.frozen === 1)
+  await waitUntil(async () => proxy.frozenCount === 1)
 })
 afterAll(async () => {
   proxy.thaw()
-  await Promise.all([here.stop(), unnotified.stop(), stopGateways()])
+  await Promise.all([here.stop(), frozenNode.stop(), stopGateways()])
   await proxy.close()
   await database.drop()
 })
@@ -44,7 +44,7 @@ function forwarded(address: string) {
 }
 
 /** The answers of both nodes to the next request. */
-async function codes(secret = dealer.appSecret, nodes: { baseUrl: string }[] = [here, unnotified]): Promise<string[]> {
+async function codes(secret = dealer.appSecret, nodes: { baseUrl: string }[] = [here, frozenNode]): Promise<string[]> {
   const headers = forwarded('127.0.0.1')
   return Promise.all(nodes.map(async (node) => (await call(node, dealer, 'health', { secret, headers })).code))
 }
@@ -67,7 +67,7 @@ describe('for the next request on every node, notified or not', () => {
     expect([await codes(first), await codes(second)]).toEqual([GOOD, GOOD])
     const third = (await resetSecret(here.deps, dealer.tenantId, { graceMs: 4_000 }, OPERATOR)).appSecret
     expect([await codes(first), await codes(second), await codes(third)]).toEqual([BAD_SIGNATURE, GOOD, GOOD])
-    await until(async () => (await codes(second)).join() === BAD_SIGNATURE.join(), 20_000, 100)
+    await waitUntil(async () => (await codes(second)).join() === BAD_SIGNATURE.join(), 20_000, 100)
     expect(await codes(third)).toEqual(GOOD)
     const fourth = (await resetSecret(here.deps, dealer.tenantId, { graceMs: 3_600_000 }, OPERATOR)).appSecret
     await resetSecret(here.deps, dealer.tenantId, { graceMs: 0 }, OPERATOR)
@@ -101,7 +101,7 @@ describe('for the next request on every node, notified or not', () => {
       values: [dealer.tenantId],
     })
     const answers = await Promise.all(
-      [here, unnotified].map((node) => call(node, dealer, 'health', { headers: forwarded('127.0.0.1') })),
+      [here, frozenNode].map((node) => call(node, dealer, 'health', { headers: forwarded('127.0.0.1') })),
     )
     expect(answers.map(({ code, headers }) => [code, headers['ratelimit-limit']])).toEqual([
       ['101007', '7'],
@@ -121,7 +121,7 @@ describe('for the next request on every node, notified or not', () => {
         const sentAt = performance.now()
         // Each from its own address, because failures are limited by address.
         const parts = { secret, headers: forwarded(`10.1.${i}.${n % 250}`) }
-        const { code } = await call(i % 2 ? here : unnotified, dealer, 'health', parts)
+        const { code } = await call(i % 2 ? here : frozenNode, dealer, 'health', parts)
         if (code !== '101007') said.push({ sentAt, secret, code })
       }
     })
@@ -130,7 +130,7 @@ describe('for the next request on every node, notified or not', () => {
       const { appSecret } = await resetSecret(here.deps, dealer.tenantId, { graceMs: 0 }, OPERATOR)
       const doneAt = performance.now()
       secrets.push({ secret: appSecret, from: doneAt })
-      await until(async () => said.length >= heard + 16)
+      await waitUntil(async () => said.length >= heard + 16)
     }
     isOn = false
     await Promise.all(callers)
@@ -146,12 +146,12 @@ describe('for the next request on every node, notified or not', () => {
 describe('two gateway processes, one of which receives no notifications', () => {
   it('both apply a reset secret and a suspension from the next request on', async () => {
     const env = { ...NODE_ENV, ...ENV }
-    const frozen = proxy.frozen
+    const frozen = proxy.frozenCount
     const processes = await Promise.all(
       [database.url, proxy.url].map((databaseUrl) => startGateway({ databaseUrl, role: 'api', env })),
     )
     expect(new Set([process.pid, ...processes.map(({ pid }) => pid)]).size).toBe(3)
-    await until(async () => proxy.frozen === frozen + 1)
+    await waitUntil(async () => proxy.frozenCount === frozen + 1)
     dealer = await addDealer(here.deps)
     let { appSecret } = dealer
     for (let i = 0; i < 5; i++) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { saveCancellation } from '../../src/fulfilment/cancelling/save-cancellation.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import { addPackage, PRICE, walletOf } from '../harness/shop.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 import { seedTenant } from './seeded-console.ts'
 

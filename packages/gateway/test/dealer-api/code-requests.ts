@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
 import { suspendTenant } from '../../src/tenants/change.ts'
-import { type Answer, addDealer, call, OPERATOR, sign } from '../door/node.ts'
+import { type Answer, addDealer, call, OPERATOR, sign } from '../harness/api-node.ts'
 import { type ApiFixture, PRICE } from './api-fixture.ts'
 
 /** @param also more assertions on the answer */
@@ -99,7 +99,7 @@ export const REQUESTS: Record<string, Request[]> = {
     ],
   ],
   '000108': [
-    ['an unknown member', (stage) => stage.order(stage.dealer, { ammount: 1 }), fieldIs('ammount')],
+    ['an unknown member', (stage) => stage.order(stage.dealer, { amounts: 1 }), fieldIs('amounts')],
     [
       'a repeated package',
       (stage) => stage.order(stage.dealer, { packageInfoList: Array(2).fill({ packageCode: 'JP_1_7', count: 1 }) }),

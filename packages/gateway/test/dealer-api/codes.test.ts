@@ -1,6 +1,6 @@
 import { codes } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call } from '../door/node.ts'
+import { call } from '../harness/api-node.ts'
 import { type ApiFixture, createApiFixture } from './api-fixture.ts'
 import { REQUESTS } from './code-requests.ts'
 

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Log } from '../../src/lib/telemetry/log.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { openConnection, type RawAnswer, requestText } from '../http/raw-connection.ts'
 import { addPackages } from './api-fixture.ts'
 import { type FuzzedRequest, fuzzedRequest, stirred } from './fuzz-requests.ts'
@@ -26,7 +26,7 @@ beforeAll(async () => {
   console.info(`fuzz: SEED=${seed}`)
   database = await createTestDatabase()
   const log: Log = { ...silentLog, error: (fault: unknown) => void logged.push(fault) }
-  node = await openNode(database.url, { DEFAULT_QPS_LIMIT: '100000' }, { log })
+  node = await startNode(database.url, { DEFAULT_QPS_LIMIT: '100000' }, { log })
   dealer = await addDealer(node.deps)
   await addPackages(node)
 })

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setOwnPrice } from '../../src/catalogue/pricing/prices.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { createTenant } from '../../src/tenants/create.ts'
-import { type Answer, addDealer, call, type Dealer, OPERATOR } from '../door/node.ts'
-import { until } from '../harness/shop.ts'
+import { type Answer, addDealer, call, type Dealer, OPERATOR } from '../harness/api-node.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { type ApiFixture, createApiFixture } from './api-fixture.ts'
 
 let stage: ApiFixture
@@ -20,7 +20,7 @@ beforeAll(async () => {
   stranger = await addDealer(stage.node.deps)
   order = (await stage.order(owner, { transactionId: 'owned' })).data
   const loop = fulfilmentLoop(stage.node.deps)
-  const delivered = await until(async () => {
+  const delivered = await waitUntil(async () => {
     const { data } = await stage.json(owner, 'esim/query', { orderNo: order.orderNo })
     return data.orderStatus === 'DELIVERED' && data
   })
@@ -44,10 +44,10 @@ function questions(): [string, string, Record<string, unknown>, Record<string, u
   const pairs: [string, Record<string, unknown>, Record<string, unknown>][] = [
     ['esim/query', { orderNo: order.orderNo }, { orderNo: noOrder }],
     ['esim/query', { orderNo: order.orderNo }, { orderNo: nothing }],
-    ['esim/query', { transactionId: 'owned' }, { transactionId: 'nobod' }],
-    ['esim/query', { ...order, amount: undefined }, { orderNo: noOrder, transactionId: 'nobod' }],
+    ['esim/query', { transactionId: 'owned' }, { transactionId: 'other' }],
+    ['esim/query', { ...order, amount: undefined }, { orderNo: noOrder, transactionId: 'other' }],
     ['esim/profile/list', { orderNo: order.orderNo }, { orderNo: noOrder }],
-    ['esim/profile/list', { transactionId: 'owned' }, { transactionId: 'nobod' }],
+    ['esim/profile/list', { transactionId: 'owned' }, { transactionId: 'other' }],
     ['esim/profile/list', { esimTranNo: profile.esimTranNo }, { esimTranNo: noProfile }],
     ['esim/profile/list', { iccid: profile.iccid }, { iccid: noIccid }],
     ['esim/profile/list', { esimStatus: 'GOT_RESOURCE' }, { esimStatus: 'IN_USE' }],

@@ -12,8 +12,8 @@ import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
-import { addDealer, type Dealer, OPERATOR } from '../door/node.ts'
-import { until } from '../harness/shop.ts'
+import { addDealer, type Dealer, OPERATOR } from '../harness/api-node.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { type ApiFixture, createApiFixture, PRICE } from './api-fixture.ts'
 
 let api: ApiFixture
@@ -31,7 +31,7 @@ beforeAll(async () => {
     transactionIds.unshift(data.transactionId)
   }
   const loop = fulfilmentLoop(api.node.deps)
-  orders = await until(async () => {
+  orders = await waitUntil(async () => {
     const list = await pagesOf<OrderSummary>('order/list', 'orderList', {})
     return list.every(({ orderStatus }) => orderStatus === 'DELIVERED') && list
   })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { suspendTenant } from '../../src/tenants/change.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { addDealer, call, type Dealer, OPERATOR, type Parts } from '../door/node.ts'
+import { addDealer, call, type Dealer, OPERATOR, type RequestParts } from '../harness/api-node.ts'
 import { type ApiFixture, createApiFixture } from './api-fixture.ts'
 
 let stage: ApiFixture
@@ -14,7 +14,7 @@ afterAll(() => stage.close())
 /** A request under construction. Each fault breaks a different part, so that any two can be combined. */
 interface Draft {
   dealer: Dealer
-  parts: Parts & { headers: Record<string, string | string[] | undefined> }
+  parts: RequestParts & { headers: Record<string, string | string[] | undefined> }
   body: { text: string; order: Record<string, unknown>; size?: number }
 }
 
@@ -139,7 +139,7 @@ const CHECKS: Check[] = [
     name: 'parameters',
     code: '000108',
     breakIt: ({ body }) => {
-      body.order.ammount = 1
+      body.order.amounts = 1
     },
   },
   {

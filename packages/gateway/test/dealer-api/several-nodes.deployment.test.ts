@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { putPackages } from '../../src/catalogue/packages/put.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
-import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from '../door/node.ts'
+import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { until } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { expectRecordsToAgree } from '../orders/load-records.ts'
 import { type OrderLoad, startOrderLoad } from '../orders/order-load.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
@@ -30,7 +30,7 @@ const loads: OrderLoad[] = []
 beforeEach(async () => {
   database = await createTestDatabase()
   receiver = await startReceiver()
-  operator = await openNode(database.url)
+  operator = await startNode(database.url)
   const { deps } = operator
   // Long enough for requests that are in progress while a gateway is killed; timeouts are not tested here.
   const config = { slowMs: 300, giveUpAfterMs: 86_400_000 }
@@ -108,7 +108,7 @@ describe('gateways on one database under a load of orders', () => {
     const [steady, shaken] = [loadOn(first), loadOn(second)]
     await Promise.all([steady.waitForMore(10), shaken.waitForMore(10)])
 
-    await until(() => standsStillWithOrders(worker))
+    await waitUntil(() => standsStillWithOrders(worker))
     expect(await worker.kill('SIGKILL')).toMatchObject({ signal: 'SIGKILL' })
     expect(await inWork(), 'orders that the worker held when it died').toBeGreaterThan(0)
     await aMinutePasses()
@@ -125,7 +125,7 @@ describe('gateways on one database under a load of orders', () => {
     await dying
     await shaken.waitForMore(10)
 
-    await until(async () => (await inWork()) > 0)
+    await waitUntil(async () => (await inWork()) > 0)
     expect(await lastWorker.kill('SIGTERM')).toEqual({ code: 0, signal: null })
     await Promise.all(loads.map((load) => load.stop()))
 

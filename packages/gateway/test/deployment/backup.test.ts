@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DealerEsim } from '../../../sdk/src/index.ts'
 import { type DumpServer, installedPostgres, startDumpServer } from '../dump-server.ts'
-import { adminJson } from '../harness/admin-process.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { adminJson } from '../harness/processes/admin-process.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
 /** The drill of docs/running.md, with the tools that an operator has. */
 const bin = installedPostgres()

@@ -18,11 +18,11 @@ import { addSupplier } from '../../src/suppliers/manage.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
-import { call, type Dealer, NODE_ENV, OPERATOR } from '../door/node.ts'
-import { admin, adminJson } from '../harness/admin-process.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { until } from '../harness/shop.ts'
+import { call, type Dealer, NODE_ENV, OPERATOR } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { admin, adminJson } from '../harness/processes/admin-process.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { type OrderLoad, startOrderLoad } from '../orders/order-load.ts'
 
 const [OLD, NEW, OTHER] = [randomBytes(32), randomBytes(32), randomBytes(32)] as const
@@ -226,7 +226,7 @@ describe('the rotation of the master key', () => {
 
   it('leaves older activation codes readable for the dealer', async () => {
     const { transactionId } = load.requested[0]!
-    const profiles = await until(async () => {
+    const profiles = await waitUntil(async () => {
       const answer = await call(last, dealer, 'esim/profile/list', { body: JSON.stringify({ transactionId }) })
       return answer.data.profileList.length === 2 && answer.data.profileList
     })

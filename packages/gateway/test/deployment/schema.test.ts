@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { packageRoot } from '../../src/lib/process/package-root.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { schemaText } from '../harness/schema-text.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { schemaText } from '../harness/databases/schema-text.ts'
 
 let database: TestDatabase
 let db: ReturnType<typeof createDb>

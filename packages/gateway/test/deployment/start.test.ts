@@ -10,7 +10,7 @@ import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
 import pg from 'pg'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package-root.ts'
-import { createEmptyDatabase } from '../harness/database.ts'
+import { createEmptyDatabase } from '../harness/databases/database.ts'
 import {
   copyUsedDataDir,
   type GatewayProcess,
@@ -18,7 +18,7 @@ import {
   startGateway,
   stopGateways,
   temporaryFolder,
-} from '../harness/gateway-process.ts'
+} from '../harness/processes/gateway-process.ts'
 
 afterAll(stopGateways)
 

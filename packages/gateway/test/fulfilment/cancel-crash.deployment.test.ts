@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
-import { admin } from '../harness/admin-process.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { admin } from '../harness/processes/admin-process.ts'
+import { type Es2plusServer, startEs2plusServer } from '../harness/servers/es2plus-server.ts'
 import {
   addPackage,
   addSupplier,
   addTenant,
-  openShop,
+  createShop,
   payOrders,
   type Shop,
   TEST_KEY,
-  until,
+  waitUntil,
   walletOf,
 } from '../harness/shop.ts'
 import { CANCEL_POINTS } from './crash-scenes.ts'
@@ -36,7 +36,7 @@ const SCENES = CANCEL_POINTS.flatMap((point) =>
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   server = await startEs2plusServer()
   const config = { url: server.url, functionRequesterIdentifier: '1.2.3', ...server.identity }
   await addSupplier(shop, 'smdp', 'es2plus', config)
@@ -57,7 +57,7 @@ afterAll(async () => {
 async function killDuringCancel(supplier: string, point: string): Promise<void> {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, supplier)
-  const profile = await until(async () => {
+  const profile = await waitUntil(async () => {
     const [row] = await shop.db.query<{ profileId: string; iccid: string }>({
       text: 'select profile_id, iccid from profiles where tenant_id = $1',
       values: [tenantId],
@@ -83,6 +83,6 @@ it.each(SCENES)(
     const isPending = point === 'es2plus.after-cancel-order'
     expect(profile).toEqual({ esimStatus: isPending ? 'GOT_RESOURCE' : 'CANCEL', watched: isPending })
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: isPending ? 0 : 1 })
-    expect(server.taken()).not.toContain(iccid)
+    expect(server.soldIccids()).not.toContain(iccid)
   },
 )

@@ -4,10 +4,10 @@ import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
-import { createTestDatabase } from '../harness/database.ts'
-import { startEs2plusServer } from '../harness/es2plus-server.ts'
-import { startGateway } from '../harness/gateway-process.ts'
-import { addSupplier, openShop, type Shop } from '../harness/shop.ts'
+import { createTestDatabase } from '../harness/databases/database.ts'
+import { startGateway } from '../harness/processes/gateway-process.ts'
+import { startEs2plusServer } from '../harness/servers/es2plus-server.ts'
+import { addSupplier, createShop, type Shop } from '../harness/shop.ts'
 
 /** A database with one supplier, whose workers are killed. */
 export interface CrashScene {
@@ -44,7 +44,7 @@ const TIMEOUT_MS = 5_000
 
 async function openScene() {
   const database = await createTestDatabase()
-  const shop = await openShop(database.url)
+  const shop = await createShop(database.url)
   return {
     databaseUrl: database.url,
     shop,

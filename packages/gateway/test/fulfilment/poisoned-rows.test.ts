@@ -7,9 +7,9 @@ import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import type { Outcome, Supplier } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { newEsim, scripted } from '../harness/scripted-supplier.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createScriptedSupplier, newEsim } from '../harness/scripted-supplier.ts'
+import { addPackage, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
 /* Reconciliation processes the rows behind a bad one, and the log names the bad one. */
 
@@ -17,7 +17,7 @@ let database: TestDatabase
 let shop: Shop
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addPackage(shop.db, 'P', [{ supplier: 'odd', productCode: 'X' }])
 })
 beforeEach(async () => {
@@ -31,7 +31,7 @@ afterAll(async () => {
 const error = vi.fn()
 function depsWith(script: Partial<Supplier>) {
   error.mockClear()
-  const { supplied, deps } = scripted(shop, script)
+  const { supplied, deps } = createScriptedSupplier(shop, script)
   return { supplied, deps: { ...deps, log: Object.assign(Object.create(silentLog), { error }) } }
 }
 

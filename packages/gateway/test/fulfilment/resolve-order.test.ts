@@ -6,9 +6,18 @@ import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import type { CsvEsim } from '../../src/suppliers/stock/csv.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
+import {
+  addPackage,
+  addSupplier,
+  addTenant,
+  createShop,
+  payOrders,
+  type Shop,
+  statuses,
+  waitUntil,
+} from '../harness/shop.ts'
 
 /* Resolving with eSIMs that an operator names: each eSIM belongs to exactly one item. */
 
@@ -16,7 +25,7 @@ let database: TestDatabase
 let shop: Shop
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   for (const name of ['shelf', 'drawer']) await addSupplier(shop, name, 'stock')
   await addPackage(shop.db, 'P', [{ supplier: 'sandbox', productCode: 'X' }])
 })
@@ -152,7 +161,7 @@ it('a stock file whose code is recorded during the import is refused at its end'
   )
   const first = Array.from({ length: 1_000 }, (_, n) => `${iccidOf(10_000 + n)},LPA:1$a.example$LONG-${n}\n`)
   file.write(`iccid,ac\n${iccidOf(14)},LPA:1$a.example$FOURTEEN\n${first.join('')}`)
-  await until(async () => {
+  await waitUntil(async () => {
     const written = await shop.db.query({
       text: `select from pg_locks where relation = 'stock_codes'::regclass and mode = 'RowExclusiveLock'`,
     })

@@ -3,8 +3,8 @@ import { makeIccid, type Profile } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 
 /* Requests of browsers and of link checkers. */
@@ -16,7 +16,7 @@ const errors: unknown[] = []
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(
+  node = await startNode(
     database.url,
     { CONSOLE: 'on' },
     { log: { ...silentLog, error: (line: unknown) => void errors.push(line) } },

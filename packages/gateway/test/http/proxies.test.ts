@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RequestLine, RequestLog } from '../../src/http/request-log.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
-import { testAuthority } from '../harness/certificates.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createAuthority } from '../harness/servers/certificates.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-proxies-'))
 const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }
@@ -26,13 +26,13 @@ const logged: RequestLine[] = []
 const logRequest: RequestLog = (line) => void logged.push(line)
 
 beforeAll(async () => {
-  const { cert, key } = testAuthority('Test authority').issue('localhost')
+  const { cert, key } = createAuthority('Test authority').issue('localhost')
   writeFileSync(files.TLS_CERT_FILE, cert)
   writeFileSync(files.TLS_KEY_FILE, key)
   database = await createTestDatabase()
   const logs = { logRequest }
-  direct = await openNode(database.url, { ...DEPLOYMENT, ...files, TRUSTED_PROXIES: '10.0.0.0/8' }, logs)
-  proxied = await openNode(
+  direct = await startNode(database.url, { ...DEPLOYMENT, ...files, TRUSTED_PROXIES: '10.0.0.0/8' }, logs)
+  proxied = await startNode(
     database.url,
     { ...DEPLOYMENT, TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8', CONSOLE: 'on' },
     logs,

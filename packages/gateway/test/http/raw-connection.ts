@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { type Dealer, type Parts, signedHeaders } from '../door/node.ts'
+import { type Dealer, type RequestParts, signedHeaders } from '../harness/api-node.ts'
 
 export interface RawAnswer {
   status: number
@@ -71,7 +71,11 @@ export function openConnection(port: number): RawConnection {
 }
 
 /** The bytes of a signed request. `lines` are extra header lines. Content-Length is added unless they frame the body. */
-export function requestText(dealer: Dealer, operation: string, parts: Parts & { lines?: string[] } = {}): string {
+export function requestText(
+  dealer: Dealer,
+  operation: string,
+  parts: RequestParts & { lines?: string[] } = {},
+): string {
   const body = String(parts.body ?? '{}')
   const lines = parts.lines ?? []
   const isFramed = lines.some((line) => /^(content-length|transfer-encoding):/i.test(line))

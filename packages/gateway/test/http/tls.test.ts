@@ -10,11 +10,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Log } from '../../src/lib/telemetry/log.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
-import { addDealer, call, type Dealer, type Node, OPERATOR, openNode, signedHeaders } from '../door/node.ts'
-import { type TestCertificate, testAuthority } from '../harness/certificates.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, signedHeaders, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createAuthority, type TestCertificate } from '../harness/servers/certificates.ts'
 
-const authority = testAuthority('Test authority')
+const authority = createAuthority('Test authority')
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-tls-'))
 const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }
 const errors: string[] = []
@@ -36,8 +36,8 @@ beforeAll(async () => {
   first = authority.issue('localhost')
   install(first)
   database = await createTestDatabase()
-  node = await openNode(database.url, { ...TEST_DEPLOYMENT, ...files }, { log })
-  plain = await openNode(database.url, { ...TEST_DEPLOYMENT, TRUSTED_PROXIES: '10.0.0.0/8' })
+  node = await startNode(database.url, { ...TEST_DEPLOYMENT, ...files }, { log })
+  plain = await startNode(database.url, { ...TEST_DEPLOYMENT, TRUSTED_PROXIES: '10.0.0.0/8' })
   dealer = await addDealer(node.deps)
 })
 afterAll(async () => {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { type Log, silentLog } from '../../src/lib/telemetry/log.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage } from '../harness/shop.ts'
 
 const REQUESTS = 20
@@ -16,7 +16,7 @@ let node: Node
 let dealer: Dealer
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url, { CONSOLE: 'on' }, { log })
+  node = await startNode(database.url, { CONSOLE: 'on' }, { log })
   dealer = await addDealer(node.deps)
   await addPackage(node.deps.db, 'P', [{ supplier: 'sandbox', productCode: 'SANDBOX_OK' }])
   await node.deps.db.query({

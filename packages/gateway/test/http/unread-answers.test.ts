@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { RequestLine } from '../../src/http/request-log.ts'
 import { createDb as connectDb } from '../../src/lib/postgres/db.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { addDealer, call, type Dealer, type Node, OPERATOR, openNode, signedHeaders } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, signedHeaders, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage } from '../harness/shop.ts'
 
 const PACKAGES = 10
@@ -27,7 +27,7 @@ beforeAll(async () => {
     text: `insert into list_prices select package_code, 'USD', 1, null, false, now(), now() from packages`,
   })
   await db.close()
-  node = await openNode(
+  node = await startNode(
     database.url,
     {},
     {

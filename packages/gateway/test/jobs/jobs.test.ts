@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { claimJobs, type JobTable } from '../../src/jobs/jobs.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 const [ACME, GLOBEX] = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002']
 const TASKS: JobTable = {

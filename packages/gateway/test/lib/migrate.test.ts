@@ -9,8 +9,8 @@ import { MigrationRefused, migrate } from '../../src/lib/postgres/migrate.ts'
 import { StartRefused } from '../../src/lib/process/lifecycle.ts'
 import { packageRoot } from '../../src/lib/process/package-root.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { createEmptyDatabase, type TestDatabase } from '../harness/database.ts'
-import { startTcpProxy } from '../harness/database-proxies.ts'
+import { createEmptyDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startTcpProxy } from '../harness/databases/proxies.ts'
 
 const log = silentLog
 const directory = mkdtempSync(join(tmpdir(), 'dealer-esim-migrations-'))

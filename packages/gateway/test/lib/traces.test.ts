@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { orderIdOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { call, type Dealer } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { until } from '../harness/shop.ts'
+import { call, type Dealer } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 interface ReceivedSpan {
@@ -49,7 +49,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
   database = await createTestDatabase()
   const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(collector.address() as AddressInfo).port}/otel`
-  env = { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=s%20ecret' }
+  env = { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a%20secret' }
   receiver = await startReceiver()
 })
 beforeEach(async () => {
@@ -79,9 +79,9 @@ describe('traces', () => {
     const ofOrder = () => spans.filter((span) => span.traceId === traceId)
     const ofRequest = (requestId: string) => spans.find((span) => span.traceId === requestId.replaceAll('-', ''))
     const NAMES = ['esim/order', 'order sandbox', 'deliver ORDER_PAID', 'deliver DELIVERY_UPDATED']
-    const isTold = (name: string) => ofOrder().some((span) => span.name === name)
+    const isReported = (name: string) => ofOrder().some((span) => span.name === name)
     // Each arrives with other spans that ended at about the same time, in any order.
-    await until(async () => NAMES.every(isTold) && ofRequest(again) && ofRequest(refused))
+    await waitUntil(async () => NAMES.every(isReported) && ofRequest(again) && ofRequest(refused))
 
     const [root, ...more] = ofOrder().filter((span) => span.parentSpanId === undefined)
     expect(more).toEqual([])
@@ -106,7 +106,7 @@ describe('traces', () => {
 
   test('are kept while the collector is unavailable, and contain no secret', () => {
     expect(seen.length).toBeGreaterThan(1)
-    for (const each of seen) expect(each).toEqual({ url: '/otel/v1/traces', apiKey: 's ecret' })
+    for (const each of seen) expect(each).toEqual({ url: '/otel/v1/traces', apiKey: 'a secret' })
     const text = JSON.stringify(spans)
     for (const secret of [dealer.appSecret, 'LPA:', 'matchingId']) expect(text).not.toContain(secret)
   })

@@ -8,12 +8,12 @@ import { alertOperatorsOfReviews } from '../../src/fulfilment/review/review-aler
 import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { call, type Dealer } from '../door/node.ts'
-import { jsonWith } from '../harness/admin-here.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { call, type Dealer } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { adminJsonWith } from '../harness/processes/admin-in-process.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { type SmtpReceiver, startSmtpReceiver } from '../harness/servers/smtp-receiver.ts'
 import { startReceiver } from '../webhooks/receiver.ts'
-import { type SmtpReceiver, startSmtpReceiver } from './smtp-receiver.ts'
 
 const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
 let database: TestDatabase
@@ -37,9 +37,9 @@ afterAll(async () => {
   await database.drop()
 })
 beforeEach(async () => {
-  smtp.refuse = {}
+  smtp.refusals = {}
   smtp.mails.length = 0
-  smtp.offered.length = 0
+  smtp.recipients.length = 0
   await db.query({ text: 'delete from mails' })
   await db.query({ text: 'delete from alerts' })
   // What another test left, or a first try of the same one.
@@ -227,23 +227,23 @@ describe('alert mails', () => {
       db.query({
         text: `update alerts set created_at = created_at - interval '61 minutes' where kind = 'UNDER_REVIEW'`,
       })
-    const told = () => alertOperatorsOfReviews({ db, ids: systemIds })
-    expect(await told()).toBe(false)
+    const createAlert = () => alertOperatorsOfReviews({ db, ids: systemIds })
+    expect(await createAlert()).toBe(false)
     await review('0 s')
-    expect([await told(), await told()]).toEqual([true, false])
+    expect([await createAlert(), await createAlert()]).toEqual([true, false])
     await review('1 s')
-    expect(await told()).toBe(false)
+    expect(await createAlert()).toBe(false)
     await anHourLater()
-    expect([await told(), await told()]).toEqual([true, false])
+    expect([await createAlert(), await createAlert()]).toEqual([true, false])
     await review('-3 days', 2_000)
     await anHourLater()
     await db.query({
       text: `update orders set updated_at = updated_at - interval '3 days' where tenant_id = $1`,
       values: [tenantId],
     })
-    expect(await told()).toBe(false)
+    expect(await createAlert()).toBe(false)
     await review('0 s')
-    expect([await told(), await told()]).toEqual([true, false])
+    expect([await createAlert(), await createAlert()]).toEqual([true, false])
     const rows = await db.query<{ message: string }>({
       text: `select message from alerts where kind = 'UNDER_REVIEW' order by alert_id`,
     })
@@ -253,7 +253,7 @@ describe('alert mails', () => {
   it('an invitation contains the link shown to the operator, which is stored only encrypted', async () => {
     await nobodyRuns()
     const cli = { DATABASE_URL: database.url, MASTER_KEY, DATA_DIR: '/nonexistent', ...env }
-    const made = await jsonWith<{ link: string; mailed: boolean }>(
+    const made = await adminJsonWith<{ link: string; mailed: boolean }>(
       ['people', 'create', '--email', 'Ada@Operator.example', '--name', 'Ada'],
       cli,
     )
@@ -267,7 +267,7 @@ describe('alert mails', () => {
     await arrived(1)
     expect(smtp.mails[0]).toMatchObject({ to: 'ada@operator.example', subject: 'Your invitation to the eSIM console' })
     expect(smtp.mails[0]!.text).toContain(`\n${made.link}\n`)
-    const again = await jsonWith<{ link: string }>(['people', 'link', 'ada@operator.example'], cli)
+    const again = await adminJsonWith<{ link: string }>(['people', 'link', 'ada@operator.example'], cli)
     await arrived(2)
     expect(smtp.mails[1]!.text).toContain(again.link)
   })
@@ -275,7 +275,7 @@ describe('alert mails', () => {
   it('without SMTP_URL no mail is queued, and the link is returned', async () => {
     const cli = { DATABASE_URL: database.url, MASTER_KEY, DATA_DIR: '/nonexistent' }
     const args = ['people', 'create', '--email', 'bob@operator.example', '--name', 'Bob']
-    expect(await jsonWith(args, cli)).toMatchObject({ mailed: false })
+    expect(await adminJsonWith(args, cli)).toMatchObject({ mailed: false })
     expect(await mails()).toEqual([])
   })
 })
@@ -285,12 +285,12 @@ describe('a failed mail', () => {
 
   it('is retried and sent once', async () => {
     await running()
-    smtp.refuse.data = '451 greylisted'
+    smtp.refusals.data = '451 greylisted'
     await tell('Again.')
     await expect
       .poll(mails, { timeout: 20_000 })
       .toMatchObject([{ attempts: 1, sent: false, over: false, leased: false }])
-    smtp.refuse = {}
+    smtp.refusals = {}
     await due()
     await arrived(1)
     await expect.poll(mails, { timeout: 20_000 }).toMatchObject([{ attempts: 2, sent: true, over: true, empty: true }])
@@ -299,10 +299,10 @@ describe('a failed mail', () => {
 
   it('is given up immediately when the recipient is rejected, otherwise after the last retry', async () => {
     await running()
-    smtp.refuse.rcpt = '550 no such user'
+    smtp.refusals.rcpt = '550 no such user'
     await tell('Nobody.')
     await expect.poll(mails, { timeout: 20_000 }).toMatchObject([{ attempts: 1, sent: false, over: true, empty: true }])
-    smtp.refuse = { data: '451 later' }
+    smtp.refusals = { data: '451 later' }
     await tell('Never.')
     await expect.poll(async () => (await mails())[1], { timeout: 20_000 }).toMatchObject({ attempts: 1, leased: false })
     await db.query({ text: 'update mails set attempts = 7, due_at = now() where due_at is not null' })

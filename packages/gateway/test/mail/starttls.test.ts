@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
 import { createMailServer } from '../../src/lib/outbound/smtp.ts'
-import { NODE_ENV } from '../door/node.ts'
-import { testAuthority } from '../harness/certificates.ts'
-import { type SmtpReceiver, startSmtpReceiver } from './smtp-receiver.ts'
+import { NODE_ENV } from '../harness/api-node.ts'
+import { createAuthority } from '../harness/servers/certificates.ts'
+import { type SmtpReceiver, startSmtpReceiver } from '../harness/servers/smtp-receiver.ts'
 
 /* A mail server as Debian's Postfix is after its installation: it offers STARTTLS with a certificate that nobody signed. */
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-mail-'))
-const authority = testAuthority('Private authority')
+const authority = createAuthority('Private authority')
 const [ca, otherCa] = [join(folder, 'ca.pem'), join(folder, 'other-ca.pem')]
 writeFileSync(ca, authority.cert)
-writeFileSync(otherCa, testAuthority('Another authority').cert)
+writeFileSync(otherCa, createAuthority('Another authority').cert)
 
 let smtp: SmtpReceiver
 let port: string

@@ -1,7 +1,7 @@
 import type { Db } from '../../src/lib/postgres/db.ts'
-import { type Answer, call, type Dealer, NODE_ENV } from '../door/node.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { until } from '../harness/shop.ts'
+import { type Answer, call, type Dealer, NODE_ENV } from '../harness/api-node.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 
 /** A gateway that is killed and restarted, always with the same database. */
 export interface CrashingGateway {
@@ -74,7 +74,7 @@ export async function startCrashingGateway(databaseUrl: string, db: Db): Promise
       })
     },
     async waitUntilFinal(tenantId) {
-      await until(async () => {
+      await waitUntil(async () => {
         if (hasEnded(current)) await restart(current)
         const [row] = await db.query<{ open: number }>({
           text: `select count(*)::int as open from orders where tenant_id = $1 and due_at is not null`,

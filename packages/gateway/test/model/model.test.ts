@@ -7,9 +7,9 @@ import { SANDBOX_PRODUCTS } from '../../src/suppliers/sandbox.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { type Answer, addDealer, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
+import { type Answer, addDealer, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { type CrashingGateway, startCrashingGateway } from './crashing-gateway.ts'
 import { amountOf, Model, OFF_SALE, type OrderInput, PACKAGES } from './model.ts'
 import { type Crash, type Step, sequences } from './steps.ts'
@@ -30,7 +30,7 @@ let gateway: CrashingGateway
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  operator = await openNode(database.url)
+  operator = await startNode(database.url)
   const { deps } = operator
   // Long timeouts, so that nothing is given up because a busy machine is slow.
   const config = { giveUpAfterMs: 86_400_000 }

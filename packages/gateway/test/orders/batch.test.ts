@@ -9,9 +9,9 @@ import type { OrderInput, Verdict } from '../../src/orders/placing/decide.ts'
 import { placeLocked } from '../../src/orders/placing/place-batch.ts'
 import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placing/placer.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
+import { type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 
 /*
  * A batch answers as if its orders had come one by one. The reference below implements the contract's section on orders
@@ -42,7 +42,7 @@ let node: Node
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url)
+  node = await startNode(database.url)
   await seedDemoCatalogue(node.deps)
   const { db, ids } = node.deps
   expect(await setOnSale({ db, ids }, { packageCodes: [OFF_SALE] }, false, SYSTEM)).toEqual([OFF_SALE])

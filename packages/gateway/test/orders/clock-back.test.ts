@@ -3,15 +3,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { createOrderPlacer } from '../../src/orders/placing/placer.ts'
-import { addDealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 let database: TestDatabase
 let node: Node
 let db: Db & { close(): Promise<void> }
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url)
+  node = await startNode(database.url)
   await seedDemoCatalogue(node.deps)
   db = createDb({ url: database.url, poolSize: 4, applicationName: 'orders under test', genericPlans: true })
 })

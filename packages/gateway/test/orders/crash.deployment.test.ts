@@ -9,9 +9,9 @@ import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { LEASE_MS as EVENT_LEASE_MS } from '../../src/webhooks/limits.ts'
-import { call, type Dealer } from '../door/node.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { until } from '../harness/shop.ts'
+import { call, type Dealer } from '../harness/api-node.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 import { expectRecordsToAgree } from './load-records.ts'
 import { type OrderLoad, startOrderLoad } from './order-load.ts'
@@ -77,7 +77,7 @@ function start(): Promise<GatewayProcess> {
 
 /** Connects to the database of the running gateway, whose port changes with each start. */
 async function inDatabase<Result>(work: (db: Db) => Promise<Result>): Promise<Result> {
-  const { url } = await until(async () => readRunningPostgres(dataDir))
+  const { url } = await waitUntil(async () => readRunningPostgres(dataDir))
   const db = createDb({ url, poolSize: 4, applicationName: 'crash test' })
   try {
     return await work(db)
@@ -110,7 +110,7 @@ async function round(victim: Victim): Promise<void> {
   await acknowledgedMore(chance.between(5, 30))
   // At a random moment of an order, not at the moment of an answer.
   await new Promise((resolve) => setTimeout(resolve, chance.between(0, 20)))
-  const server = await until(async () => postgresProcesses(dataDir))
+  const server = await waitUntil(async () => postgresProcesses(dataDir))
   const pids = {
     gateway: [gateway.pid],
     postmaster: [server.postmaster],

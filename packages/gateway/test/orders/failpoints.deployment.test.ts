@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { addDealer, call, NODE_ENV, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { addDealer, call, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
 /* A gateway is killed between two steps of placing an order, and the order is repeated at another one. */
 
@@ -11,7 +11,7 @@ let inspector: Node
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  inspector = await openNode(database.url)
+  inspector = await startNode(database.url)
 })
 afterAll(async () => {
   await inspector.stop()

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import type { Db } from '../../src/lib/postgres/db.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { type Answer, call, type Dealer } from '../door/node.ts'
-import { until } from '../harness/shop.ts'
+import { type Answer, call, type Dealer } from '../harness/api-node.ts'
+import { waitUntil } from '../harness/shop.ts'
 import type { Receiver } from '../webhooks/receiver.ts'
 import type { RequestedOrder } from './order-load.ts'
 
@@ -24,7 +24,7 @@ const AT_ONCE = 10
  */
 export async function expectRecordsToAgree(world: LoadTest, patienceMs: number): Promise<void> {
   const orders = await repeatAll(world)
-  await until(async () => (await openOrders(world.db)) === 0, patienceMs)
+  await waitUntil(async () => (await openOrders(world.db)) === 0, patienceMs)
   await expectLedger(world)
   const settled = await queryAll(world, orders)
   await expectSupplierRecords(world.db, settled)
@@ -159,7 +159,7 @@ async function expectEvents(receiver: Receiver, orders: readonly SettledOrder[])
     const received = latestEvents(receiver)
     return expected.filter(({ event, status }) => received.get(event)?.orderStatus !== status)
   }
-  await until(async () => missing().length === 0, 60_000).catch(() => expect(missing()).toEqual([]))
+  await waitUntil(async () => missing().length === 0, 60_000).catch(() => expect(missing()).toEqual([]))
 }
 
 /** The latest event of each order and type by `sequence`. Repeats of one notifyId must be equal. */

@@ -9,9 +9,9 @@ import type { Verdict } from '../../src/orders/placing/decide.ts'
 import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placing/placer.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
+import { addDealer, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 
 /*
  * A node decides an order on a cached wallet, without reading anything. Every change since must be detected under the
@@ -32,7 +32,7 @@ let db: Db & { close(): Promise<void> }
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url)
+  node = await startNode(database.url)
   await seedDemoCatalogue(node.deps)
   db = createDb({ url: database.url, poolSize: 4, applicationName: 'orders under test', genericPlans: true })
 })

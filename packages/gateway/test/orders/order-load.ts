@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Answer, call, type Dealer } from '../door/node.ts'
+import { type Answer, call, type Dealer } from '../harness/api-node.ts'
 
 /** One requested order and every answer to its caller. */
 export interface RequestedOrder {

@@ -9,7 +9,7 @@ export function postgresProcesses(dataDir: string): { postmaster: number; childr
   return { postmaster, children: childrenOf(postmaster) }
 }
 
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   try {
     const tasks = readdirSync(`/proc/${pid}/task`)
     return tasks.flatMap((task) =>

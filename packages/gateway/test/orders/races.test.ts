@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, addDealer, call, type Dealer, NODE_ENV, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { type Answer, addDealer, call, type Dealer, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
 /* Concurrent requests at two gateway processes on one database. */
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
     startGateway({ databaseUrl: database.url, role: 'api', env }),
     startGateway({ databaseUrl: database.url, role: 'api', env }),
   ])
-  inspector = await openNode(database.url)
+  inspector = await startNode(database.url)
 })
 afterAll(async () => {
   await inspector.stop()

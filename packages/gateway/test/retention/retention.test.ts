@@ -7,7 +7,7 @@ import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
 import { enforceRetention, maintainPartitions, retentionLoop } from '../../src/retention/loop.ts'
 import { DELETED, KEPT, PARTITIONED } from '../../src/retention/table.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 const DAY_MS = 86_400_000
 const TENANT = '00000000-0000-7000-8000-000000000001'
@@ -33,13 +33,13 @@ afterAll(async () => {
 })
 
 describe('the retention table', () => {
-  it('knows every table of the database, once', async () => {
+  it('lists every table of the database once', async () => {
     const rows = await db.query<{ name: string }>({
       text: `select relname as name from pg_class
              where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
     })
-    const told = [...PARTITIONED, ...DELETED].map(({ table }) => table).concat(Object.keys(KEPT))
-    expect(told.sort()).toEqual(rows.map((row) => row.name))
+    const tables = [...PARTITIONED, ...DELETED].map(({ table }) => table).concat(Object.keys(KEPT))
+    expect(tables.sort()).toEqual(rows.map((row) => row.name))
   })
 })
 
@@ -133,14 +133,14 @@ describe('a clock of the database that has jumped', () => {
     return [events!.n, mails!.n]
   }
 
-  /** A pass of the loop, from its first to its last statement. @returns what it warned of */
+  /** A pass of the loop, from its first to its last statement. @returns its warnings */
   async function pass(): Promise<string[]> {
-    const told: string[] = []
-    const log = { ...silentLog, warn: (_: object, words: string) => void told.push(words) } as unknown as Log
+    const warnings: string[] = []
+    const log = { ...silentLog, warn: (_: object, message: string) => void warnings.push(message) } as unknown as Log
     await retentionLoop({ db, databaseClock: createDatabaseClock(systemClock), log, metrics: createMetrics() }).stop(
       20_000,
     )
-    return told
+    return warnings
   }
 
   it.each([

@@ -4,11 +4,11 @@ import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
 import { reconcileLoop } from '../../src/fulfilment/reconciliation/reconcile.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
-import { addDealer, call, OPERATOR, openNode } from '../door/node.ts'
+import { addDealer, call, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { scripted } from '../harness/scripted-supplier.ts'
-import { openShop, type Shop, statuses, until } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
+import { createShop, type Shop, statuses, waitUntil } from '../harness/shop.ts'
 
 /* A node whose own clock is off: what it writes, and what it judges by time, goes by the database's. */
 
@@ -20,7 +20,7 @@ let database: TestDatabase
 let shop: Shop
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
 })
 afterEach(() => vi.restoreAllMocks())
 afterAll(async () => {
@@ -34,7 +34,7 @@ describe.each([
 ])('a node that is %s', (_, offMs) => {
   it('sells and delivers, and writes nothing that is not of today', async () => {
     vi.spyOn(Date, 'now').mockImplementation(() => rightNow() + offMs)
-    const node = await openNode(database.url)
+    const node = await startNode(database.url)
     const { deps } = node
     await addSupplier(deps, { name: `shop${offMs}`, type: 'sandbox', config: {} }, OPERATOR)
     const product = packageInput({
@@ -50,7 +50,7 @@ describe.each([
       const packageInfoList = [{ packageCode: product.packageCode, count: 1 }]
       const body = JSON.stringify({ transactionId: 'T-1', packageInfoList })
       expect(await call(node, dealer, 'esim/order', { body, timestamp: rightNow() })).toMatchObject({ code: '000000' })
-      await until(async () => (await statuses(shop.db, dealer.tenantId)).DELIVERED === 1)
+      await waitUntil(async () => (await statuses(shop.db, dealer.tenantId)).DELIVERED === 1)
     } finally {
       await loop.stop(5_000)
       await node.stop()
@@ -85,7 +85,7 @@ it('books are compared every hour, also after a node’s clock was set back', as
   for (const compared of [1, 2]) {
     Object.assign(time, { nowMs: time.nowMs - 30 * DAY_MS, monotonicMs: time.monotonicMs + HOUR_MS + 1 })
     loop.wake()
-    await until(async () => since.length === compared, 2_000)
+    await waitUntil(async () => since.length === compared, 2_000)
   }
   await loop.stop(1_000)
 })
@@ -93,7 +93,7 @@ it('books are compared every hour, also after a node’s clock was set back', as
 /** A node that is off, with a supplier that tells since when its books were asked for. */
 function listening(offMs: number) {
   const since: number[] = []
-  const { deps } = scripted(shop, {
+  const { deps } = createScriptedSupplier(shop, {
     async *list(from) {
       since.push(from.getTime())
       yield* []

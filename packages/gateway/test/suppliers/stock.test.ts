@@ -12,15 +12,15 @@ import { CsvRefused } from '../../src/suppliers/stock/csv.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { setLowStock } from '../../src/suppliers/stock/levels.ts'
 import { stockSupplier } from '../../src/suppliers/stock/stock.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, until } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { addPackage, addSupplier, addTenant, createShop, payOrders, type Shop, waitUntil } from '../harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addSupplier(shop, 'warehouse', 'stock')
 })
 // Stock is empty at the start of each test, also when a test is retried.
@@ -224,7 +224,9 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     const shortly = createDb({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 50 })
     const first = new PassThrough()
     const taking = importStock(shop, { supplier: 'warehouse', productCode: 'K', file: first }, { actor: 'cli:test' })
-    await until(async () => (await shop.db.query({ text: `select from pg_locks where locktype = 'advisory'` })).length)
+    await waitUntil(
+      async () => (await shop.db.query({ text: `select from pg_locks where locktype = 'advisory'` })).length,
+    )
     const again = { supplier: 'warehouse', productCode: 'K', file: Readable.from([`iccid,ac\n${rows(1)}`]) }
     const second = importStock({ ...shop, db: shortly }, again, { actor: 'cli:test' })
     await expect(second).rejects.toMatchObject({ status: 409, code: 'IMPORT_RUNNING' })

@@ -6,14 +6,14 @@ import { resetSecret, viewSecret } from '../../src/tenants/secret.ts'
 import { changeSettings, type SettingsInput } from '../../src/tenants/settings.ts'
 import { findTenant, type Tenant } from '../../src/tenants/tenant.ts'
 import { getTenantView, listAllTenants, listTenants } from '../../src/tenants/tenant-views.ts'
-import { ALICE, openMoney } from '../harness/wallets.ts'
+import { ALICE, createWalletTestbed } from '../harness/wallets.ts'
 
 const NOBODY = '01a1fd66-89b3-76be-9561-3150f6a29e7a'
 const HOUR_MS = 3_600_000
 
-let money: Awaited<ReturnType<typeof openMoney>>
+let money: Awaited<ReturnType<typeof createWalletTestbed>>
 beforeAll(async () => {
-  money = await openMoney()
+  money = await createWalletTestbed()
 })
 afterAll(() => money.close())
 

@@ -4,11 +4,11 @@ import { changeSettings } from '../../src/tenants/settings.ts'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../src/wallet/ledger/adjust.ts'
 import { listAdjustments } from '../../src/wallet/ledger/adjustments.ts'
 import { getBalance } from '../../src/wallet/ledger/balance.ts'
-import { ALICE, BOB, openMoney } from '../harness/wallets.ts'
+import { ALICE, BOB, createWalletTestbed } from '../harness/wallets.ts'
 
-let money: Awaited<ReturnType<typeof openMoney>>
+let money: Awaited<ReturnType<typeof createWalletTestbed>>
 beforeAll(async () => {
-  money = await openMoney()
+  money = await createWalletTestbed()
 })
 afterAll(() => money.close())
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package-root.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { bash, codeBlocks, fakeNpmPath } from '../harness/docs-commands.ts'
-import { buildGateway } from '../harness/gateway-process.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { bash, codeBlocks, fakeNpmPath } from '../harness/processes/docs-commands.ts'
+import { buildGateway } from '../harness/processes/gateway-process.ts'
 
 const root = join(packageRoot(), '../..')
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-money-'))

@@ -6,25 +6,25 @@ import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { checkToday, findLatestLedgerCheck } from '../../src/wallet/verify/loop.ts'
 import type { LedgerFault } from '../../src/wallet/verify/verification.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { ALICE, openMoney, plantOrder, refuseItems } from '../harness/wallets.ts'
+import { ALICE, createWalletTestbed, insertPaidOrder, refuseItems } from '../harness/wallets.ts'
 
-let money: Awaited<ReturnType<typeof openMoney>>
+let money: Awaited<ReturnType<typeof createWalletTestbed>>
 let tenantId: string
 /** 1 top-up 1000 · 2 order 50 (30 + 20) · 3 refund of its item 1 · 4 order 40 · 5 top-up 7 */
 let first: string
 let second: string
 
 beforeAll(async () => {
-  money = await openMoney()
+  money = await createWalletTestbed()
 })
 afterAll(() => money.close())
 
 beforeEach(async () => {
   tenantId = (await money.tenant()).tenantId
   await topUp(money.deps, { tenantId, amount: 1_000n, reference: 'A' }, ALICE)
-  first = await plantOrder(money.db, tenantId, [30n, 20n])
+  first = await insertPaidOrder(money.db, tenantId, [30n, 20n])
   await refuseItems(money.db, tenantId, first, [{ itemNo: 1, amount: 30n }])
-  second = await plantOrder(money.db, tenantId, [40n])
+  second = await insertPaidOrder(money.db, tenantId, [40n])
   await topUp(money.deps, { tenantId, amount: 7n, reference: 'B' }, ALICE)
 })
 

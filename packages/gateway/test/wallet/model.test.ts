@@ -4,11 +4,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../src/wallet/ledger/adjust.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { ALICE, BOB, openMoney, plantOrder, refuseItems } from '../harness/wallets.ts'
+import { ALICE, BOB, createWalletTestbed, insertPaidOrder, refuseItems } from '../harness/wallets.ts'
 
-let money: Awaited<ReturnType<typeof openMoney>>
+let money: Awaited<ReturnType<typeof createWalletTestbed>>
 beforeAll(async () => {
-  money = await openMoney()
+  money = await createWalletTestbed()
 })
 afterAll(() => money.close())
 
@@ -111,7 +111,7 @@ async function play(step: Step, model: Model, tenantId: string): Promise<void> {
       return
     }
     case 'order': {
-      const orderId = await plantOrder(money.db, tenantId, step.prices)
+      const orderId = await insertPaidOrder(money.db, tenantId, step.prices)
       model.move(-step.prices.reduce((sum, price) => sum + price, 0n))
       model.orders.push({ orderId, prices: step.prices, refunded: new Set() })
       return

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { getBalance } from '../../src/wallet/ledger/balance.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
-import { ALICE, openMoney, plantOrder, refund } from '../harness/wallets.ts'
+import { ALICE, createWalletTestbed, insertPaidOrder, refundLocked } from '../harness/wallets.ts'
 
-let money: Awaited<ReturnType<typeof openMoney>>
+let money: Awaited<ReturnType<typeof createWalletTestbed>>
 beforeAll(async () => {
-  money = await openMoney(20)
+  money = await createWalletTestbed(20)
 })
 afterAll(() => money.close())
 
@@ -85,10 +85,10 @@ test('a balance that is not exact in JSON is refused', async () => {
 
 test('an item is refunded once, even if the refund is repeated concurrently', async () => {
   const { tenantId } = await money.tenant()
-  const orderId = await plantOrder(money.db, tenantId, [30n, 20n, 50n])
+  const orderId = await insertPaidOrder(money.db, tenantId, [30n, 20n, 50n])
   const refundSome = (itemNos: number[]) => {
     const items = itemNos.map((itemNo) => ({ itemNo, amount: [30n, 20n, 50n][itemNo - 1]! }))
-    return money.db.tx((tx) => refund(tx, tenantId, orderId, items))
+    return money.db.tx((tx) => refundLocked(tx, tenantId, orderId, items))
   }
   const refunded = await Promise.all([[1], [1, 2], [2, 1], [2], [1]].map(refundSome))
   expect(await refundSome([2, 1])).toBe(50n)
@@ -103,9 +103,9 @@ test('an item is refunded once, even if the refund is repeated concurrently', as
 
 test("a refund updates its order's update time, a repeated one does not, and no refund sets it back", async () => {
   const { tenantId } = await money.tenant()
-  const orderId = await plantOrder(money.db, tenantId, [30n, 20n])
+  const orderId = await insertPaidOrder(money.db, tenantId, [30n, 20n])
   const refundOne = (itemNo: number, amount: bigint) =>
-    money.db.tx((tx) => refund(tx, tenantId, orderId, [{ itemNo, amount }]))
+    money.db.tx((tx) => refundLocked(tx, tenantId, orderId, [{ itemNo, amount }]))
   const setUpdated = (ago: string) =>
     money.db.query(sql`update orders set updated_at = date_trunc('milliseconds', now()) - ${ago}::interval
                        where order_id = ${orderId}`)
@@ -130,13 +130,13 @@ test("a refund reduces today's spending, but not another day's", async () => {
   const { tenantId } = await money.tenant()
   const spent = async () =>
     (await money.db.query<{ spent: bigint }>(sql`select spent from wallets where tenant_id = ${tenantId}`))[0]!.spent
-  const today = await plantOrder(money.db, tenantId, [30n, 20n])
-  const earlier = await plantOrder(money.db, tenantId, [40n])
+  const today = await insertPaidOrder(money.db, tenantId, [30n, 20n])
+  const earlier = await insertPaidOrder(money.db, tenantId, [40n])
   await money.db.query(sql`
     update orders set created_at = created_at - interval '1 day' where order_id = ${earlier}`)
   await money.db.query(sql`update wallets set spent = 50 where tenant_id = ${tenantId}`)
   const refundFirst = (orderId: string, amount: bigint) =>
-    money.db.tx((tx) => refund(tx, tenantId, orderId, [{ itemNo: 1, amount }]))
+    money.db.tx((tx) => refundLocked(tx, tenantId, orderId, [{ itemNo: 1, amount }]))
   await refundFirst(earlier, 40n)
   expect(await spent()).toBe(50n)
   await refundFirst(today, 30n)
@@ -145,8 +145,8 @@ test("a refund reduces today's spending, but not another day's", async () => {
 
 test('an order is never refunded more than its amount', async () => {
   const { tenantId } = await money.tenant()
-  const orderId = await plantOrder(money.db, tenantId, [30n])
-  const refunding = money.db.tx((tx) => refund(tx, tenantId, orderId, [{ itemNo: 1, amount: 31n }]))
+  const orderId = await insertPaidOrder(money.db, tenantId, [30n])
+  const refunding = money.db.tx((tx) => refundLocked(tx, tenantId, orderId, [{ itemNo: 1, amount: 31n }]))
   await expect(refunding).rejects.toThrow(/check constraint/)
   expect(await getBalance(money.db, tenantId)).toMatchObject({ balance: -30 })
 })

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { getStatementPage, type StatementEntry, streamEntries } from '../../src/wallet/statement/entries.ts'
 import { firstVersionAt, getMonthStatement } from '../../src/wallet/statement/month.ts'
-import { type ExplainedQuery, explainQueries, waitForBlockedStatements } from '../harness/statements.ts'
-import { ALICE, openMoney, plantOrder } from '../harness/wallets.ts'
+import { type ExplainedQuery, explainQueries, waitForBlockedStatements } from '../harness/databases/statements.ts'
+import { ALICE, createWalletTestbed, insertPaidOrder } from '../harness/wallets.ts'
 
-let money: Awaited<ReturnType<typeof openMoney>>
+let money: Awaited<ReturnType<typeof createWalletTestbed>>
 beforeAll(async () => {
-  money = await openMoney()
+  money = await createWalletTestbed()
 })
 afterAll(() => money.close())
 
@@ -172,7 +172,7 @@ test('the binary search finds the first version at a moment in any history', asy
 
 test('the entries of an order and its refund contain the orderNo', async () => {
   const { tenantId } = await money.tenant()
-  const orderId = await plantOrder(money.db, tenantId, [30n, 20n])
+  const orderId = await insertPaidOrder(money.db, tenantId, [30n, 20n])
   const { entries } = await getStatementPage(money.db, tenantId, { limit: 10 })
   expect(entries).toMatchObject([
     { kind: 'ORDER', amount: -50n, transactionId: `T-${orderId}`, itemNo: null, reference: null, actor: null },

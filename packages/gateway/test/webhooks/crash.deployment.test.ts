@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ACKNOWLEDGED } from '../../src/webhooks/attempt-log.ts'
 import { LEASE_MS } from '../../src/webhooks/limits.ts'
-import { bundleForChildren, type ChildBundle } from '../harness/child-process.ts'
+import { bundleForChildren, type ChildBundle } from '../harness/processes/child-process.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, MASTER_KEY, type Testbed, type TestTenant } from './testbed.ts'
 

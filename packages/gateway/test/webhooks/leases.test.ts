@@ -10,7 +10,7 @@ import { type Claim, type ClaimRequest, claimEvents, releaseQueues } from '../..
 import { listDueTenants } from '../../src/webhooks/sending/due.ts'
 import { saveResults } from '../../src/webhooks/sending/save-results.ts'
 import { webhooksLoop } from '../../src/webhooks/sending/sender.ts'
-import { type ExplainedQuery, explainQueries } from '../harness/statements.ts'
+import { type ExplainedQuery, explainQueries } from '../harness/databases/statements.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 

@@ -5,8 +5,8 @@ import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { webhooksLoop } from '../../src/webhooks/sending/sender.ts'
 import { addPackages } from '../dealer-api/api-fixture.ts'
-import { addDealer, call, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
 // From a request signed with the new secret to the next event: dealer API, admission, database, sender.
@@ -19,7 +19,7 @@ const warned: string[] = []
 beforeAll(async () => {
   database = await createTestDatabase()
   const log: Log = { ...silentLog, warn: (...words: unknown[]) => void warned.push(String(words.at(-1))) }
-  node = await openNode(database.url, {}, { log })
+  node = await startNode(database.url, {}, { log })
   await addPackages(node)
   receiver = await startReceiver()
   sender = webhooksLoop(node.deps)

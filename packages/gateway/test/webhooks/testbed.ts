@@ -14,7 +14,7 @@ import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../../src/webhooks/delivery.t
 import type { WebhookDeps } from '../../src/webhooks/deps.ts'
 import { recordEvents } from '../../src/webhooks/record.ts'
 import { webhooksLoop } from '../../src/webhooks/sending/sender.ts'
-import { createTestDatabase } from '../harness/database.ts'
+import { createTestDatabase } from '../harness/databases/database.ts'
 
 /** A database, deps with a clock that tests can advance, tenants and events. */
 export interface Testbed {

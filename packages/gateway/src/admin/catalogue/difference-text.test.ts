@@ -35,8 +35,8 @@ test.each<[string, DifferenceLine, string[]]>([
   ],
   [
     'another supplier',
-    { kind: 'SUPPLIER', place: 1, before: from('sandbox', 'ZA_1_7'), after: from('nosuch', 'P') },
-    ['supplier 1: sandbox/ZA_1_7 → nosuch/P'],
+    { kind: 'SUPPLIER', place: 1, before: from('sandbox', 'ZA_1_7'), after: from('missing', 'P') },
+    ['supplier 1: sandbox/ZA_1_7 → missing/P'],
   ],
   [
     'another cost',

@@ -47,7 +47,7 @@ async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
   if (databaseUrl !== undefined) return { ...none([]), url: databaseUrl }
   // In other deployments, a missing DATABASE_URL is already a fault of the configuration.
   if (deployment !== 'local' || dataDir === undefined || process.env.DATABASE_URL?.trim()) return none([])
-  const result = (state: Finding['state'], words: string) => none([{ check: 'database', state, words }])
+  const result = (state: Finding['state'], message: string) => none([{ check: 'database', state, message }])
   if (!existsSync(join(dataDir, 'postgres'))) {
     // Not a warning, because every new machine is in this state. On a server it explains why nothing else was checked.
     const assumed = process.env.DEPLOYMENT?.trim() ? '' : 'DEPLOYMENT is not set, so a local gateway was assumed. '
@@ -74,11 +74,16 @@ function report(context: AdminContext, findings: readonly Finding[]): void {
   const [faults, warnings] = [of('FAULT'), of('WARNING')]
   const widest = Math.max(...findings.map(({ check }) => check.length))
   const lines = findings.map(
-    ({ check, state, words }) => `${MARKS[state].padEnd(5)}  ${check.padEnd(widest)}  ${words}`,
+    ({ check, state, message }) => `${MARKS[state].padEnd(5)}  ${check.padEnd(widest)}  ${message}`,
   )
   const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`
   const verdict =
     faults + warnings === 0 ? 'No faults were found.' : `${count(faults, 'fault')}, ${count(warnings, 'warning')}.`
   if (faults > 0) context.exitCode = 1
-  context.print([...lines, verdict].join('\n'), { ok: faults === 0, faults, warnings, findings })
+  context.print([...lines, verdict].join('\n'), {
+    ok: faults === 0,
+    faults,
+    warnings,
+    findings: findings.map(({ message, ...rest }) => ({ ...rest, words: message })),
+  })
 }

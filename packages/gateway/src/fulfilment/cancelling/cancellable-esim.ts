@@ -37,7 +37,7 @@ export async function findCancellableEsim(
 }
 
 /**
- * Whether a pending cancellation may still turn out to have been executed. An expired eSIM may: eSIMs are returned on
+ * True if a pending cancellation may still turn out to have been executed. An expired eSIM may: eSIMs are returned on
  * their last day, too.
  */
 export function wasNeverUsed({ esimStatus, smdpStatus }: ProfileStatus): boolean {

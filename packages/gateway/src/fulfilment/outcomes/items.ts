@@ -64,7 +64,7 @@ export interface Attempt {
   guard?: PriceGuard | undefined
   operation: 'ORDER' | 'QUERY'
   startedAt: Date
-  /** Start of the latest earlier purchase that the supplier may still be processing; null: there is none. */
+  /** Start of the latest earlier purchase that the supplier may still be processing, or null. */
   doubtSince: Date | null
 }
 

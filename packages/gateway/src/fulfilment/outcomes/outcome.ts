@@ -20,12 +20,12 @@ export interface OutcomeContext {
   /** When the attempt was committed. */
   startedAt: Date
   operation: 'ORDER' | 'QUERY'
-  /** Start of the latest earlier purchase that the supplier may still be processing; null: there is none. */
+  /** Start of the latest earlier purchase that the supplier may still be processing, or null. */
   doubtSince: Date | null
   traits: Pick<SupplierTraits, 'timeoutMs' | 'graceMs' | 'giveUpAfterMs' | 'queryBuys'>
   /** ICCID of the eSIM that the item already has. */
   deliveredIccid: string | undefined
-  /** Whether the package names another supplier after the item's present one. */
+  /** True if the package names another supplier after the item's present one. */
   hasNextRoute: boolean
   /** From 0 to 1: spreads retries. */
   jitter: number

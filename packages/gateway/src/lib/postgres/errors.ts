@@ -15,7 +15,7 @@ export function violatedKey(error: unknown): { constraint: string; detail: strin
 const UNIQUE_VIOLATION = '23505'
 
 /**
- * Whether the connection failed, so that the statement's outcome is unknown: no SQLSTATE, or the server ended or refused
+ * True if the connection failed, so that the statement's outcome is unknown: no SQLSTATE, or the server ended or refused
  * the connection, or does not accept writes.
  */
 export function isConnectionLoss(error: unknown): boolean {
@@ -77,14 +77,14 @@ export function explainNoConnection(error: unknown): string {
   return `Cannot connect to the database: ${messageOf(error)}. ${cure}`
 }
 
-/** Whether a statement failed because no connection could be made. */
+/** True if a statement failed because no connection could be made. */
 export function isNoConnection(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || Object.hasOwn(REMEDIES, sqlState(error) ?? '')
 }
 
 /** If several addresses were tried, the error itself has no message. */
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   const first = error instanceof AggregateError ? error.errors[0] : error
   return first instanceof Error ? first.message : String(first)
 }

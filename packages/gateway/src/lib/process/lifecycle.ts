@@ -122,7 +122,7 @@ export function runLoop(options: LoopOptions): Loop {
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5_000
 
-/** Whether the promise settles before the deadline. */
+/** True if the promise settles before the deadline. */
 export async function settlesWithin(promise: Promise<unknown>, deadlineMs: number): Promise<boolean> {
   const timer = new AbortController()
   const late = delay(deadlineMs, false, { signal: timer.signal }).catch(() => false)

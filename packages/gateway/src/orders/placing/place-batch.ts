@@ -77,7 +77,7 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
   }
 }
 
-/** Whether every order was placed or repeats another one of the batch, and no low-balance alert is due. */
+/** True if every order was placed or repeats another one of the batch, and no low-balance alert is due. */
 function isPlain({ verdicts, falls }: BatchDecision): boolean {
   return falls.length === 0 && [...verdicts.values()].every(({ kind }) => kind !== 'refused')
 }

@@ -108,8 +108,11 @@ const UNKNOWN: Verdict = { kind: 'refused', code: '000001', parts: {} }
 
 /** Attempts while it is certain that nothing was committed. */
 const ATTEMPTS_MAX = 3
-/** How long an unanswered COMMIT is retried: a database that restarts is back by then. */
-const DOUBT_MS = 15_000
+/**
+ * No attempt begins after this time, also where a COMMIT was not answered: callers get an answer within ten seconds.
+ * Longer than one attempt on a connection that has stalled (deps.ts), so that another follows on a new one.
+ */
+const RETRY_MS = 7_000
 const BETWEEN_ATTEMPTS_MS = 100
 
 /**
@@ -155,7 +158,7 @@ function remedyFor(
   const isLost = isConnectionLoss(failure)
   const isContended = TEMPORARY.has(sqlState(failure) ?? '')
   const isTemporary = isLost || isContended || isOutOfResources(failure)
-  if (isTemporary && (so.inDoubt ? so.elapsedMs < DOUBT_MS : so.attempt < ATTEMPTS_MAX)) return 'retry'
+  if (isTemporary && so.elapsedMs < RETRY_MS && (so.inDoubt || so.attempt < ATTEMPTS_MAX)) return 'retry'
   // A full disk is full for each half.
   if (so.orders > 1 && (isContended || !isTemporary)) return 'split'
   return so.inDoubt || !isTemporary ? UNKNOWN : UNAVAILABLE
@@ -176,7 +179,7 @@ async function placeHalves(deps: PlacerDeps, inputs: OrderInput[], inDoubt: bool
  * an order is never moved or deleted, so what is read of it is committed and final.
  */
 interface RecentOrders {
-  /** Whether this node has lately answered an order of this transactionId, so that this is probably a repeat. */
+  /** True if this node has lately answered an order of this transactionId, so that this is probably a repeat. */
   has(input: OrderInput): boolean
   /** @returns undefined where there is no such order, or the database does not answer: then the order is placed */
   lookUp(input: OrderInput): Promise<Verdict | undefined>

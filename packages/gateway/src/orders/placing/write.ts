@@ -29,7 +29,7 @@ export async function writePlaced(tx: Tx, ids: Ids, batch: BatchDecision): Promi
 
 /** What orders were decided on without reading the database. */
 export interface Assumptions {
-  /** Of the wallets, in ascending tenant order. */
+  /** One element per wallet, in ascending tenant order. */
   rowHashes: readonly string[]
   catalogueVersion: bigint
   /** The UTC day that was assumed. */
@@ -61,7 +61,7 @@ export async function writeIfUnchanged(
 }
 
 interface WrittenRow {
-  /** Of the wallets in ascending tenant order, joined by commas: one row is faster to read than a row per wallet. */
+  /** One element per wallet in ascending tenant order, joined by commas: one row is faster to read than a row per wallet. */
   rowHashes: string
 }
 
@@ -90,11 +90,11 @@ function placedValues(format: RowFormat, ids: Ids, placed: readonly PlacedOrder[
     format.plain(placed.map((order) => order.currencyCode)),
     format.plain(placed.map((order) => order.balanceAfter)),
     format.plain(placed.map((order) => order.walletVersion)),
-    format.jsonbs(placed.map((order) => JSON.stringify(order.packageLines))),
+    format.jsonbValues(placed.map((order) => JSON.stringify(order.packageLines))),
     format.texts(placed.map((order) => order.remark)),
     format.times(placed.map((order) => order.createdAt.getTime())),
     format.ids(placed.map(() => ids.uuid())),
-    format.jsons(placed.map((order) => JSON.stringify(paidContent(order)))),
+    format.jsonValues(placed.map((order) => JSON.stringify(paidContent(order)))),
   ]
 }
 

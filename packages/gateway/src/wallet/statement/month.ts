@@ -67,8 +67,8 @@ export function monthBounds(month: string): { from: Date; to: Date } {
 }
 
 /**
- * The version of the first movement at or after a moment; `last` + 1 if there is none. created_at never goes back within a
- * wallet and versions have no gaps, so a binary search finds it: 20 look-ups in the primary key for a million movements
+ * The version of the first movement at or after a moment; `last` + 1 without such a movement. created_at never goes
+ * back within a wallet and versions have no gaps, so a binary search finds it: 20 look-ups in the primary key for a million movements
  * (0.4 ms), without an index on the time.
  */
 export async function firstVersionAt(

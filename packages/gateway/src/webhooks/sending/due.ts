@@ -9,13 +9,13 @@ import { STEP_MAX } from '../limits.ts'
 
 export interface DueTenant {
   tenantId: string
-  /** Of its earliest event; may lie in the future, or be claimed already. */
+  /** When its earliest event is due: possibly in the future, and possibly claimed already. */
   dueMs: number
-  /** Whether its endpoint is set and enabled. */
+  /** True if its endpoint is set and enabled. */
   canReceive: boolean
   /** Another node sends its events. */
   isHeldElsewhere: boolean
-  /** Of its endpoint and its secrets; differs from the version of a queue when they were changed since its claim. */
+  /** Version of its endpoint and secrets; differs from a queue's version if they were changed since the claim. */
   version: string
 }
 
@@ -48,7 +48,7 @@ export async function listDueTenants(
 interface DueRow {
   tenantId: string
   dueAt: Date
-  /** Of an endpoint that is set and enabled. */
+  /** When the endpoint was set; null unless it is set and enabled. */
   setAt: Date | null
   version: bigint
   isHeldElsewhere: boolean

@@ -11,7 +11,7 @@ import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
 import { getBalance } from '../../packages/gateway/src/wallet/ledger/balance.ts'
 import { getStatementPage } from '../../packages/gateway/src/wallet/statement/entries.ts'
 import { orderBody } from '../load.ts'
-import { orderAt, ordersOf, type Past, profileIdAt } from './rows.ts'
+import { type OrderHistory, orderAt, ordersOf, profileIdAt } from './history.ts'
 
 export const PATHS = [
   'order',
@@ -24,20 +24,28 @@ export const PATHS = [
 ] as const
 export type Path = (typeof PATHS)[number]
 
-/** Orders and deep pages that are asked for, in turn: so few that both sides have them in memory. */
+/** Orders and deep pages that are read in turn: few enough to be in memory on both sides. */
 const SAMPLES = 64
 const STATEMENT_PAGE = 100
 
-/** The rooms that the doors call, each on one connection, for the dealer with half of the orders. */
-export async function openRooms({ url, cipher, past }: { url: string; cipher: Cipher; past: Past }) {
-  const db = createDb({ url, poolSize: 1, applicationName: 'bench rooms' })
+/** The module functions that the APIs call, each on one connection, for the dealer with half of the orders. */
+export async function createOperations({
+  url,
+  cipher,
+  history,
+}: {
+  url: string
+  cipher: Cipher
+  history: OrderHistory
+}) {
+  const db = createDb({ url, poolSize: 1, applicationName: 'bench operations' })
   const orderDb = createDb({ url, poolSize: 1, applicationName: 'bench orders', genericPlans: true })
   const linkKey = await ensureDeployment({ db, cipher, ids: systemIds }, 'local')
   const catalogue = createCatalogue({ db, linkKey, databaseClock: systemClock })
-  const tenantId = past.tenantIds[0]!
+  const tenantId = history.tenantIds[0]!
   const tenant = { tenantId, currencyCode: 'USD' }
   const reading = { db, cipher, linkKey, links: { publicUrl: 'http://127.0.0.1' } }
-  const desk = createOrderPlacer({
+  const placer = createOrderPlacer({
     ...{ db: orderDb, ids: systemIds, clock: systemClock, databaseClock: systemClock, catalogue },
     stock: { available: () => undefined },
     maintainPartitions: async () => {},
@@ -48,24 +56,24 @@ export async function openRooms({ url, cipher, past }: { url: string; cipher: Ci
       },
     },
   })
-  const count = ordersOf(past, 0)
-  /** The dealer's orders are every second one; samples lie around the middle of them, evenly over half of the time. */
+  const count = ordersOf(history, 0)
+  /** An order of the dealer: samples are spread evenly over the middle half of the history. */
   const sampleAt = (index: number) => 2 * Math.floor(count / 4 + ((index % SAMPLES) * count) / (2 * SAMPLES))
 
   function body(path: Path, index: number): string {
     const n = sampleAt(index)
     if (path === 'order') return orderBody()
-    if (path === 'query') return JSON.stringify({ transactionId: orderAt(past, n).transactionId })
+    if (path === 'query') return JSON.stringify({ transactionId: orderAt(history, n).transactionId })
     if (path !== 'profile/list, deep page') return '{}'
     const scope = { list: 'esim/profile/list', tenantId, filters: {} }
-    return JSON.stringify({ cursor: createCursor(linkKey, scope, [profileIdAt(past, n)]) })
+    return JSON.stringify({ cursor: createCursor(linkKey, scope, [profileIdAt(history, n)]) })
   }
 
   function call(path: Path, index: number): Promise<unknown> {
     const request = JSON.parse(body(path, index))
     switch (path) {
       case 'order':
-        return desk.place({ tenant, orderId: systemIds.uuid(), request })
+        return placer.place({ tenant, orderId: systemIds.uuid(), request })
       case 'query':
         return getOrderWithProfiles(reading, tenantId, request)
       case 'profile/list, first page':
@@ -76,7 +84,7 @@ export async function openRooms({ url, cipher, past }: { url: string; cipher: Ci
       case 'statement, first page':
         return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE })
       case 'statement, deep page': {
-        const before = BigInt(orderAt(past, sampleAt(index)).place + 2)
+        const before = BigInt(orderAt(history, sampleAt(index)).index + 2)
         return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE, before })
       }
       default:

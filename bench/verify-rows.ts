@@ -1,7 +1,7 @@
 import type { Db } from '../packages/gateway/src/lib/postgres/db.ts'
 
-/** What was acknowledged has to be there: orders, debits, items and events, one each. @throws where it is not */
-export async function foundRows(db: Db, tenantIds: string[], claimed: number): Promise<string> {
+/** Checks that each acknowledged order has one row each in orders, order_items, transfers and events. @throws otherwise */
+export async function verifyRows(db: Db, tenantIds: string[], acknowledged: number): Promise<string> {
   const [found] = await db.query<Record<'orders' | 'items' | 'debits' | 'events', number>>({
     text: `select (select count(*)::int from orders where tenant_id = any($1::uuid[])) as orders,
                   (select count(*)::int from order_items where tenant_id = any($1::uuid[])) as items,
@@ -10,6 +10,7 @@ export async function foundRows(db: Db, tenantIds: string[], claimed: number): P
     values: [tenantIds],
   })
   const counts = Object.values(found!)
-  if (counts.some((count) => count !== claimed)) throw new Error(`claimed ${claimed}, found ${JSON.stringify(found)}`)
-  return `${claimed} successes claimed; as many orders, items, debits and events found`
+  if (counts.some((count) => count !== acknowledged))
+    throw new Error(`${acknowledged} orders acknowledged, found ${JSON.stringify(found)}`)
+  return `${acknowledged} orders acknowledged; as many orders, items, debits and events found`
 }

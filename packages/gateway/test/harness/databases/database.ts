@@ -27,7 +27,10 @@ async function clone(template: string): Promise<TestDatabase> {
 }
 
 /** Runs `work` on the test server on a new connection. */
-async function onServer<Result>(serverUrl: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+async function withServerClient<Result>(
+  serverUrl: string,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
   const client = new pg.Client({ connectionString: serverUrl })
   await client.connect()
   try {
@@ -38,17 +41,17 @@ async function onServer<Result>(serverUrl: string, work: (client: pg.Client) => 
 }
 
 export async function createDatabase(serverUrl: string, name: string, template = 'template0'): Promise<void> {
-  await onServer(serverUrl, (client) => client.query(`create database ${name} template ${template}`))
+  await withServerClient(serverUrl, (client) => client.query(`create database ${name} template ${template}`))
 }
 
 /** Also closes connections that are still open. */
 async function dropDatabase(serverUrl: string, name: string): Promise<void> {
-  await onServer(serverUrl, (client) => client.query(`drop database if exists ${name} with (force)`))
+  await withServerClient(serverUrl, (client) => client.query(`drop database if exists ${name} with (force)`))
 }
 
 /** Drops the databases that test files of the run have left behind. */
 export async function dropDatabasesOf(serverUrl: string, run: string): Promise<void> {
-  const names = await onServer(serverUrl, async (client) => {
+  const names = await withServerClient(serverUrl, async (client) => {
     const { rows } = await client.query<{ datname: string }>('select datname from pg_database where datname like $1', [
       `${run}\\_%`,
     ])

@@ -1,20 +1,20 @@
-import type { Db } from '../../src/lib/postgres/db.ts'
+import type { Db } from '../../../src/lib/postgres/db.ts'
 
 /**
- * The schema of a migrated database as text to read and to compare: the same on PostgreSQL 15 to 18, in a stable
- * order, without the partitions that come and go with time.
+ * The schema of a migrated database as text for people and comparisons: identical on PostgreSQL 15 to 18, in a stable order,
+ * without the partitions that depend on the time.
  */
 export async function schemaText(db: Pick<Db, 'query'>): Promise<string> {
-  const read = <Row>(text: string) => db.query<Row>({ text })
-  const enums = await read<{ name: string; labels: string[] }>(ENUMS)
-  const tables = await read<Table>(TABLES)
-  const columns = await read<Column>(COLUMNS)
-  const constraints = await read<Part>(CONSTRAINTS)
-  const indexes = await read<Part>(INDEXES)
-  const triggers = await read<Part>(TRIGGERS)
-  const views = await read<{ name: string; definition: string }>(VIEWS)
-  const functions = await read<{ definition: string }>(FUNCTIONS)
-  const ofTable = (parts: Part[], table: string) => parts.filter((part) => part.table === table)
+  const query = <Row>(text: string) => db.query<Row>({ text })
+  const enums = await query<{ name: string; labels: string[] }>(ENUMS)
+  const tables = await query<Table>(TABLES)
+  const columns = await query<Column>(COLUMNS)
+  const constraints = await query<Part>(CONSTRAINTS)
+  const indexes = await query<Part>(INDEXES)
+  const triggers = await query<Part>(TRIGGERS)
+  const views = await query<{ name: string; definition: string }>(VIEWS)
+  const functions = await query<{ definition: string }>(FUNCTIONS)
+  const partsOf = (parts: Part[], table: string) => parts.filter((part) => part.table === table)
   const sections = [
     ...enums.map(
       ({ name, labels }) => `create type ${name} as enum (${labels.map((label) => `'${label}'`).join(', ')});`,
@@ -24,10 +24,10 @@ export async function schemaText(db: Pick<Db, 'query'>): Promise<string> {
         `${createTable(table)} (`,
         [
           ...columns.filter((column) => column.table === table.name).map(columnLine),
-          ...ofTable(constraints, table.name).map((part) => `  constraint ${part.name} ${part.definition}`),
+          ...partsOf(constraints, table.name).map((part) => `  constraint ${part.name} ${part.definition}`),
         ].join(',\n'),
         `)${tableOptions(table)};`,
-        ...[...ofTable(indexes, table.name), ...ofTable(triggers, table.name)].map((part) => `${part.definition};`),
+        ...[...partsOf(indexes, table.name), ...partsOf(triggers, table.name)].map((part) => `${part.definition};`),
       ].join('\n'),
     ),
     ...views.map(({ name, definition }) => `create view ${name} as\n${definition}`),
@@ -71,12 +71,12 @@ function tableOptions(table: Table): string {
 }
 
 function columnLine(column: Column): string {
-  const words = [column.name, column.type]
-  if (column.notNull) words.push('not null')
-  if (column.identity) words.push(`generated ${column.identity === 'a' ? 'always' : 'by default'} as identity`)
-  else if (column.generated) words.push(`generated always as (${column.default}) stored`)
-  else if (column.default !== null) words.push(`default ${column.default}`)
-  return `  ${words.join(' ')}`
+  const parts = [column.name, column.type]
+  if (column.notNull) parts.push('not null')
+  if (column.identity) parts.push(`generated ${column.identity === 'a' ? 'always' : 'by default'} as identity`)
+  else if (column.generated) parts.push(`generated always as (${column.default}) stored`)
+  else if (column.default !== null) parts.push(`default ${column.default}`)
+  return `  ${parts.join(' ')}`
 }
 
 const OWN_TABLES = `c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`
@@ -98,7 +98,7 @@ const COLUMNS = `
   left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where ${OWN_TABLES} and a.attnum > 0 and not a.attisdropped order by c.relname collate "C", a.attnum`
 
-// 'n': PostgreSQL 18 lists "not null" as constraints, which the columns say already.
+// Without 'n': PostgreSQL 18 also lists "not null" as constraints, which the columns already show.
 const CONSTRAINTS = `
   select c.relname as table, k.conname as name, pg_get_constraintdef(k.oid) as definition
   from pg_constraint k join pg_class c on c.oid = k.conrelid

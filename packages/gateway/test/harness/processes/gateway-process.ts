@@ -5,22 +5,22 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
 import { inject } from 'vitest'
-import { packageRoot } from '../../src/lib/process/package-root.ts'
-import { scratchFolder } from './temporary-folders.ts'
+import { packageRoot } from '../../../src/lib/process/package-root.ts'
+import { dataFolder } from '../temporary-folders.ts'
 
 type LogLine = Record<string, unknown> & { msg?: string }
 
 export interface GatewayOptions {
-  /** Absent: the gateway starts an embedded server of its own in its data directory. */
+  /** Absent: the gateway starts an embedded server in its data directory. */
   databaseUrl?: string
-  /** Absent: a fresh one, removed with the gateway. */
+  /** Absent: an empty one, removed with the gateway. */
   dataDir?: string
   role?: 'api' | 'worker' | 'all'
-  /** Another bundle, another Node and another user than this checkout's and ours: for tests of the start itself. */
+  /** A different bundle, Node or user, for tests of the start itself. */
   main?: string
   node?: string
   user?: { uid: number; gid: number }
-  /** Beside PORT=0 and METRICS_PORT=0. Nothing of the test's own environment but PATH, HOME and TMPDIR is passed on. */
+  /** Added to PORT=0 and METRICS_PORT=0. Of the test's environment only PATH, HOME and TMPDIR are passed on. */
   env?: Record<string, string>
 }
 
@@ -29,29 +29,29 @@ interface Exit {
   signal: NodeJS.Signals | null
 }
 
-/** A gateway in a process of its own, as an operator starts it. Killed with the test's process if nothing else ends it. */
+/** A gateway in a separate process, started as an operator does, and killed when the test's process ends. */
 export interface GatewayProcess {
   readonly pid: number
   readonly dataDir: string
-  /** Known once it is ready. */
+  /** @throws if it is not ready yet */
   readonly baseUrl: string
-  /** Every log line so far, and what it wrote to standard error. */
+  /** All log lines so far, and its standard error. */
   readonly logs: LogLine[]
   readonly stderr: string
   readonly exited: Promise<Exit>
-  /** Resolves with the first line, past or coming, that matches; rejects when the process ends without it. */
+  /** Resolves with the first matching line, past or future; rejects if the process ends without it. */
   waitForLog(matches: (line: LogLine) => boolean): Promise<LogLine>
   waitReady(): Promise<void>
   /** Sends the signal and waits for the end. */
   kill(signal?: NodeJS.Signals): Promise<Exit>
 }
 
-/** Gateways on one database share it; with a data directory of its own each makes its key there. */
+/** Gateways with a DATABASE_URL share this key; others create one in their data directory. */
 export const SHARED_MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
 
 const running = new Set<GatewayProcess>()
 const folders = new Set<string>()
-let built = false
+let isBuilt = false
 
 /** Starts a gateway and waits until it serves. */
 export async function startGateway(options: GatewayOptions = {}): Promise<GatewayProcess> {
@@ -86,7 +86,7 @@ export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   )
-  const lines = lineLog()
+  const lines = createLineLog()
   let stderr = ''
   child.once('error', ({ message }) => (stderr += message))
   const watchdog = child.pid ? signalOnExit(child.pid, 'KILL') : undefined
@@ -130,19 +130,19 @@ function isReady(line: LogLine): boolean {
 
 /** Builds the bundle that `npm start` runs, if its sources have changed. */
 export function buildGateway(): void {
-  if (built) return
+  if (isBuilt) return
   execFileSync(process.execPath, [join(packageRoot(), '../../scripts/build.mjs'), 'gateway'], { stdio: 'pipe' })
-  built = true
+  isBuilt = true
 }
 
 /** A folder that `stopGateways` removes. */
 export function temporaryFolder(name: string): string {
-  const folder = mkdtempSync(join(scratchFolder(), `dealer-esim-${name}-`))
+  const folder = mkdtempSync(join(dataFolder(), `dealer-esim-${name}-`))
   folders.add(folder)
   return folder
 }
 
-function lineLog() {
+function createLineLog() {
   const all: LogLine[] = []
   const waiting = new Set<{
     matches(line: LogLine): boolean
@@ -167,8 +167,8 @@ function lineLog() {
       if (ended) return Promise.reject(ended)
       return new Promise((resolve, reject) => waiting.add({ matches, resolve, reject }))
     },
-    end(why: string) {
-      ended = new Error(why)
+    end(reason: string) {
+      ended = new Error(reason)
       for (const waiter of waiting) waiter.reject(ended)
       waiting.clear()
     },
@@ -184,26 +184,26 @@ function parse(text: string): LogLine {
 }
 
 /**
- * Fills DATA_DIR as a gateway leaves it after its first start, demo included: a copy of a folder that is made once per run.
- * Making it takes three seconds of CPU. For tests of what happens after the first start.
+ * Fills DATA_DIR with the data of a gateway's first start, including the demo, for tests of what happens later. Copies a
+ * folder that is created once per run, which takes three seconds of CPU.
  */
 export async function copyUsedDataDir(dataDir: string): Promise<void> {
-  const made = await ensureOriginal()
+  const original = await ensureUsedDataDir()
   mkdirSync(dirname(dataDir), { recursive: true })
-  execFileSync('cp', ['-a', made, dataDir])
+  execFileSync('cp', ['-a', original, dataDir])
 }
 
-async function ensureOriginal(): Promise<string> {
-  const { dataDir: made } = inject('testServer')
-  if (existsSync(made)) return made
-  const draft = `${made}-${process.pid}`
+async function ensureUsedDataDir(): Promise<string> {
+  const { dataDir: original } = inject('testServer')
+  if (existsSync(original)) return original
+  const draft = `${original}-${process.pid}`
   const gateway = await startGateway({ dataDir: draft })
   const { code } = await gateway.kill('SIGTERM')
   if (code !== 0) throw new Error(`the gateway of the copied data directory ended with ${code}: ${gateway.stderr}`)
   try {
-    renameSync(draft, made)
+    renameSync(draft, original)
   } catch {
     rmSync(draft, { recursive: true, force: true }) // the other worker was faster
   }
-  return made
+  return original
 }

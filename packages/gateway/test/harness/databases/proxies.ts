@@ -6,10 +6,15 @@ export interface TcpProxy {
   url: string
   /** Stops all data to clients whose first bytes (the startup message with the application name) contain the text. */
   freeze(text: string): void
-  /** Stops all data to current clients, as if their server's machine had died. New connections work. */
-  silence(): void
+  /**
+   * Stops all data to current clients, as if their server's machine had died. New connections work, or with `alsoNew` get no
+   * answer until `connectTo`.
+   */
+  freezeAll(options?: { alsoNew: boolean }): void
+  /** New connections go to this database's server from now on. */
+  connectTo(databaseUrl: string): void
   /** Number of frozen connections. */
-  readonly frozen: number
+  readonly frozenCount: number
   thaw(): void
   /** Closes all connections and refuses new ones until `restore`. */
   cut(): void
@@ -27,9 +32,10 @@ interface Pair {
 /** @param rewrite changes what the server sends; must keep the number of bytes */
 export async function startTcpProxy(
   databaseUrl: string,
-  rewrite: (said: Buffer) => Buffer = (said) => said,
+  rewrite: (bytes: Buffer) => Buffer = (bytes) => bytes,
 ): Promise<TcpProxy> {
-  const target = new URL(databaseUrl)
+  let target = new URL(databaseUrl)
+  let isGone = false
   const pairs = new Set<Pair>()
   let frozenText: string | undefined
   let isCut = false
@@ -40,7 +46,7 @@ export async function startTcpProxy(
       client,
       server: connect(Number(target.port), target.hostname),
       first: '',
-      isFrozen: false,
+      isFrozen: isGone,
     }
     pairs.add(pair)
     relay(pair, client, pair.server)
@@ -55,6 +61,7 @@ export async function startTcpProxy(
     })
     from.on('error', () => {})
     from.on('close', () => {
+      if (pair.isFrozen && from === pair.server) return // its client does not notice
       pairs.delete(pair)
       to.destroy()
     })
@@ -76,15 +83,20 @@ export async function startTcpProxy(
       frozenText = text
       for (const pair of pairs) pair.isFrozen ||= pair.first.includes(text)
     },
-    silence() {
+    freezeAll({ alsoNew } = { alsoNew: false }) {
+      isGone = alsoNew
       for (const pair of pairs) pair.isFrozen = true
     },
-    get frozen() {
+    connectTo(databaseUrl) {
+      target = new URL(databaseUrl)
+      isGone = false
+    },
+    get frozenCount() {
       return [...pairs].filter((pair) => pair.isFrozen).length
     },
     thaw() {
       frozenText = undefined
-      for (const pair of pairs) if (pair.isFrozen) pair.client.destroy() // what it missed is lost: a new one is due
+      for (const pair of pairs) if (pair.isFrozen) pair.client.destroy() // the data it missed is lost, so it must reconnect
     },
     cut() {
       isCut = true
@@ -111,11 +123,11 @@ type CommitFault =
 export interface PostgresProxy {
   url: string
   /** Faults of the next commits, in order. */
-  doom(applicationName: string, ...fates: CommitFault[]): void
+  failCommits(applicationName: string, ...faults: CommitFault[]): void
   /** Number of faults that have happened. */
-  readonly met: number
-  /** While shut, open connections are cut and new ones closed at once. */
-  shut(isShut: boolean): void
+  readonly faultCount: number
+  /** While closed, open connections are cut and new ones closed immediately. */
+  setClosed(isClosed: boolean): void
   /** Refuses new connections with this SQLSTATE; undefined: accepts them again. */
   refuse(sqlState: string | undefined): void
   /** Silently stops data in both directions on this application's connections. */
@@ -125,23 +137,23 @@ export interface PostgresProxy {
 
 export async function startPostgresProxy(targetUrl: string): Promise<PostgresProxy> {
   const target = new URL(targetUrl)
-  const fates = new Map<string, CommitFault[]>()
+  const faults = new Map<string, CommitFault[]>()
   const frozen = new Set<string>()
   const sockets = new Set<Socket>()
   let met = 0
-  let isShut = false
+  let isClosed = false
   let refusal: string | undefined
 
   const server = createServer((client) => {
-    if (isShut) return void client.destroy()
+    if (isClosed) return void client.destroy()
     const refused = refusal
     if (refused !== undefined) return void client.once('data', () => client.end(errorResponse(refused)))
     const upstream = connect(Number(target.port), target.hostname)
-    const both = [client, upstream]
+    const pair = [client, upstream]
     const cut = () => {
-      for (const socket of both) socket.destroy()
+      for (const socket of pair) socket.destroy()
     }
-    for (const socket of both) {
+    for (const socket of pair) {
       sockets.add(socket)
       socket.on('error', cut)
       socket.on('close', () => {
@@ -151,26 +163,26 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
     }
     const messages = frontendMessages()
     let applicationName = ''
-    let swallowing = false
+    let isWithholding = false
     client.on('data', (chunk) => {
       if (frozen.has(applicationName)) return
       for (const message of messages(chunk)) {
         applicationName ||= applicationOf(message)
-        const fate = isCommit(message) ? fates.get(applicationName)?.shift() : undefined
-        if (fate === 'lost') {
+        const fault = isCommit(message) ? faults.get(applicationName)?.shift() : undefined
+        if (fault === 'lost') {
           met++
           return cut()
         }
-        if (fate === 'unanswered') swallowing = true
+        if (fault === 'unanswered') isWithholding = true
         upstream.write(message)
       }
     })
     upstream.on('data', (chunk) => {
       if (frozen.has(applicationName)) return
-      if (!swallowing) return void client.write(chunk)
+      if (!isWithholding) return void client.write(chunk)
       if (!chunk.includes('COMMIT\0')) return
       met++
-      cut() // it has happened, and nobody will hear
+      cut() // committed, but the client gets no answer
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -179,14 +191,14 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
   url.port = String((server.address() as AddressInfo).port)
   return {
     url: url.href,
-    get met() {
+    get faultCount() {
       return met
     },
-    doom: (applicationName, ...more) =>
-      void fates.set(applicationName, [...(fates.get(applicationName) ?? []), ...more]),
-    shut(shut) {
-      isShut = shut
-      if (shut) for (const socket of sockets) socket.destroy()
+    failCommits: (applicationName, ...more) =>
+      void faults.set(applicationName, [...(faults.get(applicationName) ?? []), ...more]),
+    setClosed(closed) {
+      isClosed = closed
+      if (closed) for (const socket of sockets) socket.destroy()
     },
     refuse(sqlState) {
       refusal = sqlState
@@ -200,25 +212,26 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
 }
 
 function errorResponse(sqlState: string): Buffer {
-  const fields = `SFATAL\0VFATAL\0C${sqlState}\0Mrefused by the test\0\0`
+  const [severity, message] = ['FATAL', 'refused by the test']
+  const fields = `S${severity}\0V${severity}\0C${sqlState}\0M${message}\0\0`
   const length = Buffer.alloc(4)
   length.writeInt32BE(4 + fields.length)
   return Buffer.concat([Buffer.from('E'), length, Buffer.from(fields)])
 }
 
-/** Cuts the client's bytes into messages: the first (start-up) has no type byte. */
+/** Splits the client's bytes into messages. The first, the startup message, has no type byte. */
 function frontendMessages(): (chunk: Buffer) => Buffer[] {
   let rest: Buffer = Buffer.alloc(0)
   let started = false
   return (chunk) => {
     rest = Buffer.concat([rest, chunk])
-    const whole: Buffer[] = []
+    const complete: Buffer[] = []
     for (;;) {
       const at = started ? 1 : 0
-      if (rest.length < at + 4) return whole
+      if (rest.length < at + 4) return complete
       const length = at + rest.readInt32BE(at)
-      if (rest.length < length) return whole
-      whole.push(rest.subarray(0, length))
+      if (rest.length < length) return complete
+      complete.push(rest.subarray(0, length))
       rest = rest.subarray(length)
       started = true
     }

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import type { TestCertificate } from '../harness/certificates.ts'
+import type { TestCertificate } from './certificates.ts'
 
 interface ReceivedMail {
   from: string
@@ -15,15 +15,15 @@ interface ReceivedMail {
 export interface SmtpReceiver {
   url: string
   mails: ReceivedMail[]
-  /** What it answers to a recipient, or to a mail's end, instead of 250; e.g. `451 try later`. */
-  refuse: { rcpt?: string | undefined; data?: string | undefined }
-  /** Of recipients offered, taken or not. */
-  offered: string[]
+  /** Answers to a recipient or to the end of a mail that replace 250, such as `451 try later`. */
+  refusals: { rcpt?: string | undefined; data?: string | undefined }
+  /** All recipients, accepted or not. */
+  recipients: string[]
   close(): Promise<void>
 }
 
 /**
- * As much of a mail server (RFC 5321) as a client needs that sends plain text.
+ * A mail server (RFC 5321) with the commands that clients of plain text need.
  * @param certificate if given, the server offers STARTTLS
  */
 export async function startSmtpReceiver(certificate?: TestCertificate): Promise<SmtpReceiver> {
@@ -32,14 +32,14 @@ export async function startSmtpReceiver(certificate?: TestCertificate): Promise<
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket)).on('error', () => {})
     socket.write('220 test\r\n')
-    converse(socket, receiver, certificate)
+    serveClient(socket, receiver, certificate)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const receiver: SmtpReceiver = {
     url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
     mails: [],
-    refuse: {},
-    offered: [],
+    refusals: {},
+    recipients: [],
     async close() {
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => server.close(resolve))
@@ -48,54 +48,54 @@ export async function startSmtpReceiver(certificate?: TestCertificate): Promise<
   return receiver
 }
 
-function converse(socket: Socket, receiver: SmtpReceiver, certificate?: TestCertificate): void {
-  const say = (line: string) => void socket.write(`${line}\r\n`)
+function serveClient(socket: Socket, receiver: SmtpReceiver, certificate?: TestCertificate): void {
+  const reply = (line: string) => void socket.write(`${line}\r\n`)
   let from = ''
   let to = ''
   let data: string[] | undefined
   let rest = ''
-  const hear = (line: string) => {
+  const handleLine = (line: string) => {
     if (data !== undefined) {
       if (line !== '.') return void data.push(line.replace(/^\.\./, '.'))
-      if (!receiver.refuse.data)
+      if (!receiver.refusals.data)
         receiver.mails.push({ from, to, isEncrypted: socket instanceof TLSSocket, ...parsed(data) })
       data = undefined
-      return say(receiver.refuse.data ?? '250 taken')
+      return reply(receiver.refusals.data ?? '250 accepted')
     }
     const [, command = ''] = /^(\w+)/.exec(line) ?? []
     switch (command.toUpperCase()) {
       case 'EHLO':
-        return say(certificate ? '250-test\r\n250 STARTTLS' : '250 test')
+        return reply(certificate ? '250-test\r\n250 STARTTLS' : '250 test')
       case 'STARTTLS': {
-        say('220 go on')
+        reply('220 go on')
         socket.removeAllListeners('data')
         const encrypted = new TLSSocket(socket, { isServer: true, ...certificate })
-        return converse(
+        return serveClient(
           encrypted.on('error', () => {}),
           receiver,
         )
       }
       case 'MAIL':
         from = /<([^>]*)>/.exec(line)?.[1] ?? ''
-        return say('250 fine')
+        return reply('250 ok')
       case 'RCPT':
         to = /<([^>]*)>/.exec(line)?.[1] ?? ''
-        receiver.offered.push(to)
-        return say(receiver.refuse.rcpt ?? '250 fine')
+        receiver.recipients.push(to)
+        return reply(receiver.refusals.rcpt ?? '250 ok')
       case 'DATA':
         data = []
-        return say('354 go on')
+        return reply('354 continue')
       case 'QUIT':
-        say('221 bye')
+        reply('221 bye')
         return void socket.end()
       default:
-        return say('250 fine')
+        return reply('250 ok')
     }
   }
   socket.setEncoding('utf8').on('data', (chunk: string) => {
     const lines = (rest + chunk).split('\r\n')
     rest = lines.pop() ?? ''
-    for (const line of lines) hear(line)
+    for (const line of lines) handleLine(line)
   })
 }
 

@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest'
-import { runAdmin } from '../../src/admin/program.ts'
+import { runAdmin } from '../../../src/admin/program.ts'
 
 /* Runs admin commands inside this process, with its environment variables. */
 
@@ -30,26 +30,26 @@ export async function adminWith(args: string[], env: Record<string, string>) {
 }
 
 /** The JSON document of a command that must succeed, run with these environment variables. */
-export async function jsonWith<Document>(args: string[], env: Record<string, string>): Promise<Document> {
+export async function adminJsonWith<Document>(args: string[], env: Record<string, string>): Promise<Document> {
   const { code, stdout, stderr } = await adminWith([...args, '--json'], env)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return JSON.parse(stdout)
 }
 
 /** The JSON document of a command that must succeed. */
-export async function json(...args: string[]) {
+export async function adminJson(...args: string[]) {
   const { code, stdout, stderr } = await admin(...args, '--json')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return JSON.parse(stdout)
 }
 
 /** The message of a command that must fail. */
-export function failure(...args: string[]): Promise<string> {
+export function adminFailure(...args: string[]): Promise<string> {
   return stderrOf(1, args)
 }
 
 /** The message of a command line with a usage error. */
-export function usageError(...args: string[]): Promise<string> {
+export function adminUsageError(...args: string[]): Promise<string> {
   return stderrOf(2, args)
 }
 

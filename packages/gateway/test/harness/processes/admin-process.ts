@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/lib/process/package-root.ts'
+import { packageRoot } from '../../../src/lib/process/package-root.ts'
 import { buildGateway } from './gateway-process.ts'
 
 export interface AdminRun {
@@ -12,7 +12,7 @@ export interface AdminRun {
 
 /**
  * Runs one admin command in a separate process, as `npm run -s admin -- …` does. Starting it costs a hundred times more than
- * most commands: use admin-here.ts to test what a command does.
+ * most commands: use admin-in-process.ts to test what a command does.
  */
 export function admin(args: string[], env: Record<string, string>, nodeOptions: string[] = []): Promise<AdminRun> {
   buildGateway()

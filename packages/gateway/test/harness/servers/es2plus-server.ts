@@ -2,55 +2,55 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { makeIccid } from '@dealer-esim/contract'
-import { type TestCertificate, testAuthority } from './certificates.ts'
+import { createAuthority, type TestCertificate } from './certificates.ts'
 
-/** What goes wrong with a function from now on. */
+/** The fault of a function, until changed. */
 type Es2plusFault =
   | 'none'
   /** Executed, but the connection breaks instead of the answer. */
   | 'lost'
-  /** The connection breaks before anything is executed, every second time; else after. A repeat goes through. */
+  /** The connection breaks: alternately before and after execution. A repeat succeeds. */
   | 'dies'
-  /** Executed at once, answered after `lateMs`. */
+  /** Executed immediately, answered after `lateMs`. */
   | 'late'
-  /** 8.2.5/3.7, always; or every second time. */
+  /** Refuses with 8.2.5/3.7: always, or (`half`) every second time. */
   | 'refuse'
   | 'half'
   | 'http-500'
   | 'nonsense'
   | { subjectCode: string; reasonCode: string }
 
-interface Ordered {
+interface SmdpOrder {
   profileType: string
   matchingId?: string
   state: 'ALLOCATED' | 'CONFIRMED' | 'RELEASED' | 'INSTALLED' | 'UNAVAILABLE'
 }
 
-/** A small SM-DP+ that speaks ES2+ with mutual TLS, strictly: nothing may be done twice. Its books are the truth. */
+/** A small, strict SM-DP+ that speaks ES2+ with mutual TLS and refuses to do anything twice. `orders` is the truth. */
 export interface Es2plusServer {
   url: string
-  /** For the supplier's configuration. */
+  /** The client certificate for the supplier's configuration. */
   identity: TestCertificate & { ca: string }
   fault: Partial<Record<string, Es2plusFault>>
-  /** Members that a function answers instead of its own. */
+  /** Members that replace those of a function's answer. */
   answers: Partial<Record<string, object>>
-  /** Whether a repeated DownloadOrder meets the fault, too. */
+  /** True if the fault also applies to a repeated DownloadOrder. */
   faultsRepeats: boolean
   lateMs: number
-  /** Whether it writes ICCIDs with a padding F. */
-  pads: boolean
+  /** True if its answers pad ICCIDs with F. */
+  padsIccids: boolean
   requests: { path: string; headers: IncomingHttpHeaders; body: Record<string, unknown> }[]
-  orders: Map<string, Ordered>
-  /** ICCIDs that are sold and not taken back. */
-  taken(): string[]
+  orders: Map<string, SmdpOrder>
+  /** ICCIDs sold and not cancelled. */
+  soldIccids(): string[]
   close(): Promise<void>
 }
 
 export async function startEs2plusServer(): Promise<Es2plusServer> {
-  const authority = testAuthority('Test SM-DP+ authority')
+  const authority = createAuthority('Test SM-DP+ authority')
   const own = authority.issue('localhost')
   const client = authority.issue('gateway')
-  const sides = { turn: 0, serial: 0 }
+  const counters = { orders: 0, serial: 0 }
   const chosen = new Set<string>()
   const refused = new Set<string>()
   const state: Omit<Es2plusServer, 'url' | 'close'> = {
@@ -59,10 +59,10 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
     answers: {},
     faultsRepeats: false,
     lateMs: 1_500,
-    pads: true,
+    padsIccids: true,
     requests: [],
     orders: new Map(),
-    taken: () => [...state.orders].filter(([, order]) => order.state !== 'UNAVAILABLE').map(([iccid]) => iccid),
+    soldIccids: () => [...state.orders].filter(([, order]) => order.state !== 'UNAVAILABLE').map(([iccid]) => iccid),
   }
 
   const server: Server = createServer(
@@ -74,21 +74,21 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
       const path = request.url ?? ''
       state.requests.push({ path, headers: request.headers, body })
       const name = path.slice(path.lastIndexOf('/') + 1)
-      // A repeat goes through: what is shown is what becomes of the first.
+      // A repeat succeeds by default, so that tests see the outcome of the first call.
       const isRepeat = name === 'downloadOrder' && body.iccid !== undefined && chosen.has(String(body.iccid))
       if (name === 'downloadOrder') chosen.add(String(body.iccid))
       const fault = isRepeat && !state.faultsRepeats ? 'none' : (state.fault[name] ?? 'none')
-      const turn = name === 'downloadOrder' ? sides.turn++ : sides.turn
+      const turn = name === 'downloadOrder' ? counters.orders++ : counters.orders
       const answer = (status: number, content: unknown) =>
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(content))
       if (typeof fault === 'object') return answer(200, failed(fault.subjectCode, fault.reasonCode))
       if (fault === 'refuse' || (fault === 'half' && turn % 2 === 0) || refused.has(String(body.iccid))) {
-        if (body.iccid !== undefined) refused.add(String(body.iccid)) // for good, however often it is asked
+        if (body.iccid !== undefined) refused.add(String(body.iccid)) // permanently, also for repeats
         return answer(200, failed('8.2.5', '3.7'))
       }
       if (fault === 'dies' && turn % 2 === 0) return request.socket.destroy()
-      if (fault === 'http-500') return answer(500, {}) // not executed, which nobody can know
-      const result = execute(state, () => ++sides.serial, name, body)
+      if (fault === 'http-500') return answer(500, {}) // not executed, which the client cannot know
+      const result = execute(state, () => ++counters.serial, name, body)
       if (fault === 'lost' || fault === 'dies') return request.socket.destroy()
       if (fault === 'nonsense') return answer(200, 'nonsense')
       if (fault === 'late') await new Promise((resolve) => setTimeout(resolve, state.lateMs))
@@ -107,9 +107,9 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
   })
 }
 
-/** What a function does to the books, and its answer. */
+/** Executes a function on the orders. @returns its answer */
 function execute(
-  state: Pick<Es2plusServer, 'orders' | 'pads'>,
+  state: Pick<Es2plusServer, 'orders' | 'padsIccids'>,
   nextSerial: () => number,
   name: string,
   body: Record<string, unknown>,
@@ -122,7 +122,7 @@ function execute(
       if (String(body.profileType).startsWith('NONE_LEFT')) return failed('8.2.5', '3.7')
       const own = iccid || makeIccid('8985777', nextSerial())
       state.orders.set(own, { profileType: String(body.profileType), state: 'ALLOCATED' })
-      return done({ iccid: state.pads ? `${own}F` : own })
+      return done({ iccid: state.padsIccids ? `${own}F` : own })
     }
     case 'confirmOrder':
       if (!order) return failed('8.2.1', '3.9')

@@ -8,8 +8,8 @@ export interface TestCertificate {
   key: string
 }
 
-/** An authority of one's own, and certificates by it: EC P-256, valid for a day where nothing is said. */
-export function testAuthority(name: string) {
+/** Creates a certificate authority that issues EC P-256 certificates, valid for a day by default. */
+export function createAuthority(name: string) {
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const subject = distinguishedName(name)
   const cert = certificate({
@@ -39,7 +39,7 @@ export function testAuthority(name: string) {
   }
 }
 
-interface Parts {
+interface CertificateFields {
   subject: Buffer
   issuer: Buffer
   subjectKey: KeyObject
@@ -49,7 +49,7 @@ interface Parts {
 }
 
 /** X.509 v3 (RFC 5280 §4.1), with the names localhost and 127.0.0.1. */
-function certificate({ subject, issuer, subjectKey, issuerKey, ca, expiresAt }: Parts): string {
+function certificate({ subject, issuer, subjectKey, issuerKey, ca, expiresAt }: CertificateFields): string {
   const algorithm = sequence(oid('2a8648ce3d040302')) // ecdsa-with-SHA256
   const serial = Buffer.concat([Buffer.of(1), randomBytes(15)])
   const now = Date.now()

@@ -10,7 +10,7 @@ import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 
-/** The same on every node of a test, in this process or in one of its own. */
+/** Shared by all nodes of a test, in this process or in separate ones. */
 export const NODE_ENV = {
   MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
   PORT: '0',
@@ -19,7 +19,7 @@ export const NODE_ENV = {
 }
 export const OPERATOR = { actor: 'cli:tester' } as const
 
-/** A gateway's HTTP server in this process, on a database of the test's own. */
+/** A gateway's HTTP server in this process, on a test database. */
 export interface Node {
   deps: Deps
   baseUrl: string
@@ -27,7 +27,7 @@ export interface Node {
   stop(deadlineMs?: number): Promise<void>
 }
 
-export async function openNode(
+export async function startNode(
   databaseUrl: string,
   env: Record<string, string> = {},
   logs: { log?: Log; logRequest?: RequestLog } = {},
@@ -53,7 +53,7 @@ export interface Dealer {
   appSecret: string
 }
 
-/** A tenant with a million in its wallet, or what is said (in whole units). */
+/** Creates a tenant with this balance in whole units. */
 export async function addDealer(deps: Deps, units = 1_000_000): Promise<Dealer> {
   const dealer = await createTenant(deps, { clientName: 'Test dealer', currencyCode: 'USD' }, OPERATOR)
   if (units > 0) {
@@ -69,26 +69,26 @@ export interface Answer {
   text: string
   code: string
   message: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+  // biome-ignore lint/suspicious/noExplicitAny: tests check the members of any answer
   data: any
 }
 
-export interface Parts {
+export interface RequestParts {
   method?: string
   path?: string
   body?: string | Buffer
   timestamp?: number | string
   requestId?: string
-  /** Of the AppSecret that signs; `signature` replaces what it makes. */
+  /** Signs the request instead of the dealer's AppSecret. Ignored if `signature` is given. */
   secret?: string
   appKey?: string
   signature?: string
-  /** Added last; undefined takes a header out. */
+  /** Added last; undefined removes a header. */
   headers?: Record<string, string | string[] | undefined>
   localAddress?: string
 }
 
-/** The signature scheme again, from its description and not from our code. */
+/** The signature scheme, implemented from its description and independent of our code. */
 export function sign(
   secret: string,
   timestamp: string,
@@ -99,7 +99,7 @@ export function sign(
   return createHmac('sha256', secret).update(`${timestamp}${requestId}${appKey}`).update(body).digest('hex')
 }
 
-export function signedHeaders(dealer: Dealer, parts: Parts = {}): Record<string, string | string[]> {
+export function signedHeaders(dealer: Dealer, parts: RequestParts = {}): Record<string, string | string[]> {
   const timestamp = String(parts.timestamp ?? Date.now())
   const requestId = parts.requestId ?? randomUUID()
   const appKey = parts.appKey ?? dealer.appKey
@@ -124,8 +124,13 @@ const agents = {
   https: new HttpsAgent({ keepAlive: true, rejectUnauthorized: false }),
 }
 
-/** One signed request to an operation, with whatever the test makes different. */
-export function call(at: Pick<Node, 'baseUrl'>, dealer: Dealer, operation: string, parts: Parts = {}): Promise<Answer> {
+/** Sends a signed request to an operation, with the parts that the test changes. */
+export function call(
+  at: Pick<Node, 'baseUrl'>,
+  dealer: Dealer,
+  operation: string,
+  parts: RequestParts = {},
+): Promise<Answer> {
   const body = parts.body ?? '{}'
   return send(at, {
     ...parts,
@@ -135,8 +140,7 @@ export function call(at: Pick<Node, 'baseUrl'>, dealer: Dealer, operation: strin
   })
 }
 
-/** One request as it is told. */
-function send(at: Pick<Node, 'baseUrl'>, parts: Parts): Promise<Answer> {
+function send(at: Pick<Node, 'baseUrl'>, parts: RequestParts): Promise<Answer> {
   const isTls = at.baseUrl.startsWith('https:')
   return new Promise((resolve, reject) => {
     const request = (isTls ? httpsRequest : httpRequest)(

@@ -466,6 +466,12 @@ create table recovery_codes (
   constraint recovery_codes_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE
 );
 
+create table request_id_slots (
+  slot integer not null,
+  age_ms double precision not null,
+  constraint request_id_slots_pkey PRIMARY KEY (slot)
+);
+
 create table request_ids (
   tenant_id uuid not null,
   request_id uuid not null,
@@ -486,6 +492,8 @@ create table retention_clock (
   singleton boolean not null default true,
   seen_at timestamp with time zone not null,
   steady_since timestamp with time zone not null,
+  elapsed_ms double precision not null default 0,
+  confirmed_at timestamp with time zone not null default now(),
   constraint retention_clock_pkey PRIMARY KEY (singleton),
   constraint retention_clock_singleton_check CHECK (singleton)
 );

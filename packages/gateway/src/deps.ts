@@ -46,7 +46,7 @@ export interface Deps {
   db: Db
   /** All connection pools by name, for metrics. */
   pools: Record<string, Db['pool']>
-  /** Whether the database answers on the connections of each pool that this process needs. */
+  /** Resolves to whether the database answers on the connections of each pool that this process needs. */
   isDatabaseResponding(): Promise<boolean>
   /** Encrypts secrets under the master keys. */
   cipher: Cipher
@@ -91,8 +91,11 @@ const ORDER_IDLE_MS = 3_000
 const ORDER_LIMITS = { lockTimeoutMs: 4_500, statementTimeoutMs: 5_000, stallMs: 6_000, connectTimeoutMs: 3_000 }
 /** How often connections are checked that no request uses. */
 const CHECK_MS = 5_000
-/** Admission observes the database's time with every batch; this is for idle nodes. */
-const CLOCK_SAMPLE_MS = 10_000
+/**
+ * Admission observes the database's time with every batch; this is for idle nodes, and for nodes that refuse every request
+ * because the clock was wrong (101001): within a second of its return they refuse nobody.
+ */
+const CLOCK_SAMPLE_MS = 500
 
 /** Creates the one Deps of this process. `stop` closes all connections. @throws StartRefused */
 export async function createDeps(

@@ -1,4 +1,5 @@
 import type { Deps } from './deps.ts'
+import { timesAheadLoop } from './doctor/times-ahead.ts'
 import { fulfilmentLoop } from './fulfilment/loop.ts'
 import { reconcileLoop } from './fulfilment/reconciliation/reconcile.ts'
 import { reviewAlertLoop } from './fulfilment/review/review-alerts.ts'
@@ -17,6 +18,7 @@ import { webhooksLoop } from './webhooks/sending/sender.ts'
 export async function startWorker(deps: Deps): Promise<Running> {
   const loops: Running[] = [
     retentionLoop(deps),
+    timesAheadLoop(deps),
     fulfilmentLoop(deps),
     reconcileLoop(deps),
     reviewAlertLoop(deps),

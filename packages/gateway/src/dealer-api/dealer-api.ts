@@ -130,7 +130,7 @@ async function perform<Name extends OperationName>(
     // What a lone request begins before it is admitted delays no other request. The admission starts a moment later, so
     // that the statements of the handler are sent first: they take longer.
     const admission = Promise.resolve().then(() => admit(deps.admission, signed, authenticated))
-    const started = early(deps, { tenant: authenticated.tenant, request, admission })
+    const started = early(deps, { tenant: authenticated.tenant, request, headers, admission })
     started.catch(() => {}) // a refusal of the admission is answered first
     context.tenantId = (await admission).tenant.tenantId
     return toAnswer(headers, await started)
@@ -145,7 +145,7 @@ async function perform<Name extends OperationName>(
     if (context.response.req.socket.destroyed) throw new ApiError('000002')
   }
   const handler: Handler<Name> = handlers[operation]
-  return toAnswer(headers, await handler(deps, callOf(admitted, request, address)))
+  return toAnswer(headers, await handler(deps, callOf(admitted, request, headers, address)))
 }
 
 function toAnswer({ requestId }: RequestHeaders, result: Result<OperationName>): Answer {
@@ -156,9 +156,10 @@ function toAnswer({ requestId }: RequestHeaders, result: Result<OperationName>):
 function callOf<Name extends OperationName>(
   { tenant, catalogueVersion }: Admitted,
   request: RequestOf<Name>,
+  headers: RequestHeaders,
   address: string,
 ): Call<Name> {
-  return { tenant, catalogueVersion, request, address }
+  return { tenant, catalogueVersion, request, headers, address }
 }
 
 /** @returns the error to answer where the body is malformed: the caller gets it only after admission */

@@ -1,4 +1,4 @@
-import type { AnswerOf, OperationName, RequestOf } from '@dealer-esim/contract'
+import type { AnswerOf, OperationName, RequestHeaders, RequestOf } from '@dealer-esim/contract'
 import type { Admitted } from '../admission/admission.ts'
 import { listLocations } from '../catalogue/locations.ts'
 import type { Deps } from '../deps.ts'
@@ -14,11 +14,12 @@ import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
 
 export interface Call<Name extends OperationName> extends Admitted {
   request: RequestOf<Name>
+  headers: RequestHeaders
   address: string
 }
 
 /** A call whose request is still being admitted. */
-export interface EarlyCall<Name extends OperationName> extends Pick<Call<Name>, 'tenant' | 'request'> {
+export interface EarlyCall<Name extends OperationName> extends Pick<Call<Name>, 'tenant' | 'request' | 'headers'> {
   admission: Promise<Admitted>
 }
 
@@ -42,8 +43,8 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
     const catalogue = await deps.catalogue.current(catalogueVersion)
     return { data: catalogue.list(tenant, request) }
   },
-  async 'esim/order'(deps, { tenant, request }) {
-    return orderResult(await deps.orderPlacer.place({ tenant, request, orderId: deps.ids.uuid() }))
+  async 'esim/order'(deps, { tenant, request, headers }) {
+    return orderResult(await deps.orderPlacer.place({ tenant, request, headers, orderId: deps.ids.uuid() }))
   },
   async 'esim/query'(deps, { tenant, request }) {
     return { data: await getOrderWithProfiles(deps, tenant.tenantId, request) }
@@ -71,8 +72,8 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
 
 /** Operations that may begin before their request is admitted. They commit their changes only afterwards. */
 export const earlyHandlers: { [Name in OperationName]?: EarlyHandler<Name> } = {
-  async 'esim/order'(deps, { tenant, request, admission }) {
-    const input = { tenant, request, orderId: deps.ids.uuid() }
+  async 'esim/order'(deps, { tenant, request, headers, admission }) {
+    const input = { tenant, request, headers, orderId: deps.ids.uuid() }
     return orderResult(await deps.orderPlacer.placeWhenAdmitted(input, admission))
   },
 }

@@ -17,7 +17,7 @@ export async function checkSuppliers(input: DatabaseCheckInput, findings: Findin
     ...(await packagesWithoutSupplier(input, findings)),
     ...(await packagesOfMissingSupplier(input, findings)),
   ]
-  if (cipher === undefined || !(await hasMasterKey(input, cipher))) return packages // the configurations cannot be decrypted; checkDeployment reports why
+  if (cipher === undefined || !(await hasMasterKey(input, cipher))) return packages // checkDeployment reports why
   const rows = await listSuppliers(db)
   const linkKey = Buffer.alloc(0) // nothing is issued with it
   const wake = { wake() {}, on: () => () => {} } // nothing is bought

@@ -56,7 +56,7 @@ describe('a gateway without DATABASE_URL', () => {
     const pid = postmasterPid(gateway.dataDir)
     await killServer(url, pid)
     await gateway.waitForLog((line) => line.msg === 'the embedded PostgreSQL was restarted')
-    expect(readRunningPostgres(gateway.dataDir)!.url).toBe(url)
+    await expect.poll(() => readRunningPostgres(gateway.dataDir)?.url).toBe(url)
     expect(await query(url, 'select answer from kept')).toEqual([{ answer: 42 }])
     expect(postmasterPid(gateway.dataDir)).not.toBe(pid)
   })

@@ -143,6 +143,7 @@ const LOOPS = [
   'stock',
   'stock levels',
   'suppliers',
+  'times ahead',
   'webhook replays',
   'webhooks',
 ]

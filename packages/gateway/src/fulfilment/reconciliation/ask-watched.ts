@@ -15,15 +15,17 @@ const ASK_AGAIN_MAX_MS = 6 * 3_600_000
 
 type WatchedJob = WatchedItem & { tenantId: string }
 
+const WAIT_MS = `least(${ASK_AGAIN_MAX_MS}, ${ASK_AGAIN_MIN_MS} * power(2, least(attempts, 20)))`
+
 /** A claim sets when the item is asked about next: after one minute, doubled each time up to six hours. */
-const WATCHED: JobTable = {
+export const WATCHED: JobTable = {
   name: 'reconcile-watched',
   table: 'watched_items',
   key: ['order_id', 'item_no', 'purpose'],
-  claimable: 'due_at <= now()',
+  claimable: 'true',
   dueAt: 'due_at',
-  claim: `attempts = attempts + 1, due_at = now() + interval '1 millisecond' *
-    least(${ASK_AGAIN_MAX_MS}, ${ASK_AGAIN_MIN_MS} * power(2, least(attempts, 20)))`,
+  longestWaitMs: WAIT_MS,
+  claim: `attempts = attempts + 1, due_at = now() + interval '1 millisecond' * ${WAIT_MS}`,
   columns: 'job.tenant_id, job.order_id, job.item_no, job.purpose, job.supplier, job.product_code',
 }
 

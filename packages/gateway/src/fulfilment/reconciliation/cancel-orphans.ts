@@ -13,12 +13,13 @@ interface OrphanJob extends SuppliedEsimRow {
 }
 
 /** A claim sets the next try: if two nodes asked, the supplier would answer the second one that there is no such eSIM. */
-const ORPHANS: JobTable = {
+export const ORPHANS: JobTable = {
   name: 'reconcile-orphans',
   table: 'orphans',
   key: ['orphan_id'],
-  claimable: `state = 'FOUND' and updated_at <= now()`,
+  claimable: `state = 'FOUND'`,
   dueAt: 'updated_at',
+  longestWaitMs: String(CANCEL_AGAIN_MS),
   claim: `updated_at = now() + interval '1 millisecond' * ${CANCEL_AGAIN_MS}`,
   columns: `job.tenant_id, job.orphan_id, job.order_id, job.item_no, job.supplier, job.iccid, job.secrets,
     (select product_code from order_items i

@@ -12,7 +12,7 @@ import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
 import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../../src/webhooks/delivery.ts'
 import type { WebhookDeps } from '../../src/webhooks/deps.ts'
-import { recordEvents } from '../../src/webhooks/record.ts'
+import { recordEvents } from '../../src/events/record.ts'
 import { webhooksLoop } from '../../src/webhooks/sending/sender.ts'
 import { createTestDatabase } from '../harness/databases/database.ts'
 

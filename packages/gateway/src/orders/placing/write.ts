@@ -6,7 +6,7 @@ import type { Tx } from '../../lib/postgres/db.ts'
 import type { CachedWallet } from '../../wallet/ledger/cache.ts'
 import { INSERT_DEBITS, updateWallets, WALLET_COLUMN_COUNT, walletValues } from '../../wallet/ledger/debit.ts'
 import { lockAndHashWallets } from '../../wallet/ledger/lock.ts'
-import { deliveriesOf, eventsOf } from '../../webhooks/record.ts'
+import { deliveriesOf, eventsOf } from '../../events/record.ts'
 import type { BatchDecision, PlacedOrder } from './decide.ts'
 
 /**

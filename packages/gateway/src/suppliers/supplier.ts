@@ -65,6 +65,8 @@ export interface SupplierTraits {
   graceMs: number
   /** Counted from the first call for an eSIM: an item undecided after this goes to review. */
   giveUpAfterMs: number
+  /** How often a new eSIM is polled for status and usage; by default every 15 minutes. */
+  pollEveryS?: number
   /** A query may continue a purchase, so an unanswered query leaves as much doubt as an order. */
   queryBuys?: true
   /** Groups products, because one may take longer: a call has requests of one group only. undefined: one group. */

@@ -5,7 +5,7 @@ import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched
 import { resolveCancellation } from '../../src/fulfilment/review/resolve-cancellation.ts'
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
-import { expireProfiles } from '../../src/profiles/expire.ts'
+import { expireProfiles } from '../../src/profiles/life/expire.ts'
 import type { CancelOutcome, Outcome, SupplierRequest } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { createScriptedSupplier, deliver } from '../harness/scripted-supplier.ts'

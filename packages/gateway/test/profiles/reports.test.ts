@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
-import { expiryLoop } from '../../src/profiles/expire.ts'
+import { expiryLoop } from '../../src/profiles/life/expire.ts'
 import { pollSuppliersLoop } from '../../src/profiles/poll-suppliers.ts'
 import type { ConfiguredSupplier } from '../../src/suppliers/registry.ts'
 import type { ReportOutcome, SuppliedEsim } from '../../src/suppliers/supplier.ts'
@@ -55,7 +55,7 @@ async function dealerWith(supplied: ConfiguredSupplier, count = 1): Promise<stri
     const item = { orderId, itemNo: 1, supplier: supplied.supplier.name }
     await acceptEsim(withSuppliers(shop, supplied), tenantId, item, newEsim())
   }
-  await set(tenantId, `polled_at = now() - interval '1 hour'`)
+  await set(tenantId, `poll_at = now()`)
   return tenantId
 }
 
@@ -89,7 +89,7 @@ it('an eSIM that cannot be saved or decrypted does not delay those of other deal
   await set(closed, `secrets = 'nonsense'`)
   await set(unwritten, `install_before = now() - interval '1 hour'`)
   // Not due for polling: a report of its use would give it another end.
-  await set(expired, `install_before = now() - interval '1 hour', polled_at = now()`)
+  await set(expired, `install_before = now() - interval '1 hour', poll_at = now() + interval '1 hour'`)
   await shop.db.query({
     text: `create or replace function refuse() returns trigger language plpgsql as $$
            begin raise 'refused by the test'; end $$`,

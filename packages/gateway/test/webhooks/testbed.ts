@@ -122,7 +122,8 @@ export async function createTestbed(options: TestbedOptions = {}): Promise<Testb
       const createdAt = new Date(databaseClock.now())
       await db.tx(async (tx) => {
         const content = { orderNo: 'X', sequence: 1, amount: 45_000 }
-        const event = { tenantId: tenant.tenantId, notifyType: type, orderId: systemIds.uuid(), content, createdAt }
+        const orderId = type === 'BALANCE_LOW' ? null : systemIds.uuid()
+        const event = { tenantId: tenant.tenantId, notifyType: type, orderId, content, createdAt }
         recordEvents(
           tx,
           notifyIds.map((notifyId) => ({ ...event, notifyId })),

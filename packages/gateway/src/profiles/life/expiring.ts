@@ -19,11 +19,16 @@ export function expiringLoop(deps: LifeDeps): Loop {
     loops: deps.loops,
     pollMs: POLL_MS,
     async pass(signal) {
-      await applyChangedHours(deps, signal)
-      await recordDue(deps, signal)
+      await recordExpiryNotices(deps, signal)
       return false
     },
   })
+}
+
+/** One pass: everything that is due now. */
+export async function recordExpiryNotices(deps: LifeDeps, signal: AbortSignal): Promise<void> {
+  await applyChangedHours(deps, signal)
+  await recordDue(deps, signal)
 }
 
 async function recordDue(deps: LifeDeps, signal: AbortSignal): Promise<void> {

@@ -100,6 +100,9 @@ it('a fall through several steps reports the lowest only, and a rise re-arms the
   expect(await percents(dealer)).toEqual([50])
   await credit(dealer, 9)
   await order(dealer, 2)
+  expect(await percents(dealer)).toEqual([50])
+  await credit(dealer, 5)
+  await order(dealer, 2)
   expect(await percents(dealer)).toEqual([50, 100])
 })
 

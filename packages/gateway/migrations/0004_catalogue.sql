@@ -28,6 +28,7 @@ create table packages (
   package_code text primary key,
   slug text not null unique,
   package_type text not null default 'BASE' check (package_type in ('BASE', 'TOPUP')),
+  product_family text, -- a top-up fits only eSIMs of packages of the same family; null is a family, too
   name text not null,
   description text,
   data_type text not null check (data_type in ('TOTAL', 'DAILY', 'UNLIMITED')),

@@ -27,8 +27,8 @@ import { createAvailability } from './suppliers/availability.ts'
 import { type SupplierMetrics, supplierMetrics } from './suppliers/gate.ts'
 import { createSuppliers, type Suppliers } from './suppliers/registry.ts'
 
-/** What background loops are woken for: orders to fulfil, events to send, changed settings. */
-export type Topic = 'fulfilment' | 'webhooks' | 'settings'
+/** What background loops are woken for: orders to fulfil, actions on eSIMs, events to send, changed settings and stock. */
+export type Topic = 'fulfilment' | 'actions' | 'webhooks' | 'settings' | 'stock'
 
 /** What all modules share. A function asks for the slice that it needs: Pick<Deps, …>. */
 export interface Deps {
@@ -46,7 +46,7 @@ export interface Deps {
   db: Db
   /** All connection pools by name, for metrics. */
   pools: Record<string, Db['pool']>
-  /** Whether the database answers on the connections of each pool that this process needs. */
+  /** Resolves to whether the database answers on the connections of each pool that this process needs. */
   isDatabaseResponding(): Promise<boolean>
   /** Encrypts secrets under the master keys. */
   cipher: Cipher
@@ -91,8 +91,11 @@ const ORDER_IDLE_MS = 3_000
 const ORDER_LIMITS = { lockTimeoutMs: 4_500, statementTimeoutMs: 5_000, stallMs: 6_000, connectTimeoutMs: 3_000 }
 /** How often connections are checked that no request uses. */
 const CHECK_MS = 5_000
-/** Admission observes the database's time with every batch; this is for idle nodes. */
-const CLOCK_SAMPLE_MS = 10_000
+/**
+ * Admission observes the database's time with every batch; this is for idle nodes, and for nodes that refuse every request
+ * because the clock was wrong (101001): within a second of its return they refuse nobody.
+ */
+const CLOCK_SAMPLE_MS = 500
 
 /** Creates the one Deps of this process. `stop` closes all connections. @throws StartRefused */
 export async function createDeps(
@@ -132,7 +135,7 @@ export async function createDeps(
   const catalogue = createCatalogue({ db, linkKey, databaseClock: clocks.databaseClock })
   const admission = createAdmission({ ...clocks, hot, config, db, cipher, log })
   const suppliers = await createSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
-  const stock = await createAvailability({ db, log, loops })
+  const stock = await createAvailability({ db, log, loops, wake })
   const checks = startChecks(config.role === 'worker' ? [db] : [db, orderDb, admission.db])
   const orderPlacer = createOrderPlacer({
     ...{ ...clocks, ids, log, wake, catalogue, stock, orderMetrics: measures.orderMetrics },

@@ -101,6 +101,35 @@ describe('examples fit their schemas', () => {
   })
 })
 
+test('every pattern means the same to tools that compile it with the flag `u` and to those that compile it without', () => {
+  const patterns = [...new Set(valuesOf(document, 'pattern') as string[])]
+  expect(patterns.length).toBeGreaterThan(5)
+  const texts = ['', 'Cape Town, sp{C}', '東京 🗼', 'line\nbreak', 'T-1', 'JP', '!GL', '\u0000', '0123456789012', 'USD']
+  for (const pattern of patterns) {
+    expect(
+      texts.filter((text) => new RegExp(pattern).test(text)),
+      pattern,
+    ).toEqual(texts.filter((text) => new RegExp(pattern, 'u').test(text)))
+  }
+})
+
+test('lone surrogates are refused, although the published patterns do not mention them', () => {
+  const request = { transactionId: 'T-1', packageInfoList: [{ packageCode: 'A', count: 1 }] }
+  expect(parseRequest('esim/order', { ...request, remark: 'sp{C} 🗼' }).ok).toBe(true)
+  expect(parseRequest('esim/order', { ...request, remark: 'half \ud83d' })).toMatchObject({ ok: false, code: '000108' })
+})
+
+test('answers are listed by status or as default: generators do not compile ranges such as 4XX', () => {
+  const statuses = valuesOf(document, 'responses').flatMap((responses) => Object.keys(responses as object))
+  expect(statuses.filter((status) => !/^(\d{3}|default|Failure\d{3})$/.test(status))).toEqual([])
+})
+
+/** The values of a member at any depth. */
+function valuesOf(node: unknown, member: string): unknown[] {
+  if (typeof node !== 'object' || node === null) return []
+  return Object.entries(node).flatMap(([name, value]) => (name === member ? [value] : valuesOf(value, member)))
+}
+
 /** The schemas of a member at any depth. */
 function membersOf(schema: unknown, member: string): { description?: string }[] {
   if (typeof schema !== 'object' || schema === null) return []

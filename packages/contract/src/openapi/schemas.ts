@@ -4,6 +4,7 @@ import { type OperationName, operationNames, operations } from '../schemas/opera
 import { orderLine } from '../schemas/orders.ts'
 import { locationNetwork, packageOffSale, packageOnSale } from '../schemas/packages.ts'
 import { profile } from '../schemas/profiles.ts'
+import { publishedPattern } from '../schemas/text-patterns.ts'
 import { events } from '../schemas/webhooks.ts'
 
 /** A node of the document. */
@@ -95,6 +96,7 @@ function expand(node: unknown, named: Map<TSchema, string>): Json {
   }
   const copyMembers = (value: Json): Json => {
     const copied = withType(Object.fromEntries(Object.entries(value).map(([member, part]) => [member, copy(part)])))
+    if (typeof copied.pattern === 'string') copied.pattern = publishedPattern(copied.pattern)
     const [first] = Array.isArray(value.enum) ? value.enum : []
     return first === undefined ? copied : { type: typeof first === 'number' ? 'integer' : 'string', ...copied }
   }

@@ -1,4 +1,4 @@
-import type { PackageListAnswer, PackageListRequest } from '@dealer-esim/contract'
+import type { CancelPolicy, PackageListAnswer, PackageListRequest, PackageType } from '@dealer-esim/contract'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../lib/refusal.ts'
 import type { Coverage } from './coverage.ts'
@@ -17,6 +17,7 @@ import type { CatalogueChanges, OwnPriceRow } from './snapshot/load.ts'
 import { loadChanges } from './snapshot/load.ts'
 import type { CataloguePackage, Route } from './snapshot/package.ts'
 import { PackageIndex, Prefilter } from './snapshot/package-index.ts'
+import { type EsimToTopUp, fitsEsim } from './topup-fit.ts'
 
 export type { CataloguePackage, Route } from './snapshot/package.ts'
 export { bumpCatalogue } from './version.ts'
@@ -87,7 +88,12 @@ export interface Buyer {
 export interface Offer {
   readonly packageCode: string
   readonly packageName: string
-  /** For one eSIM, in 1/10 000 of the buyer's currency. */
+  readonly packageType: PackageType
+  /** Days of a day pass; both null: the duration is fixed. */
+  readonly periodNumMin: number | null
+  readonly periodNumMax: number | null
+  readonly cancelPolicy: CancelPolicy
+  /** For one eSIM, of a day pass for one day, in 1/10 000 of the buyer's currency. */
   readonly price: bigint
   /** Tried in this order; the next one only after a definite refusal. */
   readonly routes: readonly Route[]
@@ -98,7 +104,12 @@ export interface Snapshot {
   readonly version: bigint
   /** An offer, or the code of the refusal: unknown to this buyer, or off sale. */
   offer(buyer: Buyer, packageCode: string): Offer | '310241' | '310244'
-  list(buyer: Buyer, request: PackageListRequest): PackageListAnswer
+  /**
+   * As `offer`, of a package to add to an eSIM; 310245: it does not fit. The only route is that of the eSIM's supplier.
+   */
+  topUpOffer(buyer: Buyer, packageCode: string, esim: EsimToTopUp): Offer | '310241' | '310244' | '310245'
+  /** @param esim the eSIM that the request names: only the packages that fit it */
+  list(buyer: Buyer, request: PackageListRequest, esim?: EsimToTopUp): PackageListAnswer
   /** The package for operators, and for the fulfilment of existing orders: independent of the buyer. */
   find(packageCode: string): CataloguePackage | undefined
   /** The buyer's price of every package that has one, with its source: for operators. */
@@ -192,18 +203,31 @@ export class LoadedSnapshot implements Snapshot {
 
   offer(buyer: Buyer, packageCode: string): Offer | '310241' | '310244' {
     const item = this.find(packageCode)
-    if (!item) return '310241'
+    return item?.packageType === 'BASE' ? this.offerOf(buyer, item) : '310241'
+  }
+
+  topUpOffer(buyer: Buyer, packageCode: string, esim: EsimToTopUp): Offer | '310241' | '310244' | '310245' {
+    const item = this.find(packageCode)
+    const offer = item ? this.offerOf(buyer, item) : '310241'
+    if (!item || typeof offer === 'string') return offer
+    const base = this.find(esim.packageCode)
+    if (!base || !fitsEsim(item, base, esim.supplier)) return '310245'
+    return { ...offer, routes: item.routes.filter((route) => route.supplier === esim.supplier).slice(0, 1) }
+  }
+
+  private offerOf(buyer: Buyer, item: CataloguePackage): Offer | '310241' | '310244' {
     const { price } = quote(this.tariffOf(buyer), item)
     if (price === undefined) return '310241'
     if (!item.onSale) return '310244'
-    return { packageCode, packageName: item.name, price, routes: item.routes }
+    const { packageCode, name, packageType, periodNumMin, periodNumMax, cancelPolicy, routes } = item
+    return { packageCode, packageName: name, packageType, periodNumMin, periodNumMax, cancelPolicy, price, routes }
   }
 
-  list(buyer: Buyer, request: PackageListRequest): PackageListAnswer {
+  list(buyer: Buyer, request: PackageListRequest, esim?: EsimToTopUp): PackageListAnswer {
     const { index, changedAt } = this.contents
     const priced = this.prefilter.pricedIn(buyer.currencyCode)
     const source = { index, changedAt, touchedAt: this.prefilter.touchedAt, priced, linkKey: this.context.linkKey }
-    return listPackages(source, buyer.tenantId, this.tariffOf(buyer), request, this.context.databaseClock.now())
+    return listPackages(source, buyer.tenantId, this.tariffOf(buyer), request, this.context.databaseClock.now(), esim)
   }
 
   *quotes(buyer: Buyer): Iterable<QuotedPackage> {

@@ -8,6 +8,8 @@ export interface Coverage {
   readonly networks: readonly LocationNetwork[]
   /** Codes by which `locationCode` finds it. */
   readonly locations: ReadonlySet<string>
+  /** The same for all coverages that have the same locations. */
+  readonly area: string
   /** Lower-case codes and names of the locations, for keywords. */
   readonly searchText: string
 }
@@ -17,10 +19,12 @@ export const EVERYWHERE = '*'
 
 export function coverageOf(locationCodes: readonly string[], networks: readonly LocationNetwork[]): Coverage {
   const names = networks.flatMap((network) => [network.locationCode, network.locationName])
+  const locations = locationsOf(locationCodes, networks)
   return {
     locationCodes,
     networks,
-    locations: locationsOf(locationCodes, networks),
+    locations,
+    area: [...locations].sort().join(' '),
     searchText: [...new Set([...locationCodes, ...names])].join('\n').toLowerCase(),
   }
 }

@@ -11,6 +11,7 @@ import { type CheckInput, createFindings, type DatabaseCheckInput, type Finding,
 import { checkAddresses, checkCertificate, checkMail, checkProxies } from './reach.ts'
 import { checkLedger, checkPartitions, checkSchema } from './schema.ts'
 import { checkSuppliers } from './suppliers.ts'
+import { checkTimesAhead } from './times-ahead.ts'
 
 type Check<Input> = readonly [name: string, run: (input: Input, findings: Findings) => Promise<Finding[]> | Finding[]]
 
@@ -33,6 +34,7 @@ const DATABASE: readonly Check<DatabaseCheckInput>[] = [
 const CONTENT: readonly Check<DatabaseCheckInput>[] = [
   ['deployment', checkDeployment],
   ['partitions', checkPartitions],
+  ['times', checkTimesAhead],
   ['ledger', checkLedger],
   ['suppliers', checkSuppliers],
 ]

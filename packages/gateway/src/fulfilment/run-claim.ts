@@ -3,12 +3,12 @@ import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
 import { type ObservedPrice, recordPrice } from '../suppliers/prices.ts'
+import { withStorableMessage } from '../suppliers/storable-message.ts'
 import type { Charge, Outcome, Supplier, SupplierRequest } from '../suppliers/supplier.ts'
 import type { Claim } from './claim.ts'
 import { LEASE_MS, renewLeases } from './claim.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
-import type { ItemResult } from './outcomes/items.ts'
-import { type Attempt, withStorableMessage } from './outcomes/items.ts'
+import type { Attempt, ItemResult } from './outcomes/items.ts'
 import { SEND_WITHIN_MS } from './outcomes/outcome.ts'
 import { acceptLateEsims, saveOutcomes } from './outcomes/save-outcomes.ts'
 
@@ -164,6 +164,7 @@ function priceIn(outcome: Outcome): Charge | undefined {
   switch (outcome.kind) {
     case 'delivered':
       return outcome.esim.charged
+    case 'toppedUp':
     case 'unknown':
       return outcome.charged
     case 'refused':

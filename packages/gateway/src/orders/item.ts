@@ -63,6 +63,16 @@ export interface PackageLine {
   price: number
   /** Days of a day pass. */
   periodNum?: number
+  /** The package's policy when it was ordered; absent: an eSIM of it cannot be cancelled through the API. */
+  cancelPolicy?: CancelPolicy
+}
+
+export interface CancelPolicy {
+  cancellable: boolean
+  /** Days after the delivery; null: no limit. */
+  withinDays: number | null
+  /** Of the price, in whole percent. An operator's cancel has no fee. */
+  feePercent: number
 }
 
 /** The line that an item belongs to: items are numbered from 1 through the lines, in their order (placing/write.ts). */

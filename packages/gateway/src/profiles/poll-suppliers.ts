@@ -96,11 +96,13 @@ export function pollSuppliersLoop(deps: PollDeps): Loop {
 
 /** The next tenant that has eSIMs of this supplier due: one index probe for each tenant. */
 async function findNextDue(db: PollDeps['db'], supplier: string, after: string): Promise<string | undefined> {
+  const ofTenant = OF_TENANT.replace('$1', 't.tenant_id')
   const [next] = await db.query<{ tenantId: string }>({
     name: 'profiles-poll-next-tenant',
     text: `select t.tenant_id from tenants t
            where t.tenant_id > $1
-             and exists (select from profiles p where p.tenant_id = t.tenant_id and p.supplier = $2 and ${DUE})
+             and (exists (select from profiles p where ${ofTenant} and ${DUE})
+               or exists (select from profiles p where ${ofTenant} and ${AHEAD}))
            order by t.tenant_id limit 1`,
     values: [after, supplier],
   })
@@ -110,7 +112,9 @@ async function findNextDue(db: PollDeps['db'], supplier: string, after: string):
 async function countDue({ db }: Pick<PollDeps, 'db'>, tenantId: string, supplier: string): Promise<number> {
   const [due] = await db.query<{ count: number }>({
     name: 'profiles-living-count',
-    text: `select count(*)::int as count from (select from profiles p where ${OF_TENANT} and ${DUE} limit $3) due`,
+    text: `select count(*)::int as count from (
+             (select from profiles p where ${OF_TENANT} and ${DUE} limit $3)
+             union all (select from profiles p where ${OF_TENANT} and ${AHEAD} limit $3)) due`,
     values: [tenantId, supplier, TURN_MAX],
   })
   return due!.count
@@ -159,8 +163,10 @@ async function requestReports(
   return (await settlesWithin(reporting, supplier.traits.timeoutMs)) ? reporting : []
 }
 
-const OF_TENANT = 'p.tenant_id = $1 and p.supplier = $2'
-const DUE = `p.esim_status in ('GOT_RESOURCE', 'IN_USE') and p.poll_at <= now()`
+const OF_TENANT = `p.tenant_id = $1 and p.supplier = $2 and p.esim_status in ('GOT_RESOURCE', 'IN_USE')`
+const DUE = 'p.poll_at <= now()'
+/** A time further ahead than the longest interval was written by a clock that was ahead, and does not count. */
+const AHEAD = `p.poll_at > now() + interval '${POLL_UNUSED_LONGEST_S + 10} seconds'`
 
 interface PolledEsim {
   profileId: string
@@ -177,8 +183,13 @@ async function claimDue(deps: PollDeps, supplier: string, tenantId: string, limi
   const rows = await deps.db.query<PolledRow>({
     name: 'profiles-living',
     text: `with due as (
-        select p.profile_id, least(p.poll_every_s * 2, case p.esim_status when 'IN_USE' then $4::integer else $5 end) as every_s
-        from profiles p where ${OF_TENANT} and ${DUE} order by p.poll_at limit $3 for no key update skip locked
+        select p.profile_id,
+          least(p.poll_every_s * 2, case p.esim_status when 'IN_USE' then $4::integer else $5 end) as every_s
+        from profiles p where p.tenant_id = $1 and p.profile_id = any (
+          array(select p.profile_id from profiles p where ${OF_TENANT} and ${AHEAD} limit $3)
+          || array(select p.profile_id from profiles p where ${OF_TENANT} and ${DUE} order by p.poll_at limit $3))
+        and (${DUE} or ${AHEAD})
+        limit $3 for no key update skip locked
       ), polled as (
         update profiles p set poll_every_s = d.every_s, poll_at = now() + d.every_s * interval '1 second'
         from due d where p.tenant_id = $1 and p.profile_id = d.profile_id

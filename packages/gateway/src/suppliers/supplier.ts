@@ -26,8 +26,22 @@ export interface Supplier {
    *           returned as delivered; a reservation may be cancelled immediately
    */
   query(requests: SupplierRequest[], purpose: QueryPurpose): Promise<Outcome[]>
-  /** Cancels an eSIM that was not installed. */
-  cancel(esim: SuppliedEsim): Promise<CancelOutcome>
+  /**
+   * Adds one package to one eSIM for each request, under the same rules as `order`. A query of its key has `topUp`, too.
+   * Absent: the supplier cannot do it.
+   */
+  topUp?(requests: TopUpRequest[]): Promise<Outcome[]>
+  /**
+   * Cancels an eSIM that was not installed. `actionKey` names the attempt at the supplier, as `key` names an order: a
+   * repeat with the same one changes nothing. Absent: an eSIM that no dealer has, which is cancelled once.
+   */
+  cancel(esim: SuppliedEsim, actionKey?: string): Promise<CancelOutcome>
+  /** Interrupts the service of an eSIM in use. A repeat changes nothing. Absent: the supplier cannot do it. */
+  suspend?(esim: SuppliedEsim, actionKey: string): Promise<ActionOutcome>
+  /** Resumes the service of a suspended eSIM. */
+  unsuspend?(esim: SuppliedEsim, actionKey: string): Promise<ActionOutcome>
+  /** Ends the service of an eSIM for good. */
+  revoke?(esim: SuppliedEsim, actionKey: string): Promise<ActionOutcome>
   /** undefined: it works. Otherwise a message for the operator. */
   test(): Promise<string | undefined>
   /** Status and usage of eSIMs, in their order, with one request for each. */
@@ -67,6 +81,10 @@ export interface SupplierTraits {
   giveUpAfterMs: number
   /** How often a new eSIM is polled for status and usage; by default every 15 minutes. */
   pollEveryS?: number
+  /** It cancels only eSIMs whose codes nobody has seen, so a dealer's cancel is always refused. */
+  cancelsUnseenOnly?: true
+  /** It also tops up an eSIM whose validity has ended. */
+  topsUpExpired?: true
   /** A query may continue a purchase, so an unanswered query leaves as much doubt as an order. */
   queryBuys?: true
   /** Groups products, because one may take longer: a call has requests of one group only. undefined: one group. */
@@ -80,11 +98,29 @@ export interface SupplierRequest {
   /** orderNo-itemNo: unique, and the same for every attempt at this item. */
   key: string
   productCode: string
+  /** Days of a day pass. */
+  periodNum?: number | undefined
+  /** The eSIM that it adds to; undefined: it buys a new one. */
+  topUp?: ToppedUpEsim | undefined
   /** Set if the package must not be sold at a loss and its cost is known in the currency of the sale. */
   guard?: PriceGuard | undefined
 }
 
-/** In 1/10 000. Applied by suppliers whose interface takes a price, ignored by the others. */
+/** A request to add a package to an eSIM. */
+export type TopUpRequest = SupplierRequest & { topUp: ToppedUpEsim }
+
+/** An eSIM that is topped up, with the data by which its supplier finds it. */
+export interface ToppedUpEsim {
+  /** Of the item that delivered it. */
+  key: string
+  iccid: string
+  matchingId: string
+}
+
+/**
+ * In 1/10 000, of one eSIM, of a day pass for one day. Applied by suppliers whose interface takes a price, ignored by the
+ * others.
+ */
 export interface PriceGuard {
   /** The cost in the catalogue. */
   cost: bigint
@@ -102,6 +138,8 @@ export interface Charge {
 /** The outcome of one request. */
 export type Outcome =
   | { kind: 'delivered'; esim: DeliveredEsim }
+  /** Of a top-up: the package was added. `expiredTime`: the new end of validity, if the supplier states it. */
+  | { kind: 'toppedUp'; expiredTime?: Date | undefined; charged?: Charge | undefined }
   /** Definite: this supplier has not sold this eSIM and will not. `price`: the supplier's price, where it is the reason. */
   | { kind: 'refused'; message: string; price?: Charge }
   /** Definite: nothing was bought, a later try may succeed. */
@@ -149,6 +187,13 @@ export interface SuppliedEsim {
 export type CancelOutcome =
   | { kind: 'cancelled' }
   /** Definite: it was not cancelled. */
+  | { kind: 'refused'; message: string }
+  | { kind: 'unknown'; message: string }
+
+/** The outcome of suspend, unsuspend or revoke. */
+export type ActionOutcome =
+  | { kind: 'done' }
+  /** Definite: nothing was changed. */
   | { kind: 'refused'; message: string }
   | { kind: 'unknown'; message: string }
 

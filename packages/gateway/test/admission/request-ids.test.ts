@@ -9,6 +9,7 @@ import { changeSettings } from '../../src/tenants/settings.ts'
 import { addPackages } from '../dealer-api/api-fixture.ts'
 import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startPostgresProxy } from '../harness/databases/proxies.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
 let database: TestDatabase
@@ -99,6 +100,42 @@ describe('a hundred identical concurrent requests', () => {
     const codes = answers.map((answer) => answer.code)
     expect(codes.filter((one) => one === '000000')).toHaveLength(1)
     expect(codes.filter((one) => one === '101006')).toHaveLength(99)
+  })
+})
+
+/* A database that takes over may lack the latest RequestIDs: admission does not wait until they are replicated. */
+describe('a RequestID that the database lost while it failed over', () => {
+  it.each([
+    ['lost', 'alone', 0],
+    ['lost', 'among others', 20],
+    ['unanswered', 'alone', 0],
+    ['unanswered', 'among others', 20],
+  ] as const)('is entered again with its order, whose COMMIT was %s, %s', async (fault, _, others) => {
+    const proxy = await startPostgresProxy(database.url)
+    const behind = await startNode(proxy.url)
+    const own = await addDealer(node.deps)
+    try {
+      // The order's transaction loses the RequestIDs in the moment before it enters them itself.
+      await node.deps.db.query({
+        text: `create or replace function lose_request_ids() returns trigger language plpgsql as
+               $$ begin delete from request_ids where tenant_id = new.tenant_id; return new; end $$`,
+      })
+      await node.deps.db.query({
+        text: 'create trigger lose_request_ids before insert on orders for each row execute function lose_request_ids()',
+      })
+      proxy.failCommits('dealer-esim orders', fault)
+      const body = JSON.stringify({ transactionId: 'T-1', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
+      const parts = { requestId: randomUUID(), timestamp: Date.now(), body }
+      const busy = Array.from({ length: others }, () => code({}, behind))
+      expect((await call(behind, own, 'esim/order', parts)).code).toBe('000000')
+      await Promise.all(busy)
+      expect(proxy.faultCount).toBe(1)
+      expect((await call(node, own, 'esim/order', parts)).code).toBe('101006')
+    } finally {
+      await node.deps.db.query({ text: 'drop trigger if exists lose_request_ids on orders' })
+      await behind.stop()
+      await proxy.close()
+    }
   })
 })
 

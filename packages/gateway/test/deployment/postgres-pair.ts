@@ -27,7 +27,7 @@ interface Server {
 
 /** A primary with a synchronous standby: what it has acknowledged survives its loss. */
 export interface PostgresPair {
-  /** Of the current primary. */
+  /** Leads to the current primary. */
   readonly url: string
   /** Kills every process of the primary, as the loss of its machine does. */
   killPrimary(): Promise<void>

@@ -8,7 +8,7 @@ import { createAuthority } from '../harness/servers/certificates.ts'
 import { waitUntil } from '../harness/shop.ts'
 
 /*
- * The proxies of docs/running.md in front of two nodes, with the configurations that the page shows: only addresses, ports
+ * The proxies of docs/availability.md in front of two nodes, with the configurations that the page shows: only addresses, ports
  * and certificates are replaced.
  */
 
@@ -98,9 +98,9 @@ export async function startProxy(
 
 /** The configuration below its title, of the page. */
 function fromPage(title: string): string {
-  const page = readFileSync(join(packageRoot(), '../../docs/running.md'), 'utf8')
+  const page = readFileSync(join(packageRoot(), '../../docs/availability.md'), 'utf8')
   const [, text] = new RegExp(`\`\`\`text\\n# ${title}\\n([\\s\\S]*?)\`\`\``).exec(page) ?? []
-  if (text === undefined) throw new Error(`docs/running.md has no configuration of ${title}`)
+  if (text === undefined) throw new Error(`docs/availability.md has no configuration of ${title}`)
   return text
 }
 

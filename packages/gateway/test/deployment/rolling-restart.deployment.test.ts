@@ -22,7 +22,7 @@ const names = (Object.keys(PROXIES) as (keyof typeof PROXIES)[]).filter((name) =
 const CALLERS = 3
 /** Between two orders of one caller: requests meet every moment of a restart, and the nodes are not overloaded. */
 const PAUSE_MS = 5
-/** docs/running.md: how long the proxies get after a node is ready. */
+/** docs/availability.md: how long the proxies get after a node is ready. */
 const AFTER_READY_MS = 5_000
 const PRODUCTION = {
   DEPLOYMENT: 'production',

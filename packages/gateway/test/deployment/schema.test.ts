@@ -26,6 +26,7 @@ const REFERENCE_TABLES: Record<string, string> = {
   schema_migrations: 'of the database itself',
   deployment: 'one row: what this database is for',
   retention_clock: 'one row: the clock of the database',
+  request_id_slots: 'one row a partition of request_ids',
   catalogue_version: 'one row: the catalogue is shared by all tenants',
   ledger_checks: 'one row a day, about all wallets together',
   coverages: 'catalogue',

@@ -33,10 +33,12 @@ export const ES2PLUS_POINTS = [
 ] as const
 
 export const CANCEL_POINTS = [
-  'cancel.after-attempt',
+  'action.after-attempt',
   'es2plus.before-cancel-order',
   'es2plus.after-cancel-order',
-  'cancel.after-call',
+  'action.after-call',
+  'action.before-outcome-commit',
+  'action.after-outcome',
 ] as const
 
 /** No call hangs here, so the doubt about a call ends after this time. */

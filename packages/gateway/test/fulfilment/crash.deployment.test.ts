@@ -99,7 +99,7 @@ const PATIENCE_MS = 40_000
 
 it('every named failpoint has a crash test', () => {
   const tested = [...KINDS.flatMap(({ points, refunds }) => [...points, ...refunds]), ...CANCEL_POINTS]
-  expect(namedPoints(['fulfilment', 'suppliers'])).toEqual([...new Set(tested)].sort())
+  expect(namedPoints(['actions', 'fulfilment', 'suppliers'])).toEqual([...new Set(tested)].sort())
 })
 
 /** The failpoints in the sources of these modules. */

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { cancelEsim } from '../../src/fulfilment/cancelling/cancel-esim.ts'
+import { actForOperator } from '../../src/actions/operator.ts'
 import { claimDueOrders } from '../../src/fulfilment/claim.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { refreshItems } from '../../src/fulfilment/reconciliation/refresh-items.ts'
@@ -122,7 +122,8 @@ it('a cancellation at an upstream gateway applies to this eSIM, not to another u
     values: [tenantId],
   })
   expect(shown!.iccid).toBe(x.iccid)
-  await cancelEsim(withUpstream, { tenantId, profileId: shown!.id, reason: 'ordered twice' }, ADA)
+  const cancel = { tenantId, profileId: shown!.id, action: 'CANCEL', reason: 'ordered twice' } as const
+  await actForOperator(withUpstream, cancel, ADA)
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
 })
 

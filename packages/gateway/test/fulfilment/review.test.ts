@@ -1,12 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { cancelEsim } from '../../src/fulfilment/cancelling/cancel-esim.ts'
+import { runDueActions } from '../../src/actions/loop.ts'
+import { actForOperator } from '../../src/actions/operator.ts'
+import { resolveAction } from '../../src/actions/resolve.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
-import { resolveCancellation } from '../../src/fulfilment/review/resolve-cancellation.ts'
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { expireProfiles } from '../../src/profiles/life/expire.ts'
 import type { CancelOutcome, Outcome, SupplierRequest } from '../../src/suppliers/supplier.ts'
+import { makeActionsDue } from '../harness/actions.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { createScriptedSupplier, deliver } from '../harness/scripted-supplier.ts'
 import {
@@ -128,10 +129,10 @@ async function returnedOnItsLastDay(answer: () => CancelOutcome) {
     values: [tenantId],
   })
   const { profileId } = profile!
-  await cancelEsim(seen.deps, { tenantId, profileId, reason: 'ordered twice' }, ADA)
+  await actForOperator(seen.deps, { tenantId, profileId, action: 'CANCEL', reason: 'ordered twice' }, ADA)
   await expireProfiles(seen.deps, tenantId)
-  await shop.db.query({ text: 'update watched_items set due_at = now() where tenant_id = $1', values: [tenantId] })
-  await askAboutWatched(seen.deps)
+  await makeActionsDue(shop.db, tenantId)
+  expect(await runDueActions(seen.deps)).toBe(1)
   return { tenantId, profileId, seen }
 }
 
@@ -149,7 +150,7 @@ it('an unanswered cancellation can be resolved by an operator after the eSIM has
   const { tenantId, profileId, seen } = await returnedOnItsLastDay(() => ({ kind: 'unknown', message: 'lost again' }))
   expect(await statusOf(tenantId)).toEqual({ esimStatus: 'UNUSED_EXPIRED' })
   const said = { verdict: 'cancelled', evidence: 'Ticket 4711' } as const
-  await resolveCancellation(seen.deps, { tenantId, profileId, ...said }, ADA)
+  await resolveAction(seen.deps, { tenantId, profileId, ...said }, ADA)
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
 })
 

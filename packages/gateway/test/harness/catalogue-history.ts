@@ -119,6 +119,8 @@ function withSaleStatus(
 function newPackage(packageCode: string, createdAt: number): CataloguePackage {
   return {
     ...{ packageCode, slug: packageCode, name: 'x', description: null, dataType: 'TOTAL', volume: 1n, duration: 7 },
+    ...{ packageType: 'BASE', productFamily: null, periodNumMin: null, periodNumMax: null },
+    ...{ cancelPolicy: { cancellable: false, withinDays: null, feePercent: 0 } },
     ...{ durationUnit: 'DAY', unusedValidTime: 1, activationPolicy: 'ON_INSTALL', ekycRequired: false },
     ...{
       speed: null,

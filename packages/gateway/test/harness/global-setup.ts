@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import type { TestProject } from 'vitest/node'
 import { createDb } from '../../src/lib/postgres/db.ts'
@@ -24,12 +24,16 @@ declare module 'vitest' {
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const run = `dealer_esim_test_${randomBytes(4).toString('hex')}`
-  const folder = createRunFolder(tmpdir())
-  const dataParent = memoryFolder(folder)
+  const folder = createProjectFolder(createRunFolder(tmpdir()), project)
+  const memory = memoryFolder(folder)
+  const dataParent = memory === folder ? folder : createProjectFolder(memory, project)
   // Inherited by the processes that run the tests.
   process.env.TEST_SCRATCH = dataParent
   const remove = () => {
-    for (const each of [folder, dataParent]) rmSync(each, { recursive: true, force: true })
+    for (const each of [folder, dataParent]) {
+      rmSync(each, { recursive: true, force: true })
+      if (existsSync(dirname(each)) && readdirSync(dirname(each)).length === 0) rmdirSync(dirname(each))
+    }
   }
   const externalUrl = process.env.TEST_DATABASE_URL
   const server = externalUrl ? { url: externalUrl, stop: async () => {} } : await startOwnServer(join(folder, 'server'))
@@ -46,6 +50,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await server.stop()
     remove()
   }
+}
+
+/** A run of two projects, as of the mutations, sets up each of them. */
+function createProjectFolder(runFolder: string, { name }: TestProject): string {
+  const folder = join(runFolder, name)
+  mkdirSync(folder, { recursive: true, mode: 0o711 })
+  return folder
 }
 
 interface Server {

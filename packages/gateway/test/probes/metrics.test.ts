@@ -144,6 +144,7 @@ const LOOPS = [
   'stock',
   'stock levels',
   'suppliers',
+  'times ahead',
   'webhook replays',
   'webhooks',
 ]

@@ -57,13 +57,19 @@ it('another account is refused while eSIMs are re-checked or cancelled at the ol
     const now = new Date()
     const asked = { orderId: orderId!, supplier: 'watched', productCode: 'X' }
     watchItem(tx, tenantId, { ...asked, itemNo: 1, purpose: 'DELIVERED_IN_DOUBT' }, now)
-    watchItem(tx, tenantId, { ...asked, itemNo: 2, purpose: 'CANCEL' }, now)
+    tx.send({
+      text: `insert into esim_actions (tenant_id, action_id, started_by, action, profile_id, order_id, item_no, supplier,
+               action_status, currency_code, created_at, updated_at)
+             values ($1, $2, 'OPERATOR', 'CANCEL', $2, $3, 2, 'watched', 'UNDER_REVIEW', 'USD', $4, $4)`,
+      values: [tenantId, shop.ids.uuid(), orderId, now],
+    })
     const esim = { iccid: makeIccid('8985777', 1), smdpAddress: 'a.example', matchingId: 'LATE' }
     await keepOrphan(tx, shop, tenantId, { orderId: orderId!, itemNo: 3, supplier: 'watched', esim }, now)
   })
-  const open = async () => (await adminFailure(...another)).match(/(\d) eSIMs of watched are still re-checked/)?.[1]
+  const open = async () =>
+    (await adminFailure(...another)).match(/(\d) eSIMs of watched are still re-checked or acted on/)?.[1]
   expect(await open()).toBe('3')
-  await shop.db.query({ text: `delete from watched_items where purpose = 'CANCEL'` })
+  await shop.db.query({ text: `update esim_actions set action_status = 'REFUSED'` })
   expect(await open()).toBe('2')
   await shop.db.query({ text: `update orphans set state = 'KEPT'` })
   expect(await open()).toBe('1')

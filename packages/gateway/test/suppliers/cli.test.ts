@@ -264,7 +264,7 @@ describe('esim', () => {
     )
     expect(await walletOf(shop.db, cancelled.tenantId)).toMatchObject({ refunds: 1, refunded: PRICE })
     expect(await walletOf(shop.db, kept.tenantId)).toMatchObject({ refunds: 0 })
-    expect(await shop.db.query({ text: `select from watched_items where purpose = 'CANCEL'` })).toEqual([])
+    expect(await shop.db.query({ text: `select from esim_actions where due_at is not null` })).toEqual([])
     expect(await shop.audited('order.settle_cancel')).toMatchObject([
       { after: { profileId: cancelled.esimTranNo, verdict: 'cancelled', evidence: 'Mail of Mr Ito: cancelled' } },
       { after: { profileId: kept.esimTranNo, verdict: 'kept' } },

@@ -3,7 +3,8 @@ import { type PackageDocument, SUPPLIERS_MAX } from '../packages/document.ts'
 import type { PackageInput } from '../packages/merge.ts'
 import { boolean, type CellKind, integer, json, money, text, word, wordList } from './csv-cells.ts'
 
-type PlainMember = Exclude<keyof PackageDocument, 'prices' | 'suppliers'>
+type PlainMember = Exclude<keyof PackageDocument, 'prices' | 'suppliers' | 'cancelPolicy' | LaterMember>
+type LaterMember = 'packageType' | 'productFamily' | 'periodNumMin' | 'periodNumMax'
 
 /** Members whose column has the same name, in the order of an export. */
 const PLAIN: Readonly<Record<PlainMember, CellKind>> = {
@@ -27,6 +28,21 @@ const PLAIN: Readonly<Record<PlainMember, CellKind>> = {
   allowLoss: boolean,
 }
 
+/** As PLAIN, in the last columns, because people have spreadsheets that find the others by position. */
+const LATER: Readonly<Record<LaterMember, CellKind>> = {
+  packageType: word,
+  productFamily: text,
+  periodNumMin: integer,
+  periodNumMax: integer,
+}
+
+/** Columns of the members of cancelPolicy. */
+const POLICY: Readonly<Record<string, { member: keyof PackageDocument['cancelPolicy']; kind: CellKind }>> = {
+  cancellable: { member: 'cancellable', kind: boolean },
+  cancelWithinDays: { member: 'withinDays', kind: integer },
+  cancelFeePercent: { member: 'feePercent', kind: integer },
+}
+
 /** Members with a column per currency, such as price:USD. */
 const PRICED = { price: money, retailPrice: money } as const
 
@@ -36,10 +52,11 @@ const SUPPLIED = { supplier: text, productCode: text, costPrice: money, costCurr
 interface Column {
   readonly header: string
   readonly kind: CellKind
-  /** The member in this column, of the package or of one of its prices or suppliers. */
+  /** The member in this column, of the package, its cancelPolicy or one of its prices or suppliers. */
   readonly member: string
   readonly currencyCode?: string
   readonly position?: number
+  readonly isPolicy?: true
 }
 
 /** The columns of an export: as many currencies and suppliers as the catalogue has. */
@@ -48,12 +65,14 @@ export function columnsFor(currencyCodes: readonly string[], suppliers: number):
   const supplierColumns = Array.from({ length: suppliers }, (_, i) =>
     Object.keys(SUPPLIED).map((member) => `${member}${i + 1}`),
   )
-  return [...Object.keys(PLAIN), ...prices, ...supplierColumns.flat()]
+  return [...Object.keys(PLAIN), ...prices, ...supplierColumns.flat(), ...Object.keys(LATER), ...Object.keys(POLICY)]
 }
 
 /** @returns undefined for an unknown header */
 export function columnOf(header: string): Column | undefined {
   if (Object.hasOwn(PLAIN, header)) return { header, member: header, kind: PLAIN[header as PlainMember] }
+  if (Object.hasOwn(LATER, header)) return { header, member: header, kind: LATER[header as LaterMember] }
+  if (Object.hasOwn(POLICY, header)) return { header, isPolicy: true, ...POLICY[header]! }
   const priced = /^(price|retailPrice):([A-Z]{3})$/.exec(header)
   if (priced) return { header, member: priced[1]!, kind: money, currencyCode: priced[2]! }
   const supplied = /^(supplier|productCode|costPrice|costCurrency)([1-9]\d?)$/.exec(header)
@@ -64,16 +83,15 @@ export function columnOf(header: string): Column | undefined {
 
 export function writeRow(document: PackageDocument, headers: readonly string[]): string[] {
   const prices = new Map(document.prices.map((price) => [price.currencyCode, price as Record<string, unknown>]))
+  const holderOf = ({ currencyCode, position, isPolicy }: Column) => {
+    if (currencyCode !== undefined) return prices.get(currencyCode)
+    if (position !== undefined) return document.suppliers[position - 1]
+    return isPolicy ? document.cancelPolicy : document
+  }
   return headers.map((header) => {
-    const { member, kind, currencyCode, position } = columnOf(header)!
-    const holder = (
-      currencyCode !== undefined
-        ? prices.get(currencyCode)
-        : position !== undefined
-          ? document.suppliers[position - 1]
-          : document
-    ) as Record<string, unknown> | undefined
-    const value = holder?.[member]
+    const column = columnOf(header)!
+    const { member, kind } = column
+    const value = (holderOf(column) as Record<string, unknown> | undefined)?.[member]
     return value === undefined || value === null ? '' : kind.write(value)
   })
 }
@@ -84,14 +102,17 @@ export function readRow(cells: readonly string[], columns: readonly Column[]) {
   const faults: Fault[] = []
   const prices = new Map<string, Record<string, unknown>>()
   const suppliers = new Map<number, Record<string, unknown>>()
+  const policy: Record<string, unknown> = {}
   columns.forEach((column, i) => {
     const value = readCell(cells[i] ?? '', column, faults)
     if (column.currencyCode !== undefined) {
       entryOf(prices, column.currencyCode, { currencyCode: column.currencyCode })[column.member] = value
     } else if (column.position !== undefined) {
       entryOf(suppliers, column.position, {})[column.member] = value
-    } else input[column.member] = value
+    } else if (column.isPolicy) policy[column.member] = value
+    else input[column.member] = value
   })
+  if (Object.keys(policy).length > 0) input.cancelPolicy = policy
   if (prices.size > 0) input.prices = [...prices.values()]
   // A position whose cells are all empty has no supplier.
   const sorted = [...suppliers].sort(([a], [b]) => a - b)
@@ -117,13 +138,18 @@ function entryOf<Key>(entries: Map<Key, Record<string, unknown>>, key: Key, fres
   return entry
 }
 
-/** prices[1].price → price:USD, suppliers[0].productCode → productCode1, locationCodes[3] → locationCodes. */
+/**
+ * prices[1].price → price:USD, suppliers[0].productCode → productCode1, cancelPolicy.feePercent → cancelFeePercent,
+ * locationCodes[3] → locationCodes.
+ */
 function columnFinder(currencyCodes: readonly string[], positions: readonly number[]) {
   return (field: string): string => {
     const [, list, index, member = ''] = /^(prices|suppliers)\[(\d+)\]\.?(\w*)/.exec(field) ?? []
     if (list === 'prices') return `${member || 'price'}:${currencyCodes[Number(index)] ?? ''}`
     if (list === 'suppliers') return `${member || 'supplier'}${positions[Number(index)] ?? ''}`
     if (field === 'suppliers') return 'supplier1'
+    const policy = Object.keys(POLICY).find((header) => field === `cancelPolicy.${POLICY[header]!.member}`)
+    if (policy !== undefined) return policy
     return field.replace(/[[.].*$/, '')
   }
 }

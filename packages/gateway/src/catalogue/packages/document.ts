@@ -1,11 +1,14 @@
 import {
   ACTIVATION_POLICIES,
+  cancelPolicy,
   DATA_TYPES,
   DURATION_UNITS,
   locationNetwork,
   MONEY_MAX,
   NAME_LENGTH_MAX,
   PACKAGE_STATUSES,
+  PACKAGE_TYPES,
+  PERIOD_NUM_MAX,
   SMS_STATUSES,
   TEXT_PATTERNS,
 } from '@dealer-esim/contract'
@@ -46,6 +49,8 @@ const priceDocument = Type.Object(
 )
 export type PriceDocument = Static<typeof priceDocument>
 
+const periodNum = () => Type.Integer({ minimum: 1, maximum: PERIOD_NUM_MAX })
+
 /**
  * A package as operators edit it: the contract's members, its list price in each currency, its suppliers in the order in
  * which they are tried. Money is in 1/10 000, as on the wire.
@@ -54,6 +59,8 @@ const packageDocument = Type.Object(
   {
     packageCode: packageCode(),
     slug: line(NAME_LENGTH_MAX),
+    packageType: Type.Enum(PACKAGE_TYPES),
+    productFamily: nullable(line(NAME_LENGTH_MAX)),
     name: line(200),
     description: nullable(text()),
     status: Type.Enum(PACKAGE_STATUSES),
@@ -61,6 +68,8 @@ const packageDocument = Type.Object(
     volume: nullable(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
     duration: days(1),
     durationUnit: Type.Enum(DURATION_UNITS),
+    periodNumMin: nullable(periodNum()),
+    periodNumMax: nullable(periodNum()),
     unusedValidTime: days(0),
     activationPolicy: Type.Enum(ACTIVATION_POLICIES),
     ekycRequired: Type.Boolean(),
@@ -73,6 +82,14 @@ const packageDocument = Type.Object(
     fupPolicy: nullable(text()),
     smsStatus: Type.Enum(SMS_STATUSES),
     allowLoss: Type.Boolean(),
+    cancelPolicy: Type.Object(
+      {
+        cancellable: Type.Boolean(),
+        withinDays: nullable(days(1)),
+        feePercent: cancelPolicy.properties.feePercent,
+      },
+      CLOSED,
+    ),
     prices: Type.Array(priceDocument, { maxItems: CURRENCIES_MAX }),
     suppliers: Type.Array(supplierDocument, { maxItems: SUPPLIERS_MAX }),
   },
@@ -102,9 +119,11 @@ function closedNetwork() {
   )
 }
 
-/** The members that dealers see, except prices. A change of one updates lastUpdateTime. */
+/** The members that dealers see or notice, except prices. A change of one updates lastUpdateTime. */
 export const VISIBLE_MEMBERS = [
   'slug',
+  'packageType',
+  'productFamily',
   'name',
   'description',
   'status',
@@ -112,6 +131,8 @@ export const VISIBLE_MEMBERS = [
   'volume',
   'duration',
   'durationUnit',
+  'periodNumMin',
+  'periodNumMax',
   'unusedValidTime',
   'activationPolicy',
   'ekycRequired',
@@ -120,4 +141,5 @@ export const VISIBLE_MEMBERS = [
   'speed',
   'fupPolicy',
   'smsStatus',
+  'cancelPolicy',
 ] as const satisfies (keyof PackageDocument)[]

@@ -1,4 +1,4 @@
-import { type Fault, listFaults, MONEY_MAX, TEXT_PATTERNS } from '@dealer-esim/contract'
+import { type CancelPolicy, type Fault, listFaults, MONEY_MAX, TEXT_PATTERNS } from '@dealer-esim/contract'
 import Type from 'typebox'
 import { countryName, isLocation } from '../coverage.ts'
 import {
@@ -19,16 +19,17 @@ export type Merged = { readonly document: PackageDocument } | { readonly faults:
  * Prices are merged by currency (a price of null removes it), suppliers are replaced as a whole.
  */
 export function mergePackage(existing: PackageDocument | undefined, input: PackageInput): Merged {
-  const { price, retailPrice, currencyCode, prices, lastUpdateTime: _, ...members } = input
+  const { price, retailPrice, currencyCode, prices, lastUpdateTime: _, topUpSupported: __, ...members } = input
   const priceFaults: Fault[] = []
   const defaults = defaultsOf(input)
   const draft: Record<string, unknown> = Object.assign({}, existing ?? defaults, cleared(members, defaults))
   draft.suppliers = withAbsentCosts(draft.suppliers)
+  draft.cancelPolicy = withAbsentMembers(draft.cancelPolicy, existing?.cancelPolicy ?? NOT_CANCELLABLE)
   Object.assign(draft, locationsOf(existing, members))
   const entries = priceEntries({ price, retailPrice, currencyCode, prices }, priceFaults)
   draft.prices = priceFaults.length > 0 ? [] : mergePrices(existing?.prices ?? [], entries, priceFaults)
   const faults = [
-    ...(isPackageDocument.Check(draft) ? crossFaults(draft) : listFaults(packageDocumentSchema, draft)),
+    ...(isPackageDocument.Check(draft) ? crossFaults(draft, existing) : listFaults(packageDocumentSchema, draft)),
     ...priceFaults,
   ].filter(({ field }) => field !== 'slug' || draft.slug !== undefined) // its default is the packageCode, whose absence is already a fault
   return faults.length > 0 ? { faults } : { document: draft as PackageDocument }
@@ -41,10 +42,14 @@ export function mergePackage(existing: PackageDocument | undefined, input: Packa
 function defaultsOf(input: PackageInput): Record<string, unknown> {
   return {
     slug: typeof input.packageCode === 'string' ? input.packageCode : undefined,
+    packageType: 'BASE',
+    productFamily: null,
     description: null,
     status: 'ON_SALE',
     volume: null,
     durationUnit: 'DAY',
+    periodNumMin: null,
+    periodNumMax: null,
     unusedValidTime: 180,
     activationPolicy: 'ON_FIRST_NETWORK',
     ekycRequired: false,
@@ -53,8 +58,17 @@ function defaultsOf(input: PackageInput): Record<string, unknown> {
     fupPolicy: null,
     smsStatus: 0,
     allowLoss: false,
+    cancelPolicy: NOT_CANCELLABLE,
     suppliers: [],
   }
+}
+
+const NOT_CANCELLABLE: CancelPolicy = { cancellable: false, withinDays: null, feePercent: 0 }
+
+/** An absent member keeps its value, null clears it. */
+function withAbsentMembers(policy: unknown, before: CancelPolicy): unknown {
+  if (!isRecord(policy)) return policy
+  return { ...before, ...cleared(policy, { ...NOT_CANCELLABLE }) }
 }
 
 /** Replaces null by the member's default, if it has one. */
@@ -150,9 +164,16 @@ function mergePrices(existing: readonly PriceDocument[], entries: PriceEntry[], 
 }
 
 /** Checks that a schema cannot express. */
-function crossFaults(document: PackageDocument): Fault[] {
+function crossFaults(document: PackageDocument, existing: PackageDocument | undefined): Fault[] {
   const faults: Fault[] = []
   const fault = (field: string, reason: string) => faults.push({ code: '000108', field, reason })
+  if (existing && existing.packageType !== document.packageType) {
+    fault('packageType', `It stays ${existing.packageType}: add a package with another code.`)
+  }
+  if (document.packageType === 'TOPUP' && document.cancelPolicy.cancellable) {
+    fault('cancelPolicy.cancellable', 'A TOPUP package cannot be cancelled: set it to false.')
+  }
+  addPeriodFaults(document, fault)
   if (document.dataType === 'UNLIMITED' && document.volume !== null) {
     fault('volume', 'An UNLIMITED package has no volume: leave it empty, or change dataType.')
   }
@@ -184,6 +205,26 @@ function crossFaults(document: PackageDocument): Fault[] {
     fault('suppliers', `A package on sale needs 1 to ${SUPPLIERS_MAX} suppliers: add one, or set status to OFF_SALE.`)
   }
   return faults
+}
+
+/** Checks the days that a dealer may choose of a day pass. */
+function addPeriodFaults(document: PackageDocument, fault: (field: string, reason: string) => void): void {
+  const { periodNumMin, periodNumMax, dataType, duration, volume } = document
+  if (periodNumMin === null && periodNumMax === null) return
+  if (periodNumMin === null || periodNumMax === null) {
+    const missing = periodNumMin === null ? 'periodNumMin' : 'periodNumMax'
+    fault(missing, 'A day pass needs both periodNumMin and periodNumMax: add it, or clear both.')
+    return
+  }
+  if (periodNumMin > periodNumMax) fault('periodNumMax', 'It is less than periodNumMin: exchange them.')
+  if (dataType !== 'DAILY') fault('dataType', 'A day pass is DAILY: change it, or clear periodNumMin and periodNumMax.')
+  if (duration !== 1) fault('duration', 'It is 1 for a day pass: the dealer chooses the days of each order.')
+  else if ((volume ?? 0) * periodNumMax > Number.MAX_SAFE_INTEGER) {
+    fault(
+      'volume',
+      'Over periodNumMax days that is more than an eSIM can report: give fewer bytes a day or fewer days.',
+    )
+  }
 }
 
 function hint(code: string): string {

@@ -66,12 +66,14 @@ function matches(document: PackageDocument, { locationCode, keyword }: PackageFi
 }
 
 const SELECT = `
-  select p.package_code, p.slug, p.name, p.description, p.on_sale,
-    p.data_type, p.volume, p.duration, p.duration_unit,
+  select p.package_code, p.slug, p.package_type, p.product_family, p.name, p.description, p.on_sale,
+    p.data_type, p.volume, p.duration, p.duration_unit, p.period_num_min, p.period_num_max,
     p.unused_valid_time, p.activation_policy,
     p.ekyc_required, c.location_codes,
     c.location_networks as location_network_list, p.speed, p.fup_policy, p.sms_status,
     p.allow_loss,
+    json_build_object('cancellable', cancellable, 'withinDays', cancel_within_days,
+                      'feePercent', cancel_fee_percent) as cancel_policy,
     (select coalesce(json_agg(json_build_object('currencyCode', currency_code, 'price', price,
                                                 'retailPrice', retail_price) order by currency_code), '[]')
      from list_prices l where l.package_code = p.package_code and not removed) as prices,
@@ -89,9 +91,18 @@ type DocumentRow = Omit<PackageDocument, 'status' | 'volume' | 'prices' | 'suppl
 }
 
 function documentOf(row: DocumentRow): PackageDocument {
-  const { packageCode, slug, name, description, onSale, dataType, volume, ...rest } = row
+  const { packageCode, slug, packageType, productFamily, name, description, onSale, dataType, volume, ...rest } = row
   return {
-    ...{ packageCode, slug, name, description, status: onSale ? 'ON_SALE' : 'OFF_SALE', dataType },
+    ...{
+      packageCode,
+      slug,
+      packageType,
+      productFamily,
+      name,
+      description,
+      status: onSale ? 'ON_SALE' : 'OFF_SALE',
+      dataType,
+    },
     volume: volume === null ? null : Number(volume),
     ...rest,
   }

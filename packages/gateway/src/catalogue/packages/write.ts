@@ -21,6 +21,9 @@ export function writePackages(tx: Tx, changes: readonly PackageChange[], at: Dat
     upsertPackages(
       documents.map(({ locationCodes: _, locationNetworkList: __, prices: ___, suppliers: ____, ...row }, i) => ({
         ...row,
+        cancellable: row.cancelPolicy.cancellable,
+        cancelWithinDays: row.cancelPolicy.withinDays,
+        cancelFeePercent: row.cancelPolicy.feePercent,
         visible: VISIBLE_MEMBERS.some((member) => rows[i]!.members.has(member)),
       })),
       at,
@@ -56,24 +59,29 @@ function insertCoverages(rows: readonly object[]): Statement {
 
 function upsertPackages(rows: readonly object[], at: Date): Statement {
   return {
-    text: `insert into packages as p (package_code, slug, name, description, data_type, volume, duration, duration_unit,
-             unused_valid_time, activation_policy, ekyc_required, coverage_id, speed, fup_policy, sms_status, allow_loss,
-             on_sale, ever_on_sale, first_on_sale_at, sale_changed_at, created_at, updated_at, touched_at)
-           select package_code, slug, name, description, data_type, volume, duration, duration_unit,
-             unused_valid_time, activation_policy, ekyc_required, coverage_id, speed, fup_policy, sms_status,
-             allow_loss, on_sale, on_sale, case when on_sale then $2::timestamptz end, $2, $2,
+    text: `insert into packages as p (package_code, slug, package_type, product_family, name, description, data_type, volume,
+             duration, duration_unit, period_num_min, period_num_max, unused_valid_time, activation_policy, ekyc_required, coverage_id, speed, fup_policy, sms_status, allow_loss,
+             cancellable, cancel_within_days, cancel_fee_percent, on_sale, ever_on_sale, first_on_sale_at, sale_changed_at, created_at, updated_at, touched_at)
+           select package_code, slug, package_type, product_family, name, description, data_type, volume, duration,
+             duration_unit, period_num_min, period_num_max, unused_valid_time, activation_policy, ekyc_required, coverage_id, speed, fup_policy, sms_status,
+             allow_loss, cancellable, cancel_within_days, cancel_fee_percent, on_sale, on_sale, case when on_sale then $2::timestamptz end, $2, $2,
              case when visible then $2::timestamptz else '-infinity' end, $2
-           from json_to_recordset($1) as r (package_code text, slug text, name text, description text, data_type text,
-             volume bigint, duration integer, duration_unit text, unused_valid_time integer, activation_policy text,
+           from json_to_recordset($1) as r (package_code text, slug text, package_type text, product_family text, name text, description text, data_type text,
+             volume bigint, duration integer, duration_unit text, period_num_min smallint,
+             period_num_max smallint, unused_valid_time integer, activation_policy text,
              ekyc_required boolean, coverage_id text, speed text, fup_policy text, sms_status smallint,
-             allow_loss boolean, on_sale boolean, visible boolean)
+             allow_loss boolean, cancellable boolean, cancel_within_days integer, cancel_fee_percent smallint,
+             on_sale boolean, visible boolean)
            on conflict (package_code) do update set
-             slug = excluded.slug, name = excluded.name, description = excluded.description,
+             slug = excluded.slug, product_family = excluded.product_family, name = excluded.name, description = excluded.description,
              data_type = excluded.data_type, volume = excluded.volume, duration = excluded.duration,
-             duration_unit = excluded.duration_unit, unused_valid_time = excluded.unused_valid_time,
+             duration_unit = excluded.duration_unit,
+             period_num_min = excluded.period_num_min, period_num_max = excluded.period_num_max, unused_valid_time = excluded.unused_valid_time,
              activation_policy = excluded.activation_policy, ekyc_required = excluded.ekyc_required,
              coverage_id = excluded.coverage_id, speed = excluded.speed, fup_policy = excluded.fup_policy,
-             sms_status = excluded.sms_status, allow_loss = excluded.allow_loss, on_sale = excluded.on_sale,
+             sms_status = excluded.sms_status, allow_loss = excluded.allow_loss,
+             cancellable = excluded.cancellable, cancel_within_days = excluded.cancel_within_days,
+             cancel_fee_percent = excluded.cancel_fee_percent, on_sale = excluded.on_sale,
              ever_on_sale = p.ever_on_sale or excluded.on_sale,
              first_on_sale_at = case when p.ever_on_sale then p.first_on_sale_at else excluded.first_on_sale_at end,
              sale_changed_at = case when p.on_sale = excluded.on_sale then p.sale_changed_at else $2 end,

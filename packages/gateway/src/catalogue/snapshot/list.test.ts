@@ -26,6 +26,8 @@ function pack(members: Partial<CataloguePackage> & { packageCode: string; countr
   const networks = named.map((code) => ({ locationCode: code, locationName: `Land of ${code}`, operatorList: [] }))
   return {
     ...{ slug: rest.packageCode, name: rest.packageCode, description: null, dataType: 'TOTAL', volume: 1n },
+    ...{ packageType: 'BASE', productFamily: null, periodNumMin: null, periodNumMax: null },
+    ...{ cancelPolicy: { cancellable: false, withinDays: null, feePercent: 0 } },
     ...{ duration: 7, durationUnit: 'DAY', unusedValidTime: 180, activationPolicy: 'ON_INSTALL', ekycRequired: false },
     ...{
       speed: null,

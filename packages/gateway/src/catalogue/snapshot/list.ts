@@ -5,11 +5,13 @@ import {
   type PackageListAnswer,
   type PackageListRequest,
   type PackageOnSale,
+  type PackageType,
   parseTime,
 } from '@dealer-esim/contract'
 import { type CursorScope, createCursor, type Position, readCursor } from '../../lib/cursor.ts'
 import type { Tariff } from '../pricing/quote.ts'
 import { pricedUntil, type Quote, quote } from '../pricing/quote.ts'
+import type { EsimToTopUp } from '../topup-fit.ts'
 import { COMMIT_WITHIN_MS } from '../version.ts'
 import type { CataloguePackage } from './package.ts'
 import type { PackageIndex } from './package-index.ts'
@@ -29,6 +31,8 @@ export interface ListSource {
 /**
  * Returns one page of `package/list`, newest first by (createTime, packageCode). This key never changes, so a package that
  * is edited between two pages is neither moved nor missed. A page is found by binary search.
+ *
+ * @param esim only the packages that fit this eSIM
  */
 export function listPackages(
   source: ListSource,
@@ -36,20 +40,22 @@ export function listPackages(
   tariff: Tariff,
   request: PackageListRequest,
   now: number,
+  esim?: EsimToTopUp,
 ): PackageListAnswer {
   const { cursor, pageSize, ...filters } = request
   const scope: CursorScope = { list: 'package/list', tenantId, filters }
   const since = request.updatedSince == null ? undefined : parseTime(request.updatedSince).getTime()
-  const show = since === undefined ? onlyOnSale(tariff) : onlyChanged(tariff, since)
+  const { index } = source
+  const show = since === undefined ? onlyOnSale(index, tariff) : onlyChanged(index, tariff, since)
   const size = pageSize ?? PAGE_SIZE_DEFAULT
   const end = cursor == null ? source.index.packages.length : before(source, readCursor(source.linkKey, scope, cursor))
 
   const packageList: Package[] = []
   let last: CataloguePackage | undefined
   let more = false
-  const isCandidate = createPrefilter(source, tariff, since)
-  for (const position of candidates(source.index, request, end, isCandidate)) {
-    const item = source.index.packages[position]!
+  const isCandidate = createPrefilter(source, tariff, request.type ?? 'BASE', since)
+  for (const position of candidates(index, request, esim, end, isCandidate)) {
+    const item = index.packages[position]!
     const shown = show(item)
     if (!shown) continue
     // One more package than the page can have shows that there is a next page.
@@ -75,25 +81,53 @@ function asOf(source: ListSource, now: number): number {
   return Math.max(source.changedAt + 1, now - COMMIT_WITHIN_MS)
 }
 
-/** Rules out most packages by one or two numbers each, before their prices are computed. */
-function createPrefilter(source: ListSource, tariff: Tariff, since: number | undefined): (position: number) => boolean {
+/** Rules out most packages by a few numbers each, before their prices are computed. */
+function createPrefilter(
+  source: ListSource,
+  tariff: Tariff,
+  type: PackageType,
+  since: number | undefined,
+): (position: number) => boolean {
   const { priced, touchedAt, index } = source
+  const { topUpFlags } = index
+  const wantedFlag = type === 'TOPUP' ? 1 : 0
   const changedAfter = since === undefined || tariff.wideChangedAt >= since ? Number.NEGATIVE_INFINITY : since
   const hasOwn = tariff.ownPrices.size > 0
+  const withChangedTopUps = type === 'BASE' ? basesOfTopUps(source, changedAfter) : NO_POSITIONS
   return (position) =>
-    touchedAt[position]! >= changedAfter &&
+    topUpFlags[position] === wantedFlag &&
+    (touchedAt[position]! >= changedAfter || withChangedTopUps.has(position)) &&
     (priced[position] === 1 || (hasOwn && tariff.ownPrices.has(index.packages[position]!.packageCode)))
+}
+
+const NO_POSITIONS: ReadonlySet<number> = new Set()
+
+/** BASE packages with a top-up that changed: they may have got their first one or lost their last one. */
+function basesOfTopUps({ index, touchedAt }: ListSource, changedAfter: number): ReadonlySet<number> {
+  if (changedAfter === Number.NEGATIVE_INFINITY) return NO_POSITIONS
+  const bases = new Set<number>()
+  const { topUpFlags } = index
+  for (let position = 0; position < touchedAt.length; position++) {
+    if (topUpFlags[position] === 0 || touchedAt[position]! < changedAfter) continue
+    for (const base of index.basesOf(index.packages[position]!)) bases.add(base)
+  }
+  return bases
 }
 
 /** Positions below `end` that pass the filters and the prefilter, newest first. */
 function* candidates(
   index: PackageIndex,
   request: PackageListRequest,
+  esim: EsimToTopUp | undefined,
   end: number,
   isCandidate: (position: number) => boolean,
 ): Iterable<number> {
   const sets: (readonly number[])[] = []
   const single = (position: number | undefined) => sets.push(position === undefined ? [] : [position])
+  if (esim) {
+    const base = index.positionOf(esim.packageCode)
+    sets.push(base === undefined ? [] : index.topUpsOf(index.packages[base]!, esim.supplier))
+  }
   if (request.packageCode != null) single(index.positionOf(request.packageCode))
   if (request.slug != null) single(index.bySlug(request.slug))
   if (request.locationCode != null) sets.push(index.byLocation(request.locationCode))
@@ -124,21 +158,47 @@ function firstFrom(rising: readonly number[], bound: number): number {
 type Show = (item: CataloguePackage) => Package | undefined
 
 /** The packages that this tenant may buy now. */
-function onlyOnSale(tariff: Tariff): Show {
-  return (item) => (item.onSale ? onSale(tariff, item, quote(tariff, item)) : undefined)
+function onlyOnSale(index: PackageIndex, tariff: Tariff): Show {
+  return (item) => {
+    const quoted = item.onSale ? quote(tariff, item) : undefined
+    if (quoted?.price === undefined) return undefined
+    return onSale(tariff, item, quoted, quoted.price, topUpsOf(index, tariff, item))
+  }
 }
 
 /** The packages that changed for this tenant since a time, including those it can no longer buy. */
-function onlyChanged(tariff: Tariff, since: number): Show {
+function onlyChanged(index: PackageIndex, tariff: Tariff, since: number): Show {
   return (item) => {
     const quoted = quote(tariff, item)
     if (item.onSale && quoted.price !== undefined) {
-      const changed = Math.max(item.updatedAt, quoted.changedAt) >= since
-      return changed ? onSale(tariff, item, quoted) : undefined
+      const topUps = topUpsOf(index, tariff, item)
+      const changed = Math.max(item.updatedAt, quoted.changedAt, topUps.changedAt) >= since
+      return changed ? onSale(tariff, item, quoted, quoted.price, topUps) : undefined
     }
     const left = leftAt(tariff, item, quoted)
     return left === undefined || left < since ? undefined : offSale(item, left)
   }
+}
+
+interface TopUps {
+  /** Whether the tenant may buy one of them now. */
+  readonly isSupported: boolean
+  /** When one of them last changed for the tenant (ms). */
+  readonly changedAt: number
+}
+
+/** The TOPUP packages that fit eSIMs of a package. A TOPUP package has none. */
+function topUpsOf(index: PackageIndex, tariff: Tariff, item: CataloguePackage): TopUps {
+  let isSupported = false
+  let changedAt = 0
+  if (item.packageType === 'TOPUP') return { isSupported, changedAt }
+  for (const position of index.topUpsOf(item)) {
+    const topUp = index.packages[position]!
+    const quoted = quote(tariff, topUp)
+    if (topUp.onSale && quoted.price !== undefined) isSupported = true
+    changedAt = Math.max(changedAt, topUp.updatedAt, quoted.changedAt)
+  }
+  return { isSupported, changedAt }
 }
 
 /** When the tenant lost the possibility to buy the package; undefined if it never had it. */
@@ -154,23 +214,22 @@ function offSale(item: CataloguePackage, left: number): Package {
   return { packageCode: item.packageCode, status: 'OFF_SALE', lastUpdateTime: formatTime(new Date(left)) }
 }
 
-function onSale(tariff: Tariff, item: CataloguePackage, quoted: Quote): PackageOnSale | undefined {
-  if (quoted.price === undefined) return undefined
+function onSale(tariff: Tariff, item: CataloguePackage, quoted: Quote, price: bigint, topUps: TopUps): PackageOnSale {
   return {
     packageCode: item.packageCode,
     slug: item.slug,
-    packageType: 'BASE',
+    packageType: item.packageType,
     name: item.name,
     description: item.description,
-    price: Number(quoted.price),
+    price: Number(price),
     retailPrice: quoted.retailPrice === null ? null : Number(quoted.retailPrice),
     currencyCode: tariff.currencyCode,
     dataType: item.dataType,
     volume: item.volume === null ? null : Number(item.volume),
     duration: item.duration,
     durationUnit: item.durationUnit,
-    periodNumMin: null,
-    periodNumMax: null,
+    periodNumMin: item.periodNumMin,
+    periodNumMax: item.periodNumMax,
     unusedValidTime: item.unusedValidTime,
     activationPolicy: item.activationPolicy,
     ekycRequired: item.ekycRequired,
@@ -179,9 +238,9 @@ function onSale(tariff: Tariff, item: CataloguePackage, quoted: Quote): PackageO
     speed: item.speed,
     fupPolicy: item.fupPolicy,
     smsStatus: item.smsStatus,
-    topUpSupported: false,
-    cancelPolicy: { cancellable: false, withinDays: null, feePercent: 0 },
+    topUpSupported: topUps.isSupported,
+    cancelPolicy: item.cancelPolicy,
     status: 'ON_SALE',
-    lastUpdateTime: formatTime(new Date(Math.max(item.updatedAt, quoted.changedAt))),
+    lastUpdateTime: formatTime(new Date(Math.max(item.updatedAt, quoted.changedAt, topUps.changedAt))),
   }
 }

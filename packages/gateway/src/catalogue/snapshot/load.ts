@@ -117,8 +117,14 @@ async function loadCoverages(tx: Tx, coverageIds: readonly string[], coverages: 
   }
 }
 
-type PackageRow = Omit<CataloguePackage, 'coverage' | 'firstOnSaleAt' | 'saleChangedAt' | 'createdAt' | 'updatedAt'> & {
+type PackageRow = Omit<
+  CataloguePackage,
+  'cancelPolicy' | 'coverage' | 'firstOnSaleAt' | 'saleChangedAt' | 'createdAt' | 'updatedAt'
+> & {
   coverageId: string
+  cancellable: boolean
+  cancelWithinDays: number | null
+  cancelFeePercent: number
   firstOnSaleAt: Date
   saleChangedAt: Date
   createdAt: Date
@@ -134,10 +140,11 @@ async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverag
   for (let start = 0; start < touched.length; start += BATCH_ROWS) {
     const codes = touched.slice(start, start + BATCH_ROWS).map((row) => row.packageCode)
     const rows = await tx.query<PackageRow>({
-      text: `select package_code, slug, name, description, data_type, volume, duration,
-               duration_unit, unused_valid_time,
+      text: `select package_code, slug, package_type, product_family, name, description, data_type, volume, duration,
+               duration_unit, period_num_min, period_num_max, unused_valid_time,
                activation_policy, ekyc_required, coverage_id,
                speed, fup_policy, sms_status, allow_loss,
+               cancellable, cancel_within_days, cancel_fee_percent,
                on_sale, ever_on_sale,
                coalesce(first_on_sale_at, 'epoch') as first_on_sale_at, sale_changed_at,
                created_at, updated_at
@@ -153,9 +160,10 @@ async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverag
         coverages,
       ),
     ])
-    for (const { coverageId, ...row } of rows) {
+    for (const { coverageId, cancellable, cancelWithinDays, cancelFeePercent, ...row } of rows) {
       packages.push({
         ...row,
+        cancelPolicy: { cancellable, withinDays: cancelWithinDays, feePercent: cancelFeePercent },
         coverage: coverages.get(coverageId)!,
         firstOnSaleAt: row.firstOnSaleAt.getTime(),
         saleChangedAt: row.saleChangedAt.getTime(),

@@ -1,6 +1,7 @@
 import { GLOBAL, REGIONAL } from '@dealer-esim/contract'
 import { type Coverage, EVERYWHERE, matchesWords, searchTextOf, splitKeyword } from '../coverage.ts'
 import type { OwnPrice, Plan, PlanRuleRow } from '../pricing/quote.ts'
+import { fitKey, fitKeys, hasSameFit } from '../topup-fit.ts'
 import type { CataloguePackage } from './package.ts'
 
 /**
@@ -77,6 +78,29 @@ export class PackageIndex {
     return [...named, ...everywhere].sort((a, b) => a - b)
   }
 
+  /** By position: 1 if the package is a TOPUP. */
+  get topUpFlags(): Uint8Array {
+    this.lookups.topUpFlags ??= Uint8Array.from(this.packages, (item) => (item.packageType === 'TOPUP' ? 1 : 0))
+    return this.lookups.topUpFlags
+  }
+
+  /** TOPUP packages that fit the eSIMs of a BASE package: those of one supplier, or of any of its suppliers. */
+  topUpsOf(base: CataloguePackage, supplier?: string): readonly number[] {
+    const keys = supplier === undefined ? fitKeys(base) : [fitKey(base, supplier)]
+    return this.related(keys, 'topUps')
+  }
+
+  /** BASE packages that a TOPUP package fits. */
+  basesOf(topUp: CataloguePackage): readonly number[] {
+    return this.related(fitKeys(topUp), 'bases')
+  }
+
+  private related(keys: readonly string[], side: keyof Related): readonly number[] {
+    this.lookups.related ??= indexRelated(this.packages)
+    const lists = keys.flatMap((key) => this.lookups.related!.get(key)?.[side] ?? [])
+    return keys.length > 1 ? [...new Set(lists)].sort((a, b) => a - b) : lists
+  }
+
   /** Packages that match all words of the keyword. The result is the same for every tenant, so it is cached. */
   byKeyword(keyword: string): readonly number[] {
     const words = splitKeyword(keyword)
@@ -123,10 +147,12 @@ export class PackageIndex {
   }
 }
 
-/** Built when first used. The next version reuses them if slugs, names and coverages are unchanged. */
+/** Built when first used. The next version reuses them if their sources are unchanged. */
 interface Lookups {
   slugs?: Map<string, number>
   locations?: Map<string, number[]>
+  topUpFlags?: Uint8Array
+  related?: Map<string, Related>
   texts?: string[]
   keywords?: Map<string, readonly number[]>
 }
@@ -135,7 +161,7 @@ interface Lookups {
 const KEYWORDS_CACHED = 50
 
 function hasSameLookups(a: CataloguePackage, b: CataloguePackage): boolean {
-  return a.slug === b.slug && a.name === b.name && a.coverage === b.coverage
+  return a.slug === b.slug && a.name === b.name && a.coverage === b.coverage && hasSameFit(a, b)
 }
 
 type SortKey = Pick<CataloguePackage, 'createdAt' | 'packageCode'>
@@ -154,6 +180,24 @@ function indexLocations(packages: readonly CataloguePackage[]): Map<string, numb
     }
   })
   return places
+}
+
+/** Positions of packages with one fitKey. */
+interface Related {
+  readonly bases: number[]
+  readonly topUps: number[]
+}
+
+function indexRelated(packages: readonly CataloguePackage[]): Map<string, Related> {
+  const index = new Map<string, Related>()
+  packages.forEach((item, position) => {
+    for (const key of fitKeys(item)) {
+      const related = index.get(key) ?? { bases: [], topUps: [] }
+      index.set(key, related)
+      related[item.packageType === 'TOPUP' ? 'topUps' : 'bases'].push(position)
+    }
+  })
+  return index
 }
 
 /** The parts of a snapshot from which a prefilter is computed. */

@@ -1,10 +1,20 @@
-import type { ActivationPolicy, DataType, DurationUnit, SmsStatus } from '@dealer-esim/contract'
+import type {
+  ActivationPolicy,
+  CancelPolicy,
+  DataType,
+  DurationUnit,
+  PackageType,
+  SmsStatus,
+} from '@dealer-esim/contract'
 import type { Coverage } from '../coverage.ts'
 
 /** A package in a snapshot. Times are ms since 1970. */
 export interface CataloguePackage {
   readonly packageCode: string
   readonly slug: string
+  readonly packageType: PackageType
+  /** A TOPUP package fits only eSIMs of packages of the same family; null is a family, too. */
+  readonly productFamily: string | null
   readonly name: string
   readonly description: string | null
   readonly dataType: DataType
@@ -12,6 +22,9 @@ export interface CataloguePackage {
   readonly volume: bigint | null
   readonly duration: number
   readonly durationUnit: DurationUnit
+  /** Days of a day pass; both null: the duration is fixed. */
+  readonly periodNumMin: number | null
+  readonly periodNumMax: number | null
   readonly unusedValidTime: number
   readonly activationPolicy: ActivationPolicy
   readonly ekycRequired: boolean
@@ -20,6 +33,7 @@ export interface CataloguePackage {
   readonly fupPolicy: string | null
   readonly smsStatus: SmsStatus
   readonly allowLoss: boolean
+  readonly cancelPolicy: CancelPolicy
   readonly onSale: boolean
   readonly everOnSale: boolean
   /** 0: unknown. Meaningless if it never was on sale. */

@@ -29,7 +29,7 @@ export interface Db {
 /** A Db with connections of its own. */
 export interface Database extends Db {
   /**
-   * Whether the server answers on a connection of this pool. One that does not answer in `CHECK_LIMIT_MS` counts as
+   * Resolves to whether the server answers on a connection of this pool. One that does not answer in `CHECK_LIMIT_MS` counts as
    * stalled, so that statements do not have to find out.
    */
   isResponding(): Promise<boolean>

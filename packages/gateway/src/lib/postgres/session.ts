@@ -61,6 +61,6 @@ async function sessionOf(client: pg.Client): Promise<number> {
 }
 
 const TRANSACTION_MODE =
-  'DATABASE_URL leads to a connection pooler that lends a session for one transaction or statement. The gateway needs its sessions whole: for their settings, prepared statements and LISTEN. Set pool_mode = session in PgBouncer, or connect to PostgreSQL itself.'
+  'DATABASE_URL leads to a connection pooler that lends a session for one transaction or statement. The gateway needs sessions of its own: for their settings, prepared statements and LISTEN. Set pool_mode = session in PgBouncer, or connect to PostgreSQL itself.'
 const NO_SECOND_SESSION =
   'The database does not answer on a second connection. If DATABASE_URL leads to a connection pooler, let it open more: default_pool_size in PgBouncer.'

@@ -6,6 +6,7 @@ import {
   type OrderRequest,
   type OrderStatus,
   orderNoOf,
+  type RequestHeaders,
 } from '@dealer-esim/contract'
 import type { Offer, Snapshot } from '../../catalogue/catalogue.ts'
 import type { ErrorParts } from '../../lib/api-error.ts'
@@ -21,6 +22,8 @@ export interface OrderInput {
   tenant: Pick<Tenant, 'tenantId' | 'currencyCode'>
   orderId: string
   request: OrderRequest
+  /** The request's RequestID and timestamp; absent where the gateway itself places it. */
+  headers?: Pick<RequestHeaders, 'requestId' | 'timestamp'>
   /** Present while the request is still being admitted; resolves within 100 ms to whether it was. */
   isAdmitted?: Promise<boolean>
 }

@@ -81,6 +81,9 @@ const PLACED: Columns = {
   content: 'json',
 }
 
+/** The first of them, up to the transactionId. */
+const NAMED: Columns = { tenant_id: 'uuid', order_id: 'uuid', transaction_id: 'text' }
+
 function placedValues(format: RowFormat, ids: Ids, placed: readonly PlacedOrder[]): unknown[] {
   return [
     format.ids(placed.map((order) => order.tenantId)),
@@ -198,6 +201,17 @@ select ${ROW_HASHES} from moved`,
 /** More than taking a free lock needs on a busy machine. */
 const LOCK_WAIT_MAX_MS = 50
 
+/**
+ * The actions on eSIMs that have one of the transactionIds. They are read in the snapshot of the statement, which may be
+ * older than the lock: an action that commits in between changes the row hash of the wallet (touchWallet).
+ */
+const ACTIONS_OF = (format: RowFormat) => `
+  select from ${format.table(1, NAMED, 'named')}
+  cross join lateral (
+    select from esim_actions a where a.tenant_id = named.tenant_id and a.transaction_id = named.transaction_id
+    limit 1 -- keeps the plan an index look-up for each, whatever the statistics say
+  ) action`
+
 // Locks the wallets first, in ascending tenant order; writes nothing unless row hashes, catalogue and day are as assumed.
 // The catalogue is that of the statement's snapshot, which is older than the lock: after a wait it may be outdated. Earlier
 // orders are not looked up: the unique index refuses the statement as a whole, and is searched for each order anyway.
@@ -212,6 +226,7 @@ with locked as materialized (${lockAndHashWallets(format.list(WALLETS_FIRST, 'uu
   where row_hashes = $${ASSUMED_FIRST}::bigint[] and latest <= now
     and (now at time zone 'UTC')::date = $${ASSUMED_FIRST + 2}::date
     and now < statement_timestamp() + interval '${LOCK_WAIT_MAX_MS} milliseconds'
+    and not exists (${ACTIONS_OF(format)})
 ), placed as materialized (
   select placed.*, now as created_at, status_history, 'ORDER_PAID' as notify_type
   from ${format.table(1, PLACED, 'placed')}, unchanged

@@ -22,7 +22,10 @@ const TOP_UP_WAIT_MS = 30_000
  *   | 000001 and any other code                     | unknown                                                 |
  *   | no answer, an invalid answer                  | unknown; retry if it certainly was not sent             |
  */
-export function outcomeOfFailure(error: DealerEsimError, sent: boolean): Exclude<Outcome, { kind: 'delivered' }> {
+export function outcomeOfFailure(
+  error: DealerEsimError,
+  sent: boolean,
+): Exclude<Outcome, { kind: 'delivered' | 'toppedUp' }> {
   const message = `${error.code}: ${error.message}`
   const { code } = error
   if (!/^\d{6}$/.test(code))

@@ -60,6 +60,20 @@ export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWa
   return rows
 }
 
+/**
+ * Changes the row hash of a wallet whose balance stays, so that no order which was decided on the old row is written. For
+ * those who take a transactionId without moving money: the wallet's lock guards the tenant's transactionIds.
+ */
+export function touchWallet(tx: Tx, { tenantId }: LockedWallet): void {
+  tx.send({
+    name: 'wallets-touch',
+    text: `update wallets set updated_at =
+             greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
+           where tenant_id = $1`,
+    values: [tenantId],
+  })
+}
+
 /** A 64-bit hash of the whole row of `w`. If it is unchanged, so is the row. */
 export const WALLET_ROW_HASH = 'hash_record_extended(w, 0)'
 

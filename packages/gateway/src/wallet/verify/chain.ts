@@ -100,7 +100,7 @@ async function readPage(tx: Tx, { tenantId, pageRows }: Verification, after: big
         end as bad_order,
         case when l.kind <> 'REFUND' then null
              when i.item_no is null then 'no item'
-             when i.price <> l.amount then 'amount'
+             when i.price - coalesce(p.fee_amount, 0) <> l.amount then 'amount'
              when i.item_status not in ('REFUSED', 'CANCELLED') and p.esim_status is distinct from 'CANCEL'
                then 'not owed'
         end as bad_refund
@@ -115,7 +115,12 @@ async function readPage(tx: Tx, { tenantId, pageRows }: Verification, after: big
         where l.kind = 'REFUND' and tenant_id = ${tenantId} and order_id = l.order_id and item_no = l.item_no limit 1
       ) i on true
       left join lateral (
-        select esim_status from profiles
+        select esim_status, (
+            -- Of a cancelled eSIM the fee of its cancel is kept.
+            select fee_amount from esim_actions a
+            where a.tenant_id = ${tenantId} and a.profile_id = profiles.profile_id and action = 'CANCEL'
+              and action_status = 'DONE' limit 1) as fee_amount
+        from profiles
         where l.kind = 'REFUND' and tenant_id = ${tenantId} and order_id = l.order_id and item_no = l.item_no limit 1
       ) p on true
     )
@@ -160,6 +165,9 @@ function reportFaults(row: FaultyRow, { report }: Verification): void {
   const refund = `${at} refunds item ${row.itemNo} of ${order}`
   if (row.badRefund === 'no item') report('REFUND', `${refund}, which does not exist.`)
   if (row.badRefund === 'amount')
-    report('REFUND', `${refund} with ${formatMoney(row.moved)}, which is not the item's price.`)
+    report(
+      'REFUND',
+      `${refund} with ${formatMoney(row.moved)}, which is not the item's price less the fee of its cancel.`,
+    )
   if (row.badRefund === 'not owed') report('REFUND', `${refund}, which was neither refused nor cancelled.`)
 }

@@ -112,7 +112,7 @@ export const RETRY_STEPS_MS: readonly number[] = [
 /** Each wait is up to a fifth shorter or longer, so that events which failed together are not retried together. */
 const JITTER = 0.2
 /** Retry-After is honoured up to this many times the step. */
-const RETRY_AFTER_MAX_STEPS = 2
+export const RETRY_AFTER_MAX_STEPS = 2
 /**
  * An event can be sent until this many days after it was recorded: its first attempts take almost 6 days, and a DEAD one is
  * resendable for 30 days. Retention keeps it 6 days longer (retention/table.ts), for the attempts of a late resend.

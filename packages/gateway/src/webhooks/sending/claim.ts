@@ -1,4 +1,5 @@
 import type { EventType } from '@dealer-esim/contract'
+import { isFree } from '../../jobs/times-ahead.ts'
 import { DecryptionFailed } from '../../lib/crypto.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
 import { uuidArray } from '../../lib/postgres/columns.ts'
@@ -155,7 +156,7 @@ const BEFORE_ALL: Position = { dueS: 0, notifyId: LOWEST_UUID }
 const LEASE = `
   insert into endpoint_queues as l (tenant_id, node_id, lease_until) values ($1, $2, $4)
   on conflict (tenant_id) do update set node_id = excluded.node_id, lease_until = excluded.lease_until
-  where l.node_id = excluded.node_id or l.lease_until <= $3
+  where l.node_id = excluded.node_id or ${isFree('l.lease_until', LEASE_MS, '$3::timestamptz')}
   returning 1`
 
 // A separate statement, so that its snapshot is taken after the lease was granted: an earlier one would still contain what

@@ -1,8 +1,9 @@
+import { actionLoop } from '../../../src/actions/loop.ts'
 import { fulfilmentLoop } from '../../../src/fulfilment/loop.ts'
 import { createShop } from '../shop.ts'
 
 /*
- * Runs one node's fulfilment in a separate process: node fulfilment-node.ts DATABASE_URL. Writes `ready` and runs until it is
+ * Runs one node's fulfilment and actions in a separate process: node fulfilment-node.ts DATABASE_URL. Writes `ready` and runs until it is
  * killed. PAUSE_AT names a failpoint.
  */
 const [url = ''] = process.argv.slice(2)
@@ -12,4 +13,5 @@ for (const { supplier } of shop.suppliers.all()) {
   Object.assign(supplier.traits, { settlesMs: 0 })
 }
 fulfilmentLoop(shop)
+actionLoop(shop)
 process.stdout.write('ready\n')

@@ -2,11 +2,11 @@ import { orderNoOf } from '@dealer-esim/contract'
 import { audit, type By } from '../../audit/audit.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { changeOrders } from '../../orders/change.ts'
+import { parseReason } from '../../orders/justification.ts'
 import { lockWalletAndOrders } from '../../orders/lock.ts'
 import { refundItems } from '../../orders/refund.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { writeItems } from '../outcomes/items.ts'
-import { parseReason } from './justification.ts'
 
 /**
  * Cancels and refunds an order that was not sent to any supplier yet. An attempt to send it is committed under the same

@@ -1,0 +1,41 @@
+import type { CataloguePackage } from './snapshot/package.ts'
+
+/** An eSIM, as far as it decides which packages can be added to it. */
+export interface EsimToTopUp {
+  /** The package that it was bought as. */
+  readonly packageCode: string
+  /** The supplier that delivered it: only this one can add to it. */
+  readonly supplier: string
+}
+
+/**
+ * Decides whether a package can be added to the eSIMs that a supplier delivered for another package: a TOPUP package of
+ * the same supplier and product family, with the same coverage and kind of data volume. Sale and price are decided
+ * elsewhere.
+ */
+export function fitsEsim(topUp: CataloguePackage, base: CataloguePackage, supplier: string): boolean {
+  return (
+    topUp.packageType === 'TOPUP' &&
+    base.packageType === 'BASE' &&
+    topUp.routes.some((route) => route.supplier === supplier) &&
+    fitKey(topUp, supplier) === fitKey(base, supplier)
+  )
+}
+
+/** The groups in which an index looks for the TOPUP packages of a BASE package: one for each of its suppliers. */
+export function fitKeys(item: CataloguePackage): string[] {
+  return [...new Set(item.routes.map(({ supplier }) => supplier))].map((supplier) => fitKey(item, supplier))
+}
+
+/** Whether two versions of a package fit the same packages. */
+export function hasSameFit(before: CataloguePackage, after: CataloguePackage): boolean {
+  if (before.packageType !== after.packageType) return false
+  if (before === after || (before.routes === after.routes && before.coverage === after.coverage)) {
+    return before.dataType === after.dataType && before.productFamily === after.productFamily
+  }
+  return fitKeys(before).join('\n') === fitKeys(after).join('\n')
+}
+
+export function fitKey({ dataType, productFamily, coverage }: CataloguePackage, supplier: string): string {
+  return JSON.stringify([supplier, productFamily, dataType, coverage.area])
+}

@@ -22,7 +22,7 @@ const LONGEST = [
   'packages/gateway/test/dealer-api/several-nodes.deployment.test.ts',
   'packages/gateway/test/dealer-api/fuzz.test.ts',
   'packages/gateway/test/fulfilment/hanging-supplier.test.ts',
-  'packages/gateway/test/mail.test.ts',
+  'packages/gateway/test/mail/mail.test.ts',
   'packages/gateway/test/deployment/start.test.ts',
   'packages/gateway/test/deployment/backup.test.ts',
   'test/docs-commands.test.ts',

@@ -27,8 +27,8 @@ import { createAvailability } from './suppliers/availability.ts'
 import { type SupplierMetrics, supplierMetrics } from './suppliers/gate.ts'
 import { createSuppliers, type Suppliers } from './suppliers/registry.ts'
 
-/** What background loops are woken for: orders to fulfil, actions on eSIMs, events to send, changed settings. */
-export type Topic = 'fulfilment' | 'actions' | 'webhooks' | 'settings'
+/** What background loops are woken for: orders to fulfil, actions on eSIMs, events to send, changed settings and stock. */
+export type Topic = 'fulfilment' | 'actions' | 'webhooks' | 'settings' | 'stock'
 
 /** What all modules share. A function asks for the slice that it needs: Pick<Deps, …>. */
 export interface Deps {
@@ -135,7 +135,7 @@ export async function createDeps(
   const catalogue = createCatalogue({ db, linkKey, databaseClock: clocks.databaseClock })
   const admission = createAdmission({ ...clocks, hot, config, db, cipher, log })
   const suppliers = await createSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
-  const stock = await createAvailability({ db, log, loops })
+  const stock = await createAvailability({ db, log, loops, wake })
   const checks = startChecks(config.role === 'worker' ? [db] : [db, orderDb, admission.db])
   const orderPlacer = createOrderPlacer({
     ...{ ...clocks, ids, log, wake, catalogue, stock, suppliers, orderMetrics: measures.orderMetrics },

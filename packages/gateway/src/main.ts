@@ -1,3 +1,4 @@
+import { setImmediate as eventsHandled } from 'node:timers/promises'
 import { StartError, startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { startApi } from './api.ts'
 import { seedSandboxPackages } from './catalogue/demo/seed.ts'
@@ -49,6 +50,9 @@ async function main(): Promise<void> {
       'ready',
     )
   } catch (error) {
+    // Ctrl-C also ends initdb, which blocks the event loop: the signal handler runs only now.
+    await eventsHandled()
+    if (stack.isStopping) return // with the exit code of the stop, which also made the start fail
     await stack.stop(ROLLBACK_MS)
     if (error instanceof StartRefused) process.stderr.write(`The gateway did not start. ${error.message}\n`)
     else log.fatal({ err: error }, 'the gateway did not start')
@@ -89,10 +93,11 @@ async function start(
 async function startDatabase(config: Config, log: Log, stack: RunningStack): Promise<string> {
   const startedAt = performance.now()
   const options = { dataDir: config.dataDir, log, expectedErrors: EXPECTED_POSTGRES_ERRORS }
-  const postgres = await startEmbeddedPostgres(options).catch((error) => {
+  const starting = startEmbeddedPostgres(options)
+  stack.push('database', starting)
+  const postgres = await starting.catch((error) => {
     throw error instanceof StartError ? new StartRefused(error.message, { cause: error }) : error
   })
-  stack.push('database', postgres)
   log.info({ pid: postgres.pid, durationMs: Math.round(performance.now() - startedAt) }, 'embedded database started')
   return postgres.url
 }

@@ -2,7 +2,7 @@ import { codes, type FailureCode } from '../codes/codes.ts'
 import { failure, success } from '../codes/envelope.ts'
 import { commonCodes, type OperationName, operations } from '../schemas/operations.ts'
 import { answerExamples, EXAMPLE_REQUEST_ID, failureExamples } from './examples.ts'
-import { failureName, type Json, reference, schemaName } from './schemas.ts'
+import { failureName, type Json, namedSchemas, reference } from './schemas.ts'
 
 /** The answers of an operation by HTTP status: its success and its possible failures. */
 export function operationAnswers(name: OperationName): Json {
@@ -34,20 +34,25 @@ export const ANSWER_HEADERS: Json = {
   'RateLimit-Reset': header('Seconds until the limit is restored.', { type: 'integer' }),
 }
 
-/** Operations with a transactionId that makes them idempotent: all that answer the codes of its conflict. */
-function isReplayed(name: OperationName): boolean {
-  return operations[name].codes.includes('200012')
-}
+/** Operations that a transactionId makes idempotent. */
+const IDEMPOTENT: ReadonlySet<OperationName> = new Set([
+  'esim/order',
+  'esim/topup',
+  'esim/cancel',
+  'esim/suspend',
+  'esim/unsuspend',
+  'esim/revoke',
+])
 
 function successAnswer(name: OperationName): Json {
-  const headers = isReplayed(name) ? ['RT-RequestID', 'Idempotent-Replayed'] : ['RT-RequestID']
+  const headers = IDEMPOTENT.has(name) ? ['RT-RequestID', 'Idempotent-Replayed'] : ['RT-RequestID']
   const schema = {
     type: 'object',
     required: ['code', 'message', 'data'],
     properties: {
       code: { type: 'string', const: '000000' },
       message: { type: 'string', const: codes['000000'].message },
-      data: reference(`${schemaName(name)}Answer`),
+      data: reference(namedSchemas().get(operations[name].answer)!),
     },
   }
   const content = { 'application/json': { schema, example: success(answerExamples[name]) } }

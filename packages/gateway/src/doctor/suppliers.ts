@@ -20,7 +20,8 @@ export async function checkSuppliers(input: DatabaseCheckInput, findings: Findin
   if (cipher === undefined || !(await hasMasterKey(input, cipher))) return packages // checkDeployment reports why
   const rows = await listSuppliers(db)
   const linkKey = Buffer.alloc(0) // nothing is issued with it
-  const deps = { db, cipher, outbound, linkKey, ids: systemIds, clock: systemClock, log: silentLog }
+  const wake = { wake() {}, on: () => () => {} } // nothing is bought
+  const deps = { db, cipher, outbound, linkKey, ids: systemIds, clock: systemClock, log: silentLog, wake }
   const suppliers = await loadSuppliers(deps)
   const found = await Promise.all(rows.map((row) => judge(row, suppliers, input, findings)))
   if (rows.length === 0 && input.config.deployment === 'production') {

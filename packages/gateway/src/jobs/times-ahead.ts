@@ -24,7 +24,7 @@ export interface TimesAhead {
   key: readonly string[]
   /** The condition that such rows meet. */
   isAhead: string
-  /** Assignments that make the row due now; undefined: whoever claims the row ignores the time. */
+  /** Assignments that make the row due now; undefined: a claim ignores the time. */
   repair?: string
 }
 

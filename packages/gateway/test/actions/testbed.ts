@@ -1,5 +1,4 @@
-import type { CancelPolicy } from '@dealer-esim/contract'
-import { type ActionAnswer, type EsimAction, QPS_LIMIT_MAX } from '@dealer-esim/contract'
+import { type ActionAnswer, type CancelPolicy, type EsimAction, QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import { runDueActions } from '../../src/actions/loop.ts'
 import { putPackages } from '../../src/catalogue/packages/put.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'

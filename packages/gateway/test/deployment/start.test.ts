@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { readRunningPostgres } from '@dealer-esim/embedded-postgres'
 import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
 import pg from 'pg'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package-root.ts'
 import { createEmptyDatabase } from '../harness/databases/database.ts'
 import {
@@ -80,6 +80,23 @@ describe('a gateway without DATABASE_URL', () => {
 })
 
 describe('starting', () => {
+  it.each(['SIGINT', 'SIGKILL'] as const)(
+    'leaves no database server running after %s in its first second',
+    async (signal) => {
+      for (let attempt = 1; attempt <= 4; attempt += 1) {
+        const dataDir = join(temporaryFolder('interrupted'), 'data')
+        await copyUsedDataDir(dataDir)
+        const gateway = spawnGateway({ dataDir })
+        await vi.waitUntil(() => postmasterPid(dataDir) > 0, { interval: 1, timeout: 20_000 })
+        const pid = postmasterPid(dataDir)
+        const exit = await gateway.kill(signal)
+        if (signal === 'SIGINT') expect([exit, gateway.stderr]).toEqual([{ code: 0, signal: null }, ''])
+        // After SIGKILL, a helper process stops the server.
+        await expect.poll(() => processIdentity(pid), { timeout: signal === 'SIGINT' ? 0 : 20_000 }).toBeUndefined()
+      }
+    },
+  )
+
   it('migrates a database once if four gateways start together', async () => {
     const database = await createEmptyDatabase()
     const gateways = await Promise.all(Array.from({ length: 4 }, () => startGateway({ databaseUrl: database.url })))
@@ -130,8 +147,10 @@ describe('starting', () => {
   })
 })
 
+/** NaN while no server runs. */
 function postmasterPid(dataDir: string): number {
-  return Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+  const file = join(dataDir, 'postgres', 'postmaster.pid')
+  return existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : Number.NaN
 }
 
 /** Kills all processes of the server with SIGKILL. */

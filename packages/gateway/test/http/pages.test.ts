@@ -1,6 +1,8 @@
+import { get } from 'node:http'
 import { makeIccid, type Profile } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
@@ -10,10 +12,15 @@ import { addPackage, payOrders } from '../harness/shop.ts'
 let database: TestDatabase
 let node: Node
 let dealer: Dealer
+const errors: unknown[] = []
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await startNode(database.url, { CONSOLE: 'on' })
+  node = await startNode(
+    database.url,
+    { CONSOLE: 'on' },
+    { log: { ...silentLog, error: (line: unknown) => void errors.push(line) } },
+  )
   dealer = await addDealer(node.deps)
 })
 afterAll(async () => {
@@ -37,6 +44,19 @@ async function qrPath(): Promise<string> {
   const { data } = await call(node, dealer, 'esim/profile/list')
   return new URL((data.profileList as Profile[])[0]!.qrCodeUrl).pathname
 }
+
+describe('an address that no file can have', () => {
+  it.each(['/console/assets/..', '/console/assets/../..', '/console/assets/%00', '/console/assets/%2e%2e/index.html'])(
+    '%s is not found, and is no error of the gateway',
+    async (path) => {
+      // A URL would be normalised before it is sent.
+      const status = await new Promise((resolve, reject) =>
+        get({ port: node.port, path }, (answer) => resolve(answer.resume().statusCode)).on('error', reject),
+      )
+      expect([status, errors]).toEqual([404, []])
+    },
+  )
+})
 
 describe('HEAD', () => {
   it('is answered like GET, without the body', async () => {

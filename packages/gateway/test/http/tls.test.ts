@@ -1,9 +1,10 @@
 import { randomUUID, X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request as httpsRequest } from 'node:https'
+import { connect as connectPlain } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TLSSocket } from 'node:tls'
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Log } from '../../src/lib/telemetry/log.ts'
@@ -74,6 +75,16 @@ function trusting(client: Partial<TestCertificate> = {}): Agent {
   return new Agent({ keepAlive: true, ca: authority.cert, maxSockets: 1, ...client })
 }
 
+/** @returns the code of the failure */
+function twelveWithoutGcm(): Promise<string> {
+  return new Promise((resolve) => {
+    const options = { port: node.port, host: '127.0.0.1', rejectUnauthorized: false, maxVersion: 'TLSv1.2' } as const
+    const socket = connectTls({ ...options, ciphers: 'ECDHE-ECDSA-AES128-SHA256' })
+    socket.once('secureConnect', () => resolve('accepted'))
+    socket.once('error', ({ code = '' }: NodeJS.ErrnoException) => resolve(code))
+  })
+}
+
 /** The certificate that a new connection receives. */
 async function servedNow(): Promise<string> {
   const agent = trusting()
@@ -97,6 +108,35 @@ describe('a gateway that terminates TLS', () => {
     await expect(ask(new Agent())).rejects.toThrow(/unable to (verify|get)/)
   })
 
+  it('accepts TLS 1.2 only with forward secrecy and authenticated encryption', async () => {
+    const connectWith = (options: ConnectionOptions) =>
+      new Promise<string>((resolve) => {
+        const socket = connectTls({ port: node.port, host: '127.0.0.1', rejectUnauthorized: false, ...options })
+        socket.once('secureConnect', () => {
+          resolve(socket.getCipher().standardName)
+          socket.destroy()
+        })
+        socket.once('error', ({ code = 'refused' }: NodeJS.ErrnoException) => resolve(code))
+      })
+    const twelve = (ciphers: string) => connectWith({ maxVersion: 'TLSv1.2', ciphers })
+    expect(await twelve('ECDHE-ECDSA-AES128-GCM-SHA256')).toBe('TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256')
+    expect(await twelve('ECDHE-ECDSA-CHACHA20-POLY1305')).toBe('TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256')
+    for (const cipher of ['ECDHE-ECDSA-AES128-SHA256', 'ECDHE-ECDSA-AES256-SHA384', 'ECDHE-ECDSA-AES128-SHA'])
+      expect([cipher, await twelve(cipher)]).toEqual([cipher, expect.stringMatching(/^E/)])
+    expect(await connectWith({ minVersion: 'TLSv1.3' })).toMatch(/^TLS_(AES|CHACHA20)/)
+    const old = { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'ALL@SECLEVEL=0' } as const
+    expect(await connectWith(old)).toMatch(/^E/)
+  })
+
+  it('ends a connection that is silent before TLS after ten seconds', async () => {
+    const began = performance.now()
+    const socket = connectPlain(node.port, '127.0.0.1')
+    socket.on('error', () => {})
+    await new Promise((resolve) => socket.resume().once('close', resolve))
+    expect(performance.now() - began).toBeGreaterThan(9_000)
+    expect(performance.now() - began).toBeLessThan(15_000)
+  })
+
   it('answers plain HTTP on its port in plain HTTP: HTTPS is required', async () => {
     const answer = await call({ baseUrl: `http://127.0.0.1:${node.port}` }, dealer, 'health')
     expect([answer.status, answer.code]).toEqual([403, '101008'])
@@ -115,6 +155,7 @@ describe('a gateway that terminates TLS', () => {
     const after = await ask(old)
     expect(after).toMatchObject({ code: '000000', serial: served })
     expect(after.socket).toBe(before.socket)
+    expect(await twelveWithoutGcm()).toMatch(/^E/)
     expect(await metric()).toBe(new Date(new X509Certificate(renewed.cert).validTo).getTime() / 1000)
     old.destroy()
   })

@@ -1,10 +1,13 @@
 import { PassThrough, Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Topic } from '../../src/deps.ts'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { createDb } from '../../src/lib/postgres/db.ts'
+import { createWakeups } from '../../src/lib/postgres/wakeups.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
+import { createAvailability } from '../../src/suppliers/availability.ts'
 import { CsvRefused } from '../../src/suppliers/stock/csv.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { setLowStock } from '../../src/suppliers/stock/levels.ts'
@@ -73,6 +76,40 @@ async function refused(importing: Promise<number>): Promise<string[]> {
   if (!(error instanceof CsvRefused)) throw error ?? new Error('it was not refused')
   return error.faults.map((fault) => `${fault.line}: ${fault.reason}`)
 }
+
+describe('a product that is sold out', () => {
+  it('is known on every node within a second after its last code is taken, without waiting for a poll', async () => {
+    const nodes = await Promise.all(
+      ['one', 'two'].map(async (nodeId) => {
+        const wake = createWakeups<Topic>({ url: database.url, nodeId, onError() {} })
+        await load(`LAST-${nodeId}`, `iccid,ac\n${rows(1)}`)
+        return { wake, stock: await createAvailability({ ...shop, wake, pollMs: 60_000 }) }
+      }),
+    )
+    const products = ['LAST-one', 'LAST-two']
+    const levels = () =>
+      nodes.map(({ stock }) =>
+        products.map((productCode) => stock.available({ routes: [{ supplier: 'warehouse', productCode }] })),
+      )
+    for (const { stock } of nodes) await stock.refresh()
+    expect(levels()).toEqual([
+      [1, 1],
+      [1, 1],
+    ])
+    for (const [index, { wake }] of nodes.entries()) {
+      const supplier = stockSupplier('warehouse', {}, { ...shop, wake })
+      const productCode = products[index]!
+      const order = { tenantId: shop.ids.uuid(), orderId: shop.ids.uuid(), itemNo: 1, key: productCode, productCode }
+      expect(await supplier.order([order])).toMatchObject([{ kind: 'delivered' }])
+      const left = index === 0 ? [0, 1] : [0, 0]
+      await expect.poll(levels, { timeout: 1_000, interval: 10 }).toEqual([left, left])
+    }
+    for (const { wake, stock } of nodes) {
+      await stock.stop(1_000)
+      await wake.stop()
+    }
+  })
+})
 
 describe('an import of codes', () => {
   it('counts the codes and stores them encrypted', async () => {

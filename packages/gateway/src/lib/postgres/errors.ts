@@ -27,6 +27,17 @@ export function isConnectionLoss(error: unknown): boolean {
   return error instanceof Error && (CONNECTION_ERRORS.test(error.message) || 'errno' in error || hasSystemCode(error))
 }
 
+/** True if the server undid the statement because it ran out of disk, memory, connections or time: later it may succeed. */
+export function isOutOfResources(error: unknown): boolean {
+  const state = sqlState(error)
+  return state !== undefined && (OUT_OF_RESOURCES.test(state) || NO_SPACE.test((error as Error).message))
+}
+
+// Out of resources, 53100 (a full disk) among them; time-outs of statements and locks; errors of the operating system.
+const OUT_OF_RESOURCES = /^(53|57014|55P03|58030)/
+/** Reported with other states where a quota, or a file that is no table, is full. */
+const NO_SPACE = /No space left on device|Disk quota exceeded/
+
 /** TLS failures have a code but no errno. */
 function hasSystemCode({ code }: NodeJS.ErrnoException): boolean {
   return code !== undefined && /^E[A-Z]{3,}$/.test(code)

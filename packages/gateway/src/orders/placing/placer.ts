@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createBatcher } from '../../lib/batch.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Db } from '../../lib/postgres/db.ts'
-import { CommitUnknown, isConnectionLoss, sqlState } from '../../lib/postgres/errors.ts'
+import { CommitUnknown, isConnectionLoss, isOutOfResources, sqlState } from '../../lib/postgres/errors.ts'
 import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import type { Log } from '../../lib/telemetry/log.ts'
@@ -161,9 +161,11 @@ function remedyFor(
   so: { inDoubt: boolean; attempt: number; elapsedMs: number; orders: number },
 ): 'retry' | 'split' | Verdict {
   const isLost = isConnectionLoss(failure)
-  const isTemporary = isLost || TEMPORARY.has(sqlState(failure) ?? '')
+  const isContended = TEMPORARY.has(sqlState(failure) ?? '')
+  const isTemporary = isLost || isContended || isOutOfResources(failure)
   if (isTemporary && so.elapsedMs < RETRY_MS && (so.inDoubt || so.attempt < ATTEMPTS_MAX)) return 'retry'
-  if (so.orders > 1 && !isLost) return 'split'
+  // A full disk is full for each half.
+  if (so.orders > 1 && (isContended || !isTemporary)) return 'split'
   return so.inDoubt || !isTemporary ? UNKNOWN : UNAVAILABLE
 }
 

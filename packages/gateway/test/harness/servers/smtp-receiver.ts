@@ -1,4 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import type { TestCertificate } from './certificates.ts'
 
 interface ReceivedMail {
   from: string
@@ -6,6 +8,8 @@ interface ReceivedMail {
   messageId: string
   subject: string
   text: string
+  /** True if it was sent after STARTTLS. */
+  isEncrypted: boolean
 }
 
 export interface SmtpReceiver {
@@ -18,13 +22,17 @@ export interface SmtpReceiver {
   close(): Promise<void>
 }
 
-/** A mail server (RFC 5321) with the commands that clients of plain text need. */
-export async function startSmtpReceiver(): Promise<SmtpReceiver> {
+/**
+ * A mail server (RFC 5321) with the commands that clients of plain text need.
+ * @param certificate if given, the server offers STARTTLS
+ */
+export async function startSmtpReceiver(certificate?: TestCertificate): Promise<SmtpReceiver> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket)).on('error', () => {})
-    serveClient(socket, receiver)
+    socket.write('220 test\r\n')
+    serveClient(socket, receiver, certificate)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const receiver: SmtpReceiver = {
@@ -40,7 +48,7 @@ export async function startSmtpReceiver(): Promise<SmtpReceiver> {
   return receiver
 }
 
-function serveClient(socket: Socket, receiver: SmtpReceiver): void {
+function serveClient(socket: Socket, receiver: SmtpReceiver, certificate?: TestCertificate): void {
   const reply = (line: string) => void socket.write(`${line}\r\n`)
   let from = ''
   let to = ''
@@ -49,12 +57,24 @@ function serveClient(socket: Socket, receiver: SmtpReceiver): void {
   const handleLine = (line: string) => {
     if (data !== undefined) {
       if (line !== '.') return void data.push(line.replace(/^\.\./, '.'))
-      if (!receiver.refusals.data) receiver.mails.push({ from, to, ...parsed(data) })
+      if (!receiver.refusals.data)
+        receiver.mails.push({ from, to, isEncrypted: socket instanceof TLSSocket, ...parsed(data) })
       data = undefined
       return reply(receiver.refusals.data ?? '250 accepted')
     }
     const [, command = ''] = /^(\w+)/.exec(line) ?? []
     switch (command.toUpperCase()) {
+      case 'EHLO':
+        return reply(certificate ? '250-test\r\n250 STARTTLS' : '250 test')
+      case 'STARTTLS': {
+        reply('220 go on')
+        socket.removeAllListeners('data')
+        const encrypted = new TLSSocket(socket, { isServer: true, ...certificate })
+        return serveClient(
+          encrypted.on('error', () => {}),
+          receiver,
+        )
+      }
       case 'MAIL':
         from = /<([^>]*)>/.exec(line)?.[1] ?? ''
         return reply('250 ok')
@@ -72,7 +92,6 @@ function serveClient(socket: Socket, receiver: SmtpReceiver): void {
         return reply('250 ok')
     }
   }
-  reply('220 test')
   socket.setEncoding('utf8').on('data', (chunk: string) => {
     const lines = (rest + chunk).split('\r\n')
     rest = lines.pop() ?? ''
@@ -80,7 +99,7 @@ function serveClient(socket: Socket, receiver: SmtpReceiver): void {
   })
 }
 
-function parsed(lines: string[]): Omit<ReceivedMail, 'from' | 'to'> {
+function parsed(lines: string[]): Omit<ReceivedMail, 'from' | 'to' | 'isEncrypted'> {
   const end = lines.indexOf('')
   const headers = lines.slice(0, end).join('\n').replace(/\n\s+/g, ' ')
   const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(headers)?.[1] ?? ''

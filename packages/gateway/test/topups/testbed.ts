@@ -129,7 +129,7 @@ const dayPrice = { prices: [{ currencyCode: 'USD', price: DAY_PRICE, retailPrice
 const PACKAGES = [
   one('JP_1_7'),
   one('JP_1_7_TOPUP', { packageType: 'TOPUP' }),
-  one('JP_OLD_TOPUP', { packageType: 'TOPUP', status: 'DRAFT' }),
+  one('JP_OLD_TOPUP', { packageType: 'TOPUP', status: 'OFF_SALE' }),
   one('FR_TOPUP', { packageType: 'TOPUP', locationCodes: ['FR'] }),
   one('JP_HUGE_TOPUP', { packageType: 'TOPUP', volume: Number.MAX_SAFE_INTEGER }),
   one('JP_DAY', { ...pass, ...dayPrice }),

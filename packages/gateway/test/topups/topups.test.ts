@@ -228,7 +228,7 @@ describe('a top-up is refused', () => {
     const topUp = bed.supplier.itself.topUp!
     const guards = { price: 1, amount: 1 }
     expect(await refusal(esim, { packageCode: 'NONE', ...guards })).toBe('310241')
-    expect(await refusal(esim, { packageCode: 'JP_OLD_TOPUP', ...guards })).toMatch(/31024[14]/)
+    expect(await refusal(esim, { packageCode: 'JP_OLD_TOPUP', ...guards })).toBe('310244')
     expect(await refusal(esim, { packageCode: 'JP_1_7', ...guards })).toBe('310245')
     expect(await refusal(esim, { packageCode: 'FR_TOPUP', ...guards })).toBe('310245')
     expect(await refusal(esim, { packageCode: 'JP_HUGE_TOPUP', ...guards })).toBe('310245')

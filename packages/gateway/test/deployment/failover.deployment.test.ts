@@ -29,7 +29,7 @@ const PRODUCT = 'SANDBOX_OK'
 /** An order of each node every so often, whatever became of those before. */
 const BETWEEN_ORDERS_MS = 100
 const UNDISTURBED_MS = 1_500
-/** RequestIDs of orders that were acknowledged so long before the failure are sent again. */
+/** RequestIDs of orders that were acknowledged later than so long before the failure are sent again. */
 const REPLAYED_MS = 1_500
 const ENDS_WITHIN_MS = 60_000
 
@@ -177,7 +177,7 @@ it.skipIf(!isPossible)(
         await failing
         await Promise.all(loads.map((each) => each.stop()))
         const recent = loads.flatMap(({ own }) =>
-          own.filter(({ acknowledgedAt: at = 0 }) => at > failedAt - REPLAYED_MS && at < failedAt + REPLAYED_MS),
+          own.filter(({ acknowledgedAt: at = 0 }) => at > failedAt - REPLAYED_MS),
         )
         expect(recent.length).toBeGreaterThan(5)
         twice += await acceptedTwice(recent)

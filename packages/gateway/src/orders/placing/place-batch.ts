@@ -38,11 +38,8 @@ export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDo
   const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
   const { verdicts, wallets } = await deps.db.tx(async (tx) => {
     const placement = await placeLocked(tx, placing, inputs)
-    reenter(
-      tx,
-      deps,
-      inputs.filter((_, index) => placement.verdicts[index]!.kind !== 'not-admitted'),
-    )
+    const admitted = inputs.filter((_, index) => placement.verdicts[index]!.kind !== 'not-admitted')
+    reenter(tx, deps, admitted)
     return placement
   })
   deps.walletCache.put(await wallets)

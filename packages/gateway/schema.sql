@@ -800,7 +800,7 @@ create table webhook_checks (
 
 create table webhook_endpoints (
   tenant_id uuid not null,
-  callback_url text,
+  callback_url bytea,
   event_types text[] not null default '{ORDER_PAID,DELIVERY_UPDATED}'::text[],
   enabled boolean not null default true,
   disabled_reason text,

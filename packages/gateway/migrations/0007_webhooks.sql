@@ -2,7 +2,7 @@
 
 create table webhook_endpoints (
   tenant_id uuid primary key references tenants,
-  callback_url text,
+  callback_url bytea, -- encrypted: receivers put tokens into it
   event_types text[] not null default '{ORDER_PAID,DELIVERY_UPDATED}',
   enabled boolean not null default true,
   disabled_reason text, -- null: by the tenant; else GONE or FAILING

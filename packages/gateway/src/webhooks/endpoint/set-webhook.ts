@@ -7,6 +7,7 @@ import {
 } from '@dealer-esim/contract'
 import { audit, type By } from '../../audit/audit.ts'
 import { ApiError } from '../../lib/api-error.ts'
+import type { Cipher } from '../../lib/crypto.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { maskedUrl } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
@@ -31,7 +32,7 @@ export async function setWebhook(
   request: WebhookSetRequest,
   by: By,
 ): Promise<WebhookSetAnswer> {
-  const current = await findEndpoint(deps.db, tenantId)
+  const current = await findEndpoint(deps.db, deps.cipher, tenantId)
   const { callbackUrl, eventTypes, enabled } = request
   if (callbackUrl === undefined && eventTypes === undefined && enabled === undefined) {
     return answerOf(current ?? (await defaultEndpoint(deps, tenantId)))
@@ -58,10 +59,10 @@ async function changeEndpoint(
       text: 'insert into webhook_endpoints (tenant_id) values ($1) on conflict do nothing',
       values: [tenantId],
     })
-    const before = await lockEndpoint(tx, tenantId)
+    const before = await lockEndpoint(tx, deps.cipher, tenantId)
     if (!before) throw new Error('the endpoint was inserted above')
     const after = withRequest(before, request, checkedUrl, new Date(deps.databaseClock.now()))
-    writeEndpoint(tx, tenantId, after)
+    writeEndpoint(tx, deps.cipher, tenantId, after)
     audit(tx, deps.ids, {
       tenantId,
       ...by,
@@ -96,7 +97,7 @@ function withRequest(
   return after
 }
 
-function writeEndpoint(tx: Tx, tenantId: string, endpoint: Endpoint): void {
+function writeEndpoint(tx: Tx, cipher: Pick<Cipher, 'encrypt'>, tenantId: string, endpoint: Endpoint): void {
   const { failingSinceMs, alertedPercent } = endpoint.failureWindow
   tx.send({
     text: `update webhook_endpoints
@@ -105,7 +106,7 @@ function writeEndpoint(tx: Tx, tenantId: string, endpoint: Endpoint): void {
            where tenant_id = $1`,
     values: [
       tenantId,
-      endpoint.callbackUrl,
+      endpoint.callbackUrl === null ? null : cipher.encrypt(endpoint.callbackUrl, tenantId),
       endpoint.eventTypes,
       endpoint.enabled,
       endpoint.disabledReason,

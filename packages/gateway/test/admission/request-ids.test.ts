@@ -172,11 +172,12 @@ describe('a RequestID that the database lost while it failed over', () => {
         )
         return (rowCount ?? 0) > 0
       })
-      await waitUntil(async () => {
-        await lock.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
+      const orderPool = behind.deps.pools.orders!
+      let olderConnections = orderPool.totalCount
+      orderPool.on('remove', () => olderConnections--)
+      await lock.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
                         where application_name = 'dealer-esim orders' and datname = current_database()`)
-        return behind.deps.pools.orders!.totalCount === 0
-      })
+      await waitUntil(() => Promise.resolve(olderConnections <= 0))
       await lock.query('rollback')
       await lock.end()
       expect(await waiting).toBe('000000')

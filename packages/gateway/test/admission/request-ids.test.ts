@@ -162,21 +162,25 @@ describe('a RequestID that the database lost while it failed over', () => {
       await lock.connect()
       await lock.query('begin')
       await lock.query('select 1 from qps_buckets where tenant_id = $1 for update', [own.tenantId])
+      // With another request before it, the order is not begun before it is admitted.
+      const waiting = code({}, behind, own)
       const placing = call(behind, own, 'esim/order', parts)
       await waitUntil(async () => {
         const { rowCount } = await lock.query(
           `select 1 from pg_stat_activity
          where application_name = 'dealer-esim admission' and wait_event_type = 'Lock' and datname = current_database()`,
         )
-        return rowCount === 1
+        return (rowCount ?? 0) > 0
       })
-      await waitUntil(async () => {
-        await lock.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
+      const orderPool = behind.deps.pools.orders!
+      let olderConnections = orderPool.totalCount
+      orderPool.on('remove', () => olderConnections--)
+      await lock.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
                         where application_name = 'dealer-esim orders' and datname = current_database()`)
-        return behind.deps.pools.orders!.totalCount === 0
-      })
+      await waitUntil(() => Promise.resolve(olderConnections <= 0))
       await lock.query('rollback')
       await lock.end()
+      expect(await waiting).toBe('000000')
       expect((await placing).code).toBe('000000')
       expect((await call(node, own, 'esim/order', parts)).code).toBe('101006')
     },

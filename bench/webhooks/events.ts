@@ -11,8 +11,8 @@ const NODE_ID = `bench-${randomUUID()}`
 export async function createTenantsWithEndpoint(bench: Environment, url: string, count: number): Promise<string[]> {
   const tenantIds = (await bench.createTenants(count)).map((tenant) => tenant.tenantId)
   await bench.db.query({
-    text: 'insert into webhook_endpoints (tenant_id, callback_url) select unnest($1::uuid[]), $2',
-    values: [tenantIds, url],
+    text: 'insert into webhook_endpoints (tenant_id, callback_url) select * from unnest($1::uuid[], $2::bytea[])',
+    values: [tenantIds, tenantIds.map((tenantId) => bench.cipher.encrypt(url, tenantId))],
   })
   return tenantIds
 }

@@ -862,7 +862,7 @@ create table webhook_checks (
 
 create table webhook_endpoints (
   tenant_id uuid not null,
-  callback_url text,
+  callback_url bytea,
   event_types text[] not null default '{ORDER_PAID,DELIVERY_UPDATED}'::text[],
   usage_thresholds smallint[] not null default '{50,80,100}'::smallint[],
   expiry_notice_hours smallint[] not null default '{24,72}'::smallint[],

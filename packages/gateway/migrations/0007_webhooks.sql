@@ -2,7 +2,7 @@
 
 create table webhook_endpoints (
   tenant_id uuid primary key references tenants,
-  callback_url text,
+  callback_url bytea, -- encrypted: receivers put tokens into it
   event_types text[] not null default '{ORDER_PAID,DELIVERY_UPDATED}',
   usage_thresholds smallint[] not null default '{50,80,100}', -- percent, ascending
   expiry_notice_hours smallint[] not null default '{24,72}', -- ascending

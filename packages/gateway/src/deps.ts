@@ -88,7 +88,7 @@ const ORDER_IDLE_MS = 3_000
  * Limits for placing orders. A lock is waited for longer than a dead node can hold it; a stalled connection is given up early
  * enough for another attempt within ten seconds.
  */
-const ORDER_LIMITS = { lockTimeoutMs: 4_500, statementTimeoutMs: 5_000, stallMs: 6_000, connectTimeoutMs: 3_000 }
+const ORDER_LIMITS = { lockTimeoutMs: 3_500, statementTimeoutMs: 4_000, stallMs: 5_000, connectTimeoutMs: 3_000 }
 /** How often connections are checked that no request uses. */
 const CHECK_MS = 5_000
 /**

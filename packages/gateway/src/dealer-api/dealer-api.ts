@@ -121,7 +121,7 @@ async function perform<Name extends OperationName>(
   headers: RequestHeaders,
   body: Buffer,
 ): Promise<Answer> {
-  const { address } = context
+  const { address, start: receivedAt } = context
   const signed = { headers, body, address }
   const authenticated = await authenticate(deps.admission, signed)
   const request = parseBody(operation, body)
@@ -130,7 +130,7 @@ async function perform<Name extends OperationName>(
     // What a lone request begins before it is admitted delays no other request. The admission starts a moment later, so
     // that the statements of the handler are sent first: they take longer.
     const admission = Promise.resolve().then(() => admit(deps.admission, signed, authenticated))
-    const started = early(deps, { tenant: authenticated.tenant, request, headers, admission })
+    const started = early(deps, { tenant: authenticated.tenant, request, headers, receivedAt, admission })
     started.catch(() => {}) // a refusal of the admission is answered first
     context.tenantId = (await admission).tenant.tenantId
     return toAnswer(headers, await started)
@@ -145,7 +145,7 @@ async function perform<Name extends OperationName>(
     if (context.response.req.socket.destroyed) throw new ApiError('000002')
   }
   const handler: Handler<Name> = handlers[operation]
-  return toAnswer(headers, await handler(deps, callOf(admitted, request, headers, address)))
+  return toAnswer(headers, await handler(deps, callOf(admitted, request, headers, context)))
 }
 
 function toAnswer({ requestId }: RequestHeaders, result: Result<OperationName>): Answer {
@@ -157,9 +157,9 @@ function callOf<Name extends OperationName>(
   { tenant, catalogueVersion }: Admitted,
   request: RequestOf<Name>,
   headers: RequestHeaders,
-  address: string,
+  { address, start: receivedAt }: RequestContext,
 ): Call<Name> {
-  return { tenant, catalogueVersion, request, headers, address }
+  return { tenant, catalogueVersion, request, headers, address, receivedAt }
 }
 
 /** @returns the error to answer where the body is malformed: the caller gets it only after admission */

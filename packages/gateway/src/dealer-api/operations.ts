@@ -18,10 +18,13 @@ export interface Call<Name extends OperationName> extends Admitted {
   request: RequestOf<Name>
   headers: RequestHeaders
   address: string
+  /** When the request arrived, by `Clock.monotonic`. */
+  receivedAt: number
 }
 
 /** A call whose request is still being admitted. */
-export interface EarlyCall<Name extends OperationName> extends Pick<Call<Name>, 'tenant' | 'request' | 'headers'> {
+export interface EarlyCall<Name extends OperationName>
+  extends Pick<Call<Name>, 'tenant' | 'request' | 'headers' | 'receivedAt'> {
   admission: Promise<Admitted>
 }
 
@@ -45,8 +48,9 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
     const catalogue = await deps.catalogue.current(catalogueVersion)
     return { data: catalogue.list(tenant, request) }
   },
-  async 'esim/order'(deps, { tenant, request, headers }) {
-    return orderResult(await deps.orderPlacer.place({ tenant, request, headers, orderId: deps.ids.uuid() }))
+  async 'esim/order'(deps, { tenant, request, headers, receivedAt }) {
+    const input = { tenant, request, headers, receivedAt, orderId: deps.ids.uuid() }
+    return orderResult(await deps.orderPlacer.place(input))
   },
   async 'esim/topup'(deps, { tenant, request }) {
     return topUpResult(await deps.orderPlacer.place({ orderType: 'TOPUP', tenant, request, orderId: deps.ids.uuid() }))
@@ -84,8 +88,8 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
 
 /** Operations that may begin before their request is admitted. They commit their changes only afterwards. */
 export const earlyHandlers: { [Name in OperationName]?: EarlyHandler<Name> } = {
-  async 'esim/order'(deps, { tenant, request, headers, admission }) {
-    const input = { tenant, request, headers, orderId: deps.ids.uuid() }
+  async 'esim/order'(deps, { tenant, request, headers, receivedAt, admission }) {
+    const input = { tenant, request, headers, receivedAt, orderId: deps.ids.uuid() }
     return orderResult(await deps.orderPlacer.placeWhenAdmitted(input, admission))
   },
   async 'esim/topup'(deps, { tenant, request, headers, admission }) {

@@ -1,4 +1,5 @@
 import sql, { empty, type Sql } from 'sql-template-tag'
+import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../lib/refusal.ts'
 
@@ -71,9 +72,12 @@ export async function listAllTenants(
 }
 
 /** @throws Refusal for a tenant that does not exist */
-export async function getTenantView(db: Pick<Db, 'query'>, tenantId: string): Promise<TenantView> {
+export async function getTenantView(
+  { db, cipher }: { db: Pick<Db, 'query'>; cipher: Pick<Cipher, 'decrypt'> },
+  tenantId: string,
+): Promise<TenantView> {
   const id = requireUuid(tenantId, 'tenant')
-  const [row] = await db.query<Omit<TenantView, 'secrets'>>(sql`
+  const [row] = await db.query<Omit<TenantView, 'callbackUrl' | 'secrets'> & { callbackUrl: Buffer | null }>(sql`
     select ${SUMMARY}, t.ip_allowlist, t.qps_limit, t.legal_name,
            t.tax_id, t.billing_address, t.billing_email,
            t.updated_at, w.credit_limit, w.daily_spend_limit,
@@ -86,7 +90,8 @@ export async function getTenantView(db: Pick<Db, 'query'>, tenantId: string): Pr
     from tenant_secrets
     where tenant_id = ${id} and (valid_until is null or valid_until > clock_timestamp())
     order by valid_until desc nulls first`)
-  return { ...row, secrets }
+  const callbackUrl = row.callbackUrl && cipher.decrypt(row.callbackUrl, row.tenantId).toString()
+  return { ...row, callbackUrl, secrets }
 }
 
 /** The stored form of an existing tenant's id. @throws Refusal for a tenant that does not exist */

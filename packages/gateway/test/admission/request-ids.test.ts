@@ -3,14 +3,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readRunningPostgres } from '@dealer-esim/embedded-postgres'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { resumeTenant, suspendTenant } from '../../src/tenants/change.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { addPackages } from '../dealer-api/api-fixture.ts'
 import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { startPostgresProxy } from '../harness/databases/proxies.ts'
+import { type PostgresProxy, startPostgresProxy } from '../harness/databases/proxies.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 
 let database: TestDatabase
 let node: Node
@@ -105,38 +106,97 @@ describe('a hundred identical concurrent requests', () => {
 
 /* A database that takes over may lack the latest RequestIDs: admission does not wait until they are replicated. */
 describe('a RequestID that the database lost while it failed over', () => {
+  let proxy: PostgresProxy
+  let behind: Node
+  let own: Dealer
+
+  beforeEach(async () => {
+    proxy = await startPostgresProxy(database.url)
+    behind = await startNode(proxy.url)
+    own = await addDealer(node.deps)
+    // The order's transaction loses the RequestIDs in the moment before it enters them itself.
+    await node.deps.db.query({
+      text: `create or replace function lose_request_ids() returns trigger language plpgsql as
+             $$ begin delete from request_ids where tenant_id = new.tenant_id; return new; end $$`,
+    })
+    await node.deps.db.query({
+      text: 'create trigger lose_request_ids before insert on orders for each row execute function lose_request_ids()',
+    })
+  })
+  afterEach(async () => {
+    await node.deps.db.query({ text: 'drop trigger if exists lose_request_ids on orders' })
+    await behind.stop()
+    await proxy.close()
+  })
+
+  /** Places an order, and sends its RequestID again. */
+  async function placeTwice(): Promise<string> {
+    const parts = newOrder()
+    expect((await call(behind, own, 'esim/order', parts)).code).toBe('000000')
+    return (await call(node, own, 'esim/order', parts)).code
+  }
+
   it.each([
     ['lost', 'alone', 0],
     ['lost', 'among others', 20],
     ['unanswered', 'alone', 0],
     ['unanswered', 'among others', 20],
   ] as const)('is entered again with its order, whose COMMIT was %s, %s', async (fault, _, others) => {
-    const proxy = await startPostgresProxy(database.url)
-    const behind = await startNode(proxy.url)
-    const own = await addDealer(node.deps)
-    try {
-      // The order's transaction loses the RequestIDs in the moment before it enters them itself.
-      await node.deps.db.query({
-        text: `create or replace function lose_request_ids() returns trigger language plpgsql as
-               $$ begin delete from request_ids where tenant_id = new.tenant_id; return new; end $$`,
-      })
-      await node.deps.db.query({
-        text: 'create trigger lose_request_ids before insert on orders for each row execute function lose_request_ids()',
-      })
-      proxy.failCommits('dealer-esim orders', fault)
-      const body = JSON.stringify({ transactionId: 'T-1', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
-      const parts = { requestId: randomUUID(), timestamp: Date.now(), body }
-      const busy = Array.from({ length: others }, () => code({}, behind))
-      expect((await call(behind, own, 'esim/order', parts)).code).toBe('000000')
-      await Promise.all(busy)
-      expect(proxy.faultCount).toBe(1)
-      expect((await call(node, own, 'esim/order', parts)).code).toBe('101006')
-    } finally {
-      await node.deps.db.query({ text: 'drop trigger if exists lose_request_ids on orders' })
-      await behind.stop()
-      await proxy.close()
-    }
+    proxy.failCommits('dealer-esim orders', fault)
+    const busy = Array.from({ length: others }, () => code({}, behind))
+    expect(await placeTwice()).toBe('101006')
+    await Promise.all(busy)
+    expect(proxy.faultCount).toBe(1)
   })
+
+  it.each([
+    ['read under its lock', false],
+    ['cached', true],
+  ])(
+    'is entered again by the first attempt on a connection made after the request, with the wallet %s',
+    async (_, isCached) => {
+      if (isCached) expect((await call(behind, own, 'esim/order', newOrder())).code).toBe('000000')
+      expect(await code({}, behind, own)).toBe('000000')
+      const parts = newOrder()
+      const lock = new pg.Client({ connectionString: database.url })
+      await lock.connect()
+      await lock.query('begin')
+      await lock.query('select 1 from qps_buckets where tenant_id = $1 for update', [own.tenantId])
+      // With another request before it, the order is not begun before it is admitted.
+      const waiting = code({}, behind, own)
+      const placing = call(behind, own, 'esim/order', parts)
+      await waitUntil(async () => {
+        const { rowCount } = await lock.query(
+          `select 1 from pg_stat_activity
+         where application_name = 'dealer-esim admission' and wait_event_type = 'Lock' and datname = current_database()`,
+        )
+        return (rowCount ?? 0) > 0
+      })
+      const orderPool = behind.deps.pools.orders!
+      let olderConnections = orderPool.totalCount
+      orderPool.on('remove', () => olderConnections--)
+      await lock.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
+                        where application_name = 'dealer-esim orders' and datname = current_database()`)
+      await waitUntil(() => Promise.resolve(olderConnections <= 0))
+      await lock.query('rollback')
+      await lock.end()
+      expect(await waiting).toBe('000000')
+      expect((await placing).code).toBe('000000')
+      expect((await call(node, own, 'esim/order', parts)).code).toBe('101006')
+    },
+  )
+
+  it('is not entered again on an older connection, which leads to the server that accepted it', async () => {
+    const another = await addDealer(node.deps) // its order makes the connection, and leaves our wallet unread
+    expect((await call(behind, another, 'esim/order', newOrder())).code).toBe('000000')
+    expect(await placeTwice()).toBe('000000')
+  })
+
+  function newOrder() {
+    const lines = [{ packageCode: 'JP_1_7', count: 1 }]
+    const body = JSON.stringify({ transactionId: randomUUID(), packageInfoList: lines })
+    return { requestId: randomUUID(), timestamp: Date.now(), body }
+  }
 })
 
 describe('after a crash of gateway and database', () => {

@@ -33,7 +33,10 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
         deps.ids.uuid(),
         orderId,
       ],
-      [`insert into webhook_endpoints (tenant_id, callback_url) values ($1, 'https://receiver.test/')`],
+      [
+        `insert into webhook_endpoints (tenant_id, callback_url) values ($1, $2)`,
+        deps.cipher.encrypt('https://receiver.test/', tenantId),
+      ],
       [
         `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at)
         values ($1, $2, 'ORDER_PAID', $3, '{}', now())`,

@@ -9,6 +9,7 @@ import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode 
 import { packageInput } from '../harness/catalogue-testbed.ts'
 import { startTcpProxy, type TcpProxy } from '../harness/databases/proxies.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { expectRecordsToAgree } from '../orders/load-records.ts'
 import type { RequestedOrder } from '../orders/order-load.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
@@ -28,8 +29,9 @@ const FIRST_ANSWER_MS = { kill: 2_000, stall: 10_000 }
 const PRODUCT = 'SANDBOX_OK'
 /** An order of each node every so often, whatever became of those before. */
 const BETWEEN_ORDERS_MS = 100
-const UNDISTURBED_MS = 1_500
-/** RequestIDs of orders that were acknowledged so long before the failure are sent again. */
+/** How many orders each node acknowledges before the failure. */
+const UNDISTURBED_ORDERS = 10
+/** RequestIDs of orders that were acknowledged later than so long before the failure are sent again. */
 const REPLAYED_MS = 1_500
 const ENDS_WITHIN_MS = 60_000
 
@@ -159,6 +161,7 @@ async function letLeasesExpire(): Promise<void> {
   })
 }
 
+const isAcknowledged = ({ acknowledgedAt }: SentOrder) => acknowledgedAt !== undefined
 const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 it.skipIf(!isPossible)(
@@ -170,14 +173,14 @@ it.skipIf(!isPossible)(
     for (let round = 0; round < ROUNDS; round++) {
       for (const how of FAILURES) {
         const loads = gateways.map(load)
-        await delay(UNDISTURBED_MS)
+        await waitUntil(async () => loads.every(({ own }) => own.filter(isAcknowledged).length >= UNDISTURBED_ORDERS))
         const failedAt = performance.now()
         const failing = fail(how)
         firstAnswersMs[how].push(...(await Promise.all(loads.map(({ own }) => firstAnswer(own, failedAt)))))
         await failing
         await Promise.all(loads.map((each) => each.stop()))
         const recent = loads.flatMap(({ own }) =>
-          own.filter(({ acknowledgedAt: at = 0 }) => at > failedAt - REPLAYED_MS && at < failedAt + REPLAYED_MS),
+          own.filter(({ acknowledgedAt: at = 0 }) => at > failedAt - REPLAYED_MS),
         )
         expect(recent.length).toBeGreaterThan(5)
         twice += await acceptedTwice(recent)

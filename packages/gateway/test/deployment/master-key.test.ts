@@ -126,6 +126,10 @@ async function fillOtherTables(tenantId: string): Promise<void> {
            values ($1, $2, $2, 1, 'shelf', '1', $3, now(), now())`,
     values: [tenantId, systemIds.uuid(), oldCipher.encrypt('code', tenantId)],
   })
+  await db.query({
+    text: 'insert into webhook_endpoints (tenant_id, callback_url, enabled) values ($1, $2, false)',
+    values: [tenantId, oldCipher.encrypt('https://receiver.example/?token=t', tenantId)],
+  })
   // The operator's own rows have the nil tenant, which is not in the table of tenants.
   for (const owner of [tenantId, NIL_TENANT]) {
     await db.query({

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
+import type { SupplierTraits } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase } from '../harness/databases/database.ts'
 import { startGateway } from '../harness/processes/gateway-process.ts'
 import { startEs2plusServer } from '../harness/servers/es2plus-server.ts'
@@ -52,7 +53,7 @@ async function openScene() {
     shop,
     products: new Map<string, string>(),
     prepareTakeover() {
-      const quick = { settlesMs: 0, timeoutMs: TIMEOUT_MS }
+      const quick: Pick<SupplierTraits, 'graceMs' | 'timeoutMs'> = { graceMs: 0, timeoutMs: TIMEOUT_MS }
       for (const { supplier } of shop.suppliers.all()) Object.assign(supplier.traits, quick)
     },
     async close() {

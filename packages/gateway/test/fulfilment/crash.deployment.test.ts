@@ -96,6 +96,8 @@ beforeAll(async () => {
 })
 afterAll(() => bundle.remove())
 const PATIENCE_MS = 40_000
+/** A scene starts up to twenty workers one after the other, while the other scenes do the same. */
+const ALL_PLAYS_MS = 300_000
 
 it('every named failpoint has a crash test', () => {
   const tested = [...KINDS.flatMap(({ points, refunds }) => [...points, ...refunds]), ...CANCEL_POINTS]
@@ -160,7 +162,7 @@ describe.concurrent.each(KINDS)('a worker of $name', ({ open, points, inDoubt, r
     } finally {
       await successor.stop(5_000)
     }
-  })
+  }, ALL_PLAYS_MS)
   afterAll(() => scene?.close())
 
   async function countOf(name: string) {

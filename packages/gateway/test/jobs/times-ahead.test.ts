@@ -162,9 +162,8 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
     await addEvent(tenantId, 1, 'DEAD')
     const replayId = systemIds.uuid()
     await shop.db.query({
-      text: `insert into webhook_endpoints (tenant_id, callback_url) values ($1, 'https://example.com/')
-             on conflict do nothing`,
-      values: [tenantId],
+      text: `insert into webhook_endpoints (tenant_id, callback_url) values ($1, $2) on conflict do nothing`,
+      values: [tenantId, node.deps.cipher.encrypt('https://example.com/', tenantId)],
     })
     await shop.db.query({
       text: `insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, cursor_id,

@@ -38,7 +38,7 @@ describe('a new tenant', () => {
     expect(tenant).toMatchObject({ appKey, clientName: 'Acme Travel', currencyCode: 'EUR', status: 'ACTIVE' })
     expect(tenant.secrets).toMatchObject([{ secret: appSecret, validUntilMs: null, provenAtMs: null }])
     expect(await findTenant(money.db, money.deps.cipher, { appKey })).toEqual(tenant)
-    expect(await getTenantView(money.db, tenantId)).toMatchObject({ balance: 0n, creditLimit: 0n, qpsLimit: null })
+    expect(await getTenantView(money.deps, tenantId)).toMatchObject({ balance: 0n, creditLimit: 0n, qpsLimit: null })
   })
 
   test.each([
@@ -163,7 +163,7 @@ describe('settings', () => {
       billingEmail: 'money@acme.example',
     }
     expect(changed.after).toEqual(after)
-    expect(await getTenantView(money.db, tenantId)).toMatchObject(after)
+    expect(await getTenantView(money.deps, tenantId)).toMatchObject(after)
     expect(await auditOf(tenantId, 'tenant.set')).toEqual([
       {
         actor: 'cli:alice',
@@ -180,7 +180,7 @@ describe('settings', () => {
     const { tenantId } = await money.tenant()
     await changeSettings(money.deps, tenantId, { qpsLimit: 5, taxId: 'T', ipAllowlist: ['::1'] }, ALICE)
     await changeSettings(money.deps, tenantId, { qpsLimit: null, ipAllowlist: [] }, ALICE)
-    expect(await getTenantView(money.db, tenantId)).toMatchObject({ qpsLimit: null, ipAllowlist: [], taxId: 'T' })
+    expect(await getTenantView(money.deps, tenantId)).toMatchObject({ qpsLimit: null, ipAllowlist: [], taxId: 'T' })
   })
 
   test.each<[SettingsInput, string]>([
@@ -200,7 +200,7 @@ describe('settings', () => {
     const change = changeSettings(money.deps, tenantId, { taxId: 'T-1', ...wrong }, ALICE)
     await expect(change).rejects.toMatchObject({ code: 'SETTING_INVALID', message: expect.stringContaining(words) })
     expect(await load(tenantId)).toEqual(before)
-    expect(await getTenantView(money.db, tenantId)).toMatchObject({ taxId: null })
+    expect(await getTenantView(money.deps, tenantId)).toMatchObject({ taxId: null })
   })
 
   test('all faults are reported together', async () => {
@@ -216,7 +216,7 @@ describe('settings', () => {
     const inputs: SettingsInput[] = [{ qpsLimit: 7 }, { taxId: 'T' }, { creditLimit: 9n }, { ipAllowlist: ['::1'] }]
     await Promise.all(inputs.map((input) => changeSettings(money.deps, tenantId, input, ALICE)))
     const after = { qpsLimit: 7, taxId: 'T', creditLimit: 9n, ipAllowlist: ['::1'] }
-    expect(await getTenantView(money.db, tenantId)).toMatchObject(after)
+    expect(await getTenantView(money.deps, tenantId)).toMatchObject(after)
   })
 
   test('a credit limit may be lowered below the used credit', async () => {
@@ -224,7 +224,7 @@ describe('settings', () => {
     await changeSettings(money.deps, tenantId, { creditLimit: 100n }, ALICE)
     await money.db.query(sql`update wallets set balance = -80 where tenant_id = ${tenantId}`)
     await changeSettings(money.deps, tenantId, { creditLimit: 0n }, ALICE)
-    expect(await getTenantView(money.db, tenantId)).toMatchObject({ balance: -80n, creditLimit: 0n })
+    expect(await getTenantView(money.deps, tenantId)).toMatchObject({ balance: -80n, creditLimit: 0n })
     await money.db.query(sql`update wallets set balance = 0 where tenant_id = ${tenantId}`)
   })
 })
@@ -260,7 +260,7 @@ test('suspension and resumption are audited', async () => {
 
 test.each([NOBODY, 'acme', ''])('the tenant “%s”, which does not exist, is not found', async (tenantId) => {
   const attempts = [
-    () => getTenantView(money.db, tenantId),
+    () => getTenantView(money.deps, tenantId),
     () => changeSettings(money.deps, tenantId, { qpsLimit: 1 }, ALICE),
     () => suspendTenant(money.deps, tenantId, ALICE),
     () => resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE),

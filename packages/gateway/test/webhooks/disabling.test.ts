@@ -49,7 +49,7 @@ test('a 410 to an attempt made before the URL was set again does not disable the
   const setMs = (await testbed.endpoint(tenant)).updatedAt.getTime()
   const answered = (atMs: number) =>
     testbed.deps.db.tx((tx) =>
-      saveEndpointChange(tx, testbed.deps.ids, {
+      saveEndpointChange(tx, testbed.deps, {
         ...tenant,
         url: receiver.url,
         atMs,

@@ -62,6 +62,21 @@ test('a URL is set once it has answered a signed CHECK_HEALTH, and the change is
   expect(await testbed.attempts(tenant)).toMatchObject([{ notifyType: 'CHECK_HEALTH', outcome: 'acknowledged' }])
 })
 
+test('a URL is stored only encrypted, and bound to its tenant', async () => {
+  const tenant = await testbed.tenant()
+  const callbackUrl = `${receiver.url}/hooks/hunter2?token=hunter2`
+  await set(tenant, { callbackUrl })
+  const [row] = await testbed.deps.db.query<{ callbackUrl: Buffer }>({
+    text: 'select callback_url from webhook_endpoints where tenant_id = $1',
+    values: [tenant.tenantId],
+  })
+  const stored = row!.callbackUrl
+  expect(stored.toString('latin1')).not.toMatch(/http|127\.0\.0\.1|localhost|hunter2/)
+  const { cipher } = testbed.deps
+  expect(cipher.decrypt(stored, tenant.tenantId).toString()).toBe(callbackUrl)
+  expect(() => cipher.decrypt(stored, testbed.deps.ids.uuid())).toThrow(/belongs to another owner/)
+})
+
 test('a URL that does not answer with 2xx is refused with 400102, and the old setting stays', async () => {
   const tenant = await testbed.tenant()
   await set(tenant, { callbackUrl: receiver.url })

@@ -186,7 +186,7 @@ async function makeTenant(
     if (options.callbackUrl === undefined) return
     const endpoint = 'insert into webhook_endpoints (tenant_id, callback_url, event_types) values ($1, $2, $3)'
     const eventTypes = options.eventTypes ?? ['ORDER_PAID', 'DELIVERY_UPDATED']
-    tx.send({ text: endpoint, values: [tenantId, options.callbackUrl, eventTypes] })
+    tx.send({ text: endpoint, values: [tenantId, cipher.encrypt(options.callbackUrl, tenantId), eventTypes] })
   })
   return { tenantId, appKey, appSecret }
 }

@@ -56,7 +56,7 @@ function read(tenant: Command, context: AdminContext): void {
     .description('Show a tenant with all its settings. Secrets are not shown.')
     .action((tenantId: string) =>
       context.withDeps(async (deps) => {
-        const view = await getTenantView(deps.db, tenantId)
+        const view = await getTenantView(deps, tenantId)
         context.print(tenantText(view), view)
       }),
     )
@@ -87,7 +87,7 @@ Examples:
           await setWebhookHere(deps, await getTenantId(deps.db, tenantId), { callbackUrl }, context.by)
         }
         await changeSettings(deps, tenantId, input, context.by)
-        const view = await getTenantView(deps.db, tenantId)
+        const view = await getTenantView(deps, tenantId)
         context.print(tenantText(view), view)
       })
     })

@@ -41,9 +41,9 @@ function list(webhook: Command, context: AdminContext): void {
     .action(async (tenantId: string | undefined, options: FilterOptions & ListOptions) => {
       const limit = parseWholeNumber(options.limit, '--limit')
       const filter = eventFilter(options)
-      await context.withDeps(async ({ db }) => {
+      await context.withDeps(async ({ db, cipher }) => {
         if (tenantId === undefined) {
-          const endpoints = await listEndpoints(db, { unwell: options.unwell }, limit)
+          const endpoints = await listEndpoints({ db, cipher }, { unwell: options.unwell }, limit)
           return context.print(endpointTable(endpoints), endpoints)
         }
         const ofTenant = { ...filter, tenantId: await getTenantId(db, tenantId) }

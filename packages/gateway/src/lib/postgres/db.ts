@@ -39,6 +39,8 @@ export interface Database extends Db {
 /** An open transaction. A function that must be atomic with others takes a Tx first. */
 export interface Tx {
   readonly brand: 'tx'
+  /** When its connection was made, by `performance.now`. Before that moment it may have been another server. */
+  readonly connectedAt: number
   query<Row>(statement: Statement): Promise<Row[]>
   /** Sends a statement whose rows are not needed, without waiting for it. Its failure fails the commit. */
   send(statement: Statement): void
@@ -99,7 +101,10 @@ export function createDb(options: DbOptions): Database {
   // An idle connection that dies is replaced by the pool; without a listener it would end the process.
   pool.on('error', (error) => options.onIdleError?.(error))
   // The same for a connection that dies in use: its statements report the failure.
-  pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+    connectedAt.set(client, performance.now())
+  })
   const stalled = options.stalled ?? createStallWatch()
   const source = { pool, stalled, watch: stalled.within(options.stallMs ?? statementTimeoutMs + STALL_MARGIN_MS) }
   const checked = { ...source, watch: stalled.within(CHECK_LIMIT_MS) }
@@ -115,6 +120,8 @@ export function createDb(options: DbOptions): Database {
     close: () => pool.end(),
   }
 }
+
+const connectedAt = new WeakMap<pg.PoolClient, number>()
 
 interface ConnectionSource {
   pool: pg.Pool
@@ -175,6 +182,7 @@ async function runTransaction<Result>(source: ConnectionSource, work: (tx: Tx) =
   }
   const tx: Tx = {
     brand: 'tx',
+    connectedAt: connectedAt.get(client)!,
     query<Row>(statement: Statement) {
       const rows = sendInside(statement).then((answer) => answer.rows as Row[])
       // If two statements fail, the first failure is thrown and the second is never awaited; it must not end the process.

@@ -30,43 +30,33 @@ export type BatchVerdict = Verdict | { kind: 'not-admitted' }
 
 const NOT_ADMITTED: BatchVerdict = { kind: 'not-admitted' }
 
-/** What has happened to a batch in its earlier attempts. */
-export interface Trouble {
-  /** A COMMIT was not answered. */
-  inDoubt: boolean
-  /** A connection was lost. */
-  wasLost: boolean
-}
-
-/** Places a batch of orders in one transaction: on the cached wallets if that succeeds, else under their locks. */
-export async function placeBatch(
-  deps: PlacementDeps,
-  inputs: OrderInput[],
-  { inDoubt, wasLost }: Trouble,
-): Promise<BatchVerdict[]> {
-  const isFirst = !inDoubt && !wasLost
-  const placed = isFirst ? await placeOptimistically(deps, inputs) : undefined
+/**
+ * Places a batch of orders in one transaction: on the cached wallets if that succeeds, else under their locks.
+ * @param inDoubt whether the COMMIT of an earlier attempt was not answered
+ */
+export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDoubt: boolean): Promise<BatchVerdict[]> {
+  const placed = inDoubt ? undefined : await placeOptimistically(deps, inputs)
   if (placed) return placed
   // Stock that has run out since must not refuse an order that may already be placed.
   const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
   const { verdicts, wallets } = await deps.db.tx(async (tx) => {
     const placement = await placeLocked(tx, placing, inputs)
-    if (!isFirst) reenter(tx, deps, inputs, placement)
+    const admitted = inputs.filter((_, index) => placement.verdicts[index]!.kind !== 'not-admitted')
+    reenter(tx, deps, admitted)
     return placement
   })
   deps.walletCache.put(await wallets)
   return verdicts
 }
 
-/** Enters the RequestIDs of the admitted orders again. */
-function reenter(
-  tx: Tx,
-  { databaseClock }: PlacementDeps,
-  inputs: readonly OrderInput[],
-  { verdicts }: Placement,
-): void {
-  const accepted = inputs.flatMap(({ tenant, headers }, index) => {
-    if (!headers || verdicts[index]!.kind === 'not-admitted') return []
+/**
+ * Enters the RequestIDs of requests again that arrived before this connection was made. Another server may have taken over
+ * since, without the RequestIDs that the earlier one had just accepted. An older connection leads to the server that
+ * accepted them, and COMMIT confirms them together with the order; so an order on it costs no statement more.
+ */
+function reenter(tx: Tx, { databaseClock }: PlacementDeps, admitted: readonly OrderInput[]): void {
+  const accepted = admitted.flatMap(({ tenant, headers, receivedAt = tx.connectedAt }) => {
+    if (!headers || receivedAt >= tx.connectedAt) return []
     return [{ tenantId: tenant.tenantId, requestId: headers.requestId, timestampMs: Number(headers.timestamp) }]
   })
   reenterRequestIds(tx, accepted, databaseClock.now())
@@ -132,6 +122,7 @@ async function write(deps: PlacementDeps, inputs: OrderInput[], batch: BatchDeci
       writing.catch(() => {}) // the transaction fails with it
       const admitted = await admittedOf(inputs)
       if (admitted.length < inputs.length) throw new NotAdmitted()
+      reenter(tx, deps, inputs)
       await failpoint('orders.before-commit')
       return { writing }
     })

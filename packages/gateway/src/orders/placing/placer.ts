@@ -10,7 +10,7 @@ import { createWalletCache } from '../../wallet/ledger/cache.ts'
 import type { OrderMetrics } from '../change.ts'
 import type { OrderInput, Verdict } from './decide.ts'
 import { replayOrConflict } from './decide.ts'
-import { type BatchVerdict, type PlacementDeps, placeBatch, readOrderContext, type Trouble } from './place-batch.ts'
+import { type BatchVerdict, type PlacementDeps, placeBatch, readOrderContext } from './place-batch.ts'
 
 export interface OrderPlacer {
   /** Places one order, together with those that arrive at the same moment. Never rejects: failures are verdicts too. */
@@ -122,16 +122,13 @@ const BETWEEN_ATTEMPTS_MS = 100
  * whatever is left of the first attempt, and an order found under its own id was placed by that attempt. An optimistic
  * first attempt may not have its lock yet: if it gets it later, it finds the wallet changed and writes nothing. The answer
  * is "unknown" only where the database does not come back in time.
- *
- * After a lost connection another server may have taken over without the RequestIDs that were just accepted, so the
- * transaction that places their orders enters them again.
  */
-async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], before = NO_TROUBLE): Promise<BatchVerdict[]> {
+async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], wasInDoubt = false): Promise<BatchVerdict[]> {
   const start = deps.clock.monotonic()
-  let { inDoubt, wasLost } = before
+  let inDoubt = wasInDoubt
   for (let attempt = 1; ; attempt++) {
     try {
-      const verdicts = await placeBatch(deps, inputs, { inDoubt, wasLost })
+      const verdicts = await placeBatch(deps, inputs, inDoubt)
       const placed = verdicts.filter((verdict) => verdict.kind === 'placed').length
       if (placed === 0) return verdicts
       await failpoint('orders.committed')
@@ -142,18 +139,15 @@ async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], before = N
     } catch (failure) {
       deps.log.warn({ err: failure, orders: inputs.length }, 'a batch of orders failed; it is retried or split')
       inDoubt ||= failure instanceof CommitUnknown
-      wasLost ||= isConnectionLoss(failure)
       const elapsedMs = deps.clock.monotonic() - start
       const remedy = remedyFor(failure, { inDoubt, attempt, elapsedMs, orders: inputs.length })
-      if (remedy === 'split') return placeHalves(deps, inputs, { inDoubt, wasLost })
+      if (remedy === 'split') return placeHalves(deps, inputs, inDoubt)
       if (remedy !== 'retry') return inputs.map(() => remedy)
       if (sqlState(failure) === NO_PARTITION) await deps.maintainPartitions().catch(() => {})
       if (isConnectionLoss(failure)) await delay(BETWEEN_ATTEMPTS_MS * Math.min(attempt, 10))
     }
   }
 }
-
-const NO_TROUBLE: Trouble = { inDoubt: false, wasLost: false }
 
 /** What to do about a batch that failed. A verdict ends it, for all of its orders. */
 function remedyFor(
@@ -173,10 +167,10 @@ const NO_PARTITION = '23514'
 /** Serialization failure, deadlock, lock time-out, statement time-out, a partition that is not made yet. */
 const TEMPORARY: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014', NO_PARTITION])
 
-async function placeHalves(deps: PlacerDeps, inputs: OrderInput[], before: Trouble): Promise<BatchVerdict[]> {
+async function placeHalves(deps: PlacerDeps, inputs: OrderInput[], inDoubt: boolean): Promise<BatchVerdict[]> {
   const middle = Math.ceil(inputs.length / 2)
-  const first = await placeWithRetry(deps, inputs.slice(0, middle), before)
-  return [...first, ...(await placeWithRetry(deps, inputs.slice(middle), before))]
+  const first = await placeWithRetry(deps, inputs.slice(0, middle), inDoubt)
+  return [...first, ...(await placeWithRetry(deps, inputs.slice(middle), inDoubt))]
 }
 
 /**

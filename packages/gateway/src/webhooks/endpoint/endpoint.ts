@@ -1,8 +1,8 @@
 import { type EventType, EXPIRY_NOTICE_HOURS_DEFAULT, USAGE_THRESHOLDS_DEFAULT } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
+import type { Cipher } from '../../lib/crypto.ts'
 import type { Db, Statement, Tx } from '../../lib/postgres/db.ts'
 import { maskedUrl } from '../attempt-log.ts'
-import type { FailureWindow } from './health.ts'
 
 /** A tenant's callback URL with its settings and failures. */
 export interface Endpoint {
@@ -19,20 +19,36 @@ export interface Endpoint {
   updatedAt: Date
 }
 
+export interface FailureWindow {
+  /** The first failure after the last success; null: the latest attempt succeeded. */
+  failingSinceMs: number | null
+  /** The highest warning sent since. */
+  alertedPercent: number
+}
+
 /** Changes with the tenant's endpoint settings and secrets, and not with the endpoint's health. */
 export function settingsVersion(endpointSetAt: Date | null, tenantVersion: bigint): string {
   return `${endpointSetAt?.getTime() ?? ''} ${tenantVersion}`
 }
 
 /** undefined: never set. */
-export async function findEndpoint(db: Pick<Db | Tx, 'query'>, tenantId: string): Promise<Endpoint | undefined> {
-  return endpointOf(await db.query<EndpointRow>(selectEndpoint(tenantId)))
+export async function findEndpoint(
+  db: Pick<Db | Tx, 'query'>,
+  cipher: Pick<Cipher, 'decrypt'>,
+  tenantId: string,
+): Promise<Endpoint | undefined> {
+  return endpointOf(await db.query<EndpointRow>(selectEndpoint(tenantId)), cipher, tenantId)
 }
 
 /** Finds the endpoint and locks its row. */
-export async function lockEndpoint(tx: Tx, tenantId: string): Promise<Endpoint | undefined> {
+export async function lockEndpoint(
+  tx: Tx,
+  cipher: Pick<Cipher, 'decrypt'>,
+  tenantId: string,
+): Promise<Endpoint | undefined> {
   const { text, values } = selectEndpoint(tenantId)
-  return endpointOf(await tx.query<EndpointRow>({ text: `${text} for update`, values: values ?? [] }))
+  const rows = await tx.query<EndpointRow>({ text: `${text} for update`, values: values ?? [] })
+  return endpointOf(rows, cipher, tenantId)
 }
 
 function selectEndpoint(tenantId: string): Statement {
@@ -45,15 +61,20 @@ function selectEndpoint(tenantId: string): Statement {
   }
 }
 
-interface EndpointRow extends Omit<Endpoint, 'failureWindow'> {
+interface EndpointRow extends Omit<Endpoint, 'failureWindow' | 'callbackUrl'> {
+  callbackUrl: Buffer | null
   failingSince: Date | null
   alertedPercent: number
 }
 
-function endpointOf([row]: EndpointRow[]): Endpoint | undefined {
+function endpointOf([row]: EndpointRow[], cipher: Pick<Cipher, 'decrypt'>, tenantId: string): Endpoint | undefined {
   if (!row) return undefined
   const { failingSince, alertedPercent, ...endpoint } = row
-  return { ...endpoint, failureWindow: { failingSinceMs: failingSince?.getTime() ?? null, alertedPercent } }
+  return {
+    ...endpoint,
+    callbackUrl: decryptUrl(cipher, tenantId, row.callbackUrl),
+    failureWindow: { failingSinceMs: failingSince?.getTime() ?? null, alertedPercent },
+  }
 }
 
 /** At what usage and how long before the expiry of an eSIM its tenant is notified. */
@@ -99,6 +120,10 @@ export async function finishRescan(db: Pick<Db, 'query'>, tenantId: string, resc
   })
 }
 
+function decryptUrl(cipher: Pick<Cipher, 'decrypt'>, tenantId: string, ciphertext: Buffer | null): string | null {
+  return ciphertext && cipher.decrypt(ciphertext, tenantId).toString()
+}
+
 /** An endpoint in the operator's list. */
 export interface EndpointView {
   tenantId: string
@@ -125,8 +150,12 @@ export interface EndpointFilter {
 }
 
 /** Lists endpoints that were ever set, longest failing first. */
-export async function listEndpoints(db: Db, filter: EndpointFilter, limit: number): Promise<EndpointView[]> {
-  const rows = await db.query<EndpointView>(sql`
+export async function listEndpoints(
+  { db, cipher }: { db: Db; cipher: Pick<Cipher, 'decrypt'> },
+  filter: EndpointFilter,
+  limit: number,
+): Promise<EndpointView[]> {
+  const rows = await db.query<Omit<EndpointView, 'callbackUrl'> & { callbackUrl: Buffer | null }>(sql`
     select e.tenant_id, t.tenant_name as client_name, e.callback_url,
            e.event_types, e.enabled, e.disabled_reason,
            e.failing_since, e.updated_at,
@@ -137,5 +166,8 @@ export async function listEndpoints(db: Db, filter: EndpointFilter, limit: numbe
       and (not ${filter.unwell ?? false}::boolean or e.failing_since is not null or e.disabled_reason is not null)
     order by e.failing_since nulls last, t.tenant_name, e.tenant_id
     limit ${limit}`)
-  return rows.map((row) => ({ ...row, callbackUrl: row.callbackUrl === null ? null : maskedUrl(row.callbackUrl) }))
+  return rows.map((row) => {
+    const url = decryptUrl(cipher, row.tenantId, row.callbackUrl)
+    return { ...row, callbackUrl: url === null ? null : maskedUrl(url) }
+  })
 }

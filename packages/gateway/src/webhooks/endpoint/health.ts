@@ -1,8 +1,10 @@
 import { createAlert } from '../../alerts/alerts.ts'
 import { audit, SYSTEM } from '../../audit/audit.ts'
+import type { Cipher } from '../../lib/crypto.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { maskedUrl } from '../attempt-log.ts'
+import { type FailureWindow, lockEndpoint } from './endpoint.ts'
 
 const HOUR = 3_600_000
 
@@ -11,13 +13,6 @@ export const FAILING_MAX_HOURS = 72
 export const FAILING_MAX_MS = FAILING_MAX_HOURS * HOUR
 /** The tenant is warned after these percentages of the window. */
 const WARNINGS_PERCENT = [90, 75, 50] as const
-
-export interface FailureWindow {
-  /** The first failure after the last success; null: the latest attempt succeeded. */
-  failingSinceMs: number | null
-  /** The highest warning sent since. */
-  alertedPercent: number
-}
 
 export type HealthChange =
   | { change: 'NONE' }
@@ -51,22 +46,24 @@ export interface EndpointChange {
  */
 export async function saveEndpointChange(
   tx: Tx,
-  ids: Ids,
+  { ids, cipher }: { ids: Ids; cipher: Pick<Cipher, 'decrypt'> },
   { tenantId, url, atMs, change }: EndpointChange,
 ): Promise<void> {
+  const endpoint = await lockEndpoint(tx, cipher, tenantId)
+  if (endpoint?.callbackUrl !== url) return
   switch (change.change) {
     case 'RECOVERED':
       return tx.send({
         text: `update webhook_endpoints set failing_since = null, alerted_percent = 0
-               where tenant_id = $1 and callback_url = $2 and enabled
-                 and (failing_since <= $3 or failing_since > $3 + interval '1 minute') -- of a clock that was ahead`,
-        values: [tenantId, url, new Date(atMs)],
+               where tenant_id = $1 and enabled
+                 and (failing_since <= $2 or failing_since > $2 + interval '1 minute') -- of a clock that was ahead`,
+        values: [tenantId, new Date(atMs)],
       })
     case 'FAILING':
       return tx.send({
-        text: `update webhook_endpoints set failing_since = $3
-               where tenant_id = $1 and callback_url = $2 and enabled and failing_since is null`,
-        values: [tenantId, url, new Date(change.sinceMs)],
+        text: `update webhook_endpoints set failing_since = $2
+               where tenant_id = $1 and enabled and failing_since is null`,
+        values: [tenantId, new Date(change.sinceMs)],
       })
     case 'WARN':
       return warn(tx, ids, tenantId, url, change)
@@ -79,10 +76,10 @@ export async function saveEndpointChange(
 
 async function warn(tx: Tx, ids: Ids, tenantId: string, url: string, change: { percent: number; sinceMs: number }) {
   const changed = await tx.query({
-    text: `update webhook_endpoints set alerted_percent = $3
-           where tenant_id = $1 and callback_url = $2 and enabled and alerted_percent < $3 and failing_since <= $4
+    text: `update webhook_endpoints set alerted_percent = $2
+           where tenant_id = $1 and enabled and alerted_percent < $2 and failing_since <= $3
            returning 1`,
-    values: [tenantId, url, change.percent, new Date(change.sinceMs)],
+    values: [tenantId, change.percent, new Date(change.sinceMs)],
   })
   if (changed.length === 0) return
   const since = new Date(change.sinceMs).toISOString()
@@ -105,11 +102,11 @@ async function disable(
 ) {
   const changed = await tx.query({
     text: `update webhook_endpoints
-           set enabled = false, disabled_reason = $3, failing_since = coalesce(failing_since, $4), updated_at = $5
-           where tenant_id = $1 and callback_url = $2 and enabled
-             and case when $3 = 'GONE' then updated_at <= $5 else failing_since <= $4 end
+           set enabled = false, disabled_reason = $2, failing_since = coalesce(failing_since, $3), updated_at = $4
+           where tenant_id = $1 and enabled
+             and case when $2 = 'GONE' then updated_at <= $4 else failing_since <= $3 end
            returning 1`,
-    values: [tenantId, url, reason, new Date(sinceMs), new Date(atMs)],
+    values: [tenantId, reason, new Date(sinceMs), new Date(atMs)],
   })
   if (changed.length === 0) return
   const callbackUrl = maskedUrl(url)

@@ -10,6 +10,7 @@ import {
 } from '@dealer-esim/contract'
 import { audit, type By } from '../../audit/audit.ts'
 import { ApiError } from '../../lib/api-error.ts'
+import type { Cipher } from '../../lib/crypto.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { maskedUrl } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
@@ -34,7 +35,7 @@ export async function setWebhook(
   request: WebhookSetRequest,
   by: By,
 ): Promise<WebhookSetAnswer> {
-  const current = await findEndpoint(deps.db, tenantId)
+  const current = await findEndpoint(deps.db, deps.cipher, tenantId)
   const { callbackUrl, enabled } = request
   if (Object.values(request).every((value) => value === undefined)) {
     return answerOf(current ?? (await defaultEndpoint(deps, tenantId)))
@@ -61,10 +62,10 @@ async function changeEndpoint(
       text: 'insert into webhook_endpoints (tenant_id) values ($1) on conflict do nothing',
       values: [tenantId],
     })
-    const before = await lockEndpoint(tx, tenantId)
+    const before = await lockEndpoint(tx, deps.cipher, tenantId)
     if (!before) throw new Error('the endpoint was inserted above')
     const after = withRequest(before, request, checkedUrl, new Date(deps.databaseClock.now()))
-    writeEndpoint(tx, tenantId, after)
+    writeEndpoint(tx, deps.cipher, tenantId, after)
     if (after.expiryNoticeHours.join() !== before.expiryNoticeHours.join()) startRescan(tx, tenantId)
     audit(tx, deps.ids, {
       tenantId,
@@ -107,7 +108,7 @@ function ascending(values: readonly number[]): number[] {
   return [...new Set(values)].sort((left, right) => left - right)
 }
 
-function writeEndpoint(tx: Tx, tenantId: string, endpoint: Endpoint): void {
+function writeEndpoint(tx: Tx, cipher: Pick<Cipher, 'encrypt'>, tenantId: string, endpoint: Endpoint): void {
   const { failingSinceMs, alertedPercent } = endpoint.failureWindow
   tx.send({
     text: `update webhook_endpoints
@@ -116,7 +117,7 @@ function writeEndpoint(tx: Tx, tenantId: string, endpoint: Endpoint): void {
            where tenant_id = $1`,
     values: [
       tenantId,
-      endpoint.callbackUrl,
+      endpoint.callbackUrl === null ? null : cipher.encrypt(endpoint.callbackUrl, tenantId),
       endpoint.eventTypes,
       endpoint.enabled,
       endpoint.disabledReason,

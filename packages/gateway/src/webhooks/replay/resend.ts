@@ -4,7 +4,6 @@ import { timeOfUuid } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { notFound, Refusal, requireUuid } from '../../lib/refusal.ts'
 import type { WebhookDeps } from '../deps.ts'
-import { findEndpoint } from '../endpoint/endpoint.ts'
 import { SENDABLE_DAYS, sendableSince } from '../sending/attempt.ts'
 
 /**
@@ -42,14 +41,16 @@ export async function resendEvent(
 
 /** @throws Refusal when the tenant has no endpoint that takes events of one of these types */
 export async function requireEndpoint(tx: Tx, tenantId: string, notifyTypes: readonly string[]): Promise<void> {
-  const endpoint = await findEndpoint(tx, tenantId)
-  if (!endpoint?.callbackUrl) {
+  const [endpoint] = await tx.query<{ enabled: boolean; eventTypes: string[] }>(sql`
+    select enabled, event_types from webhook_endpoints
+    where tenant_id = ${tenantId} and callback_url is not null`)
+  if (!endpoint) {
     throw new Refusal(409, 'NO_ENDPOINT', 'The tenant has no callback URL. Set one, then send the events again.')
   }
   if (!endpoint.enabled) {
     throw new Refusal(409, 'ENDPOINT_DISABLED', 'The callback URL is disabled. Enable it, then send the events again.')
   }
-  if (!notifyTypes.some((type) => (endpoint.eventTypes as string[]).includes(type))) {
+  if (!notifyTypes.some((type) => endpoint.eventTypes.includes(type))) {
     throw new Refusal(409, 'NOT_SUBSCRIBED', `The endpoint does not take ${notifyTypes.join(' and ')} events.`)
   }
 }

@@ -47,7 +47,7 @@ export interface Claim extends SendSettings {
 
 /** Where a tenant's events go, and what signs them. */
 export interface SendSettings {
-  /** undefined: never set. */
+  /** undefined: never set, or its URL cannot be decrypted. */
   endpoint: Endpoint | undefined
   /** undefined: its secret cannot be decrypted. */
   signer: Tenant | undefined
@@ -122,21 +122,23 @@ function eventOf(tenantId: string, row: ClaimedRow): ClaimedEvent {
   }
 }
 
-/** A secret that cannot be decrypted counts as missing: the events of its tenant wait, and no others. */
+/** A secret or URL that cannot be decrypted counts as missing: the events of its tenant wait, and no others. */
 export async function loadSendSettings(
   db: Pick<Db | Tx, 'query'>,
   { cipher, log }: Pick<ClaimDeps, 'cipher' | 'log'>,
   tenantId: string,
 ): Promise<SendSettings> {
-  const reading = findTenant(db, cipher, { tenantId }).catch((error) => {
+  const logUndecryptable = (error: unknown): undefined => {
     if (!(error instanceof DecryptionFailed)) throw error
     log.error(
       { err: error, tenantId },
-      'the secret of a tenant cannot be decrypted; its events wait. Reset the secret or restore the master key',
+      'the secret or callback URL of a tenant cannot be decrypted; its events wait. Restore the master key or reset the secret',
     )
-    return undefined
-  })
-  const [endpoint, signer] = await Promise.all([findEndpoint(db, tenantId), reading])
+  }
+  const [endpoint, signer] = await Promise.all([
+    findEndpoint(db, cipher, tenantId).catch(logUndecryptable),
+    findTenant(db, cipher, { tenantId }).catch(logUndecryptable),
+  ])
   return { endpoint, signer }
 }
 

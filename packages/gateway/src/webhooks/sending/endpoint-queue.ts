@@ -1,5 +1,5 @@
-import { settingsVersion } from '../endpoint/endpoint.ts'
-import { afterFailure, type EndpointChange, type FailureWindow } from '../endpoint/health.ts'
+import { type FailureWindow, settingsVersion } from '../endpoint/endpoint.ts'
+import { afterFailure, type EndpointChange } from '../endpoint/health.ts'
 import {
   CLAIM_AHEAD_FACTOR,
   CLAIMS_BEFORE_RESTART,

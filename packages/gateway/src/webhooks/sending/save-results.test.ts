@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { Registry } from '@platformatic/prom-client'
 import pg from 'pg'
 import { expect, test, vi } from 'vitest'
+import { createCipher } from '../../lib/crypto.ts'
 import { systemIds } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { CommitUnknown } from '../../lib/postgres/errors.ts'
@@ -32,7 +33,8 @@ function writer(failures: Error[] = []) {
     },
   } as Partial<Db> as Db
   const metrics = createWebhookMetrics({ metrics: new Registry() })
-  const results = resultWriter({ db, ids: systemIds, log: silentLog }, metrics, {
+  const deps = { db, ids: systemIds, cipher: createCipher([Buffer.alloc(32)]), log: silentLog }
+  const results = resultWriter(deps, metrics, {
     nodeId: systemIds.uuid(),
     finishedQueues: () => [],
     saved: (results) => written.push(results.length),

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { formatTime } from '@dealer-esim/contract'
 import { groupBy } from '../../lib/batch.ts'
-import type { Ids } from '../../lib/ids.ts'
 import { type Columns, NULL, plainArray, unnest, uuidArray } from '../../lib/postgres/columns.ts'
-import type { Db, Tx } from '../../lib/postgres/db.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
 import { CommitUnknown, violatedKey } from '../../lib/postgres/errors.ts'
 import { groupAlike, isAlike, LOG, type LoggedAttempt, logAttempts, logValues } from '../attempt-log.ts'
 import { type DeliveryState, usePlanHints } from '../delivery.ts'
@@ -46,7 +45,7 @@ export interface ResultWriterOptions {
 const RETRY_PAUSES_MS = [100, 500, 2_000, 5_000]
 
 export function resultWriter(
-  deps: Pick<WebhookDeps, 'db' | 'ids' | 'log'>,
+  deps: Pick<WebhookDeps, 'db' | 'ids' | 'cipher' | 'log'>,
   metrics: WebhookMetrics,
   { nodeId, finishedQueues, saved }: ResultWriterOptions,
 ): ResultWriter {
@@ -111,7 +110,7 @@ export function resultWriter(
  * order, then endpoints in that order, then endpoint queues in that order.
  */
 export async function saveResults(
-  { db, ids }: { db: Db; ids: Ids },
+  { db, ids, cipher }: Pick<WebhookDeps, 'db' | 'ids' | 'cipher'>,
   nodeId: string,
   results: readonly EventResult[],
   finished: readonly HeldQueue[],
@@ -121,7 +120,7 @@ export async function saveResults(
   await db.tx(async (tx) => {
     usePlanHints(tx)
     for (const tenantId of [...byTenantId.keys()].sort()) writeResults(tx, tenantId, byTenantId.get(tenantId) ?? [])
-    for (const change of changes.toSorted(byTenant)) await saveEndpointChange(tx, ids, change)
+    for (const change of changes.toSorted(byTenant)) await saveEndpointChange(tx, { ids, cipher }, change)
     releaseQueues(tx, nodeId, finished)
   })
 }

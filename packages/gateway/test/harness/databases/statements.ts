@@ -54,6 +54,7 @@ export function explainQueries(db: Db, seen: ExplainedQuery[]): Db {
         }
         const result = await work({
           brand: 'tx',
+          connectedAt: tx.connectedAt,
           query: <Row>(statement: Statement) => next(() => query<Row>(tx, statement)),
           send: (statement) => void next(() => query(tx, statement)),
         })

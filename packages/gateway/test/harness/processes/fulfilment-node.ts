@@ -10,7 +10,7 @@ const [url = ''] = process.argv.slice(2)
 const shop = await createShop(url)
 for (const { supplier } of shop.suppliers.all()) {
   // Unknown outcomes are resolved immediately, so that tests need not wait.
-  Object.assign(supplier.traits, { settlesMs: 0 })
+  Object.assign(supplier.traits, { graceMs: 0 })
 }
 fulfilmentLoop(shop)
 actionLoop(shop)

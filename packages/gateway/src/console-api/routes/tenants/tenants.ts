@@ -91,7 +91,7 @@ export const tenantRoutes: Route[] = [
     summary: 'A dealer',
     params: tenantParams,
     answer: view,
-    handle: ({ deps }, { params }) => getTenantView(deps.db, params.tenantId),
+    handle: ({ deps }, { params }) => getTenantView(deps, params.tenantId),
   }),
   route({
     method: 'POST',

@@ -136,7 +136,7 @@ export const webhookRoutes: Route[] = [
     params: tenantParams,
     answer: endpoint,
     async handle({ deps }, { params }) {
-      const found = await findEndpoint(deps.db, params.tenantId)
+      const found = await findEndpoint(deps.db, deps.cipher, params.tenantId)
       if (!found)
         return {
           callbackUrl: null,

@@ -283,7 +283,7 @@ create table orders (
   constraint orders_order_type_check CHECK ((order_type = ANY (ARRAY['NEW'::text, 'TOPUP'::text])))
 ) with (fillfactor=80, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX orders_due ON orders USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
-CREATE INDEX orders_topped_up ON orders USING btree (tenant_id, topped_up_profile_id, order_id) WHERE (topped_up_profile_id IS NOT NULL);
+CREATE INDEX orders_open_topups ON orders USING btree (tenant_id, topped_up_profile_id, wallet_version) WHERE ((topped_up_profile_id IS NOT NULL) AND (order_status = ANY (ARRAY['PAID'::text, 'ALLOCATING'::text, 'UNDER_REVIEW'::text])));
 CREATE INDEX orders_topups ON orders USING btree (tenant_id, order_id) WHERE (order_type = 'TOPUP'::text);
 CREATE INDEX orders_under_review ON orders USING btree (tenant_id, order_id) WHERE (order_status = 'UNDER_REVIEW'::text);
 CREATE INDEX orders_unusual ON orders USING btree (tenant_id, order_status, order_id) WHERE (order_status = ANY (ARRAY['PARTIALLY_DELIVERED'::text, 'FAILED'::text, 'CANCELLED'::text]));

@@ -34,8 +34,9 @@ create index orders_due on orders (tenant_id, due_at) where due_at is not null;
 create index orders_unusual on orders (tenant_id, order_status, order_id)
   where order_status in ('PARTIALLY_DELIVERED', 'FAILED', 'CANCELLED');
 create index orders_topups on orders (tenant_id, order_id) where order_type = 'TOPUP';
--- The top-ups of one eSIM: an open one keeps an action waiting.
-create index orders_topped_up on orders (tenant_id, topped_up_profile_id, order_id) where topped_up_profile_id is not null;
+-- The open top-ups of one eSIM, in order of debit.
+create index orders_open_topups on orders (tenant_id, topped_up_profile_id, wallet_version)
+  where topped_up_profile_id is not null and order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW');
 create index orders_under_review on orders (tenant_id, order_id) where order_status = 'UNDER_REVIEW';
 
 -- One eSIM each. Its key at the supplier is orderNo-itemNo.

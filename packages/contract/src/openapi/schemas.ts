@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import { codes, failureCodes } from '../codes/codes.ts'
+import { actionAnswer } from '../schemas/actions.ts'
 import { type OperationName, operationNames, operations } from '../schemas/operations.ts'
 import { orderLine } from '../schemas/orders.ts'
 import { locationNetwork, packageOffSale, packageOnSale } from '../schemas/packages.ts'
@@ -18,10 +19,12 @@ export function namedSchemas(): Map<TSchema, string> {
     [packageOffSale, 'PackageOffSale'],
     [locationNetwork, 'LocationNetwork'],
     [orderLine, 'OrderLine'],
+    [actionAnswer, 'Action'],
   ])
   for (const name of operationNames) {
     named.set(operations[name].request, `${schemaName(name)}Request`)
-    named.set(operations[name].answer, `${schemaName(name)}Answer`)
+    // Several operations have one answer in common, which has a name already.
+    if (!named.has(operations[name].answer)) named.set(operations[name].answer, `${schemaName(name)}Answer`)
   }
   for (const [type, { body }] of Object.entries(events)) named.set(body, `${pascal(type)}Event`)
   return named

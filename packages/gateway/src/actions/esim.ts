@@ -71,7 +71,7 @@ export async function readEsimState(tx: Pick<Tx, 'query'>, tenantId: string, pro
              (select o.order_id from orders o
               where o.tenant_id = $1 and o.topped_up_profile_id = $2
                 and o.order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW')
-              order by o.order_id limit 1) as open_top_up_id
+              order by o.wallet_version limit 1) as open_top_up_id
            from profiles p where p.tenant_id = $1 and p.profile_id = $2`,
     values: [tenantId, profileId],
   })

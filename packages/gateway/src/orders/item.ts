@@ -1,4 +1,4 @@
-import type { OrderStatus } from '@dealer-esim/contract'
+import type { CancelPolicy, OrderStatus } from '@dealer-esim/contract'
 import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
 
 export const ITEM_STATUSES = ['WAITING', 'ASKED', 'UNKNOWN', 'REVIEW', 'DELIVERED', 'REFUSED', 'CANCELLED'] as const
@@ -65,14 +65,6 @@ export interface PackageLine {
   periodNum?: number
   /** The package's policy when it was ordered; absent: an eSIM of it cannot be cancelled through the API. */
   cancelPolicy?: CancelPolicy
-}
-
-export interface CancelPolicy {
-  cancellable: boolean
-  /** Days after the delivery; null: no limit. */
-  withinDays: number | null
-  /** Of the price, in whole percent. An operator's cancel has no fee. */
-  feePercent: number
 }
 
 /** The line that an item belongs to: items are numbered from 1 through the lines, in their order (placing/write.ts). */

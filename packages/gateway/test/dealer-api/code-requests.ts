@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type EsimAction, type EsimStatus, orderIdOf } from '@dealer-esim/contract'
 import { expect } from 'vitest'
 import { suspendTenant } from '../../src/tenants/change.ts'
 import { type Answer, addDealer, call, OPERATOR, sign } from '../harness/api-node.ts'
@@ -211,6 +213,26 @@ export const REQUESTS: Record<string, Request[]> = {
     ],
   ],
   '101008': [['a trusted proxy without forwarding headers', (stage) => call(stage.proxied, stage.dealer, 'health')]],
+  '200002': [
+    [
+      'a cancel of an eSIM in use',
+      async (stage) => act(stage, 'CANCEL', { esimTranNo: await addEsim(stage, 'IN_USE') }),
+      ({ data }) => {
+        const inTheWay = { actionNo: null, orderNo: null }
+        expect(data).toMatchObject({ esimStatus: 'IN_USE', smdpStatus: null, suspended: false, ...inTheWay })
+      },
+    ],
+    [
+      'a revocation while another is open',
+      async (stage) => {
+        const esimTranNo = await addEsim(stage, 'IN_USE', 'a supplier of another node')
+        const first = await act(stage, 'REVOKE', { esimTranNo })
+        const second = await act(stage, 'REVOKE', { esimTranNo })
+        expect(second.data.actionNo).toBe(first.data.actionNo)
+        return second
+      },
+    ],
+  ],
   '200005': [
     [
       'another price',
@@ -264,6 +286,7 @@ export const REQUESTS: Record<string, Request[]> = {
   '200013': [
     ['an unknown orderNo', (stage) => stage.json(stage.dealer, 'esim/query', { orderNo: 'nothing' })],
     ['an unknown transactionId', (stage) => stage.json(stage.dealer, 'esim/query', { transactionId: 'nothing' })],
+    ['an unknown action', (stage) => stage.json(stage.dealer, 'esim/action/query', { actionNo: 'nothing' })],
     [
       'two different orders',
       async (stage) => {
@@ -282,6 +305,28 @@ export const REQUESTS: Record<string, Request[]> = {
       },
     ],
   ],
+  '200015': [
+    [
+      'a supplier that cannot suspend',
+      async (stage) => {
+        const { suppliers } = stage.node.deps
+        const { get } = suppliers
+        const { suspend: _, ...supplier } = get('sandbox')!.supplier
+        Object.assign(suppliers, { get: () => ({ ...get('sandbox')!, supplier }) })
+        const answer = await act(stage, 'SUSPEND', { esimTranNo: await addEsim(stage, 'IN_USE') })
+        Object.assign(suppliers, { get })
+        return answer
+      },
+      ({ data }) => expect(data.action).toBe('SUSPEND'),
+    ],
+  ],
+  '200017': [
+    [
+      'a cancel of an eSIM that its package does not allow',
+      async (stage) => act(stage, 'CANCEL', { esimTranNo: await addEsim(stage, 'GOT_RESOURCE') }),
+      ({ data }) => expect(data.cancellableUntil).toBeNull(),
+    ],
+  ],
   '310241': [
     [
       'an unknown package',
@@ -296,6 +341,10 @@ export const REQUESTS: Record<string, Request[]> = {
       fieldIs('packageInfoList[0].packageCode'),
     ],
   ],
+  '310403': (['CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE'] as const).map((action) => [
+    `${action} of an unknown eSIM`,
+    (stage) => act(stage, action, { esimTranNo: randomUUID() }),
+  ]),
   '400101': [
     [
       'a user name',
@@ -321,4 +370,24 @@ export const REQUESTS: Record<string, Request[]> = {
 
 function fieldIs(field: string) {
   return ({ data }: Answer) => expect(data.details[0].field).toBe(field)
+}
+
+function act(stage: ApiFixture, action: EsimAction, esim: object): Promise<Answer> {
+  const request = { transactionId: randomUUID(), action, ...esim }
+  return stage.json(stage.dealer, `esim/${action.toLowerCase()}`, request)
+}
+
+/** Orders an eSIM and inserts it as if its supplier had delivered it. @returns its esimTranNo */
+async function addEsim(stage: ApiFixture, esimStatus: EsimStatus, supplier = 'sandbox'): Promise<string> {
+  const { orderNo } = (await stage.order(stage.dealer)).data
+  const esimTranNo = stage.node.deps.ids.uuid()
+  const secrets = { ac: 'LPA:1$smdp.example.com$X', matchingId: 'X' }
+  const encrypted = stage.node.deps.cipher.encrypt(JSON.stringify(secrets), stage.dealer.tenantId)
+  await stage.node.deps.db.query({
+    text: `insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, smdp_address, secrets,
+             esim_status, total_duration, duration_unit, created_at, updated_at)
+           values ($1, $2, $3, 1, $5, '8985200012345678904', 'smdp.example.com', $6, $4, 7, 'DAY', now(), now())`,
+    values: [stage.dealer.tenantId, esimTranNo, orderIdOf(orderNo), esimStatus, supplier, encrypted],
+  })
+  return esimTranNo
 }

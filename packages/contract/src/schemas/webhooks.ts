@@ -100,7 +100,7 @@ export const deliveryUpdatedContent = Type.Object({
 })
 export type DeliveryUpdatedContent = Static<typeof deliveryUpdatedContent>
 
-/** Of ESIM_USAGE and ESIM_EXPIRING: orderNo and transactionId are those of the order that delivered the eSIM. */
+/** The eSIM and the order that delivered it, as ESIM_USAGE and ESIM_EXPIRING name them. */
 const esimMembers = {
   orderNo: Type.String(),
   transactionId: transactionIdOfEvent(),

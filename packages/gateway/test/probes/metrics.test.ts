@@ -131,6 +131,7 @@ describe('a scrape after orders and events', () => {
 })
 
 const LOOPS = [
+  'actions',
   'expiry notices',
   'figures',
   'fulfilment',

@@ -128,12 +128,15 @@ describe('commands', () => {
   })
 
   test('webhook reads, sets, selects event types and removes with the right members', async () => {
-    const setting = { callbackUrl: null, eventTypes: [], enabled: false, lastUpdateTime: '2026-11-20T13:28:09.000Z' }
+    const lastUpdateTime = '2026-11-20T13:28:09.000Z'
+    const notices = { usageThresholds: [80], expiryNoticeHours: [] }
+    const setting = { callbackUrl: null, eventTypes: [], enabled: false, ...notices, lastUpdateTime }
     const around = await start(() => ok(setting))
     for (const argv of [
       [],
       ['set', 'https://d.example/e'],
       ['set', '--events', 'ORDER_PAID'],
+      ['set', '--usage-thresholds', '80,100', '--expiry-hours', 'none'],
       ['disable'],
       ['remove'],
     ]) {
@@ -143,6 +146,7 @@ describe('commands', () => {
       {},
       { callbackUrl: 'https://d.example/e', enabled: true },
       { eventTypes: ['ORDER_PAID'] },
+      { usageThresholds: [80, 100], expiryNoticeHours: [] },
       { enabled: false },
       { callbackUrl: null },
     ])

@@ -125,7 +125,7 @@ export function afterTime(profile: ProfileLife, now: Date): ProfileLife {
   return unused ? { ...profile, esimStatus: 'UNUSED_EXPIRED' } : profile
 }
 
-/** Whether all members are equal. */
+/** Compares all members. */
 export function sameLife(left: ProfileLife, right: ProfileLife): boolean {
   return (Object.keys(left) as (keyof ProfileLife)[]).every((member) => {
     const [a, b] = [left[member], right[member]]

@@ -488,6 +488,7 @@ create table profiles (
   usage_sequence integer not null default 0,
   expiry_sequence integer not null default 0,
   expiry_alerted_hours smallint[] not null default '{}'::smallint[],
+  share_generation integer not null default 0,
   polled_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,

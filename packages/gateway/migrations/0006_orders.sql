@@ -118,6 +118,7 @@ create table profiles (
   usage_sequence integer not null default 0, -- of ESIM_USAGE
   expiry_sequence integer not null default 0, -- of ESIM_EXPIRING
   expiry_alerted_hours smallint[] not null default '{}', -- of ESIM_EXPIRING, since the latest top-up
+  share_generation integer not null default 0, -- in the token of its shareUrl: renewing the link counts it up
   polled_at timestamptz, -- when its supplier was last asked for status and usage; null: it does not report them
   created_at timestamptz not null,
   updated_at timestamptz not null,

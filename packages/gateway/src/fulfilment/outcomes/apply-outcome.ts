@@ -114,6 +114,7 @@ export class OutcomeBatch {
           esim: made.esim,
           bought: this.findPackage(item.packageCode),
           isReported: this.deps.suppliers.get(supplier!)?.supplier.report !== undefined,
+          pollEveryS: this.deps.suppliers.get(supplier!)?.supplier.traits.pollEveryS,
         })
         return
       case 'REFUSED': {

@@ -9,7 +9,7 @@ import { violatedKey } from '../../lib/postgres/errors.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import type { CachedWallet, WalletCache } from '../../wallet/ledger/cache.ts'
 import { lockWallets } from '../../wallet/ledger/lock.ts'
-import { alertLowBalance } from '../../wallet/ledger/low-balance.ts'
+import { reportLowBalance } from '../../wallet/ledger/low-balance.ts'
 import { type BatchDecision, dayOf, decideBatch, type ExistingOrder, type OrderInput, type Verdict } from './decide.ts'
 import { type Assumptions, writeIfUnchanged, writePlaced } from './write.ts'
 
@@ -180,7 +180,7 @@ export async function placeLocked(
   await failpoint('orders.locked')
   const admitted = await admittedOf(inputs)
   const batch = decideBatch(wallets, admitted, { now, catalogue, existing, available: deps.stock.available })
-  for (const fall of batch.falls) alertLowBalance(tx, deps.ids, fall)
+  for (const fall of batch.falls) reportLowBalance(tx, deps.ids, fall)
   const written = writePlaced(tx, deps.ids, batch)
   written.catch(() => {}) // the transaction fails with it
   if (batch.placed.length > 0) await failpoint('orders.before-commit')

@@ -25,6 +25,7 @@ export const profileRow = Type.Object({
   smdpAddress: Type.String(),
   esimStatus: Type.Enum(ESIM_STATUSES),
   smdpStatus: nullable(Type.Enum(SMDP_STATUSES)),
+  suspended: Type.Boolean(),
   totalVolume: nullable(Type.Integer()),
   orderUsage: nullable(Type.Integer()),
   usageUpdateTime: nullable(time()),

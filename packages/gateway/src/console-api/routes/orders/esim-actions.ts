@@ -31,7 +31,7 @@ export const esimActionRoutes: Route[] = [
     answer: Type.Object({ actions: Type.Array(esimAction) }),
     handle: async ({ deps }, { params }) => {
       const actions = await listActions(deps.db, params)
-      return { actions: actions.map(({ esimTranNo: _, iccid: __, orderNo: ___, ...row }) => timed(row)) }
+      return { actions: actions.map(({ esimTranNo: _, iccid: __, orderNo: ___, ...row }) => row) }
     },
   }),
   route({
@@ -52,11 +52,7 @@ export const esimActionRoutes: Route[] = [
     async handle({ deps }, { params, body }) {
       const { answer } = await startAction(deps, params.tenantId, { ...body, esimTranNo: params.profileId })
       const { esimTranNo: _, iccid: __, orderNo: ___, ...row } = answer
-      return timed(row)
+      return row
     },
   }),
 ]
-
-function timed<Row extends { createTime: string; lastUpdateTime: string }>(row: Row) {
-  return { ...row, createTime: new Date(row.createTime), lastUpdateTime: new Date(row.lastUpdateTime) }
-}

@@ -16,11 +16,11 @@ const ACCEPTS = [
   `${SVG}, */*;q=0.1`,
 ] as const
 const USER_AGENTS = [undefined, BROWSER, PREVIEW, 'curl/8.5.0']
-const FETCH_DESTS = ['document', 'image', 'iframe', 'empty']
+const DESTINATIONS = ['document', 'image', 'iframe', 'empty']
 
 describe('qrFormatFor', () => {
   it('with Sec-Fetch headers only a document is the page, whatever the other headers', () => {
-    for (const dest of FETCH_DESTS)
+    for (const dest of DESTINATIONS)
       for (const accept of ACCEPTS)
         for (const userAgent of USER_AGENTS) {
           const format = qrFormatFor({ 'sec-fetch-dest': dest, accept, 'user-agent': userAgent })

@@ -9,7 +9,7 @@ export interface FoundOrder {
   orderId: string
   transactionId: string
   orderType: OrderType
-  /** Of a TOPUP: the eSIM that it adds to. */
+  /** The eSIM that a TOPUP adds to. */
   toppedUpProfileId: string | null
   orderStatus: OrderStatus
   amount: bigint

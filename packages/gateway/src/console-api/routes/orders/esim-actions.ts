@@ -2,6 +2,8 @@ import { ACTION_STATUSES, ESIM_ACTIONS } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { listActions } from '../../../actions/find.ts'
 import { startAction } from '../../../actions/start.ts'
+import { notFound } from '../../../lib/refusal.ts'
+import { searchProfiles } from '../../../profiles/search.ts'
 import { EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, profileParams, time } from '../../kernel/schemas.ts'
 
@@ -30,7 +32,8 @@ export const esimActionRoutes: Route[] = [
     params: profileParams,
     answer: Type.Object({ actions: Type.Array(esimAction) }),
     handle: async ({ deps }, { params }) => {
-      const actions = await listActions(deps.db, params)
+      const [[profile], actions] = await Promise.all([searchProfiles(deps.db, params, 1), listActions(deps.db, params)])
+      if (!profile) throw notFound('eSIM')
       return { actions: actions.map(({ esimTranNo: _, iccid: __, orderNo: ___, ...row }) => row) }
     },
   }),

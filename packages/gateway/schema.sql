@@ -488,6 +488,7 @@ create table profiles (
   usage_sequence integer not null default 0,
   expiry_sequence integer not null default 0,
   expiry_alerted_hours smallint[] not null default '{}'::smallint[],
+  share_generation integer not null default 0,
   expiry_notice_at timestamp with time zone,
   poll_at timestamp with time zone,
   poll_every_s integer not null default 900,

@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { qrSvg } from '../../packages/gateway/src/profiles/qr/picture.ts'
 import { DOCS_ICON } from '../../packages/gateway/src/public/docs-style.ts'
-import { QR_PAGE_POLICY, qrPage } from '../../packages/gateway/src/public/qr.ts'
+import { qrPage, TRAVELLER_PAGE_POLICY } from '../../packages/gateway/src/public/traveller-page.ts'
 import { isBrowserAvailable, launchChromium } from './chromium.ts'
 
 const MATCHING_ID = 'K2-9XQ4TJ-1YB7PD-0000-1111-2222-3333'
@@ -28,7 +28,7 @@ describe.skipIf(!isBrowserAvailable())('the page of a QR link in a browser', () 
     app = Fastify()
     app.get('/qr/token', (_, reply) =>
       reply
-        .header('content-security-policy', QR_PAGE_POLICY)
+        .header('content-security-policy', TRAVELLER_PAGE_POLICY)
         .type('text/html; charset=utf-8')
         .send(qrPage('token', CONTENT)),
     )

@@ -118,6 +118,7 @@ create table profiles (
   usage_sequence integer not null default 0, -- of ESIM_USAGE
   expiry_sequence integer not null default 0, -- of ESIM_EXPIRING
   expiry_alerted_hours smallint[] not null default '{}', -- of ESIM_EXPIRING, since the latest top-up
+  share_generation integer not null default 0, -- in the token of its shareUrl: renewing the link counts it up
   expiry_notice_at timestamptz, -- when the next ESIM_EXPIRING is due; null: none
   poll_at timestamptz, -- when its supplier is asked for status and usage next; null: it does not report them
   poll_every_s integer not null default 900, -- doubled by each poll, and set by a report that changes something

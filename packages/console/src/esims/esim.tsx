@@ -1,5 +1,5 @@
 import type { ProfileRow } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
-import { Anchor, Group } from '@mantine/core'
+import { Anchor, Badge, Group, Progress } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import { useApi } from '../api/use-api.ts'
 import { LoadError, Loading } from '../parts/load-states.tsx'
@@ -7,6 +7,7 @@ import { Card, Page } from '../parts/page.tsx'
 import { Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
 import { canEdit, canOperate, isOperator, useSession } from '../session/session.ts'
 import { plural, t } from '../strings/strings.ts'
+import { ActionHistory, DealerActions, RenewShareLink } from './dealer-actions.tsx'
 import { CancelEsim, Codes } from './esim-actions.tsx'
 import { formatUsage } from './esims.tsx'
 
@@ -26,12 +27,20 @@ export function EsimPage() {
         <Group gap="xs" mt={4}>
           <Status status={profile.esimStatus} />
           {profile.smdpStatus && <Status status={profile.smdpStatus} />}
+          {profile.suspended && <Badge color="orange">{t.esims.suspended}</Badge>}
           {isOperator(me) && profile.clientName}
         </Group>
       }
-      actions={canOperate(me) && unused && <CancelEsim path={path} iccid={profile.iccid} />}
+      actions={
+        <>
+          {canEdit(me) && <RenewShareLink path={path} />}
+          {canOperate(me) && unused && <CancelEsim path={path} iccid={profile.iccid} />}
+          {!isOperator(me) && <DealerActions path={path} profile={profile} />}
+        </>
+      }
     >
       <Card>
+        <UsageBar profile={profile} />
         <Facts
           items={[
             [
@@ -62,7 +71,15 @@ export function EsimPage() {
           ]}
         />
       </Card>
+      <ActionHistory path={path} />
       {canEdit(me) && <Codes path={path} />}
     </Page>
   )
+}
+
+/** Nothing where the supplier does not report usage, or the volume is unlimited. */
+function UsageBar({ profile: { orderUsage, totalVolume } }: { profile: ProfileRow }) {
+  if (orderUsage === null || !totalVolume) return null
+  const percent = Math.min(100, (orderUsage / totalVolume) * 100)
+  return <Progress value={percent} size="lg" aria-label={t.esims.usageBar} />
 }

@@ -1,7 +1,8 @@
 import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
 import type { ProfileRow } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
-import { Group } from '@mantine/core'
-import { useParams } from '@tanstack/react-router'
+import { Anchor, Group } from '@mantine/core'
+import { Link, useParams } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { useApi } from '../api/use-api.ts'
 import { List } from '../parts/list.tsx'
 import { LoadError, Loading } from '../parts/load-states.tsx'
@@ -51,6 +52,22 @@ export function OrderPage() {
             [t.orders.refunded, <Amount key="r" value={order.refundedAmount} currency={currency} />],
             [t.wallet.balanceAfter, <Amount key="b" value={order.balanceAfter} currency={currency} />],
             [t.orders.remark, order.remark],
+            ...(order.toppedUpProfileId === null
+              ? []
+              : [
+                  [
+                    t.orders.toppedUp,
+                    <Anchor
+                      key="e"
+                      component={Link}
+                      to={`/tenants/${tenantId}/profiles/${order.toppedUpProfileId}`}
+                      search={{} as never}
+                      size="sm"
+                    >
+                      {order.toppedUpProfileId}
+                    </Anchor>,
+                  ] as [string, ReactNode],
+                ]),
           ]}
         />
       </Card>

@@ -8,6 +8,7 @@ import { settingsRoutes } from './routes/administration/settings.ts'
 import { catalogueRoutes } from './routes/catalogue/catalogue.ts'
 import { stockRoutes } from './routes/catalogue/stock.ts'
 import { supplierRoutes } from './routes/catalogue/suppliers.ts'
+import { esimActionRoutes } from './routes/orders/esim-actions.ts'
 import { orderActionRoutes } from './routes/orders/order-actions.ts'
 import { orderRoutes } from './routes/orders/orders.ts'
 import { profileRoutes } from './routes/orders/profiles.ts'
@@ -41,6 +42,7 @@ export const routes: readonly Route[] = [
   ...orderRoutes,
   ...orderActionRoutes,
   ...profileRoutes,
+  ...esimActionRoutes,
   ...webhookRoutes,
   ...replayRoutes,
   ...catalogueRoutes,

@@ -9,7 +9,8 @@ import {
 } from '@dealer-esim/contract'
 import type { Cipher } from '../lib/crypto.ts'
 import type { PackageLine } from '../orders/item.ts'
-import { qrUrl } from './qr/link.ts'
+import { SHARE_ALIVE } from './qr/content.ts'
+import { qrUrl, shareUrl } from './qr/link.ts'
 import { decryptSecrets } from './secrets.ts'
 
 export interface ProfileReadDeps {
@@ -41,6 +42,8 @@ export interface ProfileRow {
   activateTime: Date | null
   expiredTime: Date | null
   suspended: boolean
+  shareGeneration: number
+  isShared: boolean
   createdAt: Date
   updatedAt: Date
   transactionId: string
@@ -49,11 +52,14 @@ export interface ProfileRow {
 
 export const PROFILE_COLUMNS = `p.profile_id, p.order_id, p.iccid, p.imsi, p.msisdn, p.eid, p.smdp_address, p.secrets,
   p.apn, p.esim_status, p.smdp_status, p.total_volume, p.order_usage, p.usage_update_time, p.total_duration,
-  p.duration_unit, p.install_before, p.activate_time, p.expired_time, p.suspended, p.created_at, p.updated_at`
+  p.duration_unit, p.install_before, p.activate_time, p.expired_time, p.suspended, p.share_generation,
+  ${SHARE_ALIVE} as is_shared, p.created_at, p.updated_at`
 
 /** The profile of the dealer API, with its activation code. Never log it. */
 export function toProfile(deps: ProfileReadDeps, tenantId: string, row: ProfileRow): Profile {
   const secrets = decryptSecrets(deps.cipher, tenantId, row.secrets)
+  const { publicUrl } = deps.links
+  const subject = { tenantId, profileId: row.profileId }
   return {
     esimTranNo: row.profileId,
     orderNo: orderNoOf(row.orderId),
@@ -70,10 +76,10 @@ export function toProfile(deps: ProfileReadDeps, tenantId: string, row: ProfileR
     confirmationCode: secrets.confirmationCode ?? null,
     pin: secrets.pin ?? null,
     puk: secrets.puk ?? null,
-    qrCodeUrl: qrUrl(deps.links.publicUrl, deps.linkKey, { tenantId, profileId: row.profileId }),
+    qrCodeUrl: qrUrl(publicUrl, deps.linkKey, subject),
     appleInstallUrl: appleInstallUrl(secrets.ac),
     androidInstallUrl: androidInstallUrl(secrets.ac),
-    shareUrl: null,
+    shareUrl: row.isShared ? shareUrl(publicUrl, deps.linkKey, { ...subject, generation: row.shareGeneration }) : null,
     apn: row.apn,
     esimStatus: row.esimStatus,
     smdpStatus: row.smdpStatus,

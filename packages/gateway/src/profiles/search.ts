@@ -21,6 +21,7 @@ export interface FoundProfile {
   smdpAddress: string
   esimStatus: EsimStatus
   smdpStatus: SmdpStatus | null
+  suspended: boolean
   totalVolume: bigint | null
   orderUsage: bigint | null
   usageUpdateTime: Date | null
@@ -52,7 +53,7 @@ export function searchProfiles(db: Pick<Db, 'query'>, filter: ProfileFilter, lim
     select p.tenant_id, t.tenant_name as client_name, p.profile_id,
            p.order_id, p.item_no, o.transaction_id,
            i.package_code, p.supplier, p.iccid, p.imsi, p.msisdn, p.eid,
-           p.smdp_address, p.esim_status, p.smdp_status,
+           p.smdp_address, p.esim_status, p.smdp_status, p.suspended,
            p.total_volume, p.order_usage, p.usage_update_time,
            p.total_duration, p.duration_unit, p.install_before,
            p.activate_time, p.expired_time, p.created_at,

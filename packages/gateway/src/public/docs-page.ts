@@ -18,6 +18,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['catalogue', 'Packages'],
       ['money', 'Money'],
       ['webhooks', 'Events'],
+      ['after-the-sale', 'After the sale'],
       ['going-live', 'Going live'],
     ],
   ],

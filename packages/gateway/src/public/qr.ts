@@ -1,12 +1,10 @@
-import { createHash } from 'node:crypto'
-import { androidInstallUrl, appleInstallUrl } from '@dealer-esim/contract'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import type { QrContent } from '../profiles/qr/content.ts'
-import { findQrContent } from '../profiles/qr/content.ts'
+import { findQrContent, findSharedEsim } from '../profiles/qr/content.ts'
 import { qrPng, qrSvg } from '../profiles/qr/picture.ts'
-import { escapeHtml } from './docs-page.ts'
+import { QR_VARY, qrFormatFor } from './qr-format.ts'
+import { qrPage, sharePage, TRAVELLER_PAGE_POLICY } from './traveller-page.ts'
 
 const HEADERS = {
   'cache-control': 'no-store',
@@ -15,113 +13,54 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
+const NOTHING_TO_INSTALL =
+  'Nothing to install: the eSIM is already installed or cancelled, or the link is incomplete.\n'
+const NOTHING_TO_SHOW =
+  'Nothing to show: the eSIM has ended, or the link is incomplete or was replaced. Ask your seller for the current link.\n'
+
 /**
- * `/qr/TOKEN` shows the QR code of an eSIM that is ready to install, and other ways to install it; `/qr/TOKEN.svg` and
- * `/qr/TOKEN.png` are the picture alone. Everything else is answered 404 alike, including installed and cancelled eSIMs.
+ * `/qr/TOKEN` is the QR code of an eSIM that is ready to install: a picture, or for a browser's page load a page with other
+ * ways to install it. `/qr/TOKEN.svg` and `/qr/TOKEN.png` are always the picture. Everything else is answered 404 alike,
+ * including installed and cancelled eSIMs.
+ *
+ * `/share/TOKEN` is the traveller's page, which remains after installation; `/share/TOKEN.svg` and `/share/TOKEN.png` are its
+ * QR code until then.
  */
 export function addQrRoutes(
   app: FastifyInstance,
   deps: { db: Db; cipher: Pick<Cipher, 'decrypt'>; linkKey: Buffer },
 ): void {
   app.get<{ Params: { name: string } }>('/qr/:name', async (request, reply) => {
-    reply.headers(HEADERS)
-    const [, token = '', form] = /^([A-Za-z0-9_-]+)(\.svg|\.png)?$/.exec(request.params.name) ?? []
+    reply.headers({ ...HEADERS, vary: QR_VARY })
+    const { token, format } = parseName(request.params.name)
     const found = await findQrContent(deps, token)
-    if (found === undefined) return notFound(reply)
-    if (form === '.svg') return reply.type('image/svg+xml').send(qrSvg(found.ac))
-    if (form === '.png') return reply.type('image/png').send(qrPng(found.ac))
-    reply.header('content-security-policy', QR_PAGE_POLICY)
-    return reply.type('text/html; charset=utf-8').send(qrPage(token, found))
+    if (found === undefined) return sendNotFound(reply, NOTHING_TO_INSTALL)
+    const wanted = format ?? qrFormatFor(request.headers)
+    return wanted === 'page' ? sendPage(reply, qrPage(token, found)) : sendPicture(reply, wanted, found.ac)
+  })
+  app.get<{ Params: { name: string } }>('/share/:name', async (request, reply) => {
+    reply.headers(HEADERS)
+    const { token, format } = parseName(request.params.name)
+    const found = await findSharedEsim(deps, token)
+    if (found === undefined) return sendNotFound(reply, NOTHING_TO_SHOW)
+    if (format === undefined) return sendPage(reply, sharePage(token, found))
+    return found.codes ? sendPicture(reply, format, found.codes.ac) : sendNotFound(reply, NOTHING_TO_INSTALL)
   })
 }
 
-function notFound(reply: FastifyReply) {
-  return reply
-    .code(404)
-    .type('text/plain; charset=utf-8')
-    .send('Nothing to install: the eSIM is already installed or cancelled, or the link is incomplete.\n')
+function parseName(name: string): { token: string; format: 'svg' | 'png' | undefined } {
+  const [, token = '', format] = /^([A-Za-z0-9_-]+)(?:\.(svg|png))?$/.exec(name) ?? []
+  return { token, format: format as 'svg' | 'png' | undefined }
 }
 
-/**
- * The page that a traveller sees. It is mostly opened on the phone that will get the eSIM, so links for that phone come
- * first. It does not show the confirmation code, which protects the eSIM from others who have the link. Links are
- * relative, so that a proxy's path prefix does not matter.
- */
-export function qrPage(token: string, content: QrContent): string {
-  const { ac, smdpAddress, matchingId } = content
-  const confirmation = content.isConfirmationCodeRequired
-    ? '<p>Your phone will ask for a confirmation code. Your seller can give it to you.</p>\n'
-    : ''
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex, nofollow">
-<meta name="referrer" content="no-referrer">
-<title>Install your eSIM</title>
-<link rel="icon" href="../docs/icon.svg" type="image/svg+xml">
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
-<h1>${escapeHtml(content.packageName)}</h1>
-<p>Stay connected to Wi-Fi or mobile data during the installation. The eSIM can be installed only once.</p>
-${confirmation}<h2>On this phone</h2>
-<p><a class="button" href="${escapeHtml(appleInstallUrl(ac))}" rel="noreferrer">Install on this iPhone <small>iOS 17.4 or later</small></a></p>
-<p><a class="button" href="${escapeHtml(androidInstallUrl(ac))}" rel="noreferrer">Install on this Android phone</a></p>
-<h2>On another phone</h2>
-<p>Add an eSIM in the phone's settings and scan this code.</p>
-<p><img src="${token}.svg" alt="QR code that installs the eSIM"></p>
-<p><a href="${token}.png" download="esim.png">Save as image</a></p>
-<h2>Or enter manually</h2>
-<dl>
-${manualEntry('SM-DP+ address', smdpAddress)}
-${matchingId === '' ? '' : manualEntry('Activation code', matchingId)}
-${manualEntry('Both in one line, if your phone asks for it', ac)}
-</dl>
-<p><small>ICCID ${escapeHtml(content.iccid)}</small></p>
-</main>
-</body>
-</html>
-`
+function sendPicture(reply: FastifyReply, format: 'svg' | 'png', ac: string) {
+  return format === 'svg' ? reply.type('image/svg+xml').send(qrSvg(ac)) : reply.type('image/png').send(qrPng(ac))
 }
 
-function manualEntry(name: string, value: string): string {
-  return `<dt>${name}</dt><dd><code translate="no">${escapeHtml(value)}</code></dd>`
+function sendPage(reply: FastifyReply, page: string) {
+  return reply.header('content-security-policy', TRAVELLER_PAGE_POLICY).type('text/html; charset=utf-8').send(page)
 }
 
-/** user-select: all lets one tap select a whole code. */
-const STYLE = `
-:root { color-scheme: light dark; --ground: #fcfcfb; --panel: #f0f2ef; --ink: #1d2326; --soft: #56616a; --accent: #1b6a5c; --on-accent: #fff }
-@media (prefers-color-scheme: dark) {
-  :root { --ground: #15191b; --panel: #242b2e; --ink: #e3e7e6; --soft: #a3aeb2; --accent: #6fc7b3; --on-accent: #0d1f1b }
+function sendNotFound(reply: FastifyReply, text: string) {
+  return reply.code(404).type('text/plain; charset=utf-8').send(text)
 }
-* { box-sizing: border-box }
-body { margin: 0; background: var(--ground); color: var(--ink); font: 17px/1.5 system-ui, sans-serif; -webkit-text-size-adjust: 100% }
-main { max-width: 26rem; margin: 0 auto; padding: 1.5rem 1.25rem 3rem }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .75rem; overflow-wrap: anywhere }
-h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
-p { margin: 0 0 .75rem }
-a { color: var(--accent); text-underline-offset: .15em }
-a:focus-visible { outline: 3px solid var(--accent); outline-offset: 3px }
-.button { display: block; padding: .8rem 1rem; border-radius: .6rem; background: var(--accent); color: var(--on-accent); font-weight: 600; text-align: center; text-decoration: none }
-.button small { display: block; color: inherit; font-weight: 400 }
-img { display: block; width: 100%; max-width: 20rem; aspect-ratio: 1; margin: 0 auto; background: #fff; border-radius: .6rem }
-dl { margin: 0 0 1rem }
-dt { color: var(--soft); font-size: .9rem }
-dd { margin: .2rem 0 .9rem }
-code { display: block; padding: .6rem .75rem; border-radius: .4rem; background: var(--panel); font: .95rem/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: anywhere; -webkit-user-select: all; user-select: all }
-small { color: var(--soft); font-size: .875rem }
-`
-
-/** No scripts, forms or frames; pictures only from here; only this page's own style. */
-export const QR_PAGE_POLICY = [
-  "default-src 'none'",
-  "img-src 'self'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')

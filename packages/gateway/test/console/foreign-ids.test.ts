@@ -104,6 +104,7 @@ const BODIES: Record<string, object> = {
   'POST /people/:personId/second-factor/remove': REAUTHENTICATION,
   'POST /tenants/:tenantId/orders/:orderNo/cancel': { reason: 'a good one' },
   'POST /tenants/:tenantId/orders/:orderNo/settle': { verdict: 'refused', evidence: 'they said so' },
+  'POST /tenants/:tenantId/profiles/:profileId/actions': { action: 'CANCEL', transactionId: 'A' },
   'POST /tenants/:tenantId/profiles/:profileId/cancel': { reason: 'a good one' },
   'POST /tenants/:tenantId/profiles/:profileId/settle-cancel': { verdict: 'kept', evidence: 'they said so' },
 }

@@ -60,6 +60,12 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
       tx.send({ text, values: [tenantId, ...values] })
     return profiles
   })
+  await db.query({
+    text: `insert into esim_actions (tenant_id, action_id, transaction_id, started_by, action, profile_id, order_id,
+             item_no, supplier, action_status, currency_code, created_at, updated_at)
+           values ($1, $2, $3, 'DEALER', 'CANCEL', $4, $5, 1, 'stock', 'REFUSED', 'EUR', now(), now())`,
+    values: [tenantId, deps.ids.uuid(), `A-${orderId}`, profileId, orderId],
+  })
   const by = { actor: 'cli:seed' as const }
   const from = new Date(testbed.clock.now() - 3_600_000)
   const { replayId } = await startReplay(deps, tenantId, { from }, by)

@@ -4,6 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { createLog } from '../../src/lib/telemetry/json-log.ts'
+import { renewShareLink } from '../../src/profiles/qr/renew.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
@@ -54,8 +55,9 @@ async function links(headers: Record<string, string> = {}): Promise<string[]> {
   return (await profiles(headers)).map((profile) => profile.qrCodeUrl)
 }
 
-async function get(path: string) {
-  const answer = await fetch(`${node.baseUrl}${path}`, { headers: FORWARDED })
+/** As a browser that loads a page. */
+async function get(path: string, headers: Record<string, string> = { 'Sec-Fetch-Dest': 'document' }) {
+  const answer = await fetch(`${node.baseUrl}${path}`, { headers: { ...FORWARDED, ...headers } })
   return { status: answer.status, text: await answer.text(), headers: Object.fromEntries(answer.headers) }
 }
 
@@ -156,6 +158,123 @@ const PRIVATE = {
   'x-content-type-options': 'nosniff',
 }
 
+describe('the format of a QR link', () => {
+  const HTML = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  it.each([
+    ['image/png', {}],
+    ['image/png', { 'Sec-Fetch-Dest': 'image', Accept: 'image/avif,image/webp,image/png,image/svg+xml,*/*;q=0.8' }],
+    ['image/svg+xml', { Accept: 'image/svg+xml' }],
+    ['image/png', { Accept: 'image/svg+xml, image/png' }],
+    ['image/png', { 'Sec-Fetch-Dest': 'empty', Accept: HTML }],
+    ['text/html; charset=utf-8', { 'Sec-Fetch-Dest': 'document', Accept: HTML }],
+  ])('%s for %j', async (type, headers) => {
+    await setStatus('GOT_RESOURCE', 'RELEASED')
+    const answer = await get(`/qr/${token}`, headers)
+    expect(answer).toMatchObject({ status: 200, headers: { 'content-type': type, ...PRIVATE } })
+    expect(answer.headers.vary).toBe('Accept, Sec-Fetch-Dest, User-Agent')
+  })
+
+  it('a file extension outweighs the headers', async () => {
+    await setStatus('GOT_RESOURCE', 'RELEASED')
+    const picture = async (name: string) => (await get(`/qr/${name}`)).headers['content-type']
+    expect([await picture(`${token}.svg`), await picture(`${token}.png`)]).toEqual(['image/svg+xml', 'image/png'])
+  })
+})
+
+describe('shareUrl', () => {
+  const SHARE = `${PUBLIC_URL}/share/`
+  /** The share links, in the order of the QR links in `token` and `other`. */
+  async function shareTokens(): Promise<(string | null)[]> {
+    const list = await profiles()
+    return [token, other].map((qr) => {
+      const { shareUrl } = list.find((profile) => profile.qrCodeUrl.endsWith(qr))!
+      return shareUrl?.slice(SHARE.length) ?? null
+    })
+  }
+  async function setTimes(expiredTime: string | null, installBefore: string | null = null): Promise<void> {
+    await node.deps.db.query({
+      text: `update profiles set total_volume = 2147483648, order_usage = 536870912, usage_update_time = now(),
+               expired_time = now() + $2::interval, install_before = now() + $3::interval where tenant_id = $1`,
+      values: [dealer.tenantId, expiredTime, installBefore],
+    })
+  }
+
+  it('the page shows codes only while the QR link does', async () => {
+    await setTimes(null)
+    await setStatus('GOT_RESOURCE', 'RELEASED')
+    const [{ ac, qrCodeUrl, shareUrl }] = (await profiles()) as [Profile]
+    const share = shareUrl!.slice(SHARE.length)
+    const before = await get(`/share/${share}`)
+    expect(before.headers).toMatchObject({ ...PRIVATE, 'content-type': 'text/html; charset=utf-8' })
+    expect(before.text).toContain(ac)
+    expect(before.text).toContain(`src="${share}.svg"`)
+    expect(before.text).not.toContain(qrCodeUrl.slice(`${PUBLIC_URL}/qr/`.length))
+    expect((await get(`/share/${share}.png`)).headers['content-type']).toBe('image/png')
+    await setStatus('IN_USE', 'ENABLED')
+    const after = await get(`/share/${share}`)
+    expect(after).toMatchObject({ status: 200, headers: PRIVATE })
+    expect(after.text).not.toContain('LPA:1')
+    expect(after.text).toContain('512 MB used of 2 GB')
+    expect(after.text).toContain('value="25"')
+    for (const format of ['.svg', '.png']) expect((await get(`/share/${share}${format}`)).status).toBe(404)
+  })
+
+  it.each([
+    ['GOT_RESOURCE', null, '10 days', 200],
+    ['IN_USE', '10 days', null, 200],
+    ['USED_UP', '10 days', null, 200],
+    ['USED_EXPIRED', '-89 days', null, 200],
+    ['USED_EXPIRED', '-91 days', null, 404],
+    ['UNUSED_EXPIRED', null, '-89 days', 200],
+    ['UNUSED_EXPIRED', null, '-91 days', 404],
+    ['CANCEL', null, '10 days', 404],
+    ['REVOKED', '10 days', null, 404],
+  ])('an eSIM that is %s, expires in %s, install before %s is answered %i', async (status, expires, before, http) => {
+    await setTimes(null)
+    await setStatus('GOT_RESOURCE', null)
+    const [share] = await shareTokens()
+    await setTimes(expires, before)
+    await setStatus(status, null)
+    expect((await get(`/share/${share}`)).status).toBe(http)
+    expect(await shareTokens()).toEqual(http === 200 ? [share, expect.any(String)] : [null, null])
+  })
+
+  it('neither link serves the other’s token, and a modified one is answered like that of a revoked eSIM', async () => {
+    await setTimes(null)
+    await setStatus('GOT_RESOURCE', null)
+    const [share] = (await shareTokens()) as [string]
+    await setStatus('REVOKED', null)
+    const revoked = await get(`/share/${share}`)
+    await setStatus('GOT_RESOURCE', null)
+    for (const changed of [
+      token,
+      share.slice(0, -1),
+      `${share}A`,
+      `${share}.gif`,
+      `${token.slice(0, 43)}${share.slice(43)}`,
+    ])
+      expect(await get(`/share/${changed}`)).toMatchObject({ status: 404, text: revoked.text, headers: PRIVATE })
+    expect((await get(`/qr/${share}`)).status).toBe(404)
+  })
+
+  it('renewal ends the old link, keeps the QR link and other eSIMs, and is audited', async () => {
+    await setStatus('GOT_RESOURCE', null)
+    const [share, untouched] = await shareTokens()
+    const profileId = (await profiles()).find((profile) => profile.qrCodeUrl.endsWith(token))!.esimTranNo
+    await renewShareLink(node.deps, { tenantId: dealer.tenantId, profileId }, { actor: 'cli:test' })
+    const [renewed, same] = await shareTokens()
+    expect(same).toBe(untouched)
+    expect(renewed).not.toBe(share)
+    expect([(await get(`/share/${share}`)).status, (await get(`/share/${renewed}`)).status]).toEqual([404, 200])
+    expect((await get(`/qr/${token}`)).status).toBe(200)
+    const entries = await node.deps.db.query({
+      text: `select subject from audit_log where action = 'profile.renew_share_link'`,
+      values: [],
+    })
+    expect(entries).toEqual([{ subject: profileId }])
+  })
+})
+
 describe('failures', () => {
   const rejected = new pg.DatabaseError('password authentication failed for user "gateway"', 100, 'error')
   rejected.code = '28P01'
@@ -185,11 +304,15 @@ describe('failures', () => {
       expect(text).toMatch(/^[A-Z].* again .*\.\n$/)
       expect(text).not.toContain(error.message)
     }
-    const lines = logged.split('\n').filter((line) => line.includes('a page failed'))
-    expect(lines.map((line) => JSON.parse(line))).toEqual(
-      Array(2).fill(
-        expect.objectContaining({ path: '/qr/:name', err: expect.objectContaining({ message: error.message }) }),
-      ),
+    const err = expect.objectContaining({ message: error.message })
+    const isRefused = status === 503 // reported once a second, with the first error
+    const message = isRefused ? 'requests were refused' : 'a page failed'
+    const lines = () => logged.split('\n').filter((line) => line.includes(message))
+    await expect.poll(() => lines().length, { timeout: 5_000 }).toBeGreaterThan(0)
+    expect(lines().map((line) => JSON.parse(line))).toEqual(
+      isRefused
+        ? [expect.objectContaining({ refused: 2, err })]
+        : Array(2).fill(expect.objectContaining({ path: '/qr/:name', err })),
     )
     expect(logged).not.toContain(token)
   })

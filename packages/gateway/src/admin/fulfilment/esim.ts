@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { actForOperator } from '../../actions/operator.ts'
 import { resolveAction } from '../../actions/resolve.ts'
 import { Refusal } from '../../lib/refusal.ts'
+import { renewShareLink } from '../../profiles/qr/renew.ts'
 import { getProfileOwner } from '../../profiles/search.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
@@ -57,6 +58,17 @@ export function esimCommands(esim: Command, context: AdminContext): void {
         context.print(human[verdict], { esimTranNo: profileId, verdict })
       })
     })
+  esim
+    .command('renew-share-link <esim-tran-no>')
+    .description('Replace the link to the traveller’s page. The old link ends at once.')
+    .action((profileId: string) =>
+      context.withDeps(async (deps) => {
+        await renewShareLink(deps, await getProfileOwner(deps.db, profileId), context.by)
+        context.print('The share link is renewed. The dealer reads it from esim/profile/list.', {
+          esimTranNo: profileId,
+        })
+      }),
+    )
 }
 
 function addActionCommand(esim: Command, context: AdminContext, action: keyof typeof ACTION_COMMANDS): void {

@@ -14,6 +14,7 @@ const SECRET_MEMBERS = [
   'pin',
   'puk',
   'qrCodeUrl',
+  'shareUrl',
   'databaseUrl',
 ]
 

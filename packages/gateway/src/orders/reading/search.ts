@@ -1,4 +1,4 @@
-import type { OrderStatus } from '@dealer-esim/contract'
+import type { OrderStatus, OrderType } from '@dealer-esim/contract'
 import sql, { empty, type Sql } from 'sql-template-tag'
 import { firstUuidAt } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
@@ -8,6 +8,9 @@ export interface FoundOrder {
   clientName: string
   orderId: string
   transactionId: string
+  orderType: OrderType
+  /** The eSIM that a TOPUP adds to. */
+  toppedUpProfileId: string | null
   orderStatus: OrderStatus
   amount: bigint
   refundedAmount: bigint
@@ -41,7 +44,7 @@ export function searchOrders(db: Pick<Db, 'query'>, filter: OrderFilter, limit: 
   const where = conditions(filter)
   return db.query<FoundOrder>(sql`
     select o.tenant_id, t.tenant_name as client_name, o.order_id,
-           o.transaction_id, o.order_status, o.amount,
+           o.transaction_id, o.order_type, o.topped_up_profile_id, o.order_status, o.amount,
            o.refunded_amount, o.currency_code,
            array(select l ->> 'packageName' from jsonb_array_elements(o.package_lines) l) as packages,
            (select sum((l ->> 'count')::int)::int from jsonb_array_elements(o.package_lines) l) as esims,

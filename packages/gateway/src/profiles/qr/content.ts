@@ -1,8 +1,8 @@
-import { parseActivationCode } from '@dealer-esim/contract'
+import { type EsimStatus, parseActivationCode } from '@dealer-esim/contract'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { decryptSecrets } from '../secrets.ts'
-import { decryptQrToken } from './link.ts'
+import { type QrSubject, readQrToken, readShareToken } from './link.ts'
 
 /** Never log it: it is enough to install the eSIM. */
 export interface QrContent {
@@ -15,21 +15,52 @@ export interface QrContent {
   packageName: string
 }
 
+/** What the traveller's page shows. */
+export interface SharedEsim {
+  /** Undefined once the eSIM is installed or expired. */
+  codes: QrContent | undefined
+  iccid: string
+  packageName: string
+  esimStatus: EsimStatus
+  suspended: boolean
+  /** Bytes; null: unlimited. */
+  totalVolume: bigint | null
+  /** Bytes; null: not reported. */
+  orderUsage: bigint | null
+  usageUpdateTime: Date | null
+  installBefore: Date | null
+  expiredTime: Date | null
+}
+
+interface LinkDeps {
+  db: Pick<Db, 'query'>
+  cipher: Pick<Cipher, 'decrypt'>
+  linkKey: Buffer
+}
+
 /** The content of a QR link; undefined for an invalid link, and once the eSIM is installed or cancelled. */
-export async function findQrContent(
-  deps: { db: Db; cipher: Pick<Cipher, 'decrypt'>; linkKey: Buffer },
-  token: string,
-): Promise<QrContent | undefined> {
-  const subject = decryptQrToken(deps.linkKey, token)
+export async function findQrContent(deps: LinkDeps, token: string): Promise<QrContent | undefined> {
+  const subject = readQrToken(deps.linkKey, token)
   if (subject === undefined) return undefined
-  const { tenantId, profileId } = subject
-  const [row] = await deps.db.query<Row>({
-    name: 'profiles-qr',
-    text: FIND,
-    values: [tenantId, profileId],
-  })
-  if (!row) return undefined
-  const { ac, matchingId } = decryptSecrets(deps.cipher, tenantId, row.secrets)
+  const row = await find(deps, subject)
+  return row?.isInstallable ? codesOf(deps, subject, row) : undefined
+}
+
+/**
+ * The eSIM of a share link; undefined for an invalid or renewed link, once the eSIM is cancelled or revoked, and 90 days
+ * after its expiry.
+ */
+export async function findSharedEsim(deps: LinkDeps, token: string): Promise<SharedEsim | undefined> {
+  const subject = readShareToken(deps.linkKey, token)
+  if (subject === undefined) return undefined
+  const row = await find(deps, subject)
+  if (!row?.isShared || row.shareGeneration !== subject.generation) return undefined
+  const { secrets: _, smdpAddress: __, isInstallable, isShared: ___, shareGeneration: ____, ...esim } = row
+  return { ...esim, codes: isInstallable ? codesOf(deps, subject, row) : undefined }
+}
+
+function codesOf({ cipher }: Pick<LinkDeps, 'cipher'>, { tenantId }: QrSubject, row: Row): QrContent {
+  const { ac, matchingId } = decryptSecrets(cipher, tenantId, row.secrets)
   const parsed = parseActivationCode(ac)
   return {
     ac,
@@ -41,19 +72,34 @@ export async function findQrContent(
   }
 }
 
-interface Row {
+interface Row extends Omit<SharedEsim, 'codes'> {
   secrets: Buffer
   smdpAddress: string
-  iccid: string
-  packageName: string
+  isInstallable: boolean
+  isShared: boolean
+  shareGeneration: number
+}
+
+async function find({ db }: LinkDeps, { tenantId, profileId }: QrSubject): Promise<Row | undefined> {
+  const [row] = await db.query<Row>({ name: 'profiles-link', text: FIND, values: [tenantId, profileId] })
+  return row
 }
 
 // Not installed yet. An eSIM in use is installed, unless its SM-DP+ still reports RELEASED or DOWNLOAD.
+const INSTALLABLE = `(p.esim_status = 'GOT_RESOURCE' and p.smdp_status is null
+  or p.esim_status in ('GOT_RESOURCE', 'IN_USE') and p.smdp_status in ('RELEASED', 'DOWNLOAD'))`
+
+/** SQL of profiles p: its shareUrl leads to its page. An eSIM without a time limit expired when its status last changed. */
+export const SHARE_ALIVE = `(p.esim_status not in ('CANCEL', 'REVOKED') and coalesce(
+    case when p.esim_status = 'UNUSED_EXPIRED' then coalesce(p.install_before, p.expired_time) else p.expired_time end,
+    case when p.esim_status in ('UNUSED_EXPIRED', 'USED_EXPIRED') then p.updated_at end,
+    'infinity') > now() - interval '90 days')`
+
 const FIND = `
-  select p.secrets, p.smdp_address, p.iccid, o.package_lines -> i.line_no ->> 'packageName' as package_name
+  select p.secrets, p.smdp_address, p.iccid, p.esim_status, p.suspended, p.total_volume, p.order_usage,
+    p.usage_update_time, p.install_before, p.expired_time, p.share_generation, ${INSTALLABLE} as is_installable,
+    ${SHARE_ALIVE} as is_shared, o.package_lines -> i.line_no ->> 'packageName' as package_name
   from profiles p
   join orders o on o.tenant_id = p.tenant_id and o.order_id = p.order_id
   join order_items i on i.tenant_id = p.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no
-  where p.tenant_id = $1 and p.profile_id = $2
-    and (p.esim_status = 'GOT_RESOURCE' and p.smdp_status is null
-      or p.esim_status in ('GOT_RESOURCE', 'IN_USE') and p.smdp_status in ('RELEASED', 'DOWNLOAD'))`
+  where p.tenant_id = $1 and p.profile_id = $2`

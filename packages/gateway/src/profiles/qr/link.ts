@@ -1,31 +1,52 @@
 import { createToken, readToken } from '../../lib/crypto.ts'
 
 /*
- * The public link to an eSIM's QR code: PUBLIC_URL/qr/TOKEN. The token contains the tenant and profile ids, encrypted, so
- * it needs no table.
+ * The public links to an eSIM: PUBLIC_URL/qr/TOKEN, its QR code, and PUBLIC_URL/share/TOKEN, the traveller's page. A token
+ * contains the tenant and profile ids, so it needs no table. Neither token can be computed from the other without the key.
  */
 
 const ID_BYTES = 16
-const PURPOSE = 'qr'
+const GENERATION_BYTES = 4
 
 export interface QrSubject {
   tenantId: string
   profileId: string
 }
 
+export interface ShareSubject extends QrSubject {
+  /** profiles.share_generation: a token of an earlier generation is invalid. */
+  generation: number
+}
+
 export function qrUrl(publicUrl: string, linkKey: Buffer, subject: QrSubject): string {
-  return `${publicUrl}/qr/${qrToken(linkKey, subject)}`
+  return `${publicUrl}/qr/${createToken(linkKey, 'qr', idsOf(subject))}`
 }
 
-export function qrToken(linkKey: Buffer, { tenantId, profileId }: QrSubject): string {
-  return createToken(linkKey, PURPOSE, Buffer.concat([bytesOf(tenantId), bytesOf(profileId)]))
+export function shareUrl(publicUrl: string, linkKey: Buffer, subject: ShareSubject): string {
+  const generation = Buffer.alloc(GENERATION_BYTES)
+  generation.writeUInt32BE(subject.generation)
+  return `${publicUrl}/share/${createToken(linkKey, 'share', Buffer.concat([idsOf(subject), generation]))}`
 }
 
-/** The profile of a token; undefined for a token that we did not create. */
-export function decryptQrToken(linkKey: Buffer, token: string): QrSubject | undefined {
-  const ids = readToken(linkKey, PURPOSE, token)
-  if (ids?.length !== 2 * ID_BYTES) return undefined
-  return { tenantId: uuidOf(ids.subarray(0, ID_BYTES)), profileId: uuidOf(ids.subarray(ID_BYTES)) }
+/** The profile of a QR link's token; undefined for a token that we did not create. */
+export function readQrToken(linkKey: Buffer, token: string): QrSubject | undefined {
+  const bytes = readToken(linkKey, 'qr', token)
+  return bytes?.length === 2 * ID_BYTES ? subjectOf(bytes) : undefined
+}
+
+/** The profile and generation of a share link's token; undefined for a token that we did not create. */
+export function readShareToken(linkKey: Buffer, token: string): ShareSubject | undefined {
+  const bytes = readToken(linkKey, 'share', token)
+  if (bytes?.length !== 2 * ID_BYTES + GENERATION_BYTES) return undefined
+  return { ...subjectOf(bytes), generation: bytes.readUInt32BE(2 * ID_BYTES) }
+}
+
+function idsOf({ tenantId, profileId }: QrSubject): Buffer {
+  return Buffer.concat([bytesOf(tenantId), bytesOf(profileId)])
+}
+
+function subjectOf(bytes: Buffer): QrSubject {
+  return { tenantId: uuidOf(bytes.subarray(0, ID_BYTES)), profileId: uuidOf(bytes.subarray(ID_BYTES, 2 * ID_BYTES)) }
 }
 
 function bytesOf(uuid: string): Buffer {

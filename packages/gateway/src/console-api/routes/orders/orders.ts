@@ -20,6 +20,8 @@ const orderRow = Type.Object({
   clientName: Type.String(),
   orderNo: Type.String(),
   transactionId: Type.String(),
+  orderType: Type.Enum(['NEW', 'TOPUP']),
+  toppedUpProfileId: nullable(Type.String({ description: 'Of a TOPUP: the eSIM that it adds to' })),
   orderStatus: Type.Enum(ORDER_STATUSES),
   amount: money(),
   refundedAmount: money(),

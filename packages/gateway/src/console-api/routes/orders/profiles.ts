@@ -2,11 +2,12 @@ import { ESIM_STATUSES, orderIdOf, orderNoOf, SMDP_STATUSES } from '@dealer-esim
 import Type, { type Static } from 'typebox'
 import { notFound } from '../../../lib/refusal.ts'
 import { qrSvg } from '../../../profiles/qr/picture.ts'
+import { renewShareLink } from '../../../profiles/qr/renew.ts'
 import { type FoundProfile, searchProfiles } from '../../../profiles/search.ts'
 import { revealCodes } from '../../../profiles/secrets.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
-import { CLOSED, nullable, orderNo, profileParams, time, toDate, uuid } from '../../kernel/schemas.ts'
+import { CLOSED, done, nullable, orderNo, profileParams, time, toDate, uuid } from '../../kernel/schemas.ts'
 
 export const profileRow = Type.Object({
   tenantId: Type.String(),
@@ -24,6 +25,7 @@ export const profileRow = Type.Object({
   smdpAddress: Type.String(),
   esimStatus: Type.Enum(ESIM_STATUSES),
   smdpStatus: nullable(Type.Enum(SMDP_STATUSES)),
+  suspended: Type.Boolean(),
   totalVolume: nullable(Type.Integer()),
   orderUsage: nullable(Type.Integer()),
   usageUpdateTime: nullable(time()),
@@ -111,6 +113,18 @@ export const profileRoutes: Route[] = [
       const { ac, matchingId, confirmationCode, pin, puk } = await revealCodes(deps, params, by)
       const rest = { confirmationCode: confirmationCode ?? null, pin: pin ?? null, puk: puk ?? null }
       return { ac, matchingId, ...rest, qr: qrSvg(ac) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/renew-share-link',
+    access: TENANT_STAFF,
+    summary: 'Replace the shareUrl of an eSIM. The old link ends at once. Audited',
+    params: profileParams,
+    answer: done,
+    async handle({ deps, by }, { params }) {
+      await renewShareLink(deps, params, by)
+      return {}
     },
   }),
 ]

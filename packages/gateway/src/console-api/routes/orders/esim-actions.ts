@@ -1,0 +1,61 @@
+import { ACTION_STATUSES, ESIM_ACTIONS } from '@dealer-esim/contract'
+import Type, { type Static } from 'typebox'
+import { listActions } from '../../../actions/find.ts'
+import { startAction } from '../../../actions/start.ts'
+import { notFound } from '../../../lib/refusal.ts'
+import { searchProfiles } from '../../../profiles/search.ts'
+import { EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
+import { CLOSED, line, money, nullable, profileParams, time } from '../../kernel/schemas.ts'
+
+const esimAction = Type.Object({
+  actionNo: Type.String(),
+  transactionId: nullable(Type.String()),
+  startedBy: Type.Enum(['DEALER', 'OPERATOR']),
+  action: Type.Enum(ESIM_ACTIONS),
+  actionStatus: Type.Enum(ACTION_STATUSES),
+  refundAmount: money(),
+  feeAmount: money(),
+  currencyCode: Type.String(),
+  failureReason: nullable(Type.String()),
+  createTime: time(),
+  lastUpdateTime: time(),
+})
+export type EsimActionRow = Static<typeof esimAction>
+
+/** Cancel, suspend, unsuspend and revoke by the dealer's own people, exactly as by the dealer API. */
+export const esimActionRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/profiles/:profileId/actions',
+    access: EVERY_ROLE,
+    summary: 'The actions on an eSIM, newest first',
+    params: profileParams,
+    answer: Type.Object({ actions: Type.Array(esimAction) }),
+    handle: async ({ deps }, { params }) => {
+      const [[profile], actions] = await Promise.all([searchProfiles(deps.db, params, 1), listActions(deps.db, params)])
+      if (!profile) throw notFound('eSIM')
+      return { actions: actions.map(({ esimTranNo: _, iccid: __, orderNo: ___, ...row }) => row) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/actions',
+    access: ['DEALER_ADMIN', 'DEALER_STAFF'],
+    summary: 'Cancel, suspend, unsuspend or revoke an eSIM. A repeat with the same transactionId begins nothing',
+    params: profileParams,
+    body: Type.Object(
+      {
+        action: Type.Enum(ESIM_ACTIONS),
+        transactionId: Type.String({ pattern: '^[A-Za-z0-9_.:-]{1,64}$' }),
+        reason: Type.Optional(line(200)),
+      },
+      CLOSED,
+    ),
+    answer: esimAction,
+    async handle({ deps }, { params, body }) {
+      const { answer } = await startAction(deps, params.tenantId, { ...body, esimTranNo: params.profileId })
+      const { esimTranNo: _, iccid: __, orderNo: ___, ...row } = answer
+      return row
+    },
+  }),
+]

@@ -1,0 +1,20 @@
+import sql from 'sql-template-tag'
+import { audit, type By } from '../../audit/audit.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import { notFound } from '../../lib/refusal.ts'
+
+/** Gives an eSIM another shareUrl. The old one is answered 404 from now on. Audited. */
+export async function renewShareLink(
+  deps: { db: Db; ids: Ids },
+  { tenantId, profileId }: { tenantId: string; profileId: string },
+  by: By,
+): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const renewed = await tx.query(sql`
+      update profiles set share_generation = share_generation + 1, updated_at = greatest(clock_timestamp(), updated_at)
+      where tenant_id = ${tenantId} and profile_id = ${profileId} returning 1`)
+    if (renewed.length === 0) throw notFound('eSIM')
+    audit(tx, deps.ids, { tenantId, ...by, action: 'profile.renew_share_link', subject: profileId })
+  })
+}

@@ -11,6 +11,7 @@ import { queryUsage } from '../profiles/usage.ts'
 import { readBalance } from '../wallet/ledger/balance.ts'
 import { listStatement } from '../wallet/statement/list.ts'
 import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
+import { listPackagesFor } from './list-packages.ts'
 
 export interface Call<Name extends OperationName> extends Admitted {
   request: RequestOf<Name>
@@ -40,7 +41,7 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
   },
   async 'package/list'(deps, { tenant, request, catalogueVersion }) {
     const catalogue = await deps.catalogue.current(catalogueVersion)
-    return { data: catalogue.list(tenant, request) }
+    return { data: await listPackagesFor(deps, catalogue, tenant, request) }
   },
   async 'esim/order'(deps, { tenant, request }) {
     return orderResult(await deps.orderPlacer.place({ tenant, request, orderId: deps.ids.uuid() }))

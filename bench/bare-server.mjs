@@ -1,4 +1,4 @@
-// The yardstick of `health`: node:http alone. Reads and parses the body, answers fixed bytes.
+// The baseline of `health`: node:http alone. Reads and parses the body, and answers with fixed bytes.
 import http from 'node:http'
 
 const answer = Buffer.from(process.argv[2])

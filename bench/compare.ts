@@ -1,26 +1,26 @@
-/** How the two sides of a result were measured: the word for it, and what the page says of that word. */
-export const MEASURED = {
-  'in turn': 'both sides in each round, and which of them comes first changes',
-  'yardstick first':
-    'all rounds of the yardstick, then all of ours, so that whatever changed on the machine in between is in the ratio',
-  'against a limit': 'ours in each round, against a number that nobody measures',
-  'counted once': 'each side once, as nothing of it is timed',
+/** How the two sides of a result are measured, each with its explanation in RESULTS.md. */
+export const METHODS = {
+  'in turn': 'both sides in each round, in alternating order',
+  'baseline first':
+    'all rounds of the baseline, then all of ours, so the ratio includes any change of the machine in between',
+  'against a limit': 'ours in each round, against a fixed number',
+  'counted once': 'each side once, because counts do not vary',
 } as const
-type Measured = keyof typeof MEASURED
+type Method = keyof typeof METHODS
 
-/** One row of the results: a ratio of two things, in one run, on one machine. */
+/** One row of the results: a ratio of two measurements in one run on one machine. */
 export interface Result {
   name: string
-  /** What the ratio is of, in words, with the unit. */
+  /** The two measurements and their unit. */
   what: string
-  measured: Measured
+  measured: Method
   aim: string
   ratio: Spread
   ours: Spread
   against: Spread
-  /** Whether the median meets the aim; undefined where there is none. */
+  /** True if the median meets the aim; undefined without an aim. */
   met: boolean | undefined
-  /** Checks made on the way (rows found equal successes claimed), settings, further figures. */
+  /** Checks made during the run (all acknowledged rows exist), settings, further figures. */
   notes: string[]
 }
 
@@ -31,8 +31,8 @@ export interface Spread {
 }
 
 export interface Aim {
-  least?: number
-  most?: number
+  min?: number
+  max?: number
 }
 
 export interface Comparison {
@@ -40,11 +40,11 @@ export interface Comparison {
   what: string
   aim: Aim
   rounds: number
-  /** How often a round measures either side, in turn (1): what disturbs the machine for seconds should meet both. */
-  turns?: number
-  /** One measurement of round n; bigger is faster for rates, smaller for times: the aim says which is wanted. */
+  /** How often a round measures each side, alternately, so that a disturbance of seconds affects both. Default 1. */
+  turnsPerRound?: number
+  /** One measurement of round n. Larger is better if the aim has a `min`, smaller if it has a `max`. */
   ours(round: number): Promise<number>
-  /** The same of the yardstick, in turn with ours; or what its rounds gave before; or a limit, which nobody measures. */
+  /** The baseline: measured alternately with ours, or the values of rounds measured earlier, or a fixed limit. */
   against: ((round: number) => Promise<number>) | readonly number[] | number
   progress(line: string): void
   notes?: string[]
@@ -55,23 +55,27 @@ interface Pair {
   against: number
 }
 
-/** Measures the two, alternately where both are to be measured (the order changes each time), and reports pair by pair. */
+/** Measures both sides, in alternating order, and reports each pair. */
 export async function compare(comparison: Comparison): Promise<Result> {
-  const { name, rounds, turns = 1, against } = comparison
+  const { name, rounds, turnsPerRound = 1, against } = comparison
   const pairs: Pair[] = []
   for (let round = 0; round < rounds; round++) {
-    const taken: Pair[] = []
-    for (let turn = 0; turn < turns; turn++) taken.push(await measure(comparison, round, (round + turn) % 2 === 0))
-    const mean = comparison.aim.least === undefined ? meanOfTimes : meanOfRates
-    const pair = { ours: mean(taken.map(({ ours }) => ours)), against: mean(taken.map(({ against }) => against)) }
+    const measurements: Pair[] = []
+    for (let turn = 0; turn < turnsPerRound; turn++)
+      measurements.push(await measure(comparison, round, (round + turn) % 2 === 0))
+    const mean = comparison.aim.min === undefined ? meanOfTimes : meanOfRates
+    const pair = {
+      ours: mean(measurements.map(({ ours }) => ours)),
+      against: mean(measurements.map(({ against }) => against)),
+    }
     pairs.push(pair)
     const ratio = (pair.ours / pair.against).toFixed(2)
     comparison.progress(
-      `${name}: round ${round + 1} of ${rounds}: ${show(pair.ours)} against ${show(pair.against)}, ratio ${ratio}`,
+      `${name}: round ${round + 1} of ${rounds}: ${formatValue(pair.ours)} against ${formatValue(pair.against)}, ratio ${ratio}`,
     )
   }
   const measured =
-    typeof against === 'function' ? 'in turn' : typeof against === 'number' ? 'against a limit' : 'yardstick first'
+    typeof against === 'function' ? 'in turn' : typeof against === 'number' ? 'against a limit' : 'baseline first'
   return resultOf({ ...comparison, measured, notes: comparison.notes ?? [] }, pairs)
 }
 
@@ -87,13 +91,13 @@ function meanOfTimes(times: readonly number[]): number {
   return times.reduce((sum, time) => sum + time, 0) / times.length
 }
 
-/** Of turns of as much work each: all of it by all of the time. */
+/** The mean rate of turns with the same amount of work: total work divided by total time. */
 function meanOfRates(rates: readonly number[]): number {
   return 1 / meanOfTimes(rates.map((rate) => 1 / rate))
 }
 
-/** Of two things that are counted and not timed: once is enough. */
-export function single(counted: {
+/** Compares two counts, which do not vary from round to round. */
+export function compareOnce(counted: {
   name: string
   what: string
   aim: Aim
@@ -109,16 +113,16 @@ function resultOf(
   pairs: Pair[],
 ): Result {
   const ratio = spread(pairs.map((pair) => pair.ours / pair.against))
-  const { least, most } = aim
+  const { min, max } = aim
   return {
     name,
     what,
     measured,
-    aim: least === undefined ? (most === undefined ? '' : `≤ ${most}`) : `≥ ${least}`,
+    aim: min === undefined ? (max === undefined ? '' : `≤ ${max}`) : `≥ ${min}`,
     ratio,
     ours: spread(pairs.map((pair) => pair.ours)),
     against: spread(pairs.map((pair) => pair.against)),
-    met: least === undefined ? (most === undefined ? undefined : ratio.median <= most) : ratio.median >= least,
+    met: min === undefined ? (max === undefined ? undefined : ratio.median <= max) : ratio.median >= min,
     notes,
   }
 }
@@ -132,16 +136,16 @@ export function median(values: readonly number[]): number {
   return percentile(sorted, 0.5)
 }
 
-/** Of values in ascending order. */
+/** @param sorted in ascending order */
 export function percentile(sorted: number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
 }
 
-/** What follows a figure that has an aim. */
-export function mark(met: boolean | undefined): string {
+/** Follows a figure that has an aim. */
+export function checkMark(met: boolean | undefined): string {
   return met === undefined ? '' : met ? ' ✓' : ' ✗'
 }
 
-export function show(value: number): string {
+export function formatValue(value: number): string {
   return value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 3)
 }

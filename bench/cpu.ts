@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
-/** Linux counts processor time in these, whatever the kernel's own tick is. */
+/** The unit of processor time in /proc, independent of the kernel's own tick. */
 const TICKS_PER_S = 100
 
-/** Processor time that a process has used, in µs; undefined where the system does not tell. */
+/** Processor time that a process has used, in µs; undefined if the system does not report it. */
 export function cpuTimeUs(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -17,30 +17,30 @@ import type { Credentials } from './load.ts'
 interface BenchDatabase {
   databaseUrl: string
   db: Db
-  /** A gateway that plays the api role alone, so that what is measured is the door and the order path. */
+  /** Starts a gateway with the role `api` only, to measure the dealer API and the order path. */
   startApi(): Promise<BenchGateway>
-  /** One that plays the worker role alone: it sends events. */
+  /** Starts a gateway with the role `worker` only, which sends events. */
   startWorker(): Promise<BenchGateway>
-  /** Each with OPENING_BALANCE and no QPS limit that could matter. */
-  tenants(count: number): Promise<Tenant[]>
+  /** Creates tenants with OPENING_BALANCE and a QPS limit that is never reached. */
+  createTenants(count: number): Promise<Tenant[]>
   drop(): Promise<void>
 }
 
-/** What a figure is measured in: a database of its own, so that it does not matter what was measured before. */
+/** What a figure is measured in. It has its own database, so earlier figures do not influence it. */
 export interface Environment extends BenchDatabase {
   rounds: number
-  /** Of the larger side of `growth`. */
+  /** Number of orders on the larger side of `growth`. */
   orders: number
   cipher: Cipher
   progress(line: string): void
-  /** Another database on the same server. */
-  another(name: string): Promise<BenchDatabase>
+  /** Creates another database on the same server. */
+  createDatabase(name: string): Promise<BenchDatabase>
 }
 
-/** A server of the bench's own, durable as in production. */
+/** The bench's own server, as durable as in production. */
 export interface BenchServer {
   settings: string[]
-  open(name: string): Promise<Environment>
+  createEnvironment(name: string): Promise<Environment>
   close(): Promise<void>
 }
 
@@ -51,7 +51,7 @@ interface Tenant extends Credentials {
 export const OPENING_BALANCE = 9_000_000_000_000n
 const MASTER_KEY = Buffer.alloc(32, 1)
 const QPS_LIMIT = 100_000
-/** Indexes of millions of rows are built. */
+/** Long enough to build indexes over millions of rows. */
 const STATEMENT_TIMEOUT_MS = 1_800_000
 
 export interface ServerOptions {
@@ -61,21 +61,21 @@ export interface ServerOptions {
   profileDir?: string | undefined
 }
 
-export async function openServer({ profileDir, ...options }: ServerOptions): Promise<BenchServer> {
+export async function createBenchServer({ profileDir, ...options }: ServerOptions): Promise<BenchServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-bench-'))
   const removeData = () => rmSync(dataDir, { recursive: true, force: true })
   process.once('exit', removeData)
   const postgres = await startEmbeddedPostgres({ dataDir, log: silentLog })
   const server = connectTo(postgres.url)
-  options.progress('wearing the server in')
-  await wearIn(server)
+  options.progress('warming up the server')
+  await warmUpServer(server)
   const cipher = createCipher([MASTER_KEY])
-  const another = async (name: string) => {
+  const createDatabase = async (name: string) => {
     await server.query({ text: `create database "${name}"` })
     await server.query({ text: `alter database "${name}" set maintenance_work_mem = '512MB'` })
     const url = new URL(postgres.url)
     url.pathname = `/${name}`
-    const { close, ...database } = await openDatabase(url.href, { cipher, dataDir, profileDir })
+    const { close, ...database } = await createBenchDatabase(url.href, { cipher, dataDir, profileDir })
     return {
       ...database,
       async drop() {
@@ -85,8 +85,8 @@ export async function openServer({ profileDir, ...options }: ServerOptions): Pro
     }
   }
   return {
-    settings: await describe(server, dataDir),
-    open: async (name) => ({ ...options, cipher, another, ...(await another(name)) }),
+    settings: await describeServer(server, dataDir),
+    createEnvironment: async (name) => ({ ...options, cipher, createDatabase, ...(await createDatabase(name)) }),
     async close() {
       await server.close()
       await postgres.stop()
@@ -96,30 +96,30 @@ export async function openServer({ profileDir, ...options }: ServerOptions): Pro
 }
 
 /**
- * A server that has been in use has WAL segments to write over and shared memory that was touched before. A new one makes
- * each of them in the middle of somebody's statement, which takes a tenth of its time at first.
+ * Lets the server create its WAL segments and touch its shared memory. A new server does both while it runs statements,
+ * which costs a tenth of their time.
  */
-async function wearIn(server: Db): Promise<void> {
+async function warmUpServer(server: Db): Promise<void> {
   await server.query({
     text: `select count(pg_logical_emit_message(false, 'bench', repeat(md5(n::text), 32768))) from generate_series(1, $1) n`,
-    values: [WORN_WAL_MB],
+    values: [WARM_UP_WAL_MB],
   })
   await server.query({
-    text: `create unlogged table worn as select repeat(md5(n::text), 32) as kilobyte
+    text: `create unlogged table warm_up as select repeat(md5(n::text), 32) as kilobyte
            from generate_series(1, (select pg_size_bytes(current_setting('shared_buffers')) / 1024)) n`,
   })
-  await server.query({ text: 'drop table worn' })
-  await server.query({ text: 'checkpoint' }) // leaves the segments to be written over
+  await server.query({ text: 'drop table warm_up' })
+  await server.query({ text: 'checkpoint' }) // makes the segments reusable
 }
 
-/** About what a figure's orders write. */
-const WORN_WAL_MB = 800
+/** Roughly the WAL that the orders of a figure write. */
+const WARM_UP_WAL_MB = 800
 
 function connectTo(url: string) {
   return createDb({ url, poolSize: 4, applicationName: 'bench', statementTimeoutMs: STATEMENT_TIMEOUT_MS })
 }
 
-interface Place {
+interface DatabaseOptions {
   cipher: Cipher
   dataDir: string
   profileDir: string | undefined
@@ -127,9 +127,9 @@ interface Place {
 
 let started = 0
 
-async function openDatabase(
+async function createBenchDatabase(
   databaseUrl: string,
-  { cipher, dataDir, profileDir }: Place,
+  { cipher, dataDir, profileDir }: DatabaseOptions,
 ): Promise<Omit<BenchDatabase, 'drop'> & { close(): Promise<void> }> {
   const env = {
     MASTER_KEY: MASTER_KEY.toString('base64'),
@@ -138,7 +138,7 @@ async function openDatabase(
   }
   const start = (role: 'api' | 'worker') =>
     startBenchGateway({ folder: dataDir, name: `gateway-${++started}`, role, env, profileDir })
-  const first = await start('api') // migrates the database and brings the catalogue
+  const first = await start('api') // migrates the database and loads the catalogue
   await first.stop()
   const db = connectTo(databaseUrl)
   return {
@@ -146,24 +146,24 @@ async function openDatabase(
     db,
     startApi: () => start('api'),
     startWorker: () => start('worker'),
-    tenants: (count) => makeTenants({ db, ids: systemIds, cipher }, count),
+    createTenants: (count) => createTenants({ db, ids: systemIds, cipher }, count),
     close: () => db.close(),
   }
 }
 
-async function makeTenants(deps: { db: Db; ids: Ids; cipher: Cipher }, count: number): Promise<Tenant[]> {
-  const made: Tenant[] = []
+async function createTenants(deps: { db: Db; ids: Ids; cipher: Cipher }, count: number): Promise<Tenant[]> {
+  const tenants: Tenant[] = []
   for (let index = 0; index < count; index++) {
     const tenant = await createTenant(deps, { clientName: `Bench dealer ${index}`, currencyCode: 'USD' }, SYSTEM)
     await topUp(deps, { tenantId: tenant.tenantId, amount: OPENING_BALANCE, reference: 'bench' }, SYSTEM)
-    made.push(tenant)
+    tenants.push(tenant)
   }
-  const values = [made.map((tenant) => tenant.tenantId), QPS_LIMIT]
+  const values = [tenants.map((tenant) => tenant.tenantId), QPS_LIMIT]
   await deps.db.query({ text: 'update tenants set qps_limit = $2 where tenant_id = any($1::uuid[])', values })
-  return made
+  return tenants
 }
 
-async function describe(db: Db, dataDir: string): Promise<string[]> {
+async function describeServer(db: Db, dataDir: string): Promise<string[]> {
   const names = [
     'server_version',
     'fsync',
@@ -176,9 +176,10 @@ async function describe(db: Db, dataDir: string): Promise<string[]> {
     text: 'select name, setting from pg_settings where name = any($1) order by name',
     values: [names],
   })
-  for (const demanded of ['fsync', 'synchronous_commit', 'full_page_writes']) {
-    const row = rows.find((setting) => setting.name === demanded)
-    if (row?.setting !== 'on') throw new Error(`${demanded} is ${row?.setting}: figures would mean nothing`)
+  for (const required of ['fsync', 'synchronous_commit', 'full_page_writes']) {
+    const row = rows.find((setting) => setting.name === required)
+    if (row?.setting !== 'on')
+      throw new Error(`${required} is ${row?.setting}. Figures are meaningful only if it is on.`)
   }
   return [
     `node ${process.version} on ${cpus().length} × ${cpus()[0]?.model ?? 'unknown processor'}`,

@@ -1,7 +1,7 @@
 import type { Result } from './compare.ts'
 import type { Environment } from './environment.ts'
 
-/** What `npm run bench -- NAME` measures. */
+/** One measurement, run by `npm run bench -- NAME`. */
 export interface Figure {
   name: string
   summary: string

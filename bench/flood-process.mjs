@@ -1,12 +1,12 @@
-// Floods a gateway with orders over many connections: each sends its order again and again until it is placed, then the
-// next, and never waits. What is refused as overload costs no RequestID, so the same bytes go out again.
+// Floods a gateway with orders over many connections. Each connection repeats its order without a pause until it is placed,
+// then sends the next. A request refused because of overload uses no RequestID, so the same bytes are sent again.
 import { createHmac, randomUUID } from 'node:crypto'
 import net from 'node:net'
 
 const { port, connections, appKey, appSecret } = JSON.parse(process.argv[2])
-let seen = nothing()
+let results = noResults()
 
-function nothing() {
+function noResults() {
   return { placedMs: [], refusedMs: [], others: 0 }
 }
 
@@ -30,13 +30,13 @@ function connect() {
     socket.write(order)
   }
   socket.on('connect', send)
-  socket.on('error', () => seen.others++)
+  socket.on('error', () => results.others++)
   socket.on('data', (bytes) => {
     const status = bytes.latin1Slice(9, 12)
     const durationMs = performance.now() - sentAt
-    if (status === '200') seen.placedMs.push(durationMs)
-    else if (status === '503') seen.refusedMs.push(durationMs)
-    else seen.others++
+    if (status === '200') results.placedMs.push(durationMs)
+    else if (status === '503') results.refusedMs.push(durationMs)
+    else results.others++
     if (status !== '503') order = signedOrder()
     send()
   })
@@ -45,10 +45,10 @@ function connect() {
 for (let index = 0; index < connections; index++) connect()
 
 process.on('message', () => {
-  seen.placedMs.sort((left, right) => left - right)
-  seen.refusedMs.sort((left, right) => left - right)
-  process.send(seen)
-  seen = nothing()
+  results.placedMs.sort((left, right) => left - right)
+  results.refusedMs.sort((left, right) => left - right)
+  process.send(results)
+  results = noResults()
 })
 process.on('disconnect', () => process.exit(0))
 process.send('flooding')

@@ -8,7 +8,7 @@ import packageJson from '../package.json' with { type: 'json' }
 
 export interface BenchGateway {
   pid: number
-  /** Of one that plays the api role. */
+  /** Defined with the role `api`. */
   baseUrl: string
   stop(): Promise<void>
 }
@@ -16,19 +16,19 @@ export interface BenchGateway {
 const MAIN = fileURLToPath(new URL('../packages/gateway/dist/main.js', import.meta.url))
 const BUILD = fileURLToPath(new URL('../scripts/build.mjs', import.meta.url))
 const START_TIMEOUT_MS = 30_000
-/** As `npm start` and the unit have them. */
+/** The options of `npm start` and of the systemd unit. */
 const NODE_OPTIONS = packageJson.scripts.start.split(' ').filter((word) => word.startsWith('--'))
 
 /**
- * A gateway as operators run it: the bundle, in a process of its own, with its usual log level. Its log goes to a file,
- * as it would under a service manager, so that the bench spends no time on it.
+ * Starts a gateway as operators do: the bundle, in its own process, with the default log level. It logs to a file, as under
+ * a service manager, so that the bench spends no time on reading the log.
  */
 export async function startBenchGateway(options: {
   folder: string
   name: string
   role: 'api' | 'worker' | 'all'
   env: Record<string, string>
-  /** Where it leaves a CPU profile when it stops. */
+  /** The folder for a CPU profile, written when it stops. */
   profileDir?: string | undefined
 }): Promise<BenchGateway> {
   execFileSync(process.execPath, [BUILD, 'gateway'])
@@ -41,8 +41,8 @@ export async function startBenchGateway(options: {
   })
   closeSync(log)
   const exited = once(child, 'exit')
-  const killWithUs = () => child.kill('SIGKILL')
-  process.once('exit', killWithUs)
+  const killOnExit = () => child.kill('SIGKILL')
+  process.once('exit', killOnExit)
   const deadline = performance.now() + START_TIMEOUT_MS
   for (;;) {
     const ready = readFileSync(logFile, 'utf8')
@@ -55,7 +55,7 @@ export async function startBenchGateway(options: {
         async stop() {
           child.kill('SIGTERM')
           await exited
-          process.off('exit', killWithUs)
+          process.off('exit', killOnExit)
         },
       }
     }

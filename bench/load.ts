@@ -4,8 +4,8 @@ import net from 'node:net'
 import { percentile } from './compare.ts'
 
 /*
- * Load over plain sockets: requests are signed and serialised before the clock starts, so that the generator, which
- * shares the machine with what it measures, costs as little as it can, and the same for both sides.
+ * Generates load over plain sockets. Requests are signed and serialised before the clock starts: the generator shares the
+ * machine with what it measures, so it must cost little, and the same for both sides.
  */
 
 export interface Credentials {
@@ -19,7 +19,7 @@ export interface LoadResult {
   p99Ms: number
   /** Answers by their code. */
   codes: Record<string, number>
-  /** Answers that say of themselves that they repeat an earlier one. */
+  /** Answers marked as replays. */
   replayed: number
 }
 
@@ -49,15 +49,15 @@ export function orderBody(transactionId: string = randomUUID()): string {
   return JSON.stringify({ transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
 }
 
-/** Sends each request once, over so many keep-alive connections, one at a time on each. */
+/** Sends each request once over keep-alive connections, one at a time on each. */
 export async function sendAll(baseUrl: string, requests: Buffer[], connections: number): Promise<LoadResult> {
   const { hostname, port } = new URL(baseUrl)
   const codes: Record<string, number> = {}
   const timesMs: number[] = []
   let replayed = 0
   let next = 0
-  // Connecting is no part of the figure.
-  const sockets = await Promise.all(Array.from({ length: connections }, () => connected(Number(port), hostname)))
+  // Connecting is not part of the figure.
+  const sockets = await Promise.all(Array.from({ length: connections }, () => openConnection(Number(port), hostname)))
   const start = performance.now()
   const sendOn = (socket: net.Socket) =>
     new Promise<void>((resolve, reject) => {
@@ -72,7 +72,7 @@ export async function sendAll(baseUrl: string, requests: Buffer[], connections: 
       socket.on('error', reject)
       socket.on('data', (bytes) => {
         received += bytes.toString('latin1')
-        const answer = takeAnswer(received)
+        const answer = parseAnswer(received)
         if (!answer) return
         timesMs.push(performance.now() - sentAt)
         received = received.slice(answer.length)
@@ -94,13 +94,13 @@ export async function sendAll(baseUrl: string, requests: Buffer[], connections: 
   }
 }
 
-async function connected(port: number, host: string): Promise<net.Socket> {
+async function openConnection(port: number, host: string): Promise<net.Socket> {
   const socket = net.connect(port, host).setNoDelay(true)
   await once(socket, 'connect')
   return socket
 }
 
-function takeAnswer(text: string): { length: number; code: string; isReplay: boolean } | undefined {
+function parseAnswer(text: string): { length: number; code: string; isReplay: boolean } | undefined {
   const headEnd = text.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined
   const head = text.slice(0, headEnd)
@@ -111,9 +111,9 @@ function takeAnswer(text: string): { length: number; code: string; isReplay: boo
   return { length, code, isReplay: /idempotent-replayed: true/i.test(head) }
 }
 
-/** Fails the figure unless every answer was a success: a fast refusal is no throughput. */
-export function allSucceeded(result: LoadResult): LoadResult {
+/** @throws unless every answer was a success, because fast refusals would raise the rate */
+export function requireSuccess(result: LoadResult): LoadResult {
   const others = Object.keys(result.codes).filter((code) => code !== '000000')
-  if (others.length > 0) throw new Error(`not every answer was a success: ${JSON.stringify(result.codes)}`)
+  if (others.length > 0) throw new Error(`Not all answers were successes: ${JSON.stringify(result.codes)}`)
   return result
 }

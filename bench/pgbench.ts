@@ -7,7 +7,7 @@ import { PLAIN_OPTIONS, PLAIN_ORDER } from './plain-sql.ts'
 const SECONDS = 5
 const DEBIAN = '/usr/lib/postgresql'
 
-/** The hand-written SQL under PostgreSQL's own load generator, where it is installed. @returns orders/s */
+/** Runs the hand-written SQL under PostgreSQL's own load generator. @returns orders/s; undefined if it is not installed */
 export async function pgbenchRate(url: string, tenantIds: string[], connections: number): Promise<number | undefined> {
   const program = findPgbench()
   if (!program) return undefined
@@ -41,12 +41,15 @@ function pgbenchScript(tenantIds: string[]): string {
     $6: 'ids.event_id',
     $7: `'{"orderStatus":"PAID","sequence":1,"amount":45000,"currencyCode":"USD"}'`,
   }
-  // Ids are made once per order: the parts of one statement have to agree on them.
+  // Ids are created once per order because all parts of the statement use them.
   const ids = `with ids as materialized (select ${uuid7} as order_id, ${uuid7} as event_id, gen_random_uuid()::text as transaction_id), debited as (`
-  const body = PLAIN_ORDER.replace('with debited as (', ids).replace(/\$\d/g, (mark) => values[mark] ?? mark)
+  const body = PLAIN_ORDER.replace('with debited as (', ids).replace(
+    /\$\d/g,
+    (parameter) => values[parameter] ?? parameter,
+  )
   const joined = body.replaceAll('from debited', 'from debited, ids')
   return `\\set n random(1, ${tenantIds.length})\n${joined.replace('select balance from debited, ids', 'select balance from debited').replace(/\s+/g, ' ').trim()};\n`
 }
 
-/** A UUIDv7 of now, as the application makes them: their order is what the indexes see. */
+/** A UUIDv7 of the current time, as in the application, because their order affects the indexes. */
 const uuid7 = `(lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0') || '7' || substr(md5(random()::text), 1, 3) || '8' || substr(md5(random()::text), 1, 15))::uuid`

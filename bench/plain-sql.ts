@@ -4,9 +4,9 @@ import { v7 } from 'uuid'
 import { percentile } from './compare.ts'
 
 /*
- * The yardstick: what a careful engineer writes by hand. One prepared statement per order, in one round trip, one
- * transaction each: a guarded debit, the order, its item, the ledger entry and the event; the same tables, indexes and
- * durability as ours, and no look for an earlier order beyond the unique key. No HTTP, no signature, no admission.
+ * The baseline: what a careful engineer writes by hand. One prepared statement, round trip and transaction per order: a
+ * guarded debit, the order, its item, the transfer and the event. It has the same tables, indexes and durability as ours;
+ * only the unique key detects an earlier order. No HTTP, no signature, no admission.
  */
 export const PLAIN_ORDER = `
   with debited as (
@@ -26,7 +26,7 @@ export const PLAIN_ORDER = `
   ), entered as (
     insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after, order_id, created_at)
     select $1, version, 'ORDER', 'WALLET', 'SALES', $4, balance, $2, updated_at from debited
-  ), told as (
+  ), recorded as (
     insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at)
     select $1, $6::uuid, 'ORDER_PAID', $2, $7::json, updated_at from debited
   ), to_deliver as (
@@ -46,16 +46,16 @@ const CONTENT = JSON.stringify({
   ...{ currencyCode: 'USD', balanceAfter: 9000000000000, packageInfoList: JSON.parse(LINES) },
 })
 
-/** As the gateway's own connections have it: plans made once, and by index, however small a table was then. */
+/** The planner options of the gateway's own connections: one plan per statement, by index even on small tables. */
 export const PLAIN_OPTIONS = '-c jit=off -c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
 
-/** Placed by each connection before the clock starts. */
-const WARM_EACH = 25
+/** Orders placed on each connection before the clock starts. */
+const WARM_UP_ORDERS = 25
 
-/** Places so many orders, one per call, over so many connections; wallets take turns. */
-export async function placePlainly(url: string, tenantIds: string[], count: number, connections: number) {
+/** Places `count` orders, one per call, over `connections` connections, on each wallet in turn. */
+export async function placeWithPlainSql(url: string, tenantIds: string[], count: number, connections: number) {
   const pool = new pg.Pool({ connectionString: url, max: connections, options: PLAIN_OPTIONS })
-  pool.on('error', () => {}) // idle connections of a server that is being stopped
+  pool.on('error', () => {}) // idle connections are lost when the server stops
   let next = 0
   let placed = 0
   const timesMs: number[] = []
@@ -73,14 +73,14 @@ export async function placePlainly(url: string, tenantIds: string[], count: numb
     }
     client.release()
   }
-  // Connecting, preparing and a new process's first touch of everything are no part of the figure.
+  // Connecting, preparing and warming up new server processes are not part of the figure.
   const clients = await Promise.all(Array.from({ length: connections }, () => pool.connect()))
-  for (let warmed = 0; warmed < WARM_EACH; warmed++) await Promise.all(clients.map(place))
+  for (let warmed = 0; warmed < WARM_UP_ORDERS; warmed++) await Promise.all(clients.map(place))
   const start = performance.now()
   await Promise.all(clients.map(worker))
   const seconds = (performance.now() - start) / 1000
   await pool.end()
-  if (placed !== count) throw new Error(`the yardstick placed ${placed} of ${count}`)
+  if (placed !== count) throw new Error(`The baseline placed ${placed} of ${count}`)
   timesMs.sort((left, right) => left - right)
   return { perSecond: count / seconds, p50Ms: percentile(timesMs, 0.5), p99Ms: percentile(timesMs, 0.99) }
 }

@@ -1,4 +1,4 @@
-import { mark, type Result } from './compare.ts'
+import { checkMark, type Result } from './compare.ts'
 
 const ROW = 30
 const TOP = 64
@@ -15,8 +15,8 @@ const BAD = '#c2410c'
 const PLAIN = '#475569'
 
 /**
- * A row per figure on one logarithmic scale: the median as a dot, the rounds as a line, and in green the part of the scale
- * where the aim is met.
+ * Draws a row per figure on one logarithmic scale: the median as a dot, the range of the rounds as a line, and in green the
+ * part of the scale where the aim is met.
  */
 export function plot(results: readonly Result[]): string {
   const values = results.flatMap(({ ratio, aim }) => [ratio.min, ratio.max, aimOf(aim)?.value ?? 1, 1])
@@ -26,14 +26,14 @@ export function plot(results: readonly Result[]): string {
   const bottom = TOP + results.length * ROW
   const grid = GRID.filter((value) => Math.log(value) > low && Math.log(value) < high).map((value) => {
     const isOne = value === 1
-    return `<path d="M${at(x(value))} ${TOP - 8}V${bottom}" stroke="${isOne ? '#94a3b8' : '#e5e7eb'}"/>
-<text x="${at(x(value))}" y="${TOP - 14}" text-anchor="middle" fill="${FAINT}" font-size="11">${fraction(value)}</text>`
+    return `<path d="M${coordinate(x(value))} ${TOP - 8}V${bottom}" stroke="${isOne ? '#94a3b8' : '#e5e7eb'}"/>
+<text x="${coordinate(x(value))}" y="${TOP - 14}" text-anchor="middle" fill="${FAINT}" font-size="11">${fraction(value)}</text>`
   })
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${bottom + 16}" width="${WIDTH}" height="${bottom + 16}" font-family="system-ui, sans-serif" font-size="13" fill="${INK}">
-<title>Ratios of the benchmark, ours against the yardstick, and their aims</title>
+<title>Ratios of the benchmark, ours against the baseline, and their aims</title>
 <rect width="100%" height="100%" rx="8" fill="#fff"/>
-<text x="20" y="28" font-size="15" font-weight="600">Ours against the yardstick, median of rounds</text>
-<text x="${WIDTH - 20}" y="28" text-anchor="end" fill="${FAINT}" font-size="11">green: where the aim is met</text>
+<text x="20" y="28" font-size="15" font-weight="600">Ours against the baseline, median of rounds</text>
+<text x="${WIDTH - 20}" y="28" text-anchor="end" fill="${FAINT}" font-size="11">green: the aim is met</text>
 ${results.map((result, index) => band(result, TOP + index * ROW, x)).join('\n')}
 ${grid.join('\n')}
 ${results.map((result, index) => row(result, TOP + index * ROW, x)).join('\n')}
@@ -47,29 +47,29 @@ function band({ aim }: Result, y: number, x: Scale): string {
   const aimed = aimOf(aim)
   const track = `<rect x="${LEFT}" y="${y + 5}" width="${TRACK}" height="${ROW - 10}" rx="4" fill="#f8fafc"/>`
   if (aimed === undefined) return track
-  const [from, to] = aimed.isLeast ? [x(aimed.value), LEFT + TRACK] : [LEFT, x(aimed.value)]
+  const [from, to] = aimed.isMin ? [x(aimed.value), LEFT + TRACK] : [LEFT, x(aimed.value)]
   return `${track}
-<rect x="${at(from)}" y="${y + 5}" width="${at(to - from)}" height="${ROW - 10}" rx="4" fill="#d1fae5"/>`
+<rect x="${coordinate(from)}" y="${y + 5}" width="${coordinate(to - from)}" height="${ROW - 10}" rx="4" fill="#d1fae5"/>`
 }
 
 function row({ name, ratio, aim, met }: Result, y: number, x: Scale): string {
   const middle = y + ROW / 2
   const colour = met === undefined ? PLAIN : met ? GOOD : BAD
   return `<text x="${LEFT - 14}" y="${middle + 4}" text-anchor="end">${name}</text>
-<path d="M${at(x(ratio.min))} ${middle}H${at(x(ratio.max))}" stroke="${colour}" stroke-width="3" stroke-linecap="round" opacity="0.45"/>
-<circle cx="${at(x(ratio.median))}" cy="${middle}" r="5.5" fill="${colour}"/>
-<text x="${LEFT + TRACK + 16}" y="${middle + 4}"><tspan font-weight="600" fill="${colour}">${ratio.median.toFixed(2)}${mark(met)}</tspan><tspan fill="${FAINT}" dx="8">${aim && `aim ${aim}`}</tspan></text>`
+<path d="M${coordinate(x(ratio.min))} ${middle}H${coordinate(x(ratio.max))}" stroke="${colour}" stroke-width="3" stroke-linecap="round" opacity="0.45"/>
+<circle cx="${coordinate(x(ratio.median))}" cy="${middle}" r="5.5" fill="${colour}"/>
+<text x="${LEFT + TRACK + 16}" y="${middle + 4}"><tspan font-weight="600" fill="${colour}">${ratio.median.toFixed(2)}${checkMark(met)}</tspan><tspan fill="${FAINT}" dx="8">${aim && `aim ${aim}`}</tspan></text>`
 }
 
-function aimOf(aim: string): { value: number; isLeast: boolean } | undefined {
+function aimOf(aim: string): { value: number; isMin: boolean } | undefined {
   const [, sign, value] = /^([≥≤]) ([\d.]+)$/.exec(aim) ?? []
-  return value === undefined ? undefined : { value: Number(value), isLeast: sign === '≥' }
+  return value === undefined ? undefined : { value: Number(value), isMin: sign === '≥' }
 }
 
 function fraction(value: number): string {
   return value < 1 ? `1/${1 / value}` : `${value}`
 }
 
-function at(value: number): string {
+function coordinate(value: number): string {
   return value.toFixed(1)
 }

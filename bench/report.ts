@@ -1,22 +1,24 @@
-import { MEASURED, mark, type Result, type Spread, show } from './compare.ts'
+import { checkMark, formatValue, METHODS, type Result, type Spread } from './compare.ts'
 
-/** The results as a page; plot.ts makes its picture. */
+/** The page RESULTS.md; plot.ts draws its picture. */
 export function markdown(results: Result[], settings: string[]): string {
   const rows = results.map(
     ({ name, ratio, met, aim, ours, against, measured }) =>
-      `| \`${name}\` | **${ratio.median.toFixed(2)}**${mark(met)} | ${range(ratio)} | ${aim} | ${show(ours.median)} | ${show(against.median)} | ${measured} |`,
+      `| \`${name}\` | **${ratio.median.toFixed(2)}**${checkMark(met)} | ${range(ratio)} | ${aim} | ${formatValue(ours.median)} | ${formatValue(against.median)} | ${measured} |`,
   )
-  const ways = [...new Set(results.map(({ measured }) => measured))].map((word) => `- *${word}*: ${MEASURED[word]}.`)
-  const told = new Set<string>()
+  const methods = [...new Set(results.map(({ measured }) => measured))].map(
+    (method) => `- *${method}*: ${METHODS[method]}.`,
+  )
+  const explained = new Set<string>()
   const notes = results.flatMap((result) => {
-    const isNew = !told.has(result.what) || result.notes.length > 0
-    told.add(result.what)
+    const isNew = !explained.has(result.what) || result.notes.length > 0
+    explained.add(result.what)
     return isNew ? [`- \`${result.name}\`: ${[result.what, ...result.notes].join('; ')}.`] : []
   })
   return `# Results
 
-Written by \`npm run bench -- --write\`. Each ratio is the median of its rounds, all on one machine; the absolute figures
-depend on the machine and mean little without their neighbour. The last column says how the two sides were measured.
+Written by \`npm run bench -- --write\`. Each ratio is the median of its rounds, all on one machine. Absolute figures
+depend on the machine: compare them only within a row. The last column says how the two sides were measured.
 
 ![Ratios and aims](results.svg)
 
@@ -24,7 +26,7 @@ depend on the machine and mean little without their neighbour. The last column s
 |---|---|---|---|---|---|---|
 ${rows.join('\n')}
 
-${ways.join('\n')}
+${methods.join('\n')}
 
 ${notes.join('\n')}
 

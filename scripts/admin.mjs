@@ -1,4 +1,4 @@
-// npm run -s admin -- …: one admin command, beside a running gateway or without one. Its standard output is the command's.
+// npm run -s admin -- …: runs one admin command, with or without a running gateway. Standard output is only the command's.
 import { buildOrExit } from './build.mjs'
 
 process.setSourceMapsEnabled(true)

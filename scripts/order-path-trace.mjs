@@ -26,7 +26,7 @@ function recordEntries() {
   })
 }
 
-/** The file of the function that called the one that has just been entered; undefined where the event loop did. */
+/** The file whose function called the entered one; undefined if the event loop did. */
 function callerOf() {
   const { prepareStackTrace, stackTraceLimit } = Error
   Error.stackTraceLimit = FRAMES

@@ -1,4 +1,4 @@
-// npm run order-path: which files does a reader pass from a dealer's order to the acknowledged webhook?
+// npm run order-path: lists the files from a dealer's order to its acknowledged event.
 //
 // Starts a local gateway whose functions report their entries, places two orders through the signed API (the first is
 // decided under its wallet's lock, the second on the cached wallet), and waits until their DELIVERY_UPDATED events are
@@ -18,7 +18,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as passing } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { transformSync } from 'esbuild'
 import ts from 'typescript'
@@ -37,7 +37,7 @@ interface Access {
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const SOURCES = join(ROOT, 'packages/gateway/src')
-/** The idle gateway is watched for as long as the orders take, and at least for so long: its loops run every few seconds. */
+/** How long the idle gateway is traced: its loops run every few seconds. */
 const IDLE_MIN_MS = 12_000
 
 await main()
@@ -53,8 +53,8 @@ async function main(): Promise<void> {
   try {
     const access = await accessOf(dataDir)
     await call(access, 'webhook/set', { callbackUrl: receiver.url })
-    await passing(3_000) // what the start has left to do
-    const idle = await traced(gateway, () => passing(IDLE_MIN_MS))
+    await delay(3_000) // until the start has finished
+    const idle = await traced(gateway, () => delay(IDLE_MIN_MS))
     const first = await traced(gateway, () => order(access, receiver))
     const second = await traced(gateway, () => order(access, receiver))
     report(idle, first, second)
@@ -68,8 +68,8 @@ async function main(): Promise<void> {
 
 async function accessOf(dataDir: string): Promise<Access> {
   const file = join(dataDir, 'local.json')
-  while (!existsSync(file)) await passing(100)
-  await passing(100)
+  while (!existsSync(file)) await delay(100)
+  await delay(100)
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 
@@ -85,7 +85,7 @@ function shortOf(path: string): string {
   return path.replace(/^.*packages\/gateway\/src\//, '')
 }
 
-/** Acknowledges every event, and knows when an order's last one was. */
+/** A receiver that acknowledges every event and reports when an order is delivered. */
 async function startReceiver() {
   const delivered = new Map<string, () => void>()
   const server = createServer((request, response) => {
@@ -111,7 +111,7 @@ async function order(access: Access, receiver: Awaited<ReturnType<typeof startRe
   const delivered = receiver.delivered(transactionId)
   await call(access, 'esim/order', { transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
   await delivered
-  await passing(500) // the acknowledgement is recorded
+  await delay(500) // until the acknowledgement is saved
 }
 
 async function call({ baseUrl, appKey, appSecret }: Access, operation: string, request: object): Promise<void> {
@@ -159,7 +159,7 @@ function handOffsToDebit(entries: readonly Entry[]): string[] {
   const begin = entries.findIndex(
     ({ file, name }) => file === 'dealer-api/operations.ts' && name.includes('esim/order'),
   )
-  const values = entries.findIndex(({ name }, index) => index > begin && name === 'movedValues')
+  const values = entries.findIndex(({ name }, index) => index > begin && name === 'walletValues')
   const end = entries.findIndex(({ file }, index) => index > values && file === 'lib/postgres/pipeline.ts')
   const calls = entries
     .slice(begin, end + 1)

@@ -1,6 +1,6 @@
 // npm run pack -- [FOLDER]: packs the SDK, the only published package, as a tarball in FOLDER (default: pack/). Inside the
-// workspace its exports are TypeScript sources; publishConfig has the exports of the tarball, which npm does not apply by
-// itself.
+// workspace its exports are TypeScript sources; publishConfig has the exports of the tarball, which this script applies
+// because npm does not.
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

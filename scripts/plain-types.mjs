@@ -32,7 +32,7 @@ export function withPlainTypes(declarations) {
   )
   const names = imported.map(([name = '']) => name)
   let rest = declarations.replace(IMPORTED, '')
-  // If a name is both used and re-exported, the bundler makes an alias of it.
+  // If a name is both used and re-exported, the bundler creates an alias.
   for (const [name = '', alias] of imported) if (alias) rest = rest.replaceAll(alias, name)
   if (rest.includes('@dealer-esim/contract'))
     throw new Error('The declarations refer to the contract other than by named imports.')

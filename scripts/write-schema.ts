@@ -7,7 +7,7 @@ import { createDb } from '../packages/gateway/src/lib/postgres/db.ts'
 import { migrate } from '../packages/gateway/src/lib/postgres/migrate.ts'
 import { packageRoot } from '../packages/gateway/src/lib/process/package-root.ts'
 import { silentLog } from '../packages/gateway/src/lib/telemetry/log.ts'
-import { schemaText } from '../packages/gateway/test/harness/schema-text.ts'
+import { schemaText } from '../packages/gateway/test/harness/databases/schema-text.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-schema-'))
 const server = await startEmbeddedPostgres({ dataDir, log: silentLog, purpose: 'command', fsync: false })

@@ -1,41 +1,41 @@
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bash, codeBlocks } from '../packages/gateway/test/harness/docs-commands.ts'
-import { stopGateways, temporaryFolder } from '../packages/gateway/test/harness/gateway-process.ts'
+import { bash, codeBlocks } from '../packages/gateway/test/harness/processes/docs-commands.ts'
+import { stopGateways, temporaryFolder } from '../packages/gateway/test/harness/processes/gateway-process.ts'
 import { DealerEsim } from '../packages/sdk/src/index.ts'
-import { type LocalGateway, localGateway, root } from './local-gateway.ts'
+import { type LocalGateway, root, startLocalGateway } from './local-gateway.ts'
 
 let gateway: LocalGateway
 beforeAll(async () => {
-  gateway = await localGateway()
+  gateway = await startLocalGateway()
 })
 afterAll(stopGateways)
 
-/** Pages whose `sh` blocks a reader copies; `text` blocks need values of his own. */
+/** Pages whose `sh` blocks a reader can copy; `text` blocks need the reader's own values. */
 const PAGES = ['README.md', 'docs/quick-start.md', 'docs/signing.md', 'docs/idempotency.md', 'packages/sdk/README.md']
 
 describe.each(PAGES)('the commands of %s', (page) => {
-  // README also tells how to install and to run the suite, which is what is happening here.
+  // README also has the commands that install and test the project, which this test is part of.
   const blocks = fences(page, 'sh').filter((block) => page !== 'README.md' || block.startsWith('npx dealer-esim'))
 
-  test('are there to be copied', () => expect(blocks.length).toBeGreaterThan(0))
+  test('exist', () => expect(blocks.length).toBeGreaterThan(0))
 
-  test.each(blocks)('run as they stand: %s', async (block) => {
+  test.each(blocks)('run unchanged: %s', async (block) => {
     const { code, output } = await shell(block, page === 'README.md' && block === blocks[0] ? 'npx' : 'quick npx')
     expect(output).not.toBe('')
     expect([code, output]).toEqual([0, output])
   })
 })
 
-test('what the pages say of their commands is what they print', async () => {
+test('the commands print what the pages say', async () => {
   const vector = await shell(fences('docs/signing.md', 'sh').find((block) => block.includes('openssl')) ?? '')
   expect(vector.output).toContain('b4084664c3ec5f6431cbdb1143ebdd047ad47dea5711349e3779b0d37a047a4f')
   const twice = await shell(fences('docs/idempotency.md', 'sh')[0]?.replaceAll('RETRY-1', 'RETRY-2') ?? '')
   expect(twice.output.match(/nothing was debited again/g)).toHaveLength(1)
 })
 
-test('the order that the quick start shows is taken as it stands', async () => {
+test('the order of the quick start is accepted unchanged', async () => {
   const request = fences('docs/quick-start.md', 'json')
     .map((block) => JSON.parse(block))
     .find((each) => each.packageInfoList)
@@ -51,8 +51,8 @@ function fences(page: string, language: string): string[] {
 }
 
 /**
- * As a reader runs it: the SDK is installed, and the credentials are in the environment. npx takes longer than what it
- * starts: one block is run with it, the others with as much of it as a project needs that has the package.
+ * Runs commands with the SDK installed and the credentials in the environment. One block uses the real npx; the others use
+ * a small script in its place, because npx takes longer than the commands.
  */
 async function shell(script: string, by: 'npx' | 'quick npx' = 'quick npx') {
   const cwd = temporaryFolder('reader')

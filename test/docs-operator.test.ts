@@ -2,16 +2,16 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bash, codeBlocks, fakeNpmPath } from '../packages/gateway/test/harness/docs-commands.ts'
-import { stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
+import { bash, codeBlocks, fakeNpmPath } from '../packages/gateway/test/harness/processes/docs-commands.ts'
+import { stopGateways } from '../packages/gateway/test/harness/processes/gateway-process.ts'
 import { startReceiver } from '../packages/gateway/test/webhooks/receiver.ts'
 import { DealerEsim } from '../packages/sdk/src/index.ts'
-import { type LocalGateway, localGateway, root } from './local-gateway.ts'
+import { type LocalGateway, root, startLocalGateway } from './local-gateway.ts'
 
-/** Pages for operators: their `sh` blocks run as they stand, beside a local gateway with its demo catalogue. */
+/* Runs the `sh` blocks of the operator's pages unchanged, with a local gateway and its demo catalogue. */
 let gateway: LocalGateway
 let dealer: DealerEsim
-/** What the pages leave for the reader to fill in, and the day since which their example's receiver was away. */
+/** Values for the placeholders of the pages; their examples replay events since yesterday. */
 const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
 const placeholders: Record<string, string> = {
   '2026-11-20T08:00:00Z': `${yesterday}T08:00:00Z`,
@@ -19,12 +19,12 @@ const placeholders: Record<string, string> = {
 }
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-operator-'))
 beforeAll(async () => {
-  gateway = await localGateway()
+  gateway = await startLocalGateway()
   dealer = new DealerEsim(gateway.credentials)
   await dealer.order({ transactionId: 'DOCS-1', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
   const { tenantId } = await dealer.health()
   placeholders.TENANT = tenantId
-  // With npm itself, once.
+  // This one command runs with the real npm.
   const { stdout } = await shell('npm run -s admin -- webhook list TENANT --json', process.env.PATH)
   placeholders.NOTIFY_ID = /"notifyId": "([^"]+)"/.exec(stdout)?.[1] ?? ''
   placeholders['catalogue.csv'] = join(folder, 'catalogue.csv')
@@ -36,17 +36,20 @@ afterAll(async () => {
 
 test.each([
   ['docs/catalogue.md', ['Japan, 1 GB, 7 days', 'unchanged', 'GOLD', 'NORTH']],
-  ['docs/running.md', ['Nothing is wrong', 'first.operator@example.com', 'The ledger is right', 'is up to date']],
-])('the commands of %s run as they stand, in their order', async (page, words) => {
+  [
+    'docs/running.md',
+    ['No faults were found', 'first.operator@example.com', 'The ledger is consistent', 'is up to date'],
+  ],
+])('the commands of %s run unchanged, in order', async (page, texts) => {
   const { code, stdout, stderr } = await shell(commandsOf(page).join(''))
   expect([code, stderr.replace(/^\d+ %: .*\n/gm, '')]).toEqual([0, ''])
-  for (const each of words) expect(stdout).toContain(each)
+  for (const text of texts) expect(stdout).toContain(text)
 })
 
-test('the commands of docs/webhooks.md run as they stand, for events that were recorded before there was an endpoint', async () => {
+test('the commands of docs/webhooks.md run unchanged and send events recorded before there was an endpoint', async () => {
   const [secret = '', events = ''] = commandsOf('docs/webhooks.md')
-  const made = await shell(secret)
-  expect(made.stdout).toBe(`whsec_${Buffer.from(gateway.credentials.appSecret).toString('base64')}\n`)
+  const printed = await shell(secret)
+  expect(printed.stdout).toBe(`whsec_${Buffer.from(gateway.credentials.appSecret).toString('base64')}\n`)
   const receiver = await startReceiver()
   try {
     await dealer.setWebhook({ callbackUrl: receiver.url })

@@ -5,21 +5,21 @@ import {
   type GatewayProcess,
   startGateway,
   temporaryFolder,
-} from '../packages/gateway/test/harness/gateway-process.ts'
+} from '../packages/gateway/test/harness/processes/gateway-process.ts'
 
 export const root = new URL('..', import.meta.url).pathname.replace(/\/$/, '')
 
 export interface LocalGateway {
   process: GatewayProcess
-  /** A directory with the gateway's .data in it, as where `npm start` runs. */
+  /** A directory that contains the gateway's .data, like the one in which `npm start` runs. */
   cwd: string
   credentials: { baseUrl: string; appKey: string; appSecret: string }
-  /** The same for programs that read the environment. */
+  /** The credentials as environment variables. */
   env: Record<string, string>
 }
 
-/** A local gateway with its demo account, as a newcomer starts it, the second time. `stopGateways` ends it. */
-export async function localGateway(): Promise<LocalGateway> {
+/** Starts a local gateway with its demo account on the data of an earlier start. `stopGateways` ends it. */
+export async function startLocalGateway(): Promise<LocalGateway> {
   const cwd = temporaryFolder('docs')
   const dataDir = join(cwd, '.data')
   await copyUsedDataDir(dataDir)

@@ -6,30 +6,30 @@ interface Entry {
   optionalDependencies?: Record<string, string>
 }
 
-const lockfile = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')) as {
-  packages: Record<string, Entry>
-}
+describe.each(['package-lock.json', 'test/openapi-clients/package-lock.json'])('%s', (file) => {
+  const { packages } = JSON.parse(readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')) as {
+    packages: Record<string, Entry>
+  }
 
-describe('the lockfile', () => {
-  it('knows the packages of every platform, without which npm ci of npm 11 refuses it', () => {
-    const missing = Object.entries(lockfile.packages).flatMap(([path, entry]) =>
-      Object.keys(entry.optionalDependencies ?? {}).filter((name) => !isLocked(path, name)),
+  it('has the packages of every platform, without which npm ci of npm 11 fails', () => {
+    const missing = Object.entries(packages).flatMap(([path, entry]) =>
+      Object.keys(entry.optionalDependencies ?? {}).filter((name) => !isLocked(packages, path, name)),
     )
     expect(missing).toEqual([])
   })
 
-  it('names no place to download from', () => {
-    const named = Object.values(lockfile.packages).filter((entry) => entry.resolved?.startsWith('http'))
-    expect(named).toEqual([])
+  it('names no registry', () => {
+    const withUrl = Object.values(packages).filter((entry) => entry.resolved?.startsWith('http'))
+    expect(withUrl).toEqual([])
   })
 })
 
-/** As node looks a package up: beside the one that asks, then beside each that surrounds it. */
-function isLocked(path: string, name: string): boolean {
+/** Looks a package up as Node does: in the node_modules of the dependent package, then in each enclosing one. */
+function isLocked(packages: Record<string, Entry>, path: string, name: string): boolean {
   for (let at = path; ; at = at.slice(0, Math.max(0, at.lastIndexOf('/node_modules/')))) {
-    if (lockfile.packages[`${at === '' ? '' : `${at}/`}node_modules/${name}`]) return true
+    if (packages[`${at === '' ? '' : `${at}/`}node_modules/${name}`]) return true
     if (at === '') return false
     if (!at.includes('/node_modules/')) at = ''
-    if (lockfile.packages[`node_modules/${name}`]) return true
+    if (packages[`node_modules/${name}`]) return true
   }
 }

@@ -5,14 +5,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const root = new URL('..', import.meta.url).pathname
 
 /**
- * What takes longest, the longest first. On a clean clone vitest knows only how large files are, and the flows in a
- * browser are small files: begun last, they keep one core busy for a minute while the other has nothing left to do.
+ * The slowest test files, the slowest first. On a fresh clone vitest sorts by file size, and browser flows are small files:
+ * started last, they keep one core busy for a minute while the other is idle.
  */
 const LONGEST = [
   'test/browser/console.deployment.test.ts',
   'test/samples.test.ts',
   'packages/gateway/test/orders/crash.deployment.test.ts',
-  // Not beside the other one in a browser: each keeps more than one core busy.
+  // Not next to the other browser test: each keeps more than one core busy.
   'test/browser/console-accessibility.deployment.test.ts',
   'test/docs-operator.test.ts',
   'packages/gateway/test/lib/embedded-postgres.test.ts',
@@ -22,20 +22,21 @@ const LONGEST = [
   'packages/gateway/test/dealer-api/several-nodes.deployment.test.ts',
   'packages/gateway/test/dealer-api/fuzz.test.ts',
   'packages/gateway/test/fulfilment/hanging-supplier.test.ts',
-  'packages/gateway/test/mail.test.ts',
-  'packages/gateway/test/start.test.ts',
+  'packages/gateway/test/mail/mail.test.ts',
+  'packages/gateway/test/deployment/start.test.ts',
   'packages/gateway/test/deployment/backup.test.ts',
   'test/docs-commands.test.ts',
 ]
 
-/** Those that are named here begin first, the others as vitest thinks best. */
+/** Starts the files of the list first and the others in vitest's order. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const gone = LONGEST.filter((name) => !existsSync(`${root}${name}`))
-    if (gone.length > 0) throw new Error(`test/longest-first.ts names files that are gone: ${gone.join(', ')}`)
+    const missing = LONGEST.filter((name) => !existsSync(`${root}${name}`))
+    if (missing.length > 0)
+      throw new Error(`test/longest-first.ts lists files that do not exist: ${missing.join(', ')}`)
     const rank = ({ moduleId }: TestSpecification) => {
-      const place = LONGEST.indexOf(relative(root, moduleId))
-      return place < 0 ? LONGEST.length : place
+      const index = LONGEST.indexOf(relative(root, moduleId))
+      return index < 0 ? LONGEST.length : index
     }
     return (await super.sort(files)).sort((one, other) => rank(one) - rank(other))
   }

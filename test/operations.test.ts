@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { headingId } from '../packages/gateway/src/public/docs-markdown.ts'
 import { DELETED, PARTITIONED } from '../packages/gateway/src/retention/table.ts'
-import { testAuthority } from '../packages/gateway/test/harness/certificates.ts'
-import { startGateway, stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
+import { startGateway, stopGateways } from '../packages/gateway/test/harness/processes/gateway-process.ts'
+import { createAuthority } from '../packages/gateway/test/harness/servers/certificates.ts'
 import { canRun } from './can-run.ts'
 import { root } from './local-gateway.ts'
 
@@ -18,23 +18,23 @@ interface Rule {
   annotations: { summary: string; runbook: string }
 }
 
-interface Played {
+interface AlertTest {
   input_series: { series: string }[]
   alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[]
 }
 
 const { groups } = parse(readFileSync(join(root, 'ops/alerts.yml'), 'utf8')) as { groups: { rules: Rule[] }[] }
 const rules = groups.flatMap((group) => group.rules)
-const { tests: played } = parse(readFileSync(join(root, 'ops/alerts.test.yml'), 'utf8')) as { tests: Played[] }
+const { tests: alertTests } = parse(readFileSync(join(root, 'ops/alerts.test.yml'), 'utf8')) as { tests: AlertTest[] }
 const page = (name: string) => readFileSync(join(root, `docs/${name}.md`), 'utf8')
 const explained = [...page('alerts').matchAll(/^## (.*)$/gm)].map(([, name]) => name!)
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-operations-'))
 
-/** Names of what is exported, and the labels of each sample. */
+/** The exported metrics and their labels. */
 const exported = new Map<string, Set<string>>()
 beforeAll(async () => {
   const [TLS_CERT_FILE, TLS_KEY_FILE] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
-  const { cert, key } = testAuthority('Test authority').issue('localhost')
+  const { cert, key } = createAuthority('Test authority').issue('localhost')
   writeFileSync(TLS_CERT_FILE, cert)
   writeFileSync(TLS_KEY_FILE, key)
   const gateway = await startGateway({ env: { TLS_CERT_FILE, TLS_KEY_FILE } })
@@ -56,12 +56,12 @@ function familyOf(name: string): string {
 }
 
 describe('the alerts', () => {
-  test('are there, each with a name of its own', () => {
+  test('have unique names', () => {
     expect(rules.length).toBeGreaterThan(15)
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
   })
 
-  test.each(rules)('$alert looks at figures that are exported', ({ expr }) => {
+  test.each(rules)('$alert uses exported metrics', ({ expr }) => {
     const named = [...expr.matchAll(/\b(?:dealer_esim|process|nodejs)_\w+/g)].map(([name]) => familyOf(name))
     // `up` is Prometheus' own.
     if (!/\bup\{/.test(expr)) expect(named).not.toEqual([])
@@ -82,20 +82,20 @@ describe('the alerts', () => {
     expect([path, explained.map(headingId)]).toEqual(['docs/alerts.md', expect.arrayContaining([heading])])
   })
 
-  test('are the ones that the page explains', () => {
+  test('are the ones that docs/alerts.md explains', () => {
     expect([...explained].sort()).toEqual(rules.map(({ alert }) => alert).sort())
   })
 
-  test.each(rules)('$alert is played to where it fires, and to where it does not', ({ alert }) => {
-    const fires = played
+  test.each(rules)('$alert is tested both firing and not firing', ({ alert }) => {
+    const fires = alertTests
       .flatMap((each) => each.alert_rule_test)
       .filter(({ alertname }) => alertname === alert)
       .map(({ exp_alerts = [] }) => exp_alerts.length > 0)
     expect(new Set(fires)).toEqual(new Set([true, false]))
   })
 
-  test('are played series that are exported', () => {
-    for (const { series } of played.flatMap((each) => each.input_series)) {
+  test('are tested with exported series', () => {
+    for (const { series } of alertTests.flatMap((each) => each.input_series)) {
       const known = exported.get(familyOf(series.replace(/\{.*/, '')))
       if (series.startsWith('up{')) continue
       expect(known, series).toBeDefined()
@@ -104,44 +104,44 @@ describe('the alerts', () => {
     }
   })
 
-  const isPlayed = canRun('the tests of the alerts', 'promtool')
-  test.skipIf(!isPlayed)('fire where they are played to fire, and only there', () => {
+  const hasPromtool = canRun('the tests of the alerts', 'promtool')
+  test.skipIf(!hasPromtool)('fire exactly when ops/alerts.test.yml expects', () => {
     execFileSync('promtool', ['test', 'rules', 'ops/alerts.test.yml'], { cwd: root, stdio: 'pipe' })
   })
 })
 
-test('the page about running tells what is kept how long, as the loop enforces it', () => {
+test('docs/running.md lists the retention periods that the loop enforces', () => {
   const kept = PARTITIONED.map(({ table, keepHours, what }) => ({ table, days: keepHours! / 24, what }))
-  const told = [...kept, ...DELETED.map(({ table, keepDays: days, what }) => ({ table, days, what }))]
-  const rows = told.map(({ table, days, what }) => `| \`${table}\` | ${Number(days.toFixed(1))} | ${what} |`)
+  const expected = [...kept, ...DELETED.map(({ table, keepDays: days, what }) => ({ table, days, what }))]
+  const rows = expected.map(({ table, days, what }) => `| \`${table}\` | ${Number(days.toFixed(1))} | ${what} |`)
   for (const row of rows) expect(page('running')).toContain(row)
 })
 
-test.skipIf(!canRun('the systemd unit', 'systemd-analyze'))('systemd understands every line of the unit', () => {
+test.skipIf(!canRun('the systemd unit', 'systemd-analyze'))('systemd accepts every line of the unit', () => {
   const unit = readFileSync(join(root, 'ops/dealer-esim.service'), 'utf8')
   const copy = join(folder, 'dealer-esim.service')
   const verify = (text: string) => {
-    // This machine's Node is somewhere else, perhaps, and the documentation too.
+    // Node may be installed elsewhere on this machine.
     writeFileSync(copy, text.replace('/usr/bin/node', process.execPath))
     return execFileSync('sh', ['-c', 'systemd-analyze verify "$0" 2>&1 || true', copy], { encoding: 'utf8' })
   }
-  const told = (text: string) =>
+  const complaints = (text: string) =>
     verify(text)
       .split('\n')
       .filter((line) => line.includes('dealer-esim.service'))
-  expect(told(unit)).toEqual([])
-  expect(told(unit.replace('PrivateTmp=yes', 'PrivateTmpp=yes'))).not.toEqual([])
+  expect(complaints(unit)).toEqual([])
+  expect(complaints(unit.replace('PrivateTmp=yes', 'PrivateTemp=yes'))).not.toEqual([])
 })
 
-test('the command line on a server has what the unit has, and knows who called it', () => {
+test('the command line on a server runs with the properties of the unit and records its caller', () => {
   const bin = join(folder, 'bin')
   mkdirSync(bin)
   writeFileSync(join(bin, 'systemd-run'), '#!/bin/sh\nprintf "%s\\n" "$@"\n', { mode: 0o755 })
   writeFileSync(join(bin, 'id'), '#!/bin/sh\necho 0\n', { mode: 0o755 })
   const env = { PATH: `${bin}:${process.env.PATH}`, SUDO_USER: 'alice' }
   const script = join(root, 'ops/dealer-esim-admin')
-  const told = execFileSync(script, ['tenant', 'create', '--name', 'Acme Travel'], { encoding: 'utf8', env })
-  const given = told.trimEnd().split('\n')
+  const printed = execFileSync(script, ['tenant', 'create', '--name', 'Acme Travel'], { encoding: 'utf8', env })
+  const given = printed.trimEnd().split('\n')
   expect(given.slice(-6)).toEqual(['/usr/bin/node', 'scripts/admin.mjs', 'tenant', 'create', '--name', 'Acme Travel'])
   const unit = readFileSync(join(root, 'ops/dealer-esim.service'), 'utf8')
   for (const name of ['User', 'Group', 'WorkingDirectory', 'Environment', 'EnvironmentFile', 'UMask']) {

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { codeBlocks } from '../packages/gateway/test/harness/docs-commands.ts'
+import { codeBlocks } from '../packages/gateway/test/harness/processes/docs-commands.ts'
 import { root } from './local-gateway.ts'
 
-/** A dealer's project that has installed the tarball of `npm run pack`, and what the README's samples use beside it. */
+/** A dealer's project with the tarball of `npm run pack` and the other packages that the README's samples use. */
 let project: string
 let installed: string
 beforeAll(() => {
@@ -14,7 +14,7 @@ beforeAll(() => {
   const tarballs = join(project, 'tarballs')
   execFileSync(process.execPath, [join(root, 'scripts/pack.mjs'), tarballs], { stdio: 'pipe' })
   const [tarball = '', ...others] = readdirSync(tarballs)
-  expect(others, 'one file installs alone').toEqual([])
+  expect(others, 'the SDK is a single tarball').toEqual([])
   installed = join(project, 'node_modules/@dealer-esim/sdk')
   mkdirSync(installed, { recursive: true })
   execFileSync('tar', ['xzf', join(tarballs, tarball), '-C', installed, '--strip-components=1'])
@@ -30,15 +30,15 @@ const manifest = () => JSON.parse(readFileSync(join(installed, 'package.json'), 
 const inProject = (file: string, args: string[]) =>
   execFileSync(file, args, { cwd: project, encoding: 'utf8', stdio: 'pipe' })
 
-test('the SDK needs nothing but commander, for the command line', () => {
+test('the SDK depends only on commander, for the command line', () => {
   expect(Object.keys(manifest().dependencies)).toEqual(['commander'])
   expect(readFileSync(join(installed, 'dist/index.d.ts'), 'utf8')).not.toMatch(/from ["']/)
 })
 
-test('a module and CommonJS have the values that the types promise', () => {
+test('ESM and CommonJS export the values that the types declare', () => {
   const [, list = ''] = /export \{([^}]*)\};?\s*$/.exec(readFileSync(join(installed, 'dist/index.d.ts'), 'utf8')) ?? []
-  const promised = list.split(',').map((name) => name.trim())
-  const values = promised.filter((name) => !name.startsWith('type ')).sort()
+  const declared = list.split(',').map((name) => name.trim())
+  const values = declared.filter((name) => !name.startsWith('type ')).sort()
   expect(values).toContain('formatMoney')
   const keys = (load: string) => `console.log(JSON.stringify(Object.keys(${load}).sort()))`
   for (const [kind, load] of [
@@ -81,12 +81,12 @@ export const receiver = nodeWebhook({
 export async function prices(esim: DealerEsim): Promise<number[]> {
   const found: number[] = []
   for await (const each of esim.eachPackage({ locationCode: 'JP' })) found.push(each.price)
-  // @ts-expect-error what left sale has no price
+  // @ts-expect-error a package that left sale has no price
   for await (const each of esim.eachPackage({ updatedSince: '2026-11-20T13:28:09.000Z' })) found.push(each.price)
   return found
 }
 // @ts-expect-error a mistyped member
-export const wrong = (esim: DealerEsim) => esim.order({ transactionId: 'T', packageInfoList: [], ammount: 1 })
+export const wrong = (esim: DealerEsim) => esim.order({ transactionId: 'T', packageInfoList: [], amounts: 1 })
 // @ts-expect-error a transactionId is needed, unless the SDK is asked to make one
 export const without = (esim: DealerEsim) => esim.order({ packageInfoList: [] })
 export const generated = (esim: DealerEsim) => esim.order({ packageInfoList: [] }, { generateTransactionId: true })
@@ -116,7 +116,7 @@ declare global {
 test.each([
   ['node10', { module: 'commonjs', moduleResolution: 'node10', ignoreDeprecations: '6.0' }],
   ['node16', { module: 'node16', moduleResolution: 'node16' }],
-])('TypeScript that compiles to CommonJS uses it, with moduleResolution %s', (name, options) => {
+])('TypeScript that compiles to CommonJS can use the SDK with moduleResolution %s', (name, options) => {
   const folder = join(project, name)
   mkdirSync(folder)
   writeFileSync(join(folder, 'package.json'), '{"type":"commonjs"}')
@@ -135,7 +135,7 @@ declare const console: { log(text: string): void }
   expect(inProject(process.execPath, [join(name, 'program.js')])).toBe('4.50\n')
 })
 
-test.each(['{}', '{"type":"commonjs"}'])('the samples start where package.json is %s', (packageJson) => {
+test.each(['{}', '{"type":"commonjs"}'])('the samples start with the package.json %s', (packageJson) => {
   const folder = mkdtempSync(join(project, 'samples-'))
   writeFileSync(join(folder, 'package.json'), packageJson)
   const samples = join(root, 'docs/samples/typescript')
@@ -156,7 +156,7 @@ test.each(['{}', '{"type":"commonjs"}'])('the samples start where package.json i
       [name, ...(usage?.trim().split(' ') ?? [])],
       options,
     )
-    // Without credentials each ends with its own output, or with the SDK's error.
+    // Without credentials each ends with its own output or the SDK's error.
     expect(stdout + stderr, name).toMatch(/^[0-9a-f]{64}\n$|^not genuine\n$|TypeError: (appKey|baseUrl)/)
   }
 })
@@ -173,7 +173,7 @@ function compile(files: string[], options: object = {}): [number | null, string]
     ...options,
   }
   writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
-  // The older compiler is the slower one, and knows the older way to resolve modules.
+  // Only the older, slower compiler supports the older module resolution.
   const compiler = 'ignoreDeprecations' in options ? 'typescript' : 'typescript7'
   const { status, stdout } = spawnSync(process.execPath, [join(root, 'node_modules', compiler, 'bin/tsc')], {
     cwd: project,

@@ -7,15 +7,15 @@ import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { stopGateways, temporaryFolder } from '../packages/gateway/test/harness/gateway-process.ts'
+import { stopGateways, temporaryFolder } from '../packages/gateway/test/harness/processes/gateway-process.ts'
 import { DealerEsim } from '../packages/sdk/src/index.ts'
 import { fakeGateway, ok, refusal } from '../packages/sdk/test/fake-gateway.ts'
 import { canRun } from './can-run.ts'
-import { type LocalGateway, localGateway, root } from './local-gateway.ts'
+import { type LocalGateway, root, startLocalGateway } from './local-gateway.ts'
 
 /**
- * docs/samples, run as their readers run them. A language whose tools are missing is skipped, loudly. The languages run
- * beside each other: each waits some seconds, as it is told.
+ * Runs docs/samples as readers do. A language whose tools are not installed is skipped with a warning. The languages run
+ * concurrently, because each waits a few seconds as the gateway requests.
  */
 const samples = join(root, 'docs/samples')
 const vectors = JSON.parse(readFileSync(join(root, 'test/vectors/signing.json'), 'utf8'))
@@ -23,12 +23,12 @@ const vectors = JSON.parse(readFileSync(join(root, 'test/vectors/signing.json'),
 interface Language {
   name: string
   folder: string
-  /** Programs that must be there. */
+  /** Programs that must be installed. */
   needs: string[]
-  /** What makes its start quicker. */
+  /** Variables that make it start faster. */
   env?: Record<string, string>
   command(program: Program): string[]
-  /** What a program is after it ran once as its readers run it: to compile it each time takes longer than all else. */
+  /** The command from the second run on: compiling for each run would take longer than everything else. */
   compiled?(program: Program): Promise<string[]>
 }
 
@@ -77,7 +77,7 @@ const LANGUAGES: Language[] = [
 
 let gateway: LocalGateway
 beforeAll(async () => {
-  gateway = await localGateway()
+  gateway = await startLocalGateway()
 })
 afterAll(stopGateways)
 
@@ -91,7 +91,7 @@ for (const language of LANGUAGES) {
       }
     })
 
-    test.sequential('print a usage line without arguments', async () => {
+    test.sequential('print a usage line if called without arguments', async () => {
       for (const program of ['sign', 'order', 'verify-event'] as const) {
         const { code, out, err } = await run(language, program, [])
         // `go run` reports the exit code of its program on standard error and exits 1.
@@ -115,7 +115,7 @@ for (const language of LANGUAGES) {
       expect([code, JSON.parse(out).code]).toEqual([1, '310241'])
     })
 
-    test.sequential('wait as they are told, repeat a used RequestID with the same transactionId, and take no page for an answer', async ({
+    test.sequential('obey Retry-After, repeat a used RequestID with the same transactionId, and reject an HTML page as an answer', async ({
       onTestFinished,
     }) => {
       const arrived: number[] = []
@@ -140,7 +140,7 @@ for (const language of LANGUAGES) {
       expect(page.out).not.toContain('Welcome')
     })
 
-    test.sequential('know a genuine event from a forged, a changed and an old one', async () => {
+    test.sequential('distinguish a genuine event from a forged, a changed and an old one', async () => {
       const appSecret = 'demo_app_secret'
       const [grace] = vectors.events.filter((each: { appSecrets: string[] }) => each.appSecrets.length === 2)
       const { id, body } = grace
@@ -161,7 +161,7 @@ for (const language of LANGUAGES) {
       expect(await verify([appSecret], 400), 'an old one').toBe(false)
       const env = { DEALER_ESIM_APP_SECRET: appSecret }
       const noTime = await run(language, 'verify-event', [id, 'abc', 'v1,x'], env, body)
-      expect([noTime.code, noTime.err], 'a timestamp that is none').toEqual([
+      expect([noTime.code, noTime.err], 'an invalid timestamp').toEqual([
         1,
         expect.not.stringMatching(/Error|Exception/),
       ])
@@ -169,20 +169,20 @@ for (const language of LANGUAGES) {
   })
 }
 
-test('the samples in Bash say who sees the secret that they hand to openssl', () => {
+test('the samples in Bash warn that the process list shows the secret passed to openssl', () => {
   for (const name of readdirSync(join(samples, 'bash'))) {
     const text = readFileSync(join(samples, 'bash', name), 'utf8')
     if (text.includes('-hmac "$')) expect(text, name).toContain('# openssl shows the secret in the process list')
   }
 })
 
-describe.skipIf(!canRun('the small dealer in Python', 'python3'))('the small dealer in Python', () => {
+describe.skipIf(!canRun('the sample shop in Python', 'python3'))('the sample shop in Python', () => {
   const shop = (...args: string[]) => {
     const options = { cwd: join(samples, 'python'), env: { ...process.env, ...gateway.env } }
     return promisify(execFile)('python3', ['-B', 'shop.py', ...args], options)
   }
 
-  test('orders, hears of the delivery and saves the QR code, and run again buys nothing', async () => {
+  test('orders, receives the delivery event and saves the QR code; a second run buys nothing', async () => {
     const picture = join(gateway.cwd, 'qr.png')
     const { stdout } = await shop('JP_1_7', 'SHOP-1', picture)
     expect(stdout).toMatch(
@@ -195,7 +195,7 @@ describe.skipIf(!canRun('the small dealer in Python', 'python3'))('the small dea
     expect(again.stdout.split('\n')[0]).toBe(ordered)
   })
 
-  test('puts the webhook setting back as it was, also when it fails', async () => {
+  test('restores the webhook setting, even if it fails', async () => {
     const esim = new DealerEsim(gateway.credentials)
     const receiver = createServer((_request, response) => response.writeHead(204).end())
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
@@ -218,7 +218,7 @@ interface Outcome {
   err: string
 }
 
-/** How each program is run from its second time on. */
+/** The command of each program from its second run on. */
 const compiled = new Map<string, Promise<string[]>>()
 
 async function run(
@@ -242,12 +242,12 @@ async function run(
       if (error && typeof error.code !== 'number') reject(new Error(`${file}: ${error.message}\n${err}`))
       else resolve({ code: Number(error?.code ?? 0), out, err })
     })
-    // A program that refuses by the headers alone need not read the body.
+    // A program that rejects the headers need not read the body.
     child.stdin?.on('error', () => undefined).end(stdin)
   })
 }
 
-/** All programs at once: that takes hardly longer than one. @returns where their classes are */
+/** Compiles all programs in one run, which takes hardly longer than one program. @returns the folder of the classes */
 async function compileJava(): Promise<string> {
   const folder = temporaryFolder('sample')
   const sources = Object.values(pascal).map((name) => join(samples, 'java', `${name}.java`))

@@ -1,21 +1,21 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
+import { stopGateways } from '../packages/gateway/test/harness/processes/gateway-process.ts'
 import { DealerEsim, DealerEsimError } from '../packages/sdk/src/index.ts'
-import { type LocalGateway, localGateway } from './local-gateway.ts'
+import { type LocalGateway, startLocalGateway } from './local-gateway.ts'
 
-/** The SDK against a gateway, where a stand-in would only repeat what its author believes. */
+/* Tests the SDK against a real gateway, because a fake would only repeat its author's assumptions. */
 let gateway: LocalGateway
 let esim: DealerEsim
 beforeAll(async () => {
-  gateway = await localGateway()
+  gateway = await startLocalGateway()
   esim = new DealerEsim(gateway.credentials)
 })
 afterAll(stopGateways)
 
 const LINES = [{ packageCode: 'JP_1_7', count: 1 }]
 
-test('the iterators see every row once, whatever the size of a page', async () => {
+test('the iterators return every row once for any page size', async () => {
   const all: string[] = []
   for await (const each of esim.eachPackage({ pageSize: 500 })) all.push(each.packageCode)
   const small: string[] = []
@@ -25,36 +25,38 @@ test('the iterators see every row once, whatever the size of a page', async () =
   expect(small).toEqual(all)
 })
 
-test('an order whose answer is lost on the way is bought once, and the retry says so', async () => {
+test('an order whose answer is lost is placed once, and the retry is marked as a replay', async () => {
   const before = await esim.balance()
-  const cut = await answerCutter(gateway.credentials.baseUrl, 2)
+  const proxy = await startCuttingProxy(gateway.credentials.baseUrl, 2)
   try {
-    const behind = new DealerEsim({ ...gateway.credentials, baseUrl: cut.baseUrl })
-    const order = await behind.order({ transactionId: 'CUT-1', packageInfoList: LINES })
+    const viaProxy = new DealerEsim({ ...gateway.credentials, baseUrl: proxy.baseUrl })
+    const order = await viaProxy.order({ transactionId: 'CUT-1', packageInfoList: LINES })
     expect(order).toMatchObject({ transactionId: 'CUT-1', replayed: true })
-    expect(cut.connections).toBe(3)
+    expect(proxy.connections).toBe(3)
     const after = await esim.balance()
     expect(before.balance - after.balance).toBe(order.amount)
   } finally {
-    cut.close()
+    proxy.close()
   }
 })
 
-test('an order that got no answer at all is found by the transactionId of its error', async () => {
-  const cut = await answerCutter(gateway.credentials.baseUrl, Number.POSITIVE_INFINITY)
+test('an order that got no answer is found by the transactionId of its error', async () => {
+  const proxy = await startCuttingProxy(gateway.credentials.baseUrl, Number.POSITIVE_INFINITY)
   try {
-    const behind = new DealerEsim({ ...gateway.credentials, baseUrl: cut.baseUrl, retries: 0 })
-    const error = await behind.order({ packageInfoList: LINES }, { generateTransactionId: true }).catch((each) => each)
+    const viaProxy = new DealerEsim({ ...gateway.credentials, baseUrl: proxy.baseUrl, retries: 0 })
+    const error = await viaProxy
+      .order({ packageInfoList: LINES }, { generateTransactionId: true })
+      .catch((each) => each)
     expect(error).toBeInstanceOf(DealerEsimError)
     expect(error).toMatchObject({ code: 'NETWORK_FAULT', outcomeUnknown: true })
     const found = await esim.query({ transactionId: error.transactionId })
     expect(found.packageInfoList).toMatchObject(LINES)
   } finally {
-    cut.close()
+    proxy.close()
   }
 })
 
-test('a refusal brings what its code promises', async () => {
+test('a refusal contains the data that its code documents', async () => {
   const wrong = new DealerEsim({ ...gateway.credentials, appSecret: 'not-the-secret' })
   const mismatch: DealerEsimError = await wrong.health().catch((error) => error)
   expect(mismatch.is('101003')).toBe(true)
@@ -72,34 +74,34 @@ test('a refusal brings what its code promises', async () => {
   expect(changed).toMatchObject({ transactionId: 'GUARD-1', outcomeUnknown: false, attempts: 1 })
 })
 
-interface Cutter {
+interface CuttingProxy {
   baseUrl: string
   connections: number
   close(): void
 }
 
-/** A proxy that lets requests through, and cuts the connection as soon as an answer comes, for the first so many. */
-async function answerCutter(target: string, times: number): Promise<Cutter> {
+/** Starts a proxy that breaks the first `times` connections as soon as an answer arrives. */
+async function startCuttingProxy(target: string, times: number): Promise<CuttingProxy> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
-  const cutter = { baseUrl: '', connections: 0 } as Cutter
+  const proxy = { baseUrl: '', connections: 0 } as CuttingProxy
   const server = createServer((client) => {
-    cutter.connections += 1
-    const cutting = cutter.connections <= times
+    proxy.connections += 1
+    const isCut = proxy.connections <= times
     const upstream = connect(Number(port), hostname)
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', () => socket.destroy())
     }
     client.pipe(upstream)
-    if (cutting) upstream.once('data', () => client.destroy())
+    if (isCut) upstream.once('data', () => client.destroy())
     else upstream.pipe(client)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  cutter.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  cutter.close = () => {
+  proxy.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  proxy.close = () => {
     for (const socket of sockets) socket.destroy()
     server.close()
   }
-  return cutter
+  return proxy
 }

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { stopGateways } from '../packages/gateway/test/harness/gateway-process.ts'
+import { stopGateways } from '../packages/gateway/test/harness/processes/gateway-process.ts'
 import { DealerEsim, type Notification } from '../packages/sdk/src/index.ts'
 import { command } from '../packages/sdk/test/command.ts'
-import { type LocalGateway, localGateway } from './local-gateway.ts'
+import { type LocalGateway, startLocalGateway } from './local-gateway.ts'
 
 let gateway: LocalGateway
 beforeAll(async () => {
-  gateway = await localGateway()
+  gateway = await startLocalGateway()
 })
 afterAll(stopGateways)
 
@@ -99,7 +99,7 @@ test('a failing request is explained with what the gateway saw', async () => {
   const seen: { headers: Record<string, string>; body: string }[] = []
   const esim = new DealerEsim({
     ...gateway.credentials,
-    // A library that serialises again what was signed.
+    // Simulates a library that serialises the body again after it was signed.
     fetch: (url, init) => {
       const body = JSON.stringify(JSON.parse(String(init.body)), null, 2)
       seen.push({ headers: init.headers as Record<string, string>, body })
@@ -114,7 +114,7 @@ test('a failing request is explained with what the gateway saw', async () => {
   expect(out).toContain('The gateway answers 101003.')
 })
 
-test('a gateway that is not on this machine is not spent on unasked', async () => {
+test('the tour buys nothing from a gateway on another machine without confirmation', async () => {
   const env = { ...gateway.env, DEALER_ESIM_BASE_URL: 'https://esim.example.com' }
   const { code, err } = await command(['tour'], { env })
   expect([code, err]).toEqual([

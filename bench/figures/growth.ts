@@ -1,11 +1,11 @@
-import { compare, type Result, show, single } from '../compare.ts'
+import { compare, compareOnce, formatValue, type Result } from '../compare.ts'
 import type { Environment } from '../environment.ts'
 import type { Figure } from '../figure.ts'
-import { PATHS, type Path } from '../growth/rooms.ts'
-import { openSide, type Side } from '../growth/side.ts'
+import { PATHS, type Path } from '../growth/operations.ts'
+import { createSide, type Side } from '../growth/side.ts'
 
 const SMALL = 10_000
-/** Of one path in one round. */
+/** Calls of one path in one round. */
 const CALLS = 200
 const TIME_AIM = 1.2
 const BUFFERS_AIM = 1.5
@@ -14,12 +14,12 @@ export const growth: Figure = {
   name: 'growth',
   summary: 'p50 and buffers of each path at 5 000 000 orders, half of them one dealer’s, against 10 000',
   async run(bench) {
-    const large = await openSide(bench, 'growth_large', bench.orders)
-    const small = await openSide(bench, 'growth_small', SMALL)
+    const large = await createSide(bench, 'growth_large', bench.orders)
+    const small = await createSide(bench, 'growth_small', SMALL)
     try {
       const times: Result[] = []
       for (const path of PATHS) times.push(await compareTimes(bench, path, large, small))
-      times[0]!.notes.push(...large.notes, ...small.notes, 'indexes were built after the rows, on both sides')
+      times[0]!.notes.push(...large.notes, ...small.notes, 'on both sides indexes were built after the rows')
       const buffers: Result[] = []
       for (const path of PATHS) buffers.push(await compareBuffers(bench, path, large, small))
       return [...times, ...buffers]
@@ -34,7 +34,7 @@ async function compareTimes(bench: Environment, path: Path, large: Side, small: 
   return compare({
     name: `growth: ${path}`,
     what: `p50 in ms at ${bench.orders} orders, half of them this dealer's, against ${SMALL}`,
-    aim: { most: TIME_AIM },
+    aim: { max: TIME_AIM },
     rounds: bench.rounds,
     progress: bench.progress,
     ours: () => large.p50Ms(path, CALLS),
@@ -44,11 +44,11 @@ async function compareTimes(bench: Environment, path: Path, large: Side, small: 
 
 async function compareBuffers(bench: Environment, path: Path, large: Side, small: Side): Promise<Result> {
   const [ours, against] = [await large.buffers(path), await small.buffers(path)]
-  bench.progress(`growth: ${path}: ${show(ours)} shared buffers against ${show(against)}`)
-  return single({
+  bench.progress(`growth: ${path}: ${formatValue(ours)} shared buffers against ${formatValue(against)}`)
+  return compareOnce({
     name: `growth: ${path}, buffers`,
     what: 'shared buffers that a call touches, hit or read, counted by the server for one connection',
-    aim: { most: BUFFERS_AIM },
+    aim: { max: BUFFERS_AIM },
     ours,
     against,
   })

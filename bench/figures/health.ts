@@ -3,34 +3,34 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { compare } from '../compare.ts'
 import type { Figure } from '../figure.ts'
-import { allSucceeded, sendAll, signedRequest } from '../load.ts'
+import { requireSuccess, sendAll, signedRequest } from '../load.ts'
 
 const REQUESTS = 20_000
 const CONNECTIONS = 64
 
 export const health: Figure = {
   name: 'health',
-  summary: 'signed health requests/s through the whole door, against a bare node:http server',
+  summary: 'signed health requests/s through the whole dealer API, against a bare node:http server',
   async run(bench) {
     const gateway = await bench.startApi()
-    const [tenant] = await bench.tenants(1)
+    const [tenant] = await bench.createTenants(1)
     const answer = { status: 'UP', tenantId: tenant!.tenantId, clientName: 'Bench dealer 0' }
     const bare = await startBareServer(JSON.stringify({ code: '000000', message: 'success', data: answer }))
     const measure = async (baseUrl: string) => {
       const requests = Array.from({ length: REQUESTS }, () => signedRequest(tenant!, 'health', '{}'))
-      return allSucceeded(await sendAll(baseUrl, requests, CONNECTIONS)).perSecond
+      return requireSuccess(await sendAll(baseUrl, requests, CONNECTIONS)).perSecond
     }
     await measure(gateway.baseUrl) // warm
     await measure(bare.baseUrl)
     const result = await compare({
       name: 'health',
       what: `signed health requests/s, ${CONNECTIONS} connections, against a bare node:http server that parses the body and answers the same bytes`,
-      aim: { least: 0.35 },
+      aim: { min: 0.35 },
       rounds: bench.rounds,
       progress: bench.progress,
       ours: () => measure(gateway.baseUrl),
       against: () => measure(bare.baseUrl),
-      notes: ['every request has a RequestID of its own, entered in the database, and passes the QPS bucket'],
+      notes: ['each request has its own RequestID, which is entered in the database, and passes the QPS bucket'],
     })
     bare.stop()
     await gateway.stop()

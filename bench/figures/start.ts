@@ -8,18 +8,19 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { compare } from '../compare.ts'
 import type { Figure } from '../figure.ts'
-import { allSucceeded, type Credentials, sendAll, signedRequest } from '../load.ts'
+import { type Credentials, requireSuccess, sendAll, signedRequest } from '../load.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const EXISTING_MAX_MS = 2_000
 const EMPTY_MAX_MS = 5_000
 const IDLE_MAX_MB = 150
-/** After its first answer. Node.js collects what a start leaves behind once nothing has happened for eight seconds. */
+/** How long after its first answer memory is measured. Node.js collects a start's garbage after eight idle seconds. */
 const IDLE_AFTER_MS = 10_000
 
 export const start: Figure = {
   name: 'start',
-  summary: 'npm start until the first signed answer, on existing data and on none; memory of the idle gateway process',
+  summary:
+    'npm start until the first signed answer, with existing data and an empty DATA_DIR; memory of the idle gateway',
   async run(bench) {
     const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-start-'))
     const existing = join(folder, 'existing')
@@ -36,28 +37,28 @@ export const start: Figure = {
       await started.stop()
       return started.durationMs
     }
-    const common = { rounds: bench.rounds, progress: bench.progress, aim: { most: 1 } }
+    const common = { rounds: bench.rounds, progress: bench.progress, aim: { max: 1 } }
     try {
-      await existingStart(0) // makes the data; and the build, where one is due
+      await existingStart(0) // creates the data, and builds if necessary
       return [
         await compare({
           ...common,
           name: 'start: existing data',
-          what: 'ms from npm start to the first signed answer on existing data, against the 2 s that it may take',
+          what: 'ms from npm start to the first signed answer on existing data, against a limit of 2 s',
           ours: existingStart,
           against: EXISTING_MAX_MS,
         }),
         await compare({
           ...common,
           name: 'start: empty DATA_DIR',
-          what: 'ms from npm start to the first signed answer on an empty DATA_DIR, against the 5 s that it may take',
+          what: 'ms from npm start to the first signed answer on an empty DATA_DIR, against a limit of 5 s',
           ours: emptyStart,
           against: EMPTY_MAX_MS,
         }),
         await compare({
           ...common,
           name: 'start: idle memory',
-          what: `resident MB of the gateway process ${IDLE_AFTER_MS / 1000} s after its first answer, against the 150 that it may have`,
+          what: `resident MB of the gateway process ${IDLE_AFTER_MS / 1000} s after its first answer, against a limit of 150 MB`,
           ours: async (round) => idleMb[round]!,
           against: IDLE_MAX_MB,
         }),
@@ -74,16 +75,16 @@ interface Started {
   stop(): Promise<void>
 }
 
-/** As a user does it: npm, the look whether anything is to be built, the gateway, its own PostgreSQL. */
+/** Starts the gateway as a user does: npm, the check of the build, the gateway, its own PostgreSQL. */
 async function npmStart(dataDir: string): Promise<Started> {
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
   const env = { PATH, HOME, TMPDIR, DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0' }
   const startedAt = performance.now()
   const child = spawn('npm', ['start'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
-  const { pid, baseUrl } = await ready(child.stdout)
+  const { pid, baseUrl } = await waitReady(child.stdout)
   const access = JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8')) as Credentials
-  allSucceeded(await sendAll(baseUrl, [signedRequest(access, 'health', '{}')], 1))
+  requireSuccess(await sendAll(baseUrl, [signedRequest(access, 'health', '{}')], 1))
   const durationMs = performance.now() - startedAt
   const stop = async () => {
     process.kill(pid, 'SIGTERM')
@@ -92,8 +93,8 @@ async function npmStart(dataDir: string): Promise<Started> {
   return { pid, durationMs, stop }
 }
 
-/** The line in which the gateway says that it serves. */
-async function ready(output: NodeJS.ReadableStream): Promise<{ pid: number; baseUrl: string }> {
+/** Waits for the log line that reports the gateway ready. */
+async function waitReady(output: NodeJS.ReadableStream): Promise<{ pid: number; baseUrl: string }> {
   return new Promise((resolve, reject) => {
     const lines = createInterface({ input: output })
     lines.on('line', (line) => {

@@ -1,19 +1,20 @@
 import type { Db } from '../../packages/gateway/src/lib/postgres/db.ts'
 
 const TIMES = 24
-/** A prepared statement's first five plans are made for their values; what comes after is what a gateway runs. */
+/** The first five plans of a prepared statement depend on its values; gateways run the later, generic plan. */
 const WARM_TIMES = 8
 
 /**
- * Shared buffers that one call touches, hit or read, on average. The server counts them per connection, so `db` must
- * have one only. Everything counts: look-ups of foreign keys and indexes that are written, which EXPLAIN leaves out.
+ * Shared buffers that one call touches, hit or read, on average. The server counts them per connection, so `db` must have
+ * one connection. Includes lookups of foreign keys and index writes, which EXPLAIN omits.
  */
-export async function buffersTouched(db: Db, call: (index: number) => Promise<unknown>): Promise<number> {
-  if (db.pool.options.max !== 1) throw new Error('buffers are counted for one connection')
+export async function countBuffers(db: Db, call: (index: number) => Promise<unknown>): Promise<number> {
+  if (db.pool.options.max !== 1)
+    throw new Error('Buffers are counted per connection: the pool must have one connection.')
   for (let index = 0; index < WARM_TIMES; index++) await call(index)
   for (let index = 0; index < WARM_TIMES; index++) await count(db)
   const before = await count(db)
-  const between = await count(db) // what counting itself costs
+  const between = await count(db) // the cost of counting
   for (let index = 0; index < TIMES; index++) await call(WARM_TIMES + index)
   const after = await count(db)
   return (after - between - (between - before)) / TIMES

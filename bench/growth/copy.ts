@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
 
-/** What pg lends to a query of its own kind while a COPY takes rows. */
-interface Copying {
+/** The connection that pg passes to a query during a COPY. */
+interface CopyConnection {
   stream: Duplex
   query(text: string): void
   sendCopyFromChunk(chunk: Buffer): void
@@ -12,16 +12,16 @@ interface Copying {
 
 const CHUNK_ROWS = 2_000
 
-/** Copies rows (lines of COPY's text format) into a table, as many at a time as the server takes. */
+/** Copies rows (lines of COPY's text format) into a table, as fast as the server accepts them. */
 export async function copyRows(url: string, into: string, rows: Iterable<string>): Promise<void> {
   const client = new pg.Client({ connectionString: url })
-  client.on('error', () => {}) // a connection that is lost fails its copy
+  client.on('error', () => {}) // a lost connection makes the copy fail
   await client.connect()
   try {
     await new Promise<void>((resolve, reject) => {
       const copy = {
-        submit: (connection: Copying) => connection.query(`copy ${into} from stdin`),
-        handleCopyInResponse: (connection: Copying) => void send(connection, rows).catch(reject),
+        submit: (connection: CopyConnection) => connection.query(`copy ${into} from stdin`),
+        handleCopyInResponse: (connection: CopyConnection) => void send(connection, rows).catch(reject),
         handleCommandComplete() {},
         handleReadyForQuery: () => resolve(),
         handleError: (error: Error) => reject(error),
@@ -33,7 +33,7 @@ export async function copyRows(url: string, into: string, rows: Iterable<string>
   }
 }
 
-async function send(connection: Copying, rows: Iterable<string>): Promise<void> {
+async function send(connection: CopyConnection, rows: Iterable<string>): Promise<void> {
   let lines: string[] = []
   const flush = async () => {
     connection.sendCopyFromChunk(Buffer.from(`${lines.join('\n')}\n`))

@@ -1,39 +1,43 @@
 import type { Db } from '../../packages/gateway/src/lib/postgres/db.ts'
 import { copyRows } from './copy.ts'
-import { balanceAfter, ordersOf, type Past, rowsOf, TABLES } from './rows.ts'
+import { balanceAfter, type OrderHistory, ordersOf, rowsOf, TABLES } from './history.ts'
 
-/** Tables that are filled at once: one for each core to write, one to make lines for. */
-const AT_ONCE = 3
+/** Tables filled concurrently: one per core on the server, and one whose lines are being generated. */
+const CONCURRENT_TABLES = 3
 
 /**
- * Fills a database with a past. Secondary indexes and foreign keys are taken down before and built again after: they are
- * then as packed as a rebuilt index is, in both of the databases that are compared. Ends with VACUUM ANALYZE, which
- * autovacuum would have done in a real week.
+ * Fills a database with an order history. Secondary indexes and foreign keys are dropped before and rebuilt afterwards, so
+ * indexes are equally compact in both databases. Ends with VACUUM ANALYZE, which autovacuum would have done in a real week.
  */
-export async function loadPast(url: string, db: Db, past: Past, progress: (line: string) => void): Promise<void> {
+export async function loadHistory(
+  url: string,
+  db: Db,
+  history: OrderHistory,
+  progress: (line: string) => void,
+): Promise<void> {
   const started = performance.now()
-  const restore = await takeDownIndexes(db)
+  const restore = await dropIndexes(db)
   const tables = Object.keys(TABLES)
   const filler = async () => {
     for (let table = tables.shift(); table !== undefined; table = tables.shift()) {
-      await copyRows(url, `${table} (${TABLES[table]!.columns})`, rowsOf(table, past))
-      progress(`  ${past.orders} orders: ${table} filled after ${seconds(started)} s`)
+      await copyRows(url, `${table} (${TABLES[table]!.columns})`, rowsOf(table, history))
+      progress(`  ${history.orders} orders: ${table} filled after ${seconds(started)} s`)
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, filler))
-  await settleWallets(db, past)
-  // Constraints that others refer to come first: the list is in that order.
+  await Promise.all(Array.from({ length: CONCURRENT_TABLES }, filler))
+  await updateWallets(db, history)
+  // The list begins with the constraints that others refer to.
   for (const text of restore) await db.query({ text })
-  progress(`  ${past.orders} orders: indexes built after ${seconds(started)} s`)
+  progress(`  ${history.orders} orders: indexes built after ${seconds(started)} s`)
   for (const table of [...Object.keys(TABLES), 'wallets']) await db.query({ text: `vacuum (analyze) ${table}` })
   await db.query({ text: 'checkpoint' })
-  progress(`  ${past.orders} orders: loaded in ${seconds(started)} s`)
+  progress(`  ${history.orders} orders: loaded in ${seconds(started)} s`)
 }
 
 const seconds = (started: number) => ((performance.now() - started) / 1000).toFixed(0)
 
-/** @returns the statements that bring everything back */
-async function takeDownIndexes(db: Db): Promise<string[]> {
+/** @returns the statements that create them again */
+async function dropIndexes(db: Db): Promise<string[]> {
   const values = [Object.keys(TABLES)]
   const constraints = await db.query<{ table: string; name: string; definition: string }>({
     text: `select conrelid::regclass::text as table, quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
@@ -56,21 +60,21 @@ async function takeDownIndexes(db: Db): Promise<string[]> {
   ]
 }
 
-/** The wallets as their orders left them, topped up before the first. */
-async function settleWallets(db: Db, past: Past): Promise<void> {
-  const openedAt = new Date(past.startMs - 1)
+/** Sets balances and versions to what the orders left, and dates the top-up before the first order. */
+async function updateWallets(db: Db, history: OrderHistory): Promise<void> {
+  const openedAt = new Date(history.startMs - 1)
   await db.query({
     text: 'update transfers set created_at = $2 where tenant_id = any ($1::uuid[]) and wallet_version = 1',
-    values: [past.tenantIds, openedAt],
+    values: [history.tenantIds, openedAt],
   })
-  const counts = past.tenantIds.map((_, tenant) => ordersOf(past, tenant))
+  const counts = history.tenantIds.map((_, tenant) => ordersOf(history, tenant))
   await db.query({
     text: `update wallets w set balance = past.balance, version = past.version
            from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as past(tenant_id, balance, version)
            where w.tenant_id = past.tenant_id`,
     values: [
-      past.tenantIds,
-      counts.map((count) => (count === 0 ? past.opening : balanceAfter(past, count - 1)).toString()),
+      history.tenantIds,
+      counts.map((count) => (count === 0 ? history.opening : balanceAfter(history, count - 1)).toString()),
       counts.map((count) => count + 1),
     ],
   })

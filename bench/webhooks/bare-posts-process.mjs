@@ -1,6 +1,6 @@
 import { Pool } from 'undici'
 
-// The yardstick: a loop of POSTs, signed beforehand, on the client that the gateway uses, and nothing else.
+// The baseline: a loop of POSTs, signed in advance, with the HTTP client that the gateway uses.
 process.on('message', async ({ url, headers, body, count, concurrency }) => {
   const { origin, pathname: path } = new URL(url)
   const pool = new Pool(origin, { connections: concurrency, pipelining: 1 })

@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { signedHeaders } from '../../packages/gateway/src/webhooks/sending/attempt.ts'
 
-/** A loop of POSTs in a process of its own, without a compiler in between, as the gateway has it. */
+/** A loop of POSTs in a separate process that runs plain JavaScript, like the gateway. */
 export interface BarePosts {
   pid: number
-  /** @returns how long it took, in s */
+  /** @returns the duration in s */
   send(url: string, count: number, concurrency: number): Promise<number>
   stop(): void
 }

@@ -4,12 +4,12 @@ import { wakeupStatement } from '../../packages/gateway/src/lib/postgres/wakeups
 import { recordEvents } from '../../packages/gateway/src/webhooks/record.ts'
 import type { Environment } from '../environment.ts'
 
-const RECORDED_AT_ONCE = 1_000
+const RECORDED_PER_STATEMENT = 1_000
 const NODE_ID = `bench-${randomUUID()}`
 
 /** Tenants with an endpoint. @returns their ids */
-export async function tenantsWithEndpoint(bench: Environment, url: string, count: number): Promise<string[]> {
-  const tenantIds = (await bench.tenants(count)).map((tenant) => tenant.tenantId)
+export async function createTenantsWithEndpoint(bench: Environment, url: string, count: number): Promise<string[]> {
+  const tenantIds = (await bench.createTenants(count)).map((tenant) => tenant.tenantId)
   await bench.db.query({
     text: 'insert into webhook_endpoints (tenant_id, callback_url) select unnest($1::uuid[]), $2',
     values: [tenantIds, url],
@@ -18,7 +18,7 @@ export async function tenantsWithEndpoint(bench: Environment, url: string, count
 }
 
 /** Commits events. @returns their notifyIds */
-export async function record({ db }: Environment, tenantId: string, count: number): Promise<string[]> {
+export async function recordTestEvents({ db }: Environment, tenantId: string, count: number): Promise<string[]> {
   const createdAt = new Date()
   const events = Array.from({ length: count }, () => {
     const orderId = systemIds.uuid()
@@ -26,15 +26,15 @@ export async function record({ db }: Environment, tenantId: string, count: numbe
     return { ...event, notifyId: systemIds.uuid() }
   })
   await db.tx(async (tx) => {
-    for (let start = 0; start < events.length; start += RECORDED_AT_ONCE) {
-      recordEvents(tx, events.slice(start, start + RECORDED_AT_ONCE))
+    for (let start = 0; start < events.length; start += RECORDED_PER_STATEMENT) {
+      recordEvents(tx, events.slice(start, start + RECORDED_PER_STATEMENT))
     }
   })
   return events.map((event) => event.notifyId)
 }
 
-/** Tells the gateway that there is something to send, as another node does after its commit. */
-export async function wake({ db }: Environment): Promise<void> {
+/** Wakes the sending gateway, as another node does after its commit. */
+export async function wakeSender({ db }: Environment): Promise<void> {
   await db.query(wakeupStatement(NODE_ID, ['webhooks']))
 }
 

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-// Answers 204 to every POST and notes when each notifyId first arrived; /hang never answers.
+// Answers 204 to every POST and records when each notifyId first arrived; /hang never answers.
 const arrived = new Map()
 
 const server = createServer((request, response) => {
@@ -16,8 +16,8 @@ const server = createServer((request, response) => {
 server.keepAliveTimeout = 60_000
 server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }))
 
-process.on('message', (question) => {
-  if (question === 'count') process.send({ count: arrived.size })
+process.on('message', (request) => {
+  if (request === 'count') process.send({ count: arrived.size })
   else {
     process.send({ arrived: [...arrived] })
     arrived.clear()

@@ -3,33 +3,33 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-/** A receiver in a process of its own. */
+/** A receiver in a separate process. */
 export interface Receiver {
   /** Answers 204. */
   url: string
   /** Never answers. */
   hangingUrl: string
-  /** Waits until so many events are there, and hands out when each first arrived (ms since 1970); they are forgotten. */
+  /** Waits for `count` events, returns when each first arrived (ms since 1970), and forgets them. */
   take(count: number): Promise<Map<string, number>>
   stop(): void
 }
 
-const LOOK_MS = 10
+const POLL_MS = 10
 
 export async function startReceiver(): Promise<Receiver> {
   const child = fork(fileURLToPath(new URL('receiver-process.mjs', import.meta.url)), [], { execArgv: [] })
-  const ask = async <Answer>(question?: 'count' | 'take') => {
+  const request = async <Answer>(message?: 'count' | 'take') => {
     const answer = once(child, 'message')
-    if (question) child.send(question)
+    if (message) child.send(message)
     return (await answer)[0] as Answer
   }
-  const { port } = await ask<{ port: number }>()
+  const { port } = await request<{ port: number }>()
   return {
     url: `http://127.0.0.1:${port}/events`,
     hangingUrl: `http://127.0.0.1:${port}/hang`,
     async take(count) {
-      while ((await ask<{ count: number }>('count')).count < count) await delay(LOOK_MS)
-      return new Map((await ask<{ arrived: [string, number][] }>('take')).arrived)
+      while ((await request<{ count: number }>('count')).count < count) await delay(POLL_MS)
+      return new Map((await request<{ arrived: [string, number][] }>('take')).arrived)
     },
     stop: () => void child.kill(),
   }

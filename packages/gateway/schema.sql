@@ -153,7 +153,6 @@ create table esim_actions (
   reason text,
   failure_reason text,
   attempts smallint not null default 0,
-  requested_at timestamp with time zone,
   due_at timestamp with time zone,
   lease_token uuid,
   lease_until timestamp with time zone,
@@ -284,6 +283,7 @@ create table orders (
   constraint orders_order_type_check CHECK ((order_type = ANY (ARRAY['NEW'::text, 'TOPUP'::text])))
 ) with (fillfactor=80, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX orders_due ON orders USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX orders_open_topups ON orders USING btree (tenant_id, topped_up_profile_id, wallet_version) WHERE ((topped_up_profile_id IS NOT NULL) AND (order_status = ANY (ARRAY['PAID'::text, 'ALLOCATING'::text, 'UNDER_REVIEW'::text])));
 CREATE INDEX orders_topups ON orders USING btree (tenant_id, order_id) WHERE (order_type = 'TOPUP'::text);
 CREATE INDEX orders_under_review ON orders USING btree (tenant_id, order_id) WHERE (order_status = 'UNDER_REVIEW'::text);
 CREATE INDEX orders_unusual ON orders USING btree (tenant_id, order_status, order_id) WHERE (order_status = ANY (ARRAY['PARTIALLY_DELIVERED'::text, 'FAILED'::text, 'CANCELLED'::text]));
@@ -524,6 +524,12 @@ create table recovery_codes (
   constraint recovery_codes_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE
 );
 
+create table request_id_slots (
+  slot integer not null,
+  age_ms double precision not null,
+  constraint request_id_slots_pkey PRIMARY KEY (slot)
+);
+
 create table request_ids (
   tenant_id uuid not null,
   request_id uuid not null,
@@ -544,6 +550,8 @@ create table retention_clock (
   singleton boolean not null default true,
   seen_at timestamp with time zone not null,
   steady_since timestamp with time zone not null,
+  elapsed_ms double precision not null default 0,
+  confirmed_at timestamp with time zone not null default now(),
   constraint retention_clock_pkey PRIMARY KEY (singleton),
   constraint retention_clock_singleton_check CHECK (singleton)
 );
@@ -644,8 +652,8 @@ create table supplier_attempts (
   outcome text,
   message text,
   constraint supplier_attempts_pkey PRIMARY KEY (tenant_id, attempt_id),
-  constraint supplier_attempts_operation_check CHECK ((operation = ANY (ARRAY['ORDER'::text, 'QUERY'::text, 'CANCEL'::text]))),
-  constraint supplier_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'refused'::text, 'retry'::text, 'unknown'::text, 'cancelled'::text])))
+  constraint supplier_attempts_operation_check CHECK ((operation = ANY (ARRAY['ORDER'::text, 'QUERY'::text, 'CANCEL'::text, 'SUSPEND'::text, 'UNSUSPEND'::text, 'REVOKE'::text]))),
+  constraint supplier_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'refused'::text, 'retry'::text, 'unknown'::text, 'cancelled'::text, 'done'::text])))
 ) partition by RANGE (attempt_id);
 CREATE INDEX supplier_attempts_order ON supplier_attempts USING btree (tenant_id, order_id);
 
@@ -834,7 +842,7 @@ create table watched_items (
   supplier text not null,
   product_code text,
   constraint watched_items_pkey PRIMARY KEY (tenant_id, order_id, item_no, purpose),
-  constraint watched_items_purpose_check CHECK ((purpose = ANY (ARRAY['REFUNDED_IN_DOUBT'::text, 'DELIVERED_IN_DOUBT'::text, 'CANCEL'::text])))
+  constraint watched_items_purpose_check CHECK ((purpose = ANY (ARRAY['REFUNDED_IN_DOUBT'::text, 'DELIVERED_IN_DOUBT'::text])))
 );
 CREATE INDEX watched_items_due ON watched_items USING btree (due_at);
 CREATE INDEX watched_items_give_up ON watched_items USING btree (give_up_at);

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { until } from '../../packages/gateway/test/harness/shop.ts'
+import { waitUntil } from '../../packages/gateway/test/harness/shop.ts'
 import { startReceiver } from '../../packages/gateway/test/webhooks/receiver.ts'
 import { api, type ConsoleTestbed, inviteAndSignIn, PASSWORD, signInAsOperator } from './console-testbed.ts'
 
@@ -80,7 +80,7 @@ const POLL_MS = 100
 
 /** Waits until every order is delivered, failed or under review. */
 async function waitForOrders(testbed: ConsoleTestbed, page: Page): Promise<void> {
-  await until(
+  await waitUntil(
     async () => {
       const { orders } = await api<{ orders: { orderStatus: string }[] }>(testbed, page, '/orders')
       return orders.every((order) => !['PAID', 'ALLOCATING'].includes(order.orderStatus))
@@ -92,7 +92,7 @@ async function waitForOrders(testbed: ConsoleTestbed, page: Page): Promise<void>
 
 /** Waits for a delivered event, which takes longer than the orders, and returns its notifyId. */
 function deliveredEvent(testbed: ConsoleTestbed, page: Page): Promise<string> {
-  return until(
+  return waitUntil(
     async () => {
       const path = '/events?state=DELIVERED'
       const { events } = await api<{ events: { notifyId: string }[] }>(testbed, page, path)

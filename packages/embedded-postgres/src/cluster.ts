@@ -31,7 +31,7 @@ export function clusterDirectory(dataDir: string): string {
   return join(dataDir, 'postgres')
 }
 
-/** The cluster of this DATA_DIR, created if there is none. Creation is atomic: a crash leaves no partial cluster. */
+/** The cluster of this DATA_DIR, created if it does not exist. Creation is atomic: a crash leaves no partial cluster. */
 export function ensureCluster(dataDir: string, account: Account, binaries: Binaries, durable: boolean): Cluster {
   const directory = clusterDirectory(dataDir)
   if (existsSync(directory)) {

@@ -46,11 +46,11 @@ export async function launch(
     child.once('error', (error) => resolve(error.message))
     child.once('exit', (code, signal) => resolve(signal ? `killed by ${signal}` : `exit code ${code}`))
   })
+  // From the beginning: this process may be killed while the server starts.
+  const watchdog = child.pid ? signalOnExit(child.pid, 'INT', cluster.account) : undefined
+  void exited.then(() => watchdog?.cancel())
   await waitUntilReady(child, exited, logLine)
-  const pid = child.pid!
-  const watchdog = signalOnExit(pid, 'INT', cluster.account)
-  void exited.then(() => watchdog.cancel())
-  return { pid, exited, stop: () => stopChild(child, exited) }
+  return { pid: child.pid!, exited, stop: () => stopChild(child, exited) }
 }
 
 /**

@@ -10,7 +10,7 @@ export function processIdentity(pid: number): string | undefined {
   return process.platform === 'linux' ? linuxIdentity(pid) : portableIdentity(pid)
 }
 
-/** Whether the process is a PostgreSQL server working in `directory`: a pid read from a file may belong to another process by now. */
+/** True if the process is a PostgreSQL server working in `directory`: a pid read from a file may belong to another process by now. */
 export function isPostgresIn(pid: number, directory: string): boolean {
   if (processIdentity(pid) === undefined) return false
   if (process.platform === 'linux') {
@@ -24,7 +24,7 @@ export function isPostgresIn(pid: number, directory: string): boolean {
   return stdout.includes('postgres') && stdout.includes(directory)
 }
 
-/** Whether the kernel still knows the pid, zombies included. PostgreSQL makes the same check. */
+/** True if the kernel still knows the pid, zombies included. PostgreSQL makes the same check. */
 export function pidIsTaken(pid: number): boolean {
   try {
     process.kill(pid, 0)

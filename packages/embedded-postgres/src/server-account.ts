@@ -30,7 +30,7 @@ export function serverAccount(clusterDir: string): Account {
   )
 }
 
-/** Whether the account can enter the directory. Asks the kernel, which knows access lists and mounts. */
+/** True if the account can enter the directory. Asks the kernel, which knows access lists and mounts. */
 export function canEnter(account: Account, directory: string): boolean {
   return (
     spawnSync('/bin/sh', ['-c', 'cd "$1"', 'sh', directory], { ...account, cwd: '/', stdio: 'ignore' }).status === 0

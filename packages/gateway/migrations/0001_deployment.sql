@@ -16,12 +16,20 @@ create table deployment (
   retired_keys text[] not null default '{}' -- fingerprints of master keys that must no longer encrypt anything
 );
 
--- How long the database's clock has run without a jump. Nothing is dropped by age until that is a day
--- (retention/steady-clock.ts).
+-- How the database's clock has run between the passes of the retention loop (retention/steady-clock.ts).
 create table retention_clock (
   singleton boolean primary key default true check (singleton),
-  seen_at timestamptz not null, -- by the latest pass of the retention loop
-  steady_since timestamptz not null
+  seen_at timestamptz not null, -- by the latest pass
+  steady_since timestamptz not null, -- no jump since then; nothing is deleted by age until this is a day ago
+  elapsed_ms double precision not null default 0, -- that the latest pass has counted
+  confirmed_at timestamptz not null default now() -- how far the clock has come by the time that passes have counted
+);
+
+-- For how long the hour of each partition of request_ids has been over, by the time that passes have counted
+-- (retention/request-id-slots.ts).
+create table request_id_slots (
+  slot integer primary key,
+  age_ms double precision not null
 );
 
 -- The nil tenant (all zeroes) owns entries that concern no tenant.

@@ -34,6 +34,9 @@ create index orders_due on orders (tenant_id, due_at) where due_at is not null;
 create index orders_unusual on orders (tenant_id, order_status, order_id)
   where order_status in ('PARTIALLY_DELIVERED', 'FAILED', 'CANCELLED');
 create index orders_topups on orders (tenant_id, order_id) where order_type = 'TOPUP';
+-- The open top-ups of one eSIM, in order of debit.
+create index orders_open_topups on orders (tenant_id, topped_up_profile_id, wallet_version)
+  where topped_up_profile_id is not null and order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW');
 create index orders_under_review on orders (tenant_id, order_id) where order_status = 'UNDER_REVIEW';
 
 -- One eSIM each. Its key at the supplier is orderNo-itemNo.
@@ -73,11 +76,11 @@ create table supplier_attempts (
   order_id uuid not null,
   item_no smallint not null,
   supplier text not null,
-  operation text not null check (operation in ('ORDER', 'QUERY', 'CANCEL')),
+  operation text not null check (operation in ('ORDER', 'QUERY', 'CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE')),
   lease_token uuid not null,
   started_at timestamptz not null,
   finished_at timestamptz,
-  outcome text check (outcome in ('delivered', 'refused', 'retry', 'unknown', 'cancelled')),
+  outcome text check (outcome in ('delivered', 'refused', 'retry', 'unknown', 'cancelled', 'done')),
   message text, -- never contains an activation code
   primary key (tenant_id, attempt_id)
 ) partition by range (attempt_id);
@@ -156,7 +159,6 @@ create table esim_actions (
   reason text,
   failure_reason text,
   attempts smallint not null default 0,
-  requested_at timestamptz, -- first call to the supplier: its deadline counts from here
   due_at timestamptz, -- null: nothing left to do
   lease_token uuid,
   lease_until timestamptz,
@@ -197,16 +199,15 @@ create index orphans_found on orphans (tenant_id, orphan_id) where state = 'FOUN
 create index orphans_iccid on orphans (iccid) where state <> 'CANCELLED';
 
 -- Items that reconciliation re-checks at the supplier although their order is final: refunded or delivered while a
--- purchase was in doubt (its eSIM may still arrive), or being cancelled (the intent is committed before the supplier is
--- called). The supplier may differ from the one that delivered. Once per purpose is enough: an item is resolved once,
+-- purchase was in doubt, so that its eSIM may still arrive. The supplier may differ from the one that delivered. Once per purpose is enough: an item is resolved once,
 -- and at most one supplier is in doubt at that moment.
 create table watched_items (
   tenant_id uuid not null,
   order_id uuid not null,
   item_no smallint not null,
-  purpose text not null check (purpose in ('REFUNDED_IN_DOUBT', 'DELIVERED_IN_DOUBT', 'CANCEL')),
+  purpose text not null check (purpose in ('REFUNDED_IN_DOUBT', 'DELIVERED_IN_DOUBT')),
   due_at timestamptz not null, -- of the next check
-  give_up_at timestamptz not null, -- then checking ends, and operators are alerted
+  give_up_at timestamptz not null, -- then checking ends
   attempts integer not null default 0,
   supplier text not null,
   product_code text,

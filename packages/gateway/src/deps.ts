@@ -13,7 +13,7 @@ import { type Cipher, createCipher } from './lib/crypto.ts'
 import { createIds, type Ids } from './lib/ids.ts'
 import { ensureLocalMasterKey } from './lib/master-key.ts'
 import { createOutbound, type Outbound } from './lib/outbound/outbound.ts'
-import { createDb, type Db, type DbOptions } from './lib/postgres/db.ts'
+import { createDb, createStallWatch, type Database, type Db, type DbOptions } from './lib/postgres/db.ts'
 import { createWakeups, type Wakeups } from './lib/postgres/wakeups.ts'
 import type { Running } from './lib/process/lifecycle.ts'
 import type { Log } from './lib/telemetry/log.ts'
@@ -27,8 +27,8 @@ import { createAvailability } from './suppliers/availability.ts'
 import { type SupplierMetrics, supplierMetrics } from './suppliers/gate.ts'
 import { createSuppliers, type Suppliers } from './suppliers/registry.ts'
 
-/** What background loops are woken for: orders to fulfil, events to send, changed settings. */
-export type Topic = 'fulfilment' | 'webhooks' | 'settings'
+/** What background loops are woken for: orders to fulfil, actions on eSIMs, events to send, changed settings and stock. */
+export type Topic = 'fulfilment' | 'actions' | 'webhooks' | 'settings' | 'stock'
 
 /** What all modules share. A function asks for the slice that it needs: Pick<Deps, …>. */
 export interface Deps {
@@ -46,6 +46,8 @@ export interface Deps {
   db: Db
   /** All connection pools by name, for metrics. */
   pools: Record<string, Db['pool']>
+  /** Resolves to whether the database answers on the connections of each pool that this process needs. */
+  isDatabaseResponding(): Promise<boolean>
   /** Encrypts secrets under the master keys. */
   cipher: Cipher
   /** Authenticates cursors and QR links; the same on every node. */
@@ -81,9 +83,19 @@ export interface Deps {
  * PostgreSQL ends our idle order transactions after this time, so that a dead node's wallet locks are released. No order
  * transaction is idle for nearly as long.
  */
-const ORDER_IDLE_MS = 5_000
-/** Admission observes the database's time with every batch; this is for idle nodes. */
-const CLOCK_SAMPLE_MS = 10_000
+const ORDER_IDLE_MS = 3_000
+/**
+ * Limits for placing orders. A lock is waited for longer than a dead node can hold it; a stalled connection is given up early
+ * enough for another attempt within ten seconds.
+ */
+const ORDER_LIMITS = { lockTimeoutMs: 4_500, statementTimeoutMs: 5_000, stallMs: 6_000, connectTimeoutMs: 3_000 }
+/** How often connections are checked that no request uses. */
+const CHECK_MS = 5_000
+/**
+ * Admission observes the database's time with every batch; this is for idle nodes, and for nodes that refuse every request
+ * because the clock was wrong (101001): within a second of its return they refuse nobody.
+ */
+const CLOCK_SAMPLE_MS = 500
 
 /** Creates the one Deps of this process. `stop` closes all connections. @throws StartRefused */
 export async function createDeps(
@@ -123,7 +135,8 @@ export async function createDeps(
   const catalogue = createCatalogue({ db, linkKey, databaseClock: clocks.databaseClock })
   const admission = createAdmission({ ...clocks, hot, config, db, cipher, log })
   const suppliers = await createSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
-  const stock = await createAvailability({ db, log, loops })
+  const stock = await createAvailability({ db, log, loops, wake })
+  const checks = startChecks(config.role === 'worker' ? [db] : [db, orderDb, admission.db])
   const orderPlacer = createOrderPlacer({
     ...{ ...clocks, ids, log, wake, catalogue, stock, orderMetrics: measures.orderMetrics },
     db: orderDb,
@@ -136,7 +149,8 @@ export async function createDeps(
     ...clocks,
     ids,
     db,
-    pools: { general: db.pool, orders: orderDb.pool, admission: admission.pool },
+    pools: { general: db.pool, orders: orderDb.pool, admission: admission.db.pool },
+    isDatabaseResponding: checks.isResponding,
     cipher,
     linkKey,
     wake,
@@ -152,18 +166,18 @@ export async function createDeps(
     async stop(deadlineMs) {
       isStopping = true
       clearInterval(sampling)
+      checks.stop()
       await traces?.stop(deadlineMs)
       await Promise.all([suppliers.stop(deadlineMs), stock.stop(deadlineMs)])
-      await wake.stop()
-      await outbound.close()
-      await Promise.all([db.close(), orderDb.close(), admission.close()])
+      await Promise.all([wake.stop(), outbound.close()])
+      await Promise.all([db.close(), orderDb.close(), admission.db.close()])
     },
   }
 }
 
 /** The general connections, and those of orders, whose options (`hot`) admission shares. */
 function createDatabases(config: Config, url: string, cipher: Cipher, onIdleError: (error: Error) => void) {
-  const connection = { url, onIdleError }
+  const connection = { url, onIdleError, stalled: createStallWatch() }
   const hot = { ...connection, genericPlans: true, keepConnections: true } satisfies Partial<DbOptions>
   const db = createDb({
     ...connection,
@@ -172,6 +186,7 @@ function createDatabases(config: Config, url: string, cipher: Cipher, onIdleErro
   })
   const orderDb = createDb({
     ...hot,
+    ...ORDER_LIMITS,
     poolSize: ORDER_CONNECTIONS,
     idleInTransactionMs: ORDER_IDLE_MS,
     applicationName: 'dealer-esim orders',
@@ -184,6 +199,16 @@ async function startClockSampling(db: Db, { clock, databaseClock }: Pick<Deps, '
   const sample = () => sampleDatabaseClock(db, clock, databaseClock)
   await sample()
   return setInterval(() => void sample().catch(() => {}), CLOCK_SAMPLE_MS).unref()
+}
+
+/** Finds stalled connections also while no request uses them. */
+function startChecks(databases: readonly Database[]) {
+  const isResponding = async () => {
+    const responding = await Promise.all(databases.map((each) => each.isResponding()))
+    return responding.every(Boolean)
+  }
+  const checking = setInterval(() => void isResponding(), CHECK_MS).unref()
+  return { isResponding, stop: () => clearInterval(checking) }
 }
 
 function createMeasures(metrics: Metrics) {

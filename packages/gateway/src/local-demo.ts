@@ -6,7 +6,7 @@ import type { Deps } from './deps.ts'
 import { consoleUrlOf } from './people/link.ts'
 import { ensureFirstOperator, FIRST_OPERATOR } from './people/manage.ts'
 import { createTenant } from './tenants/create.ts'
-import { loadTenant } from './tenants/load.ts'
+import { findTenant } from './tenants/tenant.ts'
 import { topUp } from './wallet/ledger/top-up.ts'
 
 const CLIENT_NAME = 'Demo dealer'
@@ -30,7 +30,7 @@ export async function ensureLocalDemo(deps: Deps): Promise<void> {
 /** Writes local.json and prints the credentials to standard output. */
 export async function printLocalAccess(deps: Deps, baseUrl: string): Promise<void> {
   const tenantId = await findDemoTenantId(deps)
-  const tenant = tenantId && (await loadTenant(deps.db, deps.cipher, { tenantId }))
+  const tenant = tenantId && (await findTenant(deps.db, deps.cipher, { tenantId }))
   if (!tenant) return
   const { dataDir } = deps.config
   const firstPassword = await ensureFirstOperator(deps)

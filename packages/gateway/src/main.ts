@@ -1,3 +1,4 @@
+import { setImmediate as eventsHandled } from 'node:timers/promises'
 import { StartError, startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { startApi } from './api.ts'
 import { seedSandboxPackages } from './catalogue/demo/seed.ts'
@@ -10,12 +11,14 @@ import { stopOnSignals } from './lib/process/stop-signals.ts'
 import { createLog } from './lib/telemetry/json-log.ts'
 import type { Log } from './lib/telemetry/log.ts'
 import { ensureLocalDemo, printLocalAccess } from './local-demo.ts'
-import { startProbes } from './probes/server.ts'
+import { type Readiness, startProbes } from './probes/server.ts'
 import { startWorker } from './worker.ts'
 
 /** EX_CONFIG of sysexits.h: the configuration is wrong, and a restart will not help. */
 const EXIT_CONFIG = 78
 const ROLLBACK_MS = 5_000
+/** Twice the interval at which proxies usually check, and a margin. */
+const STOP_DELAY_MS = 5_000
 /** A replayed order fails its insert (decision 0003), and is then rolled back after its transaction has ended. */
 const EXPECTED_POSTGRES_ERRORS =
   /unique constraint "orders_tenant_id_transaction_id_key"|there is no transaction in progress/
@@ -27,15 +30,29 @@ async function main(): Promise<void> {
   const config = readConfigOrExit()
   const log = createLog(config.logLevel)
   const stack = createStack(log)
-  stopOnSignals({ log, deadlineMs: config.drainTimeoutMs, stop: stack.stop })
+  const readiness: Readiness = { state: 'starting' }
+  stopOnSignals({
+    log,
+    deadlineMs: config.drainTimeoutMs,
+    announce() {
+      const delayMs = readiness.state === 'serving' ? stopDelayMs(config) : 0
+      readiness.state = 'stopping'
+      return delayMs
+    },
+    stop: stack.stop,
+  })
   try {
-    const { port, metricsPort } = await start(config, log, stack)
+    const { port, metricsPort } = await start(config, log, stack, readiness)
+    if (readiness.state === 'starting') readiness.state = 'serving'
     const baseUrl = config.publicUrl ?? (port && localUrl(config, port))
     log.info(
       { baseUrl, port, metricsPort, deployment: config.deployment, role: config.role, pid: process.pid },
       'ready',
     )
   } catch (error) {
+    // Ctrl-C also ends initdb, which blocks the event loop: the signal handler runs only now.
+    await eventsHandled()
+    if (stack.isStopping) return // with the exit code of the stop, which also made the start fail
     await stack.stop(ROLLBACK_MS)
     if (error instanceof StartRefused) process.stderr.write(`The gateway did not start. ${error.message}\n`)
     else log.fatal({ err: error }, 'the gateway did not start')
@@ -43,13 +60,24 @@ async function main(): Promise<void> {
   }
 }
 
+/** A worker serves no proxy. */
+function stopDelayMs({ role, deployment, stopDelayMs: configuredMs }: Config): number {
+  if (role === 'worker') return 0
+  return configuredMs ?? (deployment === 'local' ? 0 : STOP_DELAY_MS)
+}
+
 /** Starts the parts in order of dependency; they are stopped in reverse. @returns the ports; `port` is the API's */
-async function start(config: Config, log: Log, stack: RunningStack): Promise<{ port?: number; metricsPort: number }> {
+async function start(
+  config: Config,
+  log: Log,
+  stack: RunningStack,
+  readiness: Readiness,
+): Promise<{ port?: number; metricsPort: number }> {
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, log, stack))
   await migrate({ databaseUrl, log })
   const deps = await createDeps(config, log, databaseUrl, createRequestLog(config.logLevel))
   stack.push('connections', deps)
-  const probes = await startProbes(deps)
+  const probes = await startProbes(deps, readiness)
   const metricsPort = probes.port
   stack.push('probes', probes)
   if (config.deployment === 'local') await ensureLocalDemo(deps)
@@ -65,10 +93,11 @@ async function start(config: Config, log: Log, stack: RunningStack): Promise<{ p
 async function startDatabase(config: Config, log: Log, stack: RunningStack): Promise<string> {
   const startedAt = performance.now()
   const options = { dataDir: config.dataDir, log, expectedErrors: EXPECTED_POSTGRES_ERRORS }
-  const postgres = await startEmbeddedPostgres(options).catch((error) => {
+  const starting = startEmbeddedPostgres(options)
+  stack.push('database', starting)
+  const postgres = await starting.catch((error) => {
     throw error instanceof StartError ? new StartRefused(error.message, { cause: error }) : error
   })
-  stack.push('database', postgres)
   log.info({ pid: postgres.pid, durationMs: Math.round(performance.now() - startedAt) }, 'embedded database started')
   return postgres.url
 }

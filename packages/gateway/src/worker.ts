@@ -1,4 +1,6 @@
+import { actionLoop } from './actions/loop.ts'
 import type { Deps } from './deps.ts'
+import { timesAheadLoop } from './doctor/times-ahead.ts'
 import { fulfilmentLoop } from './fulfilment/loop.ts'
 import { reconcileLoop } from './fulfilment/reconciliation/reconcile.ts'
 import { reviewAlertLoop } from './fulfilment/review/review-alerts.ts'
@@ -17,7 +19,9 @@ import { webhooksLoop } from './webhooks/sending/sender.ts'
 export async function startWorker(deps: Deps): Promise<Running> {
   const loops: Running[] = [
     retentionLoop(deps),
+    timesAheadLoop(deps),
     fulfilmentLoop(deps),
+    actionLoop(deps),
     reconcileLoop(deps),
     reviewAlertLoop(deps),
     priceAlertLoop(deps),

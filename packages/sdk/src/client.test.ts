@@ -69,7 +69,7 @@ describe('operations', () => {
     expect((await order()).replayed).toBe(true)
   })
 
-  test('a generated transactionId is in the answer, and in the error if there is none', async () => {
+  test('a generated transactionId is in the answer, or in the error if no answer came', async () => {
     const esim = await client((_operation, body, arrival) =>
       arrival === 1 ? ok({ ...ORDER, transactionId: body.transactionId }) : refusal(402, '200007'),
     )

@@ -1,6 +1,10 @@
 import type {
+  ActionAnswer,
+  ActionQueryRequest,
+  ActionRequest,
   AnswerOf,
   BalanceAnswer,
+  EsimAction,
   HealthAnswer,
   LocationListAnswer,
   LocationListRequest,
@@ -66,6 +70,18 @@ export type OrderCallOptions = CallOptions & {
    * may crash between the call and the answer should generate and store its own first.
    */
   generateTransactionId?: boolean
+}
+
+/** The answer of an action. */
+export interface Action extends ActionAnswer {
+  /** True if the transactionId was used before: this is that action, with its present status. */
+  replayed: boolean
+}
+
+/** An action on an eSIM, named by `esimTranNo` or `iccid`. */
+export type EsimActionRequest = Omit<ActionRequest, 'action' | 'transactionId'> & {
+  /** Repeat a call with the same one. Required unless `generateTransactionId` is set. */
+  transactionId?: string
 }
 
 /**
@@ -165,6 +181,46 @@ export class DealerEsim {
       const page = await this.profiles({ ...request, ...cursor }, options)
       return { rows: page.profileList, nextCursor: page.nextCursor }
     })
+  }
+
+  /**
+   * Cancels an eSIM that was not downloaded; it is refunded when its supplier has cancelled it. The answer is PENDING at
+   * first: `action` or the event ESIM_ACTION_UPDATED returns the outcome. All actions are idempotent by transactionId.
+   */
+  cancel(request: EsimActionRequest, options?: OrderCallOptions): Promise<Action> {
+    return this.#act('esim/cancel', 'CANCEL', request, options)
+  }
+
+  /** Interrupts the service of an eSIM in use. */
+  suspend(request: EsimActionRequest, options?: OrderCallOptions): Promise<Action> {
+    return this.#act('esim/suspend', 'SUSPEND', request, options)
+  }
+
+  /** Resumes the service of a suspended eSIM. */
+  unsuspend(request: EsimActionRequest, options?: OrderCallOptions): Promise<Action> {
+    return this.#act('esim/unsuspend', 'UNSUSPEND', request, options)
+  }
+
+  /** Ends the service of an eSIM for good, without a refund. */
+  revoke(request: EsimActionRequest, options?: OrderCallOptions): Promise<Action> {
+    return this.#act('esim/revoke', 'REVOKE', request, options)
+  }
+
+  async #act(
+    operation: OperationName,
+    action: EsimAction,
+    request: EsimActionRequest,
+    { generateTransactionId, ...options }: OrderCallOptions = {},
+  ): Promise<Action> {
+    const transactionId = request.transactionId ?? (generateTransactionId ? newTransactionId() : undefined)
+    const result = await call(this.#caller, operation, { ...request, transactionId, action }, options)
+    const replayed = result.headers.get('idempotent-replayed') === 'true'
+    return { ...(result.data as unknown as ActionAnswer), replayed }
+  }
+
+  /** A cancel, suspend, unsuspend or revoke, by actionNo or transactionId. */
+  action(request: ActionQueryRequest, options?: CallOptions): Promise<ActionAnswer> {
+    return this.call('esim/action/query', request, options)
   }
 
   /** Usage, expiry and status of up to 100 eSIMs, as their supplier last reported them. */

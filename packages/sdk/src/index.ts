@@ -68,8 +68,10 @@ export {
 export type { Exchange } from './attempt.ts'
 export type { CallOptions, CallResult } from './call.ts'
 export {
+  type Action,
   DealerEsim,
   type DealerEsimOptions,
+  type EsimActionRequest,
   newTransactionId,
   type Order,
   type OrderCallOptions,

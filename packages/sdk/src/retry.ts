@@ -2,8 +2,8 @@ import type { Answer } from './attempt.ts'
 import type { DealerEsimError } from './error.ts'
 
 /**
- * True for failures after which another attempt may succeed. Every operation can be repeated safely: six only read or set
- * a state, and `esim/order` is idempotent by its transactionId. Each attempt uses a new RequestID, because a RequestID is
+ * True for failures after which another attempt may succeed. Every operation can be repeated safely: most only read or set
+ * a state, and orders and actions are idempotent by their transactionId. Each attempt uses a new RequestID, because a RequestID is
  * accepted once; the body, including the transactionId, stays the same.
  *
  *     no answer, or a 2xx that cannot be read      retry

@@ -14,8 +14,8 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 2_000
 
 /**
- * Queries the order until its status is final or the time is over; then returns the last answer, or throws TIMED_OUT if
- * there was none. The end of the time also aborts a running query and its retries; a time of 0 queries once.
+ * Queries the order until its status is final or the time is over; then returns the last answer, or throws TIMED_OUT without
+ * one. The end of the time also aborts a running query and its retries; a time of 0 queries once.
  */
 export async function waitForOrder(
   query: (request: QueryRequest, options: CallOptions) => Promise<QueryAnswer>,

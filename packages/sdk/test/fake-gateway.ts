@@ -36,7 +36,7 @@ export const refusal = (status: number, code: string, more: object = {}, headers
 
 export async function fakeGateway(script: Script, prefix = ''): Promise<FakeGateway> {
   const appKey = 'fake_app_key'
-  const appSecret = 'a secret with ünïcode'
+  const appSecret = 'a secret with é and ü'
   const seen: FakeGateway['seen'] = []
   const used = new Set<string>()
   const server = createServer(async (request, response) => {

@@ -14,7 +14,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether the session has ended. The status does not say: a wrong password or code is also answered with 401. */
+/** True if the session has ended. The status does not say: a wrong password or code is also answered with 401. */
 export function isSignedOut(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'SIGNED_OUT'
 }
@@ -100,7 +100,7 @@ export function watchActivity(): void {
   for (const sign of ACTIVITY_EVENTS) addEventListener(sign, seen, { capture: true, passive: true })
 }
 
-/** Whether the user has been inactive. Automatic refreshes then do not prolong the session. */
+/** True if the user has been inactive. Automatic refreshes then do not prolong the session. */
 function isInactive(): boolean {
   return Date.now() - lastActivityMs >= INACTIVE_AFTER_MS
 }

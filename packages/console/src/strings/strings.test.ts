@@ -75,7 +75,7 @@ function isHardCodedText(node: ts.Node): boolean {
   return isVisible ? /\p{L}/u.test(node.text) : LOOKS_LIKE_TEXT.test(node.text) && !isNeverShown(parent)
 }
 
-/** Whether the syntax around a literal shows that it is not visible, although it reads as text. */
+/** True if the syntax around a literal shows that it is not visible, although it reads as text. */
 function isNeverShown(around: ts.Node): boolean {
   if (ts.isJsxAttribute(around) || ts.isImportDeclaration(around)) return true
   if (ts.isBinaryExpression(around)) return around.operatorToken.kind === ts.SyntaxKind.EqualsEqualsEqualsToken

@@ -26,7 +26,7 @@ export function OpenAdjustmentsPage() {
   )
 }
 
-/** A dealer's adjustments, newest first. Renders nothing if there are none. */
+/** A dealer's adjustments, newest first. Renders nothing if the list is empty. */
 export function Adjustments({ tenantId }: { tenantId: string }) {
   const list = useApi<{ adjustments: AdjustmentRow[] }>('/adjustments', { tenantId })
   if (!list.data?.adjustments.length) return null

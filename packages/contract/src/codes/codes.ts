@@ -86,7 +86,7 @@ export const codes = {
     400,
     'PARAMETER_INVALID',
     'A parameter is malformed, out of range or unknown. Correct the parameters that data.details names.',
-    'Unknown members are rejected on purpose: a mistyped guard such as "ammount" must not cost money. Integers must lie within ±(2^53-1). An order has 1 to 20 lines of 1 to 30 eSIMs, at most 100 in total, and names no package twice.',
+    'Unknown members are rejected on purpose: a mistyped guard such as "amounts" must not cost money. Integers must lie within ±(2^53-1). An order has 1 to 20 lines of 1 to 30 eSIMs, at most 100 in total, and names no package twice.',
   ),
   '000109': row(
     404,

@@ -2,7 +2,7 @@ import { codes, type FailureCode } from '../codes/codes.ts'
 import { failure, success } from '../codes/envelope.ts'
 import { commonCodes, type OperationName, operations } from '../schemas/operations.ts'
 import { answerExamples, EXAMPLE_REQUEST_ID, failureExamples } from './examples.ts'
-import { failureName, type Json, reference, schemaName } from './schemas.ts'
+import { failureName, type Json, namedSchemas, reference } from './schemas.ts'
 
 /** The answers of an operation by HTTP status: its success and its possible failures. */
 export function operationAnswers(name: OperationName): Json {
@@ -23,7 +23,10 @@ export function sharedAnswers(): Json {
 /** The headers of answers by name. */
 export const ANSWER_HEADERS: Json = {
   'RT-RequestID': header('The RT-RequestID of the request.', { type: 'string', format: 'uuid' }),
-  'Idempotent-Replayed': header('`true` if the order existed before this call.', { type: 'string', const: 'true' }),
+  'Idempotent-Replayed': header('`true` if the order or action existed before this call.', {
+    type: 'string',
+    const: 'true',
+  }),
   'Retry-After': header('Seconds to wait before the next call.', { type: 'integer', minimum: 1 }),
   Allow: header('The method that is allowed: POST.', { type: 'string', const: 'POST' }),
   'RateLimit-Limit': header('Requests per second of this tenant.', { type: 'integer' }),
@@ -31,15 +34,24 @@ export const ANSWER_HEADERS: Json = {
   'RateLimit-Reset': header('Seconds until the limit is restored.', { type: 'integer' }),
 }
 
+/** Operations that a transactionId makes idempotent. */
+const IDEMPOTENT: ReadonlySet<OperationName> = new Set([
+  'esim/order',
+  'esim/cancel',
+  'esim/suspend',
+  'esim/unsuspend',
+  'esim/revoke',
+])
+
 function successAnswer(name: OperationName): Json {
-  const headers = name === 'esim/order' ? ['RT-RequestID', 'Idempotent-Replayed'] : ['RT-RequestID']
+  const headers = IDEMPOTENT.has(name) ? ['RT-RequestID', 'Idempotent-Replayed'] : ['RT-RequestID']
   const schema = {
     type: 'object',
     required: ['code', 'message', 'data'],
     properties: {
       code: { type: 'string', const: '000000' },
       message: { type: 'string', const: codes['000000'].message },
-      data: reference(`${schemaName(name)}Answer`),
+      data: reference(namedSchemas().get(operations[name].answer)!),
     },
   }
   const content = { 'application/json': { schema, example: success(answerExamples[name]) } }

@@ -42,18 +42,20 @@ test('every RT-RequestID and transactionId parameter describes how a retry uses 
 })
 
 test('every transactionId is described, in requests and events with the retry rule', () => {
-  const described = Object.entries(document.components.schemas).flatMap(([name, schema]) =>
+  const all = Object.entries(document.components.schemas).flatMap(([name, schema]) =>
     membersOf(schema, 'transactionId').map(({ description = '' }) => [name, description] as const),
   )
+  const ofActions = all.filter(([, description]) => description.includes('key of the action'))
+  const described = all.filter((one) => !ofActions.includes(one))
+  expect(ofActions.map(([name]) => name)).toEqual([
+    ...['Action', 'EsimCancelRequest', 'EsimSuspendRequest', 'EsimUnsuspendRequest', 'EsimRevokeRequest'],
+    'EsimActionQueryRequest',
+  ])
+  for (const [name, description] of ofActions) if (name !== 'Action') expect(description).toContain(RETRY_RULE)
   expect(described.map(([name]) => name)).toEqual([
     ...['Profile', 'EsimOrderRequest', 'EsimOrderAnswer', 'EsimQueryRequest', 'EsimQueryAnswer'],
-    ...[
-      'EsimProfileListRequest',
-      'OrderListAnswer',
-      'AccountStatementAnswer',
-      'OrderPaidEvent',
-      'DeliveryUpdatedEvent',
-    ],
+    ...['EsimProfileListRequest', 'OrderListAnswer', 'AccountStatementAnswer', 'OrderPaidEvent'],
+    ...['DeliveryUpdatedEvent', 'EsimUsageEvent', 'EsimExpiringEvent'],
   ])
   for (const [name, description] of described) {
     expect(description, name).toContain("The dealer's own key of the order")
@@ -83,7 +85,7 @@ test.each(operationNames)(
 )
 
 test('every code of the table is used by an operation', () => {
-  const own = operationNames.flatMap((name) => [...operations[name].codes])
+  const own = new Set(operationNames.flatMap((name) => [...operations[name].codes]))
   const common = failureCodes.filter((code) => Number(code) < 200_000)
   expect([...common, ...own].sort()).toEqual(failureCodes)
 })
@@ -100,6 +102,35 @@ describe('examples fit their schemas', () => {
     expect(Check(codes[code].data, failureExamples[code]?.data ?? {})).toBe(true)
   })
 })
+
+test('every pattern means the same to tools that compile it with the flag `u` and to those that compile it without', () => {
+  const patterns = [...new Set(valuesOf(document, 'pattern') as string[])]
+  expect(patterns.length).toBeGreaterThan(5)
+  const texts = ['', 'Cape Town, sp{C}', '東京 🗼', 'line\nbreak', 'T-1', 'JP', '!GL', '\u0000', '0123456789012', 'USD']
+  for (const pattern of patterns) {
+    expect(
+      texts.filter((text) => new RegExp(pattern).test(text)),
+      pattern,
+    ).toEqual(texts.filter((text) => new RegExp(pattern, 'u').test(text)))
+  }
+})
+
+test('lone surrogates are refused, although the published patterns do not mention them', () => {
+  const request = { transactionId: 'T-1', packageInfoList: [{ packageCode: 'A', count: 1 }] }
+  expect(parseRequest('esim/order', { ...request, remark: 'sp{C} 🗼' }).ok).toBe(true)
+  expect(parseRequest('esim/order', { ...request, remark: 'half \ud83d' })).toMatchObject({ ok: false, code: '000108' })
+})
+
+test('answers are listed by status or as default: generators do not compile ranges such as 4XX', () => {
+  const statuses = valuesOf(document, 'responses').flatMap((responses) => Object.keys(responses as object))
+  expect(statuses.filter((status) => !/^(\d{3}|default|Failure\d{3})$/.test(status))).toEqual([])
+})
+
+/** The values of a member at any depth. */
+function valuesOf(node: unknown, member: string): unknown[] {
+  if (typeof node !== 'object' || node === null) return []
+  return Object.entries(node).flatMap(([name, value]) => (name === member ? [value] : valuesOf(value, member)))
+}
 
 /** The schemas of a member at any depth. */
 function membersOf(schema: unknown, member: string): { description?: string }[] {

@@ -17,6 +17,7 @@ export function openApiDocument({ serverUrl = '/' }: { serverUrl?: string } = {}
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl }],
+    tags: TAGS,
     security: [{ accessCode: [], signature: [] }],
     paths: Object.fromEntries(operationNames.map((name) => [API_PATH + name, { post: operationItem(name) }])),
     webhooks: Object.fromEntries(
@@ -43,6 +44,14 @@ There are no separators, the body is signed byte for byte as sent, and the key i
 A retry takes a new RT-RequestID and the same \`transactionId\`: the RT-RequestID guards against replay and is accepted once, the \`transactionId\` makes the order idempotent.
 
 Money is an integer in 1/10 000 of \`currencyCode\`: 45000 is 4.50. Data volume is in bytes. Times are RFC 3339. Clients must ignore members that they do not know.`
+
+/** Groups of operations: the first part of their names. */
+const TAGS = [
+  { name: 'account', description: 'The connection and the balance' },
+  { name: 'package', description: 'The catalogue' },
+  { name: 'esim', description: 'Orders and eSIMs' },
+  { name: 'webhook', description: 'Events to the dealer' },
+]
 
 const SECURITY_SCHEMES: Json = {
   accessCode: { type: 'apiKey', in: 'header', name: REQUEST_HEADERS.appKey, description: 'The AppKey.' },
@@ -93,6 +102,7 @@ function operationItem(name: OperationName): Json {
     operationId: id.charAt(0).toLowerCase() + id.slice(1),
     summary,
     description,
+    tags: [name === 'health' ? 'account' : name.slice(0, name.indexOf('/'))],
     parameters: parameters('requestId', 'timestamp'),
     requestBody: {
       required: true,
@@ -107,6 +117,7 @@ function webhookItem(type: keyof typeof events): Json {
   return {
     operationId: `on_${type}`,
     summary,
+    tags: ['webhook'],
     description: 'Delivered at least once and in any order: use `notifyId` and `sequence`.',
     security: [],
     parameters: parameters(
@@ -127,7 +138,7 @@ function webhookItem(type: keyof typeof events): Json {
       },
     },
     responses: {
-      '2XX': { description: 'Acknowledged. Answer within 10 s (CHECK_HEALTH: 5 s).' },
+      '200': { description: 'Acknowledged, as by any other 2xx. Answer within 10 s (CHECK_HEALTH: 5 s).' },
       '410': { description: 'Disables the endpoint.' },
       default: { description: 'Not acknowledged: the event is sent again later (CHECK_HEALTH: never).' },
     },

@@ -60,6 +60,11 @@ export const requestExamples: { [N in OperationName]: RequestOf<N> } = {
   },
   'esim/query': { transactionId: 'T-1' },
   'esim/profile/list': { orderNo: profile.orderNo },
+  'esim/cancel': { transactionId: 'C-1', action: 'CANCEL', esimTranNo: profile.esimTranNo, reason: 'trip cancelled' },
+  'esim/suspend': { transactionId: 'S-1', action: 'SUSPEND', esimTranNo: profile.esimTranNo },
+  'esim/unsuspend': { transactionId: 'U-1', action: 'UNSUSPEND', esimTranNo: profile.esimTranNo },
+  'esim/revoke': { transactionId: 'R-1', action: 'REVOKE', esimTranNo: profile.esimTranNo, reason: 'phone lost' },
+  'esim/action/query': { transactionId: 'C-1' },
   'webhook/set': { callbackUrl: 'https://dealer.example.com/esim-events', enabled: true },
   'order/list': { orderStatus: 'DELIVERED', pageSize: 100 },
   'account/statement': { startTime: '2026-11-01T00:00:00.000Z', endTime: '2026-12-01T00:00:00.000Z' },
@@ -91,6 +96,31 @@ const order: OrderSummary = {
       failureReason: null,
     },
   ],
+}
+
+const action: ActionAnswer = {
+  actionNo: '06EQ7X4N0P2S9D8F1G3H5J7K6M',
+  transactionId: 'C-1',
+  startedBy: 'DEALER',
+  action: 'CANCEL',
+  esimTranNo: profile.esimTranNo,
+  iccid: profile.iccid,
+  orderNo: profile.orderNo,
+  actionStatus: 'DONE',
+  refundAmount: 45_000,
+  feeAmount: 0,
+  currencyCode: 'USD',
+  failureReason: null,
+  createTime: '2026-11-20T13:40:00.000Z',
+  lastUpdateTime: '2026-11-20T13:40:02.000Z',
+}
+
+/** As the action is answered at first: its supplier has not been asked yet. */
+const pending: ActionAnswer = {
+  ...action,
+  actionStatus: 'PENDING',
+  refundAmount: 0,
+  lastUpdateTime: action.createTime,
 }
 
 export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
@@ -163,6 +193,11 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
     ],
   },
   'esim/profile/list': { profileList: [profile], nextCursor: null },
+  'esim/cancel': pending,
+  'esim/suspend': { ...pending, actionNo: '06EQ7X4N0Q2S9D8F1G3H5J7K6M', transactionId: 'S-1', action: 'SUSPEND' },
+  'esim/unsuspend': { ...pending, actionNo: '06EQ7X4N0R2S9D8F1G3H5J7K6M', transactionId: 'U-1', action: 'UNSUSPEND' },
+  'esim/revoke': { ...pending, actionNo: '06EQ7X4N0S2S9D8F1G3H5J7K6M', transactionId: 'R-1', action: 'REVOKE' },
+  'esim/action/query': action,
   'webhook/set': {
     callbackUrl: 'https://dealer.example.com/esim-events',
     eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'],
@@ -212,23 +247,6 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
     ],
     notFound: [],
   },
-}
-
-const action: ActionAnswer = {
-  actionNo: '06EQ7X4N0P2S9D8F1G3H5J7K6M',
-  transactionId: 'C-1',
-  startedBy: 'DEALER',
-  action: 'CANCEL',
-  esimTranNo: profile.esimTranNo,
-  iccid: profile.iccid,
-  orderNo: profile.orderNo,
-  actionStatus: 'DONE',
-  refundAmount: 45_000,
-  feeAmount: 0,
-  currencyCode: 'USD',
-  failureReason: null,
-  createTime: '2026-11-20T13:40:00.000Z',
-  lastUpdateTime: '2026-11-20T13:40:02.000Z',
 }
 
 export const eventExamples: { [T in NotifyType]: Extract<Notification, { notifyType: T }> } = {
@@ -343,6 +361,15 @@ export const failureExamples: { [C in FailureCode]?: { details?: FaultDetail[]; 
   '000108': { details: [{ field: 'packageInfoList[0].count', reason: 'Send an integer from 1 to 30.' }] },
   '101001': { data: { serverTime: '2026-11-20T13:28:09.000Z' } },
   '101002': { data: { address: '203.0.113.7' } },
+  '200002': {
+    data: {
+      esimStatus: 'IN_USE',
+      smdpStatus: 'ENABLED',
+      suspended: false,
+      actionNo: action.actionNo,
+      orderNo: null,
+    },
+  },
   '200005': {
     details: [{ field: 'packageInfoList[0].price', reason: 'The price of JP_1_7 is 47000 now.' }],
     data: { current: 47_000 },
@@ -350,6 +377,8 @@ export const failureExamples: { [C in FailureCode]?: { details?: FaultDetail[]; 
   '200006': { details: [{ field: 'amount', reason: 'The total is 47000 now.' }], data: { current: 47_000 } },
   '200007': { data: { currentBalance: 30_000, requiredAmount: 45_000, shortfall: 15_000, currencyCode: 'USD' } },
   '200014': { data: { limit: 1_000_000, spent: 980_000, resetTime: '2026-11-21T00:00:00.000Z' } },
+  '200015': { data: { action: 'SUSPEND' } },
+  '200017': { data: { cancellableUntil: '2026-12-20T13:28:10.000Z' } },
   '310241': { details: [{ field: 'packageInfoList[0].packageCode', reason: 'There is no package JP_9_9.' }] },
   '310244': { details: [{ field: 'packageInfoList[0].packageCode', reason: 'JP_1_7 is off sale.' }] },
   '400102': {

@@ -1,9 +1,11 @@
 import type { TSchema } from 'typebox'
 import { codes, failureCodes } from '../codes/codes.ts'
+import { actionAnswer } from '../schemas/actions.ts'
 import { type OperationName, operationNames, operations } from '../schemas/operations.ts'
 import { orderLine } from '../schemas/orders.ts'
 import { locationNetwork, packageOffSale, packageOnSale } from '../schemas/packages.ts'
 import { profile } from '../schemas/profiles.ts'
+import { publishedPattern } from '../schemas/text-patterns.ts'
 import { events } from '../schemas/webhooks.ts'
 
 /** A node of the document. */
@@ -17,10 +19,12 @@ export function namedSchemas(): Map<TSchema, string> {
     [packageOffSale, 'PackageOffSale'],
     [locationNetwork, 'LocationNetwork'],
     [orderLine, 'OrderLine'],
+    [actionAnswer, 'Action'],
   ])
   for (const name of operationNames) {
     named.set(operations[name].request, `${schemaName(name)}Request`)
-    named.set(operations[name].answer, `${schemaName(name)}Answer`)
+    // Several operations have one answer in common, which has a name already.
+    if (!named.has(operations[name].answer)) named.set(operations[name].answer, `${schemaName(name)}Answer`)
   }
   for (const [type, { body }] of Object.entries(events)) named.set(body, `${pascal(type)}Event`)
   return named
@@ -95,6 +99,7 @@ function expand(node: unknown, named: Map<TSchema, string>): Json {
   }
   const copyMembers = (value: Json): Json => {
     const copied = withType(Object.fromEntries(Object.entries(value).map(([member, part]) => [member, copy(part)])))
+    if (typeof copied.pattern === 'string') copied.pattern = publishedPattern(copied.pattern)
     const [first] = Array.isArray(value.enum) ? value.enum : []
     return first === undefined ? copied : { type: typeof first === 'number' ? 'integer' : 'string', ...copied }
   }

@@ -20,6 +20,7 @@ interface Keywords {
   type?: string
   anyOf?: Keywords[]
   enum?: unknown[]
+  const?: unknown
   format?: string
   pattern?: string
   minLength?: number
@@ -63,6 +64,7 @@ function listFaultsAt(schema: Keywords, value: unknown, field: string): Fault[] 
   if (value === null && field !== '')
     return [{ code: '000106', field, reason: 'It is required: send a value instead of null.' }]
   if (schema.enum) return schema.enum.includes(value) ? [] : [invalid(field, `Use one of ${schema.enum.join(', ')}.`)]
+  if (schema.const !== undefined) return value === schema.const ? [] : [invalid(field, `Send ${schema.const}.`)]
   switch (schema.type) {
     case 'object':
       return isRecord(value) ? objectFaults(schema, value, field) : [invalid(field, 'Send a JSON object.')]

@@ -142,7 +142,7 @@ const faults: [OperationName, string, unknown, code: string, field: string][] = 
     '000108',
     '__proto__',
   ],
-  ['esim/order', 'mistyped guard', order({ ammount: 1 }), '000108', 'ammount'],
+  ['esim/order', 'mistyped guard', order({ amounts: 1 }), '000108', 'amounts'],
   [
     'esim/order',
     'in a line',

@@ -70,6 +70,16 @@ const rules: Partial<Record<OperationName, Rule>> = {
     return [{ code: '000105', field: 'orderNo', reason: 'Send orderNo or transactionId.' }]
   },
 
+  'esim/cancel': brokenEsimRule,
+  'esim/suspend': brokenEsimRule,
+  'esim/unsuspend': brokenEsimRule,
+  'esim/revoke': brokenEsimRule,
+
+  'esim/action/query': (request) => {
+    if (Object.hasOwn(request, 'actionNo') || Object.hasOwn(request, 'transactionId')) return NONE
+    return [{ code: '000105', field: 'actionNo', reason: 'Send actionNo or transactionId.' }]
+  },
+
   'location/list': ({ language }) => {
     if (typeof language !== 'string' || isLanguageTag(language)) return NONE
     return [{ code: '000108', field: 'language', reason: TEXT_PATTERNS.language.advice }]
@@ -86,6 +96,11 @@ const rules: Partial<Record<OperationName, Rule>> = {
       },
     ]
   },
+}
+
+function brokenEsimRule(request: Record<string, unknown>): readonly Fault[] {
+  if (Object.hasOwn(request, 'esimTranNo') || Object.hasOwn(request, 'iccid')) return NONE
+  return [{ code: '000105', field: 'esimTranNo', reason: 'Send esimTranNo or iccid.' }]
 }
 
 /** An order has at most 100 eSIMs and names no package twice. */

@@ -1,14 +1,14 @@
 import Type, { type Static } from 'typebox'
 import { REASON_LENGTH_MAX } from '../limits.ts'
 import { ACTION_STATUSES, ESIM_ACTIONS, type EsimAction } from './enumerations.ts'
-import { CLOSED, currencyCode, iccid, name, nullable, price, time, transactionId } from './scalars.ts'
+import { CLOSED, currencyCode, iccid, name, nullable, price, time, transactionIdOfAction } from './scalars.ts'
 import { TEXT_PATTERNS } from './text-patterns.ts'
 
 /** The request of `esim/cancel`, `esim/suspend`, `esim/unsuspend` and `esim/revoke`. */
 export const actionRequest = <A extends EsimAction>(action: A) =>
   Type.Object(
     {
-      transactionId: transactionId(),
+      transactionId: transactionIdOfAction(),
       action: Type.Literal(action, {
         description: "Must be the operation's own action: the signature does not cover the path.",
       }),
@@ -28,7 +28,9 @@ export type ActionRequest = Static<ReturnType<typeof actionRequest<EsimAction>>>
 
 export const actionAnswer = Type.Object({
   actionNo: Type.String(),
-  transactionId: nullable(Type.String({ description: "The dealer's own key; null for an action of the operator." })),
+  transactionId: nullable(
+    Type.String({ description: "The dealer's own key of the action; null: the operator began it." }),
+  ),
   startedBy: Type.Enum(['DEALER', 'OPERATOR']),
   action: Type.Enum(ESIM_ACTIONS),
   esimTranNo: Type.String(),
@@ -47,7 +49,7 @@ export type ActionAnswer = Static<typeof actionAnswer>
 export const actionQueryRequest = Type.Object(
   {
     actionNo: Type.Optional(name({ description: 'Either `actionNo` or `transactionId` is required.' })),
-    transactionId: Type.Optional(transactionId()),
+    transactionId: Type.Optional(transactionIdOfAction()),
   },
   CLOSED,
 )

@@ -8,6 +8,7 @@ import {
   statementAnswer,
   statementRequest,
 } from './accounts.ts'
+import { actionAnswer, actionQueryRequest, actionRequest } from './actions.ts'
 import { locationListAnswer, locationListRequest } from './locations.ts'
 import { orderAnswer, orderListAnswer, orderListRequest, orderRequest, queryAnswer, queryRequest } from './orders.ts'
 import { packageListAnswer, packageListRequest } from './packages.ts'
@@ -16,6 +17,9 @@ import { webhookSetAnswer, webhookSetRequest } from './webhooks.ts'
 
 /** Operations are posted to `{base_url}` + this + the operation's key. */
 export const API_PATH = '/open-api/v1/'
+
+/** Failures of the actions that no policy restricts. */
+const ACTION_CODES: readonly FailureCode[] = ['200002', '200012', '200015', '310403']
 
 /** The whole dealer API. The server, SDK, OpenAPI document and tests are derived from this table. */
 export const operations = {
@@ -54,9 +58,44 @@ export const operations = {
   ),
   'esim/profile/list': operation(
     'List eSIMs',
-    'Returns eSIMs with the data that a traveller needs to install them, newest first. The list is empty if there are none yet.',
+    'Returns eSIMs with the data that a traveller needs to install them, newest first. Before the first eSIM the list is empty.',
     profileListRequest,
     profileListAnswer,
+  ),
+  'esim/cancel': operation(
+    'Cancel an eSIM',
+    'Cancels an eSIM that was not downloaded. Its price, less the fee of the cancel policy, is refunded when the supplier has cancelled it. Idempotent on `transactionId`, as all actions: a repeat returns the same action with its present status.',
+    actionRequest('CANCEL'),
+    actionAnswer,
+    ['200002', '200012', '200015', '200017', '310403'],
+  ),
+  'esim/suspend': operation(
+    'Suspend an eSIM',
+    'Interrupts the service of an eSIM in use. Its validity goes on.',
+    actionRequest('SUSPEND'),
+    actionAnswer,
+    ACTION_CODES,
+  ),
+  'esim/unsuspend': operation(
+    'Resume a suspended eSIM',
+    'Resumes the service of a suspended eSIM.',
+    actionRequest('UNSUSPEND'),
+    actionAnswer,
+    ACTION_CODES,
+  ),
+  'esim/revoke': operation(
+    'Revoke an eSIM',
+    'Ends the service of an eSIM for good. Nothing is refunded.',
+    actionRequest('REVOKE'),
+    actionAnswer,
+    ACTION_CODES,
+  ),
+  'esim/action/query': operation(
+    'Get an action',
+    'Returns a cancel, suspend, unsuspend or revoke, and how far it is.',
+    actionQueryRequest,
+    actionAnswer,
+    ['200013'],
   ),
   'webhook/set': operation(
     'Set the webhook',

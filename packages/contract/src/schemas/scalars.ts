@@ -77,6 +77,16 @@ export const transactionId = () =>
     examples: ['T-1'],
   })
 
+/** In requests. */
+export const transactionIdOfAction = () =>
+  Type.String({
+    minLength: 1,
+    maxLength: TRANSACTION_ID_LENGTH_MAX,
+    pattern: TEXT_PATTERNS.transactionId.pattern,
+    description: `The dealer's own key of the action, case-sensitive. ${RETRY_RULE}: it makes the action idempotent.`,
+    examples: ['C-1'],
+  })
+
 /** In answers. */
 export const transactionIdOfOrder = () => Type.String({ description: `${KEY}, as sent with the order.` })
 

@@ -5,6 +5,8 @@
 export interface TextPattern {
   pattern: string
   advice: string
+  /** The pattern in the OpenAPI document, where `pattern` means something else to tools that compile without `u`. */
+  published?: string
 }
 
 /**
@@ -14,10 +16,12 @@ export interface TextPattern {
 export const TEXT_PATTERNS = {
   line: {
     pattern: '^[^\\u0000-\\u001f\\u007f\\p{Cs}]*$',
+    published: '^[^\\u0000-\\u001f\\u007f]*$',
     advice: 'Use one line of text without control characters.',
   },
   text: {
     pattern: '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f\\p{Cs}]*$',
+    published: '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]*$',
     advice: 'Use text without control characters other than tab and line break.',
   },
   transactionId: {
@@ -57,4 +61,13 @@ export const TEXT_PATTERNS = {
 export function adviceFor(pattern: string): string {
   const found = Object.values(TEXT_PATTERNS).find((each) => each.pattern === pattern)
   return found?.advice ?? `Use text that matches ${pattern}`
+}
+
+/**
+ * The pattern for the OpenAPI document. Without the flag `u`, `\p{Cs}` refuses the letters p, C and s. The published
+ * pattern leaves lone surrogates out: no UTF-8 text contains one.
+ */
+export function publishedPattern(pattern: string): string {
+  const found: TextPattern | undefined = Object.values(TEXT_PATTERNS).find((each) => each.pattern === pattern)
+  return found?.published ?? pattern
 }

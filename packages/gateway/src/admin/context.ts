@@ -3,22 +3,22 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { By } from '../audit/audit.ts'
-import type { AdminDeps } from './open.ts'
+import type { AdminDeps } from './deps.ts'
 import { printable, printableJson } from './printable.ts'
 
-/** What the commands of every noun are given. */
+/** Shared by all commands. */
 export interface AdminContext {
-  /** For changes: `cli:<os user>`. */
+  /** The actor of changes: `cli:<os user>`. */
   readonly by: By
-  /** `--json` was given: exactly one JSON document goes to stdout. */
+  /** `--json` was given: exactly one JSON document is printed. */
   readonly json: boolean
-  /** Of a command that did what it should and found something wrong: 1. */
+  /** 1 if the command worked but found a fault. */
   exitCode: number
-  /** Opens what a command works with, beside a running gateway or without one, and closes it afterwards. */
+  /** Creates the dependencies of a command, with or without a running gateway, and closes them afterwards. */
   withDeps<Result>(work: (deps: AdminDeps) => Promise<Result>): Promise<Result>
-  /** Shows the result: `human` is for a terminal, `json` for a program (bigint as an integer, Date as RFC 3339). */
+  /** Prints the result: `human` on a terminal, `json` with --json (bigint as an integer, Date as RFC 3339). */
   print(human: string, json: unknown): void
-  /** A line on stderr while a long command works; nothing with --json. */
+  /** Prints a line to stderr during a long command; nothing with --json. */
   progress(line: string): void
 }
 
@@ -30,9 +30,9 @@ export function adminContext(program: Command): AdminContext {
       return program.opts<{ json?: boolean }>().json === true
     },
     async withDeps(work) {
-      // Not imported above: the help of the whole needs no database driver.
-      const { openDeps } = await import('./open.ts')
-      const { deps, close } = await openDeps()
+      // Imported here because `--help` needs no database driver.
+      const { createAdminDeps } = await import('./deps.ts')
+      const { deps, close } = await createAdminDeps()
       try {
         return await work(deps)
       } finally {
@@ -53,12 +53,12 @@ export function jsonText(value: unknown): string {
 }
 
 /**
- * An entry that says root says nothing, so root's is the one that became root; ops/dealer-esim-admin runs as the service's
- * user, and hands on who called it. From anybody else SUDO_USER is hearsay.
+ * The person who runs the command. For root it is SUDO_USER, because “root” would not identify a person in the audit log;
+ * for other users SUDO_USER is not trusted. ops/dealer-esim-admin runs as the service's user and passes on its caller.
  */
 function osUser(): string {
   const sudoer = process.getuid?.() === 0 ? process.env.SUDO_USER : undefined
-  const name = sudoer || handedOn(process.env.CREDENTIALS_DIRECTORY)
+  const name = sudoer || callerFromSystemd(process.env.CREDENTIALS_DIRECTORY)
   if (name) return name
   try {
     return userInfo().username
@@ -67,14 +67,14 @@ function osUser(): string {
   }
 }
 
-/** Below it only systemd writes, at root's word. */
+/** Only systemd, started by root, writes below this folder. */
 const CREDENTIALS = /^\/run\/credentials\/[\w@.:-]+$/
 
-function handedOn(folder: string | undefined): string | undefined {
+function callerFromSystemd(folder: string | undefined): string | undefined {
   if (folder === undefined || !CREDENTIALS.test(folder)) return undefined
   try {
     return readFileSync(join(folder, 'operator'), 'utf8').trim()
   } catch {
-    return undefined // a service has its credentials for other purposes, too
+    return undefined // the folder holds other credentials
   }
 }

@@ -6,7 +6,7 @@ import { packageRoot } from '../lib/process/package-root.ts'
 import { adminContext } from './context.ts'
 import { NOUNS } from './program.ts'
 
-/** Every command line of the operator's tool that a page shows: in blocks of code, in tables and in sentences. */
+/** Finds every admin command in the documentation: in code blocks, tables and sentences. */
 const root = join(packageRoot(), '../..')
 const pages = [
   'README.md',
@@ -25,11 +25,11 @@ const START = new RegExp(
 )
 const documented = pages.flatMap((page) => {
   const text = readFileSync(join(root, page), 'utf8').replace(/ \\\n +/g, ' ')
-  // Two spaces end a command, and a remark begins; so does a sign of the shell.
+  // A command ends at two spaces, which begin a remark, or at a shell operator.
   return [...text.matchAll(START)].map(([, line = '']) => ({ page, line: line.split(/ {2,}|[|>#;)]/)[0]!.trim() }))
 })
 
-test('there are some on the pages that operators read', () => {
+test('the pages for operators contain commands', () => {
   const of = (page: string) => documented.filter((each) => each.page === page).length
   for (const page of ['docs/catalogue.md', 'docs/money.md', 'docs/suppliers.md', 'docs/running.md']) {
     expect([page, of(page)]).toEqual([page, expect.any(Number)])
@@ -37,7 +37,7 @@ test('there are some on the pages that operators read', () => {
   }
 })
 
-test.each(documented)('$page: “$line” is a command, with options that it has', ({ line }) => {
+test.each(documented)('$page: “$line” is an existing command with existing options', ({ line }) => {
   const words = line.replace(/"[^"]*"/g, 'TEXT').split(' ')
   let command: Command = program
   while (command.commands.length > 0 && words[0] !== '--help') {

@@ -6,9 +6,9 @@ import { Refusal } from '../lib/refusal.ts'
 import { jsonText } from './context.ts'
 import { printable } from './printable.ts'
 
-/** What goes to stderr for a command that failed: sentences, or one JSON document. */
+/** The output of a failed command on stderr: a message, or one JSON document. */
 export function failureText(error: unknown, json: boolean): string {
-  return json ? jsonText({ error: failureOf(error) }) : printable(words(error))
+  return json ? jsonText({ error: failureOf(error) }) : printable(errorText(error))
 }
 
 function failureOf(error: unknown) {
@@ -21,32 +21,32 @@ function failureOf(error: unknown) {
     return { code, message, ...(data ? { data } : {}) }
   }
   if (error instanceof CommanderError || error instanceof UsageError || error instanceof MalformedMoney) {
-    return { code: 'USAGE', message: sentence(error) }
+    return { code: 'USAGE', message: errorMessage(error) }
   }
-  return { code: 'FAILED', message: sentence(error) }
+  return { code: 'FAILED', message: errorMessage(error) }
 }
 
-function words(error: unknown): string {
+function errorText(error: unknown): string {
   if (error instanceof ApiError) {
     const details = (error.parts.details ?? []).map((detail) => `  ${detail.field}: ${detail.reason}`)
     return [apiMessage(error), ...details].join('\n')
   }
-  // What we throw is a sentence; anything else is a defect, and its stack says where.
+  // Our own errors have messages for people. Anything else is a defect, whose stack is printed.
   const isDefect = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
-  return isDefect ? (error.stack ?? error.message) : sentence(error)
+  return isDefect ? (error.stack ?? error.message) : errorMessage(error)
 }
 
 function apiMessage(error: ApiError): string {
   return error.parts.message ?? codes[error.code].message
 }
 
-function sentence(error: unknown): string {
+function errorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (isNoConnection(error)) return explainNoConnection(error)
   return error.message.replace(/^error: /, '')
 }
 
-/** The command line cannot be understood; the message says how to write it. */
+/** The command line is invalid. The message says how to correct it. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

@@ -1,17 +1,17 @@
 /*
- * Dealers and receivers write much of what operators look at: names, addresses, answers. None of it moves the cursor of the
- * terminal that shows it, sets its title, or turns its text around.
+ * Replaces control characters and text-direction marks, because much of the output was written by dealers and receivers
+ * (names, addresses, answers) and must not control the operator's terminal.
  */
 
-const MOVES = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu
-/** What JSON.stringify leaves as it is. */
+const UNSAFE = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu
+/** JSON.stringify does not escape these. */
 const UNESCAPED = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
 
 export function printable(text: string): string {
-  return text.replace(MOVES, ' ')
+  return text.replace(UNSAFE, ' ')
 }
 
-/** The same document, in fewer signs. */
+/** Escapes them, so the document stays equivalent. */
 export function printableJson(json: string): string {
   return json.replace(UNESCAPED, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -12,7 +12,7 @@ interface Noun {
   load(): Promise<Commands>
 }
 
-/** Every noun of the operator's command line. Only the one that is called is loaded, so that the answer comes fast. */
+/** The nouns of the operator's command line. Only the noun that is called is loaded, because loading all takes long. */
 export const NOUNS: readonly Noun[] = [
   {
     name: 'tenant',
@@ -31,7 +31,7 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: 'ledger',
-    summary: 'check that the books are right',
+    summary: 'verify that the ledger is consistent',
     load: async () => (await import('./wallet/ledger.ts')).ledgerCommands,
   },
   {
@@ -51,7 +51,7 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: 'supplier',
-    summary: 'where eSIMs come from: configure, test, pause, reconcile',
+    summary: 'suppliers of eSIMs: configure, test, pause, reconcile',
     load: async () => (await import('./fulfilment/supplier.ts')).supplierCommands,
   },
   {
@@ -61,12 +61,12 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: 'order',
-    summary: 'look at orders, settle what is under review, cancel',
+    summary: 'show orders, resolve orders under review, cancel',
     load: async () => (await import('./fulfilment/order.ts')).orderCommands,
   },
   {
     name: 'esim',
-    summary: 'cancel an eSIM that was not used, settle a cancel in question',
+    summary: 'cancel an unused eSIM, resolve a pending cancellation',
     load: async () => (await import('./fulfilment/esim.ts')).esimCommands,
   },
   {
@@ -76,45 +76,41 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: 'doctor',
-    summary: 'what is wrong with the configuration and its surroundings',
+    summary: 'find faults of the configuration and its dependencies',
     load: async () => (await import('./installation/doctor.ts')).doctorCommand,
   },
   {
     name: 'migrate',
-    summary: 'bring the database to this release',
+    summary: 'migrate the database to this release',
     load: async () => (await import('./installation/migrate.ts')).migrateCommand,
   },
 ]
 
 const USAGE_ERROR = 2
 
-/** Runs one command. @returns the exit code: 0, 1 for a failure, 2 for a command line that cannot be understood. */
+/** Runs one command. @returns the exit code: 0, 1 for a failure, 2 for an invalid command line. */
 export async function runAdmin(args: readonly string[]): Promise<number> {
   const program = new Command('admin')
-    .description(
-      'Operate the gateway: works beside a running one and without one, with the same environment variables.',
-    )
-    .usage('<what> <command> [options]')
+    .description('Operate the gateway. Works with or without a running one, with the same environment variables.')
+    .usage('<noun> <command> [options]')
     .option('--json', 'print exactly one JSON document; amounts are integers in 1/10 000')
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ writeErr: () => {} }) // told below, once
+    .configureOutput({ writeErr: () => {} }) // printed once, below
     .exitOverride()
     .action(() => program.outputHelp())
   const context = adminContext(program)
-  const asked = args.find((arg) => !arg.startsWith('-'))
+  const name = args.find((arg) => !arg.startsWith('-'))
   try {
     for (const noun of NOUNS) {
       const command = program
         .command(noun.name)
         .summary(noun.summary)
         .description(`${capital(noun.summary)}.`)
-      if (asked === noun.name) (await noun.load())(command.helpCommand(false), context)
+      if (name === noun.name) (await noun.load())(command.helpCommand(false), context)
     }
-    if (asked !== undefined && !NOUNS.some((noun) => noun.name === asked)) {
-      throw new UsageError(
-        `There is no “${asked}”. Say one of ${NOUNS.map((noun) => noun.name).join(', ')}, or --help.`,
-      )
+    if (name !== undefined && !NOUNS.some((noun) => noun.name === name)) {
+      throw new UsageError(`Unknown command “${name}”. Available: ${NOUNS.map((noun) => noun.name).join(', ')}.`)
     }
     await program.parseAsync(args, { from: 'user' })
     return context.exitCode

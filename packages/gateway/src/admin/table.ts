@@ -1,14 +1,13 @@
-/** A column of a table on a terminal. */
 export interface Column<Row> {
   title: string
   value(row: Row): string
-  /** Figures stand under one another. */
+  /** Aligned to the right, as for figures. */
   right?: boolean
 }
 
-/** Rows under their titles, columns aligned; a sentence where there is nothing to show. */
-export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], nothing: string): string {
-  if (rows.length === 0) return nothing
+/** Formats rows as a table with a header and aligned columns; without rows, returns `emptyMessage`. */
+export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], emptyMessage: string): string {
+  if (rows.length === 0) return emptyMessage
   const cells = [
     columns.map((column) => column.title),
     ...rows.map((row) => columns.map((column) => column.value(row))),
@@ -24,7 +23,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
     .join('\n')
 }
 
-/** Names and values of one thing, values aligned. */
+/** Formats the names and values of one object, values aligned. */
 export function fields(pairs: readonly (readonly [name: string, value: string])[]): string {
   const widest = Math.max(...pairs.map(([name]) => width(name)))
   return pairs

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { CLOCK_WINDOW_MS } from '@dealer-esim/contract'
 import { describe, expect, it, test } from 'vitest'
-import type { Tenant } from '../tenants/load.ts'
+import type { Tenant } from '../tenants/tenant.ts'
 import { checkRequest, createTenantCache } from './admission.ts'
 
 const NOW_MS = Date.parse('2026-11-20T13:00:00.000Z')
@@ -14,7 +14,7 @@ const TENANT: Tenant = {
   secrets: [{ secretId: 's', secret: SECRET, validUntilMs: null, provenAtMs: NOW_MS }],
 }
 
-/** Of a request that was signed so long after the gateway's now. */
+/** The verdict on a request that was signed this long after the gateway's time. */
 function verdictAt(offsetMs: number) {
   const timestamp = String(NOW_MS + offsetMs)
   const body = Buffer.from('{}')

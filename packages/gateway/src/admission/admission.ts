@@ -6,12 +6,12 @@ import { ApiError, tooManyRequests } from '../lib/api-error.ts'
 import type { Batcher } from '../lib/batch.ts'
 import type { Clock, DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
-import { createDb, type Db, type DbOptions } from '../lib/postgres/db.ts'
+import { createDb, type Database, type Db, type DbOptions } from '../lib/postgres/db.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import { maintainPartitions } from '../retention/loop.ts'
 import { allows } from '../tenants/allowlist.ts'
-import type { Tenant } from '../tenants/load.ts'
-import { loadTenant, prepared, type TenantSecret } from '../tenants/load.ts'
+import type { Tenant } from '../tenants/tenant.ts'
+import { findTenant, getPreparedSecret, type TenantSecret } from '../tenants/tenant.ts'
 import { type AdmissionInput, type AdmissionResult, createAdmissionBatcher } from './admit-batch.ts'
 import { createFailureLimit, type FailureLimit } from './failure-limit.ts'
 
@@ -42,7 +42,7 @@ export interface Authenticated {
 
 export interface Admitted {
   tenant: Tenant
-  /** Of the catalogue, current when the request was admitted. */
+  /** The catalogue's version when the request was admitted. */
   catalogueVersion: bigint
 }
 
@@ -124,7 +124,7 @@ export function checkRequest(request: SignedRequest, tenant: Tenant, nowMs: numb
   if (Math.abs(Number(headers.timestamp) - nowMs) > CLOCK_WINDOW_MS) return { ok: false, code: '101001' }
   const secret = tenant.secrets.find((candidate) => {
     const isLive = candidate.validUntilMs === null || candidate.validUntilMs > nowMs
-    return isLive && verifyRequest([prepared(candidate)], headers, body) !== undefined
+    return isLive && verifyRequest([getPreparedSecret(candidate)], headers, body) !== undefined
   })
   if (!secret) return { ok: false, code: '101003' }
   if (tenant.status !== 'ACTIVE') return { ok: false, code: '101005' }
@@ -159,6 +159,9 @@ function noteFirstUse(deps: AdmissionDeps, tenant: Tenant, secretId: string): vo
   deps.onSecretProven(tenant, secret)
 }
 
+/** A request is admitted in milliseconds; dealers wait for an answer. */
+const LIMITS = { lockTimeoutMs: 3_000, statementTimeoutMs: 3_000, stallMs: 4_000, connectTimeoutMs: 3_000 }
+
 export interface AdmissionOptions {
   /** How connections of the dealer API are made. */
   hot: Omit<DbOptions, 'poolSize' | 'applicationName'>
@@ -170,19 +173,18 @@ export interface AdmissionOptions {
   log: Log
 }
 
-export function createAdmission(
-  options: AdmissionOptions,
-): AdmissionDeps & { pool: Db['pool']; close(): Promise<void> } {
+export function createAdmission(options: AdmissionOptions): AdmissionDeps & { db: Database } {
   const { hot, config, clock, databaseClock, db, cipher, log } = options
   const { defaultQpsLimit } = config
   const admissionDb = createDb({
     ...hot,
+    ...LIMITS,
     poolSize: ADMISSION_CONNECTIONS,
     applicationName: 'dealer-esim admission',
     asynchronousCommit: true,
   })
   return {
-    tenantCache: createTenantCache((appKey) => loadTenant(db, cipher, { appKey })),
+    tenantCache: createTenantCache((appKey) => findTenant(admissionDb, cipher, { appKey })),
     batches: createAdmissionBatcher({
       db: admissionDb,
       ...{ clock, databaseClock, defaultQpsLimit },
@@ -198,8 +200,7 @@ export function createAdmission(
         log.warn({ err }, 'the first use of a secret could not be saved')
       })
     },
-    pool: admissionDb.pool,
-    close: () => admissionDb.close(),
+    db: admissionDb,
   }
 }
 

@@ -3,14 +3,14 @@ import { ApiError } from '../lib/api-error.ts'
 import { type Batcher, createBatcher } from '../lib/batch.ts'
 import type { Clock, DatabaseClock } from '../lib/clock.ts'
 import { NULL, plainArray, uuidArray } from '../lib/postgres/columns.ts'
-import type { Db, Statement } from '../lib/postgres/db.ts'
+import type { Db, Statement, Tx } from '../lib/postgres/db.ts'
 import { sqlState } from '../lib/postgres/errors.ts'
 
 export interface AdmissionInput {
   tenantId: string
   requestId: string
   timestampMs: number
-  /** Of the credentials and settings that the request was checked against. */
+  /** The version of the credentials and settings that the request was checked against. */
   version: bigint
 }
 
@@ -110,7 +110,7 @@ function oneStatement({ databaseClock, defaultQpsLimit }: AdmissionBatcherDeps, 
   return { name: 'admission-one', text: ADMIT_ONE, values: [...values, ...earlierSlots(now)] }
 }
 
-function slotOf({ timestampMs }: AdmissionInput): number {
+function slotOf({ timestampMs }: Pick<AdmissionInput, 'timestampMs'>): number {
   return Math.floor(timestampMs / HOUR_MS)
 }
 
@@ -122,6 +122,36 @@ function earlierSlots(nowMs: number): [number, number] {
 
 const VERDICTS = { A: 'admitted', S: 'stale', U: 'used', Q: 'over-qps' } as const
 
+/** A RequestID that admission has accepted. */
+export interface AcceptedRequestId {
+  tenantId: string
+  requestId: string
+  timestampMs: number
+}
+
+/**
+ * Enters RequestIDs that were accepted before, in case that the database has lost them: a standby that took over may have
+ * missed admission's latest commits, which wait for nothing. Locks index entries in the same order as admission.
+ */
+export function reenterRequestIds(tx: Tx, accepted: readonly AcceptedRequestId[], nowMs: number): void {
+  const rows = accepted.flatMap((input) => {
+    const slot = slotOf(input)
+    const other = otherSlot(slot, nowMs)
+    return (other === null ? [slot] : [slot, other]).map((entered) => ({ ...input, slot: entered }))
+  })
+  if (rows.length === 0) return
+  tx.send({
+    name: 'admission-reenter',
+    text: `insert into request_ids (tenant_id, request_id, slot)
+           select * from unnest($1::uuid[], $2::uuid[], $3::int[]) order by 1, 2, 3 on conflict do nothing`,
+    values: [
+      uuidArray(rows.map((row) => row.tenantId)),
+      uuidArray(rows.map((row) => row.requestId)),
+      plainArray(rows.map((row) => row.slot)),
+    ],
+  })
+}
+
 /** The slot on the other side of an edge that is near; null where no edge is near. */
 export function otherSlot(slot: number, nowMs: number): number | null {
   const before = Math.floor((nowMs - EDGE_MS) / HOUR_MS)
@@ -130,14 +160,20 @@ export function otherSlot(slot: number, nowMs: number): number | null {
   return slot === before ? after : before
 }
 
-/** Refills the bucket to the moment of the request, then takes as many of the wanted tokens as it holds. */
+/**
+ * Refills the bucket to the moment of the request, then takes as many of the wanted tokens as it holds. A bucket that was
+ * refilled more than a second in the future dates from before the clock was set back: it is refilled from now on, instead
+ * of refusing its tenant until the clock gets there. The clock is read under the row lock, because the request's moment is
+ * older than the lock that it waited for.
+ */
 const SPENT_FROM_BUCKET = `on conflict (tenant_id) do update set
     tokens = qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at) - least(excluded.requested,
              floor(qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at))),
     granted = least(excluded.requested,
               floor(qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at))),
     qps_limit = excluded.qps_limit, requested = excluded.requested,
-    refilled_at = greatest(b.refilled_at, excluded.refilled_at)`
+    refilled_at = case when b.refilled_at > clock_timestamp() + interval '1 second' then clock_timestamp()
+                       else greatest(b.refilled_at, excluded.refilled_at) end`
 
 /**
  * Admits a batch of requests, of all tenants, in one statement. A row of the batch is

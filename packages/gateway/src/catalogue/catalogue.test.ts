@@ -1,12 +1,12 @@
 import type { PackageListRequest } from '@dealer-esim/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Change, changesOf, rowsAfter } from '../../test/harness/catalogue-history.ts'
+import { arbitraryChanges, type Change, rowsAfter } from '../../test/harness/catalogue-history.ts'
 import { LoadedSnapshot } from './catalogue.ts'
 
 // A snapshot made in steps answers like one made from all changes together.
 
-const change = changesOf('A', 'B', 'C', 'D', 'E')
+const change = arbitraryChanges('A', 'B', 'C', 'D', 'E')
 const context = { linkKey: Buffer.alloc(32), databaseClock: { now: () => 1_000 } }
 test('a snapshot made in steps lists the same as one made in one step, for every tenant and every updatedSince', () => {
   fc.assert(

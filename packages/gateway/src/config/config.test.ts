@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { testAuthority } from '../../test/harness/certificates.ts'
+import { createAuthority } from '../../test/harness/servers/certificates.ts'
 import { packageRoot } from '../lib/process/package-root.ts'
 import { ConfigError, inspectConfig, localUrl, readConfig } from './config.ts'
 import { OTHER_CONNECTIONS } from './connections.ts'
@@ -15,7 +15,7 @@ const [cert, key, otherKey] = ['cert.pem', 'key.pem', 'other-key.pem'].map((name
   string,
   string,
 ]
-const authority = testAuthority('Test authority')
+const authority = createAuthority('Test authority')
 const issued = authority.issue('localhost')
 writeFileSync(cert, issued.cert)
 writeFileSync(key, issued.key)

@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { resolve } from 'node:path'
 import { QPS_LIMIT_DEFAULT, QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import ipaddr from 'ipaddr.js'
+import { readAuthorities } from '../lib/process/certificate.ts'
 import { OTHER_CONNECTIONS } from './connections.ts'
 
 /*
@@ -147,7 +148,7 @@ export const VARIABLES = {
   smtpUrl: {
     name: 'SMTP_URL',
     description:
-      'Mail server for alerts, invitations and password links: `smtps://user:password@host:465`, or `smtp://…:587`, which requires STARTTLS (except on loopback or with `?tls=none`). Without it, no e-mail is sent. Must be the same on every node.',
+      'Mail server for alerts, invitations and password links: `smtps://user:password@host:465`, or `smtp://…:587`, which requires STARTTLS (except on loopback; `?tls=none` never uses it). Certificates are verified, except on loopback; `?ca=FILE` names a private authority in PEM. Without it, no e-mail is sent. Must be the same on every node.',
     parse: smtpUrl,
     secret: true,
   },
@@ -188,10 +189,16 @@ export const VARIABLES = {
     parse: integer(0, 100),
     default: '100',
   },
+  stopDelayMs: {
+    name: 'STOP_DELAY_MS',
+    description:
+      'How long a stopping gateway goes on serving while `/readyz` answers 503, so that proxies stop sending to it first: longer than they take to notice. Default: 5000, on a local deployment 0.',
+    parse: integer(0, 600_000),
+  },
   drainTimeoutMs: {
     name: 'DRAIN_TIMEOUT_MS',
     description:
-      'How long a stopping gateway may finish requests and work in progress. A second signal ends it at once.',
+      'How long a stopping gateway may then finish requests and work in progress. A second signal ends it at once.',
     parse: integer(0, 600_000),
     default: '25000',
   },
@@ -251,11 +258,23 @@ function databaseUrl(value: string): string {
 /** The value may contain a password, so messages never quote it. */
 function smtpUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined
-  const tls = url?.searchParams.get('tls') ?? 'none'
-  if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '' || tls !== 'none') {
+  const tls = url?.searchParams.get('tls') ?? null
+  const ca = url?.searchParams.get('ca') ?? null
+  if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '' || (tls !== null && tls !== 'none')) {
     throw new Error('is an address like smtps://user:password@host:465 or smtp://user:password@host:587')
   }
+  if (tls !== null && (ca !== null || url.protocol === 'smtps:'))
+    throw new Error('has ?tls=none, which excludes TLS: remove it, or remove smtps:// and ca')
+  if (ca !== null) checkAuthorities(ca)
   return value
+}
+
+function checkAuthorities(file: string): void {
+  try {
+    readAuthorities(file)
+  } catch (error) {
+    throw new Error(`has a faulty file of certificates: ${(error as Error).message}`)
+  }
 }
 
 /** The values may be secrets, so messages never quote them. */

@@ -2,6 +2,7 @@ import cookie from '@fastify/cookie'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { byPerson } from '../audit/audit.ts'
+import { unavailableLog } from '../http/answer.ts'
 import { notFound } from '../lib/refusal.ts'
 import { isOperator } from '../people/person.ts'
 import { type AllowedOrigins, authorize, checkOrigin, identify } from './kernel/access.ts'
@@ -34,12 +35,13 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleDeps, options: 
   app.register(
     async (api) => {
       await api.register(cookie)
-      await api.register(swagger, openApiOptions(options.cookieName))
+      await api.register(swagger, openApiOptions(options.cookieName, routes))
       api.setValidatorCompiler(validatorCompiler)
       api.setSerializerCompiler(() => (body) => JSON.stringify(body, toNumber))
       // Files are read as text. Each route with a file declares its own size limit.
       api.addContentTypeParser('text/csv', { parseAs: 'string' }, (_, body, done) => done(null, body))
-      api.setErrorHandler((error, request, reply) => sendFailure(deps.log, error, request, reply))
+      const logs = { log: deps.log, logUnavailable: unavailableLog(deps.log) }
+      api.setErrorHandler((error, request, reply) => sendFailure(logs, error, request, reply))
       api.setNotFoundHandler(() => {}) // makes the hook below run for unknown paths
       api.addHook('onRequest', async (request, reply) => {
         reply.headers(ANSWER_HEADERS)

@@ -13,7 +13,7 @@ import {
 import type { FastifyInstance } from 'fastify'
 import { type Admitted, admit, authenticate } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
-import { type Answer, failureAnswer, successAnswer, toApiError } from '../http/answer.ts'
+import { type Answer, failureAnswer, successAnswer, toApiError, unavailableLog } from '../http/answer.ts'
 import { readBody } from '../http/body.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
 import type { LoadShedder } from '../http/load-shedding.ts'
@@ -21,10 +21,11 @@ import { ApiError } from '../lib/api-error.ts'
 import { type Call, type EarlyHandler, earlyHandlers, type Handler, handlers, type Result } from './operations.ts'
 import { createContext, type RequestContext, refuse, requestIdOf, respond } from './respond.ts'
 
-interface DealerApi extends Pick<LoadShedder, 'requests' | 'shed' | 'bodies' | 'unread'> {
+interface DealerApi extends Pick<LoadShedder, 'requests' | 'shed' | 'turns' | 'bodies' | 'unread'> {
   app: FastifyInstance
   deps: Deps
   callerOf: ReturnType<typeof callerReader>
+  logUnavailable(error: unknown): void
 }
 
 /**
@@ -36,15 +37,17 @@ interface DealerApi extends Pick<LoadShedder, 'requests' | 'shed' | 'bodies' | '
  * would cost time, and all of it would have to be checked again here.
  */
 export async function dealerApi(app: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
-  const { requests, shed, bodies, unread } = shedder
+  const { requests, shed, turns, bodies, unread } = shedder
   const api: DealerApi = {
     app,
     deps,
     callerOf: callerReader(deps.config.trustedProxies),
     requests,
     shed,
+    turns,
     bodies,
     unread,
+    logUnavailable: unavailableLog(deps.log),
   }
   app.addHook('onRequest', (request, reply) => {
     reply.hijack()
@@ -112,7 +115,7 @@ async function serve<Name extends OperationName>(
 const TIMED: ReadonlySet<OperationName> = new Set(operationNames.filter((name) => name !== 'webhook/set'))
 
 async function perform<Name extends OperationName>(
-  { deps, requests }: DealerApi,
+  { deps, requests, turns }: DealerApi,
   context: RequestContext,
   operation: Name,
   headers: RequestHeaders,
@@ -127,7 +130,7 @@ async function perform<Name extends OperationName>(
     // What a lone request begins before it is admitted delays no other request. The admission starts a moment later, so
     // that the statements of the handler are sent first: they take longer.
     const admission = Promise.resolve().then(() => admit(deps.admission, signed, authenticated))
-    const started = early(deps, { tenant: authenticated.tenant, request, admission })
+    const started = early(deps, { tenant: authenticated.tenant, request, headers, admission })
     started.catch(() => {}) // a refusal of the admission is answered first
     context.tenantId = (await admission).tenant.tenantId
     return toAnswer(headers, await started)
@@ -135,8 +138,14 @@ async function perform<Name extends OperationName>(
   const admitted = await admit(deps.admission, signed, authenticated)
   context.tenantId = admitted.tenant.tenantId
   if (request instanceof ApiError) throw request
+  if (operation === 'package/list') {
+    const turn = turns.take(admitted.tenant.tenantId)
+    if (turn) await turn
+    // A caller that reads nothing was cut off meanwhile: nothing is built for it.
+    if (context.response.req.socket.destroyed) throw new ApiError('000002')
+  }
   const handler: Handler<Name> = handlers[operation]
-  return toAnswer(headers, await handler(deps, callOf(admitted, request, address)))
+  return toAnswer(headers, await handler(deps, callOf(admitted, request, headers, address)))
 }
 
 function toAnswer({ requestId }: RequestHeaders, result: Result<OperationName>): Answer {
@@ -147,9 +156,10 @@ function toAnswer({ requestId }: RequestHeaders, result: Result<OperationName>):
 function callOf<Name extends OperationName>(
   { tenant, catalogueVersion }: Admitted,
   request: RequestOf<Name>,
+  headers: RequestHeaders,
   address: string,
 ): Call<Name> {
-  return { tenant, catalogueVersion, request, address }
+  return { tenant, catalogueVersion, request, headers, address }
 }
 
 /** @returns the error to answer where the body is malformed: the caller gets it only after admission */

@@ -1,4 +1,6 @@
-import type { AnswerOf, OperationName, RequestOf } from '@dealer-esim/contract'
+import type { ActionRequest, AnswerOf, OperationName, RequestHeaders, RequestOf } from '@dealer-esim/contract'
+import { getAction } from '../actions/find.ts'
+import { startAction } from '../actions/start.ts'
 import type { Admitted } from '../admission/admission.ts'
 import { listLocations } from '../catalogue/locations.ts'
 import type { Deps } from '../deps.ts'
@@ -8,18 +10,19 @@ import { listOrders } from '../orders/reading/list.ts'
 import { getOrderWithProfiles } from '../profiles/get-order.ts'
 import { listProfiles } from '../profiles/list.ts'
 import { queryUsage } from '../profiles/usage.ts'
-import { readBalance } from '../wallet/ledger/balance.ts'
+import { getBalance } from '../wallet/ledger/balance.ts'
 import { listStatement } from '../wallet/statement/list.ts'
 import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
 import { listPackagesFor } from './list-packages.ts'
 
 export interface Call<Name extends OperationName> extends Admitted {
   request: RequestOf<Name>
+  headers: RequestHeaders
   address: string
 }
 
 /** A call whose request is still being admitted. */
-export interface EarlyCall<Name extends OperationName> extends Pick<Call<Name>, 'tenant' | 'request'> {
+export interface EarlyCall<Name extends OperationName> extends Pick<Call<Name>, 'tenant' | 'request' | 'headers'> {
   admission: Promise<Admitted>
 }
 
@@ -37,20 +40,27 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
     return { data: { status: 'UP', tenantId: tenant.tenantId, clientName: tenant.clientName } }
   },
   async 'account/balance'(deps, { tenant }) {
-    return { data: await readBalance(deps.db, tenant.tenantId) }
+    return { data: await getBalance(deps.db, tenant.tenantId) }
   },
   async 'package/list'(deps, { tenant, request, catalogueVersion }) {
     const catalogue = await deps.catalogue.current(catalogueVersion)
     return { data: await listPackagesFor(deps, catalogue, tenant, request) }
   },
-  async 'esim/order'(deps, { tenant, request }) {
-    return orderResult(await deps.orderPlacer.place({ tenant, request, orderId: deps.ids.uuid() }))
+  async 'esim/order'(deps, { tenant, request, headers }) {
+    return orderResult(await deps.orderPlacer.place({ tenant, request, headers, orderId: deps.ids.uuid() }))
   },
   async 'esim/query'(deps, { tenant, request }) {
     return { data: await getOrderWithProfiles(deps, tenant.tenantId, request) }
   },
   async 'esim/profile/list'(deps, { tenant, request }) {
     return { data: await listProfiles(deps, tenant.tenantId, request) }
+  },
+  'esim/cancel': act,
+  'esim/suspend': act,
+  'esim/unsuspend': act,
+  'esim/revoke': act,
+  async 'esim/action/query'(deps, { tenant, request }) {
+    return { data: await getAction(deps.db, tenant.tenantId, request) }
   },
   async 'webhook/set'(deps, { tenant, request, address }) {
     return { data: await setWebhook(deps, tenant.tenantId, request, { actor: 'tenant', address }) }
@@ -72,18 +82,29 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
 
 /** Operations that may begin before their request is admitted. They commit their changes only afterwards. */
 export const earlyHandlers: { [Name in OperationName]?: EarlyHandler<Name> } = {
-  async 'esim/order'(deps, { tenant, request, admission }) {
-    const input = { tenant, request, orderId: deps.ids.uuid() }
+  async 'esim/order'(deps, { tenant, request, headers, admission }) {
+    const input = { tenant, request, headers, orderId: deps.ids.uuid() }
     return orderResult(await deps.orderPlacer.placeWhenAdmitted(input, admission))
   },
 }
+
+/** The operation is in the request: its schema has only that action. */
+async function act(
+  deps: Deps,
+  { tenant, request }: { tenant: Admitted['tenant']; request: ActionRequest },
+): Promise<Result<'esim/cancel'>> {
+  const { answer, isReplay } = await startAction(deps, tenant.tenantId, request)
+  return { data: answer, ...(isReplay && { headers: REPLAYED }) }
+}
+
+const REPLAYED = { 'Idempotent-Replayed': 'true' }
 
 function orderResult(verdict: Verdict): Result<'esim/order'> {
   switch (verdict.kind) {
     case 'placed':
       return { data: verdict.answer }
     case 'replayed':
-      return { data: verdict.answer, headers: { 'Idempotent-Replayed': 'true' } }
+      return { data: verdict.answer, headers: REPLAYED }
     case 'refused':
       throw new ApiError(verdict.code, verdict.parts)
     default:

@@ -30,15 +30,21 @@ export interface Responder {
   app: FastifyInstance
   deps: Deps
   unread?: UnreadAnswers
+  logUnavailable?(error: unknown): void
 }
 
 /** Sends the answer of a request, and reports the request once: one log line, one observation, one span. */
-export function respond({ app, deps, unread }: Responder, context: RequestContext, answer: Answer, failure?: unknown) {
+export function respond(
+  { app, deps, unread, logUnavailable }: Responder,
+  context: RequestContext,
+  answer: Answer,
+  failure?: unknown,
+) {
   const { requestId, address, tenantId, operation } = context
   const durationMs = deps.clock.monotonic() - context.start
   // Requests that came before the closing began end their connection too: the caller's next request goes to another node.
   const sizeBytes = sendAnswer(context.response, answer, { isLast: app.isClosing === true })
-  unread?.watch(context.response, sizeBytes)
+  unread?.watch(context.response, sizeBytes, tenantId)
   deps.requestMetrics.observe(operation, answer.code, durationMs)
   if (deps.traces) {
     const span = requestSpan(context, answer, deps.clock.now(), durationMs)
@@ -46,8 +52,12 @@ export function respond({ app, deps, unread }: Responder, context: RequestContex
   }
   const line = { requestId, address, tenantId, operation, code: answer.code, durationMs }
   const isUnexpected = failure !== undefined && !(failure instanceof ApiError)
-  if (isUnexpected) deps.log.error({ ...line, err: failure }, 'request')
-  else deps.logRequest(line)
+  if (isUnexpected && answer.code !== '000002') {
+    deps.log.error({ ...line, err: failure }, 'request')
+    return
+  }
+  if (isUnexpected) logUnavailable?.(failure)
+  deps.logRequest(line)
 }
 
 /** Responds to a request that fails before its body is read. */

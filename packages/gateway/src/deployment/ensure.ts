@@ -4,14 +4,14 @@ import { type Cipher, DecryptionFailed } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { StartRefused } from '../lib/process/lifecycle.ts'
-import { incompatible, named, readPeers } from './peers.ts'
+import { incompatiblePeers, listPeers, peersText } from './peers.ts'
 
 const LINK_KEY_BYTES = 32
 
 /**
- * A database remembers whose it is: the kind of deployment and the fingerprint of its master key are written at the first
- * start, and a gateway of another kind or with another key is refused before it can harm anything.
- * @returns the key that authenticates cursors and QR links, and that the sandbox derives from; the same on every node.
+ * Stores the kind of deployment and the fingerprint of the master key in a new database. Refuses the start of a gateway of
+ * another kind or with another key before it can do harm.
+ * @returns the key that authenticates cursors and QR links and seeds the sandbox; the same on every node
  * @throws StartRefused
  */
 export async function ensureDeployment(
@@ -24,16 +24,16 @@ export async function ensureDeployment(
            on conflict do nothing`,
     values: [kind, cipher.fingerprint, cipher.encrypt(ids.bytes(LINK_KEY_BYTES), NIL_TENANT)],
   })
-  const row = (await readDeployment(db))!
+  const row = (await findDeployment(db))!
   refuseOtherKind(row, kind)
-  const linkKey = openLinkKey(cipher, row)
+  const linkKey = decryptLinkKey(cipher, row)
   refuseOutdatedKey(cipher, row)
-  await refuseStrangers(db, cipher)
+  await refuseIncompatiblePeers(db, cipher)
   return linkKey
 }
 
 /** @returns undefined before the first start */
-export async function readDeployment(db: Pick<Db, 'query'>): Promise<DeploymentRow | undefined> {
+export async function findDeployment(db: Pick<Db, 'query'>): Promise<DeploymentRow | undefined> {
   const [row] = await db.query<DeploymentRow>({ text: 'select * from deployment' })
   return row
 }
@@ -54,37 +54,37 @@ export function refuseOtherKind(row: DeploymentRow, kind: Config['deployment']):
   )
 }
 
-/** @throws StartRefused when it is encrypted under a key that is not configured */
-export function openLinkKey(cipher: Cipher, row: DeploymentRow): Buffer {
+/** @throws StartRefused if it is encrypted under a key that is not configured */
+export function decryptLinkKey(cipher: Cipher, row: DeploymentRow): Buffer {
   try {
     return cipher.decrypt(row.linkKey, NIL_TENANT)
   } catch (error) {
     if (!(error instanceof DecryptionFailed)) throw error
     throw new StartRefused(
-      'The database is encrypted under another master key. Set MASTER_KEY to the key that it was started with (while keys are rotated: the new one first, then the old one).',
+      'The database is encrypted under another master key. Set MASTER_KEY to the key of this database (during a rotation: the new key first, then the old one).',
     )
   }
 }
 
-/** What it would encrypt would have to be found and rewritten by a rotation that is past it already. @throws StartRefused */
+/** Refuses an old key: a rotation that runs or is finished would miss what it encrypts. @throws StartRefused */
 export function refuseOutdatedKey(cipher: Cipher, row: DeploymentRow): void {
   if (row.rotatingTo !== null && row.rotatingTo !== cipher.fingerprint) {
     throw new StartRefused(
-      `The master key is being rotated to the one with the fingerprint ${row.rotatingTo}. Put that one first in MASTER_KEY, and the old one after it.`,
+      `The master key is being rotated to the key with the fingerprint ${row.rotatingTo}. Put that key first in MASTER_KEY, and the old one after it.`,
     )
   }
   if (row.masterKeyFingerprint !== cipher.fingerprint && row.retiredKeys.includes(cipher.fingerprint)) {
     throw new StartRefused(
-      `The first key of MASTER_KEY was replaced by a rotation. Put the one with the fingerprint ${row.masterKeyFingerprint} first.`,
+      `The first key of MASTER_KEY was replaced by a rotation. Put the key with the fingerprint ${row.masterKeyFingerprint} first.`,
     )
   }
 }
 
-/** @throws StartRefused while anybody is connected whose writing we could not read, or who could not read ours */
-export async function refuseStrangers(db: Pick<Db, 'query'>, cipher: Cipher): Promise<void> {
-  const unfitting = incompatible(await readPeers(db), cipher)
-  if (unfitting.length === 0) return
+/** @throws StartRefused if a connected process could not decrypt what we encrypt, or we what it encrypts */
+export async function refuseIncompatiblePeers(db: Pick<Db, 'query'>, cipher: Cipher): Promise<void> {
+  const peers = incompatiblePeers(await listPeers(db), cipher)
+  if (peers.length === 0) return
   throw new StartRefused(
-    `Other gateways use this database with other master keys: ${named(unfitting)}. Everybody must know the first key of everybody else: add a new key to MASTER_KEY as the second one everywhere, before it becomes the first one anywhere.`,
+    `Other gateways use this database with other master keys: ${peersText(peers)}. Each gateway must have the first keys of all others: add a new key to MASTER_KEY as the second one everywhere, before it becomes the first one anywhere.`,
   )
 }

@@ -2,19 +2,19 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/postgres/db.ts'
 
 /*
- * Who else is connected to this database, and which master keys they know: every gateway and every admin command says so
- * in the name of its connections. A process never changes the key that it encrypts under, so once nobody who encrypts
- * under a key is connected, nothing more comes to be encrypted under it.
+ * Every gateway and every admin command lists its master keys in the application name of its connections. A process never
+ * changes the key that it encrypts under, so when no process that encrypts under a key is connected, nothing new is
+ * encrypted under it.
  */
 
 export interface Peer {
   /** As PostgreSQL sees it; null: a unix socket. */
   address: string | null
-  /** What the connection is for: `gateway`, `wake`, `admin`. */
+  /** The purpose of the connection: `gateway`, `wake` or `admin`. */
   part: string
-  /** Of the process on its machine; null: it says none. */
+  /** On its machine; null: the name had no space for it. */
   pid: number | null
-  /** Of its server process, for `pg_terminate_backend`. */
+  /** The process id of its PostgreSQL server process, for `pg_terminate_backend`. */
   backendPid: number
   /** The first one encrypts. */
   keyIds: string[]
@@ -22,27 +22,33 @@ export interface Peer {
 
 /** `dealer-esim gateway 4711 keys=1a2b3c4d,5e6f7081` */
 export function nameWithKeys(name: string, { keyIds }: Pick<Cipher, 'keyIds'>): string {
-  // At most 63 bytes, where PostgreSQL cuts: there are four keys of eight digits, and Linux has no process above 2²².
+  // PostgreSQL truncates names to 63 bytes. There are at most four keys of eight digits, and process ids up to 2²².
   const keys = ` keys=${keyIds.join(',')}`
-  const whole = `${name} ${process.pid}${keys}`
-  return whole.length <= NAME_SIZE_MAX_BYTES ? whole : `${name}${keys}`
+  const full = `${name} ${process.pid}${keys}`
+  return full.length <= NAME_SIZE_MAX_BYTES ? full : `${name}${keys}`
 }
 
 const NAME_SIZE_MAX_BYTES = 63
 
-/** Processes of this database, this one included: one entry for each of their connections. */
-export async function readPeers(db: Pick<Db, 'query'>): Promise<Peer[]> {
+/** Lists the connections of gateways and admin commands to this database, including our own. */
+export async function listPeers(db: Pick<Db, 'query'>): Promise<Peer[]> {
   const rows = await db.query<{ address: string | null; pid: number; name: string }>({
     text: `select host(client_addr) as address, pid, application_name as name from pg_stat_activity
            where datname = current_database() and application_name like 'dealer-esim % keys=%' order by pid`,
   })
   return rows.map(({ address, pid, name }) => {
-    const [, part = '', own, keys = ''] = /^dealer-esim (.*?)(?: (\d+))? keys=(.*)$/.exec(name) ?? []
-    return { address, part, pid: own === undefined ? null : Number(own), backendPid: pid, keyIds: keys.split(',') }
+    const [, part = '', ownPid, keys = ''] = /^dealer-esim (.*?)(?: (\d+))? keys=(.*)$/.exec(name) ?? []
+    return {
+      address,
+      part,
+      pid: ownPid === undefined ? null : Number(ownPid),
+      backendPid: pid,
+      keyIds: keys.split(','),
+    }
   })
 }
 
-/** One entry for each process that says which it is, with its first connection and how many it has. */
+/** Groups connections by process, with the first connection and the number of connections of each. */
 export function processesOf(peers: readonly Peer[]): (Peer & { connections: number })[] {
   const byProcess = new Map<string, Peer & { connections: number }>()
   for (const peer of peers) {
@@ -55,17 +61,17 @@ export function processesOf(peers: readonly Peer[]): (Peer & { connections: numb
   return [...byProcess.values()]
 }
 
-/** Those whose writing we could not read, or who could not read ours. */
-export function incompatible(peers: readonly Peer[], { keyIds: ours }: Pick<Cipher, 'keyIds'>): Peer[] {
+/** The processes that could not decrypt what we encrypt, or we what they encrypt. */
+export function incompatiblePeers(peers: readonly Peer[], { keyIds: ours }: Pick<Cipher, 'keyIds'>): Peer[] {
   return peers.filter(({ keyIds }) => !ours.includes(keyIds[0]!) || !keyIds.includes(ours[0]!))
 }
 
-/** `10.0.0.5 (process 815, connection 4711)`, for a sentence. */
-export function named(peers: readonly Peer[]): string {
+/** Such as `10.0.0.5 (process 815, connection 4711)`, for messages. */
+export function peersText(peers: readonly Peer[]): string {
   return processesOf(peers)
     .map(({ address, pid, backendPid }) => {
-      const which = pid === null ? '' : `process ${pid}, `
-      return `${address ?? 'this machine'} (${which}connection ${backendPid})`
+      const processText = pid === null ? '' : `process ${pid}, `
+      return `${address ?? 'this machine'} (${processText}connection ${backendPid})`
     })
     .join(', ')
 }

@@ -4,20 +4,20 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { named, type Peer, processesOf, readPeers } from './peers.ts'
-import { countOutdated, reseal } from './reseal.ts'
-import { SEALED } from './sealed.ts'
+import { ENCRYPTED_COLUMNS } from './encrypted-columns.ts'
+import { listPeers, type Peer, peersText, processesOf } from './peers.ts'
+import { countOutdated, reencryptColumn } from './reencrypt.ts'
 
 /*
- * A rotation brings everything under the first key of MASTER_KEY, beside running gateways:
+ * A rotation re-encrypts everything under the first key of MASTER_KEY while gateways are running:
  *
- *   1. every gateway knows both keys            MASTER_KEY=old,new   (else a start is refused: ensure.ts)
+ *   1. every gateway knows both keys            MASTER_KEY=old,new   (other starts are refused by ensure.ts)
  *   2. every gateway encrypts under the new one MASTER_KEY=new,old
- *   3. `admin master-key rotate`                deployment.rotating_to = new: who would encrypt under the old one cannot
- *                                               start any more; all ciphertexts are rewritten; fingerprint = new
- *   4. every gateway forgets the old one        MASTER_KEY=new
+ *   3. `admin master-key rotate`                deployment.rotating_to = new: a gateway that would encrypt under the old
+ *                                               key cannot start; all ciphertexts are rewritten; fingerprint = new
+ *   4. every gateway drops the old one          MASTER_KEY=new
  *
- * Killed anywhere in step 3, it goes on where it was when it is called again.
+ * If step 3 is interrupted, it continues when it is run again.
  */
 
 export interface RotationDeps {
@@ -31,16 +31,16 @@ export interface RotationProgress {
   total: number
 }
 
-/** @returns how many ciphertexts were rewritten now. @throws Refusal */
+/** @returns the number of ciphertexts that were rewritten by this run @throws Refusal */
 export async function rotateMasterKey(
   deps: RotationDeps,
   by: By,
   onProgress: (progress: RotationProgress) => void,
 ): Promise<{ rewritten: number; fingerprint: string }> {
   await refuseOtherKeys(deps)
-  await begin(deps, by)
+  await markStarted(deps, by)
   try {
-    // Whoever started between the first look and the mark is seen now.
+    // Finds a gateway that started after the first check and before the rotation was marked.
     await refuseOtherKeys(deps)
   } catch (error) {
     await deps.db.query({ text: 'update deployment set rotating_to = null' })
@@ -48,29 +48,29 @@ export async function rotateMasterKey(
   }
   const rewritten = await rewriteAll(deps, onProgress)
   await refuseOtherKeys(deps)
-  await finish(deps, rewritten, by)
+  await saveRotation(deps, rewritten, by)
   return { rewritten, fingerprint: deps.cipher.fingerprint }
 }
 
-/** A gateway that is refused for its keys, and started again and again, is connected for a moment each time. */
-const LOOKS_MAX = 8
-const BETWEEN_LOOKS_MS = 250
+/** A gateway that is refused because of its keys, and restarted by its supervisor, is connected for a moment each time. */
+const CHECKS_MAX = 8
+const BETWEEN_CHECKS_MS = 250
 
 async function refuseOtherKeys({ db, cipher }: RotationDeps): Promise<void> {
   let others: Peer[] = []
-  for (let look = 0; look < LOOKS_MAX; look++) {
-    if (look > 0) await delay(BETWEEN_LOOKS_MS)
-    others = (await readPeers(db)).filter(({ keyIds }) => keyIds[0] !== cipher.keyIds[0])
+  for (let check = 0; check < CHECKS_MAX; check++) {
+    if (check > 0) await delay(BETWEEN_CHECKS_MS)
+    others = (await listPeers(db)).filter(({ keyIds }) => keyIds[0] !== cipher.keyIds[0])
     if (others.length === 0) return
   }
   throw new Refusal(
     409,
     'OTHER_KEY_IN_USE',
-    `Gateways that encrypt under another key are connected: ${named(others)}. Put the new key first in the MASTER_KEY of each, and start them again.`,
+    `Gateways that encrypt under another key are connected: ${peersText(others)}. Put the new key first in the MASTER_KEY of each, and restart them.`,
   )
 }
 
-async function begin({ db, cipher, ids }: RotationDeps, by: By): Promise<void> {
+async function markStarted({ db, cipher, ids }: RotationDeps, by: By): Promise<void> {
   await db.tx(async (tx) => {
     const [row] = await tx.query<{ from: string; to: string | null }>({
       text: 'select master_key_fingerprint as from, rotating_to as to from deployment for update',
@@ -83,7 +83,7 @@ async function begin({ db, cipher, ids }: RotationDeps, by: By): Promise<void> {
   })
 }
 
-/** Rows are locked for milliseconds; one that stays locked for a minute is somebody's open transaction. */
+/** Rows are normally locked for milliseconds. A row that stays locked for a minute belongs to an open transaction. */
 const PASSES_MAX = 120
 const BETWEEN_PASSES_MS = 500
 
@@ -91,23 +91,23 @@ async function rewriteAll(deps: RotationDeps, onProgress: (progress: RotationPro
   let rewritten = 0
   for (let pass = 0; pass < PASSES_MAX; pass++) {
     const counts = await Promise.all(
-      SEALED.map(async (sealed) => ({ sealed, left: await countOutdated(deps, sealed) })),
+      ENCRYPTED_COLUMNS.map(async (column) => ({ column, left: await countOutdated(deps, column) })),
     )
     const left = counts.reduce((sum, count) => sum + count.left, 0)
     if (left === 0) return rewritten
     if (pass > 0) await delay(BETWEEN_PASSES_MS)
     const total = rewritten + left
-    for (const { sealed } of counts.filter((count) => count.left > 0)) {
-      await reseal(deps, sealed, (rows) => {
+    for (const { column } of counts.filter((count) => count.left > 0)) {
+      await reencryptColumn(deps, column, (rows) => {
         rewritten += rows
         onProgress({ done: rewritten, total: Math.max(total, rewritten) })
       })
     }
   }
-  throw new Refusal(409, 'ROWS_LOCKED', 'Some rows have stayed locked by others for a minute. Run the command again.')
+  throw new Refusal(409, 'ROWS_LOCKED', 'Some rows were locked by others for a minute. Run the command again.')
 }
 
-async function finish({ db, cipher, ids }: RotationDeps, rewritten: number, by: By): Promise<void> {
+async function saveRotation({ db, cipher, ids }: RotationDeps, rewritten: number, by: By): Promise<void> {
   await db.tx(async (tx) => {
     const [row] = await tx.query<{ from: string; linkKey: Buffer }>({
       text: 'select master_key_fingerprint as from, link_key from deployment for update',
@@ -126,25 +126,24 @@ async function finish({ db, cipher, ids }: RotationDeps, rewritten: number, by: 
 }
 
 export interface KeyState {
-  /** Fingerprints: of the database's key, of the first configured one, and of the one that a rotation goes to. */
+  /** Fingerprints of the database's key, of the first configured key, and of the key of a rotation in progress. */
   fingerprint: string
   configured: string
   rotatingTo: string | null
-  /** Of these, null: not one of ours. By it connected processes name their keys. */
+  /** The ids of these keys, by which processes list their keys; null: not one of ours. */
   keyIds: { fingerprint: string | null; configured: string; rotatingTo: string | null }
-  /** Ciphertexts that are not under the first configured key. */
+  /** The number of ciphertexts that are not encrypted under the first configured key. */
   outdated: number
-  /** Processes. */
   connected: ReturnType<typeof processesOf>
 }
 
-export async function readKeyState(db: Db, cipher: Cipher): Promise<KeyState> {
+export async function getKeyState(db: Db, cipher: Cipher): Promise<KeyState> {
   const [rows, counts, connected] = await Promise.all([
     db.query<{ fingerprint: string; rotatingTo: string | null }>({
       text: 'select master_key_fingerprint as fingerprint, rotating_to from deployment',
     }),
-    Promise.all(SEALED.map((sealed) => countOutdated({ db, cipher }, sealed))),
-    readPeers(db),
+    Promise.all(ENCRYPTED_COLUMNS.map((column) => countOutdated({ db, cipher }, column))),
+    listPeers(db),
   ])
   const outdated = counts.reduce((sum, count) => sum + count, 0)
   const { fingerprint, rotatingTo } = rows[0]!

@@ -1,16 +1,15 @@
 import { OTHER_CONNECTIONS } from '../config/connections.ts'
 import { isLoopback } from '../config/rules.ts'
-import type { Db } from '../lib/postgres/db.ts'
+import { readDatabaseTime } from '../lib/clock.ts'
+import { type Db, sessionSettings } from '../lib/postgres/db.ts'
 import { explainNoConnection } from '../lib/postgres/errors.ts'
-import { type DatabaseServer, pendingMigrations, SERVER, whyServerUnfit } from '../lib/postgres/migrate.ts'
-import { findMissingPartitions } from '../lib/postgres/partitions.ts'
-import { PARTITIONED } from '../retention/table.ts'
-import type { Finding, Findings, OpenPatient } from './finding.ts'
+import { type DatabaseServer, SERVER, whyServerUnfit } from '../lib/postgres/migrate.ts'
+import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
-const NEWEST_TRIED = 18
+const NEWEST_TESTED = 18
 
-/** @returns a sentence when the database cannot be spoken to */
-export async function whyNoDatabase(db: Db): Promise<string | undefined> {
+/** @returns why the database does not respond; undefined if it does */
+export async function findConnectionFault(db: Db): Promise<string | undefined> {
   try {
     await db.query({ text: 'select 1' })
     return undefined
@@ -19,45 +18,62 @@ export async function whyNoDatabase(db: Db): Promise<string | undefined> {
   }
 }
 
-export async function checkDatabase({ db, config }: OpenPatient, say: Findings): Promise<Finding[]> {
+export async function checkDatabase({ db, config }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
   const [server] = await db.query<DatabaseServer>({ text: SERVER })
   const unfit = whyServerUnfit(server!)
-  if (unfit !== undefined) return [say.fault(unfit)]
+  if (unfit !== undefined) return [findings.fault(unfit)]
   const found: Finding[] = []
   const major = Math.floor(server!.number / 10_000)
-  if (major <= NEWEST_TRIED) found.push(say.ok(`PostgreSQL ${server!.version}, encoded in UTF-8.`))
-  else found.push(say.warning(`PostgreSQL ${major} is newer than this release was tried with (15 to ${NEWEST_TRIED}).`))
+  if (major <= NEWEST_TESTED) found.push(findings.ok(`PostgreSQL ${server!.version}, encoded in UTF-8.`))
+  else {
+    found.push(
+      findings.warning(
+        `PostgreSQL ${major} is newer than this release was tested with. Use PostgreSQL 15 to ${NEWEST_TESTED}.`,
+      ),
+    )
+  }
   const [state] = await db.query<StateRow>({ text: STATE })
   const { user, mayCreate, foreignTables, standby, connections } = state!
-  const readable = whyReadable(state!)
-  if (readable !== undefined) found.push(say.warning(readable))
+  const unencrypted = unencryptedWarning(state!)
+  if (unencrypted !== undefined) found.push(findings.warning(unencrypted))
   if (standby) {
-    found.push(say.fault('This server is a standby and takes no writes. Let DATABASE_URL lead to the primary.'))
+    found.push(
+      findings.fault('This server is a read-only standby. Change DATABASE_URL so that it leads to the primary.'),
+    )
   }
   if (!mayCreate) {
-    found.push(say.fault(`${user} may not create tables. As its owner: grant create on schema public to ${user}.`))
+    found.push(findings.fault(`${user} may not create tables. As its owner: grant create on schema public to ${user}.`))
   }
   if (foreignTables > 0) {
-    const words = `${foreignTables} tables belong to somebody else than ${user}, who so cannot change them.`
-    found.push(say.fault(`${words} Start as their owner, or: reassign owned by THE_OWNER to ${user}.`))
+    found.push(
+      findings.fault(
+        `${foreignTables} tables belong to another user, so ${user} cannot change them. Start as their owner, or: reassign owned by THE_OWNER to ${user}.`,
+      ),
+    )
   }
   const needed = (config.databasePoolSize ?? 0) + OTHER_CONNECTIONS
   if (connections < needed) {
-    const words = `The server takes ${connections} connections, and one gateway process may open ${needed}.`
-    found.push(say.fault(`${words} Raise max_connections, or lower DATABASE_POOL_SIZE.`))
+    found.push(
+      findings.fault(
+        `The server accepts ${connections} connections, and one gateway process may open ${needed}. Raise max_connections, or lower DATABASE_POOL_SIZE.`,
+      ),
+    )
   }
   return found
 }
 
-/** @returns a sentence when others on the way to the server could read along, and say what they like */
-export function whyReadable({ encrypted, address }: Pick<StateRow, 'encrypted' | 'address'>): string | undefined {
+/** @returns a warning if others could read and change what is sent between gateway and database */
+export function unencryptedWarning({
+  encrypted,
+  address,
+}: Pick<StateRow, 'encrypted' | 'address'>): string | undefined {
   if (encrypted || address === null || isLoopback(address)) return undefined
-  return `The way to the database at ${address} is not encrypted: who is on it could read and change everything. Add ?sslmode=verify-full to DATABASE_URL (and &sslrootcert=FILE for an authority of your own), or see that the way is yours alone.`
+  return `The connection to the database at ${address} is not encrypted: others on the network could read and change everything. Add ?sslmode=verify-full to DATABASE_URL (and &sslrootcert=FILE for a certificate authority of your own), or make sure that nobody else uses that network.`
 }
 
 interface StateRow {
   encrypted: boolean
-  /** null: by a socket of this machine. */
+  /** null: a unix socket. */
   address: string | null
   user: string
   mayCreate: boolean
@@ -75,25 +91,71 @@ const STATE = `
             and not pg_has_role(current_user, relowner, 'usage')) as foreign_tables,
          current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections`
 
-export async function checkSchema({ db }: OpenPatient, say: Findings): Promise<Finding[]> {
-  const pending = await pendingMigrations(db)
-  if (pending.length === 0) return [say.ok("The tables are this release's.")]
-  const [first, last] = [pending[0], pending.at(-1)]
-  const which = pending.length === 1 ? String(first) : `${pending.length} migrations, ${first} to ${last}`
+/** Compares the settings of a connection with those that the gateway made: a pooler in between may lose them. */
+export async function checkSession({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
+  const expected = sessionSettings({})
+  const rows = await db.query<{ name: string; setting: string }>({
+    text: 'select name, setting from pg_settings where name = any ($1::text[])',
+    values: [Object.keys(expected)],
+  })
+  const wrong = rows.filter(({ name, setting }) => setting !== expected[name])
+  if (wrong.length === 0) return [findings.ok('Connections keep the settings of the gateway.')]
+  const which = wrong.map(({ name, setting }) => `${name} is ${setting} instead of ${expected[name]}`).join(', ')
   return [
-    say.warning(
-      `This database lacks ${which}. The next start of a gateway of this release runs them, or: npm run -s admin -- migrate`,
+    findings.fault(
+      `Connections do not keep the settings of the gateway: ${which}. Connect to PostgreSQL itself, or through a pooler in session mode.`,
     ),
   ]
 }
 
-export async function checkPartitions({ db }: OpenPatient, say: Findings): Promise<Finding[]> {
-  const tables = (await findMissingPartitions(db, PARTITIONED)).filter(({ names }) => names.length > 0)
-  if (tables.length === 0) return [say.ok('The partitions of the present and the next span are there.')]
-  const which = tables.map(({ table, names }) => `${table}: ${names.join(', ')}`).join('; ')
+/** Checks whether an acknowledged order survives a crash, and the loss, of the database's machine. */
+export async function checkDurability({ db, config }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
+  const rows = await db.query<{ name: string; setting: string }>({ text: DURABILITY_SETTINGS })
+  const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))
+  const { synchronous_commit: commit, synchronous_standby_names: standbys } = settings
+  // Other deployments sell test eSIMs, so no money is lost.
+  const report = config.deployment === 'production' ? findings.fault : findings.warning
+  const found: Finding[] = []
+  for (const name of ['fsync', 'full_page_writes']) {
+    if (settings[name] === 'on') continue
+    found.push(report(`${name} is off: a power cut can destroy the database. Set it to on in postgresql.conf.`))
+  }
+  if (commit === 'off' || (commit === 'local' && standbys !== '')) {
+    found.push(
+      report(
+        `synchronous_commit is ${commit}: a crash can lose acknowledged orders. Set it to on for this database; the gateway turns it off where that is safe.`,
+      ),
+    )
+  }
+  if (standbys === '' && config.deployment === 'production') {
+    found.push(
+      findings.warning(
+        'synchronous_standby_names is empty: if this server is lost, the orders since the last backup are lost too, or those that an asynchronous standby has not received. Set up a synchronous standby.',
+      ),
+    )
+  }
+  return found.length > 0 ? found : [findings.ok('What was committed survives a crash of the database.')]
+}
+
+const DURABILITY_SETTINGS = `
+  select name, setting from pg_settings
+  where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'synchronous_standby_names')`
+
+const CLOCK_TOLERANCE_MS = 1_000
+
+/** The database's clock decides which timestamps pass; this machine's clock is used in logs and to sign what is sent. */
+export async function checkClock({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
+  const { databaseMs, sentAt, receivedAt } = await readDatabaseTime(db, Date.now)
+  const differenceMs = databaseMs - (sentAt + receivedAt) / 2
+  const errorMs = (receivedAt - sentAt) / 2
+  if (Math.abs(differenceMs) - errorMs < CLOCK_TOLERANCE_MS) {
+    return [findings.ok("This machine's clock and the database's agree.")]
+  }
+  const differenceS = (Math.abs(differenceMs) / 1000).toFixed(1)
+  const direction = differenceMs > 0 ? 'ahead of' : 'behind'
   return [
-    say.warning(
-      `Partitions are missing (${which}). A worker makes them at its start and every few minutes: see that one runs (--role worker or all), or: npm run -s admin -- migrate`,
+    findings.warning(
+      `The database's clock is ${differenceS} s ${direction} this machine's. Timestamps of requests are compared with the database's clock, ±300 s. Run NTP on both machines.`,
     ),
   ]
 }

@@ -2,65 +2,62 @@ import type { Config } from '../config/config.ts'
 import { createCipher } from '../lib/crypto.ts'
 import { createOutbound } from '../lib/outbound/outbound.ts'
 import { createDb } from '../lib/postgres/db.ts'
+import { messageOf } from '../lib/postgres/errors.ts'
+import { findPoolerFault } from '../lib/postgres/session.ts'
 import { StartRefused } from '../lib/process/lifecycle.ts'
-import { checkClock } from './clock.ts'
-import { checkDatabase, checkPartitions, checkSchema, whyNoDatabase } from './database.ts'
+import { checkClock, checkDatabase, checkDurability, checkSession, findConnectionFault } from './database.ts'
 import { checkDeployment } from './deployment.ts'
-import { checkDurability } from './durability.ts'
-import type { OpenPatient, Patient } from './finding.ts'
-import { type Finding, type Findings, findings } from './finding.ts'
-import { checkLedger } from './ledger.ts'
-import { checkMail } from './mail.ts'
-import { checkAddresses, checkCertificate, checkProxies } from './reach.ts'
+import { type CheckInput, createFindings, type DatabaseCheckInput, type Finding, type Findings } from './finding.ts'
+import { checkAddresses, checkCertificate, checkMail, checkProxies } from './reach.ts'
+import { checkLedger, checkPartitions, checkSchema } from './schema.ts'
 import { checkSuppliers } from './suppliers.ts'
+import { checkTimesAhead } from './times-ahead.ts'
 
-type Check<Whom> = readonly [name: string, look: (patient: Whom, say: Findings) => Promise<Finding[]> | Finding[]]
+type Check<Input> = readonly [name: string, run: (input: Input, findings: Findings) => Promise<Finding[]> | Finding[]]
 
-const OUTSIDE: readonly Check<Patient>[] = [
+const OUTSIDE: readonly Check<CheckInput>[] = [
   ['addresses', checkAddresses],
   ['proxies', checkProxies],
   ['certificate', checkCertificate],
   ['mail', checkMail],
 ]
 
-const DATABASE: readonly Check<OpenPatient>[] = [
+const DATABASE: readonly Check<DatabaseCheckInput>[] = [
   ['database', checkDatabase],
+  ['session', checkSession],
   ['durability', checkDurability],
   ['clock', checkClock],
   ['schema', checkSchema],
 ]
 
-/** Of a database that has this release's tables. */
-const CONTENT: readonly Check<OpenPatient>[] = [
+/** Checks that need the tables of this release. */
+const CONTENT: readonly Check<DatabaseCheckInput>[] = [
   ['deployment', checkDeployment],
   ['partitions', checkPartitions],
+  ['times', checkTimesAhead],
   ['ledger', checkLedger],
   ['suppliers', checkSuppliers],
 ]
 
-export interface Subject {
+export interface ExamineInput {
   config: Partial<Config>
-  /** Sentences about variables. */
+  /** Messages about variables. */
   configFaults: readonly string[]
-  /** undefined: there is none yet, or its address cannot be read. */
+  /** undefined: there is no database yet, or DATABASE_URL cannot be read. */
   databaseUrl: string | undefined
   masterKeys: readonly [Buffer, ...Buffer[]] | undefined
 }
 
-/** Looks at a configuration and at what surrounds it. One check that fails does not keep the others. */
-export async function examine({ config, configFaults, databaseUrl, masterKeys }: Subject): Promise<Finding[]> {
-  const say = findings('configuration')
-  const found = configFaults.length > 0 ? configFaults.map(say.fault) : [say.ok('Every variable can be read.')]
+/** Checks a configuration and what surrounds it, without changing anything. A check that fails does not stop the others. */
+export async function examine({ config, configFaults, databaseUrl, masterKeys }: ExamineInput): Promise<Finding[]> {
+  const { ok, fault } = createFindings('configuration')
+  const found = configFaults.length > 0 ? configFaults.map(fault) : [ok('Every variable can be read.')]
   const outbound = createOutbound()
   try {
-    found.push(...(await run(OUTSIDE, { config, outbound })))
+    found.push(...(await runChecks(OUTSIDE, { config, outbound })))
     if (databaseUrl !== undefined) {
-      const db = createDb({ url: databaseUrl, poolSize: 2, applicationName: 'dealer-esim doctor' })
-      try {
-        found.push(...(await examineDatabase({ config, outbound, db, cipher: masterKeys && createCipher(masterKeys) })))
-      } finally {
-        await db.close()
-      }
+      const cipher = masterKeys && createCipher(masterKeys)
+      found.push(...(await examineDatabase(databaseUrl, { config, outbound, cipher })))
     }
     return found
   } finally {
@@ -68,29 +65,37 @@ export async function examine({ config, configFaults, databaseUrl, masterKeys }:
   }
 }
 
-async function examineDatabase(patient: OpenPatient): Promise<Finding[]> {
-  const unreachable = await whyNoDatabase(patient.db)
-  if (unreachable !== undefined) return [findings('database').fault(unreachable)]
-  const found = await run(DATABASE, patient)
-  // Tables of another release would only bring forth riddles.
-  const isReadable = !found.some(({ check, state }) => check === 'schema' && state !== 'OK')
-  return isReadable ? [...found, ...(await run(CONTENT, patient))] : found
+async function examineDatabase(url: string, input: Omit<DatabaseCheckInput, 'db'>): Promise<Finding[]> {
+  const { fault } = createFindings('database')
+  // A failed connection is reported below.
+  const poolerFault = await findPoolerFault(url).catch(() => undefined)
+  if (poolerFault !== undefined) return [fault(poolerFault)]
+  const db = createDb({ url, poolSize: 2, applicationName: 'dealer-esim doctor' })
+  try {
+    const connectionFault = await findConnectionFault(db)
+    if (connectionFault !== undefined) return [fault(connectionFault)]
+    const found = await runChecks(DATABASE, { ...input, db })
+    // On the tables of another release, the other checks would fail with errors that do not help.
+    const hasTables = !found.some(({ check, state }) => check === 'schema' && state !== 'OK')
+    return hasTables ? [...found, ...(await runChecks(CONTENT, { ...input, db }))] : found
+  } finally {
+    await db.close()
+  }
 }
 
-async function run<Whom extends Patient>(checks: readonly Check<Whom>[], patient: Whom): Promise<Finding[]> {
+async function runChecks<Input>(checks: readonly Check<Input>[], input: Input): Promise<Finding[]> {
   const found: Finding[] = []
-  for (const [name, look] of checks) {
-    const say = findings(name)
+  for (const [name, run] of checks) {
+    const findings = createFindings(name)
     try {
-      found.push(...(await look(patient, say)))
+      found.push(...(await run(input, findings)))
     } catch (error) {
-      const words = error instanceof StartRefused ? error.message : `This could not be looked at: ${messageOf(error)}.`
-      found.push(say.fault(words))
+      found.push(
+        findings.fault(
+          error instanceof StartRefused ? error.message : `This could not be checked: ${messageOf(error)}.`,
+        ),
+      )
     }
   }
   return found
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -3,32 +3,32 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
 import type { Db } from '../lib/postgres/db.ts'
 
-/** What one look found. Words are sentences, and those of a fault or a warning end with what to do. */
+/** One result of a check. The message of a warning or fault ends with what to do. */
 export interface Finding {
   check: string
-  /** FAULT: does not work, or will lose something. WARNING: works, and somebody should know. */
+  /** FAULT: does not work, or will lose something. WARNING: works, but an operator should know. */
   state: 'OK' | 'WARNING' | 'FAULT'
-  words: string
+  message: string
 }
 
-/** The findings of one check, in its name. */
-export function findings(check: string) {
-  const say = (state: Finding['state']) => (words: string) => ({ check, state, words })
-  return { ok: say('OK'), warning: say('WARNING'), fault: say('FAULT') }
+/** Makes the findings of one check. */
+export function createFindings(check: string) {
+  const make = (state: Finding['state']) => (message: string) => ({ check, state, message })
+  return { ok: make('OK'), warning: make('WARNING'), fault: make('FAULT') }
 }
 
-export type Findings = ReturnType<typeof findings>
+export type Findings = ReturnType<typeof createFindings>
 
-/** What the doctor looks at. It reads, and changes nothing. */
-export interface Patient {
-  /** As far as it could be read. */
+/** Input of a check that needs no database. Checks only read. */
+export interface CheckInput {
+  /** Variables that could be read. */
   config: Partial<Config>
   outbound: Outbound
 }
 
-/** With a database that answers. */
-export interface OpenPatient extends Patient {
+/** Input of a check of a database that responds. */
+export interface DatabaseCheckInput extends CheckInput {
   db: Db
-  /** undefined: no key is configured, or its file is not there yet. */
+  /** undefined: no key is configured, or its file does not exist yet. */
   cipher: Cipher | undefined
 }

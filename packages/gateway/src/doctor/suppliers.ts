@@ -1,4 +1,4 @@
-import { openLinkKey, readDeployment } from '../deployment/ensure.ts'
+import { decryptLinkKey, findDeployment } from '../deployment/ensure.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { systemIds } from '../lib/ids.ts'
@@ -6,31 +6,37 @@ import { StartRefused, settlesWithin } from '../lib/process/lifecycle.ts'
 import { silentLog } from '../lib/telemetry/log.ts'
 import { listSuppliers, type SupplierSummary } from '../suppliers/manage.ts'
 import { loadSuppliers, type Suppliers } from '../suppliers/registry.ts'
-import type { Finding, Findings, OpenPatient } from './finding.ts'
+import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
-const TESTED_WITHIN_MS = 10_000
+const TIMEOUT_MS = 10_000
 
-/** Calls every supplier without buying, and looks for packages that nobody can deliver. */
-export async function checkSuppliers(patient: OpenPatient, say: Findings): Promise<Finding[]> {
-  const { db, cipher, outbound } = patient
-  const packages = [...(await packagesWithoutSupplier(patient, say)), ...(await packagesOfNobody(patient, say))]
-  if (cipher === undefined || !(await isOurs(patient, cipher))) return packages // nothing can be read, and why was told
+/** Calls every supplier without buying, and looks for packages that no supplier can deliver. */
+export async function checkSuppliers(input: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
+  const { db, cipher, outbound } = input
+  const packages = [
+    ...(await packagesWithoutSupplier(input, findings)),
+    ...(await packagesOfMissingSupplier(input, findings)),
+  ]
+  if (cipher === undefined || !(await hasMasterKey(input, cipher))) return packages // checkDeployment reports why
   const rows = await listSuppliers(db)
-  const linkKey = Buffer.alloc(0) // nothing is issued under it
-  const deps = { db, cipher, outbound, linkKey, ids: systemIds, clock: systemClock, log: silentLog }
+  const linkKey = Buffer.alloc(0) // nothing is issued with it
+  const wake = { wake() {}, on: () => () => {} } // nothing is bought
+  const deps = { db, cipher, outbound, linkKey, ids: systemIds, clock: systemClock, log: silentLog, wake }
   const suppliers = await loadSuppliers(deps)
-  const found = await Promise.all(rows.map((row) => judge(row, suppliers, patient, say)))
-  if (rows.length === 0 && patient.config.deployment === 'production') {
-    found.push(say.warning('There is no supplier: orders would wait. Add one: npm run -s admin -- supplier add --help'))
+  const found = await Promise.all(rows.map((row) => judge(row, suppliers, input, findings)))
+  if (rows.length === 0 && input.config.deployment === 'production') {
+    found.push(
+      findings.warning('There is no supplier, so orders would wait. Add one: npm run -s admin -- supplier add --help'),
+    )
   }
   return [...found, ...packages]
 }
 
-/** With another master key every configuration looks broken, and to set it anew would lose it. */
-async function isOurs({ db }: OpenPatient, cipher: Cipher): Promise<boolean> {
-  const row = await readDeployment(db)
+/** With another master key every configuration looks broken, and an operator who then replaced it would lose it. */
+async function hasMasterKey({ db }: DatabaseCheckInput, cipher: Cipher): Promise<boolean> {
+  const row = await findDeployment(db)
   try {
-    if (row !== undefined) openLinkKey(cipher, row)
+    if (row !== undefined) decryptLinkKey(cipher, row)
     return true
   } catch (error) {
     if (error instanceof StartRefused) return false
@@ -38,27 +44,33 @@ async function isOurs({ db }: OpenPatient, cipher: Cipher): Promise<boolean> {
   }
 }
 
-async function judge(row: SupplierSummary, suppliers: Suppliers, patient: OpenPatient, say: Findings) {
+async function judge(row: SupplierSummary, suppliers: Suppliers, input: DatabaseCheckInput, findings: Findings) {
   const { name, type, paused } = row
-  if (type === 'sandbox' && patient.config.deployment === 'production') {
-    return say.fault(`${name} is a sandbox: a production gateway sells no test eSIMs, and does not start with one.`)
+  if (type === 'sandbox' && input.config.deployment === 'production') {
+    return findings.fault(
+      `${name} is a sandbox: a production gateway sells no test eSIMs and does not start with one. Remove it, or use a test deployment.`,
+    )
   }
   const supplied = suppliers.get(name)
   if (supplied === undefined) {
-    return say.fault(
-      `${name} has a configuration that cannot be used. Set it anew: npm run -s admin -- supplier set ${name} --help`,
+    return findings.fault(
+      `${name} has a configuration that cannot be used. Set it again: npm run -s admin -- supplier set ${name} --help`,
     )
   }
   if (paused)
-    return say.warning(`${name} is paused: its orders wait. Let it go on: npm run -s admin -- supplier resume ${name}`)
+    return findings.warning(
+      `${name} is paused: its orders wait. Resume it: npm run -s admin -- supplier resume ${name}`,
+    )
   const testing = supplied.supplier.test()
-  if (!(await settlesWithin(testing, TESTED_WITHIN_MS)))
-    return say.fault(`${name} does not answer within ${TESTED_WITHIN_MS / 1000} s.`)
-  const words = await testing
-  return words === undefined ? say.ok(`${name} (${type}) works.`) : say.fault(`${name} does not work: ${words}`)
+  if (!(await settlesWithin(testing, TIMEOUT_MS)))
+    return findings.fault(`${name} does not respond within ${TIMEOUT_MS / 1000} s. Check its address and the network.`)
+  const fault = await testing
+  return fault === undefined
+    ? findings.ok(`${name} (${type}) works.`)
+    : findings.fault(`${name} does not work: ${fault}`)
 }
 
-async function packagesWithoutSupplier({ db }: OpenPatient, say: Findings): Promise<Finding[]> {
+async function packagesWithoutSupplier({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
   const [row] = await db.query<{ count: number; example: string | null }>({
     text: `select count(*)::int as count, min(package_code) as example from packages p
            where on_sale and not exists (select from package_suppliers s where s.package_code = p.package_code)`,
@@ -67,11 +79,11 @@ async function packagesWithoutSupplier({ db }: OpenPatient, say: Findings): Prom
   if (count === 0) return []
   const which = count === 1 ? `${example} is` : `${count} packages are`
   const such = count === 1 ? '' : `, such as ${example}`
-  const words = `${which} on sale and ${count === 1 ? 'has' : 'have'} no supplier${such}: orders fail and are refunded.`
-  return [say.warning(`${words} Name one: npm run -s admin -- package set ${example} --supplier NAME:PRODUCT`)]
+  const problem = `${which} on sale and ${count === 1 ? 'has' : 'have'} no supplier${such}: orders fail and are refunded.`
+  return [findings.warning(`${problem} Assign one: npm run -s admin -- package set ${example} --supplier NAME:PRODUCT`)]
 }
 
-async function packagesOfNobody({ db }: OpenPatient, say: Findings): Promise<Finding[]> {
+async function packagesOfMissingSupplier({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
   const [row] = await db.query<{ count: number; example: string; supplier: string }>({
     text: `select count(distinct package_code)::int as count, (min(array[package_code, supplier]))[1] as example,
              (min(array[package_code, supplier]))[2] as supplier
@@ -79,9 +91,11 @@ async function packagesOfNobody({ db }: OpenPatient, say: Findings): Promise<Fin
   })
   const { count, example, supplier } = row!
   if (count === 0) return []
-  const words =
+  const problem =
     count === 1
       ? `The package ${example} names a supplier that does not exist, ${supplier}.`
       : `${count} packages name a supplier that does not exist, such as ${example} (${supplier}).`
-  return [say.warning(`${words} Add it (supplier add), or name another: npm run -s admin -- package set --help`)]
+  return [
+    findings.warning(`${problem} Add it (supplier add), or assign another: npm run -s admin -- package set --help`),
+  ]
 }

@@ -1,4 +1,5 @@
 import type { Snapshot } from '../catalogue/catalogue.ts'
+import { isFree } from '../jobs/times-ahead.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import { changeOrders, type OrderChange } from '../orders/change.ts'
@@ -222,7 +223,7 @@ function beginAttempt(
   if (!isReviewed) item.itemStatus = step.do === 'order' ? 'ASKED' : 'UNKNOWN'
   item.inDoubtAt = mayBuy ? now : doubtSince
   item.attempts = Math.min(item.attempts + 1, ATTEMPTS_MAX)
-  item.requestedAt ??= now
+  if (item.requestedAt === null || item.requestedAt > now) item.requestedAt = now
   item.retryAt = null
   return {
     attemptId: deps.ids.uuid(),
@@ -246,6 +247,7 @@ function release(claim: Claim, waits: Date[]): { dueAt: Date | null } {
 
 /** A lease that is not renewed for this long expires, and another worker takes the order over. */
 export const LEASE_MS = 30_000
+const FREE = isFree('lease_until', LEASE_MS)
 
 /**
  * Lists tenants with a due order that no worker holds, ascending, after `after`. A loose index scan: two probes of
@@ -274,7 +276,7 @@ const TENANTS = `
   select p.tenant_id from pending p
   where p.tenant_id is not null and exists (
     select from orders o where o.tenant_id = p.tenant_id and o.due_at <= now()
-      and (o.lease_until is null or o.lease_until < now()))
+      and ${isFree('o.lease_until', LEASE_MS)})
   limit $2`
 
 export interface LeasedOrders {
@@ -296,31 +298,51 @@ export async function leaseDueOrders(
   leaseToken: string,
   limit: number,
 ): Promise<LeasedOrders> {
-  const claiming = tx.query<OrderRow>({
+  const claiming = tx.query<OrderRow & { isLeaseOdd: boolean }>({
     name: 'fulfilment-claim',
     text: CLAIM,
     values: [tenantId, leaseToken, LEASE_MS, limit],
   })
   const items = tx.query<ItemRow>({ name: 'fulfilment-claim-items', text: ITEMS, values: [tenantId, leaseToken] })
   const clock = tx.query<{ now: Date; version: bigint }>({ name: 'fulfilment-clock', text: CLOCK })
-  const orders = new Map((await claiming).map((row) => [row.orderId, orderOf(row)]))
+  const oddOrders = new Set<string>()
+  const orders = new Map<string, LockedOrder>()
+  for (const { isLeaseOdd, ...row } of await claiming) {
+    orders.set(row.orderId, orderOf(row))
+    if (isLeaseOdd) oddOrders.add(row.orderId)
+  }
   for (const row of await items) orders.get(row.orderId)!.items.push(itemOf(row))
   const [at] = await clock
+  for (const orderId of oddOrders) restartDoubt(orders.get(orderId)!, at!.now)
   for (const order of orders.values()) order.items.sort((left, right) => left.itemNo - right.itemNo)
   return { orders: [...orders.values()], now: at!.now, catalogueVersion: at!.version }
 }
 
+/**
+ * The clock may have been set, so that the worker may still be calling: that no earlier purchase can be running any more is
+ * certain only when the time for it has passed from now on.
+ */
+function restartDoubt({ items }: LockedOrder, now: Date): void {
+  for (const item of items) if (item.itemStatus === 'ASKED' || item.inDoubtAt !== null) item.inDoubtAt = now
+}
+
+/** A lease that ended longer ago than this was not seen to end: nodes look twice a second. */
+const LEASE_END_NOTICED_MS = 5_000
+/** The lease was ended by a step of the clock, or no worker ran when it ended. */
+const IS_LEASE_ODD = `coalesce(not due.lease_until
+  between now() - interval '${LEASE_END_NOTICED_MS} milliseconds' and now(), false)`
+
 const CLAIM = `
   with due as (
-    select order_id from orders
-    where tenant_id = $1 and due_at <= now() and (lease_until is null or lease_until < now())
+    select order_id, lease_until from orders
+    where tenant_id = $1 and due_at <= now() and ${FREE}
     order by due_at limit $4
     for no key update skip locked
   )
   update orders o set lease_token = $2, lease_until = now() + $3 * interval '1 millisecond'
   from due where o.tenant_id = $1 and o.order_id = due.order_id
   returning o.order_id, o.transaction_id, o.order_status, o.refunded_amount, o.currency_code, o.event_sequence,
-    o.package_lines, o.created_at`
+    o.package_lines, o.created_at, ${IS_LEASE_ODD} as is_lease_odd`
 const ITEMS = `
   select c.order_id, i.* from orders c
   cross join lateral (
@@ -347,7 +369,7 @@ export async function postponeFirstOrder(db: Db, tenantId: string, byMs: number)
     text: `update orders set due_at = now() + $2 * interval '1 millisecond'
            where tenant_id = $1 and order_id = (
              select order_id from orders
-             where tenant_id = $1 and due_at <= now() and (lease_until is null or lease_until < now())
+             where tenant_id = $1 and due_at <= now() and ${FREE}
              order by due_at limit 1 for no key update skip locked)`,
     values: [tenantId, byMs],
   })

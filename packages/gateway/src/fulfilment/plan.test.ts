@@ -36,7 +36,7 @@ function item(parts: Partial<LockedItem> = {}): LockedItem {
   } as LockedItem
 }
 
-/** The supplier that is ordered from, or why there is none. */
+/** The supplier that is ordered from, or the reason for not ordering. */
 function chosen(routes: Route[], parts: Partial<LockedItem> = {}, allowLoss = false): string {
   const step = nextStep(item(parts), USD, bought(routes, allowLoss), NONE, NOW)
   return step.do === 'order'
@@ -129,5 +129,27 @@ describe('an item that is', () => {
     ['CANCELLED', { itemStatus: 'CANCELLED' }, 'nothing'],
   ] as const)('%s', (_, parts, does) => {
     expect(step(parts)).toBe(does)
+  })
+})
+
+describe('an item whose times a clock that was ahead has written', () => {
+  const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000)
+  const stepOf = (parts: Partial<LockedItem>) => nextStep(item(parts), USD, bought([route('a')]), NONE, NOW)
+
+  it('does not wait longer than the longest retry', () => {
+    expect(stepOf({ retryAt: at(70) }).do).toBe('wait')
+    expect(stepOf({ retryAt: at(71) }).do).toBe('order')
+    expect(stepOf({ itemStatus: 'UNKNOWN', supplier: 'a', retryAt: at(86_400) }).do).toBe('query')
+  })
+
+  it('under review does not wait longer than it has been open', () => {
+    const reviewed = { itemStatus: 'REVIEW', supplier: 'a', inDoubtAt: at(-900), requestedAt: at(-900) } as const
+    expect(stepOf({ ...reviewed, retryAt: at(900) }).do).toBe('wait')
+    expect(stepOf({ ...reviewed, retryAt: at(3_600) }).do).toBe('query')
+  })
+
+  it('is in doubt from now on, not from a time in the future', () => {
+    expect(stepOf({ itemStatus: 'ASKED', supplier: 'a', inDoubtAt: at(3_600) })).toMatchObject({ inDoubtAt: NOW })
+    expect(stepOf({ itemStatus: 'ASKED', supplier: 'a', inDoubtAt: at(-10) })).toMatchObject({ inDoubtAt: at(-10) })
   })
 })

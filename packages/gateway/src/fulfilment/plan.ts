@@ -1,6 +1,8 @@
 import type { CataloguePackage, Route } from '../catalogue/catalogue.ts'
+import { AHEAD_TOLERANCE_MS } from '../jobs/times-ahead.ts'
 import type { LockedItem } from '../orders/lock.ts'
 import type { PriceGuard } from '../suppliers/supplier.ts'
+import { LONGEST_RETRY_MS, reviewWaitMs } from './outcomes/outcome.ts'
 
 /** The next step for one item, as its own row and its package determine it. */
 export type Step =
@@ -29,19 +31,19 @@ export function nextStep(
 ): Step {
   switch (item.itemStatus) {
     case 'WAITING':
-      if (item.retryAt !== null && item.retryAt > now) return { do: 'wait', until: item.retryAt }
+      if (waits(item, now, LONGEST_RETRY_MS)) return { do: 'wait', until: item.retryAt }
       return firstRoute(item, order, bought, missing)
     case 'ASKED':
       // The attempt was committed without an outcome: its worker may have sent it before it stopped.
-      return ask(item, item.inDoubtAt ?? item.updatedAt)
+      return ask(item, item.inDoubtAt ?? item.updatedAt, now)
     case 'UNKNOWN':
-      if (item.retryAt !== null && item.retryAt > now) return { do: 'wait', until: item.retryAt }
-      return ask(item, item.inDoubtAt ?? item.updatedAt)
+      if (waits(item, now, LONGEST_RETRY_MS)) return { do: 'wait', until: item.retryAt }
+      return ask(item, item.inDoubtAt ?? item.updatedAt, now)
     case 'REVIEW':
       // An item in doubt is asked about, another is bought again, less and less often, until the supplier answers or an
       // operator resolves it. It stays under review meanwhile.
-      if (item.retryAt !== null && item.retryAt > now) return { do: 'wait', until: item.retryAt }
-      if (item.inDoubtAt !== null) return ask(item, item.inDoubtAt)
+      if (waits(item, now, reviewWaitMs(item.requestedAt ?? now, now))) return { do: 'wait', until: item.retryAt }
+      if (item.inDoubtAt !== null) return ask(item, item.inDoubtAt, now)
       return item.retryAt === null ? { do: 'nothing' } : nothingButOrder(firstRoute(item, order, bought, missing))
     case 'DELIVERED':
     case 'REFUSED':
@@ -57,7 +59,16 @@ function nothingButOrder(step: Step): Step {
   return step.do === 'order' ? step : { do: 'nothing' }
 }
 
-function ask(item: LockedItem, inDoubtAt: Date): Step {
+/** A retry time further ahead than the longest wait was set by a clock that was ahead, and does not count. */
+function waits(item: LockedItem, now: Date, longestMs: number): item is LockedItem & { retryAt: Date } {
+  if (item.retryAt === null) return false
+  const waitMs = item.retryAt.getTime() - now.getTime()
+  return waitMs > 0 && waitMs <= longestMs + AHEAD_TOLERANCE_MS
+}
+
+/** A doubt that begins in the future was written by a clock that was ahead: it counts from now on. */
+function ask(item: LockedItem, doubtSince: Date, now: Date): Step {
+  const inDoubtAt = doubtSince > now ? now : doubtSince
   return { do: 'query', supplier: item.supplier!, productCode: item.productCode!, inDoubtAt }
 }
 

@@ -3,12 +3,12 @@ import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
 import { type ObservedPrice, recordPrice } from '../suppliers/prices.ts'
+import { withStorableMessage } from '../suppliers/storable-message.ts'
 import type { Charge, Outcome, Supplier, SupplierRequest } from '../suppliers/supplier.ts'
 import type { Claim } from './claim.ts'
 import { LEASE_MS, renewLeases } from './claim.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
-import type { ItemResult } from './outcomes/items.ts'
-import { type Attempt, withStorableMessage } from './outcomes/items.ts'
+import type { Attempt, ItemResult } from './outcomes/items.ts'
 import { SEND_WITHIN_MS } from './outcomes/outcome.ts'
 import { acceptLateEsims, saveOutcomes } from './outcomes/save-outcomes.ts'
 
@@ -136,10 +136,10 @@ function split(lease: HeldLease, results: readonly ItemResult[]): { lease: HeldL
   }
   return results
     .filter(({ attempt, outcome }) => attempt !== undefined && outcome.kind !== 'unknown')
-    .map((result) => ({ lease, results: [{ ...result, outcome: UNSAVABLE }] }))
+    .map((result) => ({ lease, results: [{ ...result, outcome: NOT_SAVED }] }))
 }
 
-const UNSAVABLE: Outcome = { kind: 'unknown', message: 'the supplier’s answer could not be saved: see the log' }
+const NOT_SAVED: Outcome = { kind: 'unknown', message: 'the supplier’s answer could not be saved: see the log' }
 
 /**
  * Records the prices at which suppliers sell now, after the orders are saved: a price that cannot be recorded is seen

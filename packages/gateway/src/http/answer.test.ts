@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { expect, it } from 'vitest'
 import { ApiError } from '../lib/api-error.ts'
 import { CommitUnknown } from '../lib/postgres/errors.ts'
@@ -13,4 +14,12 @@ it('an answer carries a header once: the value of the error replaces that of its
 it('a COMMIT that was not answered is never reported as one where nothing happened', () => {
   expect(toApiError(new CommitUnknown(new Error('the connection was lost'))).code).toBe('000001')
   expect(toApiError(Object.assign(new Error('connection refused'), { errno: -111 })).code).toBe('000002')
+})
+
+it.each([
+  ['53100', 'could not extend file "base/5/16384": No space left on device'],
+  ['58030', 'could not write block 7 of relation base/5/16384'],
+  ['XX000', 'could not write file "pg_wal/xlogtemp.1": Disk quota exceeded'],
+])('a full disk (%s: %s) is temporary', (code, message) => {
+  expect(toApiError(Object.assign(new pg.DatabaseError(message, 0, 'error'), { code })).code).toBe('000002')
 })

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { codes, failure } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
-import { CommitUnknown, isConnectionLoss, sqlState } from '../lib/postgres/errors.ts'
+import { CommitUnknown, isConnectionLoss, isOutOfResources } from '../lib/postgres/errors.ts'
+import { type Log, rateLimitedLog } from '../lib/telemetry/log.ts'
 
 /** An answer in the contract's envelope: from the dealer API, and for paths that belong to no API. */
 export interface Answer {
@@ -61,15 +62,23 @@ export function sendAnswer(
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   if (error instanceof CommitUnknown) return new ApiError('000001')
-  const state = sqlState(error)
-  // 53: out of resources; 57014 and 55P03: out of time. What had begun was undone, and reads change nothing.
-  if (isConnectionLoss(error) || state?.startsWith('53') || state === '57014' || state === '55P03') {
-    return new ApiError('000002')
-  }
+  if (isConnectionLoss(error) || isOutOfResources(error)) return new ApiError('000002')
   return new ApiError('000001')
 }
 
-/** Whether a request was refused because of load. This is deliberate and frequent, so it is not logged as a failure. */
-export function isShed(error: unknown): boolean {
-  return error instanceof ApiError && error.code === '000002'
+/**
+ * Logs requests that are refused because nothing can be done now, such as while the database is away: a line per second
+ * with their number and the first reason.
+ */
+export function unavailableLog(log: Pick<Log, 'warn'>): (error: unknown) => void {
+  let first: unknown
+  const count = rateLimitedLog((refused) => {
+    log.warn({ refused, err: first }, 'unavailable: requests were refused')
+    first = undefined
+  })
+  return (error) => {
+    if (error instanceof ApiError) return // counted by load shedding
+    first ??= error
+    count()
+  }
 }

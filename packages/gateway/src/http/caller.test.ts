@@ -36,6 +36,9 @@ describe('the caller behind trusted proxies', () => {
     ['also in hexadecimal', '::ffff:c633:6409', '198.51.100.9'],
     ['a mapped proxy is passed over too', '198.51.100.9, ::ffff:10.9.9.9', '198.51.100.9'],
     ['IPv6 has one spelling', '2001:0DB8:0:0::7', '2001:db8::7'],
+    ['a port is dropped', '203.0.113.7, 198.51.100.9:4711, 10.9.9.9:80', '198.51.100.9'],
+    ['an IPv6 address may be in brackets', '[2001:db8::7]', '2001:db8::7'],
+    ['and have a port there', '[2001:db8::7]:4711', '2001:db8::7'],
     ['a caller inside the proxies’ own network', '10.0.0.5, 10.0.0.6', '10.0.0.5'],
   ])('is the right-most address that is not trusted: %s', (_, chain, address) => {
     const headers = { ...CLAIMS, 'x-forwarded-for': chain }
@@ -73,7 +76,8 @@ describe('the caller behind trusted proxies', () => {
     ['an address in a spelling that others read as another', { ...CLAIMS, 'x-forwarded-for': '203.0.113.07' }],
     ['one number for an address', { ...CLAIMS, 'x-forwarded-for': '3405803783' }],
     ['an IPv6 address that looks like an IPv4 one', { ...CLAIMS, 'x-forwarded-for': '::203.0.113.7' }],
-    ['an address with a port', { ...CLAIMS, 'x-forwarded-for': '203.0.113.7:4711' }],
+    ['a port that is no number', { ...CLAIMS, 'x-forwarded-for': '203.0.113.7:x' }],
+    ['brackets without an address', { ...CLAIMS, 'x-forwarded-for': '[]:80' }],
   ])('is unknown when a trusted proxy sends %s', (_, headers) => {
     expect(callerOf(request('10.0.0.1', headers))).toEqual({ unknown: true })
   })
@@ -85,7 +89,7 @@ describe('the caller behind trusted proxies', () => {
   })
 })
 
-it('may be served over HTTPS everywhere and in the clear on a local deployment, but an unknown caller never is', () => {
+it('may be served over HTTPS everywhere and over HTTP on a local deployment, but an unknown caller never is', () => {
   const [encrypted, clear] = [true, false].map((isHttps) => ({ isHttps, address: '203.0.113.7' }))
   const judged = (['local', 'test', 'production'] as const).map((deployment) =>
     [encrypted!, clear!, { unknown: true } as const].map((caller) => isSecure(caller, { deployment })),

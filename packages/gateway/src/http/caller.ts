@@ -43,7 +43,8 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
     // have written what is to the left of it, up to 16 KiB: that is not even read.
     for (let end = chain.length; ; ) {
       const comma = end === 0 ? -1 : chain.lastIndexOf(',', end - 1)
-      const address = canonical(chain.slice(comma + 1, end).trim())
+      const entry = chain.slice(comma + 1, end).trim()
+      const address = canonical(entry) ?? canonical(withoutPort(entry))
       if (address === undefined) return { unknown: true }
       if (comma < 0 || !isInBlocks(address, trusted)) return { isHttps, address }
       end = comma
@@ -51,9 +52,14 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
   }
 }
 
-/** Whether the caller may be served: they came by HTTPS, or the deployment is local. An unknown caller is never secure. */
+/** True if the caller may be served: they came by HTTPS, or the deployment is local. An unknown caller is never secure. */
 export function isSecure(caller: Caller, { deployment }: Pick<Config, 'deployment'>): caller is KnownCaller {
   return !('unknown' in caller) && (caller.isHttps || deployment === 'local')
+}
+
+/** `192.0.2.1:4711`, `[2001:db8::7]:4711` and `[2001:db8::7]`, as some proxies write the address. */
+function withoutPort(text: string): string {
+  return text.replace(/^([\d.]+):\d{1,5}$/, '$1').replace(/^\[([\da-f:.]+)\](:\d{1,5})?$/i, '$1')
 }
 
 function lastOf(list: string): string {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
+import { ApiError } from '../lib/api-error.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import {
@@ -9,6 +10,7 @@ import {
   createLoadShedder,
   createPageQueue,
   createRequestLimit,
+  createTurns,
   PIPELINED_MAX,
   REQUESTS_MAX,
   REQUESTS_MIN,
@@ -151,5 +153,31 @@ describe('a byte budget', () => {
     expect(dropped).toEqual(['large'])
     budget.hold('other', 1)
     expect(dropped).toEqual(['large', 'other'])
+  })
+})
+
+describe('turns', () => {
+  it('are taken a few per turn of the event loop, tenant by tenant, and every one is', async () => {
+    const turns = createTurns(() => {})
+    const order: string[] = []
+    const started = ['a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'b', 'c'].map(async (tenantId) => {
+      await turns.take(tenantId)
+      order.push(tenantId)
+    })
+    await Promise.resolve()
+    expect(order).toEqual(['a', 'a', 'a', 'a'])
+    await Promise.all(started)
+    expect(order).toEqual(['a', 'a', 'a', 'a', 'a', 'b', 'c', 'a', 'a', 'a', 'a', 'a'])
+    await turn()
+    expect(turns.take('a')).toBeUndefined()
+  })
+
+  it('of one tenant are refused beyond half of the requests that may be in progress, and of others are not', () => {
+    let refused = 0
+    const turns = createTurns(() => void refused++)
+    for (let at = 0; at < 4 + REQUESTS_MAX / 2; at++) void turns.take('a')
+    expect(() => turns.take('a')).toThrow(new ApiError('000002'))
+    expect(turns.take('b')).toBeInstanceOf(Promise)
+    expect(refused).toBe(1)
   })
 })

@@ -11,8 +11,10 @@ import { failureAnswer } from './answer.ts'
  *
  *   requests   an adaptive limit of dealers' requests in progress; what exceeds it is answered 000002 by `shed`
  *   pages      a queue that starts a few requests for pages per turn of the event loop, so that dealers do not wait for them
+ *   turns      a queue that starts a few pages of the catalogue per turn of the event loop, tenant by tenant
  *   bodies,    budgets in bytes for bodies that have not arrived whole, and for answers that their callers do not read;
- *   unread     beyond a budget the connection that holds most of it loses what it holds
+ *   unread     beyond a budget the connection that holds most of it loses what it holds; unread answers also have a budget
+ *              per connection and per tenant
  *
  * All of them report to one log line per second.
  */
@@ -20,6 +22,7 @@ export interface LoadShedder {
   requests: RequestLimit
   shed(refusal: Refusal): void
   pages: PageQueue
+  turns: Turns
   bodies: ByteBudget<BodyHolder>
   unread: UnreadAnswers
 }
@@ -28,6 +31,9 @@ export interface LoadShedder {
 const BODIES_MAX_BYTES = 64 * 1024 * 1024
 /** A page of the catalogue has half a MiB: this holds one for each of more than a hundred slow readers. */
 const UNREAD_MAX_BYTES = 64 * 1024 * 1024
+/** More than a dealer asks for before reading, on one connection and on all: some sixteen and thirty-two pages. */
+const UNREAD_OF_CONNECTION_MAX_BYTES = 8 * 1024 * 1024
+const UNREAD_OF_TENANT_MAX_BYTES = 16 * 1024 * 1024
 
 export function createLoadShedder({ clock, log }: { clock: Clock; log: Pick<Log, 'warn'> }): LoadShedder {
   const countRefused = rateLimitedLog((refused) => log.warn({ refused }, 'overloaded: requests were refused'))
@@ -35,15 +41,16 @@ export function createLoadShedder({ clock, log }: { clock: Clock; log: Pick<Log,
     requests: createRequestLimit(clock),
     shed: createShed(clock, countRefused),
     pages: createPageQueue(countRefused),
+    turns: createTurns(countRefused),
     bodies: createBodyBudget(BODIES_MAX_BYTES),
-    unread: createUnreadAnswers(UNREAD_MAX_BYTES),
+    unread: createUnreadAnswers(),
   }
 }
 
 /** Limits the dealers' requests in progress to as many as can be served without slowing each other down. */
 export interface RequestLimit {
   isReached(): boolean
-  /** Whether exactly one request is in progress. */
+  /** True if exactly one request is in progress. */
   isAlone(): boolean
   begin(): void
   /** Every begin has its end. @param durationMs of the request; undefined where it says nothing about our load */
@@ -118,7 +125,7 @@ interface Refusal {
   response: ServerResponse
   /** The caller's, where it is well formed. */
   requestId: string | undefined
-  /** Whether the connection ends with the answer. */
+  /** True if the connection ends with the answer. */
   closes: boolean
 }
 
@@ -244,7 +251,7 @@ export function createPageQueue(countRefused: () => void): PageQueue {
   }
 }
 
-/** Memory that several holders share. Whoever exceeds the budget, it is the largest holder that loses what it holds. */
+/** Memory that several holders share. If the budget is exceeded, the largest holder loses its memory. */
 export interface ByteBudget<Holder> {
   hold(holder: Holder, bytes: number): void
   /** Without `bytes`: all that it holds. Does nothing for a holder that has lost it. */
@@ -297,27 +304,92 @@ export function createBodyBudget(maxBytes: number): ByteBudget<BodyHolder> {
 
 export interface UnreadAnswers {
   /** Called for each answer once it was handed to the connection. */
-  watch(response: ServerResponse, sizeBytes: number): void
+  watch(response: ServerResponse, sizeBytes: number, tenantId: string | undefined): void
 }
 
 /**
- * An answer that its caller does not read stays in our memory. Beyond the budget the connection that holds most is ended: a
+ * An answer that its caller does not read stays in our memory. Beyond a budget the connection that holds most is ended: a
  * slow reader has one answer in progress, an attacker has many.
  */
-function createUnreadAnswers(maxBytes: number): UnreadAnswers {
-  const budget = createByteBudget<Socket>(maxBytes, (socket) => socket.destroy())
-  const followed = new WeakSet<Socket>()
+function createUnreadAnswers(): UnreadAnswers {
+  const createBudget = (maxBytes: number) => createByteBudget<Socket>(maxBytes, (socket) => socket.destroy())
+  const all = createBudget(UNREAD_MAX_BYTES)
+  const ofTenant = new Map<string, ByteBudget<Socket>>()
+  const ofConnection = new WeakMap<Socket, ByteBudget<Socket>[]>()
+
+  function budgetsOf(socket: Socket, tenantId: string): ByteBudget<Socket>[] {
+    const known = ofConnection.get(socket)
+    if (known) return known
+    const own = ofTenant.get(tenantId) ?? createBudget(UNREAD_OF_TENANT_MAX_BYTES)
+    ofTenant.set(tenantId, own)
+    const budgets = [createBudget(UNREAD_OF_CONNECTION_MAX_BYTES), own, all]
+    ofConnection.set(socket, budgets)
+    socket.once('close', () => {
+      for (const budget of budgets) budget.release(socket)
+    })
+    return budgets
+  }
+
   return {
-    watch(response, sizeBytes) {
+    watch(response, sizeBytes, tenantId = '') {
       if (response.writableLength === 0) return // nearly every answer: the system took it at once
       const { socket } = response.req
       if (socket.destroyed) return
-      if (!followed.has(socket)) {
-        followed.add(socket)
-        socket.once('close', () => budget.release(socket))
+      // A connection counts for the tenant of its first unread answer: nearly all have one tenant.
+      const budgets = budgetsOf(socket, tenantId)
+      response.once('finish', () => {
+        for (const budget of budgets) budget.release(socket, sizeBytes)
+      })
+      for (const budget of budgets) budget.hold(socket, sizeBytes)
+    },
+  }
+}
+
+/** Starts work that takes milliseconds a little at a time, so that other dealers' requests are served in between. */
+export interface Turns {
+  /** @returns undefined if it may start now. @throws ApiError 000002 where too much of this tenant waits */
+  take(tenantId: string): Promise<void> | undefined
+}
+
+/** A page of the catalogue takes up to some milliseconds. */
+const TAKEN_PER_TURN = 4
+/** Half of the requests that may be in progress, so that one tenant leaves the others room. */
+const WAITING_OF_TENANT_MAX = REQUESTS_MAX / 2
+
+export function createTurns(countRefused: () => void): Turns {
+  /** In the order in which the tenants' turns come. */
+  const waiting = new Map<string, (() => void)[]>()
+  let takenInTurn = 0
+
+  function takeNow(): void {
+    if (takenInTurn++ === 0) setImmediate(nextTurn)
+  }
+
+  function nextTurn(): void {
+    takenInTurn = 0
+    for (const [tenantId, own] of waiting) {
+      if (takenInTurn === TAKEN_PER_TURN) return
+      const start = own.shift()!
+      waiting.delete(tenantId)
+      if (own.length > 0) waiting.set(tenantId, own) // last, and met again in this loop
+      takeNow()
+      start()
+    }
+  }
+
+  return {
+    take(tenantId) {
+      if (takenInTurn < TAKEN_PER_TURN && waiting.size === 0) {
+        takeNow()
+        return undefined
       }
-      response.once('finish', () => budget.release(socket, sizeBytes))
-      budget.hold(socket, sizeBytes)
+      const own = waiting.get(tenantId) ?? []
+      if (own.length >= WAITING_OF_TENANT_MAX) {
+        countRefused()
+        throw new ApiError('000002')
+      }
+      waiting.set(tenantId, own)
+      return new Promise((resolve) => own.push(resolve))
     },
   }
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { Log } from '../lib/telemetry/log.ts'
-import { isShed, toApiError } from './answer.ts'
+import { toApiError, unavailableLog } from './answer.ts'
 import { callerReader, isSecure } from './caller.ts'
 import type { PageQueue } from './load-shedding.ts'
 
@@ -39,14 +39,23 @@ const RETRY_AFTER_S = 5
  * link's token in whatever encoding.
  */
 export function plainFailures(app: FastifyInstance, { log }: { log: Log }): void {
+  const logUnavailable = unavailableLog(log)
   app.setErrorHandler((error, request, reply) => {
-    if (!isShed(error)) log.error({ err: error, path: request.routeOptions.url }, 'a page failed')
+    const isUnavailable = toApiError(error).code === '000002'
     reply.header('cache-control', 'no-store').type('text/plain; charset=utf-8')
-    if (toApiError(error).code !== '000002')
-      return reply.code(500).send('Something went wrong here. Try again later.\n')
+    // The path of a file is malformed, such as /console/assets/..
+    if (isClientError(error)) return reply.code(404).send('There is no such page.\n')
+    if (isUnavailable) logUnavailable(error)
+    else log.error({ err: error, path: request.routeOptions.url }, 'a page failed')
+    if (!isUnavailable) return reply.code(500).send('Something went wrong here. Try again later.\n')
     return reply
       .code(503)
       .header('retry-after', RETRY_AFTER_S)
       .send('This cannot be shown just now. Try again in a moment.\n')
   })
+}
+
+function isClientError(error: unknown): boolean {
+  const { statusCode = 500 } = error as { statusCode?: number }
+  return statusCode >= 400 && statusCode < 500
 }

@@ -12,6 +12,8 @@ type ServerDeps = Pick<Deps, 'config' | 'log' | 'metrics' | 'suppliers'>
 /** A request that has not arrived whole by then is refused: slow senders must not hold connections. */
 const REQUEST_TIMEOUT_MS = 30_000
 const TIMEOUT_CHECK_MS = 5_000
+/** A connection that has not begun TLS by then is ended: it holds a socket, and sends no request that could time out. */
+const HANDSHAKE_TIMEOUT_MS = 10_000
 /** Longer than the idle time-outs of common proxies, so that the proxy closes the connection. */
 const KEEP_ALIVE_MS = 75_000
 
@@ -42,7 +44,16 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
   // We answer a missing Host ourselves: Node would do it without an envelope.
   const http = { requireHostHeader: false, connectionsCheckingInterval: TIMEOUT_CHECK_MS }
   const server = fastify({
-    ...(certificate ? { https: { ...http, ...pem(certificate.current), rejectUnauthorized: false } } : { http }),
+    ...(certificate
+      ? {
+          https: {
+            ...http,
+            ...secureContext(certificate.current),
+            handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+            rejectUnauthorized: false,
+          },
+        }
+      : { http }),
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
@@ -66,7 +77,7 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
 
 function followCertificate(server: HttpsServer, deps: ServerDeps, certificate: WatchedCertificate): void {
   // Applies to new connections; open ones keep the old certificate.
-  certificate.onChange((next) => server.setSecureContext(pem(next)))
+  certificate.onChange((next) => server.setSecureContext(secureContext(next)))
   // A client certificate is requested only while some supplier is identified by one: browsers would ask people for theirs.
   // Suppliers are recognised by its fingerprint (supplier-api), so no certificate authority is needed.
   server.prependListener('connection', () => {
@@ -77,6 +88,13 @@ function followCertificate(server: HttpsServer, deps: ServerDeps, certificate: W
   })
 }
 
-function pem({ cert, key }: Certificate) {
-  return { cert, key }
+/** TLS 1.3, and of TLS 1.2 what has forward secrecy and authenticated encryption. */
+const CIPHERS = [
+  ...['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'],
+  ...['ECDHE+AESGCM', 'ECDHE+CHACHA20'],
+].join(':')
+
+/** All options that belong to the certificate: those that a renewal leaves out would return to their defaults. */
+function secureContext({ cert, key }: Certificate) {
+  return { cert, key, minVersion: 'TLSv1.2', ciphers: CIPHERS } as const
 }

@@ -1,5 +1,6 @@
 import type { Db } from '../lib/postgres/db.ts'
 import type { Log } from '../lib/telemetry/log.ts'
+import { isAhead, type TimesAhead } from './times-ahead.ts'
 
 /**
  * A table whose rows are jobs. A claim leases a job to one node, which finishes it or sets when it is tried again. If the
@@ -11,10 +12,12 @@ export interface JobTable {
   table: string
   /** The columns that identify a job within its tenant. */
   key: readonly string[]
-  /** A condition: the job is due, and no lease is running. */
+  /** A condition besides the due time: the job is open, and no lease is running. */
   claimable: string
   /** The column that says since when a job is due. */
   dueAt: string
+  /** The longest wait (SQL, in ms) for which `dueAt` is set. A time further ahead is void: the job is due. */
+  longestWaitMs: string
   /** Assignments that begin the lease: the job is not claimable until it ends. */
   claim: string
   /** The columns of `job` to return. */
@@ -26,31 +29,41 @@ export interface JobTable {
  * rows of one tenant, skips rows that are locked already, and commits immediately.
  */
 export async function claimJobs<Job>(db: Pick<Db, 'query'>, jobs: JobTable, limit: number): Promise<Job[]> {
-  const { name, table, key, claimable, dueAt, claim, columns } = jobs
+  const { name, table, key, dueAt, claim, columns } = jobs
+  const due = isDue(jobs)
   const tenants = await db.query<{ tenantId: string; due: number }>({
     name: `${name}-due`,
     // Counting the longest due per tenant keeps one tenant's backlog from delaying the jobs of the others.
     text: `select tenant_id, count(*)::integer as due
-           from (select tenant_id from ${table} where ${claimable} order by ${dueAt} limit $1) longest
+           from (select tenant_id from ${table} where ${due} order by ${dueAt} limit $1) longest
            group by tenant_id`,
     values: [limit],
   })
   const keys = key.join(', ')
   const claimed: Job[] = []
-  for (const { tenantId, due } of tenants) {
+  for (const { tenantId, due: dueCount } of tenants) {
     const rows = await db.query<Job>({
       name: `${name}-claim`,
       text: `with due as (
-               select ${keys} from ${table} where tenant_id = $1 and ${claimable}
+               select ${keys} from ${table} where tenant_id = $1 and ${due}
                order by ${dueAt} limit $2 for no key update skip locked)
              update ${table} job set ${claim} from due
              where job.tenant_id = $1 and ${key.map((column) => `job.${column} = due.${column}`).join(' and ')}
              returning ${columns}`,
-      values: [tenantId, due],
+      values: [tenantId, dueCount],
     })
     claimed.push(...rows)
   }
   return claimed
+}
+
+function isDue({ claimable, dueAt, longestWaitMs }: JobTable): string {
+  return `${claimable} and (${dueAt} <= now() or ${isAhead(dueAt, longestWaitMs)})`
+}
+
+/** Jobs whose due time only a clock that was ahead can have written. A claim takes them. */
+export function jobsAhead({ table, key, claimable, dueAt, longestWaitMs }: JobTable): TimesAhead {
+  return { table, key: ['tenant_id', ...key], isAhead: `${claimable} and ${isAhead(dueAt, longestWaitMs)}` }
 }
 
 /** Runs one job and never rejects: a failure is logged, so that one bad row does not block the rows behind it. */

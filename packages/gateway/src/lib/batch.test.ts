@@ -16,7 +16,7 @@ function stage(pace?: Partial<Pace>) {
     run: (items) =>
       new Promise((resolve) => {
         begun.push({ items, end: () => resolve(items.map((item) => `${item} done`)) })
-        for (const tell of watchers.splice(0)) tell()
+        for (const notifyWatcher of watchers.splice(0)) notifyWatcher()
       }),
   })
   const another = () => new Promise<void>((resolve) => watchers.push(resolve))

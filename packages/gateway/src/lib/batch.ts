@@ -19,7 +19,7 @@ export interface BatchOptions<Item, Result> {
   queueFullError(): Error
   /** Items with the same key never run in two batches at once. */
   key?(item: Item): string
-  /** Whether items with the same key may be in one batch. */
+  /** True if items with the same key may be in one batch. */
   keysShareBatch?: boolean
 }
 
@@ -36,7 +36,7 @@ export interface Pace {
    */
   gatherMs: number
   /**
-   * Whether a burst that was just answered and returns together is split into two halves, so that one half travels to its
+   * True if a burst that was just answered and returns together is split into two halves, so that one half travels to its
    * callers and back while the other is served. As one batch, callers and server would idle in turns.
    */
   splitsBursts?: boolean

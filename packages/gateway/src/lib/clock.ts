@@ -20,8 +20,8 @@ const DRIFT = 500e-6
 
 /**
  * The database read its clock at some moment of the round trip, so the middle of it is wrong by at most half its duration.
- * Of the previous reading, whose error grows by the drift, and a new one, the smaller error is kept. If the two contradict
- * each other, a clock was set, and the new reading is kept.
+ * Keeps the reading with the smaller error: the previous one, whose error grows by the drift, or the new one. If they
+ * contradict each other, a clock was set, and the new reading is kept.
  */
 export function createDatabaseClock(clock: Clock): DatabaseClock {
   let offset = clock.now() - clock.monotonic()

@@ -36,7 +36,7 @@ test.each(INNER)(
     for (const separator of [';', '\t']) {
       for (const cell of cellsBy(separator, file)) expect(cell).not.toMatch(/^[=+\-@＝＋－＠]/)
     }
-    expect(file).toMatch(/^x,"/) // in one cell for whoever takes several separators
+    expect(file).toMatch(/^x,"/) // in one cell for programs that accept several separators
     expect(unescapeFormula((parse(file) as string[][])[0]![1]!)).toBe(text)
   },
 )

@@ -5,7 +5,7 @@ import { StartRefused } from './process/lifecycle.ts'
 
 const KEY_BYTES = 32
 
-/** The key of a local deployment in DATA_DIR/master.key (mode 600), created if there is none. */
+/** The key of a local deployment in DATA_DIR/master.key (mode 600), created if it does not exist. */
 export function ensureLocalMasterKey(dataDir: string): Buffer {
   const file = join(dataDir, 'master.key')
   mkdirSync(dataDir, { recursive: true, mode: process.getuid!() === 0 ? 0o711 : 0o700 })

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import { claimJobs, type JobTable } from '../jobs/jobs.ts'
+import { isFree } from '../jobs/times-ahead.ts'
 import type { DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
@@ -36,12 +37,16 @@ export async function sendDueMails(deps: MailDeps): Promise<{ outcomes: string[]
   return { outcomes, more: claimed.length === CLAIMED_MAX }
 }
 
-const MAILS: JobTable = {
+/** The pause before a mail's next attempt; the first one is due immediately. */
+const PAUSE_MS = `coalesce((array[${RETRY_PAUSES_MS}])[attempts], 0)`
+
+export const MAILS: JobTable = {
   name: 'mail',
   table: 'mails',
   key: ['mail_id'],
-  claimable: 'due_at <= now() and (lease_until is null or lease_until < now())',
+  claimable: `due_at is not null and ${isFree('lease_until', LEASE_MS)}`,
   dueAt: 'due_at',
+  longestWaitMs: PAUSE_MS,
   claim: `attempts = attempts + 1, lease_until = now() + interval '1 millisecond' * ${LEASE_MS}`,
   columns: 'job.tenant_id, job.mail_id, job.recipient, job.kind, job.content, job.attempts',
 }

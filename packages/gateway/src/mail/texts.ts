@@ -17,7 +17,7 @@ export const ALERT_SUBJECTS: Readonly<Record<string, string>> = {
   SUPPLIER_PRICE: 'A supplier’s prices differ from your catalogue',
   UNDER_REVIEW: 'Orders wait for your decision',
   ORPHAN_ESIM: 'Unexpected eSIM received',
-  CANCEL_UNANSWERED: 'A supplier did not confirm a cancellation',
+  ACTION_UNDER_REVIEW: 'A supplier did not answer about an eSIM',
   LEDGER_FAULT: 'The ledger does not add up',
 }
 

@@ -1,4 +1,4 @@
-import type { OrderStatus } from '@dealer-esim/contract'
+import type { CancelPolicy, OrderStatus } from '@dealer-esim/contract'
 import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
 
 export const ITEM_STATUSES = ['WAITING', 'ASKED', 'UNKNOWN', 'REVIEW', 'DELIVERED', 'REFUSED', 'CANCELLED'] as const
@@ -42,7 +42,7 @@ export function orderStatusOf(items: readonly { itemStatus: ItemStatus; asked: b
   return any('DELIVERED') ? 'PARTIALLY_DELIVERED' : 'FAILED'
 }
 
-/** Whether fulfilment may still change the item. */
+/** True if fulfilment may still change the item. */
 export function isOpen(status: ItemStatus): boolean {
   return status === 'WAITING' || status === 'ASKED' || status === 'UNKNOWN'
 }
@@ -63,6 +63,8 @@ export interface PackageLine {
   price: number
   /** Days of a day pass. */
   periodNum?: number
+  /** The package's policy when it was ordered; absent: an eSIM of it cannot be cancelled through the API. */
+  cancelPolicy?: CancelPolicy
 }
 
 /** The line that an item belongs to: items are numbered from 1 through the lines, in their order (placing/write.ts). */

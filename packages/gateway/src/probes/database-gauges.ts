@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts'
 import { findMissingPartitions } from '../lib/postgres/partitions.ts'
 import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
 import { PARTITIONED } from '../retention/table.ts'
-import { readLedgerState } from '../wallet/verify/loop.ts'
+import { findLatestLedgerCheck } from '../wallet/verify/loop.ts'
 import { COUNTED_MAX, countBacklogs } from './backlogs.ts'
 
 /** Fresh for every scrape at the usual 15 s, and a negligible load even for a large database. */
@@ -123,7 +123,7 @@ function ledger({ db, metrics }: GaugesDeps): Refresh {
     registers,
   })
   return async () => {
-    const state = await readLedgerState(db)
+    const state = await findLatestLedgerCheck(db)
     if (state) faults.set({ check: 'daily' }, Number(state.faults))
     // So that a first check that never runs is reported as overdue.
     const at = state?.finishedAt ?? (await findCreationTime(db))

@@ -1,6 +1,5 @@
 import fastify from 'fastify'
 import type { Deps } from '../deps.ts'
-import type { Db } from '../lib/postgres/db.ts'
 import { type Running, settlesWithin } from '../lib/process/lifecycle.ts'
 import { listen } from '../lib/process/listener.ts'
 import { databaseGaugesLoop } from './database-gauges.ts'
@@ -9,17 +8,24 @@ import { addProcessGauges } from './process-gauges.ts'
 /** If this were longer, a node that cannot reach its database would go on receiving requests. */
 const READY_TIMEOUT_MS = 2_000
 
+/** What this process does as a whole. */
+export interface Readiness {
+  state: 'starting' | 'serving' | 'stopping'
+}
+
 /**
- * Serves health probes and metrics on a separate port: `/livez` (the event loop runs), `/readyz` (the database answers;
- * else 503) and `/metrics` in Prometheus' text format. A scrape reads only memory: a background loop reads the database.
+ * Serves health probes and metrics on a separate port: `/livez` (the event loop runs), `/readyz` (this process serves and
+ * the database answers; else 503) and `/metrics` in Prometheus' text format. A scrape reads only memory: a background loop
+ * reads the database.
  */
-export async function startProbes(deps: Deps): Promise<Running & { port: number }> {
+export async function startProbes(deps: Deps, readiness: Readiness): Promise<Running & { port: number }> {
   addProcessGauges(deps)
   const gauges = databaseGaugesLoop(deps)
   const server = fastify({ forceCloseConnections: true })
   server.get('/livez', async () => 'live\n')
   server.get('/readyz', async (_, reply) => {
-    if (await isResponding(deps.db)) return 'ready\n'
+    if (readiness.state !== 'serving') return reply.code(503).send(`${readiness.state}\n`)
+    if (await isDatabaseResponding(deps)) return 'ready\n'
     return reply.code(503).send('the database does not answer\n')
   })
   server.get('/metrics', async (_, reply) => {
@@ -35,10 +41,7 @@ export async function startProbes(deps: Deps): Promise<Running & { port: number 
   }
 }
 
-async function isResponding(db: Db): Promise<boolean> {
-  const response = db.query({ text: 'select 1' }).then(
-    () => true,
-    () => false,
-  )
+async function isDatabaseResponding(deps: Deps): Promise<boolean> {
+  const response = deps.isDatabaseResponding()
   return (await settlesWithin(response, READY_TIMEOUT_MS)) && response
 }

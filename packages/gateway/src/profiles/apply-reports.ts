@@ -5,7 +5,8 @@ import { recordset } from '../lib/postgres/columns.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import type { Wakeups } from '../lib/postgres/wakeups.ts'
 import { changeOrders } from '../orders/change.ts'
-import { lockOrders } from '../orders/lock.ts'
+import { refundReportedCancel } from '../orders/change-action.ts'
+import { lockOrders, lockWalletAndOrders } from '../orders/lock.ts'
 import type { ProfileReport } from '../suppliers/supplier.ts'
 import { afterReport, afterTime, type ProfileLife } from './lifecycle.ts'
 
@@ -24,8 +25,9 @@ export interface ReportedProfile {
 }
 
 /**
- * Applies reports on profiles of one tenant, in the given order. A status that changes emits an event of its order.
- * Locks the orders, ascending.
+ * Applies reports on profiles of one tenant, in the given order. A status that changes emits an event of its order. An
+ * eSIM that its supplier has cancelled is refunded.
+ * Locks the orders, ascending, and before them the wallet where a report may cancel an eSIM.
  * @returns how many profiles changed.
  */
 export async function applyReports(
@@ -37,7 +39,8 @@ export async function applyReports(
   const catalogue = await deps.catalogue.latest()
   const { changedCount, eventsToSend } = await deps.db.tx(async (tx) => {
     const orderIds = [...new Set(reported.map((one) => one.orderId))].sort()
-    const locking = lockOrders(tx, tenantId, orderIds)
+    const mayRefund = reported.some(({ report }) => report?.esimStatus === 'CANCEL')
+    const locking = mayRefund ? lockWalletAndOrders(tx, tenantId, orderIds) : lockOrders(tx, tenantId, orderIds)
     const reading = readLives(tx, tenantId, [...new Set(reported.map((one) => one.profileId))])
     const [{ orders, now }, lives] = await Promise.all([locking, reading])
     const changed = new Map<string, ProfileLife>()
@@ -53,8 +56,10 @@ export async function applyReports(
       if (after === before) continue
       changed.set(profileId, after)
       const { esimStatus, smdpStatus } = after
+      const isCancelled = esimStatus === 'CANCEL' && profile.esimStatus !== 'CANCEL'
       if (esimStatus !== profile.esimStatus || smdpStatus !== profile.smdpStatus) changedOrders.add(orderId)
       Object.assign(profile, { esimStatus, smdpStatus })
+      if (isCancelled) await refundReportedCancel(tx, deps, tenantId, { order, profile }, now)
     }
     writeLives(tx, tenantId, changed, now)
     const changes = [...changedOrders].map((orderId) => ({ order: orders.get(orderId)!, profilesChanged: true }))

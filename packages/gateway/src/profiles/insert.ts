@@ -15,7 +15,7 @@ export interface NewProfile {
   supplier: string
   esim: DeliveredEsim
   bought: CataloguePackage | undefined
-  /** Whether its supplier reports status and usage on request. */
+  /** True if its supplier reports status and usage on request. */
   isReported: boolean
 }
 

@@ -97,7 +97,8 @@ export function pollSuppliersLoop(deps: PollDeps): Loop {
 async function countDue({ db }: Pick<PollDeps, 'db'>, tenantId: string, supplier: string): Promise<number> {
   const [due] = await db.query<{ count: number }>({
     name: 'profiles-living-count',
-    text: `select count(*)::int as count from (select from profiles where ${DUE} limit $4) due`,
+    text: `select count(*)::int as count from (
+             (select from profiles where ${DUE} limit $4) union all (select from profiles where ${AHEAD} limit $4)) due`,
     values: [tenantId, supplier, POLL_EVERY_S, TURN_MAX],
   })
   return due!.count
@@ -146,8 +147,10 @@ async function requestReports(
   return (await settlesWithin(reporting, supplier.traits.timeoutMs)) ? reporting : []
 }
 
-const DUE = `tenant_id = $1 and supplier = $2 and esim_status in ('GOT_RESOURCE', 'IN_USE')
-  and polled_at < now() - $3 * interval '1 second'`
+const LIVE = `tenant_id = $1 and supplier = $2 and esim_status in ('GOT_RESOURCE', 'IN_USE')`
+/** A time in the future was written by a clock that was ahead, and does not count. Two ranges of one index. */
+const DUE = `${LIVE} and polled_at < now() - $3 * interval '1 second'`
+const AHEAD = `${LIVE} and polled_at > now() + interval '10 seconds'`
 
 interface PolledEsim {
   profileId: string
@@ -161,7 +164,11 @@ async function claimDue(deps: PollDeps, supplier: string, tenantId: string, limi
   const rows = await deps.db.query<PolledRow>({
     name: 'profiles-living',
     text: `with due as (
-        select profile_id from profiles where ${DUE} order by polled_at limit $4 for no key update skip locked
+        select profile_id from profiles where tenant_id = $1 and profile_id = any (
+          array(select profile_id from profiles where ${AHEAD} limit $4)
+          || array(select profile_id from profiles where ${DUE} order by polled_at limit $4))
+        and (polled_at < now() - $3 * interval '1 second' or polled_at > now())
+        limit $4 for no key update skip locked
       ), polled as (
         update profiles p set polled_at = now() from due d where p.tenant_id = $1 and p.profile_id = d.profile_id
         returning p.profile_id, p.order_id, p.item_no, p.iccid, p.secrets

@@ -42,6 +42,8 @@ export const NAVIGATION: [string, [string, string][]][] = [
     'Run it',
     [
       ['running', 'Running a gateway'],
+      ['availability', 'Proxies, restarts and failover'],
+      ['clocks', 'Clocks'],
       ['alerts', 'Alerts'],
       ['configuration', 'Configuration'],
       ['suppliers', 'Suppliers'],

@@ -7,8 +7,8 @@ const STEP_MAX = 1_000
 const DAY_MS = 86_400_000
 
 /**
- * Deletes one step of what is older than the table's days, of one tenant where the table belongs to tenants.
- * Locks the rows that it deletes; several nodes may do it at once.
+ * Deletes up to STEP_MAX rows that are older than the table keeps them, of one tenant where the table belongs to tenants.
+ * Locks the rows that it deletes; several nodes may run it concurrently.
  */
 export async function deleteOld(db: Db, table: DeletedTable, now: Date): Promise<{ rows: number; more: boolean }> {
   const before = new Date(now.getTime() - table.keepDays * DAY_MS)

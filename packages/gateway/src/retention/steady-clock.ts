@@ -1,37 +1,62 @@
-import type { Db } from '../lib/postgres/db.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 
 /*
- * Age is told by the database's clock alone. A machine that comes up with a wrong date may be weeks ahead, and what that
- * drops is gone when its clock is set. So the loop writes down when it passed; a clock that it finds further on than a
- * gateway stands still, or further back, has jumped, and nothing is dropped until it has run on from there for a day.
- * That is long enough: with a clock that is off by five minutes every request of every dealer is refused (101001).
- * The newest rows are no witness instead: they are as wrong as the clock as soon as one order is placed, and a dealer
- * who sells once in two months is no jump.
+ * Ages are measured by the database's clock. A machine that starts with a wrong date may be weeks ahead, and what is deleted
+ * then is lost when its clock is corrected. Each pass of the retention loop therefore stores the time. If the next pass
+ * finds the clock set back, or further ahead than a gateway may have been stopped, the clock has jumped: nothing is deleted
+ * until it has run steadily for a day. A day is long enough to notice, because with a clock that is five minutes off every
+ * request of every dealer is refused (101001). The newest rows cannot be used to detect a jump: they are as wrong as the
+ * clock once an order is placed, and a dealer who sells once in two months is no jump.
  */
 
-/** A gateway that stood still over a weekend has not seen a jump. What is kept for shortest after data is kept for 30 days. */
-const STOOD_STILL_MAX = `interval '3 days'`
-/** A primary that takes over may be a little behind. */
+/** A gateway that was stopped over a weekend has not seen a jump. The shortest retention of data is 30 days. */
+const STOPPED_MAX = `interval '3 days'`
+/** A standby that becomes primary may be a little behind. */
 const BEHIND_MAX = `interval '1 minute'`
 const STEADY_FOR = `interval '1 day'`
+/** The confirmed clock runs this much faster until it has caught up: a process counts no time before its first pass. */
+const CATCH_UP = 1.25
 
-export interface ClockSeen {
-  /** Nothing is dropped otherwise. */
+export interface ClockReading {
+  /** Nothing is deleted by the database's clock otherwise. RequestIDs have ages of their own (request-id-slots.ts). */
   isSteady: boolean
-  /** It was so far on when it was last seen; undefined: it goes on from there, or was never seen. */
+  /** The stored time, if the clock has jumped since; undefined: it runs on from there, or was never stored. */
   jumpedFrom: Date | undefined
+  /** Time since the previous pass: the lesser of what the database's clock and this process's monotonic clock say. */
+  elapsedMs: number
 }
 
-/** Looks at the database's clock, and remembers it. Locks its one row: nodes look one after the other. */
-export async function watchClock(db: Db): Promise<ClockSeen> {
-  const [seen] = await db.query<{ steady: boolean; jumped: boolean; before: Date | null }>({
-    text: `
-      with before as materialized (select seen_at from retention_clock)
-      insert into retention_clock as c (seen_at, steady_since) values (now(), now())
-      on conflict (singleton) do update set seen_at = now(), steady_since = case
-        when now() between c.seen_at - ${BEHIND_MAX} and c.seen_at + ${STOOD_STILL_MAX} then c.steady_since else now() end
-      returning steady_since <= now() - ${STEADY_FOR} as steady,
-        steady_since = now() as jumped, (select seen_at from before) as before`,
-  })
-  return { isSteady: seen!.steady, jumpedFrom: seen!.jumped ? (seen!.before ?? undefined) : undefined }
+/**
+ * Returns a function that reads the database's clock and stores the reading. It locks the one row of retention_clock, so
+ * nodes read one after the other. The first reading of a process counts no time as elapsed.
+ */
+export function createClockReader(clock: Pick<Clock, 'monotonic'>): (tx: Tx) => Promise<ClockReading> {
+  let previousMs: number | undefined
+  return async (tx) => {
+    const nowMs = clock.monotonic()
+    const monotonicMs = previousMs === undefined ? 0 : nowMs - previousMs
+    const [row] = await tx.query<{ steady: boolean; jumped: boolean; before: Date | null; elapsedMs: number }>({
+      text: READ_CLOCK,
+      values: [monotonicMs],
+    })
+    previousMs = nowMs
+    const { steady, jumped, before, elapsedMs } = row!
+    return { isSteady: steady, jumpedFrom: jumped ? (before ?? undefined) : undefined, elapsedMs }
+  }
 }
+
+/** $1: milliseconds since this process's previous pass. Another process may have passed since, so seen_at counts as well. */
+const ELAPSED_MS = 'greatest(0, least($1::float8, extract(epoch from now() - c.seen_at)::float8 * 1000))'
+
+const READ_CLOCK = `
+  with before as materialized (select seen_at from retention_clock)
+  insert into retention_clock as c (seen_at, steady_since, elapsed_ms, confirmed_at) values (now(), now(), 0, now())
+  on conflict (singleton) do update set
+    seen_at = now(),
+    steady_since = case
+      when now() between c.seen_at - ${BEHIND_MAX} and c.seen_at + ${STOPPED_MAX} then c.steady_since else now() end,
+    elapsed_ms = ${ELAPSED_MS},
+    confirmed_at = least(now(), c.confirmed_at + ${CATCH_UP} * ${ELAPSED_MS} * interval '1 millisecond')
+  returning steady_since <= now() - ${STEADY_FOR} as steady, steady_since = now() as jumped,
+    (select seen_at from before) as before, elapsed_ms`

@@ -1,20 +1,20 @@
 import type { PartitionedTable } from '../lib/postgres/partitions.ts'
 
 /*
- * How long what is kept: every table of the database stands here once, and docs/running.md tells the same. What is
- * dropped by age is dropped by the retention loop and nowhere else.
+ * How long rows are kept. Lists every table of the database once, as docs/running.md does. Only the retention loop deletes
+ * rows because of their age.
  */
 
 /** Rows are deleted in bounded steps when `column` is older than this. */
 export interface DeletedTable {
   table: string
   keepDays: number
-  /** A moment or a UUIDv7 by which rows age; found by an index, or the table is small. */
+  /** A time or a UUIDv7 that gives the age of a row; indexed, or the table is small. */
   column: string
   age: 'time' | 'uuid'
   /** The table's key begins with tenant_id: rows of one tenant are deleted at a time. */
   ofTenant: boolean
-  /** What it is, for operators. */
+  /** What the table contains, for operators. */
   what: string
 }
 
@@ -22,9 +22,21 @@ export type Partitioned = PartitionedTable & { what: string }
 
 const DAY = 24
 
-export const PARTITIONED: readonly Partitioned[] = [
-  // A RequestID counts until its timestamp cannot pass (5 min) and an hour more: 65 minutes, rounded up to two slots.
-  { table: 'request_ids', key: 'hour', spanHours: 1, ahead: 6, keepHours: 2, what: 'RequestIDs that were used' },
+/**
+ * A RequestID counts until its timestamp cannot pass any more (5 min) and an hour longer: 65 minutes, rounded up to two
+ * slots. Their ages are not measured by the database's clock alone: request-id-slots.ts.
+ */
+export const REQUEST_IDS: Partitioned = {
+  table: 'request_ids',
+  key: 'hour',
+  spanHours: 1,
+  ahead: 6,
+  keepHours: 2,
+  what: 'RequestIDs that were used',
+}
+
+/** Partitioned tables whose rows are as old as the database's clock says. */
+export const AGED_BY_CLOCK: readonly Partitioned[] = [
   {
     table: 'supplier_attempts',
     key: 'uuid',
@@ -33,8 +45,8 @@ export const PARTITIONED: readonly Partitioned[] = [
     keepHours: 400 * DAY,
     what: 'attempts at suppliers, with their outcomes',
   },
-  // One is sent again until 36 days after its recording, which is 30 after its first attempts, and is then under way for
-  // nearly 6 days more at the longest (webhooks/sending/attempt.ts).
+  // An event can be resent until 36 days after it was recorded, and its attempts then take up to 6 days more
+  // (webhooks/sending/attempt.ts).
   {
     table: 'events',
     key: 'uuid',
@@ -43,14 +55,14 @@ export const PARTITIONED: readonly Partitioned[] = [
     keepHours: 42 * DAY,
     what: 'events, sent and unsent: what can be resent or replayed, for 36 days',
   },
-  // A day longer than the events, because one without a delivery counts as acknowledged.
+  // A day longer than the events, because an event without a delivery counts as acknowledged.
   {
     table: 'deliveries',
     key: 'uuid',
     spanHours: 7 * DAY,
     ahead: 4,
     keepHours: 43 * DAY,
-    what: 'which events are not acknowledged: they wait, were given up, or had no endpoint',
+    what: 'events that are not acknowledged: waiting, given up, or without an endpoint',
   },
   {
     table: 'delivery_attempts',
@@ -62,37 +74,40 @@ export const PARTITIONED: readonly Partitioned[] = [
   },
 ]
 
+export const PARTITIONED: readonly Partitioned[] = [REQUEST_IDS, ...AGED_BY_CLOCK]
+
 export const DELETED: readonly DeletedTable[] = [
   row('audit_log', 1_100, 'audit_id', 'uuid', 'who changed what'),
   row('alerts', 400, 'alert_id', 'uuid', 'alerts to operators and dealers'),
-  row('mails', 30, 'mail_id', 'uuid', 'that an e-mail was sent; its text goes when it is sent'),
-  row('webhook_replays', 90, 'finished_at', 'time', 'replays of events that are finished'),
+  row('mails', 30, 'mail_id', 'uuid', 'sent e-mails, without their text'),
+  row('webhook_replays', 90, 'finished_at', 'time', 'finished replays of events'),
   row('tenant_secrets', 1, 'valid_until', 'time', 'AppSecrets whose grace period has passed'),
-  shared('sessions', 1, 'expires_at', 'console sessions that have ended'),
-  shared('person_links', 7, 'expires_at', 'invitations and password links that have ended'),
-  shared('access_tokens', 90, 'expires_at', 'console tokens that have ended'),
+  shared('sessions', 1, 'expires_at', 'ended console sessions'),
+  shared('person_links', 7, 'expires_at', 'expired invitations and password links'),
+  shared('access_tokens', 90, 'expires_at', 'expired console tokens'),
   shared('sign_in_failures', 1, 'first_failed_at', 'failed sign-ins that no longer count'),
   shared('ledger_checks', 400, 'checked_on', 'daily checks of the ledger'),
 ]
 
-/** Kept for as long as the database: money, what was sold, and what is small. Tables, and why. */
+/** Tables that are kept for ever, with the reason: money, what was sold, and small tables. */
 export const KEPT: Readonly<Record<string, string>> = {
   orders: 'a transactionId counts for ever',
   order_items: 'what was sold, and what it cost',
-  profiles: 'what travellers hold',
+  profiles: 'eSIMs of travellers',
+  esim_actions: 'a transactionId counts for ever',
   transfers: 'the ledger',
   wallets: 'one row a dealer',
   wallet_adjustments: 'who proposed and who approved',
-  orphans: 'eSIMs that nobody paid for',
-  unclaimed_esims: 'eSIMs that only the supplier’s books have',
-  watched_items: 'open questions; each goes when it is answered or given up',
+  orphans: 'eSIMs without a paid item',
+  unclaimed_esims: 'eSIMs that only the supplier’s list contains',
+  watched_items: 'open questions; each is deleted when it is answered or given up',
   stock_codes: 'a code is never delivered twice',
   resolved_codes: 'a code is never delivered twice',
-  es2plus_orders: 'how far each order at an SM-DP+ came',
+  es2plus_orders: 'the progress of each order at an SM-DP+',
   es2plus_ranges: 'one row a range of ICCIDs',
   sandbox_issued: 'the sandbox’s own books',
   stock_levels: 'one row a product',
-  supplier_prices: 'one row a product that was bought where prices are told',
+  supplier_prices: 'one row a product whose supplier reports prices',
   suppliers: 'few',
   tenants: 'one row a dealer',
   webhook_endpoints: 'one row a dealer',
@@ -104,17 +119,18 @@ export const KEPT: Readonly<Record<string, string>> = {
   packages: 'the catalogue',
   package_suppliers: 'the catalogue',
   coverages: 'the catalogue; the audit log refers to it',
-  list_prices: 'the change feed tells of what was removed',
-  price_plans: 'the change feed tells of what was removed',
-  price_plan_rules: 'the change feed tells of what was removed',
-  price_groups: 'the change feed tells of what was removed',
-  price_group_plans: 'the change feed tells of what was removed',
-  tenant_price_plans: 'the change feed tells of what was removed',
-  tenant_price_groups: 'the change feed tells of what was removed',
-  tenant_prices: 'the change feed tells of what was removed',
+  list_prices: 'the change feed reports what was removed',
+  price_plans: 'the change feed reports what was removed',
+  price_plan_rules: 'the change feed reports what was removed',
+  price_groups: 'the change feed reports what was removed',
+  price_group_plans: 'the change feed reports what was removed',
+  tenant_price_plans: 'the change feed reports what was removed',
+  tenant_price_groups: 'the change feed reports what was removed',
+  tenant_prices: 'the change feed reports what was removed',
   catalogue_version: 'one row',
   deployment: 'one row',
   retention_clock: 'one row',
+  request_id_slots: 'one row a partition of request_ids',
   schema_migrations: 'one row a migration',
 }
 

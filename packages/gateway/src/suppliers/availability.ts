@@ -1,9 +1,13 @@
 import type { Db } from '../lib/postgres/db.ts'
+import type { Wakeups } from '../lib/postgres/wakeups.ts'
 import { type Running, runLoop } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 
-/** How many eSIMs could be delivered now, by the stock counters of suppliers. Up to a second old, so advisory only. */
+/**
+ * How many eSIMs could be delivered now, by the stock counters of suppliers. Advisory: up to a second old, but a product that
+ * is sold out is known on every node within milliseconds.
+ */
 export interface Availability {
   /** undefined: unknown, because at least one of the suppliers has no counter. */
   available(offer: { routes: readonly { supplier: string; productCode: string }[] }): number | undefined
@@ -16,6 +20,8 @@ export async function createAvailability(deps: {
   db: Db
   log: Log
   loops?: LoopMetrics
+  wake: Pick<Wakeups<'stock'>, 'on'>
+  pollMs?: number
 }): Promise<Availability & Running> {
   let levels = new Map<string, number>()
 
@@ -32,12 +38,13 @@ export async function createAvailability(deps: {
     name: 'stock levels',
     log: deps.log,
     loops: deps.loops,
-    pollMs: POLL_MS,
+    pollMs: deps.pollMs ?? POLL_MS,
     async pass() {
       await refresh()
       return false
     },
   })
+  const unsubscribe = deps.wake.on('stock', () => loop.wake())
   return {
     refresh,
     available({ routes }) {
@@ -49,7 +56,10 @@ export async function createAvailability(deps: {
       }
       return routes.length === 0 ? undefined : sum
     },
-    stop: (deadlineMs) => loop.stop(deadlineMs),
+    stop(deadlineMs) {
+      unsubscribe()
+      return loop.stop(deadlineMs)
+    },
   }
 }
 

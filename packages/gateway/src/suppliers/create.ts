@@ -4,6 +4,7 @@ import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
 import type { Db } from '../lib/postgres/db.ts'
+import type { Wakeups } from '../lib/postgres/wakeups.ts'
 import { type Es2plusConfig, es2plusConfig, findEs2plusFault } from './es2plus/config.ts'
 import { es2plusSupplier } from './es2plus/es2plus.ts'
 import { type GatewayConfig, gatewayConfig, gatewaySupplier } from './gateway/gateway.ts'
@@ -17,6 +18,7 @@ export interface CreateSupplierDeps {
   cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
   outbound: Outbound
   linkKey: Buffer
+  wake: Pick<Wakeups<'stock'>, 'wake'>
 }
 
 /** The configuration does not match its supplier type; the message lists the faults. */

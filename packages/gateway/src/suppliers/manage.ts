@@ -94,6 +94,8 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
                 and (i.item_status in ('ASKED', 'UNKNOWN') or i.item_status = 'REVIEW' and i.in_doubt_at is not null)
              ) as doubted,
              (select count(*)::int from watched_items where supplier = $1)
+             + (select count(*)::int from esim_actions
+                where supplier = $1 and action_status in ('PENDING', 'UNDER_REVIEW'))
              + (select count(*)::int from orphans where supplier = $1 and state = 'FOUND') as watched`,
     values: [name, updatedAt, PAUSED_MIN_S],
   })
@@ -109,7 +111,7 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
     throw new Refusal(409, 'SUPPLIER_IN_DOUBT', `${why} ${first} ${instead}`)
   }
   if (row!.watched > 0) {
-    const what = `${row!.watched} eSIMs of ${name} are still re-checked or being cancelled: items resolved in doubt (for a month), unanswered cancellations (end them with esim settle), orphans. Wait until none is left.`
+    const what = `${row!.watched} eSIMs of ${name} are still re-checked or acted on: items resolved in doubt (for a month), open actions (resolve unanswered ones with esim settle), orphans. Wait until none is left.`
     throw new Refusal(409, 'SUPPLIER_IN_DOUBT', `${why} ${what} ${instead}`)
   }
 }

@@ -36,7 +36,7 @@ export interface SuppliersDeps extends CreateSupplierDeps {
   cipher: Cipher
   log: Log
   loops?: LoopMetrics
-  wake: Pick<Wakeups<'settings'>, 'on'>
+  wake: Pick<Wakeups<'settings' | 'stock'>, 'wake' | 'on'>
 }
 
 const POLL_MS = 2_000
@@ -72,7 +72,7 @@ export async function createSuppliers(deps: SuppliersDeps): Promise<Suppliers & 
 }
 
 /** The suppliers as they are now; only `refresh` updates them. For short-lived commands. */
-export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config' | 'wake'>): Promise<Suppliers> {
+export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promise<Suppliers> {
   const known = new Map<string, LoadedSupplier>()
 
   async function refresh(): Promise<void> {

@@ -24,13 +24,13 @@ describe('an allowlist entry is stored in one spelling', () => {
     expect(parseAllowlist([text])).toEqual({ entries: [entry] })
   })
 
-  test('and listed once', () => {
+  test('duplicates are stored once', () => {
     const texts = ['203.0.113.0/24', '203.0.113.9/24', '::ffff:203.0.113.0/120', '::1']
     expect(parseAllowlist(texts)).toEqual({ entries: ['203.0.113.0/24', '::1'] })
   })
 })
 
-describe('what could be read in two ways is refused in a sentence that quotes it', () => {
+describe('an ambiguous entry is refused with a message that quotes it', () => {
   test.each([
     '',
     'localhost',
@@ -63,13 +63,13 @@ describe('what could be read in two ways is refused in a sentence that quotes it
     expect('fault' in parsed && parsed.fault).toContain(`“${text}”`)
   })
 
-  test('more entries than a tenant may list', () => {
+  test('more entries than the limit', () => {
     const texts = Array.from({ length: 201 }, (_, index) => `10.0.${index}.0/24`)
-    expect(parseAllowlist(texts)).toEqual({ fault: expect.stringContaining('the most is 200') })
+    expect(parseAllowlist(texts)).toEqual({ fault: expect.stringContaining('the limit is 200') })
   })
 })
 
-describe('a caller is let in by its address', () => {
+describe('a caller is allowed by its address', () => {
   const allowlist = ['203.0.113.0/24', '198.51.100.7', '2001:db8::/32', '::1']
   test.each([
     ['203.0.113.255', true],
@@ -86,11 +86,11 @@ describe('a caller is let in by its address', () => {
     expect(allows(allowlist, address)).toBe(allowed)
   })
 
-  test('whatever it is where nothing is listed', () => {
+  test('any address is allowed by an empty list', () => {
     expect(allows([], '198.51.100.7')).toBe(true)
   })
 
-  test('0.0.0.0/0 is all of IPv4 and nothing of IPv6', () => {
+  test('0.0.0.0/0 contains all IPv4 addresses and no IPv6 address', () => {
     expect(allows(['0.0.0.0/0'], '198.51.100.7')).toBe(true)
     expect(allows(['0.0.0.0/0'], '2001:db8::1')).toBe(false)
   })

@@ -11,7 +11,7 @@ export interface TenantDeps {
   wake: Pick<Wakeups<'settings'>, 'wake'>
 }
 
-/** A tenant's own row under its lock. */
+/** A tenant's row, locked. */
 export interface TenantRow {
   tenantId: string
   tenantName: string
@@ -24,19 +24,19 @@ export interface TenantRow {
   billingEmail: string | null
 }
 
-/** What a change did. `undefined` for the audit entry: nothing was different, so nothing is recorded. */
 export interface Change<Result> {
+  /** The audit entry; undefined if nothing changed, so nothing is recorded. */
   entry: Pick<AuditEntry, 'action' | 'before' | 'after'> | undefined
   result: Result
 }
 
 /**
- * Changes one tenant: whatever `work` does, the version moves on and the audit entry is written in the same
- * transaction, and the nodes are woken after it. Admission compares the version with every request, so the change holds
- * for each request that is admitted after the commit, whether or not the wake-up arrives. `work` is given the id as it is
- * stored, whatever its spelling was: secrets are encrypted for it.
+ * Changes one tenant. `work`, the increment of the tenant's version and the audit entry are one transaction; afterwards
+ * the nodes are woken. Admission compares the version with every request, so the change applies to each request that is
+ * admitted after the commit, even if the wakeup is lost. `work` gets the id in its stored form, because secrets are
+ * encrypted for that form.
  *
- * Locks: what `work` locks before `lockTenant` (a wallet), then the tenant's row.
+ * Locks: first what `work` locks before it calls `lockTenant` (a wallet), then the tenant's row.
  */
 export async function changeTenant<Result>(
   deps: TenantDeps,
@@ -57,7 +57,7 @@ export async function changeTenant<Result>(
   return change.result
 }
 
-/** Locks the tenant's row, so that changes of one tenant follow one another. @throws Refusal for one that is not there */
+/** Locks the tenant's row, so that changes of one tenant are serialized. @throws Refusal if the tenant does not exist */
 export async function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow> {
   const [row] = await tx.query<TenantRow>(sql`
     select tenant_id, tenant_name, status, ip_allowlist, qps_limit, legal_name, tax_id, billing_address, billing_email
@@ -67,9 +67,9 @@ export async function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow> {
 }
 
 /**
- * Suspension closes the API only: paid orders are still delivered or refunded, and their events sent.
- * Suspending twice, or resuming what is active, changes nothing.
- * @throws Refusal for a tenant that does not exist
+ * Refuses the tenant's requests. Paid orders are still delivered or refunded, and their events are still sent.
+ * Suspending a suspended tenant, or resuming an active one, changes nothing.
+ * @throws Refusal if the tenant does not exist
  */
 export async function suspendTenant(deps: TenantDeps, tenantId: string, by: By): Promise<void> {
   await setStatus(deps, tenantId, 'SUSPENDED', by)

@@ -4,11 +4,12 @@ import { Refusal } from '../lib/refusal.ts'
 import { insertSecret, type SecretDeps } from './secret.ts'
 import { textFault } from './settings.ts'
 
-const APP_KEY_BYTES = 15 // 20 characters that nobody guesses or mixes up
+/** 20 characters, which nobody can guess. */
+const APP_KEY_BYTES = 15
 
 export interface NewTenant {
   clientName: string
-  /** ISO 4217; for ever. */
+  /** ISO 4217. It can never be changed. */
   currencyCode: string
 }
 
@@ -19,9 +20,9 @@ export interface Credentials {
 }
 
 /**
- * A tenant with its credentials and an empty wallet.
- * @returns the AppSecret, shown this once
- * @throws Refusal for a name or currency that cannot be
+ * Creates a tenant with its credentials and an empty wallet.
+ * @returns the credentials; the caller shows the AppSecret once
+ * @throws Refusal for an invalid name or an unknown currency
  */
 export async function createTenant(deps: Omit<SecretDeps, 'wake'>, tenant: NewTenant, by: By): Promise<Credentials> {
   const clientName = tenant.clientName.trim()
@@ -32,7 +33,7 @@ export async function createTenant(deps: Omit<SecretDeps, 'wake'>, tenant: NewTe
     throw new Refusal(
       422,
       'CURRENCY_UNKNOWN',
-      `“${currencyCode}” is no currency of ISO 4217. Write it like USD or EUR.`,
+      `“${currencyCode}” is not an ISO 4217 currency. Write it like USD or EUR.`,
     )
   }
   const tenantId = deps.ids.uuid()
@@ -41,7 +42,7 @@ export async function createTenant(deps: Omit<SecretDeps, 'wake'>, tenant: NewTe
     tx.send(sql`
       insert into tenants (tenant_id, app_key, tenant_name, currency_code)
       values (${tenantId}, ${appKey}, ${clientName}, ${currencyCode})`)
-    // Whole milliseconds, as everything that wallets date: the order path reads them without microseconds.
+    // In whole milliseconds, like all times of wallets: the order path reads them without microseconds.
     tx.send(sql`
       insert into wallets (tenant_id, currency_code, updated_at)
       values (${tenantId}, ${currencyCode}, date_trunc('milliseconds', clock_timestamp()))`)

@@ -8,14 +8,14 @@ import { changeTenant, lockTenant, type TenantDeps } from './change.ts'
 
 const SECRET_BYTES = 32
 
-/** How long an old secret may still verify at most. */
+/** The longest time for which an old secret still verifies. */
 export const GRACE_MAX_MS = 24 * 3_600_000
 
 export interface SecretDeps extends TenantDeps {
   cipher: Pick<Cipher, 'encrypt'>
 }
 
-/** A fresh AppSecret, stored encrypted as the tenant's current one. @returns it: the one time that it is told unasked */
+/** Creates an AppSecret and stores it encrypted as the tenant's current one. Callers show it once. */
 export function insertSecret(
   tx: Tx,
   deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'> },
@@ -30,10 +30,9 @@ export function insertSecret(
 }
 
 /**
- * Replaces the AppSecret. The old one verifies for `graceMs` more; one that was already in its grace ends, so that at
- * most two verify. Without grace, which is what an absent one means, nothing but the new secret verifies from the commit
- * on.
- * @throws Refusal for a grace outside 0 to 24 h, or a tenant that does not exist
+ * Replaces the AppSecret. The old secret verifies for another `graceMs` (default 0: only the new one verifies from the
+ * commit on). A secret that was already in its grace period ends, so at most two secrets verify.
+ * @throws Refusal if the grace period is not between 0 and 24 hours, or if the tenant does not exist
  */
 export async function resetSecret(
   deps: SecretDeps,
@@ -42,7 +41,7 @@ export async function resetSecret(
   by: By,
 ): Promise<{ appSecret: string; oldValidUntil: Date | null }> {
   if (!Number.isInteger(graceMs) || graceMs < 0 || graceMs > GRACE_MAX_MS) {
-    throw new Refusal(422, 'GRACE_OUT_OF_RANGE', 'The grace period is at least 0 and at most 24 hours.')
+    throw new Refusal(422, 'GRACE_OUT_OF_RANGE', 'The grace period must be between 0 and 24 hours.')
   }
   return changeTenant(deps, typedId, by, async (tx, tenantId) => {
     await lockTenant(tx, tenantId)
@@ -67,9 +66,9 @@ async function retire(tx: Tx, tenantId: string, graceMs: number): Promise<Date |
 }
 
 /**
- * The current AppSecret in the clear. Whoever asks has just proven who they are again (the console asks for the password
- * and the second factor); every view leaves an audit entry.
- * @throws Refusal for a tenant that does not exist
+ * Decrypts the current AppSecret. The caller must have just authenticated again (the console requires the password and the
+ * second factor). Every view is audited.
+ * @throws Refusal if the tenant does not exist
  */
 export async function viewSecret(
   deps: { db: Db; ids: Ids; cipher: Pick<Cipher, 'decrypt'> },

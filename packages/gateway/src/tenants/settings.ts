@@ -4,12 +4,12 @@ import type { By } from '../audit/audit.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { type LockedWallet, lockTenantWallet } from '../wallet/ledger/lock.ts'
-import { alertLowBalance, lowBalanceStep } from '../wallet/ledger/low-balance.ts'
+import { alertLowBalance, lowBalancePercent } from '../wallet/ledger/low-balance.ts'
 import { parseAllowlist } from './allowlist.ts'
 import { changeTenant, lockTenant, type TenantDeps, type TenantRow } from './change.ts'
 
-/** Settings as they are asked for. Absent: stays. null: cleared. */
-export interface SettingsWish {
+/** Requested settings. An absent member is left unchanged; null clears it. */
+export interface SettingsInput {
   clientName?: string
   /** Addresses and CIDR blocks in any spelling; empty: any address may call. */
   ipAllowlist?: readonly string[]
@@ -24,50 +24,50 @@ export interface SettingsWish {
   billingEmail?: string | null
 }
 
-export type Settings = Required<SettingsWish>
+export type Settings = Required<SettingsInput>
 
 /**
- * Changes settings, all or nothing. The callback URL is not among them: it must prove its health first
+ * Changes settings, all or nothing. The callback URL is set elsewhere, because it needs a health check first
  * (webhooks/endpoint/set-webhook.ts).
- * @returns the members that are different now, before and after
- * @throws Refusal with a sentence for every fault, or for a tenant that does not exist
+ * @returns the changed members, before and after
+ * @throws Refusal that lists all faults, or if the tenant does not exist
  */
 export async function changeSettings(
   deps: TenantDeps,
   typedId: string,
-  wish: SettingsWish,
+  input: SettingsInput,
   by: By,
 ): Promise<{ before: Partial<Settings>; after: Partial<Settings> }> {
-  const wanted = checkSettings(wish)
+  const checked = checkSettings(input)
   return changeTenant(deps, typedId, by, async (tx, tenantId) => {
-    // Lock order: wallets before everything else. An order sees all of a change or nothing of it.
+    // Lock order: wallets before everything else. An order sees either all of a change or none of it.
     const wallet = await lockTenantWallet(tx, tenantId)
     const tenant = await lockTenant(tx, tenantId)
     const current = currentSettings(tenant, wallet)
-    const next = { ...current, ...wanted }
+    const next = { ...current, ...checked }
     const changed = (Object.keys(next) as (keyof Settings)[]).filter((key) => !same(current[key], next[key]))
     const before = pick(current, changed)
     const after = pick(next, changed)
     if (changed.length === 0) return { entry: undefined, result: { before, after } }
-    writeTenant(tx, tenantId, next)
-    if (changed.some((key) => WALLET_MEMBERS.has(key))) writeWallet(tx, deps, wallet, next)
+    updateTenant(tx, tenantId, next)
+    if (changed.some((key) => WALLET_MEMBERS.has(key))) updateWallet(tx, deps, wallet, next)
     return { entry: { action: 'tenant.set', before, after }, result: { before, after } }
   })
 }
 
-/** What is wrong with a text member, as a sentence; undefined when nothing is. */
+/** The fault of a text member as a message; undefined if it is valid. */
 export function textFault(member: keyof typeof TEXTS, text: string): string | undefined {
-  const { words, lines } = TEXTS[member]
-  const most = TEXT_LENGTH_MAX[member]
-  const unprintable = lines ? UNPRINTABLE : UNPRINTABLE_OR_NEW_LINE
-  if (text.length === 0) return `The ${words} is empty.`
-  if ([...text].length > most) return `The ${words} has more than ${most} characters.`
-  if (unprintable.test(text)) return `The ${words} has characters that cannot be printed.`
-  if (member === 'billingEmail' && !EMAIL.test(text)) return `“${text}” is no e-mail address.`
+  const { label, multiline } = TEXTS[member]
+  const lengthMax = TEXT_LENGTH_MAX[member]
+  const unprintable = multiline ? UNPRINTABLE : UNPRINTABLE_OR_NEW_LINE
+  if (text.length === 0) return `The ${label} is empty.`
+  if ([...text].length > lengthMax) return `The ${label} has more than ${lengthMax} characters.`
+  if (unprintable.test(text)) return `The ${label} has characters that cannot be printed.`
+  if (member === 'billingEmail' && !EMAIL.test(text)) return `“${text}” is not an e-mail address.`
   return undefined
 }
 
-/** Of the members that people write; an e-mail address cannot be longer (RFC 5321 §4.5.3.1.3). */
+/** An e-mail address cannot be longer (RFC 5321 §4.5.3.1.3). */
 export const TEXT_LENGTH_MAX = {
   clientName: 100,
   legalName: 200,
@@ -77,11 +77,11 @@ export const TEXT_LENGTH_MAX = {
 } as const
 
 const TEXTS = {
-  clientName: { words: 'name', lines: false },
-  legalName: { words: 'legal name', lines: false },
-  taxId: { words: 'tax id', lines: false },
-  billingAddress: { words: 'billing address', lines: true },
-  billingEmail: { words: 'billing e-mail address', lines: false },
+  clientName: { label: 'name', multiline: false },
+  legalName: { label: 'legal name', multiline: false },
+  taxId: { label: 'tax ID', multiline: false },
+  billingAddress: { label: 'billing address', multiline: true },
+  billingEmail: { label: 'billing e-mail address', multiline: false },
 } as const
 
 const UNPRINTABLE = /[\u0000-\u0009\u000b-\u001f\u007f\p{Cs}]/u
@@ -90,34 +90,34 @@ const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 
 const WALLET_MEMBERS = new Set<keyof Settings>(['creditLimit', 'dailySpendLimit', 'lowBalanceThreshold'])
 
-/** The settings in the form that is stored. @throws Refusal with a sentence for every fault */
-export function checkSettings(wish: SettingsWish): Partial<Settings> {
+/** Checks settings and returns them in their stored form. @throws Refusal that lists all faults */
+export function checkSettings(input: SettingsInput): Partial<Settings> {
   const faults: string[] = []
-  const wanted: Partial<Record<keyof Settings, unknown>> = {}
-  for (const [key, value] of Object.entries(wish)) if (value !== undefined) wanted[key as keyof Settings] = value
+  const checked: Partial<Record<keyof Settings, unknown>> = {}
+  for (const [key, value] of Object.entries(input)) if (value !== undefined) checked[key as keyof Settings] = value
   for (const member of Object.keys(TEXTS) as (keyof typeof TEXTS)[]) {
-    const text = wish[member]?.trim()
+    const text = input[member]?.trim()
     if (text === undefined) continue
     const fault = textFault(member, text)
     if (fault) faults.push(fault)
-    wanted[member] = text
+    checked[member] = text
   }
-  if (wish.ipAllowlist) {
-    const parsed = parseAllowlist(wish.ipAllowlist)
+  if (input.ipAllowlist) {
+    const parsed = parseAllowlist(input.ipAllowlist)
     if ('fault' in parsed) faults.push(parsed.fault)
-    else wanted.ipAllowlist = parsed.entries
+    else checked.ipAllowlist = parsed.entries
   }
-  const qps = wish.qpsLimit ?? null
+  const qps = input.qpsLimit ?? null
   if (qps !== null && !(Number.isInteger(qps) && qps >= 1 && qps <= QPS_LIMIT_MAX)) {
-    faults.push(`The QPS limit is a whole number from 1 to ${QPS_LIMIT_MAX}; it is “${qps}”.`)
+    faults.push(`The QPS limit must be a whole number from 1 to ${QPS_LIMIT_MAX}, not “${qps}”.`)
   }
-  for (const [member, words] of AMOUNTS) {
-    const amount = wish[member] ?? null
+  for (const [member, label] of AMOUNTS) {
+    const amount = input[member] ?? null
     if (amount === null || (amount >= 0n && amount <= MONEY_MAX)) continue
-    faults.push(`The ${words} lies between 0.00 and ${formatMoney(MONEY_MAX)}; it is ${formatMoney(amount)}.`)
+    faults.push(`The ${label} must be between 0.00 and ${formatMoney(MONEY_MAX)}, not ${formatMoney(amount)}.`)
   }
   if (faults.length > 0) throw new Refusal(422, 'SETTING_INVALID', faults.join('\n'), { faults })
-  return wanted as Partial<Settings>
+  return checked as Partial<Settings>
 }
 
 const AMOUNTS = [
@@ -141,7 +141,7 @@ function currentSettings(tenant: TenantRow, wallet: LockedWallet): Settings {
   }
 }
 
-function writeTenant(tx: Tx, tenantId: string, next: Settings): void {
+function updateTenant(tx: Tx, tenantId: string, next: Settings): void {
   tx.send(sql`
     update tenants
     set tenant_name = ${next.clientName}, ip_allowlist = ${[...next.ipAllowlist]}, qps_limit = ${next.qpsLimit},
@@ -150,18 +150,18 @@ function writeTenant(tx: Tx, tenantId: string, next: Settings): void {
     where tenant_id = ${tenantId}`)
 }
 
-/** A new threshold tells at once when the balance already lies below it: the next crossing may be far. */
-function writeWallet(tx: Tx, deps: TenantDeps, wallet: LockedWallet, next: Settings): void {
-  const step = lowBalanceStep(wallet.balance, next.lowBalanceThreshold)
+/** A new threshold that is above the balance alerts immediately, because the next crossing may be far away. */
+function updateWallet(tx: Tx, deps: TenantDeps, wallet: LockedWallet, next: Settings): void {
+  const percent = lowBalancePercent(wallet.balance, next.lowBalanceThreshold)
   tx.send(sql`
     update wallets
     set credit_limit = ${next.creditLimit}, daily_spend_limit = ${next.dailySpendLimit},
-        low_balance_threshold = ${next.lowBalanceThreshold}, low_balance_alerted_percent = ${step},
+        low_balance_threshold = ${next.lowBalanceThreshold}, low_balance_alerted_percent = ${percent},
         updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at)
     where tenant_id = ${wallet.tenantId}`)
   const changedThreshold = next.lowBalanceThreshold !== wallet.lowBalanceThreshold
-  const stepBefore = changedThreshold ? 0 : wallet.lowBalanceStep
-  alertLowBalance(tx, deps.ids, { ...wallet, lowBalanceThreshold: next.lowBalanceThreshold, step, stepBefore })
+  const percentBefore = changedThreshold ? 0 : wallet.lowBalanceAlertedPercent
+  alertLowBalance(tx, deps.ids, { ...wallet, lowBalanceThreshold: next.lowBalanceThreshold, percent, percentBefore })
 }
 
 function same(left: unknown, right: unknown): boolean {

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { signRequest } from '@dealer-esim/contract/node'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { adminWith, jsonWith } from '../harness/admin-here.ts'
-import { admin, adminJson } from '../harness/admin-process.ts'
-import { createEmptyDatabase, type TestDatabase } from '../harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { createEmptyDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { adminJsonWith, adminWith } from '../harness/processes/admin-in-process.ts'
+import { admin, adminJson } from '../harness/processes/admin-process.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
 interface Credentials {
   tenantId: string
@@ -17,11 +17,11 @@ interface Credentials {
 }
 
 const MASTER_KEY = '00'.repeat(32)
-/** Stands for the tenant that is there. */
+/** Replaced by the id of the existing tenant. */
 const ACME = 'ACME'
 const NOBODY = '01a1fd66-89b3-76be-9561-3150f6a29e7a'
 
-/** A signed call of `health`. @returns the answer's code */
+/** Sends a signed `health` request. @returns the code of the answer */
 async function health(baseUrl: string, { appKey, appSecret }: Credentials): Promise<string> {
   const signed = { timestamp: String(Date.now()), requestId: randomUUID(), appKey }
   const response = await fetch(`${baseUrl}/open-api/v1/health`, {
@@ -38,7 +38,7 @@ async function health(baseUrl: string, { appKey, appSecret }: Credentials): Prom
   return ((await response.json()) as { code: string }).code
 }
 
-describe('on a database of its own', () => {
+describe('admin commands with an external database', () => {
   let database: TestDatabase
   let env: Record<string, string>
   let acme: Credentials
@@ -52,21 +52,21 @@ describe('on a database of its own', () => {
     rmSync(dataDir, { recursive: true, force: true })
   })
 
-  test('a database that others may use is not migrated by the way', async () => {
+  test('a command does not migrate a database that others may use', async () => {
     const run = await adminWith(['tenant', 'list'], env)
     expect(run).toMatchObject({ code: 1, stdout: '' })
     expect(run.stderr).toMatch(/lacks 0001_deployment\.sql.*admin -- migrate\n$/)
-    const { ran } = await jsonWith<{ ran: string[] }>(['migrate'], env)
+    const { ran } = await adminJsonWith<{ ran: string[] }>(['migrate'], env)
     expect(ran).toContain('0003_wallet.sql')
-    expect(await jsonWith(['migrate'], env)).toEqual({ ran: [] })
+    expect(await adminJsonWith(['migrate'], env)).toEqual({ ran: [] })
   })
 
   test('a tenant is created, listed, shown, set and suspended', async () => {
-    acme = await jsonWith<Credentials>(['tenant', 'create', '--name', 'Acme Travel', '--currency', 'EUR'], env)
+    acme = await adminJsonWith<Credentials>(['tenant', 'create', '--name', 'Acme Travel', '--currency', 'EUR'], env)
     expect(Object.keys(acme)).toEqual(['tenantId', 'appKey', 'appSecret'])
     const settings = ['--ip-allowlist', '203.0.113.7,2001:db8::/32', '--qps-limit', '50', '--credit-limit', '100.5']
     const billing = ['--legal-name', 'Acme Ltd', '--tax-id', 'T-1', '--billing-email', 'a@acme.example']
-    const set = await jsonWith(['tenant', 'set', acme.tenantId, ...settings, ...billing], env)
+    const set = await adminJsonWith(['tenant', 'set', acme.tenantId, ...settings, ...billing], env)
     expect(set).toMatchObject({
       ipAllowlist: ['203.0.113.7', '2001:db8::/32'],
       qpsLimit: 50,
@@ -74,19 +74,22 @@ describe('on a database of its own', () => {
       legalName: 'Acme Ltd',
     })
     const cleared = ['--ip-allowlist', 'none', '--qps-limit', 'none', '--credit-limit', 'none', '--tax-id', 'none']
-    await jsonWith(['tenant', 'set', acme.tenantId, ...cleared], env)
-    await jsonWith(['tenant', 'suspend', acme.tenantId], env)
-    expect(await jsonWith(['tenant', 'show', acme.tenantId], env)).toMatchObject({
+    await adminJsonWith(['tenant', 'set', acme.tenantId, ...cleared], env)
+    await adminJsonWith(['tenant', 'suspend', acme.tenantId], env)
+    expect(await adminJsonWith(['tenant', 'show', acme.tenantId], env)).toMatchObject({
       ...{ clientName: 'Acme Travel', currencyCode: 'EUR', status: 'SUSPENDED', appKey: acme.appKey },
       ...{ ipAllowlist: [], qpsLimit: null, creditLimit: 0, taxId: null, legalName: 'Acme Ltd' },
     })
-    await jsonWith(['tenant', 'resume', acme.tenantId], env)
-    const list = await jsonWith<{ tenantId: string }[]>(['tenant', 'list'], env)
+    await adminJsonWith(['tenant', 'resume', acme.tenantId], env)
+    const list = await adminJsonWith<{ tenantId: string }[]>(['tenant', 'list'], env)
     expect(list).toMatchObject([{ tenantId: acme.tenantId, status: 'ACTIVE', balance: 0 }])
   })
 
-  test('a secret is shown at its reset, and by no other command', async () => {
-    const reset = await jsonWith<{ appSecret: string }>(['tenant', 'reset-secret', acme.tenantId, '--grace', '1h'], env)
+  test('a secret is shown by its reset and by no other command', async () => {
+    const reset = await adminJsonWith<{ appSecret: string }>(
+      ['tenant', 'reset-secret', acme.tenantId, '--grace', '1h'],
+      env,
+    )
     expect(reset.appSecret).toMatch(/^[\w-]{43}$/)
     for (const command of [
       ['tenant', 'list'],
@@ -99,35 +102,41 @@ describe('on a database of its own', () => {
     }
   })
 
-  test('a reset without grace says that the dealer is cut off, as its help does, and how to give it a day', async () => {
+  test('a reset without grace and its help say that requests fail and how to avoid that', async () => {
     const { stdout: help } = await adminWith(['tenant', 'reset-secret', '--help'], env)
     const { stdout } = await adminWith(['tenant', 'reset-secret', acme.tenantId], env)
     for (const text of [help, stdout]) {
-      expect(text.replace(/\s+/g, ' ')).toMatch(/void[^.]*cut off until its programs have/)
+      expect(text.replace(/\s+/g, ' ')).toMatch(
+        /(stops working|no longer works)[^.]*requests fail until its programs use/,
+      )
       expect(text).toContain('--grace 24h')
     }
     const graceful = await adminWith(['tenant', 'reset-secret', acme.tenantId, '--grace', '24h'], env)
-    expect(graceful.stdout).toMatch(/The old one verifies until \d{4}-/)
-    expect(graceful.stdout).not.toContain('cut off')
+    expect(graceful.stdout).toMatch(/The old secret works until \d{4}-/)
+    expect(graceful.stdout).not.toContain('requests fail')
   })
 
-  test('money is decimal on the command line, and an integer of 1/10 000 in JSON', async () => {
+  test('amounts are decimal on the command line and integers of 1/10 000 in JSON', async () => {
     const topUp = ['wallet', 'top-up', acme.tenantId, '1250.05', '--reference', 'INV-1']
-    expect(await jsonWith(topUp, env)).toMatchObject({ amount: 12_500_500, balanceAfter: 12_500_500, replayed: false })
-    expect(await jsonWith(topUp, env)).toMatchObject({ balanceAfter: 12_500_500, replayed: true })
+    expect(await adminJsonWith(topUp, env)).toMatchObject({
+      amount: 12_500_500,
+      balanceAfter: 12_500_500,
+      replayed: false,
+    })
+    expect(await adminJsonWith(topUp, env)).toMatchObject({ balanceAfter: 12_500_500, replayed: true })
     const { stdout } = await adminWith(['wallet', 'balance', acme.tenantId], env)
     expect(stdout).toMatch(/^Balance +1250\.05 EUR\n/)
   })
 
-  test('a person of a dealer is its administrator unless a role is said, and which roles there are is told', async () => {
+  test('a dealer’s person is an administrator by default, and an unknown role is refused with the list of roles', async () => {
     const create = ['people', 'create', '--name', 'Ada', '--email']
     const ofAcme = ['--tenant', acme.tenantId]
-    await jsonWith([...create, 'a@acme.example', ...ofAcme], env)
-    await jsonWith([...create, 'b@operator.example'], env)
-    expect(await jsonWith(['people', 'list', ...ofAcme], env)).toMatchObject([{ role: 'DEALER_ADMIN' }])
+    await adminJsonWith([...create, 'a@acme.example', ...ofAcme], env)
+    await adminJsonWith([...create, 'b@operator.example'], env)
+    expect(await adminJsonWith(['people', 'list', ...ofAcme], env)).toMatchObject([{ role: 'DEALER_ADMIN' }])
     const inCapitals = ['people', 'list', '--tenant', acme.tenantId.toUpperCase()]
-    expect(await jsonWith(inCapitals, env)).toMatchObject([{ tenantId: acme.tenantId }])
-    expect(await jsonWith(['people', 'list'], env)).toMatchObject([{ role: 'OPERATOR_ADMIN' }])
+    expect(await adminJsonWith(inCapitals, env)).toMatchObject([{ tenantId: acme.tenantId }])
+    expect(await adminJsonWith(['people', 'list'], env)).toMatchObject([{ role: 'OPERATOR_ADMIN' }])
     for (const [args, roles] of [
       [[...ofAcme, '--role', 'OPERATOR_STAFF'], 'DEALER_ADMIN or DEALER_STAFF'],
       [['--role', 'DEALER_STAFF'], 'OPERATOR_ADMIN, OPERATOR_STAFF or OPERATOR_READ_ONLY'],
@@ -137,9 +146,9 @@ describe('on a database of its own', () => {
     }
   })
 
-  test('what somebody wrote for a name moves no cursor, in either form', async () => {
+  test('control characters in a name are not printed, with or without --json', async () => {
     const hostile = 'Ada\u001b]0;gone\u0007\u009b2J\u202eadA'
-    const { link } = await jsonWith<{ link: string }>(
+    const { link } = await adminJsonWith<{ link: string }>(
       ['people', 'create', '--name', hostile, '--email', 'h@operator.example'],
       env,
     )
@@ -154,12 +163,17 @@ describe('on a database of its own', () => {
     expect(`${refused.stderr}${unknown.stderr}`).not.toContain('\u001b')
   })
 
-  test('a link leads to where the local gateway says that it listens, unless an address is configured', async () => {
+  test('a link leads to the address of the local gateway unless an address is configured', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-link-'))
     try {
       const made = async (over: Record<string, string>) =>
-        (await jsonWith<{ link: string }>(['people', 'link', 'a@acme.example'], { ...env, DATA_DIR: folder, ...over }))
-          .link
+        (
+          await adminJsonWith<{ link: string }>(['people', 'link', 'a@acme.example'], {
+            ...env,
+            DATA_DIR: folder,
+            ...over,
+          })
+        ).link
       expect(await made({})).toMatch(/^http:\/\/127\.0\.0\.1:8080\/console\/welcome#/)
       const access = { baseUrl: 'http://127.0.0.1:4711', consoleUrl: 'http://127.0.0.1:4712/console' }
       writeFileSync(join(folder, 'local.json'), JSON.stringify(access))
@@ -172,30 +186,30 @@ describe('on a database of its own', () => {
     }
   })
 
-  test('an adjustment takes a second OS user', async () => {
-    const wish = ['wallet', 'adjust', acme.tenantId, '-50.05', '--reference', 'C-1', '--reason', '=1+1']
-    const { adjustmentId } = await jsonWith<{ adjustmentId: string }>(wish, { ...env, SUDO_USER: 'alice' })
+  test('an adjustment needs a second OS user', async () => {
+    const adjust = ['wallet', 'adjust', acme.tenantId, '-50.05', '--reference', 'C-1', '--reason', '=1+1']
+    const { adjustmentId } = await adminJsonWith<{ adjustmentId: string }>(adjust, { ...env, SUDO_USER: 'alice' })
     const approve = ['wallet', 'approve', acme.tenantId, adjustmentId]
     const { stdout } = await adminWith(['wallet', 'adjustments'], env)
     expect(stdout).toMatch(/ Acme Travel +-50\.05 EUR /)
     const alone = await adminWith(approve, { ...env, SUDO_USER: 'alice' })
     expect(alone.code).toBe(1)
-    // SUDO_USER is believed from root only: from anybody else it would be a second person for the asking.
+    // SUDO_USER counts for root only; any other user could set it to impersonate a second person.
     if (process.getuid!() !== 0) return
-    expect(await jsonWith(['wallet', 'adjustments'], env)).toMatchObject([{ adjustmentId, status: 'PROPOSED' }])
+    expect(await adminJsonWith(['wallet', 'adjustments'], env)).toMatchObject([{ adjustmentId, status: 'PROPOSED' }])
     const bob = { ...env, SUDO_USER: 'bob' }
-    expect(await jsonWith(approve, bob)).toMatchObject({ status: 'APPROVED', decidedBy: 'cli:bob' })
+    expect(await adminJsonWith(approve, bob)).toMatchObject({ status: 'APPROVED', decidedBy: 'cli:bob' })
     const again = await adminWith(approve, bob)
     expect(again.stdout).toMatch(/Tenant +\S+ Acme Travel\nAmount +-50\.05 EUR\n/)
-    expect(await jsonWith(['wallet', 'balance', acme.tenantId], env)).toMatchObject({ balance: 12_000_000 })
+    expect(await adminJsonWith(['wallet', 'balance', acme.tenantId], env)).toMatchObject({ balance: 12_000_000 })
   })
 
   test.skipIf(process.getuid!() !== 0)(
-    'whoever called ops/dealer-esim-admin is known by what systemd says',
+    'the caller of ops/dealer-esim-admin is identified by its systemd credential',
     async () => {
       const unit = `/run/credentials/dealer-esim-test-${process.pid}`
       const elsewhere = join(dataDir, 'credentials')
-      const asked = (reference: string) => [
+      const adjustCommand = (reference: string) => [
         'wallet',
         'adjust',
         acme.tenantId,
@@ -207,7 +221,7 @@ describe('on a database of its own', () => {
       ]
       const proposer = async (reference: string, CREDENTIALS_DIRECTORY: string) => {
         const by = { ...env, SUDO_USER: '', CREDENTIALS_DIRECTORY }
-        return (await jsonWith<{ proposedBy: string }>(asked(reference), by)).proposedBy
+        return (await adminJsonWith<{ proposedBy: string }>(adjustCommand(reference), by)).proposedBy
       }
       try {
         for (const folder of [unit, elsewhere]) {
@@ -224,62 +238,62 @@ describe('on a database of its own', () => {
     },
   )
 
-  test('a statement: latest, month, CSV', async () => {
+  test('a statement is printed as a list, as a month and as CSV', async () => {
     const month = new Date().toISOString().slice(0, 7)
-    const latest = await jsonWith<{ entries: { amount: number }[] }>(['wallet', 'statement', acme.tenantId], env)
+    const latest = await adminJsonWith<{ entries: { amount: number }[] }>(['wallet', 'statement', acme.tenantId], env)
     const sum = latest.entries.reduce((total, entry) => total + entry.amount, 0)
     const monthly = ['wallet', 'statement', acme.tenantId, '--month', month]
-    expect(await jsonWith(monthly, env)).toMatchObject({ month, opening: 0, closing: sum, complete: false })
-    // It waits for whoever reads it, so somebody must.
+    expect(await adminJsonWith(monthly, env)).toMatchObject({ month, opening: 0, closing: sum, complete: false })
+    // The command waits for its reader.
     const csv = await admin([...monthly, '--csv'], env)
     const rows = parse(csv.stdout, { columns: true }) as Record<string, string>[]
     expect(rows[0]).toMatchObject({ kind: 'TOP_UP', amount: '1250.05', reference: 'INV-1' })
     expect(rows).toHaveLength(latest.entries.length)
   })
 
-  test('the ledger is verified', async () => {
-    const report = await jsonWith(['ledger', 'verify'], env)
+  test('ledger verify reports its counts', async () => {
+    const report = await adminJsonWith(['ledger', 'verify'], env)
     expect(report).toMatchObject({ ok: true, tenants: 1, faults: 0, faultList: [] })
-    expect((await adminWith(['ledger', 'verify'], env)).stdout).toContain('The ledger is right.')
+    expect((await adminWith(['ledger', 'verify'], env)).stdout).toContain('The ledger is consistent.')
   })
 
   test.each<[string, string[], number, string]>([
-    ['an unknown noun', ['tenants'], 2, 'There is no “tenants”'],
+    ['an unknown noun', ['tenants'], 2, 'Unknown command “tenants”. Available: tenant, people,'],
     ['an unknown command', ['tenant', 'drop'], 2, 'unknown command'],
     ['a missing option', ['tenant', 'create'], 2, '--name'],
     ['an unknown option', ['tenant', 'list', '--al'], 2, '--al'],
     ['an amount with a comma', ['wallet', 'top-up', NOBODY, '1,250.00', '--reference', 'R'], 2, '1,250.00'],
     ['five decimal places', ['wallet', 'top-up', NOBODY, '1.00001', '--reference', 'R'], 2, 'decimal places'],
-    ['a time that is none', ['tenant', 'reset-secret', NOBODY, '--grace', '1 hour'], 2, '1 hour'],
-    ['a limit that is no number', ['tenant', 'set', NOBODY, '--qps-limit', 'many'], 2, 'many'],
-    ['nothing to set', ['tenant', 'set', NOBODY], 2, 'Say what to set'],
+    ['a malformed duration', ['tenant', 'reset-secret', NOBODY, '--grace', '1 hour'], 2, '1 hour'],
+    ['a limit that is not a number', ['tenant', 'set', NOBODY, '--qps-limit', 'many'], 2, 'many'],
+    ['no setting', ['tenant', 'set', NOBODY], 2, 'Give at least one setting'],
     ['CSV without a month', ['wallet', 'statement', NOBODY, '--csv'], 2, '--month'],
-    ['a month that is none', ['wallet', 'statement', NOBODY, '--month', '2026-13'], 1, 'no month'],
+    ['a malformed month', ['wallet', 'statement', NOBODY, '--month', '2026-13'], 1, 'not a month'],
     ['a grace that is too long', ['tenant', 'reset-secret', NOBODY, '--grace', '25h'], 1, '24 hours'],
-    ['an allowlist that is none', ['tenant', 'set', NOBODY, '--ip-allowlist', '127.1'], 1, '127.1'],
+    ['a malformed allowlist', ['tenant', 'set', NOBODY, '--ip-allowlist', '127.1'], 1, '127.1'],
     ['an unknown tenant', ['tenant', 'show', NOBODY], 1, 'no such tenant'],
-    ['an event that is none', ['webhook', 'show', NOBODY, 'abc'], 1, 'no such'],
-    ['an id that is none', ['price', 'list', '--tenant', 'abc'], 1, 'no such tenant'],
-    ['an event before which', ['webhook', 'list', ACME, '--before', 'abc'], 1, 'There is no such event.'],
-    ['a replay', ['webhook', 'replays', ACME, '--cancel', 'abc'], 1, 'There is no such replay.'],
-    ['an event of somebody', ['webhook', 'resend', ACME, 'abc'], 1, 'There is no such event.'],
-    ['an event of somebody', ['webhook', 'show', ACME, 'abc'], 1, 'There is no such event.'],
+    ['a malformed event id', ['webhook', 'show', NOBODY, 'abc'], 1, 'no such'],
+    ['a malformed tenant id', ['price', 'list', '--tenant', 'abc'], 1, 'no such tenant'],
+    ['an unknown event to list before', ['webhook', 'list', ACME, '--before', 'abc'], 1, 'There is no such event.'],
+    ['an unknown replay', ['webhook', 'replays', ACME, '--cancel', 'abc'], 1, 'There is no such replay.'],
+    ['an unknown event to resend', ['webhook', 'resend', ACME, 'abc'], 1, 'There is no such event.'],
+    ['an unknown event to show', ['webhook', 'show', ACME, 'abc'], 1, 'There is no such event.'],
     [
-      'a person of nobody',
+      'a person of an unknown tenant',
       ['people', 'create', '--name', 'X', '--email', 'x@y.example', '--tenant', NOBODY],
       1,
       'such tenant',
     ],
     [
-      'a person of no id',
+      'a person of a malformed tenant id',
       ['people', 'create', '--name', 'X', '--email', 'x@y.example', '--tenant', 'abc'],
       1,
       'such tenant',
     ],
-    ['the people of nobody', ['people', 'list', '--tenant', NOBODY], 1, 'There is no such tenant.'],
-    ['the people of no id', ['people', 'list', '--tenant', 'abc'], 1, 'There is no such tenant.'],
+    ['the people of an unknown tenant', ['people', 'list', '--tenant', NOBODY], 1, 'There is no such tenant.'],
+    ['the people of a malformed tenant id', ['people', 'list', '--tenant', 'abc'], 1, 'There is no such tenant.'],
     ['an unknown currency', ['tenant', 'create', '--name', 'X', '--currency', 'EURO'], 1, 'EURO'],
-  ])('%s is told in a sentence, and in one JSON document', async (_, given, code, words) => {
+  ])('%s is reported in a message, and in one JSON document with --json', async (_, given, code, words) => {
     const args = given.map((arg) => (arg === ACME ? acme.tenantId : arg))
     const human = await adminWith(args, env)
     const json = await adminWith([...args, '--json'], env)
@@ -291,12 +305,12 @@ describe('on a database of its own', () => {
     expect(error.message).toContain(words)
   })
 
-  // The rest in processes of their own, as an operator has them: with exit codes, and streams that nobody watches over.
-  test('a usage error ends a process with 2', async () => {
+  // These run in their own processes, with exit codes and streams, as for an operator.
+  test('a usage error exits with 2', async () => {
     expect(await admin(['tenant', 'drop'], env)).toMatchObject({ code: 2, stdout: '' })
   })
 
-  test('a wrong configuration is told before anything is done', async () => {
+  test('an invalid configuration is reported before anything is done', async () => {
     const run = await admin(['tenant', 'list'], { ...env, DATABASE_POOL_SIZE: 'many', PORT: 'x' })
     expect(run.code).toBe(1)
     expect(run.stderr).toMatch(/DATABASE_POOL_SIZE[\s\S]*PORT|PORT[\s\S]*DATABASE_POOL_SIZE/)
@@ -308,7 +322,7 @@ describe('on a database of its own', () => {
     expect(run.stderr).toContain('another master key')
   })
 
-  test('a server that is not there is told as such', async () => {
+  test('an unreachable server is reported as unreachable', async () => {
     const run = await admin(['tenant', 'list'], { ...env, DATABASE_URL: 'postgres://x:y@127.0.0.1:1/z' })
     expect(run).toMatchObject({ code: 1, stdout: '' })
     expect(run.stderr).toContain('Cannot connect to the database: connect ECONNREFUSED')
@@ -324,7 +338,7 @@ describe('on a database of its own', () => {
   })
 })
 
-describe('with the embedded database', () => {
+describe('admin commands with the embedded database', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-admin-'))
   const env = { DATA_DIR: dataDir }
   let gateway: GatewayProcess
@@ -334,7 +348,7 @@ describe('with the embedded database', () => {
     rmSync(dataDir, { recursive: true, force: true })
   })
 
-  test('no command makes a gateway that nobody asked for', async () => {
+  test('no command creates a local gateway', async () => {
     for (const command of [['tenant', 'create', '--name', 'One'], ['migrate']]) {
       const { code, stdout, stderr } = await adminWith(command, env)
       expect([code, stdout]).toEqual([1, ''])
@@ -344,7 +358,7 @@ describe('with the embedded database', () => {
     expect(readdirSync(dataDir)).toEqual([])
   })
 
-  test('a command that was told so works before any gateway ran, and two at once follow one another', async () => {
+  test('with DEPLOYMENT set, a command works before any gateway ran, and concurrent commands wait for each other', async () => {
     const local = { ...env, DEPLOYMENT: 'local' }
     const both = await Promise.all(
       ['One', 'Two'].map((name) => adminJson<Credentials>(['tenant', 'create', '--name', name], local)),
@@ -353,7 +367,7 @@ describe('with the embedded database', () => {
     expect(await adminJson(['tenant', 'list'], env)).toHaveLength(2)
   })
 
-  test('beside a running gateway a change holds for the next request', async () => {
+  test('a change made while a gateway runs applies to the next request', async () => {
     gateway = await startGateway({ dataDir })
     expect(await health(gateway.baseUrl, dealer)).toBe('000000')
     await adminJson(['tenant', 'suspend', dealer.tenantId], env)
@@ -362,7 +376,7 @@ describe('with the embedded database', () => {
     const reset = ['tenant', 'reset-secret', dealer.tenantId]
     const second = await adminJson<Credentials>([...reset, '--grace', '24h'], env)
     expect(await health(gateway.baseUrl, dealer)).toBe('000000')
-    const { appSecret } = await adminJson<Credentials>(reset, env) // nothing said: no grace
+    const { appSecret } = await adminJson<Credentials>(reset, env) // no grace by default
     for (const old of [dealer.appSecret, second.appSecret]) {
       expect(await health(gateway.baseUrl, { ...dealer, appSecret: old })).toBe('101003')
     }

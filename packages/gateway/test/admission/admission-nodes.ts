@@ -4,14 +4,14 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
-import { createTestDatabase } from '../harness/database.ts'
+import { createTestDatabase } from '../harness/databases/database.ts'
 
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000
 
 /** The admission of one node, with a database clock that a test sets. */
 interface TestNode extends Batcher<AdmissionInput, AdmissionResult> {
-  /** The node's idea of the database's time. */
+  /** The database's time as this node assumes it. */
   nowMs: number
   partitionsMade: number
 }
@@ -70,7 +70,7 @@ export async function startAdmissionNodes(count = 2): Promise<AdmissionNodes> {
   }
 }
 
-/** The next full hour, by the machine's clock: partitions exist on both sides of it. */
+/** The next full hour, by the machine's clock. Partitions exist on both sides of it. */
 export function nextEdgeMs(): number {
   return Math.ceil((Date.now() + 1) / HOUR_MS) * HOUR_MS
 }

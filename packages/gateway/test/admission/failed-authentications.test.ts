@@ -2,22 +2,31 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { suspendTenant } from '../../src/tenants/change.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, openNode, type Parts } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import {
+  type Answer,
+  addDealer,
+  call,
+  type Dealer,
+  type Node,
+  OPERATOR,
+  type RequestParts,
+  startNode,
+} from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
-/** As failures.ts has it: failures at once, and how fast they are forgiven. */
+/** As in failure-limit.ts: the burst of failures, and the rate at which the allowance refills. */
 const BURST = 30
 const REGAINED_PER_S = 0.5
 
 let database: TestDatabase
 let node: Node
 let dealer: Dealer
-/** Statements that read credentials, since it was last set to zero. */
+/** Counts the statements that read credentials. */
 let reads = 0
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url, { TRUSTED_PROXIES: '127.0.0.1', DEFAULT_QPS_LIMIT: '100000' })
+  node = await startNode(database.url, { TRUSTED_PROXIES: '127.0.0.1', DEFAULT_QPS_LIMIT: '100000' })
   dealer = await addDealer(node.deps)
   const { db } = node.deps
   const query = db.query.bind(db)
@@ -34,7 +43,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-function from(address: string, parts: Parts = {}, by = dealer): Promise<Answer> {
+function from(address: string, parts: RequestParts = {}, by = dealer): Promise<Answer> {
   const headers = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': address }
   return call(node, by, 'health', { ...parts, headers })
 }
@@ -42,7 +51,7 @@ function from(address: string, parts: Parts = {}, by = dealer): Promise<Answer> 
 const unknownKey = () => ({ appKey: `nobody_${randomBytes(8).toString('hex')}` })
 const badSignature = () => ({ secret: 'guessed' })
 
-/** So many at once. @returns how often each code came, and how long it took */
+/** Sends concurrent requests. @returns the number of answers by code, and the duration */
 async function flood(times: number, one: (i: number) => Promise<Answer>) {
   const start = performance.now()
   const answers = await Promise.all(Array.from({ length: times }, (_, i) => one(i)))
@@ -53,9 +62,9 @@ async function flood(times: number, one: (i: number) => Promise<Answer>) {
 
 describe('failed authentications', () => {
   it.each([
-    ['with AppKeys of nobody', unknownKey, '101004', '203.0.113.1'],
+    ['with unknown AppKeys', unknownKey, '101004', '203.0.113.1'],
     ['with wrong signatures', badSignature, '101003', '203.0.113.2'],
-  ])('%s cost an address at most thirty look-ups, however many arrive at once', async (_, parts, code, address) => {
+  ])('%s cost an address at most thirty look-ups, even if many arrive together', async (_, parts, code, address) => {
     const { counts, answers, most } = await flood(200, () => from(address, parts()))
     expect(Object.keys(counts).sort()).toEqual([code, '101007'])
     expect(counts[code]).toBeGreaterThanOrEqual(BURST)
@@ -82,7 +91,7 @@ describe('failed authentications', () => {
 })
 
 describe('successful requests', () => {
-  it('never count as failures: neither of a hundred uncached tenants at once nor thousands of one', async () => {
+  it('never count as failures, neither of a hundred uncached tenants at the same time nor thousands of one', async () => {
     const dealers = await Promise.all(Array.from({ length: 100 }, () => addDealer(node.deps, 0)))
     const address = '203.0.113.10'
     const { counts } = await flood(200, (i) => from(address, {}, dealers[i % 100]!))
@@ -97,14 +106,14 @@ describe('successful requests', () => {
     await flood(60, () => from(address, unknownKey()))
     expect((await from(address, unknownKey())).code).toBe('101007')
     expect((await from(address)).code).toBe('000000')
-    // The node is not notified of this change: it learns of it from the request itself.
+    // The node is not notified of this change; the request itself reveals it.
     await changeSettings({ ...node.deps, wake: { wake() {} } }, dealer.tenantId, { qpsLimit: 90_000 }, OPERATOR)
     expect((await from(address)).code).toBe('000000')
-    // It is notified of this change of another dealer: what it has cached of this dealer stays valid.
+    // The node is notified of this change of another dealer, which leaves this dealer's cached settings valid.
     const other = await addDealer(node.deps, 0)
-    const told = new Promise<void>((resolve) => node.deps.wake.on('settings', resolve))
+    const notified = new Promise<void>((resolve) => node.deps.wake.on('settings', resolve))
     await changeSettings(node.deps, other.tenantId, { qpsLimit: 90_000 }, OPERATOR)
-    await told
+    await notified
     expect((await from(address)).code).toBe('000000')
   })
 

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => admission.close())
 
-/** Each verdict of admission, with a request that gets it. */
+/** Each verdict of admission with a request that causes it. */
 async function oneOfEach(nowMs: number): Promise<[verdict: string, entry: AdmissionInput][]> {
   const [tenantId, exhausted] = await Promise.all([admission.addTenant(), admission.addTenant(1)])
   const [used, usedBefore] = [randomUUID(), randomUUID()]
@@ -36,7 +36,7 @@ async function enterAlone(entry: AdmissionInput, nowMs = entry.timestampMs): Pro
   return (await node!.add(entry)).verdict
 }
 
-/** One statement serves lone requests and another batches (admission/admit-batch.ts). */
+/** Single requests and batches use different statements (admission/admit-batch.ts). */
 describe('the answer to a request', () => {
   const halfPastMs = nextEdgeMs() - HOUR_MS / 2
   for (const [where, nowMs] of [

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { addDealer, call, type Node, OPERATOR, openNode } from '../door/node.ts'
+import { addDealer, call, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { type AdmissionNodes, inputOf, startAdmissionNodes } from './admission-nodes.ts'
 
 let admission: AdmissionNodes
@@ -10,14 +10,14 @@ let nodes: Node[]
 
 beforeAll(async () => {
   admission = await startAdmissionNodes()
-  nodes = await Promise.all([0, 1].map(() => openNode(admission.url)))
+  nodes = await Promise.all([0, 1].map(() => startNode(admission.url)))
 })
 afterAll(async () => {
   await Promise.all(nodes.map((node) => node.stop()))
   await admission.close()
 })
 
-/** So many requests at once, on both nodes in turn. @returns how many were admitted, and how long it took */
+/** Sends concurrent requests to both nodes in turn. @returns the number of admitted ones, and the duration */
 async function burst(tenantId: string, requests: number): Promise<{ admitted: number; tookS: number }> {
   const start = performance.now()
   const entered = await Promise.all(
@@ -39,7 +39,7 @@ async function setLimit(tenantId: string, limit: number): Promise<void> {
   })
 }
 
-/** As if no request had come for so long. */
+/** Pretends that no request has come for that time. */
 async function rest(tenantId: string, seconds: number): Promise<void> {
   await admission.db.query({
     text: `update qps_buckets set refilled_at = refilled_at - $2 * interval '1 second' where tenant_id = $1`,
@@ -48,7 +48,7 @@ async function rest(tenantId: string, seconds: number): Promise<void> {
 }
 
 describe('the QPS limit', () => {
-  it('allows one second’s worth at once and then its rate, over two nodes together', async () => {
+  it('allows a burst of one second’s requests and then its rate, over two nodes together', async () => {
     const tenantId = await admission.addTenant(50)
     let tookS = 0
     let admitted = 0
@@ -65,7 +65,7 @@ describe('the QPS limit', () => {
     expect(rested.admitted).toBeLessThanOrEqual(50 + 50 * rested.tookS + 1)
   })
 
-  it('refills by fractions: ten a second is one per tenth of a second', async () => {
+  it('refills in fractions: ten per second is one per tenth of a second', async () => {
     const tenantId = await admission.addTenant(10)
     await burst(tenantId, 20)
     let admitted = 0
@@ -87,7 +87,7 @@ describe('the QPS limit', () => {
     expect((await burst(tenantId, 500)).admitted).toBe(500)
   })
 
-  it('of one tenant is not spent by another tenant in the same batch', async () => {
+  it('of one tenant is not used up by another tenant in the same batch', async () => {
     const tenants = await Promise.all([5, 20, 1, 40].map((limit) => admission.addTenant(limit)))
     const admitted = await Promise.all(tenants.map((tenantId) => burst(tenantId, 30)))
     for (const [i, limit] of [5, 20, 1, 30].entries()) {
@@ -96,11 +96,29 @@ describe('the QPS limit', () => {
     }
   })
 
+  it.each([
+    ['a second', 1.5],
+    ['five minutes', 300],
+    ['an hour', 3_600],
+    ['a day', 86_400],
+  ])('refuses nobody for longer than a second after the clock went back by %s', async (_, seconds) => {
+    const tenantId = await admission.addTenant(50)
+    const alone = await admission.addTenant(50)
+    for (const id of [tenantId, alone]) {
+      await burst(id, 60) // the buckets are empty
+      await rest(id, -seconds)
+      await burst(id, 2)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect((await burst(tenantId, 40)).admitted).toBe(40)
+    expect((await burst(alone, 1)).admitted).toBe(1)
+  })
+
   it('is reported by either node, with the time to wait', async () => {
     const dealer = await addDealer(nodes[0]!.deps)
     await changeSettings(nodes[0]!.deps, dealer.tenantId, { qpsLimit: 2 }, OPERATOR)
     await Promise.all([0, 1, 2].map(() => call(nodes[0]!, dealer, 'health')))
-    await rest(dealer.tenantId, -3600) // nothing is gained for an hour
+    await rest(dealer.tenantId, -0.9) // refills nothing for most of a second
     const refused = await Promise.all(Array.from({ length: 20 }, (_, i) => call(nodes[i % 2]!, dealer, 'health')))
     for (const { code, headers } of refused.slice(2)) {
       expect(code).toBe('101007')
@@ -110,7 +128,7 @@ describe('the QPS limit', () => {
       })
     }
     await changeSettings(nodes[1]!.deps, dealer.tenantId, { qpsLimit: null }, OPERATOR)
-    await rest(dealer.tenantId, 3601)
+    await rest(dealer.tenantId, 2)
     const free = await Promise.all(Array.from({ length: 20 }, (_, i) => call(nodes[i % 2]!, dealer, 'health')))
     expect(free.every((answer) => answer.code === '000000')).toBe(true)
   })

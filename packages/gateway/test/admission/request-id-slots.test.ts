@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maintainPartitions } from '../../src/retention/loop.ts'
-import { until } from '../harness/shop.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { type AdmissionNodes, HOUR_MS, inputOf, MINUTE_MS, nextEdgeMs, startAdmissionNodes } from './admission-nodes.ts'
 
 /** Contract §3: the clock window, and how long a RequestID counts beyond it. */
@@ -21,14 +21,14 @@ beforeAll(async () => {
 })
 afterAll(() => admission.close())
 
-/** Enters at a moment; the timestamp lies so far from it. */
+/** Admits a request at a moment with a timestamp at that distance from it. */
 async function enter(requestId: string, atMs: number, offMs = 0, node = 0): Promise<string> {
   const entrance = admission.nodes[node]!
   entrance.nowMs = atMs
   return (await entrance.add(inputOf(tenantId, requestId, atMs + offMs))).verdict
 }
 
-/** Stops statements between their RequestIDs and their commit: they wait for the tenant's bucket. */
+/** Stops statements between the insert of their RequestIDs and their commit, by locking the tenant's bucket. */
 async function holdBucket(ofTenant: string) {
   const client = new pg.Client({ connectionString: admission.url })
   await client.connect()
@@ -38,7 +38,7 @@ async function holdBucket(ofTenant: string) {
       await client.query('select from qps_buckets where tenant_id = $1 for update', [ofTenant])
     },
     waitedForBy: (statements: number) =>
-      until(async () => {
+      waitUntil(async () => {
         const { rows } = await client.query(
           `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
         )
@@ -53,7 +53,7 @@ describe('a RequestID', () => {
   const offs = [-WINDOW_MS, -MINUTE_MS, 0, MINUTE_MS, WINDOW_MS]
   const firsts = [-30, -11, -6.5, -5.5, -4, -1, 0, 1, 4, 5.5, 6.5, 11].map((minutes) => edgeMs + minutes * MINUTE_MS)
 
-  it('is refused the second time with the same timestamp, wherever the edge of a slot is', async () => {
+  it('is refused the second time with the same timestamp, also across the edge of a slot', async () => {
     for (const first of firsts) {
       for (const off of offs) {
         const requestId = randomUUID()
@@ -66,9 +66,9 @@ describe('a RequestID', () => {
   })
 
   it('is refused with any other timestamp for as long as it counts', async () => {
-    const laters = [0, 1, 4.5, 6, 30, 55, 58, 59.9].map((minutes) => minutes * MINUTE_MS)
+    const delaysMs = [0, 1, 4.5, 6, 30, 55, 58, 59.9].map((minutes) => minutes * MINUTE_MS)
     const cases = firsts.flatMap((first) =>
-      offs.flatMap((off) => laters.flatMap((later) => offs.map((again) => ({ first, off, later, again })))),
+      offs.flatMap((off) => delaysMs.flatMap((later) => offs.map((again) => ({ first, off, later, again })))),
     )
     const counting = cases.filter(({ off, later }) => later <= off + WINDOW_MS + KEPT_MS)
     const ids = counting.map(() => randomUUID())
@@ -76,7 +76,7 @@ describe('a RequestID', () => {
     for (const first of firsts) {
       const own = counting.flatMap((one, i) => (one.first === first ? [{ ...one, id: ids[i]! }] : []))
       await Promise.all(own.map(({ id, off }) => enter(id, first, off)))
-      for (const later of laters) {
+      for (const later of delaysMs) {
         const now = own.filter((one) => one.later === later)
         const entered = await Promise.all(now.map(({ id, again }) => enter(id, first + later, again, 1)))
         for (const verdict of entered) verdicts[verdict] = (verdicts[verdict] ?? 0) + 1
@@ -85,14 +85,14 @@ describe('a RequestID', () => {
     expect(verdicts).toEqual({ used: counting.length })
   })
 
-  it('is one UUID in either case, also within one batch', async () => {
+  it('is the same in upper and lower case, also within one batch', async () => {
     const requestId = randomUUID()
     const spellings = [requestId, requestId.toUpperCase(), requestId.replace('a', 'A').replace('b', 'B')]
     const verdicts = await Promise.all(spellings.map((spelling) => enter(spelling, edgeMs - 30 * MINUTE_MS)))
     expect(verdicts.sort()).toEqual(['admitted', 'used', 'used'])
   })
 
-  it('is admitted once when a hundred arrive at once on two nodes, on either side of an edge', async () => {
+  it('is admitted once of a hundred concurrent requests on two nodes, on either side of an edge', async () => {
     for (const minutes of [-20, -5, 0, 5]) {
       const requestId = randomUUID()
       const at = edgeMs + minutes * MINUTE_MS
@@ -104,7 +104,7 @@ describe('a RequestID', () => {
     }
   })
 
-  it('is admitted once when two arrive at once with timestamps on both sides of an edge, and clocks differ', async () => {
+  it('is admitted once of two concurrent requests with timestamps on both sides of an edge and differing clocks', async () => {
     const bucket = await holdBucket(tenantId)
     const minutes = [-4.9, -3, 0, 3, 4.9]
     for (const [i, at] of minutes.map((minute) => edgeMs + minute * MINUTE_MS).entries()) {
@@ -116,7 +116,7 @@ describe('a RequestID', () => {
       })
       await bucket.lock()
       const entering = [first!()]
-      await bucket.waitedForBy(1) // it has entered its id, and has not committed
+      await bucket.waitedForBy(1) // it has inserted its id and not committed
       entering.push(second!())
       await bucket.waitedForBy(2)
       await bucket.release()
@@ -133,7 +133,7 @@ describe('a RequestID', () => {
     expect((await admission.nodes[0]!.add(inputOf(other, requestId, edgeMs))).verdict).toBe('admitted')
   })
 
-  it('is not spent by a request that was checked against outdated settings', async () => {
+  it('is not used up by a request that was checked against outdated settings', async () => {
     const requestId = randomUUID()
     const [node] = admission.nodes
     node!.nowMs = edgeMs
@@ -175,7 +175,7 @@ describe('partitions of one table', () => {
       () => 'gave up',
     )
     await waitForBlockedStatements(db)
-    expect(await enter(randomUUID(), Date.now())).toBe('admitted') // while the maker of partitions waits for the reader
+    expect(await enter(randomUUID(), Date.now())).toBe('admitted') // while the creation of partitions waits for the reader
     expect(await Promise.race([made, 'waits'])).toBe('waits')
     await reader.query('commit')
     await reader.end()
@@ -198,7 +198,7 @@ describe('random requests of two nodes whose clocks differ', () => {
     ),
   })
 
-  it('each id is admitted once for as long as it counts, and nothing fails', async () => {
+  it('admit each id once for as long as it counts, and nothing fails', async () => {
     const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
     console.log(`seed ${seed}`)
     await fc.assert(
@@ -208,7 +208,7 @@ describe('random requests of two nodes whose clocks differ', () => {
         async (steps, skewMs) => {
           const tenants = await Promise.all([0, 1, 2].map(() => admission.addTenant()))
           const ids = Array.from({ length: 31 }, () => randomUUID())
-          /** Until when an id counts. */
+          /** The end of the time for which an id counts. */
           const counts = new Map<string, number>()
           let now = nextEdgeMs() - 20 * MINUTE_MS
           for (const { walkMs, requests } of steps) {

@@ -7,9 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resumeTenant, suspendTenant } from '../../src/tenants/change.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { addPackages } from '../dealer-api/api-fixture.ts'
-import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startPostgresProxy } from '../harness/databases/proxies.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
 let database: TestDatabase
 let node: Node
@@ -18,8 +19,8 @@ let dealer: Dealer
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url)
-  other = await openNode(database.url)
+  node = await startNode(database.url)
+  other = await startNode(database.url)
   dealer = await addDealer(node.deps)
   await addPackages(node)
 })
@@ -33,7 +34,7 @@ async function code(parts: Parameters<typeof call>[3], at: { baseUrl: string } =
 }
 
 describe('a RequestID', () => {
-  it('is refused the second time: at once, on the other node, with another timestamp, at another operation', async () => {
+  it('is refused the second time: immediately, on the other node, with another timestamp, at another operation', async () => {
     const parts = { requestId: randomUUID(), timestamp: Date.now() - 60_000 }
     expect(await code(parts)).toBe('000000')
     expect(await code(parts)).toBe('101006')
@@ -50,14 +51,14 @@ describe('a RequestID', () => {
     expect(await code({ requestId }, node, await addDealer(node.deps))).toBe('000000')
   })
 
-  it('is not spent by a caller that cannot sign', async () => {
+  it('is not used up by a request with a wrong signature', async () => {
     const requestId = randomUUID()
     expect(await code({ requestId, secret: 'guessed' })).toBe('101003')
     expect(await code({ requestId, timestamp: Date.now() - 400_000 })).toBe('101001')
     expect(await code({ requestId }, other)).toBe('000000')
   })
 
-  it('is not spent by a refused address, nor while its tenant is suspended', async () => {
+  it('is not used up by a request from a refused address or of a suspended tenant', async () => {
     const requestId = randomUUID()
     const { deps } = node
     await changeSettings(deps, dealer.tenantId, { ipAllowlist: ['203.0.113.1'] }, OPERATOR)
@@ -69,7 +70,7 @@ describe('a RequestID', () => {
     expect(await code({ requestId }, other)).toBe('000000')
   })
 
-  it('is spent by a request that QPS refuses, and by one whose body is refused', async () => {
+  it('is used up by a request that the QPS limit refuses, and by one whose body is refused', async () => {
     const slow = await addDealer(node.deps)
     await changeSettings(node.deps, slow.tenantId, { qpsLimit: 1 }, OPERATOR)
     await node.deps.db.query({
@@ -85,7 +86,7 @@ describe('a RequestID', () => {
   })
 })
 
-describe('a hundred identical requests at once', () => {
+describe('a hundred identical concurrent requests', () => {
   it('place one order and are admitted once, over two gateway processes', async () => {
     const started = await Promise.all(
       [0, 1].map(() => startGateway({ databaseUrl: database.url, role: 'api', env: { ...NODE_ENV, PORT: '0' } })),
@@ -99,6 +100,42 @@ describe('a hundred identical requests at once', () => {
     const codes = answers.map((answer) => answer.code)
     expect(codes.filter((one) => one === '000000')).toHaveLength(1)
     expect(codes.filter((one) => one === '101006')).toHaveLength(99)
+  })
+})
+
+/* A database that takes over may lack the latest RequestIDs: admission does not wait until they are replicated. */
+describe('a RequestID that the database lost while it failed over', () => {
+  it.each([
+    ['lost', 'alone', 0],
+    ['lost', 'among others', 20],
+    ['unanswered', 'alone', 0],
+    ['unanswered', 'among others', 20],
+  ] as const)('is entered again with its order, whose COMMIT was %s, %s', async (fault, _, others) => {
+    const proxy = await startPostgresProxy(database.url)
+    const behind = await startNode(proxy.url)
+    const own = await addDealer(node.deps)
+    try {
+      // The order's transaction loses the RequestIDs in the moment before it enters them itself.
+      await node.deps.db.query({
+        text: `create or replace function lose_request_ids() returns trigger language plpgsql as
+               $$ begin delete from request_ids where tenant_id = new.tenant_id; return new; end $$`,
+      })
+      await node.deps.db.query({
+        text: 'create trigger lose_request_ids before insert on orders for each row execute function lose_request_ids()',
+      })
+      proxy.failCommits('dealer-esim orders', fault)
+      const body = JSON.stringify({ transactionId: 'T-1', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
+      const parts = { requestId: randomUUID(), timestamp: Date.now(), body }
+      const busy = Array.from({ length: others }, () => code({}, behind))
+      expect((await call(behind, own, 'esim/order', parts)).code).toBe('000000')
+      await Promise.all(busy)
+      expect(proxy.faultCount).toBe(1)
+      expect((await call(node, own, 'esim/order', parts)).code).toBe('101006')
+    } finally {
+      await node.deps.db.query({ text: 'drop trigger if exists lose_request_ids on orders' })
+      await behind.stop()
+      await proxy.close()
+    }
   })
 })
 
@@ -135,7 +172,7 @@ async function killEverything(pid: number, dataDir: string): Promise<void> {
     try {
       process.kill(victim, 'SIGKILL')
     } catch {
-      // ended with its postmaster
+      // it ended with its postmaster
     }
   }
   await client.end().catch(() => {})

@@ -2,17 +2,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resumeTenant, suspendTenant } from '../../src/tenants/change.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { until } from '../harness/shop.ts'
+import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/databases/proxies.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy
-/** Changes are made on `here`; `unnotified` hears of none, because its LISTEN connection is frozen. */
+/** Changes are made on `here`. `frozenNode` is not notified of them, because its LISTEN connection is frozen. */
 let here: Node
-let unnotified: Node
+let frozenNode: Node
 let dealer: Dealer
 
 const ENV = { TRUSTED_PROXIES: '127.0.0.1', DEFAULT_QPS_LIMIT: '100000' }
@@ -20,19 +20,19 @@ const ENV = { TRUSTED_PROXIES: '127.0.0.1', DEFAULT_QPS_LIMIT: '100000' }
 beforeAll(async () => {
   database = await createTestDatabase()
   proxy = await startTcpProxy(database.url)
-  here = await openNode(database.url, ENV)
-  unnotified = await openNode(proxy.url, ENV)
+  here = await startNode(database.url, ENV)
+  frozenNode = await startNode(proxy.url, ENV)
   proxy.freeze('dealer-esim wake')
-  await until(async () => proxy.frozen === 1)
+  await waitUntil(async () => proxy.frozenCount === 1)
 })
 afterAll(async () => {
   proxy.thaw()
-  await Promise.all([here.stop(), unnotified.stop(), stopGateways()])
+  await Promise.all([here.stop(), frozenNode.stop(), stopGateways()])
   await proxy.close()
   await database.drop()
 })
 
-/** A dealer that both nodes have in memory. */
+/** A dealer that both nodes have cached. */
 async function knownDealer(): Promise<Dealer> {
   dealer = await addDealer(here.deps)
   expect(await codes()).toEqual(['000000', '000000'])
@@ -43,8 +43,8 @@ function forwarded(address: string) {
   return { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': address }
 }
 
-/** What the two nodes say to the very next request. */
-async function codes(secret = dealer.appSecret, nodes: { baseUrl: string }[] = [here, unnotified]): Promise<string[]> {
+/** The answers of both nodes to the next request. */
+async function codes(secret = dealer.appSecret, nodes: { baseUrl: string }[] = [here, frozenNode]): Promise<string[]> {
   const headers = forwarded('127.0.0.1')
   return Promise.all(nodes.map(async (node) => (await call(node, dealer, 'health', { secret, headers })).code))
 }
@@ -52,7 +52,7 @@ async function codes(secret = dealer.appSecret, nodes: { baseUrl: string }[] = [
 const GOOD = ['000000', '000000']
 const BAD_SIGNATURE = ['101003', '101003']
 
-describe('for the very next request on every node, notified or not', () => {
+describe('for the next request on every node, notified or not', () => {
   it('a reset secret is valid, and the old one is not', async () => {
     await knownDealer()
     const { appSecret } = await resetSecret(here.deps, dealer.tenantId, { graceMs: 0 }, OPERATOR)
@@ -60,14 +60,14 @@ describe('for the very next request on every node, notified or not', () => {
     expect(await codes(appSecret)).toEqual(GOOD)
   })
 
-  it('a grace period is valid, ends by itself, and ends with the next reset', async () => {
+  it('a grace period applies, ends after its time, and ends with the next reset', async () => {
     await knownDealer()
     const first = dealer.appSecret
     const second = (await resetSecret(here.deps, dealer.tenantId, { graceMs: 3_600_000 }, OPERATOR)).appSecret
     expect([await codes(first), await codes(second)]).toEqual([GOOD, GOOD])
     const third = (await resetSecret(here.deps, dealer.tenantId, { graceMs: 4_000 }, OPERATOR)).appSecret
     expect([await codes(first), await codes(second), await codes(third)]).toEqual([BAD_SIGNATURE, GOOD, GOOD])
-    await until(async () => (await codes(second)).join() === BAD_SIGNATURE.join(), 20_000, 100)
+    await waitUntil(async () => (await codes(second)).join() === BAD_SIGNATURE.join(), 20_000, 100)
     expect(await codes(third)).toEqual(GOOD)
     const fourth = (await resetSecret(here.deps, dealer.tenantId, { graceMs: 3_600_000 }, OPERATOR)).appSecret
     await resetSecret(here.deps, dealer.tenantId, { graceMs: 0 }, OPERATOR)
@@ -101,7 +101,7 @@ describe('for the very next request on every node, notified or not', () => {
       values: [dealer.tenantId],
     })
     const answers = await Promise.all(
-      [here, unnotified].map((node) => call(node, dealer, 'health', { headers: forwarded('127.0.0.1') })),
+      [here, frozenNode].map((node) => call(node, dealer, 'health', { headers: forwarded('127.0.0.1') })),
     )
     expect(answers.map(({ code, headers }) => [code, headers['ratelimit-limit']])).toEqual([
       ['101007', '7'],
@@ -116,12 +116,12 @@ describe('for the very next request on every node, notified or not', () => {
     const secrets = [{ secret: dealer.appSecret, from: performance.now() }]
     const callers = Array.from({ length: 8 }, async (_, i) => {
       for (let n = 0; isOn; n++) {
-        // Now and then the secret before: it must not work any more.
+        // Sometimes with the previous secret, which must not work any more.
         const { secret } = n % 5 === 4 && secrets.length > 1 ? secrets.at(-2)! : secrets.at(-1)!
         const sentAt = performance.now()
-        // Addresses of their own: those that fail are limited.
+        // Each from its own address, because failures are limited by address.
         const parts = { secret, headers: forwarded(`10.1.${i}.${n % 250}`) }
-        const { code } = await call(i % 2 ? here : unnotified, dealer, 'health', parts)
+        const { code } = await call(i % 2 ? here : frozenNode, dealer, 'health', parts)
         if (code !== '101007') said.push({ sentAt, secret, code })
       }
     })
@@ -130,7 +130,7 @@ describe('for the very next request on every node, notified or not', () => {
       const { appSecret } = await resetSecret(here.deps, dealer.tenantId, { graceMs: 0 }, OPERATOR)
       const doneAt = performance.now()
       secrets.push({ secret: appSecret, from: doneAt })
-      await until(async () => said.length >= heard + 16)
+      await waitUntil(async () => said.length >= heard + 16)
     }
     isOn = false
     await Promise.all(callers)
@@ -144,14 +144,14 @@ describe('for the very next request on every node, notified or not', () => {
 })
 
 describe('two gateway processes, one of which receives no notifications', () => {
-  it('both apply a reset secret and a suspension from the very next request on', async () => {
+  it('both apply a reset secret and a suspension from the next request on', async () => {
     const env = { ...NODE_ENV, ...ENV }
-    const frozen = proxy.frozen
+    const frozen = proxy.frozenCount
     const processes = await Promise.all(
       [database.url, proxy.url].map((databaseUrl) => startGateway({ databaseUrl, role: 'api', env })),
     )
     expect(new Set([process.pid, ...processes.map(({ pid }) => pid)]).size).toBe(3)
-    await until(async () => proxy.frozen === frozen + 1)
+    await waitUntil(async () => proxy.frozenCount === frozen + 1)
     dealer = await addDealer(here.deps)
     let { appSecret } = dealer
     for (let i = 0; i < 5; i++) {

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { admin, failure, json } from '../harness/admin-here.ts'
-import { admin as adminProcess } from '../harness/admin-process.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { admin, adminFailure, adminJson } from '../harness/processes/admin-in-process.ts'
+import { admin as adminProcess } from '../harness/processes/admin-process.ts'
 
 const NOBODY = '01a1fd66-89b3-76be-9561-3150f6a29e7a'
 
@@ -24,7 +24,7 @@ afterAll(async () => {
 })
 
 test('packages and prices are set, shown and listed', async () => {
-  const shown = await json(
+  const shown = await adminJson(
     ...['package', 'set', 'JP_1_7', '--name', 'Japan', '--data-type', 'TOTAL', '--volume', '1.5GB', '--days', '7'],
     ...['--locations', 'jp', '--price', '4.50', '--currency', 'USD', '--supplier', 'stock:JP', '--supplier'],
     ...['sandbox:JP_1_7:2.70:EUR', '--allow-loss'],
@@ -34,55 +34,64 @@ test('packages and prices are set, shown and listed', async () => {
     { supplier: 'stock', productCode: 'JP', costPrice: null, costCurrency: null },
     { supplier: 'sandbox', productCode: 'JP_1_7', costPrice: 27_000, costCurrency: 'EUR' },
   ])
-  const { tenantId } = await json('tenant', 'create', '--name', 'Acme')
-  const pays = async () => (await json('price', 'list', 'JP_1_7', '--tenant', tenantId))[0]
+  const { tenantId } = await adminJson('tenant', 'create', '--name', 'Acme')
+  const pays = async () => (await adminJson('price', 'list', 'JP_1_7', '--tenant', tenantId))[0]
   expect(await pays()).toMatchObject({ price: 45_000, source: 'LIST' })
-  await json('price', 'plan', 'create', 'GOLD', '--percent', '-10')
-  await json('price', 'group', 'create', 'NORTH', '--plan', 'GOLD')
-  await json('price', 'group', 'add', 'NORTH', tenantId)
+  await adminJson('price', 'plan', 'create', 'GOLD', '--percent', '-10')
+  await adminJson('price', 'group', 'create', 'NORTH', '--plan', 'GOLD')
+  await adminJson('price', 'group', 'add', 'NORTH', tenantId)
   expect(await pays()).toMatchObject({ price: 40_500, source: 'GROUP' })
-  await json('price', 'plan', 'create', 'FIXED', '--price', '3.99', '--currency', 'USD', '--package', 'JP_1_7')
-  await json('price', 'plan', 'assign', 'FIXED', '--tenant', tenantId)
+  await adminJson('price', 'plan', 'create', 'FIXED', '--price', '3.99', '--currency', 'USD', '--package', 'JP_1_7')
+  await adminJson('price', 'plan', 'assign', 'FIXED', '--tenant', tenantId)
   expect(await pays()).toMatchObject({ price: 39_900, source: 'PLAN' })
-  await json('price', 'set', 'JP_1_7', '1', '--tenant', tenantId)
+  await adminJson('price', 'set', 'JP_1_7', '1', '--tenant', tenantId)
   expect(await pays()).toMatchObject({ price: 10_000, source: 'OWN' })
-  await json('price', 'remove', 'JP_1_7', '--tenant', tenantId)
-  await json('price', 'plan', 'unassign', '--tenant', tenantId)
-  await json('price', 'group', 'remove', 'NORTH', tenantId)
-  await json('price', 'set', 'JP_1_7', '5', '--currency', 'USD', '--retail', '9.99')
+  await adminJson('price', 'remove', 'JP_1_7', '--tenant', tenantId)
+  await adminJson('price', 'plan', 'unassign', '--tenant', tenantId)
+  await adminJson('price', 'group', 'remove', 'NORTH', tenantId)
+  await adminJson('price', 'set', 'JP_1_7', '5', '--currency', 'USD', '--retail', '9.99')
   expect(await pays()).toMatchObject({ price: 50_000, retailPrice: 99_900, source: 'LIST' })
-  expect(await json('package', 'off-sale', 'JP_1_7')).toEqual({ status: 'OFF_SALE', packageCodes: ['JP_1_7'] })
-  const [listed] = await json('package', 'list', '--country', 'JP', '--supplier', 'stock')
+  expect(await adminJson('package', 'off-sale', 'JP_1_7')).toEqual({ status: 'OFF_SALE', packageCodes: ['JP_1_7'] })
+  const [listed] = await adminJson('package', 'list', '--country', 'JP', '--supplier', 'stock')
   expect(listed).toMatchObject({ packageCode: 'JP_1_7', status: 'OFF_SALE', price: 50_000 })
-  expect(await json('price', 'plan', 'rename', 'FIXED', 'FLAT')).toMatchObject({ planName: 'FLAT', rules: [{}] })
-  expect(await json('price', 'plan', 'list')).toMatchObject([{ planName: 'FLAT' }, { planName: 'GOLD' }])
-  expect(await json('price', 'plan', 'delete', 'FLAT')).toEqual({ planName: 'FLAT', deleted: true })
+  expect(await adminJson('price', 'plan', 'rename', 'FIXED', 'FLAT')).toMatchObject({ planName: 'FLAT', rules: [{}] })
+  expect(await adminJson('price', 'plan', 'list')).toMatchObject([{ planName: 'FLAT' }, { planName: 'GOLD' }])
+  expect(await adminJson('price', 'plan', 'delete', 'FLAT')).toEqual({ planName: 'FLAT', deleted: true })
 })
 
 test('every command for prices accepts a tenant’s id in capitals', async () => {
-  const { tenantId } = await json('tenant', 'create', '--name', 'Loud')
+  const { tenantId } = await adminJson('tenant', 'create', '--name', 'Loud')
   const typed = tenantId.toUpperCase()
-  const pays = async () => (await json('price', 'list', 'JP_1_7', '--tenant', typed))[0]
-  await json('price', 'plan', 'create', 'TENTH', '--percent', '-10')
-  await json('price', 'group', 'create', 'SOUTH', '--plan', 'TENTH')
-  expect(await json('price', 'group', 'add', 'SOUTH', typed)).toMatchObject({ tenantIds: [tenantId] })
+  const pays = async () => (await adminJson('price', 'list', 'JP_1_7', '--tenant', typed))[0]
+  await adminJson('price', 'plan', 'create', 'TENTH', '--percent', '-10')
+  await adminJson('price', 'group', 'create', 'SOUTH', '--plan', 'TENTH')
+  expect(await adminJson('price', 'group', 'add', 'SOUTH', typed)).toMatchObject({ tenantIds: [tenantId] })
   expect(await pays()).toMatchObject({ price: 45_000, source: 'GROUP' })
-  await json('price', 'plan', 'assign', 'TENTH', '--tenant', typed)
+  await adminJson('price', 'plan', 'assign', 'TENTH', '--tenant', typed)
   expect(await pays()).toMatchObject({ source: 'PLAN' })
-  await json('price', 'set', 'JP_1_7', '1', '--tenant', typed)
+  await adminJson('price', 'set', 'JP_1_7', '1', '--tenant', typed)
   expect(await pays()).toMatchObject({ price: 10_000, source: 'OWN' })
-  await json('price', 'remove', 'JP_1_7', '--tenant', typed)
-  await json('price', 'plan', 'unassign', '--tenant', typed)
-  expect(await json('price', 'group', 'remove', 'SOUTH', typed)).toMatchObject({ tenantIds: [] })
+  await adminJson('price', 'remove', 'JP_1_7', '--tenant', typed)
+  await adminJson('price', 'plan', 'unassign', '--tenant', typed)
+  expect(await adminJson('price', 'group', 'remove', 'SOUTH', typed)).toMatchObject({ tenantIds: [] })
   expect(await pays()).toMatchObject({ price: 50_000, source: 'LIST' })
-  expect(await failure('price', 'list', '--tenant', NOBODY.toUpperCase())).toBe(`There is no tenant ${NOBODY}.`)
+  expect(await adminFailure('price', 'list', '--tenant', NOBODY.toUpperCase())).toBe(`There is no tenant ${NOBODY}.`)
 })
 
 test('importing an export changes nothing, and a dry run says so', async () => {
   const file = join(folder, 'part.csv')
-  expect(await json('package', 'export', file, '--country', 'JP')).toMatchObject({ packages: 1, format: 'csv' })
-  expect(await json('package', 'import', file, '--dry-run')).toMatchObject({ dryRun: true, unchanged: 1, changes: [] })
-  expect(await json('package', 'import', file)).toMatchObject({ imported: true, unchanged: 1, added: 0, changed: 0 })
+  expect(await adminJson('package', 'export', file, '--country', 'JP')).toMatchObject({ packages: 1, format: 'csv' })
+  expect(await adminJson('package', 'import', file, '--dry-run')).toMatchObject({
+    dryRun: true,
+    unchanged: 1,
+    changes: [],
+  })
+  expect(await adminJson('package', 'import', file)).toMatchObject({
+    imported: true,
+    unchanged: 1,
+    added: 0,
+    changed: 0,
+  })
 })
 
 test('errors are reported by row and column, and the command fails', async () => {
@@ -153,7 +162,7 @@ test('packages are imported with a heap smaller than the file, and progress is s
 }, 300_000)
 
 test('a dry run shows the changed prices and suppliers, with warnings about doubtful changes and unknown suppliers', async () => {
-  await json(
+  await adminJson(
     'package',
     'set',
     'ZA_1_7',
@@ -163,24 +172,26 @@ test('a dry run shows the changed prices and suppliers, with warnings about doub
   const path = join(folder, 'za.csv')
   writeFileSync(
     path,
-    'packageCode,price:USD,supplier1,productCode1,costPrice1,costCurrency1\nZA_1_7,0.01,nosuch,P,2.70,USD\n',
+    'packageCode,price:USD,supplier1,productCode1,costPrice1,costCurrency1\nZA_1_7,0.01,missing,P,2.70,USD\n',
   )
   const { code, stdout, stderr } = await admin('package', 'import', '--dry-run', path)
   expect([code, stdout]).toEqual([
     0,
     [
-      'A dry run: nothing was changed. It would be 0 added, 1 changed, 0 unchanged.',
-      'Look twice at 1 package, marked by “!”.',
+      'Dry run: nothing was changed. It would be 0 added, 1 changed, 0 unchanged.',
+      'Check 1 package, marked with “!”.',
       '  ~ ZA_1_7',
       '    ! price: USD 4.90 → 0.01 (−99.8 %)',
-      '    ! USD 0.01 is below what the cheapest supplier costs, 2.70',
-      '      supplier 1: sandbox/ZA_1_7 → nosuch/P',
+      "    ! USD 0.01 is below the cheapest supplier's cost of 2.70",
+      '      supplier 1: sandbox/ZA_1_7 → missing/P',
       '',
     ].join('\n'),
   ])
-  expect(stderr).toContain('There is no supplier nosuch yet')
-  const set = await admin('package', 'set', 'ZA_1_7', '--supplier', 'nosuch:P')
-  expect(set.stderr).toBe('There is no supplier nosuch yet: its packages cannot be delivered. See `supplier add`.\n')
+  expect(stderr).toContain('There is no supplier missing yet')
+  const set = await admin('package', 'set', 'ZA_1_7', '--supplier', 'missing:P')
+  expect(set.stderr).toBe(
+    'There is no supplier missing yet, so its packages cannot be delivered. Add it with: supplier add\n',
+  )
 })
 
 test.each([
@@ -204,5 +215,5 @@ test('a missing file and a price below zero are refused with a message', async (
   expect((await admin('package', 'import', '--format', 'csv', folder)).stderr).toContain('is a folder')
   const price = await admin('price', 'set', 'ZA_1_7', '-3', '--currency', 'USD')
   expect(price.code).toBe(2)
-  expect(price.stderr).toContain('A price is not below zero: write it like 4.50.')
+  expect(price.stderr).toContain('A price cannot be negative. Write it like 4.50.')
 })

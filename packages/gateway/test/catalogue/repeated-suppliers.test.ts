@@ -7,8 +7,17 @@ import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import {
+  addPackage,
+  addSupplier,
+  addTenant,
+  createShop,
+  payOrders,
+  type Shop,
+  statuses,
+  waitUntil,
+} from '../harness/shop.ts'
 
 /* Packages that name one supplier twice: a supplier has one key for an eSIM, and only a stock sells another product under it. */
 
@@ -18,7 +27,7 @@ let loop: Loop | undefined
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addSupplier(shop, 'warehouse', 'stock')
 })
 afterEach(async () => {
@@ -71,7 +80,7 @@ it('a package with two products of a stock is sold from the second when the firs
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'FROM_STOCK')
   loop = fulfilmentLoop(shop)
-  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   const text = 'select supplier, product_code from order_items where tenant_id = $1'
   expect(await shop.db.query({ text, values: [tenantId] })).toEqual([{ supplier: 'warehouse', productCode: 'B' }])
 })

@@ -1,7 +1,7 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAlert } from '../../src/alerts/alerts.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import {
   addPerson,
   addTenant,

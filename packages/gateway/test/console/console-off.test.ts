@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
 let database: TestDatabase
 beforeAll(async () => {

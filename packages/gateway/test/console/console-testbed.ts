@@ -12,7 +12,7 @@ import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createPerson } from '../../src/people/manage.ts'
 import type { Role } from '../../src/people/person.ts'
 import { createSuppliers } from '../../src/suppliers/registry.ts'
-import { createTestDatabase } from '../harness/database.ts'
+import { createTestDatabase } from '../harness/databases/database.ts'
 
 export const ORIGIN = 'https://gateway.test'
 export const PASSWORD = 'correct horse battery staple'

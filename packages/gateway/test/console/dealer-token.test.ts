@@ -1,7 +1,7 @@
 import { orderIdOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { saveCancellation } from '../../src/fulfilment/cancelling/save-cancellation.ts'
 import { createAccessToken } from '../../src/people/access-token.ts'
+import { applyReports } from '../../src/profiles/apply-reports.ts'
 import { addPackage, PRICE } from '../harness/shop.ts'
 import { addPerson, addTenant, type ConsoleTestbed, startConsole } from './console-testbed.ts'
 import { seedTenant } from './seeded-console.ts'
@@ -18,7 +18,8 @@ it('a dealer’s script reads orders, refunds, eSIMs, events and statements with
   const { orderNo, transactionId, profileId, notifyId } = await seedTenant(testbed, own, 'JP')
   const theirs = await seedTenant(testbed, other, 'JP')
   const orderId = orderIdOf(orderNo)!
-  await saveCancellation(testbed.deps, own, { orderId, itemNo: 1, profileId }, { kind: 'cancelled' })
+  const report = { time: new Date(), esimStatus: 'CANCEL' } as const
+  await applyReports(testbed.deps, own, [{ orderId, profileId, report }])
   const call = await createScript(own)
 
   const { tenant } = (await call('/me')).json()

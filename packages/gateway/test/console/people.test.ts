@@ -4,7 +4,7 @@ import type { Actor } from '../../src/audit/audit.ts'
 import { firstUuidAt } from '../../src/lib/ids.ts'
 import { createPersonLink, ensureFirstOperator, FIRST_OPERATOR } from '../../src/people/manage.ts'
 import { hashToken } from '../../src/people/token.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import {
   addPerson,
   addTenant,

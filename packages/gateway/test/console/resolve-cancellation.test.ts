@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { saveCancellation } from '../../src/fulfilment/cancelling/save-cancellation.ts'
-import { addPackage, PRICE, walletOf } from '../harness/shop.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
+import { runDueActions } from '../../src/actions/loop.ts'
+import { addActions } from '../harness/actions.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
+import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
+import { addPackage, PRICE, type Shop, walletOf } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 import { seedTenant } from './seeded-console.ts'
 
@@ -16,13 +18,7 @@ afterAll(() => testbed.stop())
 async function pendingCancellation(clientName: string) {
   const tenantId = await addTenant(testbed, clientName)
   const { orderNo, profileId } = await seedTenant(testbed, tenantId, 'JP')
-  await testbed.db.query({
-    text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
-             started_at, finished_at, outcome)
-           select tenant_id, $2, order_id, item_no, supplier, 'CANCEL', $2, now(), now(), 'unknown'
-           from profiles where tenant_id = $1`,
-    values: [tenantId, testbed.deps.ids.uuid()],
-  })
+  await addActions(testbed.deps, tenantId, { attempts: 1 })
   const order = `/tenants/${tenantId}/orders/${orderNo}`
   return { tenantId, orderNo, order, resolvePath: `/tenants/${tenantId}/profiles/${profileId}/settle-cancel` }
 }
@@ -62,16 +58,12 @@ it('a pending cancellation is resolved once, with evidence, by operators who may
 })
 
 it('a cancellation is no longer pending after reconciliation has learnt its outcome', async () => {
-  const { tenantId, order, resolvePath } = await pendingCancellation('Learnt')
+  const { order, resolvePath } = await pendingCancellation('Learnt')
   const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
-  const [{ orderId, profileId } = { orderId: '', profileId: '' }] = await testbed.db.query<
-    Record<'orderId' | 'profileId', string>
-  >({
-    text: 'select order_id, profile_id from profiles where tenant_id = $1',
-    values: [tenantId],
-  })
+  expect((await staff.call('GET', order)).body.items).toMatchObject([{ cancelInQuestion: true }])
   const refused = { kind: 'refused', message: 'it is in use' } as const
-  await saveCancellation(testbed.deps, tenantId, { orderId, itemNo: 1, profileId }, refused)
+  const { supplied } = createScriptedSupplier(testbed.deps as unknown as Shop, { cancel: async () => refused })
+  expect(await runDueActions({ ...testbed.deps, suppliers: { get: () => supplied } })).toBeGreaterThan(0)
   const shown = (await staff.call('GET', order)).body
   expect(shown.items).toMatchObject([{ cancelInQuestion: false }])
   const attempt = { kind: 'ATTEMPT', operation: 'CANCEL', outcome: 'refused', detail: 'it is in use' }

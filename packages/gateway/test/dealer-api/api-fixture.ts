@@ -1,13 +1,22 @@
 import { putPackages, setOnSale } from '../../src/catalogue/packages/put.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, openNode, type Parts } from '../door/node.ts'
+import {
+  type Answer,
+  addDealer,
+  call,
+  type Dealer,
+  type Node,
+  OPERATOR,
+  type RequestParts,
+  startNode,
+} from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
-import { createTestDatabase } from '../harness/database.ts'
-import { startTcpProxy } from '../harness/database-proxies.ts'
+import { createTestDatabase } from '../harness/databases/database.ts'
+import { startTcpProxy } from '../harness/databases/proxies.ts'
 
 export const PRICE = 45_000
 
-/** Nodes, a dealer and a few packages: enough to get every answer. */
+/** Nodes, a dealer and a few packages, enough to cause every answer. */
 export interface ApiFixture {
   node: Node
   /** Trusts a proxy that sends no forwarding headers. */
@@ -15,8 +24,8 @@ export interface ApiFixture {
   /** Cut off from its database. */
   offline: Node
   dealer: Dealer
-  json(of: Dealer, operation: string, body: unknown, parts?: Parts): Promise<Answer>
-  /** Orders one eSIM under a new transactionId, with other members where they are given. */
+  json(of: Dealer, operation: string, body: unknown, parts?: RequestParts): Promise<Answer>
+  /** Orders one eSIM with a new transactionId, with the given members changed. */
   order(of: Dealer, body?: Record<string, unknown>): Promise<Answer>
   dealerWith(settings: Parameters<typeof changeSettings>[2], units?: number): Promise<Dealer>
   close(): Promise<void>
@@ -25,9 +34,9 @@ export interface ApiFixture {
 export async function createApiFixture(): Promise<ApiFixture> {
   const database = await createTestDatabase()
   const proxy = await startTcpProxy(database.url)
-  const node = await openNode(database.url)
-  const proxied = await openNode(database.url, { TRUSTED_PROXIES: '127.0.0.1' })
-  const offline = await openNode(proxy.url)
+  const node = await startNode(database.url)
+  const proxied = await startNode(database.url, { TRUSTED_PROXIES: '127.0.0.1' })
+  const offline = await startNode(proxy.url)
   proxy.cut()
   const dealer = await addDealer(node.deps)
   await addPackages(node)

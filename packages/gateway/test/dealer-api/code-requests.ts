@@ -1,18 +1,20 @@
+import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type EsimAction, type EsimStatus, orderIdOf } from '@dealer-esim/contract'
 import { expect } from 'vitest'
 import { suspendTenant } from '../../src/tenants/change.ts'
-import { type Answer, addDealer, call, OPERATOR, sign } from '../door/node.ts'
+import { type Answer, addDealer, call, OPERATOR, sign } from '../harness/api-node.ts'
 import { type ApiFixture, PRICE } from './api-fixture.ts'
 
-/** @param also what else holds of the answer */
+/** @param also more assertions on the answer */
 type Request = [
   title: string,
   get: (stage: ApiFixture) => Promise<Answer>,
   also?: (answer: Answer, stage: ApiFixture) => void,
 ]
 
-/** For every code: requests that get it. */
+/** Requests that cause each code. */
 export const REQUESTS: Record<string, Request[]> = {
   '000000': [
     ['health', (stage) => call(stage.node, stage.dealer, 'health')],
@@ -22,7 +24,7 @@ export const REQUESTS: Record<string, Request[]> = {
     ['profiles', (stage) => call(stage.node, stage.dealer, 'esim/profile/list')],
     ['a webhook setting', (stage) => call(stage.node, stage.dealer, 'webhook/set')],
     [
-      'a body with parameters of its media type',
+      'a media type with parameters',
       (stage) =>
         call(stage.node, stage.dealer, 'health', { headers: { 'Content-Type': 'Application/JSON; charset=utf-8' } }),
     ],
@@ -35,13 +37,13 @@ export const REQUESTS: Record<string, Request[]> = {
       },
     ],
     [
-      'clocks that are nearly too far off',
+      'a timestamp just within the clock window',
       ({ node, dealer }) => call(node, dealer, 'health', { timestamp: Date.now() - 297_000 }),
     ],
   ],
   '000001': [
     [
-      'a table that is not there',
+      'a missing table',
       async (stage) => {
         await stage.node.deps.db.query({ text: 'alter table webhook_endpoints rename to away' })
         const answer = await call(stage.node, stage.dealer, 'webhook/set')
@@ -78,7 +80,7 @@ export const REQUESTS: Record<string, Request[]> = {
     ['broken JSON', (stage) => call(stage.node, stage.dealer, 'health', { body: '{"a":' })],
     ['invalid UTF-8', (stage) => call(stage.node, stage.dealer, 'health', { body: Buffer.from([0x7b, 0xff, 0x7d]) })],
     ['a byte-order mark', (stage) => call(stage.node, stage.dealer, 'health', { body: '\ufeff{}' })],
-    ['a member twice', (stage) => call(stage.node, stage.dealer, 'health', { body: '{"a":1,"\\u0061":1}' })],
+    ['a repeated member', (stage) => call(stage.node, stage.dealer, 'health', { body: '{"a":1,"\\u0061":1}' })],
     [
       'nine levels',
       (stage) => call(stage.node, stage.dealer, 'health', { body: `${'{"a":'.repeat(9)}1${'}'.repeat(9)}` }),
@@ -99,14 +101,14 @@ export const REQUESTS: Record<string, Request[]> = {
     ],
   ],
   '000108': [
-    ['an unknown member', (stage) => stage.order(stage.dealer, { ammount: 1 }), fieldIs('ammount')],
+    ['an unknown member', (stage) => stage.order(stage.dealer, { amounts: 1 }), fieldIs('amounts')],
     [
-      'a package twice',
+      'a repeated package',
       (stage) => stage.order(stage.dealer, { packageInfoList: Array(2).fill({ packageCode: 'JP_1_7', count: 1 }) }),
     ],
     ['an unsafe integer', (stage) => stage.order(stage.dealer, { amount: 2 ** 53 }), fieldIs('amount')],
     [
-      'an event of ours',
+      'one of our events',
       (stage) => stage.json(stage.dealer, 'health', { notifyId: '1', notifyType: 'ORDER_PAID', content: {} }),
     ],
   ],
@@ -122,7 +124,7 @@ export const REQUESTS: Record<string, Request[]> = {
     ['text', (stage) => call(stage.node, stage.dealer, 'health', { headers: { 'Content-Type': 'text/plain' } })],
     ['no type', (stage) => call(stage.node, stage.dealer, 'health', { headers: { 'Content-Type': undefined } })],
     [
-      'a longer type',
+      'a longer media type',
       (stage) => call(stage.node, stage.dealer, 'health', { headers: { 'Content-Type': 'application/json-seq' } }),
     ],
     [
@@ -132,7 +134,7 @@ export const REQUESTS: Record<string, Request[]> = {
   ],
   '000111': [
     [
-      'a byte too much',
+      'a body of one byte too much',
       (stage) => call(stage.node, stage.dealer, 'health', { body: Buffer.alloc(256 * 1024 + 1, ' ') }),
     ],
     [
@@ -171,7 +173,7 @@ export const REQUESTS: Record<string, Request[]> = {
     ],
     ['another body', (stage) => call(stage.node, stage.dealer, 'health', { signature: '0'.repeat(64) })],
   ],
-  '101004': [['an AppKey of nobody', (stage) => call(stage.node, stage.dealer, 'health', { appKey: 'nobody_at_all' })]],
+  '101004': [['an unknown AppKey', (stage) => call(stage.node, stage.dealer, 'health', { appKey: 'nobody_at_all' })]],
   '101005': [
     [
       'a suspended tenant',
@@ -184,7 +186,7 @@ export const REQUESTS: Record<string, Request[]> = {
   ],
   '101006': [
     [
-      'a RequestID again',
+      'a repeated RequestID',
       async (stage) => {
         const parts = { requestId: '11111111-2222-4333-8444-555555555555' }
         expect((await call(stage.node, stage.dealer, 'health', parts)).code).toBe('000000')
@@ -194,7 +196,7 @@ export const REQUESTS: Record<string, Request[]> = {
   ],
   '101007': [
     [
-      'the second of two in a second that allows one',
+      'the second request in a second that allows one',
       async (stage) => {
         const slow = await stage.dealerWith({ qpsLimit: 1 })
         await call(stage.node, slow, 'health')
@@ -210,7 +212,27 @@ export const REQUESTS: Record<string, Request[]> = {
       },
     ],
   ],
-  '101008': [['a trusted proxy that tells nothing', (stage) => call(stage.proxied, stage.dealer, 'health')]],
+  '101008': [['a trusted proxy without forwarding headers', (stage) => call(stage.proxied, stage.dealer, 'health')]],
+  '200002': [
+    [
+      'a cancel of an eSIM in use',
+      async (stage) => act(stage, 'CANCEL', { esimTranNo: await addEsim(stage, 'IN_USE') }),
+      ({ data }) => {
+        const inTheWay = { actionNo: null, orderNo: null }
+        expect(data).toMatchObject({ esimStatus: 'IN_USE', smdpStatus: null, suspended: false, ...inTheWay })
+      },
+    ],
+    [
+      'a revocation while another is open',
+      async (stage) => {
+        const esimTranNo = await addEsim(stage, 'IN_USE', 'a supplier of another node')
+        const first = await act(stage, 'REVOKE', { esimTranNo })
+        const second = await act(stage, 'REVOKE', { esimTranNo })
+        expect(second.data.actionNo).toBe(first.data.actionNo)
+        return second
+      },
+    ],
+  ],
   '200005': [
     [
       'another price',
@@ -262,8 +284,9 @@ export const REQUESTS: Record<string, Request[]> = {
     ],
   ],
   '200013': [
-    ['an orderNo of nobody', (stage) => stage.json(stage.dealer, 'esim/query', { orderNo: 'nothing' })],
-    ['a transactionId of nobody', (stage) => stage.json(stage.dealer, 'esim/query', { transactionId: 'nothing' })],
+    ['an unknown orderNo', (stage) => stage.json(stage.dealer, 'esim/query', { orderNo: 'nothing' })],
+    ['an unknown transactionId', (stage) => stage.json(stage.dealer, 'esim/query', { transactionId: 'nothing' })],
+    ['an unknown action', (stage) => stage.json(stage.dealer, 'esim/action/query', { actionNo: 'nothing' })],
     [
       'two different orders',
       async (stage) => {
@@ -275,16 +298,38 @@ export const REQUESTS: Record<string, Request[]> = {
   ],
   '200014': [
     [
-      'more than a day’s worth',
+      'more than the daily spend limit',
       async (stage) => stage.order(await stage.dealerWith({ dailySpendLimit: 44_999n })),
       ({ data }) => {
         expect(data).toMatchObject({ limit: 44_999, spent: 0, resetTime: expect.stringMatching(/T00:00:00\.000Z$/) })
       },
     ],
   ],
+  '200015': [
+    [
+      'a supplier that cannot suspend',
+      async (stage) => {
+        const { suppliers } = stage.node.deps
+        const { get } = suppliers
+        const { suspend: _, ...supplier } = get('sandbox')!.supplier
+        Object.assign(suppliers, { get: () => ({ ...get('sandbox')!, supplier }) })
+        const answer = await act(stage, 'SUSPEND', { esimTranNo: await addEsim(stage, 'IN_USE') })
+        Object.assign(suppliers, { get })
+        return answer
+      },
+      ({ data }) => expect(data.action).toBe('SUSPEND'),
+    ],
+  ],
+  '200017': [
+    [
+      'a cancel of an eSIM that its package does not allow',
+      async (stage) => act(stage, 'CANCEL', { esimTranNo: await addEsim(stage, 'GOT_RESOURCE') }),
+      ({ data }) => expect(data.cancellableUntil).toBeNull(),
+    ],
+  ],
   '310241': [
     [
-      'a package of nobody',
+      'an unknown package',
       (stage) => stage.order(stage.dealer, { packageInfoList: [{ packageCode: 'NOTHING', count: 1 }] }),
       fieldIs('packageInfoList[0].packageCode'),
     ],
@@ -296,6 +341,10 @@ export const REQUESTS: Record<string, Request[]> = {
       fieldIs('packageInfoList[0].packageCode'),
     ],
   ],
+  '310403': (['CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE'] as const).map((action) => [
+    `${action} of an unknown eSIM`,
+    (stage) => act(stage, action, { esimTranNo: randomUUID() }),
+  ]),
   '400101': [
     [
       'a user name',
@@ -321,4 +370,24 @@ export const REQUESTS: Record<string, Request[]> = {
 
 function fieldIs(field: string) {
   return ({ data }: Answer) => expect(data.details[0].field).toBe(field)
+}
+
+function act(stage: ApiFixture, action: EsimAction, esim: object): Promise<Answer> {
+  const request = { transactionId: randomUUID(), action, ...esim }
+  return stage.json(stage.dealer, `esim/${action.toLowerCase()}`, request)
+}
+
+/** Orders an eSIM and inserts it as if its supplier had delivered it. @returns its esimTranNo */
+async function addEsim(stage: ApiFixture, esimStatus: EsimStatus, supplier = 'sandbox'): Promise<string> {
+  const { orderNo } = (await stage.order(stage.dealer)).data
+  const esimTranNo = stage.node.deps.ids.uuid()
+  const secrets = { ac: 'LPA:1$smdp.example.com$X', matchingId: 'X' }
+  const encrypted = stage.node.deps.cipher.encrypt(JSON.stringify(secrets), stage.dealer.tenantId)
+  await stage.node.deps.db.query({
+    text: `insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, smdp_address, secrets,
+             esim_status, total_duration, duration_unit, created_at, updated_at)
+           values ($1, $2, $3, 1, $5, '8985200012345678904', 'smdp.example.com', $6, $4, 7, 'DAY', now(), now())`,
+    values: [stage.dealer.tenantId, esimTranNo, orderIdOf(orderNo), esimStatus, supplier, encrypted],
+  })
+  return esimTranNo
 }

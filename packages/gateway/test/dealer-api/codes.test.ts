@@ -1,6 +1,6 @@
 import { codes } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call } from '../door/node.ts'
+import { call } from '../harness/api-node.ts'
 import { type ApiFixture, createApiFixture } from './api-fixture.ts'
 import { REQUESTS } from './code-requests.ts'
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-/** The table again, written by hand: HTTP status, members of `data` besides requestId and details, headers. */
+/** The table of codes, written by hand: HTTP status, members of `data` except requestId and details, headers. */
 const TABLE: Record<string, [http: number, data?: string[], headers?: string[]]> = {
   '000000': [200],
   '000001': [500],
@@ -34,6 +34,7 @@ const TABLE: Record<string, [http: number, data?: string[], headers?: string[]]>
   '101006': [409],
   '101007': [429, [], ['retry-after', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']],
   '101008': [403],
+  '200002': [409, ['esimStatus', 'smdpStatus', 'suspended', 'actionNo', 'orderNo']],
   '200005': [422, ['current']],
   '200006': [422, ['current']],
   '200007': [402, ['currentBalance', 'requiredAmount', 'shortfall', 'currencyCode']],
@@ -41,14 +42,17 @@ const TABLE: Record<string, [http: number, data?: string[], headers?: string[]]>
   '200012': [409],
   '200013': [404],
   '200014': [422, ['limit', 'spent', 'resetTime']],
+  '200015': [422, ['action']],
+  '200017': [422, ['cancellableUntil']],
   '310241': [422],
   '310244': [422],
+  '310403': [404],
   '400101': [422],
   '400102': [422],
 }
 
 describe('the table of codes', () => {
-  it('equals the one written down here, and each code has a request that causes it', () => {
+  it('equals the table in this file, and each code has a request that causes it', () => {
     expect(Object.keys(codes).sort()).toEqual(Object.keys(TABLE).sort())
     expect(Object.keys(REQUESTS).sort()).toEqual(Object.keys(TABLE).sort())
   })
@@ -74,7 +78,7 @@ describe('the table of codes', () => {
 })
 
 describe('every answer', () => {
-  it('returns the caller’s RT-RequestID as it was written, where it is a UUID', async () => {
+  it('returns the caller’s RT-RequestID unchanged if it is a UUID', async () => {
     const requestId = 'AbCdEf01-3b1a-4e5d-9f10-2b6c8d0e4a11'
     for (const parts of [{}, { method: 'GET' }, { path: '/nowhere' }, { appKey: 'nobody_at_all' }, { body: '[]' }]) {
       const answer = await call(stage.node, stage.dealer, 'health', { ...parts, requestId })

@@ -2,11 +2,11 @@ import { API_PATH, type OperationName, operationNames, operations } from '@deale
 import fc from 'fast-check'
 
 /*
- * Requests that are wrong somewhere: values made from the operations' schemas, with something else put in here and
- * there; their texts cut and stirred; unexpected headers; the bytes of a well-formed request with some of them lost.
+ * Generates faulty requests: values of the operations' schemas with random replacements, truncated and shuffled texts,
+ * unexpected headers, and well-formed requests with missing or changed bytes.
  */
 
-/** As much of a schema as the contract uses. */
+/** The parts of JSON Schema that the contract uses. */
 interface Schema {
   type?: string
   properties?: Record<string, Schema>
@@ -24,10 +24,10 @@ interface Schema {
   examples?: unknown[]
 }
 
-/** Port 9 of this machine, so that no health check leaves it. */
+/** Port 9 of this machine, so that no health check leaves the machine. */
 const CALLBACKS = ['http://127.0.0.1:9/', 'https://127.0.0.1:9/x', 'http://127.0.0.1:9/#f', 'http://u:p@127.0.0.1:9/']
 
-/** Values that fit the schema, or nearly: strings of its form, numbers at its edges. */
+/** Generates values that match or nearly match the schema: strings of its form, numbers at its limits. */
 function fitting(schema: Schema): fc.Arbitrary<unknown> {
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(fitting))
   if (schema.enum) return fc.constantFrom(...schema.enum)
@@ -64,7 +64,7 @@ const time = fc.oneof(
   fc.constantFrom('2026-02-30T25:61:61Z', '0000-00-00T00:00:00Z', '9999-12-31T23:59:59.999999999+23:59'),
 )
 
-/** What has no business anywhere. */
+/** Values that are invalid everywhere. */
 const nasty = fc.oneof(
   fc.constantFrom(null, '', ' ', '\u0000', '\ud800', '\u202e', '__proto__', '💶'.repeat(40), 'x'.repeat(3_000)),
   fc.constantFrom(0, -1, 1.5, 1e21, -1e-7, 2 ** 53, Number.MAX_VALUE, true, [], {}, [[[[[[[[[]]]]]]]]]),
@@ -72,7 +72,7 @@ const nasty = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
 )
 
-/** One request that is signed as it should be. */
+/** Sends one correctly signed request. */
 export interface FuzzedRequest {
   path: string
   body: Buffer
@@ -85,7 +85,7 @@ function bodyOf(operation: OperationName): fc.Arbitrary<Buffer> {
   const texts = spoilt.map(([value, changes]) =>
     JSON.stringify(changes.reduce<unknown>((whole, [at, put, how]) => spoil(whole, at, put, how), value)),
   )
-  // The text of a callback URL stays whole: with a digit lost it would name another machine.
+  // A callback URL is not truncated: with a missing digit it would be the address of another machine.
   if (operation === 'webhook/set') return texts.map((text) => Buffer.from(text))
   return fc.oneof(
     { weight: 3, arbitrary: texts.map((text) => Buffer.from(text)) },
@@ -94,7 +94,7 @@ function bodyOf(operation: OperationName): fc.Arbitrary<Buffer> {
   )
 }
 
-/** Puts something else in one place of a value, takes the place out, or adds a member there. */
+/** Replaces or removes one part of a value, or adds a member. */
 function spoil(value: unknown, at: number, put: unknown, how: number): unknown {
   if (typeof value !== 'object' || value === null) return how === 0 ? put : value
   if (Array.isArray(value)) {
@@ -109,7 +109,7 @@ function spoil(value: unknown, at: number, put: unknown, how: number): unknown {
   return { ...value, [name]: how === 1 ? put : spoil(inner, at >> 3, put, how) }
 }
 
-/** Turns bytes into others: some of them lost, doubled, or replaced. */
+/** Drops, repeats or replaces some bytes. */
 export const stirred: fc.Arbitrary<(bytes: Buffer) => Buffer> = fc
   .array(
     fc.record({

@@ -3,13 +3,13 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Log } from '../../src/lib/telemetry/log.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { openConnection, type RawAnswer, requestText } from '../http/raw-connection.ts'
 import { addPackages } from './api-fixture.ts'
 import { type FuzzedRequest, fuzzedRequest, stirred } from './fuzz-requests.ts'
 
-/* Whatever is sent, an envelope comes back. SEED=… repeats a run, FUZZ_REQUESTS=… makes it longer. */
+/* Every request is answered by an envelope. SEED=… repeats a run, FUZZ_REQUESTS=… makes it longer. */
 
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 3_000)
 const AT_ONCE = 20
@@ -26,7 +26,7 @@ beforeAll(async () => {
   console.info(`fuzz: SEED=${seed}`)
   database = await createTestDatabase()
   const log: Log = { ...silentLog, error: (fault: unknown) => void logged.push(fault) }
-  node = await openNode(database.url, { DEFAULT_QPS_LIMIT: '100000' }, { log })
+  node = await startNode(database.url, { DEFAULT_QPS_LIMIT: '100000' }, { log })
   dealer = await addDealer(node.deps)
   await addPackages(node)
 })
@@ -38,10 +38,10 @@ afterAll(async () => {
 describe('any input', () => {
   it('as a body or a header is answered by an envelope, and never by a 5xx', async () => {
     const requests = fc.sample(fuzzedRequest, { seed, numRuns: REQUESTS })
-    await eachOf(requests, told, async ({ path, body, headers }) => {
+    await eachOf(requests, describeRequest, async ({ path, body, headers }) => {
       expectEnvelope(await call(node, dealer, '', { path, body, headers }))
     })
-    // It was no hail of one and the same refusal.
+    // The answers were not all the same refusal.
     const usual = ['000000', '000102', '000104', '000105', '000107', '000108', '000109', '000110', '200013', '310241']
     expect([...heard]).toEqual(expect.arrayContaining(usual))
   })
@@ -67,28 +67,28 @@ describe('any input', () => {
   })
 })
 
-/** Sends some at once; one that fails or hangs is reported in full, so that it can be tried alone. */
-async function eachOf<One>(all: One[], tell: (one: One) => string, work: (one: One) => Promise<void>): Promise<void> {
+/** Sends requests concurrently; reports a failing or hanging one in full, so that it can be repeated alone. */
+async function eachOf<One>(all: One[], textOf: (one: One) => string, work: (one: One) => Promise<void>): Promise<void> {
   const rest = [...all]
-  async function lane(): Promise<void> {
+  async function sendNext(): Promise<void> {
     for (let one = rest.pop(); one !== undefined; one = rest.pop()) {
-      const said = one
+      const current = one
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<never>((_, reject) => {
         timer = setTimeout(() => reject(new Error('no answer')), PATIENCE_MS)
       })
-      await Promise.race([work(said), late])
+      await Promise.race([work(current), late])
         .catch((error: Error) => {
-          error.message = `${tell(said)}\n${error.message}`
+          error.message = `${textOf(current)}\n${error.message}`
           throw error
         })
         .finally(() => clearTimeout(timer))
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, lane))
+  await Promise.all(Array.from({ length: AT_ONCE }, sendNext))
 }
 
-function told({ path, body, headers }: FuzzedRequest): string {
+function describeRequest({ path, body, headers }: FuzzedRequest): string {
   return JSON.stringify({ path, body: body.toString(), headers })
 }
 
@@ -107,7 +107,7 @@ function expectEnvelope(answer: { status: number; text: string; headers: object 
   heard.add(code)
 }
 
-/** All that is answered to these bytes and the end of the connection after them. */
+/** Sends these bytes, ends the connection, and returns the whole answer. */
 function answersTo(bytes: Buffer): Promise<RawAnswer[]> {
   const connection = openConnection(node.port)
   connection.write(bytes)

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setOwnPrice } from '../../src/catalogue/pricing/prices.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { createTenant } from '../../src/tenants/create.ts'
-import { type Answer, addDealer, call, type Dealer, OPERATOR } from '../door/node.ts'
-import { until } from '../harness/shop.ts'
+import { type Answer, addDealer, call, type Dealer, OPERATOR } from '../harness/api-node.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { type ApiFixture, createApiFixture } from './api-fixture.ts'
 
 let stage: ApiFixture
@@ -20,7 +20,7 @@ beforeAll(async () => {
   stranger = await addDealer(stage.node.deps)
   order = (await stage.order(owner, { transactionId: 'owned' })).data
   const loop = fulfilmentLoop(stage.node.deps)
-  const delivered = await until(async () => {
+  const delivered = await waitUntil(async () => {
     const { data } = await stage.json(owner, 'esim/query', { orderNo: order.orderNo })
     return data.orderStatus === 'DELIVERED' && data
   })
@@ -29,14 +29,14 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-/** The whole of two answers but what each request has of its own. */
+/** Two complete answers, without the members that differ with each request. */
 function withoutIds({ status, text, headers }: Answer) {
   const { date: _, 'rt-requestid': requestId, ...rest } = headers
   return { status, headers: rest, text: text.replaceAll(String(requestId), 'ID') }
 }
 
 const nothing = 'z'.repeat(26)
-/** What names something of the owner's, and the same of nothing; both of one length and form. */
+/** A reference to something of the owner, and one to nothing, both of the same length and form. */
 function questions(): [string, string, Record<string, unknown>, Record<string, unknown>][] {
   const noOrder = order.orderNo.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
   const noProfile = randomUUID()
@@ -44,10 +44,10 @@ function questions(): [string, string, Record<string, unknown>, Record<string, u
   const pairs: [string, Record<string, unknown>, Record<string, unknown>][] = [
     ['esim/query', { orderNo: order.orderNo }, { orderNo: noOrder }],
     ['esim/query', { orderNo: order.orderNo }, { orderNo: nothing }],
-    ['esim/query', { transactionId: 'owned' }, { transactionId: 'nobod' }],
-    ['esim/query', { ...order, amount: undefined }, { orderNo: noOrder, transactionId: 'nobod' }],
+    ['esim/query', { transactionId: 'owned' }, { transactionId: 'other' }],
+    ['esim/query', { ...order, amount: undefined }, { orderNo: noOrder, transactionId: 'other' }],
     ['esim/profile/list', { orderNo: order.orderNo }, { orderNo: noOrder }],
-    ['esim/profile/list', { transactionId: 'owned' }, { transactionId: 'nobod' }],
+    ['esim/profile/list', { transactionId: 'owned' }, { transactionId: 'other' }],
     ['esim/profile/list', { esimTranNo: profile.esimTranNo }, { esimTranNo: noProfile }],
     ['esim/profile/list', { iccid: profile.iccid }, { iccid: noIccid }],
     ['esim/profile/list', { esimStatus: 'GOT_RESOURCE' }, { esimStatus: 'IN_USE' }],
@@ -113,14 +113,14 @@ describe('an order, profile or package of another tenant', () => {
     expect(withoutIds(answers[0]!)).toEqual(withoutIds(answers[1]!))
   })
 
-  it('is a package without a price for the tenant: it does not exist', async () => {
+  it('does not exist if it is a package without a price for the tenant', async () => {
     const named = { clientName: 'Pound dealer', currencyCode: 'GBP' }
     const foreign = await createTenant(stage.node.deps, named, OPERATOR)
     const asked = (packageCode: string) =>
       stage.order(foreign, { transactionId: 'same', packageInfoList: [{ packageCode, count: 1 }] })
     const hide = (answer: Answer, code: string) => JSON.stringify(withoutIds(answer)).replaceAll(code, 'CODE')
     expect(hide(await asked('JP_1_7'), 'JP_1_7')).toBe(hide(await asked('NOWAY1'), 'NOWAY1'))
-    // A price of another tenant's own makes no difference.
+    // Another tenant's own price makes no difference.
     const ownPrice = { tenantId: owner.tenantId, packageCode: 'JP_1_7', price: 5n }
     await setOwnPrice(stage.node.deps, ownPrice, OPERATOR)
     expect(hide(await asked('JP_1_7'), 'JP_1_7')).toBe(hide(await asked('NOWAY1'), 'NOWAY1'))

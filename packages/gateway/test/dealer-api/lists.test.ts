@@ -12,8 +12,8 @@ import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
-import { addDealer, type Dealer, OPERATOR } from '../door/node.ts'
-import { until } from '../harness/shop.ts'
+import { addDealer, type Dealer, OPERATOR } from '../harness/api-node.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { type ApiFixture, createApiFixture, PRICE } from './api-fixture.ts'
 
 let api: ApiFixture
@@ -31,7 +31,7 @@ beforeAll(async () => {
     transactionIds.unshift(data.transactionId)
   }
   const loop = fulfilmentLoop(api.node.deps)
-  orders = await until(async () => {
+  orders = await waitUntil(async () => {
     const list = await pagesOf<OrderSummary>('order/list', 'orderList', {})
     return list.every(({ orderStatus }) => orderStatus === 'DELIVERED') && list
   })
@@ -59,7 +59,7 @@ async function codeOf(operation: string, request: object): Promise<string> {
 }
 
 describe('order/list', () => {
-  test('an order of the list is that of esim/query without eSIMs and history', async () => {
+  test('an order in the list equals that of esim/query without eSIMs and history', async () => {
     for (const order of orders) {
       const { data } = await api.json(dealer, 'esim/query', { orderNo: order.orderNo })
       const { requestId: _, profileList, statusHistory, ...rest } = data
@@ -112,7 +112,7 @@ describe('order/list', () => {
 })
 
 describe('account/statement', () => {
-  test('entries are numbered without a gap, and each balance follows from the one before', async () => {
+  test('entries are numbered without gaps, and each balance follows from the one before', async () => {
     const entries = await pagesOf<StatementEntry>('account/statement', 'entryList', {})
     expect(entries.map(({ entryNo }) => Number(entryNo))).toEqual(entries.map((_, index) => entries.length - index))
     let balance = 0
@@ -158,7 +158,7 @@ describe('location/list', () => {
   }
   const nameOf = (locations: Location[], code: string) => locations.find((each) => each.locationCode === code)?.name
 
-  test('every country is listed once, with its name in the language asked for', async () => {
+  test('every country is listed once, with its name in the requested language', async () => {
     const [english, german, chinese] = [await listed(), await listed('de'), await listed('zh-Hans')]
     const countries = english.filter(({ type }) => type === 'COUNTRY')
     expect(new Set(countries.map(({ locationCode }) => locationCode)).size).toBe(countries.length)
@@ -179,7 +179,7 @@ describe('location/list', () => {
 })
 
 describe('esim/usage/query', () => {
-  test('usage is returned in the order asked, and ids that are no eSIMs of the tenant are listed', async () => {
+  test('usage is returned in the requested order, and ids that are not eSIMs of the tenant are listed', async () => {
     const { data: profiles } = await api.json(dealer, 'esim/profile/list', { pageSize: 3 })
     const [first, second, third] = profiles.profileList.map((each: { esimTranNo: string }) => each.esimTranNo)
     await api.node.deps.db.query(sql`
@@ -198,7 +198,7 @@ describe('esim/usage/query', () => {
     expect(theirs.data).toMatchObject({ esimUsageList: [], notFound: [first, absent] })
   })
 
-  test('more than a hundred eSIMs, and none, are refused', async () => {
+  test('a request for more than a hundred eSIMs, or none, is refused', async () => {
     expect(await codeOf('esim/usage/query', { esimTranNoList: Array(101).fill('E') })).toBe('000108')
     expect(await codeOf('esim/usage/query', { esimTranNoList: [] })).toBe('000108')
     expect(await codeOf('esim/usage/query', {})).toBe('000105')

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { suspendTenant } from '../../src/tenants/change.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { addDealer, call, type Dealer, OPERATOR, type Parts } from '../door/node.ts'
+import { addDealer, call, type Dealer, OPERATOR, type RequestParts } from '../harness/api-node.ts'
 import { type ApiFixture, createApiFixture } from './api-fixture.ts'
 
 let stage: ApiFixture
@@ -11,10 +11,10 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-/** A request in the making: each fault breaks its own part, so that any two can be broken together. */
+/** A request under construction. Each fault breaks a different part, so that any two can be combined. */
 interface Draft {
   dealer: Dealer
-  parts: Parts & { headers: Record<string, string | string[] | undefined> }
+  parts: RequestParts & { headers: Record<string, string | string[] | undefined> }
   body: { text: string; order: Record<string, unknown>; size?: number }
 }
 
@@ -139,7 +139,7 @@ const CHECKS: Check[] = [
     name: 'parameters',
     code: '000108',
     breakIt: ({ body }) => {
-      body.order.ammount = 1
+      body.order.amounts = 1
     },
   },
   {
@@ -155,7 +155,7 @@ const CHECKS: Check[] = [
 const IMPOSSIBLE = 'headers present + RequestID unused'
 
 let callers = 0
-/** Every request from an address of its own: failed ones are limited by address. */
+/** Sends each request from its own address, because failures are limited by address. */
 function forwarded() {
   callers += 1
   return { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': `198.51.${callers >> 8}.${callers & 255}` }
@@ -168,7 +168,7 @@ async function codeOf(broken: Check[]): Promise<string> {
     parts: { requestId: randomUUID(), timestamp: Date.now(), headers: forwarded() },
     body: { text: '%', order },
   }
-  // From the last to the first: a header is repeated as the fault behind it has left it.
+  // From the last fault to the first, because a header is repeated in the form in which later faults left it.
   for (const check of broken.toReversed()) await check.breakIt(draft)
   const text = draft.body.text.replace('%', JSON.stringify(draft.body.order))
   const body = text.padEnd(draft.body.size ?? 0)
@@ -189,14 +189,14 @@ describe('of two faults the earlier check is answered', () => {
     async (_, earlier, later) => expect(await codeOf([earlier, later])).toBe(earlier.code),
   )
 
-  it('for any two checks that are not neighbours', async () => {
+  it('for any two checks that are not adjacent', async () => {
     for (const { earlier, later } of possible) {
       const names = `${earlier.name} before ${later.name}`
       expect([names, await codeOf([earlier, later])]).toEqual([names, earlier.code])
     }
   })
 
-  it('for all checks at once', async () => {
+  it('for all checks together', async () => {
     for (let i = 0; i < CHECKS.length; i++) {
       const broken = CHECKS.slice(i).filter(({ name }) => i > 4 || name !== 'RequestID unused')
       expect([CHECKS[i]!.name, await codeOf(broken)]).toEqual([CHECKS[i]!.name, CHECKS[i]!.code])

@@ -1,22 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { putPackages } from '../../src/catalogue/packages/put.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
-import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, openNode } from '../door/node.ts'
+import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { until } from '../harness/shop.ts'
-import { expectBooksToAgree } from '../orders/books.ts'
-import { type OrderLoad, orderLoad } from '../orders/order-load.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
+import { expectRecordsToAgree } from '../orders/load-records.ts'
+import { type OrderLoad, startOrderLoad } from '../orders/order-load.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 /*
  * Several gateways on one database under orders, in all three roles, while some of them join, leave (SIGTERM) and die
- * (SIGKILL). Nobody whose gateway leaves is cut off, and in the end all books agree.
+ * (SIGKILL). No caller of a gateway that leaves loses its connection, and in the end all records agree.
  */
 
 const CALLERS = 3
-/** Shorter than a lease: what a node that left had claimed, and did not give back, would end later than this. */
+/** Shorter than a lease, so an order that a leaving node did not release would finish later than this. */
 const ENDS_WITHIN_MS = 25_000
 const PRODUCTS = ['SANDBOX_OK', 'SANDBOX_SLOW', 'SANDBOX_PARTIAL', 'SANDBOX_REFUSED']
 
@@ -26,13 +26,13 @@ let receiver: Receiver
 let dealer: Dealer
 const loads: OrderLoad[] = []
 
-// Anew for a second try, too: its books must not hold what the first one did.
+// Also before a retry, whose records must not contain those of the first try.
 beforeEach(async () => {
   database = await createTestDatabase()
   receiver = await startReceiver()
-  operator = await openNode(database.url)
+  operator = await startNode(database.url)
   const { deps } = operator
-  // Slow requests are in progress while a gateway is killed; time-outs are not tested here.
+  // Long enough for requests that are in progress while a gateway is killed; timeouts are not tested here.
   const config = { slowMs: 300, giveUpAfterMs: 86_400_000 }
   await addSupplier(deps, { name: 'shop', type: 'sandbox', config }, OPERATOR)
   await putPackages(deps, PRODUCTS.map(onSale), OPERATOR)
@@ -64,16 +64,16 @@ function join(role: 'api' | 'worker' | 'all'): Promise<GatewayProcess> {
 
 function loadOn(gateway: GatewayProcess): OrderLoad {
   let turn = loads.length
-  const load = orderLoad(dealer, CALLERS, () => {
+  const load = startOrderLoad(dealer, CALLERS, () => {
     turn += 1
     return [{ packageCode: PRODUCTS[turn % PRODUCTS.length]!, count: 1 + (turn % 3) }]
   })
   loads.push(load)
-  load.aim(gateway)
+  load.sendTo(gateway)
   return load
 }
 
-/** How many orders workers hold now. */
+/** Counts the orders that workers have claimed. */
 async function inWork(): Promise<number> {
   const [row] = await operator.deps.db.query<{ held: number }>({
     text: 'select count(*)::int as held from orders where lease_until > now() and due_at is not null',
@@ -81,7 +81,7 @@ async function inWork(): Promise<number> {
   return row!.held
 }
 
-/** Stops the worker where it is; lets it go on if it holds no order there. */
+/** Freezes the worker; continues it if it has not claimed an order. */
 async function standsStillWithOrders({ pid }: GatewayProcess): Promise<boolean> {
   process.kill(pid, 'SIGSTOP')
   if ((await inWork()) > 0) return true
@@ -89,7 +89,7 @@ async function standsStillWithOrders({ pid }: GatewayProcess): Promise<boolean> 
   return false
 }
 
-/** As if a minute had passed since the only worker died: its leases have run out, its calls have ended. */
+/** Pretends that a minute has passed since the only worker died: its leases have expired and its calls have ended. */
 async function aMinutePasses(): Promise<void> {
   await operator.deps.db.tx(async (tx) => {
     tx.send({ text: 'update orders set due_at = now(), lease_until = null where due_at is not null' })
@@ -100,47 +100,47 @@ async function aMinutePasses(): Promise<void> {
   })
 }
 
-describe('gateways on one database, under orders', () => {
+describe('gateways on one database under a load of orders', () => {
   it('may join, leave and die: every acknowledged order exists once, reaches a final state, and is reported', {
     timeout: 400_000,
   }, async () => {
     const [first, second, worker] = await Promise.all([join('api'), join('api'), join('worker')])
     const [steady, shaken] = [loadOn(first), loadOn(second)]
-    await Promise.all([steady.more(10), shaken.more(10)])
+    await Promise.all([steady.waitForMore(10), shaken.waitForMore(10)])
 
-    await until(() => standsStillWithOrders(worker))
+    await waitUntil(() => standsStillWithOrders(worker))
     expect(await worker.kill('SIGKILL')).toMatchObject({ signal: 'SIGKILL' })
     expect(await inWork(), 'orders that the worker held when it died').toBeGreaterThan(0)
     await aMinutePasses()
 
     const third = await join('all')
     const lastWorker = await join('worker')
-    await steady.more(10)
+    await steady.waitForMore(10)
     await leave(first, steady, third)
-    await steady.more(10)
+    await steady.waitForMore(10)
 
-    await shaken.underWay()
+    await shaken.waitForRequest()
     const dying = second.kill('SIGKILL')
-    shaken.aim(third)
+    shaken.sendTo(third)
     await dying
-    await shaken.more(10)
+    await shaken.waitForMore(10)
 
-    await until(async () => (await inWork()) > 0)
+    await waitUntil(async () => (await inWork()) > 0)
     expect(await lastWorker.kill('SIGTERM')).toEqual({ code: 0, signal: null })
     await Promise.all(loads.map((load) => load.stop()))
 
     // One gateway died under the other load, and no other connection was lost.
-    expect(steady.asked.filter(({ answers }) => answers.length === 0)).toEqual([])
-    expect(shaken.asked.filter(({ answers }) => answers.length === 0).length).toBeLessThanOrEqual(CALLERS)
-    const asked = [...steady.asked, ...shaken.asked]
-    await expectBooksToAgree({ gateway: third, dealer, db: operator.deps.db, asked, receiver }, ENDS_WITHIN_MS)
+    expect(steady.requested.filter(({ answers }) => answers.length === 0)).toEqual([])
+    expect(shaken.requested.filter(({ answers }) => answers.length === 0).length).toBeLessThanOrEqual(CALLERS)
+    const requested = [...steady.requested, ...shaken.requested]
+    await expectRecordsToAgree({ gateway: third, dealer, db: operator.deps.db, requested, receiver }, ENDS_WITHIN_MS)
   })
 })
 
-/** The balancer stops sending to it, and it is stopped while earlier requests are in progress. */
+/** Removes it from the load balancer and stops it while earlier requests are in progress. */
 async function leave(gateway: GatewayProcess, load: OrderLoad, next: GatewayProcess): Promise<void> {
-  await load.underWay()
-  load.aim(next)
-  expect(load.inFlight, 'orders under way when the gateway is told to go').toBeGreaterThan(0)
+  await load.waitForRequest()
+  load.sendTo(next)
+  expect(load.inFlight, 'orders under way when the gateway is stopped').toBeGreaterThan(0)
   expect(await gateway.kill('SIGTERM')).toEqual({ code: 0, signal: null })
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DealerEsim } from '../../../sdk/src/index.ts'
 import { type DumpServer, installedPostgres, startDumpServer } from '../dump-server.ts'
-import { adminJson } from '../harness/admin-process.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { adminJson } from '../harness/processes/admin-process.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
 /** The drill of docs/running.md, with the tools that an operator has. */
 const bin = installedPostgres()
@@ -27,9 +27,9 @@ afterAll(async () => {
 const line = (packageCode: string) => [{ packageCode, count: 1 }]
 
 describe.skipIf(bin === undefined)('a dump that is restored', () => {
-  test('goes on: what waited is delivered, what was sold is known, and the ledger is right', async () => {
+  test('continues: waiting orders are delivered, sold eSIMs are known, and the ledger is consistent', async () => {
     server.run('createdb', ['--maintenance-db', server.url('postgres'), 'sold'])
-    // Of the api role, so that nothing is under a lease when the dump is made: that would only cost its 30 seconds.
+    // Role api, so that no lease is held when the dump is made; a lease would only cost 30 seconds.
     const env = { MASTER_KEY }
     const before = await startGateway({ databaseUrl: server.url('sold'), dataDir: folder, role: 'api', env })
     const { appKey, appSecret } = JSON.parse(readFileSync(join(folder, 'local.json'), 'utf8'))

@@ -7,8 +7,8 @@ import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { NIL_TENANT } from '../../src/audit/audit.ts'
 import { readConfig } from '../../src/config/config.ts'
+import { ENCRYPTED_COLUMNS } from '../../src/deployment/encrypted-columns.ts'
 import { nameWithKeys } from '../../src/deployment/peers.ts'
-import { SEALED } from '../../src/deployment/sealed.ts'
 import { createDeps } from '../../src/deps.ts'
 import { createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
@@ -18,12 +18,12 @@ import { addSupplier } from '../../src/suppliers/manage.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
-import { call, type Dealer, NODE_ENV, OPERATOR } from '../door/node.ts'
-import { admin, adminJson } from '../harness/admin-process.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { until } from '../harness/shop.ts'
-import { type OrderLoad, orderLoad } from '../orders/order-load.ts'
+import { call, type Dealer, NODE_ENV, OPERATOR } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { admin, adminJson } from '../harness/processes/admin-process.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
+import { type OrderLoad, startOrderLoad } from '../orders/order-load.ts'
 
 const [OLD, NEW, OTHER] = [randomBytes(32), randomBytes(32), randomBytes(32)] as const
 const text = (...keys: Buffer[]) => keys.map((key) => key.toString('base64')).join(',')
@@ -36,7 +36,7 @@ let database: TestDatabase
 let db: Db & { close(): Promise<void> }
 let dealer: Dealer
 let load: OrderLoad
-/** The gateway that knows the new key alone. */
+/** The gateway that knows only the new key. */
 let last: GatewayProcess
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-keys-'))
 
@@ -58,7 +58,7 @@ const gateway = (...keys: Buffer[]) =>
     env: { MASTER_KEY: text(...keys), DEFAULT_QPS_LIMIT: '100000', CONSOLE: 'off' },
   })
 
-/** A node's start in this process, and its end. @returns why it was refused */
+/** Starts and stops a node in this process. @returns the reason if its start was refused */
 async function refusal(...keys: Buffer[]): Promise<string | undefined> {
   const config = readConfig({ ...NODE_ENV, DATABASE_URL: database.url, MASTER_KEY: text(...keys) }, [])
   try {
@@ -78,10 +78,10 @@ interface Sealed {
   ciphertext: Buffer
 }
 
-/** Everything in the schema that the table of sealed columns names, and the one key beside them. */
+/** Reads all ciphertexts of ENCRYPTED_COLUMNS, and the link key. */
 async function readSealed(): Promise<Sealed[]> {
   const columns = await Promise.all(
-    SEALED.map(({ table, column, owner }) =>
+    ENCRYPTED_COLUMNS.map(({ table, column, owner }) =>
       db.query<Sealed>({
         text: `select '${table}.${column}' as column, ${owner} as owner, ${column} as ciphertext from ${table}
                where ${column} is not null`,
@@ -104,7 +104,7 @@ function opens(cipher: typeof oldCipher, { ciphertext, owner }: Sealed): boolean
   }
 }
 
-/** A row of each table that orders from the sandbox do not fill. */
+/** Adds a row to each table that orders from the sandbox do not fill. */
 async function fillOtherTables(tenantId: string): Promise<void> {
   const lines = Array.from({ length: CODES }, (_, i) => `${makeIccid('8985777', i)},LPA:1$smdp.example.com$KEY-${i}`)
   const deps = { db, ids: systemIds, cipher: oldCipher, linkKey: randomBytes(32), config: { deployment: 'local' } }
@@ -126,7 +126,7 @@ async function fillOtherTables(tenantId: string): Promise<void> {
            values ($1, $2, $2, 1, 'shelf', '1', $3, now(), now())`,
     values: [tenantId, systemIds.uuid(), oldCipher.encrypt('code', tenantId)],
   })
-  // The operator's own lie under the nil tenant, which no list of tenants names.
+  // The operator's own rows have the nil tenant, which is not in the table of tenants.
   for (const owner of [tenantId, NIL_TENANT]) {
     await db.query({
       text: `insert into mails (tenant_id, mail_id, recipient, kind, content) values ($1, $2, 'a@example.com', 'K', $3)`,
@@ -135,17 +135,17 @@ async function fillOtherTables(tenantId: string): Promise<void> {
   }
 }
 
-/** As a rolling restart does: the new one serves before the old one goes. */
+/** Like a rolling restart: the new gateway serves before the old one stops. */
 async function replace(node: GatewayProcess, ...keys: Buffer[]): Promise<GatewayProcess> {
   const next = await gateway(...keys)
-  load.aim(next)
-  await load.more(20)
+  load.sendTo(next)
+  await load.waitForMore(20)
   expect(await node.kill('SIGTERM')).toEqual({ code: 0, signal: null })
   return next
 }
 
 describe('the rotation of the master key', () => {
-  it('knows every column of the schema that holds bytes: sealed, or why not', async () => {
+  it('covers every bytea column of the schema, or has a reason why not', async () => {
     const plain: Record<string, string> = {
       'access_tokens.token_hash': 'a hash',
       'person_links.token_hash': 'a hash',
@@ -162,27 +162,27 @@ describe('the rotation of the master key', () => {
              where table_schema = 'public' and data_type = 'bytea'
                and table_name not in (select inhrelid::regclass::text from pg_inherits) order by 1`,
     })
-    const known = [...SEALED.map(({ table, column }) => `${table}.${column}`), ...Object.keys(plain)].sort()
+    const known = [...ENCRYPTED_COLUMNS.map(({ table, column }) => `${table}.${column}`), ...Object.keys(plain)].sort()
     expect(rows.map(({ name }) => name).sort()).toEqual(known)
   })
 
-  it('runs beside gateways under load, is killed, resumed, and leaves nothing to the old key', async () => {
+  it('runs while gateways are under load, is killed and resumed, and leaves nothing under the old key', async () => {
     let node = await gateway(OLD)
     const made = await createTenant({ db, ids: systemIds, cipher: oldCipher }, CLIENT, OPERATOR)
     dealer = made
     const plenty = { tenantId: dealer.tenantId, amount: 10_000_000_000n, reference: 'plenty' }
     await topUp({ db, ids: systemIds }, plenty, OPERATOR)
     await fillOtherTables(dealer.tenantId)
-    load = orderLoad(dealer, 4, () => [{ packageCode: 'SANDBOX_OK', count: 2 }])
-    load.aim(node)
-    await load.more(20)
+    load = startOrderLoad(dealer, 4, () => [{ packageCode: 'SANDBOX_OK', count: 2 }])
+    load.sendTo(node)
+    await load.waitForMore(20)
 
-    // A key that the others do not know may not come first anywhere, and not be rotated to.
+    // A key that the other gateways do not know may not be first anywhere, and cannot be rotated to.
     expect(await refusal(NEW, OLD)).toMatch(/^Other gateways use this database with other master keys: 127\.0\.0\.1 /)
     node = await replace(node, OLD, NEW)
     const early = await admin(['master-key', 'rotate'], env(NEW, OLD))
     expect(early).toMatchObject({ code: 1, stdout: '' })
-    expect(early.stderr).toMatch(/^Gateways that encrypt under another key are connected: .*start them again\.\n$/)
+    expect(early.stderr).toMatch(/^Gateways that encrypt under another key are connected: .*restart them\.\n$/)
     expect(await db.query({ text: 'select rotating_to from deployment' })).toEqual([{ rotatingTo: null }])
     node = await replace(node, NEW, OLD)
 
@@ -196,37 +196,37 @@ describe('the rotation of the master key', () => {
     expect(between.some((sealed) => opens(oldCipher, sealed))).toBe(true)
     expect(between.some((sealed) => opens(newCipher, sealed))).toBe(true)
     expect(await refusal(OLD, NEW)).toMatch(
-      /^The master key is being rotated to the one with the fingerprint [0-9a-f]{32}\./,
+      /^The master key is being rotated to the key with the fingerprint [0-9a-f]{32}\./,
     )
-    await load.more(20)
+    await load.waitForMore(20)
 
     const run = await admin(['master-key', 'rotate'], env(NEW, OLD))
     expect([run.code, run.stdout ? '' : run.stderr]).toEqual([0, ''])
     expect(run.stderr).toMatch(/^100 %: (\d+) of \1 rewritten$/m)
     expect(run.stdout).toMatch(
-      new RegExp(`^Everything is encrypted under the key ${NEW_ID} .*Take the old key out of MASTER_KEY everywhere`),
+      new RegExp(`^Everything is encrypted under the key ${NEW_ID} .*Remove the old key from MASTER_KEY everywhere`),
     )
     last = await replace(node, NEW)
-    await load.more(20)
+    await load.waitForMore(20)
     await load.stop()
     expect(
-      load.asked.flatMap(({ answers }) => answers.map(({ code }) => code)).filter((code) => code !== '000000'),
+      load.requested.flatMap(({ answers }) => answers.map(({ code }) => code)).filter((code) => code !== '000000'),
     ).toEqual([])
-    expect(load.asked.every(({ answers }) => answers.length === 1)).toBe(true)
+    expect(load.requested.every(({ answers }) => answers.length === 1)).toBe(true)
 
     const sealed = await readSealed()
     const columns = new Set(sealed.map(({ column }) => column))
     expect([...columns].sort()).toEqual(
-      [...SEALED.map(({ table, column }) => `${table}.${column}`), 'deployment.link_key'].sort(),
+      [...ENCRYPTED_COLUMNS.map(({ table, column }) => `${table}.${column}`), 'deployment.link_key'].sort(),
     )
     expect(sealed.filter((one) => opens(oldCipher, one))).toEqual([])
     expect(sealed.filter((one) => !opens(newCipher, one))).toEqual([])
     expect(sealed.length).toBeGreaterThan(CODES + load.acknowledged)
   })
 
-  it('shows the activation codes of before to the dealer as before', async () => {
-    const { transactionId } = load.asked[0]!
-    const profiles = await until(async () => {
+  it('leaves older activation codes readable for the dealer', async () => {
+    const { transactionId } = load.requested[0]!
+    const profiles = await waitUntil(async () => {
       const answer = await call(last, dealer, 'esim/profile/list', { body: JSON.stringify({ transactionId }) })
       return answer.data.profileList.length === 2 && answer.data.profileList
     })
@@ -244,14 +244,14 @@ describe('the rotation of the master key', () => {
     ])
   })
 
-  it('leaves a key behind that opens nothing and may not come first again', async () => {
+  it('leaves an old key that decrypts nothing and may not be first again', async () => {
     expect(await refusal(OLD)).toMatch(/^The database is encrypted under another master key\./)
     expect(await refusal(OTHER)).toMatch(/^The database is encrypted under another master key\./)
     expect(await refusal(OLD, NEW)).toMatch(/^The first key of MASTER_KEY was replaced by a rotation\./)
     expect(await refusal(NEW, OLD)).toBeUndefined()
   })
 
-  it('has nothing to do a second time, and says what it sees', async () => {
+  it('changes nothing when it is repeated, and shows its state', async () => {
     const { fingerprint } = newCipher
     expect(await adminJson(['master-key', 'rotate'], env(NEW))).toEqual({ fingerprint, rewritten: 0 })
     const state = await adminJson(['master-key', 'show'], env(NEW))
@@ -259,12 +259,12 @@ describe('the rotation of the master key', () => {
     expect(state).toMatchObject({ keyIds: { fingerprint: NEW_ID, configured: NEW_ID, rotatingTo: null } })
     const human = await admin(['master-key', 'rotate'], env(NEW))
     expect(human.stdout).toMatch(
-      new RegExp(`under the key ${NEW_ID} .*nothing was to be rewritten\\. To rotate, put a new`),
+      new RegExp(`under the key ${NEW_ID} .*nothing had to be rewritten\\. To rotate, put a new`),
     )
     expect(human.stdout).not.toContain('old key')
   })
 
-  it('names a process once, however many connections it has, and a key by one name', async () => {
+  it('lists a process once with all its connections, and shows a key by one id', async () => {
     const { stdout } = await admin(['master-key', 'show'], env(NEW))
     const [summary = '', connected = ''] = stdout.split('\n\n')
     expect(summary.match(new RegExp(`  ${NEW_ID} \\(fingerprint ${newCipher.fingerprint}\\)`, 'g'))).toHaveLength(2)
@@ -275,7 +275,7 @@ describe('the rotation of the master key', () => {
     expect(Number(others[0]![3])).toBeGreaterThan(1)
   })
 
-  it('has names for connections that PostgreSQL does not cut', () => {
+  it('uses connection names that PostgreSQL does not truncate', () => {
     const keyIds = ['01234567', '89abcdef', '01234567', '89abcdef']
     for (let keys = 1; keys <= 4; keys++) {
       const name = nameWithKeys('dealer-esim gateway', { keyIds: keyIds.slice(0, keys) })

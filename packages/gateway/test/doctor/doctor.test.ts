@@ -12,21 +12,21 @@ import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
-import { admin, adminJson } from '../harness/admin-process.ts'
-import { testAuthority } from '../harness/certificates.ts'
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { admin, adminJson } from '../harness/processes/admin-process.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { createAuthority } from '../harness/servers/certificates.ts'
+import { startSmtpReceiver } from '../harness/servers/smtp-receiver.ts'
 import { addPackage } from '../harness/shop.ts'
-import { startSmtpReceiver } from '../smtp-receiver.ts'
 
 const KEY = '07'.repeat(32)
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-doctor-'))
-const authority = testAuthority('Test authority')
+const authority = createAuthority('Test authority')
 
 let database: TestDatabase
 let db: Db & { close(): Promise<void> }
 let front: Server
-/** What stands behind PUBLIC_URL. */
+/** How the server at PUBLIC_URL answers. */
 let frontAnswer = { status: 400, body: '{"code":"000101"}' }
 let healthy: Record<string, string>
 beforeAll(async () => {
@@ -46,7 +46,7 @@ beforeAll(async () => {
     DATA_DIR: folder,
     METRICS_PORT: '0',
   }
-  // The test server does not wait for the disk; this database looks like one that does.
+  // The test server does not wait for the disk; the setting of this database says that it does.
   await db.query({ text: `alter database ${nameOf(database)} set synchronous_commit = on` })
 })
 afterAll(async () => {
@@ -57,23 +57,24 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** @returns what is not as it should be, as `FAULT database: …` */
+/** @returns the warnings and faults, as `FAULT database: …` */
 async function complaints(env: Record<string, string> = {}): Promise<string[]> {
   const { config, faults } = inspectConfig({ ...healthy, ...env }, [])
   const { databaseUrl, masterKeys } = config
   const found = await examine({ config, configFaults: faults, databaseUrl, masterKeys })
-  // The test server's own: it forgets on a power cut.
-  const forgets = /^(fsync|full_page_writes) is off/
-  const told = found.filter(({ words }) => !forgets.test(words))
-  return told.filter(({ state }) => state !== 'OK').map(({ check, state, words }) => `${state} ${check}: ${words}`)
+  // The test server runs without both.
+  const ofTestServer = /^(fsync|full_page_writes) is off/
+  return found
+    .filter(({ state, message }) => state !== 'OK' && !ofTestServer.test(message))
+    .map(({ check, state, message }) => `${state} ${check}: ${message}`)
 }
 
-describe('the doctor', () => {
-  test('finds nothing wrong where nothing is', async () => {
+describe('doctor', () => {
+  test('reports nothing about a healthy deployment', async () => {
     expect(await complaints()).toEqual([])
   })
 
-  test('tells what surrounds a configuration that has faults of its own', async () => {
+  test('reports faults of the configuration together with those of its surroundings', async () => {
     expect(await complaints({ PORT: 'x', MAIL_FROM: 'a@b.example', DATABASE_URL: unused('nowhere') })).toEqual([
       expect.stringMatching(/^FAULT configuration: PORT is a whole number/),
       expect.stringMatching(/^FAULT configuration: SMTP_URL and MAIL_FROM go together/),
@@ -82,20 +83,20 @@ describe('the doctor', () => {
   })
 
   test.each([
-    ['a server that is away', () => 'postgres://u:p@127.0.0.1:1/d', /ECONNREFUSED.* Check the host and port/],
-    ['a password that is wrong', () => withUser('nobody', 'wrong'), /Correct the user and password/],
-  ])('tells of %s, and never the password', async (_, url, expected) => {
-    const [told, ...more] = await complaints({ DATABASE_URL: url() })
+    ['a server that is not running', () => 'postgres://u:p@127.0.0.1:1/d', /ECONNREFUSED.* Check the host and port/],
+    ['a wrong password', () => withUser('nobody', 'wrong'), /Correct the user and password/],
+  ])('reports %s, without the password', async (_, url, expected) => {
+    const [complaint, ...more] = await complaints({ DATABASE_URL: url() })
     expect(more).toEqual([])
-    expect(told).toMatch(expected)
-    expect(told).not.toContain(':p@')
+    expect(complaint).toMatch(expected)
+    expect(complaint).not.toContain(':p@')
   })
 
-  test('asks for an empty database to be migrated, and looks no further', async () => {
+  test('reports that an empty database must be migrated, and checks nothing else in it', async () => {
     const empty = await createEmptyDatabase()
     try {
-      const told = await complaints({ DATABASE_URL: empty.url })
-      expect(told.filter((line) => !line.includes('synchronous_commit'))).toEqual([
+      const found = await complaints({ DATABASE_URL: empty.url })
+      expect(found.filter((line) => !line.includes('synchronous_commit'))).toEqual([
         expect.stringMatching(
           /^WARNING schema: This database lacks \d+ migrations, 0001_deployment\.sql to .*admin -- migrate$/,
         ),
@@ -105,7 +106,7 @@ describe('the doctor', () => {
     }
   })
 
-  const cases: [name: string, breaks: string, mends: string, expected: RegExp][] = [
+  const cases: [name: string, breaks: string, repairs: string, expected: RegExp][] = [
     [
       'another deployment',
       `update deployment set kind = 'production'`,
@@ -113,7 +114,7 @@ describe('the doctor', () => {
       /^FAULT deployment: .*belongs to a production deployment, and this is a local one/,
     ],
     [
-      'a rotation under way',
+      'a rotation in progress',
       `update deployment set rotating_to = master_key_fingerprint`,
       `update deployment set rotating_to = null`,
       /^WARNING deployment: The master key is being rotated/,
@@ -132,29 +133,29 @@ describe('the doctor', () => {
       /^FAULT ledger: .*found faults in the ledger: 2, .*Tenant T: 5 missing\..*ledger verify$/,
     ],
     [
-      'a ledger that nobody checks',
+      'a ledger that has not been checked lately',
       `insert into ledger_checks (checked_on, started_at, finished_at, faults, first_faults, tenants, transfers, orders)
        values (current_date - 3, now() - interval '3 days', now() - interval '3 days', 0, '[]', 1, 1, 1)`,
       `delete from ledger_checks`,
-      /^WARNING ledger: The ledger was checked on .* last/,
+      /^WARNING ledger: The ledger was last checked on /,
     ],
     [
-      'a supplier whose configuration is not ours',
+      'a supplier whose configuration cannot be decrypted',
       `insert into suppliers (supplier, type, config) values ('shelf', 'stock', '\\x00')`,
       `delete from suppliers`,
       /^FAULT suppliers: shelf has a configuration that cannot be used/,
     ],
   ]
-  test.each(cases)('tells of %s', async (_, breaks, mends, expected) => {
+  test.each(cases)('reports %s', async (_, breaks, repairs, expected) => {
     await db.query({ text: breaks })
     try {
       expect(await complaints()).toEqual([expect.stringMatching(expected)])
     } finally {
-      await db.query({ text: mends })
+      await db.query({ text: repairs })
     }
   })
 
-  test('tells of partitions that are missing', async () => {
+  test('reports missing partitions', async () => {
     const [row] = await db.query<{ name: string }>({
       text: `select max(c.relname) as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
              where i.inhparent = 'events'::regclass and c.relname <= $1`,
@@ -170,7 +171,7 @@ describe('the doctor', () => {
     }
   })
 
-  test('tells of a commit that does not wait, and of a user who may not migrate', async () => {
+  test('reports commits that do not wait for the disk, and a user who may not migrate', async () => {
     const name = nameOf(database)
     const user = `${name}_reader`
     await db.query({ text: `alter database ${name} set synchronous_commit = off` })
@@ -179,7 +180,7 @@ describe('the doctor', () => {
     try {
       expect(await complaints({ DATABASE_URL: withUser(user, 'reader') })).toEqual([
         expect.stringMatching(/^FAULT database: \w+_reader may not create tables\..* grant create on schema public/),
-        expect.stringMatching(/^FAULT database: \d+ tables belong to somebody else/),
+        expect.stringMatching(/^FAULT database: \d+ tables belong to another user/),
         expect.stringMatching(/^WARNING durability: synchronous_commit is off/),
       ])
     } finally {
@@ -188,19 +189,19 @@ describe('the doctor', () => {
     }
   })
 
-  test('tells of packages that name a supplier which is not there, whichever the key', async () => {
-    for (const code of ['A_1', 'A_2']) await addPackage(db, code, [{ supplier: 'nosuch', productCode: 'P' }])
+  test('reports packages whose supplier does not exist, with any master key', async () => {
+    for (const code of ['A_1', 'A_2']) await addPackage(db, code, [{ supplier: 'missing', productCode: 'P' }])
     try {
-      const told = /^WARNING suppliers: 2 packages name a supplier that does not exist, such as A_1 \(nosuch\)\. /
-      expect(await complaints()).toEqual([expect.stringMatching(told)])
-      expect((await complaints({ MASTER_KEY: 'ff'.repeat(32) })).at(-1)).toMatch(told)
+      const expected = /^WARNING suppliers: 2 packages name a supplier that does not exist, such as A_1 \(missing\)\. /
+      expect(await complaints()).toEqual([expect.stringMatching(expected)])
+      expect((await complaints({ MASTER_KEY: 'ff'.repeat(32) })).at(-1)).toMatch(expected)
     } finally {
       await db.query({ text: 'delete from package_suppliers' })
       await db.query({ text: 'delete from packages' })
     }
   })
 
-  test('tells of a master key that is not the database’s, and blames no supplier for it', async () => {
+  test('reports a master key that is not the database’s, and no fault of a supplier because of it', async () => {
     const deps = { db, ids: systemIds, cipher: createCipher([Buffer.from(KEY, 'hex')]), wake: { wake() {} } }
     const supplier = { name: 'smdp', type: 'sandbox', config: {} }
     await addSupplier({ ...deps, config: { deployment: 'local' } }, supplier, { actor: 'cli:test' })
@@ -214,9 +215,13 @@ describe('the doctor', () => {
   })
 
   test.each([
-    ['not a gateway', { status: 404, body: '<html>' }, /^WARNING addresses: PUBLIC_URL \S+ answers 404, and not as/],
-    ['a proxy that is not believed', { status: 403, body: '{"code":"101008"}' }, /^FAULT addresses: .*TRUSTED_PROXIES/],
-  ])('knocks at PUBLIC_URL, and tells of %s', async (_, answer, expected) => {
+    [
+      'not a gateway',
+      { status: 404, body: '<html>' },
+      /^WARNING addresses: PUBLIC_URL \S+ answers 404, unlike a gateway/,
+    ],
+    ['a proxy that is not trusted', { status: 403, body: '{"code":"101008"}' }, /^FAULT addresses: .*TRUSTED_PROXIES/],
+  ])('calls PUBLIC_URL and reports %s', async (_, answer, expected) => {
     const before = frontAnswer
     frontAnswer = answer
     try {
@@ -226,10 +231,10 @@ describe('the doctor', () => {
     }
   })
 
-  test('tells of an address that does not answer, and of proxies that are everybody', async () => {
+  test('reports an address that does not answer, and trusted proxies that include everybody', async () => {
     expect(await complaints({ PUBLIC_URL: 'http://127.0.0.1:1', TRUSTED_PROXIES: '10.0.0.0/8,0.0.0.0/0' })).toEqual([
-      expect.stringMatching(/^WARNING addresses: PUBLIC_URL http:\/\/127\.0\.0\.1:1 does not answer from here/),
-      expect.stringMatching(/^FAULT proxies: TRUSTED_PROXIES holds 0\.0\.0\.0\/0: anybody/),
+      expect.stringMatching(/^WARNING addresses: PUBLIC_URL http:\/\/127\.0\.0\.1:1 does not answer this machine/),
+      expect.stringMatching(/^FAULT proxies: TRUSTED_PROXIES holds 0\.0\.0\.0\/0: any caller/),
     ])
   })
 
@@ -237,13 +242,13 @@ describe('the doctor', () => {
     ['has expired', -1, 'http://localhost:1', /^FAULT certificate: The certificate expired on/],
     ['expires soon', 3, 'http://localhost:1', /^WARNING certificate: The certificate expires on/],
     ['is for another host', 60, 'http://esim.invalid', /^FAULT certificate: .* not for esim\.invalid of PUBLIC_URL/],
-  ])('tells of a certificate that %s', async (_, days, PUBLIC_URL, expected) => {
+  ])('reports a certificate that %s', async (_, days, PUBLIC_URL, expected) => {
     const [TLS_CERT_FILE, TLS_KEY_FILE] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
     const { cert, key } = authority.issue('localhost', Date.now() + days * 86_400_000)
     writeFileSync(TLS_CERT_FILE, cert)
     writeFileSync(TLS_KEY_FILE, key)
-    const told = await complaints({ TLS_CERT_FILE, TLS_KEY_FILE, PUBLIC_URL })
-    expect(told.filter((line) => !line.includes('does not answer'))).toEqual([expect.stringMatching(expected)])
+    const found = await complaints({ TLS_CERT_FILE, TLS_KEY_FILE, PUBLIC_URL })
+    expect(found.filter((line) => !line.includes('does not answer'))).toEqual([expect.stringMatching(expected)])
   })
 
   test('signs in to the mail server', async () => {
@@ -257,22 +262,22 @@ describe('the doctor', () => {
   })
 })
 
-test('a look at a machine without a gateway makes nothing, and says that all is well', async () => {
+test('doctor on a machine without a gateway creates nothing and reports that no faults', async () => {
   const dataDir = join(folder, 'none')
   const run = await admin(['doctor'], { DATA_DIR: dataDir, METRICS_PORT: '1' })
   expect(run).toMatchObject({ code: 0, stderr: '' })
-  expect(run.stdout).toMatch(/There is no database in .* yet[\s\S]*\nNothing is wrong\.\n$/)
+  expect(run.stdout).toMatch(/There is no database in .* yet[\s\S]*\nNo faults were found\.\n$/)
   expect(existsSync(dataDir)).toBe(false)
 })
 
-test('beside a running gateway it finds it, and ends with 1 when something is wrong', async () => {
+test('doctor finds a running gateway, and exits with 1 if something is wrong', async () => {
   const gateway = await startGateway()
   const metricsPort = String(gateway.logs.find((line) => line.msg === 'ready')!.metricsPort)
   const env = { DATA_DIR: gateway.dataDir, METRICS_PORT: metricsPort }
   const { ok, findings } = await adminJson<{ ok: boolean; findings: { words: string }[] }>(['doctor'], env)
   expect(ok).toBe(true)
   const words = findings.map((finding) => finding.words).join('\n')
-  expect(words).toMatch(/A gateway runs on this machine, and is ready/)
+  expect(words).toMatch(/A gateway is running on this machine and is ready/)
   expect(words).toMatch(/sandbox \(sandbox\) works\./)
   const wrong = await admin(['doctor'], { ...env, DEPLOYMENT: 'production' })
   expect([wrong.code, wrong.stdout]).toEqual([

@@ -2,25 +2,25 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { runDueActions } from '../../src/actions/loop.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
-import { admin } from '../harness/admin-process.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { admin } from '../harness/processes/admin-process.ts'
+import { type Es2plusServer, startEs2plusServer } from '../harness/servers/es2plus-server.ts'
 import {
   addPackage,
   addSupplier,
   addTenant,
-  openShop,
+  createShop,
   payOrders,
   type Shop,
   TEST_KEY,
-  until,
+  waitUntil,
   walletOf,
 } from '../harness/shop.ts'
 import { CANCEL_POINTS } from './crash-scenes.ts'
 
-/* An operator’s command is killed while it cancels an eSIM, and reconciliation finishes the cancellation. */
+/* An operator’s command is killed while it cancels an eSIM, and a worker finishes the cancellation. */
 
 let database: TestDatabase
 let shop: Shop
@@ -36,7 +36,7 @@ const SCENES = CANCEL_POINTS.flatMap((point) =>
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   server = await startEs2plusServer()
   const config = { url: server.url, functionRequesterIdentifier: '1.2.3', ...server.identity }
   await addSupplier(shop, 'smdp', 'es2plus', config)
@@ -44,8 +44,9 @@ beforeAll(async () => {
   const loop = fulfilmentLoop(shop)
   await Promise.all(SCENES.map(([supplier, point]) => killDuringCancel(supplier, point)))
   await loop.stop(5_000)
-  await shop.db.query({ text: 'update watched_items set due_at = now()' })
-  await askAboutWatched(shop)
+  // The leases of the dead end.
+  await shop.db.query({ text: `update esim_actions set lease_until = now() - interval '1 second'` })
+  await runDueActions(shop)
 })
 afterAll(async () => {
   await server.close()
@@ -57,7 +58,7 @@ afterAll(async () => {
 async function killDuringCancel(supplier: string, point: string): Promise<void> {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, supplier)
-  const profile = await until(async () => {
+  const profile = await waitUntil(async () => {
     const [row] = await shop.db.query<{ profileId: string; iccid: string }>({
       text: 'select profile_id, iccid from profiles where tenant_id = $1',
       values: [tenantId],
@@ -74,15 +75,16 @@ it.each(SCENES)(
   '%s: a cancellation killed at %s is either done and refunded once, or pending and not refunded',
   async (supplier, point) => {
     const { tenantId, iccid } = cancelled.get(`${supplier} ${point}`)!
-    const [profile] = await shop.db.query<{ esimStatus: string; watched: boolean }>({
-      text: `select esim_status, exists (select from watched_items w where w.tenant_id = p.tenant_id) as watched
+    const [profile] = await shop.db.query<{ esimStatus: string; isOpen: boolean }>({
+      text: `select esim_status, exists (select from esim_actions a where a.tenant_id = p.tenant_id
+             and a.action_status in ('PENDING', 'UNDER_REVIEW') and a.due_at is not null) as is_open
            from profiles p where tenant_id = $1`,
       values: [tenantId],
     })
     // The dealer has seen the eSIM, so an SM-DP+ that does not know it any more may mean that it was used.
     const isPending = point === 'es2plus.after-cancel-order'
-    expect(profile).toEqual({ esimStatus: isPending ? 'GOT_RESOURCE' : 'CANCEL', watched: isPending })
+    expect(profile).toEqual({ esimStatus: isPending ? 'GOT_RESOURCE' : 'CANCEL', isOpen: isPending })
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: isPending ? 0 : 1 })
-    expect(server.taken()).not.toContain(iccid)
+    expect(server.soldIccids()).not.toContain(iccid)
   },
 )

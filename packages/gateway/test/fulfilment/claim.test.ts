@@ -3,10 +3,10 @@ import { claimDueOrders } from '../../src/fulfilment/claim.ts'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import { runClaim } from '../../src/fulfilment/run-claim.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { newEsim, scripted } from '../harness/scripted-supplier.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop, walletOf } from '../harness/shop.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
+import { createScriptedSupplier, newEsim } from '../harness/scripted-supplier.ts'
+import { addPackage, addTenant, createShop, payOrders, type Shop, walletOf } from '../harness/shop.ts'
 
 /*
  * A claim of many orders takes a while. It must see changes that are committed to an order in that time without a lease.
@@ -17,7 +17,7 @@ let shop: Shop
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addPackage(shop.db, 'ODD', [{ supplier: 'odd', productCode: 'X' }])
 })
 afterAll(async () => {
@@ -53,7 +53,7 @@ async function twoOrders(itemStatus: 'UNKNOWN' | 'REVIEW') {
   await shop.db.query({
     text: 'create or replace trigger blocking before update on orders for each row execute function block_at_first()',
   })
-  return { tenantId, orderId: orderId!, deps: scripted(shop, {}, { batch: 10 }).deps }
+  return { tenantId, orderId: orderId!, deps: createScriptedSupplier(shop, {}, { batch: 10 }).deps }
 }
 
 /** Runs `meanwhile` after the claim has begun and before it reaches the second order. */

@@ -4,10 +4,10 @@ import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
-import { createTestDatabase } from '../harness/database.ts'
-import { startEs2plusServer } from '../harness/es2plus-server.ts'
-import { startGateway } from '../harness/gateway-process.ts'
-import { addSupplier, openShop, type Shop } from '../harness/shop.ts'
+import { createTestDatabase } from '../harness/databases/database.ts'
+import { startGateway } from '../harness/processes/gateway-process.ts'
+import { startEs2plusServer } from '../harness/servers/es2plus-server.ts'
+import { addSupplier, createShop, type Shop } from '../harness/shop.ts'
 
 /** A database with one supplier, whose workers are killed. */
 export interface CrashScene {
@@ -33,10 +33,12 @@ export const ES2PLUS_POINTS = [
 ] as const
 
 export const CANCEL_POINTS = [
-  'cancel.after-attempt',
+  'action.after-attempt',
   'es2plus.before-cancel-order',
   'es2plus.after-cancel-order',
-  'cancel.after-call',
+  'action.after-call',
+  'action.before-outcome-commit',
+  'action.after-outcome',
 ] as const
 
 /** No call hangs here, so the doubt about a call ends after this time. */
@@ -44,7 +46,7 @@ const TIMEOUT_MS = 5_000
 
 async function openScene() {
   const database = await createTestDatabase()
-  const shop = await openShop(database.url)
+  const shop = await createShop(database.url)
   return {
     databaseUrl: database.url,
     shop,

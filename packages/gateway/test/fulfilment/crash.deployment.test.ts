@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { packageRoot } from '../../src/lib/process/package-root.ts'
-import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness/child-process.ts'
-import { addPackage, addTenant, payOrders, statuses, until, walletOf } from '../harness/shop.ts'
+import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness/processes/child-process.ts'
+import { addPackage, addTenant, payOrders, statuses, waitUntil, walletOf } from '../harness/shop.ts'
 import {
   CANCEL_POINTS,
   type CrashScene,
@@ -92,14 +92,14 @@ const ORDERS = 3
 
 let bundle: ChildBundle
 beforeAll(async () => {
-  bundle = await bundleForChildren(new URL('../harness/fulfilment-node.ts', import.meta.url))
+  bundle = await bundleForChildren(new URL('../harness/processes/fulfilment-node.ts', import.meta.url))
 })
 afterAll(() => bundle.remove())
 const PATIENCE_MS = 40_000
 
 it('every named failpoint has a crash test', () => {
   const tested = [...KINDS.flatMap(({ points, refunds }) => [...points, ...refunds]), ...CANCEL_POINTS]
-  expect(namedPoints(['fulfilment', 'suppliers'])).toEqual([...new Set(tested)].sort())
+  expect(namedPoints(['actions', 'fulfilment', 'suppliers'])).toEqual([...new Set(tested)].sort())
 })
 
 /** The failpoints in the sources of these modules. */
@@ -153,7 +153,7 @@ describe.concurrent.each(KINDS)('a worker of $name', ({ open, points, inDoubt, r
     scene.prepareTakeover()
     const successor = fulfilmentLoop(scene.shop)
     try {
-      await until(async () => {
+      await waitUntil(async () => {
         const all = await Promise.all([...played.values()].map((tenantId) => statuses(scene.shop.db, tenantId)))
         return all.every((now) => !now.PAID && !now.ALLOCATING)
       }, PATIENCE_MS)

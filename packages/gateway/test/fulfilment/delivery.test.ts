@@ -8,20 +8,20 @@ import { getOrderWithProfiles } from '../../src/profiles/get-order.ts'
 import { listProfiles } from '../../src/profiles/list.ts'
 import { pauseSupplier } from '../../src/suppliers/manage.ts'
 import type { Outcome, Supplier, SupplierRequest, SupplierTraits } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { newEsim, scripted } from '../harness/scripted-supplier.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createScriptedSupplier, newEsim } from '../harness/scripted-supplier.ts'
 import {
   addPackage,
   addSupplier,
   addTenant,
+  createShop,
   eventsOf,
-  openShop,
   PRICE,
   payOrders,
   type Shop,
   statuses,
   type TestRoute,
-  until,
+  waitUntil,
   walletOf,
 } from '../harness/shop.ts'
 
@@ -33,7 +33,7 @@ const PRODUCTS = ['JP_1_7', 'SANDBOX_REFUSED', 'SANDBOX_PARTIAL', 'SANDBOX_UNKNO
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   for (const product of PRODUCTS) await addPackage(shop.db, product, [{ supplier: 'sandbox', productCode: product }])
 })
 afterEach(async () => {
@@ -46,7 +46,7 @@ afterAll(async () => {
 })
 
 async function finalStatuses(tenantId: string) {
-  return until(async () => {
+  return waitUntil(async () => {
     const now = await statuses(shop.db, tenantId)
     return !now.PAID && !now.ALLOCATING && now
   })
@@ -92,7 +92,7 @@ async function deliverFrom(
   await addPackage(shop.db, packageCode, [{ supplier: 'odd', productCode: 'X' }])
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, packageCode, { count })
-  loop = fulfilmentLoop(scripted(shop, script, { batch: 10, ...traits }).deps)
+  loop = fulfilmentLoop(createScriptedSupplier(shop, script, { batch: 10, ...traits }).deps)
   return tenantId
 }
 
@@ -145,11 +145,11 @@ describe('an order that more than one supplier could deliver', () => {
   })
 
   it('skips a supplier that does not exist, and is refunded if the package names no other', async () => {
-    const second = await deliverRoutes('MISSPELT', [
-      { supplier: 'frist', productCode: 'ANY' },
+    const second = await deliverRoutes('MISSING', [
+      { supplier: 'missing', productCode: 'ANY' },
       { supplier: 'second', productCode: 'ANY' },
     ])
-    const nowhere = await deliverRoutes('NOWHERE', [{ supplier: 'frist', productCode: 'ANY' }])
+    const nowhere = await deliverRoutes('NOWHERE', [{ supplier: 'missing', productCode: 'ANY' }])
     loop = fulfilmentLoop(shop)
     expect([await finalStatuses(second), await finalStatuses(nowhere)]).toEqual([{ DELIVERED: 1 }, { FAILED: 1 }])
     expect(await bought(second)).toMatchObject([{ supplier: 'second', asked: ['second'] }])
@@ -225,7 +225,7 @@ describe('an order of the sandbox', () => {
     expect((await listProfiles(shop, tenantId, { orderNo: orderNoOf(orderId!) })).profileList).toHaveLength(3)
   })
 
-  it('is refunded at once and exactly once if it is refused', async () => {
+  it('is refunded immediately and exactly once if it is refused', async () => {
     const tenantId = await addTenant(shop.db)
     await payOrders(shop.db, tenantId, 'SANDBOX_REFUSED', { orders: 5, count: 2 })
     loop = fulfilmentLoop(shop)
@@ -298,7 +298,7 @@ describe('an order of the sandbox', () => {
     await payOrders(shop.db, tenantId, 'LATE')
     loop = fulfilmentLoop(shop)
     const heir = shop.ids.uuid()
-    await until(async () => {
+    await waitUntil(async () => {
       const taken = await shop.db.query({
         text: `update orders set lease_token = $2, lease_until = now() + interval '1 hour'
                where tenant_id = $1 and lease_token is not null returning order_id`,
@@ -308,7 +308,7 @@ describe('an order of the sandbox', () => {
     })
     const profile = async () =>
       (await shop.db.query({ text: 'select from profiles where tenant_id = $1', values: [tenantId] })).length === 1
-    await until(profile) // the eSIM that was bought is not lost
+    await waitUntil(profile) // the eSIM that was bought is not lost
     const [order] = await shop.db.query({
       text: 'select lease_token, lease_until > now() as is_held from orders where tenant_id = $1',
       values: [tenantId],

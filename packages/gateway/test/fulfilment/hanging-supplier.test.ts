@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { scripted } from '../harness/scripted-supplier.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop, until } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
+import { addPackage, addTenant, createShop, payOrders, type Shop, waitUntil } from '../harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addPackage(shop.db, 'GOOD', [{ supplier: 'sandbox', productCode: 'ANY' }])
   await addPackage(shop.db, 'HANGING', [{ supplier: 'hanging', productCode: 'ANY' }])
 })
@@ -28,7 +28,7 @@ async function deliveryTimes(tenantId: string, orders = ORDERS): Promise<number[
     const started = performance.now()
     const [orderId] = await payOrders(shop.db, tenantId, 'GOOD')
     shop.wake.wake('fulfilment')
-    await until(async () => {
+    await waitUntil(async () => {
       const [order] = await shop.db.query<{ orderStatus: string }>({
         text: 'select order_status from orders where tenant_id = $1 and order_id = $2',
         values: [tenantId, orderId],
@@ -43,7 +43,7 @@ async function deliveryTimes(tenantId: string, orders = ORDERS): Promise<number[
 it('a supplier that hangs with 1 000 orders does not slow the orders of another, of the same dealer', async () => {
   const hang = () => new Promise<never>(() => {})
   const script = { name: 'hanging', order: hang, query: hang, cancel: hang }
-  const { deps } = scripted(shop, script, { concurrency: 16, timeoutMs: 5_000, graceMs: 60_000 })
+  const { deps } = createScriptedSupplier(shop, script, { concurrency: 16, timeoutMs: 5_000, graceMs: 60_000 })
   const tenantId = await addTenant(shop.db)
   const loop = fulfilmentLoop(deps)
   try {
@@ -51,7 +51,7 @@ it('a supplier that hangs with 1 000 orders does not slow the orders of another,
     const undisturbed = await deliveryTimes(tenantId)
     await payOrders(shop.db, tenantId, 'HANGING', { orders: 1_000 })
     shop.wake.wake('fulfilment')
-    await until(async () => {
+    await waitUntil(async () => {
       const [row] = await shop.db.query<{ asked: number }>({
         text: `select count(*)::int as asked from supplier_attempts where supplier = 'hanging'`,
       })
@@ -62,7 +62,7 @@ it('a supplier that hangs with 1 000 orders does not slow the orders of another,
     const percentiles = (sorted: number[]) =>
       `p50 ${at(sorted, 0.5).toFixed(0)} ms, p99 ${at(sorted, 0.99).toFixed(0)} ms`
     console.log(`undisturbed: ${percentiles(undisturbed)}; next to a hanging supplier: ${percentiles(disturbed)}`)
-    // Bounds that a busy machine meets. An order that waited for a hanging call would take five seconds.
+    // Limits that a busy machine meets. An order that waited for a hanging call would take five seconds.
     expect(at(disturbed, 0.5)).toBeLessThan(Math.max(2 * at(undisturbed, 0.5), 50))
     expect(at(disturbed, 0.99)).toBeLessThan(1_000)
   } finally {

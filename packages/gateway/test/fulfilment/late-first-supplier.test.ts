@@ -6,9 +6,18 @@ import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import type { Outcome, QueryPurpose, SupplierRecord, SupplierRequest } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { newEsim, scripted, supplying } from '../harness/scripted-supplier.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createScriptedSupplier, newEsim, withSuppliers } from '../harness/scripted-supplier.ts'
+import {
+  addPackage,
+  addTenant,
+  createShop,
+  payOrders,
+  type Shop,
+  statuses,
+  waitUntil,
+  walletOf,
+} from '../harness/shop.ts'
 
 /* The first supplier denies an order, and delivers it after the second supplier was asked. */
 
@@ -18,7 +27,7 @@ let loop: Loop | undefined
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   const routes = [
     { supplier: 'first', productCode: 'F', cost: 1_000n },
     { supplier: 'second', productCode: 'S', cost: 2_000n },
@@ -70,26 +79,26 @@ async function atTheSecond() {
     },
     cancel: async () => ({ kind: 'cancelled' }) as const,
   }
-  const { supplied: firstSupplied } = scripted(shop, denies, { timeoutMs: 20 })
-  const { supplied: secondSupplied } = scripted(shop, silent)
-  const deps = supplying(shop, firstSupplied, secondSupplied)
+  const { supplied: firstSupplied } = createScriptedSupplier(shop, denies, { timeoutMs: 20 })
+  const { supplied: secondSupplied } = createScriptedSupplier(shop, silent)
+  const deps = withSuppliers(shop, firstSupplied, secondSupplied)
   const tenantId = await addTenant(shop.db)
   const [orderId] = await payOrders(shop.db, tenantId, 'LATE')
   loop = fulfilmentLoop(deps)
-  // The first call is taken to be over.
+  // The first call counts as ended.
   const text = `update order_items set in_doubt_at = now() - interval '1 minute', retry_at = now()
                 where tenant_id = $1 and item_status = 'UNKNOWN' returning 1`
-  await until(async () => (await shop.db.query({ text, values: [tenantId] })).length === 1)
+  await waitUntil(async () => (await shop.db.query({ text, values: [tenantId] })).length === 1)
   await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })
-  await until(async () => second.asked.length === 1)
+  await waitUntil(async () => second.asked.length === 1)
   const attemptAtSecond = (outcome: string) =>
-    until(async () => {
+    waitUntil(async () => {
       const ended = `select from supplier_attempts where tenant_id = $1 and supplier = 'second' and outcome = $2`
       return (await shop.db.query({ text: ended, values: [tenantId, outcome] })).length === 1
     })
   const deliverFirst = async () => {
     first.answer({ kind: 'delivered', esim: firstEsim })
-    await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+    await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   }
   const rowsOf = (columns: string, table: string) =>
     shop.db.query({ text: `select ${columns} from ${table} where tenant_id = $1`, values: [tenantId] })

@@ -2,9 +2,18 @@ import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { importStock } from '../../src/suppliers/stock/import.ts'
-import { bundleForChildren, spawnFulfilment } from '../harness/child-process.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { bundleForChildren, spawnFulfilment } from '../harness/processes/child-process.ts'
+import {
+  addPackage,
+  addSupplier,
+  addTenant,
+  createShop,
+  payOrders,
+  type Shop,
+  statuses,
+  waitUntil,
+} from '../harness/shop.ts'
 
 /** Enough for each of the four workers to make at least five claims. STOCK_CODES=10000 is a busy day. */
 const CODES = Number(process.env.STOCK_CODES ?? 4_000)
@@ -14,7 +23,7 @@ let shop: Shop
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addSupplier(shop, 'shelf', 'stock')
   await addPackage(shop.db, 'CODE', [{ supplier: 'shelf', productCode: 'P' }])
 })
@@ -29,10 +38,10 @@ it(`sells ${CODES} codes by four worker processes, each code exactly once`, asyn
   await importStock(shop, { supplier: 'shelf', productCode: 'P', file }, { actor: 'cli:test' })
   const tenants = await Promise.all(Array.from({ length: 5 }, () => addTenant(shop.db)))
   for (const tenantId of tenants) await payOrders(shop.db, tenantId, 'CODE', { orders: CODES / tenants.length })
-  const bundle = await bundleForChildren(new URL('../harness/fulfilment-node.ts', import.meta.url))
+  const bundle = await bundleForChildren(new URL('../harness/processes/fulfilment-node.ts', import.meta.url))
   const workers = Array.from({ length: 4 }, () => spawnFulfilment(bundle.path, database.url))
   try {
-    await until(async () => {
+    await waitUntil(async () => {
       const all = await Promise.all(tenants.map((tenantId) => statuses(shop.db, tenantId)))
       return all.every((now) => now.DELIVERED === CODES / tenants.length)
     }, 120_000)

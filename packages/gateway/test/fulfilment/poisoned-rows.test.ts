@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { runDueActions } from '../../src/actions/loop.ts'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
-import { watchItem } from '../../src/fulfilment/outcomes/watched-items.ts'
-import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import type { Outcome, Supplier } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { newEsim, scripted } from '../harness/scripted-supplier.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
+import { addActions } from '../harness/actions.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createScriptedSupplier, newEsim } from '../harness/scripted-supplier.ts'
+import { addPackage, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
 /* Reconciliation processes the rows behind a bad one, and the log names the bad one. */
 
@@ -17,11 +17,12 @@ let database: TestDatabase
 let shop: Shop
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addPackage(shop.db, 'P', [{ supplier: 'odd', productCode: 'X' }])
 })
 beforeEach(async () => {
-  for (const table of ['orphans', 'watched_items']) await shop.db.query({ text: `delete from ${table}` })
+  for (const table of ['orphans', 'watched_items', 'esim_actions'])
+    await shop.db.query({ text: `delete from ${table}` })
 })
 afterAll(async () => {
   await shop.close()
@@ -31,7 +32,7 @@ afterAll(async () => {
 const error = vi.fn()
 function depsWith(script: Partial<Supplier>) {
   error.mockClear()
-  const { supplied, deps } = scripted(shop, script)
+  const { supplied, deps } = createScriptedSupplier(shop, script)
   return { supplied, deps: { ...deps, log: Object.assign(Object.create(silentLog), { error }) } }
 }
 
@@ -91,17 +92,25 @@ it('a pending cancellation whose eSIM cannot be decrypted does not block the oth
   const [bad, good] = [await item('ASKED'), await item('ASKED')]
   for (const one of [bad, good]) {
     await acceptFound(one)
-    await shop.db.tx(async (tx) =>
-      watchItem(tx, one.tenantId, { ...one, supplier: 'odd', purpose: 'CANCEL' }, new Date(0)),
-    )
+    await addActions(shop, one.tenantId)
   }
   await shop.db.query({ text: `update profiles set secrets = '\\x00' where tenant_id = $1`, values: [bad.tenantId] })
   await shop.db.query({
-    text: `update watched_items set due_at = now() - case when tenant_id = $1 then 2 else 1 end * interval '1 s',
-             give_up_at = now() + interval '1 day'`,
+    text: `update esim_actions set due_at = now() - case when tenant_id = $1 then 2 else 1 end * interval '1 s'`,
     values: [bad.tenantId],
   })
-  expect(await askAboutWatched(deps)).toBe(2)
+  expect(await runDueActions(deps)).toBe(2)
   expect(cancelled).toEqual([good.orderId])
   expect(error.mock.calls).toMatchObject([[{ tenantId: bad.tenantId, orderId: bad.orderId }, expect.any(String)]])
+  // It is tried again, and goes to review in time.
+  await shop.db.query({
+    text: `update esim_actions set due_at = now(), created_at = now() - interval '2 hours' where tenant_id = $1`,
+    values: [bad.tenantId],
+  })
+  expect(await runDueActions(deps)).toBe(1)
+  const statuses = await shop.db.query<{ actionStatus: string }>({
+    text: 'select action_status from esim_actions where tenant_id = any ($1) order by created_at',
+    values: [[bad.tenantId, good.tenantId]],
+  })
+  expect(statuses.map(({ actionStatus }) => actionStatus)).toEqual(['UNDER_REVIEW', 'DONE'])
 })

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { addPackage, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
 /* Reconciliation waits for no lock, and holds no lock of one tenant while it works on another. */
 
@@ -11,7 +11,7 @@ let database: TestDatabase
 let shop: Shop
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addPackage(shop.db, 'P', [{ supplier: 'sandbox', productCode: 'X' }])
 })
 afterAll(async () => {

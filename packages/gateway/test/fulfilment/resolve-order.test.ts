@@ -6,9 +6,18 @@ import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import type { CsvEsim } from '../../src/suppliers/stock/csv.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
+import {
+  addPackage,
+  addSupplier,
+  addTenant,
+  createShop,
+  payOrders,
+  type Shop,
+  statuses,
+  waitUntil,
+} from '../harness/shop.ts'
 
 /* Resolving with eSIMs that an operator names: each eSIM belongs to exactly one item. */
 
@@ -16,7 +25,7 @@ let database: TestDatabase
 let shop: Shop
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   for (const name of ['shelf', 'drawer']) await addSupplier(shop, name, 'stock')
   await addPackage(shop.db, 'P', [{ supplier: 'sandbox', productCode: 'X' }])
 })
@@ -63,7 +72,7 @@ function importFile(supplier: string, ...esims: CsvEsim['esim'][]) {
   return importStock(shop, { supplier, productCode: 'P', file }, { actor: 'cli:test' })
 }
 
-it('an eSIM that is twice in the file is refused, by its ICCID and by its activation code', async () => {
+it('an eSIM that is repeated in the file is refused, by its ICCID and by its activation code', async () => {
   const order = await underReview(2)
   await expect(delivered(order, esimOf(1, 'ONE'), esimOf(1, 'TWO'))).rejects.toThrow(
     /^Line 3: the ICCID .* is in the file twice/,
@@ -86,7 +95,7 @@ it('an eSIM that another dealer has is refused until it has ended', async () => 
   expect(await delivered(order, esimOf(3, 'NEW'))).toEqual([1])
 })
 
-it('one eSIM in two files at once is delivered by one of them', async () => {
+it('an eSIM in two concurrent files is delivered by one of them', async () => {
   const orders = [await underReview(1), await underReview(1)]
   const outcomes = await Promise.allSettled(orders.map((order) => delivered(order, esimOf(4, 'FOUR'))))
   expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
@@ -152,7 +161,7 @@ it('a stock file whose code is recorded during the import is refused at its end'
   )
   const first = Array.from({ length: 1_000 }, (_, n) => `${iccidOf(10_000 + n)},LPA:1$a.example$LONG-${n}\n`)
   file.write(`iccid,ac\n${iccidOf(14)},LPA:1$a.example$FOURTEEN\n${first.join('')}`)
-  await until(async () => {
+  await waitUntil(async () => {
     const written = await shop.db.query({
       text: `select from pg_locks where relation = 'stock_codes'::regclass and mode = 'RowExclusiveLock'`,
     })
@@ -223,7 +232,7 @@ it.each([
     await arrive(other, esimOf(n, `OTHER-${n}`)) // with the same ICCID
     await arrive(other, esimOf(100 + n, `CODE-${n}`)) // the code under another ICCID
     expect([...(await holdersOf(n)), ...(await holdersOf(100 + n))]).toEqual([order.orderId])
-    await arrive(order, esimOf(n, `CODE-${n}`)) // its own
+    await arrive(order, esimOf(n, `CODE-${n}`)) // of the order itself
     expect(await holdersOf(n)).toEqual([order.orderId])
   },
 )

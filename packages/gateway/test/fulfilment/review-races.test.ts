@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { cancelEsim } from '../../src/fulfilment/cancelling/cancel-esim.ts'
+import { actForOperator } from '../../src/actions/operator.ts'
 import { claimDueOrders } from '../../src/fulfilment/claim.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { refreshItems } from '../../src/fulfilment/reconciliation/refresh-items.ts'
@@ -9,9 +9,18 @@ import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import { gatewaySupplier } from '../../src/suppliers/gateway/gateway.ts'
 import type { Outcome, SupplierRequest } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { deliver, newEsim, scripted } from '../harness/scripted-supplier.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createScriptedSupplier, deliver, newEsim } from '../harness/scripted-supplier.ts'
+import {
+  addPackage,
+  addTenant,
+  createShop,
+  payOrders,
+  type Shop,
+  statuses,
+  waitUntil,
+  walletOf,
+} from '../harness/shop.ts'
 
 /* An operator, an upstream and a worker change one order under review at the same time. */
 
@@ -21,7 +30,7 @@ let loop: Loop | undefined
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addPackage(shop.db, 'ODD', [{ supplier: 'odd', productCode: 'X' }])
 })
 afterEach(async () => {
@@ -59,7 +68,7 @@ it('an item asked about from review is retried after a crash, although another i
     text: `update order_items set retry_at = now() + interval '1 hour' where tenant_id = $1 and item_no = 2`,
     values: [tenantId],
   })
-  const { deps } = scripted(shop)
+  const { deps } = createScriptedSupplier(shop)
   const claim = await claimDueOrders(deps, tenantId, 10)
   expect(claim.attempts.map(({ itemNo, operation }) => [itemNo, operation])).toEqual([[1, 'QUERY']])
   // ... an operator resolves item 2 meanwhile ...
@@ -70,12 +79,12 @@ it('an item asked about from review is retried after a crash, although another i
     values: [tenantId],
   })
   loop = fulfilmentLoop(deps)
-  await until(async () => (await statuses(shop.db, tenantId)).PARTIALLY_DELIVERED === 1, 5_000)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).PARTIALLY_DELIVERED === 1, 5_000)
 })
 
 it('a cancellation at an upstream gateway applies to this eSIM, not to another under the same key', async () => {
   const { tenantId, orderId } = await reviewed(1, `, in_doubt_at = now() - interval '2 hours'`)
-  const { deps } = scripted(shop)
+  const { deps } = createScriptedSupplier(shop)
   // Our upstream's support names an eSIM (X) for the order that is stuck there.
   const x = newEsim()
   const named = { line: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
@@ -107,13 +116,14 @@ it('a cancellation at an upstream gateway applies to this eSIM, not to another u
   } as unknown as Outbound
   const config = { url: 'http://127.0.0.1:1', appKey: 'demo_app_key', appSecret: 'demo_app_secret' }
   const upstream = gatewaySupplier('odd', config, { outbound })
-  const { deps: withUpstream } = scripted(shop, upstream)
+  const { deps: withUpstream } = createScriptedSupplier(shop, upstream)
   const [shown] = await shop.db.query<{ id: string; iccid: string }>({
     text: 'select profile_id as id, iccid from profiles where tenant_id = $1',
     values: [tenantId],
   })
   expect(shown!.iccid).toBe(x.iccid)
-  await cancelEsim(withUpstream, { tenantId, profileId: shown!.id, reason: 'ordered twice' }, ADA)
+  const cancel = { tenantId, profileId: shown!.id, action: 'CANCEL', reason: 'ordered twice' } as const
+  await actForOperator(withUpstream, cancel, ADA)
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
 })
 
@@ -129,8 +139,8 @@ it('an item whose supplier asks for an immediate retry is tried at most twice a 
     )
   }
   const started = performance.now()
-  loop = fulfilmentLoop(scripted(shop, { order }).deps)
-  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  loop = fulfilmentLoop(createScriptedSupplier(shop, { order }).deps)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   expect(performance.now() - started).toBeGreaterThan(1_500)
 })
 
@@ -144,15 +154,15 @@ it('an upstream event does not let an operator resolve as not bought what is bei
       answer = resolve
     })
   }
-  const { deps, supplied } = scripted(shop, { order })
+  const { deps, supplied } = createScriptedSupplier(shop, { order })
   loop = fulfilmentLoop(deps)
-  await until(async () => orders === 1)
+  await waitUntil(async () => orders === 1)
   const resolving = () => resolveOrder(deps, { tenantId, orderId, verdict: { kind: 'retry' }, evidence }, ADA)
   await expect(resolving()).rejects.toThrow('being asked about item 1 just now')
   await refreshItems(deps, supplied, [itemKeyOf(orderId, 1)]) // ORDER_PAID of the upstream
   await expect(resolving()).rejects.toThrow('being asked about item 1 just now')
   answer([deliver()])
-  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   expect(orders).toBe(1)
 })
 
@@ -166,9 +176,9 @@ it('another eSIM cannot be recorded for an item that is being bought from review
       answer = resolve
     })
   }
-  const { deps } = scripted(shop, { order })
+  const { deps } = createScriptedSupplier(shop, { order })
   loop = fulfilmentLoop(deps)
-  await until(async () => orders === 1)
+  await waitUntil(async () => orders === 1)
   const x = newEsim()
   const named = { line: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
   const resolving = resolveOrder(
@@ -178,5 +188,5 @@ it('another eSIM cannot be recorded for an item that is being bought from review
   )
   await expect(resolving).rejects.toThrow('being asked about item 1 just now')
   answer([deliver()])
-  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
 })

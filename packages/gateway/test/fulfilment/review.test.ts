@@ -1,15 +1,25 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { cancelEsim } from '../../src/fulfilment/cancelling/cancel-esim.ts'
+import { runDueActions } from '../../src/actions/loop.ts'
+import { actForOperator } from '../../src/actions/operator.ts'
+import { resolveAction } from '../../src/actions/resolve.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
-import { resolveCancellation } from '../../src/fulfilment/review/resolve-cancellation.ts'
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { expireProfiles } from '../../src/profiles/expire.ts'
 import type { CancelOutcome, Outcome, SupplierRequest } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { deliver, scripted } from '../harness/scripted-supplier.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from '../harness/shop.ts'
+import { makeActionsDue } from '../harness/actions.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createScriptedSupplier, deliver } from '../harness/scripted-supplier.ts'
+import {
+  addPackage,
+  addTenant,
+  createShop,
+  payOrders,
+  type Shop,
+  statuses,
+  waitUntil,
+  walletOf,
+} from '../harness/shop.ts'
 
 /* Orders that were not bought in time, and cancellations without an answer. */
 
@@ -19,7 +29,7 @@ let loop: Loop | undefined
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addPackage(shop.db, 'ODD', [{ supplier: 'odd', productCode: 'X' }])
 })
 afterEach(async () => {
@@ -53,7 +63,7 @@ interface Seen {
   deps: Shop
 }
 
-/** @param concurrency calls that the supplier serves at once */
+/** @param concurrency the supplier's limit of concurrent calls */
 function start(answer: () => Outcome, concurrency: number, cancel: () => CancelOutcome = keep): Seen {
   const seen = { bought: 0, cancels: 0, deps: shop }
   const order = async (requests: SupplierRequest[]) => {
@@ -67,7 +77,7 @@ function start(answer: () => Outcome, concurrency: number, cancel: () => CancelO
     seen.cancels += 1
     return cancel()
   }
-  seen.deps = scripted(shop, { order, query, cancel: counted }, { concurrency: concurrency }).deps
+  seen.deps = createScriptedSupplier(shop, { order, query, cancel: counted }, { concurrency: concurrency }).deps
   loop = fulfilmentLoop(seen.deps)
   return seen
 }
@@ -79,7 +89,7 @@ it('an order that queues after a pause of hours is delivered, not put under revi
   const tenantId = await putOff(6)
   start(deliver, 2)
   expect(
-    await until(async () => !(await statuses(shop.db, tenantId)).ALLOCATING && statuses(shop.db, tenantId)),
+    await waitUntil(async () => !(await statuses(shop.db, tenantId)).ALLOCATING && statuses(shop.db, tenantId)),
   ).toEqual({
     DELIVERED: 6,
   })
@@ -91,13 +101,13 @@ it('an order that is put off repeatedly is reported as under review once, bought
   const seen = start(() => answer(), 2)
   const text = 'update order_items set retry_at = now() where tenant_id = $1 and retry_at > now() returning 1'
   for (const times of [1, 2, 3]) {
-    await until(async () => seen.bought === times)
+    await waitUntil(async () => seen.bought === times)
     if (times === 3) answer = deliver
-    await until(async () => (await statuses(shop.db, tenantId)).UNDER_REVIEW === 1)
-    await until(async () => (await shop.db.query({ text, values: [tenantId] })).length === 1)
+    await waitUntil(async () => (await statuses(shop.db, tenantId)).UNDER_REVIEW === 1)
+    await waitUntil(async () => (await shop.db.query({ text, values: [tenantId] })).length === 1)
     await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })
   }
-  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   const [row] = await shop.db.query<{ history: { orderStatus: string }[]; events: number }>({
     text: `select status_history as history, (select count(*)::int from events e where e.tenant_id = o.tenant_id) as events
            from orders o where tenant_id = $1`,
@@ -113,16 +123,16 @@ async function returnedOnItsLastDay(answer: () => CancelOutcome) {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'ODD')
   const seen = start(deliver, 1, () => (seen.cancels === 1 ? { kind: 'unknown', message: 'lost' } : answer()))
-  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   const [profile] = await shop.db.query<{ profileId: string }>({
     text: `update profiles set install_before = now() where tenant_id = $1 returning profile_id`,
     values: [tenantId],
   })
   const { profileId } = profile!
-  await cancelEsim(seen.deps, { tenantId, profileId, reason: 'ordered twice' }, ADA)
+  await actForOperator(seen.deps, { tenantId, profileId, action: 'CANCEL', reason: 'ordered twice' }, ADA)
   await expireProfiles(seen.deps, tenantId)
-  await shop.db.query({ text: 'update watched_items set due_at = now() where tenant_id = $1', values: [tenantId] })
-  await askAboutWatched(seen.deps)
+  await makeActionsDue(shop.db, tenantId)
+  expect(await runDueActions(seen.deps)).toBe(1)
   return { tenantId, profileId, seen }
 }
 
@@ -140,7 +150,7 @@ it('an unanswered cancellation can be resolved by an operator after the eSIM has
   const { tenantId, profileId, seen } = await returnedOnItsLastDay(() => ({ kind: 'unknown', message: 'lost again' }))
   expect(await statusOf(tenantId)).toEqual({ esimStatus: 'UNUSED_EXPIRED' })
   const said = { verdict: 'cancelled', evidence: 'Ticket 4711' } as const
-  await resolveCancellation(seen.deps, { tenantId, profileId, ...said }, ADA)
+  await resolveAction(seen.deps, { tenantId, profileId, ...said }, ADA)
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
 })
 
@@ -155,14 +165,18 @@ it('an item that a dead worker may have bought is asked about from review, howev
     asked.push(operation)
     return requests.map(deliver)
   }
-  const { deps, supplied } = scripted(shop, { order: answer('ORDER'), query: answer('QUERY') }, { concurrency: 1 })
+  const { deps, supplied } = createScriptedSupplier(
+    shop,
+    { order: answer('ORDER'), query: answer('QUERY') },
+    { concurrency: 1 },
+  )
   expect(supplied.gate.acquire('somebody else', 1)).toBe(1)
   loop = fulfilmentLoop(deps)
-  await until(async () => (await statuses(shop.db, tenantId)).UNDER_REVIEW === 1)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).UNDER_REVIEW === 1)
   supplied.gate.release('somebody else', 1)
   await shop.db.query({ text: 'update order_items set retry_at = now() where tenant_id = $1', values: [tenantId] })
   await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })
-  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   expect(asked).toEqual(['QUERY'])
 })
 
@@ -180,9 +194,9 @@ it('an item that is being bought from review cannot be resolved as not bought', 
       answer = resolve
     })
   }
-  const { deps } = scripted(shop, { order, query: async () => [{ kind: 'unknown', message: 'lost' }] })
+  const { deps } = createScriptedSupplier(shop, { order, query: async () => [{ kind: 'unknown', message: 'lost' }] })
   loop = fulfilmentLoop(deps)
-  await until(async () => orders === 1)
+  await waitUntil(async () => orders === 1)
   const [row] = await shop.db.query<{ orderId: string }>({
     text: 'select order_id from orders where tenant_id = $1',
     values: [tenantId],
@@ -192,6 +206,6 @@ it('an item that is being bought from review cannot be resolved as not bought', 
   await expect(resolving()).rejects.toThrow('being asked about item 1 just now')
   answer([{ kind: 'unknown', message: 'lost' }])
   const text = `select from order_items where tenant_id = $1 and item_status = 'REVIEW' and retry_at > now()`
-  await until(async () => (await shop.db.query({ text, values: [tenantId] })).length === 1)
+  await waitUntil(async () => (await shop.db.query({ text, values: [tenantId] })).length === 1)
   expect(orders).toBe(1)
 })

@@ -4,10 +4,10 @@ import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { resolveOrder, type Verdict } from '../../src/fulfilment/review/resolve-order.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import type { Charge, Outcome, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
-import { admin, json } from '../harness/admin-here.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
-import { newEsim, scripted } from '../harness/scripted-supplier.ts'
-import { addPackage, addSupplier, addTenant, payOrders, statuses, until } from '../harness/shop.ts'
+import { admin, adminJson } from '../harness/processes/admin-in-process.ts'
+import { createScriptedSupplier, newEsim } from '../harness/scripted-supplier.ts'
+import { addPackage, addSupplier, addTenant, payOrders, statuses, waitUntil } from '../harness/shop.ts'
 
 /* The supplier's charge, which may differ from the catalogue's cost. */
 
@@ -37,19 +37,19 @@ async function sell(supplier: string, outcomes: Outcome[], ended: string, parts:
   const order = async () => [answers.shift()!]
   const { query, ...traits } = parts
   const script = { name: supplier, order, ...(query && { query }) }
-  loop = fulfilmentLoop(scripted(shop, script, { concurrency: 1, ...traits }).deps)
-  await until(async () => (await statuses(shop.db, tenantId))[ended] === 1)
+  loop = fulfilmentLoop(createScriptedSupplier(shop, script, { concurrency: 1, ...traits }).deps)
+  await waitUntil(async () => (await statuses(shop.db, tenantId))[ended] === 1)
   return { tenantId, orderId }
 }
 
 type Item = Record<'supplier' | 'cost' | 'charged' | 'chargedCurrency', unknown>
 const chargesOf = async (orderId: string) =>
-  (await json('order', 'show', orderNoOf(orderId))).itemList.map(
+  (await adminJson('order', 'show', orderNoOf(orderId))).itemList.map(
     ({ supplier, cost, charged, chargedCurrency }: Item) => [supplier, cost, charged, chargedCurrency],
   )
 
 async function monthsOf(supplier: string) {
-  const { monthList } = await json('supplier', 'report')
+  const { monthList } = await adminJson('supplier', 'report')
   return monthList.filter((month: { supplier: string }) => month.supplier === supplier)
 }
 
@@ -108,9 +108,13 @@ describe('the charge for an eSIM in doubt', () => {
     const [orderId = ''] = await payOrders(shop.db, tenantId, 'NEXT')
     const traits = { timeoutMs: 100 }
     loop = fulfilmentLoop(
-      scripted(shop, { name: 'first', order: async () => [inDoubt], query: async () => [REFUSED] }, traits).deps,
+      createScriptedSupplier(
+        shop,
+        { name: 'first', order: async () => [inDoubt], query: async () => [REFUSED] },
+        traits,
+      ).deps,
     )
-    await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+    await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
     expect(await chargesOf(orderId)).toEqual([['sandbox', 5_001, null, null]])
   })
 })

@@ -5,10 +5,10 @@ import { putPackages } from '../../src/catalogue/packages/put.ts'
 import type { Running } from '../../src/lib/process/lifecycle.ts'
 import { suspendTenant } from '../../src/tenants/change.ts'
 import { startWorker } from '../../src/worker.ts'
-import { addDealer, call, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { statuses, until, walletOf } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { statuses, waitUntil, walletOf } from '../harness/shop.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 // Properties of a whole gateway: API, worker and a receiver of events.
@@ -20,7 +20,7 @@ let worker: Running | undefined
 let receiver: Receiver
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url)
+  node = await startNode(database.url)
   receiver = await startReceiver()
   const packages = ['SANDBOX_OK', 'SANDBOX_REFUSED'].map((productCode) =>
     packageInput({
@@ -62,7 +62,7 @@ test('a suspended dealer’s paid orders are still delivered or refunded, and th
   await suspendTenant(node.deps, tenantId, OPERATOR)
   expect((await call(node, dealer, 'health')).code).toBe('101005')
   worker ??= await startWorker(node.deps) // no worker ran before
-  await until(async () => {
+  await waitUntil(async () => {
     const now = await statuses(node.deps.db, tenantId)
     return now.DELIVERED === 1 && now.FAILED === 1
   })

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
-import { createTestDatabase } from './database.ts'
-import { openShop, type Shop, TEST_KEY } from './shop.ts'
+import { createTestDatabase } from './databases/database.ts'
+import { createShop, type Shop, TEST_KEY } from './shop.ts'
 
-/** A shop on a separate database, on which the admin commands of this process (admin-here.ts) work. */
+/** A shop on a separate database that the admin commands of this process (admin-in-process.ts) use. */
 export interface AdminTestbed extends Shop {
   /** A path in a temporary folder of the operator. */
   path(name: string): string
@@ -21,7 +21,7 @@ export async function createAdminTestbed(): Promise<AdminTestbed> {
   vi.stubEnv('DATABASE_URL', database.url)
   vi.stubEnv('MASTER_KEY', TEST_KEY.toString('base64'))
   vi.stubEnv('DATA_DIR', folder)
-  const shop = await openShop(database.url)
+  const shop = await createShop(database.url)
   const path = (name: string) => join(folder, name)
   return {
     ...shop,

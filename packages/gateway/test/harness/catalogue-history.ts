@@ -5,19 +5,19 @@ import type { Assignment } from '../../src/catalogue/pricing/quote.ts'
 import type { CatalogueChanges } from '../../src/catalogue/snapshot/load.ts'
 import type { CataloguePackage, ListPrice } from '../../src/catalogue/snapshot/package.ts'
 
-/* Made histories of a catalogue: changes one after the other, each stamped with its place among them, and the rows of the
- * database after some of them, as the rooms that make such changes leave them. */
+/* Random histories of a catalogue: a sequence of changes, each with its position as its time, and the database rows that the
+ * catalogue module leaves after some of them. */
 
 const currency = fc.constantFrom('USD', 'EUR')
 const plan = fc.constantFrom('P', 'Q')
 const removed = fc.boolean()
 
-/** Of one tenant, T, its group and its plans; other tenants pay by the list. */
-export function changesOf(...codes: string[]) {
+/** Changes of packages and of the prices of one tenant (T), its group and its plans. Other tenants pay list prices. */
+export function arbitraryChanges(...codes: string[]) {
   const code = fc.constantFrom(...codes)
   return fc.oneof(
     fc.record({ kind: fc.constant('package' as const), code, onSale: fc.boolean(), name: fc.constantFrom('x', 'y') }),
-    fc.record({ kind: fc.constant('price' as const), code, currency, removed, most: fc.boolean() }),
+    fc.record({ kind: fc.constant('price' as const), code, currency, removed, isMaximum: fc.boolean() }),
     fc.record({
       kind: fc.constant('rule' as const),
       plan,
@@ -32,50 +32,51 @@ export function changesOf(...codes: string[]) {
     fc.record({ kind: fc.constant('group plan' as const), plan, removed }),
   )
 }
-export type Change = ReturnType<typeof changesOf> extends fc.Arbitrary<infer Value> ? Value : never
+export type Change = ReturnType<typeof arbitraryChanges> extends fc.Arbitrary<infer Value> ? Value : never
 
 type Packages = Map<string, CataloguePackage & { touched: number }>
 
-/** What the database holds after these changes; of it, what is newer than a moment. */
+/** The rows after these changes. @returns a function that selects the rows newer than a time */
 export function rowsAfter(changes: readonly Change[]): (after: number) => CatalogueChanges {
   const packages: Packages = new Map()
   const rules = new Map<string, CatalogueChanges['planRules'][number]>()
   const own = new Map<string, CatalogueChanges['ownPrices'][number]>()
   const links = { plan: [] as Assignment[], group: [] as Assignment[], 'group plan': [] as Assignment[] }
-  changes.forEach((one, i) => {
+  changes.forEach((change, i) => {
     const at = i + 1
-    switch (one.kind) {
+    switch (change.kind) {
       case 'package':
-        packages.set(one.code, switched(packages.get(one.code), one, at))
+        packages.set(change.code, withSaleStatus(packages.get(change.code), change, at))
         break
       case 'price':
-        setPrice(packages, one, at)
+        setPrice(packages, change, at)
         break
       case 'rule': {
-        const key = `${one.plan}/${one.code}/${one.currency}`
-        if (!isMade(packages, rules.get(key), one)) break
-        const amount = one.currency === '' ? { percent: one.percent, price: null } : { percent: null, price: BigInt(i) }
-        const scope = { planName: one.plan, packageCode: one.code, currencyCode: one.currency }
-        rules.set(key, { ...scope, ...amount, removed: one.removed, ...since(rules.get(key), at) })
+        const key = `${change.plan}/${change.code}/${change.currency}`
+        if (!takesEffect(packages, rules.get(key), change)) break
+        const amount =
+          change.currency === '' ? { percent: change.percent, price: null } : { percent: null, price: BigInt(i) }
+        const scope = { planName: change.plan, packageCode: change.code, currencyCode: change.currency }
+        rules.set(key, { ...scope, ...amount, removed: change.removed, ...timestamps(rules.get(key), at) })
         break
       }
       case 'own': {
-        if (!isMade(packages, own.get(one.code), one)) break
-        const row = { tenantId: 'T', packageCode: one.code, price: BigInt(i), removed: one.removed }
-        own.set(one.code, { ...row, ...since(own.get(one.code), at) })
+        if (!takesEffect(packages, own.get(change.code), change)) break
+        const row = { tenantId: 'T', packageCode: change.code, price: BigInt(i), removed: change.removed }
+        own.set(change.code, { ...row, ...timestamps(own.get(change.code), at) })
         break
       }
       case 'plan':
-        links.plan = assigned(links.plan, 'T', one.removed ? null : one.plan, at)
+        links.plan = withAssignment(links.plan, 'T', change.removed ? null : change.plan, at)
         break
       case 'group':
-        links.group = assigned(links.group, 'T', one.removed ? null : 'G', at)
+        links.group = withAssignment(links.group, 'T', change.removed ? null : 'G', at)
         break
       case 'group plan':
-        links['group plan'] = assigned(links['group plan'], 'G', one.removed ? null : one.plan, at)
+        links['group plan'] = withAssignment(links['group plan'], 'G', change.removed ? null : change.plan, at)
         break
       default:
-        one satisfies never
+        change satisfies never
     }
   })
   return (after) => ({
@@ -91,22 +92,22 @@ export function rowsAfter(changes: readonly Change[]): (after: number) => Catalo
   })
 }
 
-/** Rules and own prices are made for packages that exist; what is not there is not removed. */
-function isMade(
+/** Rules and own prices need an existing package, and only what exists can be removed. */
+function takesEffect(
   packages: Packages,
   before: { removed: boolean } | undefined,
-  one: { code: string; removed: boolean },
+  change: { code: string; removed: boolean },
 ): boolean {
-  if (one.code !== '' && !packages.has(one.code)) return false
-  return !one.removed || before?.removed === false
+  if (change.code !== '' && !packages.has(change.code)) return false
+  return !change.removed || before?.removed === false
 }
 
-function switched(
+function withSaleStatus(
   before: (CataloguePackage & { touched: number }) | undefined,
   { code: packageCode, onSale, name }: { code: string; onSale: boolean; name: string },
   at: number,
 ): CataloguePackage & { touched: number } {
-  const base = before ?? fresh(packageCode, at)
+  const base = before ?? newPackage(packageCode, at)
   return {
     ...base,
     ...{ name, onSale, everOnSale: base.everOnSale || onSale, updatedAt: at, touched: at },
@@ -115,7 +116,7 @@ function switched(
   }
 }
 
-function fresh(packageCode: string, createdAt: number): CataloguePackage {
+function newPackage(packageCode: string, createdAt: number): CataloguePackage {
   return {
     ...{ packageCode, slug: packageCode, name: 'x', description: null, dataType: 'TOTAL', volume: 1n, duration: 7 },
     ...{ packageType: 'BASE', productFamily: null, periodNumMin: null, periodNumMax: null },
@@ -137,32 +138,32 @@ function fresh(packageCode: string, createdAt: number): CataloguePackage {
 
 function setPrice(
   packages: Packages,
-  one: { code: string; currency: string; removed: boolean; most: boolean },
+  change: { code: string; currency: string; removed: boolean; isMaximum: boolean },
   at: number,
 ): void {
-  const item = packages.get(one.code)
+  const item = packages.get(change.code)
   if (!item) return
-  const before = item.prices.find((price) => price.currencyCode === one.currency)
-  if (one.removed && before?.removed !== false) return
+  const before = item.prices.find((price) => price.currencyCode === change.currency)
+  if (change.removed && before?.removed !== false) return
   const price: ListPrice = {
-    currencyCode: one.currency,
-    price: one.most ? BigInt(MONEY_MAX) : BigInt(at),
-    ...{ retailPrice: null, removed: one.removed, ...since(before, at) },
+    currencyCode: change.currency,
+    price: change.isMaximum ? BigInt(MONEY_MAX) : BigInt(at),
+    ...{ retailPrice: null, removed: change.removed, ...timestamps(before, at) },
   }
-  const others = item.prices.filter((other) => other.currencyCode !== one.currency)
-  packages.set(one.code, { ...item, prices: [...others, price], touched: at })
+  const others = item.prices.filter((other) => other.currencyCode !== change.currency)
+  packages.set(change.code, { ...item, prices: [...others, price], touched: at })
 }
 
 /** A tenant has one plan and is in one group at most; a group has one plan. */
-function assigned(rows: readonly Assignment[], owner: string, target: string | null, at: number): Assignment[] {
+function withAssignment(rows: readonly Assignment[], owner: string, target: string | null, at: number): Assignment[] {
   if ((rows.find((row) => !row.removed)?.target ?? null) === target) return [...rows]
   const ended = rows.map((row) => (row.removed ? row : { ...row, removed: true, updatedAt: at }))
   if (target === null) return ended
   const before = rows.find((row) => row.target === target)
   const others = ended.filter((row) => row.target !== target)
-  return [...others, { owner, target, removed: false, ...since(before, at) }]
+  return [...others, { owner, target, removed: false, ...timestamps(before, at) }]
 }
 
-function since(before: { firstAt: number } | undefined, at: number) {
+function timestamps(before: { firstAt: number } | undefined, at: number) {
   return { firstAt: before?.firstAt ?? at, updatedAt: at }
 }

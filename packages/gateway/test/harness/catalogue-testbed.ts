@@ -4,9 +4,9 @@ import { type Catalogue, createCatalogue } from '../../src/catalogue/catalogue.t
 import { type ChangeDeps, putPackages } from '../../src/catalogue/packages/put.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
-import { createTestDatabase } from './database.ts'
+import { createTestDatabase } from './databases/database.ts'
 
-/** A catalogue on a separate database, with the functions that its tests need most. */
+/** A catalogue on a separate database, with functions for its tests. */
 export interface CatalogueTestbed {
   readonly db: Db
   readonly deps: ChangeDeps

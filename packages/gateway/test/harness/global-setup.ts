@@ -1,46 +1,50 @@
 import { randomBytes } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import type { TestProject } from 'vitest/node'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
-import { createDatabase, dropDatabasesOf, withDatabaseName } from './database.ts'
-import { fastFolder, ownFolder } from './temporary-folders.ts'
+import { createDatabase, dropDatabasesOf, withDatabaseName } from './databases/database.ts'
+import { createRunFolder, memoryFolder } from './temporary-folders.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** `dataDir` is where made-data.ts keeps the one that it copies. */
+    /** `dataDir` is where `copyUsedDataDir` keeps its original. */
     testServer: { url: string; run: string; dataDir: string }
   }
 }
 
 /**
- * One server for the whole run and a template database on it, migrated once; a test file clones it (database.ts).
- * TEST_DATABASE_URL names another server to use instead: its user must be allowed to create databases.
+ * Starts one server for the whole run, with a template database that is migrated once and cloned by test files
+ * (databases/database.ts). TEST_DATABASE_URL names another server to use; its user must be allowed to create databases.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const run = `dealer_esim_test_${randomBytes(4).toString('hex')}`
-  const folder = ownFolder(tmpdir())
-  const scratch = fastFolder(folder)
+  const folder = createProjectFolder(createRunFolder(tmpdir()), project)
+  const memory = memoryFolder(folder)
+  const dataParent = memory === folder ? folder : createProjectFolder(memory, project)
   // Inherited by the processes that run the tests.
-  process.env.TEST_SCRATCH = scratch
+  process.env.TEST_SCRATCH = dataParent
   const remove = () => {
-    for (const each of [folder, scratch]) rmSync(each, { recursive: true, force: true })
+    for (const each of [folder, dataParent]) {
+      rmSync(each, { recursive: true, force: true })
+      if (existsSync(dirname(each)) && readdirSync(dirname(each)).length === 0) rmdirSync(dirname(each))
+    }
   }
-  const given = process.env.TEST_DATABASE_URL
-  const server = await (given ? givenServer(given) : ownServer(join(folder, 'server')))
+  const externalUrl = process.env.TEST_DATABASE_URL
+  const server = externalUrl ? { url: externalUrl, stop: async () => {} } : await startOwnServer(join(folder, 'server'))
   try {
-    await makeTemplate(server.url, run)
+    await createTemplate(server.url, run)
   } catch (error) {
     await server.stop()
     remove()
     throw error
   }
-  project.provide('testServer', { url: server.url, run, dataDir: join(scratch, 'data') })
+  project.provide('testServer', { url: server.url, run, dataDir: join(dataParent, 'data') })
   return async () => {
     await dropDatabasesOf(server.url, run)
     await server.stop()
@@ -48,21 +52,24 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
+/** A run of two projects, as of the mutations, sets up each of them. */
+function createProjectFolder(runFolder: string, { name }: TestProject): string {
+  const folder = join(runFolder, name)
+  mkdirSync(folder, { recursive: true, mode: 0o711 })
+  return folder
+}
+
 interface Server {
   url: string
   stop(): Promise<void>
 }
 
-async function givenServer(url: string): Promise<Server> {
-  return { url, stop: async () => {} }
-}
-
-async function ownServer(dataDir: string): Promise<Server> {
+async function startOwnServer(dataDir: string): Promise<Server> {
   const server = await startEmbeddedPostgres({ dataDir, log: silentLog, fsync: false, maxConnections: 400 })
   return { url: server.url, stop: () => server.stop() }
 }
 
-async function makeTemplate(serverUrl: string, run: string): Promise<void> {
+async function createTemplate(serverUrl: string, run: string): Promise<void> {
   const name = `${run}_template`
   await createDatabase(serverUrl, name)
   const url = withDatabaseName(serverUrl, name)

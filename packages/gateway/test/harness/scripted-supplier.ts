@@ -5,10 +5,14 @@ import type { Outcome, Supplier, SupplierTraits } from '../../src/suppliers/supp
 import type { Shop } from './shop.ts'
 
 /**
- * A supplier that does what a test says, and the node that buys from it. What the script leaves out: it delivers, takes
- * nothing back and is well. Nothing of it is late, or given up, while a test runs.
+ * A supplier whose calls a test scripts, and a node that buys from it. By default it delivers, refuses cancellations and is
+ * healthy, and its limits are so long that nothing times out during a test.
  */
-export function scripted(shop: Shop, script: Partial<Supplier> = {}, traits: Partial<SupplierTraits> = {}) {
+export function createScriptedSupplier(
+  shop: Shop,
+  script: Partial<Supplier> = {},
+  traits: Partial<SupplierTraits> = {},
+) {
   const supplier: Supplier = {
     ...{ name: 'odd', type: 'gateway' },
     traits: {
@@ -18,26 +22,26 @@ export function scripted(shop: Shop, script: Partial<Supplier> = {}, traits: Par
     },
     order: async (requests) => requests.map(deliver),
     query: async (requests) => requests.map(deliver),
-    cancel: async () => ({ kind: 'refused', message: 'it does not' }),
+    cancel: async () => ({ kind: 'refused', message: 'not supported' }),
     test: async () => undefined,
     ...script,
   }
   const supplied: ConfiguredSupplier = { supplier, gate: createGate(supplier.traits, shop.clock), paused: false }
-  return { supplied, deps: supplying(shop, supplied) }
+  return { supplied, deps: withSuppliers(shop, supplied) }
 }
 
-/** A node of this shop that knows these suppliers, beside those that it finds by their names. */
-export function supplying(shop: Shop, ...all: ConfiguredSupplier[]): Shop {
+/** A node that has these suppliers in addition to the configured ones. */
+export function withSuppliers(shop: Shop, ...all: ConfiguredSupplier[]): Shop {
   const get = (name: string) => all.find(({ supplier }) => supplier.name === name) ?? shop.suppliers.get(name)
   return { ...shop, suppliers: { ...shop.suppliers, get, all: () => all } }
 }
 
 export const deliver = (): Outcome => ({ kind: 'delivered', esim: newEsim() })
 
-let made = 0
-/** An eSIM that nobody has yet. */
+let created = 0
+/** An eSIM that was not delivered before. */
 export function newEsim() {
-  made += 1
-  const matchingId = `M-${made}`
-  return { iccid: makeIccid('8985777', made), smdpAddress: 'a.example', matchingId, smdpStatus: 'RELEASED' as const }
+  created += 1
+  const matchingId = `M-${created}`
+  return { iccid: makeIccid('8985777', created), smdpAddress: 'a.example', matchingId, smdpStatus: 'RELEASED' as const }
 }

@@ -12,11 +12,11 @@ import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createSuppliers } from '../../src/suppliers/registry.ts'
 import type { SupplierType } from '../../src/suppliers/supplier.ts'
 
-/** The same on every node of a test, and in child processes. */
+/** Shared by all nodes of a test and its child processes. */
 export const TEST_KEY = Buffer.alloc(32, 7)
 const TEST_LINK_KEY = Buffer.alloc(32, 9)
 
-/** One node's fulfilment on a test database. */
+/** One node's modules for selling and delivering, on a test database. */
 export interface Shop extends FulfilmentDeps {
   wake: Pick<Wakeups<Topic>, 'wake' | 'on'>
   db: Db & { close(): Promise<void> }
@@ -26,7 +26,7 @@ export interface Shop extends FulfilmentDeps {
   close(): Promise<void>
 }
 
-export async function openShop(url: string, deployment: 'local' | 'production' = 'local'): Promise<Shop> {
+export async function createShop(url: string, deployment: 'local' | 'production' = 'local'): Promise<Shop> {
   const db = createDb({ url, poolSize: 10, applicationName: 'test shop' })
   const cipher: Cipher = createCipher([TEST_KEY])
   const shared = {
@@ -77,7 +77,7 @@ export interface TestRoute {
   cost?: bigint
 }
 
-/** Puts a package on sale whose routes are these, in order. Twice is once: a test may be repeated. */
+/** Puts a package with these routes on sale. Does nothing if it exists, because a test may be repeated. */
 export async function addPackage(db: Db, packageCode: string, routes: TestRoute[], allowLoss = false): Promise<void> {
   await db.tx(async (tx) => {
     tx.send({ text: `insert into coverages values ('test', '{JP}', '[]') on conflict do nothing` })
@@ -132,7 +132,7 @@ export async function addTenant(db: Db, balance = 1_000_000_000_000n): Promise<s
 
 export const PRICE = 10_000n
 
-/** Pays `orders` orders of `count` eSIMs of one package each, as the order path would. @returns their ids. */
+/** Inserts `orders` paid orders of `count` eSIMs each, with the rows that the order path writes. @returns their ids */
 export async function payOrders(
   db: Db,
   tenantId: string,
@@ -175,17 +175,17 @@ export async function payOrders(
   return ids
 }
 
-/** Waits for a condition, without a fixed sleep. @throws after `patienceMs`. */
-export async function until<Value>(
+/** Waits until `read` returns a value. @throws after `timeoutMs` */
+export async function waitUntil<Value>(
   read: () => Promise<Value | undefined | false>,
-  patienceMs = 20_000,
+  timeoutMs = 20_000,
   everyMs = 10,
 ): Promise<Value> {
-  const deadline = performance.now() + patienceMs
+  const deadline = performance.now() + timeoutMs
   for (;;) {
     const value = await read()
     if (value !== undefined && value !== false) return value
-    if (performance.now() > deadline) throw new Error(`the condition did not come true within ${patienceMs / 1000} s`)
+    if (performance.now() > deadline) throw new Error(`the condition was not met within ${timeoutMs / 1000} s`)
     await new Promise((resolve) => setTimeout(resolve, everyMs))
   }
 }
@@ -199,7 +199,7 @@ export async function statuses(db: Db, tenantId: string): Promise<Record<string,
   return Object.fromEntries(rows.map((row) => [row.orderStatus, row.count]))
 }
 
-/** What a tenant was told, oldest first. */
+/** The contents of a tenant's events, oldest first. */
 export function eventsOf(db: Db, tenantId: string) {
   return db.query<{ content: { orderStatus: string; sequence: number; refundedAmount: number } }>({
     text: 'select content from events where tenant_id = $1 order by notify_id',
@@ -207,7 +207,7 @@ export function eventsOf(db: Db, tenantId: string) {
   })
 }
 
-/** The wallet against its transfers: what it holds, what they say, and what was refunded. */
+/** A wallet's balance, the sum of its transfers, and its refunds. */
 export async function walletOf(db: Db, tenantId: string) {
   const [row] = await db.query<{ balance: bigint; sum: bigint; refunds: number; refunded: bigint }>({
     text: `select w.balance, (select sum(case when to_account = 'WALLET' then amount else -amount end)::bigint
@@ -221,7 +221,7 @@ export async function walletOf(db: Db, tenantId: string) {
   return row!
 }
 
-/** A configured supplier, known to this shop at once. Twice is once. */
+/** Adds a supplier and reloads this shop's suppliers. Does nothing if it exists. */
 export async function addSupplier(shop: Shop, name: string, type: SupplierType, config: object = {}): Promise<void> {
   await shop.db.query({
     text: 'insert into suppliers (supplier, type, config) values ($1, $2, $3) on conflict do nothing',

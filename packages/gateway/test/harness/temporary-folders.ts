@@ -8,13 +8,13 @@ const MEMORY = '/dev/shm'
 const REQUIRED_BYTES = 4 * 2 ** 30
 
 /**
- * Where tests keep the data of gateways: in memory if there is enough, because gateways sync each commit and many disks are
- * slow. The run removes the folder.
+ * The folder for gateways' data: in memory if there is enough, because gateways sync each commit and many disks are slow. The
+ * run removes the folder.
  */
-export const scratchFolder = (): string => process.env.TEST_SCRATCH ?? tmpdir()
+export const dataFolder = (): string => process.env.TEST_SCRATCH ?? tmpdir()
 
 /** Creates the folder of this run under `parent`, and removes those of runs that were killed. */
-export function ownFolder(parent: string): string {
+export function createRunFolder(parent: string): string {
   const folder = join(parent, `dealer-esim-tests-${process.getuid!()}`)
   mkdirSync(folder, { recursive: true, mode: 0o711 })
   for (const name of readdirSync(folder)) {
@@ -27,11 +27,11 @@ export function ownFolder(parent: string): string {
 }
 
 /** A folder in memory, or `otherwise` if memory is short. */
-export function fastFolder(otherwise: string): string {
+export function memoryFolder(otherwise: string): string {
   try {
     const { bavail, bsize } = statfsSync(MEMORY)
     const limit = process.constrainedMemory() || Number.POSITIVE_INFINITY
-    if (Math.min(bavail * bsize, freemem(), limit) >= REQUIRED_BYTES) return ownFolder(MEMORY)
+    if (Math.min(bavail * bsize, freemem(), limit) >= REQUIRED_BYTES) return createRunFolder(MEMORY)
   } catch {
     // There is no such file system, or we may not use it.
   }

@@ -8,15 +8,15 @@ import { lockWalletAndOrders } from '../../src/orders/lock.ts'
 import { type RefundedItem, refundItems } from '../../src/orders/refund.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { lockWallet } from '../../src/wallet/ledger/lock.ts'
-import { createTestDatabase } from './database.ts'
+import { createTestDatabase } from './databases/database.ts'
 
 export const ALICE = { actor: 'cli:alice' as Actor }
 export const BOB = { actor: 'person:bob' as Actor }
 
-/** A database of one's own and what the rooms of tenants and wallets are given. `woken` gathers wake-ups. */
-export async function openMoney(poolSize = 10) {
+/** A separate database with the dependencies of the tenant and wallet modules. `woken` collects wakeups. */
+export async function createWalletTestbed(poolSize = 10) {
   const database = await createTestDatabase()
-  const db = createDb({ url: database.url, poolSize, applicationName: 'test money' })
+  const db = createDb({ url: database.url, poolSize, applicationName: 'test wallets' })
   const woken: Topic[] = []
   const deps = {
     db,
@@ -38,10 +38,9 @@ export async function openMoney(poolSize = 10) {
 }
 
 /**
- * An order as the order path writes it, with one item per price. Whether the wallet covers it is not what is tested
- * here.
+ * Inserts an order with the rows that the order path writes, one item per price. Does not check the balance.
  */
-export async function plantOrder(db: Db, tenantId: string, prices: bigint[]): Promise<string> {
+export async function insertPaidOrder(db: Db, tenantId: string, prices: bigint[]): Promise<string> {
   const orderId = systemIds.uuid()
   const amount = prices.reduce((sum, price) => sum + price, 0n)
   await db.tx(async (tx) => {
@@ -72,18 +71,18 @@ export async function plantOrder(db: Db, tenantId: string, prices: bigint[]): Pr
   return orderId
 }
 
-/** Refunds items as fulfilment does. @returns what the order has got back as it is told of. */
-export async function refund(tx: Tx, tenantId: string, orderId: string, items: RefundedItem[]): Promise<bigint> {
+/** Refunds items as fulfilment does. @returns the order's total refund */
+export async function refundLocked(tx: Tx, tenantId: string, orderId: string, items: RefundedItem[]): Promise<bigint> {
   const { orders } = await lockWalletAndOrders(tx, tenantId, [orderId])
   const order = orders.get(orderId)!
   await refundItems(tx, tenantId, order, items, 'refused')
   return order.refundedAmount
 }
 
-/** Items as refused by their supplier: their status and their refund go together. */
+/** Marks items as refused by their supplier and refunds them, in one transaction. */
 export async function refuseItems(db: Db, tenantId: string, orderId: string, items: RefundedItem[]): Promise<void> {
   await db.tx(async (tx) => {
-    await refund(tx, tenantId, orderId, items)
+    await refundLocked(tx, tenantId, orderId, items)
     tx.send(sql`
       update order_items set item_status = 'REFUSED'
       where tenant_id = ${tenantId} and order_id = ${orderId} and item_no = any(${items.map((item) => item.itemNo)})`)

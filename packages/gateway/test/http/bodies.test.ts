@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addSupplier } from '../../src/suppliers/manage.ts'
-import { type Node, OPERATOR, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { openConnection, type RawAnswer, type RawConnection } from './raw-connection.ts'
 
 /* A request that is answered without its body is answered before the body arrives, and the body is not stored. */
@@ -13,7 +13,7 @@ let node: Node
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url, {
+  node = await startNode(database.url, {
     ...{ DEPLOYMENT: 'test', PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1', CONSOLE: 'on' },
   })
   const smdp = { url: 'https://smdp.example.com', functionRequesterIdentifier: '1.2.3' }
@@ -47,14 +47,14 @@ async function answerToHead(path: string, lines?: string[]): Promise<RawAnswer> 
 }
 
 describe('the head of a request is enough to answer', () => {
-  it('that there is no such path', async () => {
+  it('that the path is unknown', async () => {
     for (const path of ['/nope', '/', '/qr/token', '/docs/signing', '/suppliers/upstream', '/console/nope']) {
       const answer = await answerToHead(path)
       expect([path, answer.status, answer.code]).toEqual([path, 404, '000109'])
     }
   })
 
-  it('that the console has no such address, that the caller is not signed in, and that a sign-in is never so large', async () => {
+  it('that a console path is unknown, that the caller is not signed in, and that a sign-in is too large', async () => {
     const lines = [...HTTPS, `Origin: ${PUBLIC_URL}`]
     const statuses = []
     for (const path of ['nope', 'stock/import?supplier=a&productCode=b', 'session'])

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 let database: TestDatabase
 let node: Node
 let dealer: Dealer
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url)
+  node = await startNode(database.url)
   dealer = await addDealer(node.deps)
 })
 afterAll(async () => {
@@ -15,9 +15,9 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** An empty object with so many blanks that it has this size. */
+/** An empty object, padded with blanks to this size. */
 const sized = async (bytes: number) => (await call(node, dealer, 'health', { body: '{}'.padEnd(bytes, ' ') })).code
 
-it('a body of 256 KiB is accepted, and one of a byte more is refused', async () => {
+it('a body of 256 KiB is accepted, and one byte more is refused', async () => {
   expect([await sized(256 * 1024), await sized(256 * 1024 + 1)]).toEqual(['000000', '000111'])
 })

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PIPELINED_MAX, REQUESTS_MAX, REQUESTS_MIN } from '../../src/http/load-shedding.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { until } from '../harness/shop.ts'
+import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { openConnection, type RawConnection, requestText } from './raw-connection.ts'
 
 let database: TestDatabase
@@ -18,7 +18,7 @@ let dealer: Dealer
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url, { DEFAULT_QPS_LIMIT: '100000' })
+  node = await startNode(database.url, { DEFAULT_QPS_LIMIT: '100000' })
   dealer = await addDealer(node.deps)
   await call(node, dealer, 'health')
 })
@@ -50,7 +50,7 @@ async function waiting(): Promise<number> {
 }
 
 describe('requests beyond the limit in progress', () => {
-  it('are refused at once, and the ones in progress are served', async () => {
+  it('are refused immediately, and the ones in progress are served', async () => {
     const hold = await holdWallets()
     const codes: string[] = []
     const calls = Array.from({ length: REQUESTS_MAX + 100 }, async () => {
@@ -58,7 +58,7 @@ describe('requests beyond the limit in progress', () => {
       codes.push(answer.code)
       if (answer.code === '000002') expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1'])
     })
-    await until(async () => codes.length >= 100)
+    await waitUntil(async () => codes.length >= 100)
     expect(codes).toEqual(Array(100).fill('000002'))
     await hold.release()
     await Promise.all(calls)
@@ -66,15 +66,15 @@ describe('requests beyond the limit in progress', () => {
     expect((await call(node, dealer, 'health')).code).toBe('000000')
   })
 
-  it('leave the limit free again when their callers have gone away', async () => {
+  it('release their place when their callers disconnect', async () => {
     const hold = await holdWallets()
     const connections: RawConnection[] = []
     try {
       // More and more connections: the limit that shrank under the load before may have grown back in between.
-      await until(async () => {
+      await waitUntil(async () => {
         const connection = openConnection(node.port)
         connections.push(connection)
-        // Pipelined: Node does not report the end of requests whose turn had not come.
+        // Pipelined, because Node does not report the end of requests that it has not started.
         connection.write(Array.from({ length: 200 }, () => requestText(dealer, 'account/balance')).join(''))
         return (await call(node, dealer, 'health')).code === '000002'
       })
@@ -82,7 +82,7 @@ describe('requests beyond the limit in progress', () => {
       for (const connection of connections) connection.destroy()
       await hold.release()
     }
-    await until(async () => {
+    await waitUntil(async () => {
       const calls = await Promise.all(Array.from({ length: REQUESTS_MIN }, () => call(node, dealer, 'health')))
       return calls.every((answer) => answer.code === '000000')
     })
@@ -91,7 +91,7 @@ describe('requests beyond the limit in progress', () => {
 
 /** The answers that a flood received in a few seconds. */
 interface Flood {
-  /** Of orders: from the last sending to the answer, in ascending order. */
+  /** Durations of orders from the last sending to the answer, ascending. */
   placedMs: number[]
   refusedMs: number[]
   /** Other answers. */
@@ -108,7 +108,7 @@ async function flooded(baseUrl: string, buyer: Dealer, connections: number, sett
   const options = { port: new URL(baseUrl).port, connections, appKey, appSecret }
   const flood = fork(FLOOD, [JSON.stringify(options)], { execArgv: [] })
   const seen = async () => {
-    flood.send('told')
+    flood.send('report')
     return ((await once(flood, 'message')) as [Flood])[0]
   }
   try {
@@ -151,7 +151,7 @@ describe('two thousand callers that never wait', () => {
     const usualMs = Math.max(middle(quiet.placedMs), middle(after.placedMs))
     // Without the share of time for refusals none was placed at all.
     expect(crowd.placedMs.length).toBeGreaterThan(placed / 5)
-    // Where 64 callers are answered in a few milliseconds, reading the refused requests dominates.
+    // If 64 callers are answered in a few milliseconds, reading the refused requests dominates.
     expect(middle(crowd.placedMs)).toBeLessThan(Math.max(5 * usualMs, 50))
     await gateway.kill()
   })
@@ -163,12 +163,12 @@ const CALLS = 50
 describe('pages that many connections request continuously', () => {
   afterAll(stopGateways)
 
-  it('take turns with the dealers’ calls: a call waits for few of them', async () => {
+  it('alternate with the dealers’ calls, so that a call waits for few of them', async () => {
     const gateway = await startGateway({ databaseUrl: database.url, role: 'api' })
     const options = { port: new URL(gateway.baseUrl).port, connections: 200, path: '/' }
     const flood = fork(PAGE_FLOOD, [JSON.stringify(options)], { execArgv: [] })
     const shown = async () => {
-      flood.send('told')
+      flood.send('report')
       return ((await once(flood, 'message')) as [number])[0]
     }
     await once(flood, 'message')
@@ -178,7 +178,7 @@ describe('pages that many connections request continuously', () => {
       expect((await call(gateway, dealer, 'health')).code).toBe('000000')
     }
     const during = (await shown()) - before
-    // Without turns it was 600 a call; with them, 30 to 60.
+    // Without alternating: 600 pages per call; with it: 30 to 60.
     expect(during).toBeGreaterThan(0)
     expect(during / CALLS).toBeLessThan(200)
     flood.kill()
@@ -186,9 +186,9 @@ describe('pages that many connections request continuously', () => {
   })
 })
 
-describe('thousands of pages that one connection requests at once', () => {
+describe('thousands of pages that one connection requests together', () => {
   it.each(['/', '/console/', '/console/api/me', '/nowhere'])('end the connection: %s', async (path) => {
-    const own = await openNode(database.url, { CONSOLE: 'on' })
+    const own = await startNode(database.url, { CONSOLE: 'on' })
     const connection = openConnection(own.port)
     connection.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(2_000))
     expect((await connection.all()).length).toBeLessThan(100)
@@ -202,7 +202,7 @@ describe('thousands of pages that one connection requests at once', () => {
 
 describe('pages beyond the length of the queue', () => {
   it.each(['/docs/', '/console/', '/console/api/me'])('are refused in the form of their API: %s', async (path) => {
-    const own = await openNode(database.url, { CONSOLE: 'on' })
+    const own = await startNode(database.url, { CONSOLE: 'on' })
     const crowd = Array.from({ length: 100 }, () => openConnection(own.port))
     await Promise.all(crowd.map(({ socket }) => once(socket, 'connect')))
     for (const connection of crowd) {
@@ -218,7 +218,7 @@ describe('pages beyond the length of the queue', () => {
 })
 
 describe('bodies that do not arrive', () => {
-  it('do not use up the limit of requests in progress, however many', async () => {
+  it('do not use up the limit of requests in progress', async () => {
     const connections = Array.from({ length: REQUESTS_MAX + 100 }, () => openConnection(node.port))
     for (const connection of connections) {
       connection.write(requestText(dealer, 'health', { lines: ['Content-Length: 200000'] }))
@@ -250,11 +250,11 @@ describe('bodies that do not arrive', () => {
 
 describe('a gateway that stops', () => {
   it('answers requests in progress, and closes their connections', async () => {
-    const stopping = await openNode(database.url)
+    const stopping = await startNode(database.url)
     await call(stopping, dealer, 'health')
     const hold = await holdWallets()
     const calls = Array.from({ length: 5 }, () => call(stopping, dealer, 'account/balance'))
-    await until(async () => (await waiting()) >= 5)
+    await waitUntil(async () => (await waiting()) >= 5)
     const stopped = stopping.stop(20_000)
     await new Promise(setImmediate)
     const late = await call(stopping, dealer, 'health')
@@ -269,7 +269,7 @@ describe('a gateway that stops', () => {
   })
 
   it('answers requests that have begun to arrive', async () => {
-    const stopping = await openNode(database.url)
+    const stopping = await startNode(database.url)
     const [inBody, inHeaders] = [openConnection(stopping.port), openConnection(stopping.port)]
     const text = requestText(dealer, 'health')
     inBody.write(text.slice(0, -1))
@@ -288,13 +288,13 @@ describe('a gateway that stops', () => {
   })
 
   it('does not wait for idle connections, and cuts connections that send nothing at the deadline', async () => {
-    const stopping = await openNode(database.url)
+    const stopping = await startNode(database.url)
     const idle = openConnection(stopping.port)
     idle.write(requestText(dealer, 'health'))
     await idle.answers(1)
     const slow = openConnection(stopping.port)
     slow.write(requestText(dealer, 'health', { lines: ['Content-Length: 100'] }))
-    await until(async () => slow.socket.bytesWritten > 100)
+    await waitUntil(async () => slow.socket.bytesWritten > 100)
     const start = performance.now()
     await stopping.stop(1_000)
     expect(performance.now() - start).toBeLessThan(3_000)

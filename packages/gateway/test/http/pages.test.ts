@@ -1,19 +1,26 @@
+import { get } from 'node:http'
 import { makeIccid, type Profile } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
+import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 
-/* What is asked for by browsers, and by what looks whether a link is alive. */
+/* Requests of browsers and of link checkers. */
 
 let database: TestDatabase
 let node: Node
 let dealer: Dealer
+const errors: unknown[] = []
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url, { CONSOLE: 'on' })
+  node = await startNode(
+    database.url,
+    { CONSOLE: 'on' },
+    { log: { ...silentLog, error: (line: unknown) => void errors.push(line) } },
+  )
   dealer = await addDealer(node.deps)
 })
 afterAll(async () => {
@@ -24,9 +31,9 @@ afterAll(async () => {
 async function ask(method: 'GET' | 'HEAD', path: string) {
   const headers = { 'accept-encoding': 'identity', connection: 'close' }
   const answer = await fetch(`${node.baseUrl}${path}`, { method, redirect: 'manual', headers })
-  const { date, 'content-security-policy': policy = '', ...told } = Object.fromEntries(answer.headers)
+  const { date, 'content-security-policy': policy = '', ...others } = Object.fromEntries(answer.headers)
   const body = Buffer.from(await answer.arrayBuffer())
-  return { status: answer.status, told: { ...told, policy: policy.replace(/nonce-[^']+/, 'nonce') }, body }
+  return { status: answer.status, headers: { ...others, policy: policy.replace(/nonce-[^']+/, 'nonce') }, body }
 }
 
 async function qrPath(): Promise<string> {
@@ -37,6 +44,19 @@ async function qrPath(): Promise<string> {
   const { data } = await call(node, dealer, 'esim/profile/list')
   return new URL((data.profileList as Profile[])[0]!.qrCodeUrl).pathname
 }
+
+describe('an address that no file can have', () => {
+  it.each(['/console/assets/..', '/console/assets/../..', '/console/assets/%00', '/console/assets/%2e%2e/index.html'])(
+    '%s is not found, and is no error of the gateway',
+    async (path) => {
+      // A URL would be normalised before it is sent.
+      const status = await new Promise((resolve, reject) =>
+        get({ port: node.port, path }, (answer) => resolve(answer.resume().statusCode)).on('error', reject),
+      )
+      expect([status, errors]).toEqual([404, []])
+    },
+  )
+})
 
 describe('HEAD', () => {
   it('is answered like GET, without the body', async () => {
@@ -64,7 +84,7 @@ describe('HEAD', () => {
       const head = await ask('HEAD', path)
       const get = await ask('GET', path)
       expect([path, head.status, get.status]).toEqual([path, status, status])
-      expect([path, head.told]).toEqual([path, get.told])
+      expect([path, head.headers]).toEqual([path, get.headers])
       expect([path, head.body.length]).toEqual([path, 0])
     }
   })
@@ -85,7 +105,7 @@ describe('HEAD', () => {
 
 describe('the address of the gateway itself', () => {
   it('redirects to the documentation, also behind a path prefix', async () => {
-    const { status, told } = await ask('GET', '/')
-    expect([status, told]).toEqual([302, expect.objectContaining({ location: 'docs/' })])
+    const { status, headers } = await ask('GET', '/')
+    expect([status, headers]).toEqual([302, expect.objectContaining({ location: 'docs/' })])
   })
 })

@@ -4,20 +4,20 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RequestLine, RequestLog } from '../../src/http/request-log.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
-import { testAuthority } from '../harness/certificates.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createAuthority } from '../harness/servers/certificates.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-proxies-'))
 const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }
-/** Where there is IPv6 the server listens on it, so that we are ::ffff:127.0.0.1 to it. */
+/** If there is IPv6, the server listens on it and sees our address as ::ffff:127.0.0.1. */
 const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ family }) => family === 'IPv6'))
 const HOST = hasIpv6 ? '::' : '127.0.0.1'
 const DEPLOYMENT = { DEPLOYMENT: 'production', PUBLIC_URL: 'https://esim.example.com', HOST }
 const ALLOWED = ['203.0.113.7', '2001:db8:7::/48']
 
 let database: TestDatabase
-/** Ends TLS itself, and trusts proxies elsewhere: no caller here is one. */
+/** Terminates TLS, and trusts only proxies at other addresses. */
 let direct: Node
 /** Trusts us. */
 let proxied: Node
@@ -26,13 +26,13 @@ const logged: RequestLine[] = []
 const logRequest: RequestLog = (line) => void logged.push(line)
 
 beforeAll(async () => {
-  const { cert, key } = testAuthority('Test authority').issue('localhost')
+  const { cert, key } = createAuthority('Test authority').issue('localhost')
   writeFileSync(files.TLS_CERT_FILE, cert)
   writeFileSync(files.TLS_KEY_FILE, key)
   database = await createTestDatabase()
   const logs = { logRequest }
-  direct = await openNode(database.url, { ...DEPLOYMENT, ...files, TRUSTED_PROXIES: '10.0.0.0/8' }, logs)
-  proxied = await openNode(
+  direct = await startNode(database.url, { ...DEPLOYMENT, ...files, TRUSTED_PROXIES: '10.0.0.0/8' }, logs)
+  proxied = await startNode(
     database.url,
     { ...DEPLOYMENT, TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8', CONSOLE: 'on' },
     logs,
@@ -49,15 +49,15 @@ afterAll(async () => {
 async function ask(node: Node, chain: string | undefined, proto: string | undefined = 'https') {
   const headers = { 'X-Forwarded-For': chain, 'X-Forwarded-Proto': proto }
   const answer: Answer = await call(node, dealer, 'health', { headers })
-  return { code: answer.code, told: answer.data.address as string | undefined, logged: logged.at(-1)!.address }
+  return { code: answer.code, reported: answer.data.address as string | undefined, logged: logged.at(-1)!.address }
 }
 
 describe('forwarded addresses and protocols', () => {
   it('from an untrusted address affect neither the allowlist, nor the HTTPS rule, nor the log', async () => {
-    const refused = { code: '101002', told: '127.0.0.1', logged: '127.0.0.1' }
+    const refused = { code: '101002', reported: '127.0.0.1', logged: '127.0.0.1' }
     expect(await ask(direct, undefined, undefined)).toEqual(refused)
     expect(await ask(direct, '203.0.113.7')).toEqual(refused)
-    expect(await ask(direct, '203.0.113.7', 'http')).toEqual(refused) // it did come by TLS
+    expect(await ask(direct, '203.0.113.7', 'http')).toEqual(refused) // it arrived over TLS
     expect(await ask(direct, 'nonsense', 'nonsense')).toEqual(refused)
   })
 
@@ -67,8 +67,8 @@ describe('forwarded addresses and protocols', () => {
     ['2001:DB8:7:0:0:0:0:1', '2001:db8:7::1'],
     ['198.51.100.9, 203.0.113.7', '203.0.113.7'],
     ['198.51.100.9, 203.0.113.7, 10.1.1.1', '203.0.113.7'],
-  ])('from a trusted one count: %s is admitted', async (chain, address) => {
-    expect(await ask(proxied, chain)).toEqual({ code: '000000', told: undefined, logged: address })
+  ])('from a trusted proxy count: %s is admitted', async (chain, address) => {
+    expect(await ask(proxied, chain)).toEqual({ code: '000000', reported: undefined, logged: address })
   })
 
   it.each([
@@ -76,16 +76,16 @@ describe('forwarded addresses and protocols', () => {
     ['203.0.113.7, 198.51.100.9', '198.51.100.9'],
     ['2001:db8:8::1', '2001:db8:8::1'],
     ['::ffff:198.51.100.9', '198.51.100.9'],
-  ])('from a trusted one count: %s is refused', async (chain, address) => {
-    expect(await ask(proxied, chain)).toEqual({ code: '101002', told: address, logged: address })
+  ])('from a trusted proxy count: %s is refused', async (chain, address) => {
+    expect(await ask(proxied, chain)).toEqual({ code: '101002', reported: address, logged: address })
   })
 
   it.each([
     ['plain HTTP', '203.0.113.7', 'http', '203.0.113.7'],
     ['no protocol', '203.0.113.7', undefined, '127.0.0.1'],
     ['no address', undefined, 'https', '127.0.0.1'],
-    ['no address that can be read', 'unknown', 'https', '127.0.0.1'],
-  ])('of which a trusted proxy sends “%s” are 101008', async (_, chain, proto, address) => {
+    ['no readable address', 'unknown', 'https', '127.0.0.1'],
+  ])('with “%s” from a trusted proxy are refused with 101008', async (_, chain, proto, address) => {
     const answer = await call(proxied, dealer, 'health', {
       headers: { 'X-Forwarded-For': chain, 'X-Forwarded-Proto': proto },
     })
@@ -120,7 +120,7 @@ describe('a path that needs no signature', () => {
     expect(status).toBe(path.startsWith('/qr') ? 404 : ['/docs', '/console'].includes(path) ? 308 : 200)
   })
 
-  it('may not be framed by another site where it takes passwords, and makes browsers use HTTPS', async () => {
+  it('forbids framing where it accepts passwords, and makes browsers use HTTPS', async () => {
     const { headers } = await get('/console/sign-in', { ...forwarded, 'X-Forwarded-Proto': 'https' })
     expect(Object.fromEntries(headers)).toMatchObject({
       'content-security-policy': expect.stringMatching(

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { type Dealer, type Parts, signedHeaders } from '../door/node.ts'
+import { type Dealer, type RequestParts, signedHeaders } from '../harness/api-node.ts'
 
 export interface RawAnswer {
   status: number
@@ -10,13 +10,13 @@ export interface RawAnswer {
   data: any
 }
 
-/** A connection on which a test writes any bytes. */
+/** A connection on which a test can write any bytes. */
 export interface RawConnection {
   socket: Socket
   write(bytes: string | Buffer): void
-  /** The first `count` answers, interim ones (1xx) left out; rejects when the connection ends without them. */
+  /** The first `count` answers without interim ones (1xx); rejects if the connection ends before. */
   answers(count: number): Promise<RawAnswer[]>
-  /** Everything that was answered until the server ended the connection. */
+  /** All bytes received until the server ended the connection. */
   all(): Promise<RawAnswer[]>
   destroy(): void
 }
@@ -70,8 +70,12 @@ export function openConnection(port: number): RawConnection {
   }
 }
 
-/** The bytes of a signed request. `lines` are extra header lines; Content-Length is there unless they frame the body. */
-export function requestText(dealer: Dealer, operation: string, parts: Parts & { lines?: string[] } = {}): string {
+/** The bytes of a signed request. `lines` are extra header lines. Content-Length is added unless they frame the body. */
+export function requestText(
+  dealer: Dealer,
+  operation: string,
+  parts: RequestParts & { lines?: string[] } = {},
+): string {
   const body = String(parts.body ?? '{}')
   const lines = parts.lines ?? []
   const isFramed = lines.some((line) => /^(content-length|transfer-encoding):/i.test(line))

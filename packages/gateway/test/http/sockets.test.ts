@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { openConnection, type RawAnswer, requestText } from './raw-connection.ts'
 
 let database: TestDatabase
@@ -10,7 +10,7 @@ let dealer: Dealer
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url)
+  node = await startNode(database.url)
   dealer = await addDealer(node.deps)
 })
 afterAll(async () => {
@@ -18,7 +18,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** What the server says to these bytes; the test hangs up after the first answer. */
+/** The server's first answer to these bytes; closes the connection after it. */
 async function say(bytes: string | Buffer): Promise<RawAnswer> {
   const connection = openConnection(node.port)
   connection.write(bytes)
@@ -44,7 +44,7 @@ describe('bytes that are not a well-formed request', () => {
     ['CONNECT', () => 'CONNECT gateway:443 HTTP/1.1\r\nHost: gateway:443\r\n\r\n', 404, '000109'],
     ['a path that cannot be decoded', () => requestText(dealer, 'he%zzalth'), 404, '000109'],
     [
-      'a media type that is none, for a path that is none',
+      'a malformed media type and an unknown path',
       () => 'POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Type: -Type: a\r\nContent-Length: 2\r\n\r\n{}',
       404,
       '000109',
@@ -130,14 +130,14 @@ describe('unusual but well-formed requests', () => {
     }
   })
 
-  it('are answered about a body that is too large while they still send it', async () => {
+  it('are refused for a body that is too large while it is still being sent', async () => {
     const connection = openConnection(node.port)
     connection.write(requestText(dealer, 'health', { lines: ['Transfer-Encoding: chunked'] }).replace(/\{\}$/, ''))
     const chunk = `8000\r\n${' '.repeat(0x8000)}\r\n`
     for (let i = 0; i < 9; i++) connection.write(chunk)
     const [answer] = await connection.answers(1)
     expect([answer!.status, answer!.code]).toEqual([413, '000111'])
-    // The rest is read and thrown away, and the connection is as good as before.
+    // The rest is discarded, and the connection remains usable.
     connection.write(`${chunk}0\r\n\r\n${requestText(dealer, 'health')}`)
     const answers = await connection.answers(2)
     connection.destroy()

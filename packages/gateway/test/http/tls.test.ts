@@ -1,19 +1,20 @@
 import { randomUUID, X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request as httpsRequest } from 'node:https'
+import { connect as connectPlain } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TLSSocket } from 'node:tls'
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Log } from '../../src/lib/telemetry/log.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
-import { addDealer, call, type Dealer, type Node, OPERATOR, openNode, signedHeaders } from '../door/node.ts'
-import { type TestCertificate, testAuthority } from '../harness/certificates.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, signedHeaders, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createAuthority, type TestCertificate } from '../harness/servers/certificates.ts'
 
-const authority = testAuthority('Test authority')
+const authority = createAuthority('Test authority')
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-tls-'))
 const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }
 const errors: string[] = []
@@ -35,8 +36,8 @@ beforeAll(async () => {
   first = authority.issue('localhost')
   install(first)
   database = await createTestDatabase()
-  node = await openNode(database.url, { ...TEST_DEPLOYMENT, ...files }, { log })
-  plain = await openNode(database.url, { ...TEST_DEPLOYMENT, TRUSTED_PROXIES: '10.0.0.0/8' })
+  node = await startNode(database.url, { ...TEST_DEPLOYMENT, ...files }, { log })
+  plain = await startNode(database.url, { ...TEST_DEPLOYMENT, TRUSTED_PROXIES: '10.0.0.0/8' })
   dealer = await addDealer(node.deps)
 })
 afterAll(async () => {
@@ -74,7 +75,17 @@ function trusting(client: Partial<TestCertificate> = {}): Agent {
   return new Agent({ keepAlive: true, ca: authority.cert, maxSockets: 1, ...client })
 }
 
-/** What a connection that is made now is shown. */
+/** @returns the code of the failure */
+function twelveWithoutGcm(): Promise<string> {
+  return new Promise((resolve) => {
+    const options = { port: node.port, host: '127.0.0.1', rejectUnauthorized: false, maxVersion: 'TLSv1.2' } as const
+    const socket = connectTls({ ...options, ciphers: 'ECDHE-ECDSA-AES128-SHA256' })
+    socket.once('secureConnect', () => resolve('accepted'))
+    socket.once('error', ({ code = '' }: NodeJS.ErrnoException) => resolve(code))
+  })
+}
+
+/** The certificate that a new connection receives. */
 async function servedNow(): Promise<string> {
   const agent = trusting()
   const { serial } = await ask(agent)
@@ -89,12 +100,41 @@ async function metric(): Promise<number> {
   return Number(/^dealer_esim_certificate_expiry_timestamp_seconds (\S+)$/m.exec(text)![1])
 }
 
-describe('a gateway that ends TLS itself', () => {
+describe('a gateway that terminates TLS', () => {
   it('serves callers that trust its certificate', async () => {
     const agent = trusting()
     expect(await ask(agent)).toMatchObject({ code: '000000', serial: serialOf(first) })
     agent.destroy()
     await expect(ask(new Agent())).rejects.toThrow(/unable to (verify|get)/)
+  })
+
+  it('accepts TLS 1.2 only with forward secrecy and authenticated encryption', async () => {
+    const connectWith = (options: ConnectionOptions) =>
+      new Promise<string>((resolve) => {
+        const socket = connectTls({ port: node.port, host: '127.0.0.1', rejectUnauthorized: false, ...options })
+        socket.once('secureConnect', () => {
+          resolve(socket.getCipher().standardName)
+          socket.destroy()
+        })
+        socket.once('error', ({ code = 'refused' }: NodeJS.ErrnoException) => resolve(code))
+      })
+    const twelve = (ciphers: string) => connectWith({ maxVersion: 'TLSv1.2', ciphers })
+    expect(await twelve('ECDHE-ECDSA-AES128-GCM-SHA256')).toBe('TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256')
+    expect(await twelve('ECDHE-ECDSA-CHACHA20-POLY1305')).toBe('TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256')
+    for (const cipher of ['ECDHE-ECDSA-AES128-SHA256', 'ECDHE-ECDSA-AES256-SHA384', 'ECDHE-ECDSA-AES128-SHA'])
+      expect([cipher, await twelve(cipher)]).toEqual([cipher, expect.stringMatching(/^E/)])
+    expect(await connectWith({ minVersion: 'TLSv1.3' })).toMatch(/^TLS_(AES|CHACHA20)/)
+    const old = { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'ALL@SECLEVEL=0' } as const
+    expect(await connectWith(old)).toMatch(/^E/)
+  })
+
+  it('ends a connection that is silent before TLS after ten seconds', async () => {
+    const began = performance.now()
+    const socket = connectPlain(node.port, '127.0.0.1')
+    socket.on('error', () => {})
+    await new Promise((resolve) => socket.resume().once('close', resolve))
+    expect(performance.now() - began).toBeGreaterThan(9_000)
+    expect(performance.now() - began).toBeLessThan(15_000)
   })
 
   it('answers plain HTTP on its port in plain HTTP: HTTPS is required', async () => {
@@ -108,13 +148,14 @@ describe('a gateway that ends TLS itself', () => {
     const before = await ask(old)
     const served = before.serial
     const renewed = authority.issue('localhost', Date.now() + 90 * 86_400_000)
-    // As a renewal does it: one file after the other. In between they do not fit.
+    // Like a renewal, one file after the other. In between, certificate and key do not match.
     writeFileSync(files.TLS_CERT_FILE, renewed.cert)
     writeFileSync(files.TLS_KEY_FILE, renewed.key)
     await expect.poll(servedNow, { timeout: 10_000, interval: 100 }).toBe(serialOf(renewed))
     const after = await ask(old)
     expect(after).toMatchObject({ code: '000000', serial: served })
     expect(after.socket).toBe(before.socket)
+    expect(await twelveWithoutGcm()).toMatch(/^E/)
     expect(await metric()).toBe(new Date(new X509Certificate(renewed.cert).validTo).getTime() / 1000)
     old.destroy()
   })
@@ -124,8 +165,8 @@ describe('a gateway that ends TLS itself', () => {
     const expiry = await metric()
     const good = authority.issue('localhost')
     install({ ...good, key: first.key })
-    const told = 'the new TLS certificate cannot be used; keeping the old one'
-    await expect.poll(() => errors, { timeout: 10_000 }).toContain(told)
+    const message = 'the new TLS certificate cannot be used; keeping the old one'
+    await expect.poll(() => errors, { timeout: 10_000 }).toContain(message)
     expect([await servedNow(), await metric()]).toEqual([served, expiry])
     install(good)
     await expect.poll(servedNow, { timeout: 10_000, interval: 100 }).toBe(serialOf(good))
@@ -158,7 +199,7 @@ describe('a gateway that ends TLS itself', () => {
 })
 
 describe('plain HTTP on a test deployment', () => {
-  it('is refused whatever the caller claims about a proxy', async () => {
+  it('is refused even if the caller claims to be a proxy', async () => {
     const claims = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '10.0.0.1' }
     for (const headers of [{}, claims]) {
       const answer = await call(plain, dealer, 'health', { headers })

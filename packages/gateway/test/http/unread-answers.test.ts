@@ -1,20 +1,23 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { RequestLine } from '../../src/http/request-log.ts'
 import { createDb as connectDb } from '../../src/lib/postgres/db.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { addDealer, call, type Dealer, type Node, OPERATOR, openNode, signedHeaders } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, signedHeaders, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage } from '../harness/shop.ts'
 
 const PACKAGES = 10
 const DESCRIPTION_CHARACTERS = 100_000
 const CONNECTIONS = 40
 const PIPELINED = 6
+const BURST = 150
 
 let database: TestDatabase
 let node: Node
 let dealer: Dealer
 let answered = 0
+const lines: RequestLine[] = []
 beforeAll(async () => {
   database = await createTestDatabase()
   const db = connectDb({ url: database.url, poolSize: 1, applicationName: 'test unsent' })
@@ -24,7 +27,16 @@ beforeAll(async () => {
     text: `insert into list_prices select package_code, 'USD', 1, null, false, now(), now() from packages`,
   })
   await db.close()
-  node = await openNode(database.url, {}, { logRequest: () => void answered++ })
+  node = await startNode(
+    database.url,
+    {},
+    {
+      logRequest(line) {
+        answered++
+        lines.push(line)
+      },
+    },
+  )
   dealer = await addDealer(node.deps)
   await changeSettings(node.deps, dealer.tenantId, { qpsLimit: 10_000 }, OPERATOR)
 })
@@ -38,7 +50,7 @@ function request(): string {
   return `POST /open-api/v1/package/list HTTP/1.1\r\nHost: x\r\n${headers.join('')}Content-Length: 2\r\n\r\n{}`
 }
 
-/** Reads what there is, until all answers came or the server has ended the connection. @returns whether all came */
+/** Reads until all answers have arrived or the server ends the connection. @returns true if all arrived */
 function readToEnd(socket: Socket, allBytes: number): Promise<boolean> {
   return new Promise((resolve) => {
     let bytes = 0
@@ -72,4 +84,20 @@ it('answers that nobody reads are bounded: the connection that holds most is cut
   } finally {
     for (const socket of crowd) socket.destroy()
   }
+})
+
+it('pages that one dealer pipelines without reading are bounded, and another dealer is served', async () => {
+  const other = await addDealer(node.deps)
+  await call(node, other, 'health')
+  lines.length = 0
+  const socket = connect(node.port, '127.0.0.1').pause()
+  socket.on('error', () => {})
+  socket.write(Array.from({ length: BURST }, request).join(''))
+  await expect.poll(() => lines.length, { interval: 1 }).toBeGreaterThan(0)
+  expect((await call(node, other, 'health')).code).toBe('000000')
+  await expect.poll(() => lines.length).toBe(BURST + 1)
+  const served = lines.filter(({ code, operation }) => operation === 'package/list' && code === '000000')
+  // 8 MiB per connection, and what the system holds.
+  expect(served.length).toBeLessThan(16)
+  expect(await readToEnd(socket, BURST * PACKAGES * DESCRIPTION_CHARACTERS)).toBe(false)
 })

@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { claimJobs, type JobTable } from '../../src/jobs/jobs.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 const [ACME, GLOBEX] = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002']
 const TASKS: JobTable = {
   name: 'tasks',
   table: 'tasks',
   key: ['task_no'],
-  claimable: 'due_at <= now()',
+  claimable: 'true',
   dueAt: 'due_at',
+  longestWaitMs: '60000',
   claim: `due_at = now() + interval '1 minute', attempts = attempts + 1`,
   columns: 'job.tenant_id, job.task_no, job.attempts',
 }
@@ -50,6 +51,13 @@ test('a claimed job can be claimed again when its lease has ended, not before', 
   expect(await claim(10)).toEqual([])
   await db.query({ text: `update tasks set due_at = due_at - interval '1 minute'` })
   expect(await claim(10)).toMatchObject([{ taskNo: 1, attempts: 2 }])
+})
+
+test('a job that is due later than its longest wait is claimed, because a clock that was ahead wrote the time', async () => {
+  await add(ACME, 1, -71)
+  expect(await claim(10)).toMatchObject([{ taskNo: 1 }])
+  await add(GLOBEX, 1, -69)
+  expect(await claim(10)).toEqual([])
 })
 
 test('a job that is not due yet is not claimed', async () => {

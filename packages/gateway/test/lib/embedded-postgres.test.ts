@@ -31,8 +31,8 @@ import {
   type GatewayProcess,
   startGateway,
   stopGateways,
-} from '../harness/gateway-process.ts'
-import { scratchFolder } from '../harness/temporary-folders.ts'
+} from '../harness/processes/gateway-process.ts'
+import { dataFolder } from '../harness/temporary-folders.ts'
 
 const log = silentLog
 const root = process.getuid!() === 0
@@ -41,7 +41,7 @@ const nobody = { uid: 65_534, gid: 65_534 }
 let folder: string
 
 beforeEach(() => {
-  folder = mkdtempSync(join(scratchFolder(), 'dealer-esim-embedded-'))
+  folder = mkdtempSync(join(dataFolder(), 'dealer-esim-embedded-'))
   chmodSync(folder, 0o755)
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
@@ -140,7 +140,7 @@ describe('the embedded server', () => {
 /* One data directory for all three tests, because making one takes seconds. */
 describe('the server of a gateway', () => {
   let gateway: GatewayProcess
-  const parent = mkdtempSync(join(scratchFolder(), 'dealer-esim-borrowed-'))
+  const parent = mkdtempSync(join(dataFolder(), 'dealer-esim-borrowed-'))
   const dataDir = join(parent, 'data')
   beforeAll(() => {
     chmodSync(parent, 0o755)
@@ -274,7 +274,7 @@ describe.runIf(root)('started by root', () => {
 
 describe.runIf(root && linux && canEnter(nobody, packageRoot()))('started by an ordinary user', () => {
   it('runs as that user in a closed data directory', async () => {
-    const dataDir = join(folder, 'nobodys')
+    const dataDir = join(folder, 'of-nobody')
     mkdirSync(dataDir, { mode: 0o700 })
     chownSync(dataDir, nobody.uid, nobody.gid)
     const gateway = await startGateway({ user: nobody, dataDir, node: nodeFor(nobody) })

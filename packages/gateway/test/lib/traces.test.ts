@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { orderIdOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { call, type Dealer } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { until } from '../harness/shop.ts'
+import { call, type Dealer } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 interface ReceivedSpan {
@@ -24,10 +24,10 @@ interface ReceivedSpan {
   service: Record<string, string | number>
 }
 
-/** As much of a collector (OTLP over HTTP, JSON) as reads what arrives. */
+/** A minimal collector (OTLP over HTTP, JSON) that stores what it receives. */
 const spans: ReceivedSpan[] = []
 const seen: { url: string | undefined; apiKey: unknown }[] = []
-/** What it answers first. */
+/** Its first responses. */
 const answers = [503]
 let collector: Server
 let gateway: GatewayProcess | undefined
@@ -49,7 +49,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
   database = await createTestDatabase()
   const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(collector.address() as AddressInfo).port}/otel`
-  env = { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=s%20ecret' }
+  env = { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a%20secret' }
   receiver = await startReceiver()
 })
 beforeEach(async () => {
@@ -68,26 +68,26 @@ const ask = (operation: string, body: object, requestId = randomUUID()) =>
 
 describe('traces', () => {
   test('follow an order from its request to suppliers and events', async () => {
-    const [asked, refused] = [randomUUID(), randomUUID()]
+    const [ordered, refused] = [randomUUID(), randomUUID()]
     await ask('webhook/set', { callbackUrl: receiver.url })
     await ask('health', { unknown: 1 }, refused)
     const order = { transactionId: randomUUID(), packageInfoList: [{ packageCode: 'JP_1_7', count: 2 }] }
-    const { data } = await ask('esim/order', order, asked)
+    const { data } = await ask('esim/order', order, ordered)
     const again = randomUUID()
     await ask('esim/order', order, again)
     const traceId = orderIdOf(data.orderNo)!.replaceAll('-', '')
     const ofOrder = () => spans.filter((span) => span.traceId === traceId)
     const ofRequest = (requestId: string) => spans.find((span) => span.traceId === requestId.replaceAll('-', ''))
     const NAMES = ['esim/order', 'order sandbox', 'deliver ORDER_PAID', 'deliver DELIVERY_UPDATED']
-    const isTold = (name: string) => ofOrder().some((span) => span.name === name)
-    // Each comes with whatever ended at about its time, in no order that could be relied on.
-    await until(async () => NAMES.every(isTold) && ofRequest(again) && ofRequest(refused))
+    const isReported = (name: string) => ofOrder().some((span) => span.name === name)
+    // Each arrives with other spans that ended at about the same time, in any order.
+    await waitUntil(async () => NAMES.every(isReported) && ofRequest(again) && ofRequest(refused))
 
     const [root, ...more] = ofOrder().filter((span) => span.parentSpanId === undefined)
     expect(more).toEqual([])
     expect(root).toMatchObject({ name: 'esim/order', kind: 2, status: {} })
     expect(root!.attributes).toMatchObject({
-      'dealer_esim.request_id': asked,
+      'dealer_esim.request_id': ordered,
       'dealer_esim.order_no': data.orderNo,
       'http.response.status_code': 200,
     })
@@ -99,14 +99,14 @@ describe('traces', () => {
     expect(names.filter((name) => name === 'order sandbox')).toHaveLength(2)
     expect(new Set(ofOrder().map((span) => span.spanId)).size).toBe(ofOrder().length)
 
-    // A request that placed nothing has a trace of its own, by its RequestID.
+    // A request that placed nothing has its own trace, found by its RequestID.
     expect(ofRequest(again)).toMatchObject({ name: 'esim/order', attributes: { 'dealer_esim.order_no': data.orderNo } })
     expect(ofRequest(refused)).toMatchObject({ name: 'health', attributes: { 'dealer_esim.code': '000108' } })
   })
 
   test('are kept while the collector is unavailable, and contain no secret', () => {
     expect(seen.length).toBeGreaterThan(1)
-    for (const each of seen) expect(each).toEqual({ url: '/otel/v1/traces', apiKey: 's ecret' })
+    for (const each of seen) expect(each).toEqual({ url: '/otel/v1/traces', apiKey: 'a secret' })
     const text = JSON.stringify(spans)
     for (const secret of [dealer.appSecret, 'LPA:', 'matchingId']) expect(text).not.toContain(secret)
   })
@@ -120,7 +120,7 @@ describe('traces', () => {
   })
 })
 
-// biome-ignore lint/suspicious/noExplicitAny: JSON as the specification of OTLP lays it out
+// biome-ignore lint/suspicious/noExplicitAny: JSON in the form of the OTLP specification
 function decoded(body: any): ReceivedSpan[] {
   // biome-ignore lint/suspicious/noExplicitAny: as above
   const attributes = (list: any[]) =>

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, it } from 'vitest'
 import { createWakeups, type Wakeups } from '../../src/lib/postgres/wakeups.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
-import { until } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/databases/proxies.ts'
+import { waitUntil } from '../harness/shop.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy
@@ -31,14 +31,14 @@ it('a node whose database died silently receives and sends wakeups again after i
   far.on('settings', () => heard.far++)
   const tells = async (from: Wakeups, topic: 'webhooks' | 'settings', to: 'near' | 'far') => {
     const before = heard[to]
-    await until(async () => {
+    await waitUntil(async () => {
       from.wake(topic)
       return heard[to] > before
     })
   }
   await tells(near, 'settings', 'far')
   await tells(far, 'webhooks', 'near')
-  proxy.silence()
+  proxy.freezeAll()
   await tells(far, 'webhooks', 'near')
   await tells(near, 'settings', 'far')
 }, 30_000)

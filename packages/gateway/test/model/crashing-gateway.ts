@@ -1,18 +1,18 @@
 import type { Db } from '../../src/lib/postgres/db.ts'
-import { type Answer, call, type Dealer, NODE_ENV } from '../door/node.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { until } from '../harness/shop.ts'
+import { type Answer, call, type Dealer, NODE_ENV } from '../harness/api-node.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 
 /** A gateway that is killed and restarted, always with the same database. */
 export interface CrashingGateway {
   /** Repeats the request until it is answered. `wasLost`: an answer did not arrive, or reported an unknown outcome. */
-  ask(dealer: Dealer, operation: string, body: string): Promise<{ answer: Answer; wasLost: boolean }>
-  /** Sends SIGKILL after that time; the next gateway kills itself at the failpoint `next`. */
+  request(dealer: Dealer, operation: string, body: string): Promise<{ answer: Answer; wasLost: boolean }>
+  /** Sends SIGKILL after `afterMs`; the next gateway kills itself at the failpoint `next`. */
   kill(afterMs: number, next: string | null): Promise<void>
-  /** Closes all its database sessions at once. */
-  cut(afterMs: number): Promise<void>
+  /** Closes all its database sessions together. */
+  closeSessions(afterMs: number): Promise<void>
   /** Resolves when every order of the tenant is final. */
-  settled(tenantId: string): Promise<void>
+  waitUntilFinal(tenantId: string): Promise<void>
   lastOutput(): string
   stop(): Promise<void>
 }
@@ -33,13 +33,13 @@ export async function startCrashingGateway(databaseUrl: string, db: Db): Promise
     if (dead !== current) return restarting ?? Promise.resolve()
     restarting ??= (async () => {
       const { signal, code } = await dead.exited
-      if (signal !== 'SIGKILL') throw new Error(`the gateway ended by itself: ${signal ?? code} ${dead.stderr}`)
-      // It starts due work at once, and may reach its failpoint before it is ready.
+      if (signal !== 'SIGKILL') throw new Error(`the gateway exited without a kill: ${signal ?? code} ${dead.stderr}`)
+      // It starts due work immediately, and may reach its failpoint before it is ready.
       current = await start(pauseAt).catch((failure: Error) => {
         if (!failure.message.includes(`paused at ${pauseAt?.split(':')[0]}`)) throw failure
         return start()
       })
-      await aMinutePasses(db)
+      await passOneMinute(db)
     })().finally(() => {
       restarting = undefined
     })
@@ -47,16 +47,16 @@ export async function startCrashingGateway(databaseUrl: string, db: Db): Promise
   }
 
   return {
-    async ask(dealer, operation, body) {
+    async request(dealer, operation, body) {
       for (let wasLost = false; ; wasLost = true) {
         await restarting
-        const asked = current
+        const gateway = current
         try {
-          const answer = await call(asked, dealer, operation, { body })
-          // Its database went away under it: said, and to be asked again.
+          const answer = await call(gateway, dealer, operation, { body })
+          // It lost its database and reported that, so the request is repeated.
           if (answer.code !== '000001' && answer.code !== '000002') return { answer, wasLost }
         } catch {
-          await restart(asked)
+          await restart(gateway)
         }
       }
     },
@@ -66,15 +66,15 @@ export async function startCrashingGateway(databaseUrl: string, db: Db): Promise
       void victim.kill('SIGKILL')
       await restart(victim, next)
     },
-    async cut(afterMs) {
+    async closeSessions(afterMs) {
       await new Promise((resolve) => setTimeout(resolve, afterMs))
       await db.query({
         text: `select pg_terminate_backend(pid) from pg_stat_activity
                where datname = current_database() and application_name like 'dealer-esim%' and pid <> pg_backend_pid()`,
       })
     },
-    async settled(tenantId) {
-      await until(async () => {
+    async waitUntilFinal(tenantId) {
+      await waitUntil(async () => {
         if (hasEnded(current)) await restart(current)
         const [row] = await db.query<{ open: number }>({
           text: `select count(*)::int as open from orders where tenant_id = $1 and due_at is not null`,
@@ -101,8 +101,8 @@ function hasEnded({ pid }: GatewayProcess): boolean {
   }
 }
 
-/** As if a minute had passed: leases of the dead have run out, and nothing of theirs can still be at work. */
-async function aMinutePasses(db: Db): Promise<void> {
+/** Pretends that a minute has passed: leases of dead gateways have expired, and their calls have ended. */
+async function passOneMinute(db: Db): Promise<void> {
   await db.tx(async (tx) => {
     tx.send({ text: `update orders set due_at = now(), lease_until = null where due_at is not null` })
     tx.send({

@@ -7,20 +7,20 @@ import { SANDBOX_PRODUCTS } from '../../src/suppliers/sandbox.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { type Answer, addDealer, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
+import { type Answer, addDealer, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { type CrashingGateway, startCrashingGateway } from './crashing-gateway.ts'
 import { amountOf, Model, OFF_SALE, type OrderInput, PACKAGES } from './model.ts'
 import { type Crash, type Step, sequences } from './steps.ts'
 
 /*
- * Random sequences of what a dealer and an operator do, with deaths of the gateway in their midst, against a model in
- * memory. SEED=… repeats a run, MODEL_SEQUENCES=… makes it longer.
+ * Compares random sequences of a dealer's and an operator's actions, with crashes of the gateway, with a model in memory.
+ * SEED=… repeats a run, MODEL_SEQUENCES=… makes it longer.
  */
 
 const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 5)
-/** Longest step: a gateway that dies twice and starts again, on a crowded machine. */
+/** The longest step: a gateway that crashes twice and restarts on a busy machine. */
 const STEP_MS = 60_000
 const PRODUCTS = { FINE: 'SANDBOX_OK', PARTLY: SANDBOX_PRODUCTS.partial, REFUSED: SANDBOX_PRODUCTS.refused }
 
@@ -30,9 +30,9 @@ let gateway: CrashingGateway
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  operator = await openNode(database.url)
+  operator = await startNode(database.url)
   const { deps } = operator
-  // Its patience is not what is tested: nothing is given up because a crowded machine was slow.
+  // Long timeouts, so that nothing is given up because a busy machine is slow.
   const config = { giveUpAfterMs: 86_400_000 }
   await addSupplier(deps, { name: 'model', type: 'sandbox', config }, OPERATOR)
   const packages = Object.entries(PACKAGES).map(([code, { price }]) => onSale(code, price))
@@ -55,15 +55,15 @@ function onSale(packageCode: string, price: bigint) {
   })
 }
 
-test('an account does what its model does through crashes, and the ledger holds after every step', async () => {
+test('a tenant’s orders and balance match the model through crashes, and the ledger is consistent after every step', async () => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
   console.info(`model: SEED=${seed}`)
   const property = fc.asyncProperty(sequences, async (steps) => {
     const play = { model: new Model(), dealer: await addDealer(operator.deps, 0) }
     for (const [index, step] of steps.entries()) {
-      await timed(`step ${index + 1}, ${told(step)}`, async () => {
+      await timed(`step ${index + 1}, ${stepText(step)}`, async () => {
         await take(step, play)
-        await gateway.settled(play.dealer.tenantId)
+        await gateway.waitUntilFinal(play.dealer.tenantId)
         play.model.settle()
         await expectAccount(play)
       })
@@ -105,15 +105,15 @@ async function take(step: Step, { model, dealer }: Play): Promise<void> {
   }
 }
 
-/** The same body `calls` times at once; whoever is cut off asks again, as a dealer would. */
+/** Sends the same body `calls` times concurrently, and repeats after a lost connection, as a dealer would. */
 async function order(step: Crash | Extract<Step, { do: 'order' }>, { model, dealer }: Play): Promise<void> {
   const { input } = step
   const body = JSON.stringify(bodyOf(input))
-  const asking = Promise.all(Array.from({ length: step.calls }, () => gateway.ask(dealer, 'esim/order', body)))
+  const answering = Promise.all(Array.from({ length: step.calls }, () => gateway.request(dealer, 'esim/order', body)))
   if (step.do === 'kill') await gateway.kill(step.afterMs, step.next)
-  if (step.do === 'cut') await gateway.cut(step.afterMs)
-  const asked = await asking
-  const answers = asked.map(({ answer }) => answer)
+  if (step.do === 'cut') await gateway.closeSessions(step.afterMs)
+  const answered = await answering
+  const answers = answered.map(({ answer }) => answer)
   const expected = model.order(input, dayOf(answers))
   expect(new Set(answers.map((answer) => answer.code))).toEqual(new Set([expected.code]))
   if (expected.code !== '000000') return
@@ -122,8 +122,8 @@ async function order(step: Crash | Extract<Step, { do: 'order' }>, { model, deal
   for (const { data } of answers) expect(data).toMatchObject(numbers)
   expect(new Set(answers.map(({ data }) => `${data.orderNo} ${data.createTime}`)).size).toBe(1)
   const firsts = answers.filter(({ headers }) => headers['idempotent-replayed'] !== 'true').length
-  // Where an answer was lost, the first one may be the one that was.
-  const anyLost = asked.some(({ wasLost }) => wasLost)
+  // If an answer was lost, it may have been the first one.
+  const anyLost = answered.some(({ wasLost }) => wasLost)
   expect(firsts).toBeLessThanOrEqual(expected.isNew ? 1 : 0)
   if (!anyLost) expect(firsts).toBe(expected.isNew ? 1 : 0)
 }
@@ -136,7 +136,7 @@ function bodyOf({ transactionId, lines, isMisquoted }: OrderInput) {
   }
 }
 
-/** The day on which they were judged; the last one's where midnight lay between. */
+/** The day on which the orders were decided; at midnight, the day of the last one. */
 function dayOf(answers: Answer[]): string {
   const { data } = answers.at(-1)!
   const ends = data.resetTime && new Date(Date.parse(data.resetTime) - 1)
@@ -146,14 +146,14 @@ function dayOf(answers: Answer[]): string {
 async function expectAccount({ model, dealer }: Play): Promise<void> {
   const { tenantId } = dealer
   const faults: string[] = []
-  await verifyLedger(operator.deps.db, { tenantId, pageSize: 3, onFault: (fault) => faults.push(fault.sentence) })
+  await verifyLedger(operator.deps.db, { tenantId, pageRows: 3, onFault: (fault) => faults.push(fault.message) })
   expect(faults).toEqual([])
   const [wallet] = await operator.deps.db.query({
     text: 'select balance, version from wallets where tenant_id = $1',
     values: [tenantId],
   })
   expect(wallet).toEqual({ balance: model.balance, version: model.version })
-  const { answer } = await gateway.ask(dealer, 'account/balance', '{}')
+  const { answer } = await gateway.request(dealer, 'account/balance', '{}')
   expect(answer.data).toMatchObject({
     balance: Number(model.balance),
     creditLimit: Number(model.creditLimit),
@@ -161,7 +161,7 @@ async function expectAccount({ model, dealer }: Play): Promise<void> {
   })
 }
 
-/** Each order as its dealer is shown it, and what its supplier was asked by the supplier's own books. */
+/** Compares each order as shown to its dealer, and the supplier's records of its purchases, with the model. */
 async function expectOrders({ model, dealer }: Play): Promise<void> {
   const rows = await operator.deps.db.query<{ transactionId: string; orderId: string; paid: number }>({
     text: `select transaction_id, order_id, (select count(*)::int from events e where e.tenant_id = o.tenant_id
@@ -172,22 +172,22 @@ async function expectOrders({ model, dealer }: Play): Promise<void> {
   expect(rows.map((row) => row.transactionId).sort()).toEqual([...model.orders.keys()].sort())
   for (const { transactionId, orderId, paid } of rows) {
     const expected = model.orders.get(transactionId)!
-    const { answer } = await gateway.ask(dealer, 'esim/query', JSON.stringify({ transactionId: transactionId }))
+    const { answer } = await gateway.request(dealer, 'esim/query', JSON.stringify({ transactionId: transactionId }))
     expect(answer.data).toMatchObject({
       orderStatus: expected.status,
       amount: Number(expected.amount),
       refundedAmount: Number(expected.refunded),
     })
     expect(paid).toBe(1)
-    const books = await operator.deps.db.query<{ requests: number }>({
+    const records = await operator.deps.db.query<{ requests: number }>({
       text: `select requests from sandbox_issued where supplier = 'model' and key like $1`,
       values: [`${orderNoOf(orderId)}-%`],
     })
-    expect(books).toEqual(Array.from({ length: expected.count }, () => ({ requests: 1 })))
+    expect(records).toEqual(Array.from({ length: expected.count }, () => ({ requests: 1 })))
   }
 }
 
-/** A step that hangs says which one it was, and one that fails too. */
+/** Adds the step to the error of a step that hangs or fails. */
 async function timed(name: string, work: () => Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -204,6 +204,6 @@ async function timed(name: string, work: () => Promise<void>): Promise<void> {
   }
 }
 
-function told(step: Step): string {
+function stepText(step: Step): string {
   return JSON.stringify(step, (_, value) => (typeof value === 'bigint' ? String(value) : value))
 }

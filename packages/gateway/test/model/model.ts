@@ -1,10 +1,10 @@
-/** What a dealer may buy in the model: unit price, and how an eSIM of it ends. The item's number is the order's. */
+/** The model's packages: unit price, and the final state of an eSIM by its item number in the order. */
 export const PACKAGES = {
   FINE: { price: 3n, isRefused: () => false },
   PARTLY: { price: 2n, isRefused: (itemNo: number) => itemNo % 2 === 0 },
   REFUSED: { price: 4n, isRefused: () => true },
 } as const
-/** Known, and not for sale. */
+/** Known, but off sale. */
 export const OFF_SALE = 'GONE'
 
 type PackageCode = keyof typeof PACKAGES
@@ -16,11 +16,11 @@ export interface Line {
 export interface OrderInput {
   transactionId: string
   lines: Line[]
-  /** Its `amount` guard is one too much. */
+  /** The `amount` guard is one unit too high. */
   isMisquoted: boolean
 }
 
-/** What the model says of an order's call. */
+/** The model's answer to an order. */
 export type Expected =
   | { code: '000000'; isNew: boolean; amount: bigint; balanceAfter: bigint }
   | { code: '200006' | '200007' | '200012' | '200014' | '310244' }
@@ -35,10 +35,10 @@ export interface ModelOrder {
   count: number
 }
 
-/** One dealer's account, by the rules as a person would keep them on paper. Amounts are in 1/10 000. */
+/** One tenant's wallet and orders by the documented rules, written as simply as possible. Amounts are in 1/10 000. */
 export class Model {
   balance = 0n
-  /** Movements so far. */
+  /** The number of movements so far. */
   version = 0n
   creditLimit = 0n
   dailySpendLimit: bigint | null = null
@@ -54,7 +54,7 @@ export class Model {
     return 'posted'
   }
 
-  /** @param day on which it is judged, as the gateway told it */
+  /** @param day the day on which it is decided, as reported by the gateway */
   order({ transactionId, lines, isMisquoted }: OrderInput, day: string): Expected {
     const earlier = this.orders.get(transactionId)
     if (earlier) {
@@ -78,7 +78,7 @@ export class Model {
     return { code: '000000', isNew: true, amount, balanceAfter: this.balance }
   }
 
-  /** Every order that is paid ends: what its supplier refuses is given back, each eSIM once. */
+  /** Finishes every paid order: each eSIM that the supplier refuses is refunded once. */
   settle(): void {
     for (const order of this.orders.values()) {
       if (order.status !== 'PAID') continue
@@ -98,7 +98,7 @@ export class Model {
   }
 }
 
-/** Without what is off sale, which has no price here. */
+/** Packages that are off sale have no price here. */
 export function amountOf(lines: readonly Line[]): bigint {
   const amounts = lines.map(({ packageCode, count }) =>
     packageCode === OFF_SALE ? 0n : PACKAGES[packageCode].price * BigInt(count),
@@ -106,7 +106,7 @@ export function amountOf(lines: readonly Line[]): bigint {
   return amounts.reduce((sum, amount) => sum + amount, 0n)
 }
 
-/** Prices of the eSIMs that are refused; they are numbered through all lines. */
+/** Prices of the refused eSIMs. Items are numbered through all lines. */
 function refusedItems(lines: readonly Line[]): bigint[] {
   let itemNo = 0
   return lines.flatMap(({ packageCode, count }) => {
@@ -116,7 +116,7 @@ function refusedItems(lines: readonly Line[]): bigint[] {
   })
 }
 
-/** The order of lines is no content. */
+/** The order of the lines does not matter. */
 function contentOf(lines: readonly Line[]): string {
   return lines
     .map(({ packageCode, count }) => `${packageCode} ${count}`)

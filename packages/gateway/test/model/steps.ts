@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { OFF_SALE, type OrderInput, PACKAGES } from './model.ts'
 
-/** One thing that happens. */
+/** One action of a sequence. */
 export type Step =
   | { do: 'top up'; reference: string; amount: bigint }
   | { do: 'limit'; creditLimit: bigint; dailySpendLimit: bigint | null }
   | OrderStep
-  /** An order during which the gateway or its connections die, `afterMs` after it was sent. */
+  /** An order during which the gateway or its connections are killed, `afterMs` after it was sent. */
   | Crash
 
 type OrderStep = { do: 'order'; input: OrderInput /** The same body at once. */; calls: number }
 export type Crash = { do: 'kill' | 'cut'; input: OrderInput; calls: number; afterMs: number; next: string | null }
 
-/** Where the gateway that comes after a kill dies by itself. */
+/** The failpoint at which the next gateway kills itself. */
 const PAUSE_POINTS = [
   'orders.locked',
   'orders.before-commit',
@@ -28,7 +28,7 @@ const PAUSE_POINTS = [
   'fulfilment.after-outcome',
 ]
 
-// Few of each, so that they meet again.
+// Few of each, so that values repeat.
 const input: fc.Arbitrary<OrderInput> = fc.record({
   transactionId: fc.constantFrom('T1', 'T2', 'T3', 'T4', 'T5', 'T6'),
   lines: fc.uniqueArray(
@@ -74,7 +74,7 @@ const calamity: fc.Arbitrary<Step> = fc.record({
   next: fc.option(pausePoint, { nil: null }),
 })
 
-/** Everyday steps, with one calamity in their midst. */
+/** Ordinary steps, with one crash among them. */
 export const sequences: fc.Arbitrary<Step[]> = fc
   .tuple(
     fc.array(everyday, { minLength: 3, maxLength: 10 }),

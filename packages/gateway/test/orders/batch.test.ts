@@ -9,13 +9,13 @@ import type { OrderInput, Verdict } from '../../src/orders/placing/decide.ts'
 import { placeLocked } from '../../src/orders/placing/place-batch.ts'
 import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placing/placer.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
+import { type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 
 /*
- * A batch answers as if its orders had come one by one. The reference below knows nothing of batches, SQL or our code:
- * it is the contract's section on orders, written again as plainly as it can be.
+ * A batch answers as if its orders had come one by one. The reference below implements the contract's section on orders
+ * as simply as possible, without batches, SQL or our code.
  */
 
 const PRICES = { JP_1_7: 45_000, FR_1_7: 0, US_3_30: 0 } // the two zeroes are read from package/list below
@@ -42,7 +42,7 @@ let node: Node
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url)
+  node = await startNode(database.url)
   await seedDemoCatalogue(node.deps)
   const { db, ids } = node.deps
   expect(await setOnSale({ db, ids }, { packageCodes: [OFF_SALE] }, false, SYSTEM)).toEqual([OFF_SALE])
@@ -70,7 +70,7 @@ async function createWallets(wallets: TestWallet[]): Promise<string[]> {
         values,
       })
       tx.send({
-        // What was spent on another day does not count.
+        // Spending of another day does not count.
         text: `insert into wallets (tenant_id, currency_code, balance, credit_limit, daily_spend_limit, spent, version)
                values ($1, 'USD', $2, $3, $4, 1000000, 1)`,
         values: [id, testWallet.balance, testWallet.credit, testWallet.dailyLimit],
@@ -175,7 +175,7 @@ const testOrder = fc.record({
 })
 
 describe('a batch of orders', () => {
-  it('has the answers and leaves the wallets as if its orders had come one by one', async () => {
+  it('gets the same answers and leaves the same wallets as orders one by one', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(testWallet, { minLength: 3, maxLength: 3 }),
@@ -183,7 +183,7 @@ describe('a batch of orders', () => {
         fc.integer({ min: 1, max: 16 }),
         async (wallets, testOrders, cut) => {
           const tenantIds = await createWallets(wallets)
-          // Two batches, one after the other: what the first committed is found by the second.
+          // Two consecutive batches: the second finds what the first committed.
           const orders = testOrders.map((each) => inputOf(each, tenantIds))
           const verdicts: Verdict[] = []
           for (const part of [orders.slice(0, cut), orders.slice(cut)]) {
@@ -198,7 +198,7 @@ describe('a batch of orders', () => {
     )
   })
 
-  it('has the same result on nodes that cache wallets, whichever of them the next batch comes to', async () => {
+  it('has the same result on nodes that cache wallets, on whichever node the next batch runs', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(testWallet, { minLength: 3, maxLength: 3 }),
@@ -224,7 +224,7 @@ describe('a batch of orders', () => {
     )
   })
 
-  it('that waited for its wallet sees the orders that were placed meanwhile', async () => {
+  it('that waited for its wallet sees the orders placed meanwhile', async () => {
     const tenantIds = await createWallets([{ balance: 100_000, credit: 0, dailyLimit: null }])
     const line = { code: 'JP_1_7', count: 1, guard: 'none' } as const
     const twin = () => inputOf({ wallet: 0, transactionId: 'T-1', lines: [line], amountGuard: 'none' }, tenantIds)
@@ -239,7 +239,7 @@ describe('a batch of orders', () => {
   })
 })
 
-/** On whose clock nothing is long ago: it trusts its memory again with the next order. */
+/** With a clock on which the pause after a failed attempt is over, so the cache is used for the next order. */
 function createPlacer(): OrderPlacer {
   const { db, databaseClock, ids, catalogue } = node.deps
   let passedMs = 0
@@ -296,7 +296,7 @@ async function expectTables(
       debits: placed.length,
     })
     const faults: string[] = []
-    await verifyLedger(node.deps.db, { tenantId, onFault: (fault) => faults.push(fault.sentence) })
+    await verifyLedger(node.deps.db, { tenantId, onFault: (fault) => faults.push(fault.message) })
     expect(faults).toEqual([])
   }
 }

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { ApiError } from '../../src/lib/api-error.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 /*
- * A lone order's wallet is locked while its request is still being admitted: to be read, or, where it is cached, to be
- * written. A refusal of the admission is answered first nevertheless, and until the admission nothing is committed.
+ * A single order's wallet is locked while its request is being admitted, to be read or, if it is cached, to be written.
+ * Nothing is committed before the admission, and a refused admission precedes other refusals.
  */
 
 let database: TestDatabase
@@ -15,7 +15,7 @@ let node: Node
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url)
+  node = await startNode(database.url)
   await seedDemoCatalogue(node.deps)
 })
 afterAll(async () => {
@@ -50,7 +50,7 @@ async function ordersOf({ tenantId }: Dealer): Promise<number> {
   return row!.count
 }
 
-/** Resolves once the wallet is locked, or once it is not. */
+/** Resolves when the wallet is locked, or when it is not. */
 async function untilWallet({ tenantId }: Dealer, state: 'locked' | 'free'): Promise<void> {
   const look = { text: 'select from wallets where tenant_id = $1 for update skip locked', values: [tenantId] }
   const most = state === 'locked' ? 0 : 1

@@ -3,15 +3,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { createOrderPlacer } from '../../src/orders/placing/placer.ts'
-import { addDealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 let database: TestDatabase
 let node: Node
 let db: Db & { close(): Promise<void> }
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url)
+  node = await startNode(database.url)
   await seedDemoCatalogue(node.deps)
   db = createDb({ url: database.url, poolSize: 4, applicationName: 'orders under test', genericPlans: true })
 })
@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it('an order is due at once, even where the database’s clock has gone back behind its wallet’s latest movement', async () => {
+it('an order is due immediately, even if the database’s clock has gone back behind its wallet’s latest movement', async () => {
   const { clock, databaseClock, ids, catalogue } = node.deps
   const placer = createOrderPlacer({
     ...{ db, clock, ids, catalogue, stock: { available: () => undefined }, databaseClock },
@@ -34,7 +34,7 @@ it('an order is due at once, even where the database’s clock has gone back beh
     },
   })
   const { tenantId } = await addDealer(node.deps, 1_000)
-  // The primary that failed was an hour ahead.
+  // The clock of the failed primary was an hour ahead.
   await db.query({
     text: `update wallets set updated_at = now() + interval '1 hour' where tenant_id = $1`,
     values: [tenantId],

@@ -9,19 +9,19 @@ import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { LEASE_MS as EVENT_LEASE_MS } from '../../src/webhooks/limits.ts'
-import { call, type Dealer } from '../door/node.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { until } from '../harness/shop.ts'
+import { call, type Dealer } from '../harness/api-node.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
-import { expectBooksToAgree } from './books.ts'
-import { type OrderLoad, orderLoad } from './order-load.ts'
+import { expectRecordsToAgree } from './load-records.ts'
+import { type OrderLoad, startOrderLoad } from './order-load.ts'
 import { postgresProcesses } from './postgres-processes.ts'
-import { seeded } from './seeded.ts'
+import { seededRandom } from './seeded-random.ts'
 
 /*
- * A gateway as `npm start` runs it, its PostgreSQL included, under orders from signed callers. Twenty times, at moments
- * that chance chooses, `kill -9` hits the gateway, the database server, or any one of the server's processes. What was
- * acknowledged, what was debited, what the supplier was asked and what the receiver heard must agree in the end.
+ * A gateway as run by `npm start`, with its PostgreSQL, under orders from signed callers. Twenty times, at random moments,
+ * `kill -9` hits the gateway, the database server, or one of the server's processes. In the end, the records of callers,
+ * ledger, supplier and receiver must agree.
  */
 
 const ROUNDS = [
@@ -33,15 +33,15 @@ const ROUNDS = [
 type Victim = 'gateway' | 'postmaster' | 'session' | 'both'
 
 const CALLERS = 10
-/** Longest answer: the order's doubt, its last attempt, and what two busy cores add. */
+/** The longest answer: the time in doubt, the last attempt, and the delay of two busy cores. */
 const LONGEST_ANSWER_MS = 40_000
 const PACKAGES = ['JP_1_7', 'JP_1_7', 'SANDBOX_OK', 'SANDBOX_PARTIAL', 'SANDBOX_REFUSED']
 
 const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
-const chance = seeded(seed)
+const chance = seededRandom(seed)
 let dataDir: string
 let gateway: GatewayProcess
-/** Before the gateway that runs could claim anything. */
+/** Called before the running gateway can claim anything. */
 let startedAt: number
 let receiver: Receiver
 let dealer: Dealer
@@ -75,9 +75,9 @@ function start(): Promise<GatewayProcess> {
   return startGateway({ dataDir, env: { DEFAULT_QPS_LIMIT: '100000', CONSOLE: 'off' } })
 }
 
-/** On the database of the gateway that runs; its port is another after each start. */
+/** Connects to the database of the running gateway, whose port changes with each start. */
 async function inDatabase<Result>(work: (db: Db) => Promise<Result>): Promise<Result> {
-  const { url } = await until(async () => readRunningPostgres(dataDir))
+  const { url } = await waitUntil(async () => readRunningPostgres(dataDir))
   const db = createDb({ url, poolSize: 4, applicationName: 'crash test' })
   try {
     return await work(db)
@@ -87,50 +87,52 @@ async function inDatabase<Result>(work: (db: Db) => Promise<Result>): Promise<Re
 }
 
 describe('twenty kills under order load', () => {
-  it('lose no acknowledged order, debit none twice, and leave none unfinished', { timeout: 400_000 }, async () => {
-    load = orderLoad(dealer, CALLERS, () => {
+  it('lose no acknowledged order, debit no order twice, and leave no order unfinished', {
+    timeout: 400_000,
+  }, async () => {
+    load = startOrderLoad(dealer, CALLERS, () => {
       const codes = new Set(Array.from({ length: chance.between(1, 2) }, () => chance.pick(PACKAGES)))
       return [...codes].map((packageCode) => ({ packageCode, count: chance.between(1, 3) }))
     })
-    load.aim(gateway)
+    load.sendTo(gateway)
     for (const victim of chance.shuffled(ROUNDS)) await round(victim)
     await load.stop()
 
-    expect(Math.max(...load.asked.flatMap((order) => order.durationsMs))).toBeLessThan(LONGEST_ANSWER_MS)
+    expect(Math.max(...load.requested.flatMap((order) => order.durationsMs))).toBeLessThan(LONGEST_ANSWER_MS)
     await inDatabase(async (db) => {
       await leasesOfTheDeadRunOut(db)
-      await expectBooksToAgree({ gateway, dealer, db, asked: load.asked, receiver }, 150_000)
+      await expectRecordsToAgree({ gateway, dealer, db, requested: load.requested, receiver }, 150_000)
     })
   })
 })
 
 async function round(victim: Victim): Promise<void> {
   await acknowledgedMore(chance.between(5, 30))
-  // Somewhere within an order's own time, not at the moment of an answer.
+  // At a random moment of an order, not at the moment of an answer.
   await new Promise((resolve) => setTimeout(resolve, chance.between(0, 20)))
-  const server = await until(async () => postgresProcesses(dataDir))
+  const server = await waitUntil(async () => postgresProcesses(dataDir))
   const pids = {
     gateway: [gateway.pid],
     postmaster: [server.postmaster],
     session: [chance.pick(server.children)],
     both: [gateway.pid, server.postmaster],
   }[victim]
-  await load.underWay()
+  await load.waitForRequest()
   expect(load.inFlight, `orders in flight when the ${victim} is killed`).toBeGreaterThan(0)
   for (const pid of pids) process.kill(pid, 'SIGKILL')
   if (victim === 'gateway' || victim === 'both') {
-    load.aim(undefined)
+    load.sendTo(undefined)
     expect(await gateway.exited).toMatchObject({ signal: 'SIGKILL' })
     gateway = await start()
-    load.aim(gateway)
+    load.sendTo(gateway)
   }
-  // The database comes back by itself, and orders succeed again without help.
+  // The database restarts without help, and orders succeed again.
   await acknowledgedMore(CALLERS + 1)
 }
 
 /**
- * As if a minute had passed since the gateway that was killed last: its leases are those that end sooner than the ones
- * that its successor took, and nothing of its calls can still be at work.
+ * Pretends that a minute has passed since the last gateway was killed. Its leases are those that end before its
+ * successor's, and its calls have ended.
  */
 async function leasesOfTheDeadRunOut(db: Db): Promise<void> {
   const ofOrders = new Date(startedAt + ORDER_LEASE_MS)
@@ -150,12 +152,12 @@ async function leasesOfTheDeadRunOut(db: Db): Promise<void> {
   })
 }
 
-/** Fails when the gateway ends by itself: it is to outlive its database. */
+/** Fails if the gateway exits without a kill, because it must survive its database. */
 async function acknowledgedMore(count: number): Promise<void> {
   const died = gateway.exited.then(({ code, signal }) => {
-    throw new Error(`the gateway ended by itself (${signal ?? code}): ${gateway.stderr}${lastWords()}`)
+    throw new Error(`the gateway exited without a kill (${signal ?? code}): ${gateway.stderr}${lastWords()}`)
   })
-  await Promise.race([load.more(count), died])
+  await Promise.race([load.waitForMore(count), died])
 }
 
 function lastWords(): string {

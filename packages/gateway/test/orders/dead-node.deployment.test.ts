@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { addPackages } from '../dealer-api/api-fixture.ts'
-import { addDealer, call, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/database-proxies.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
+import { addDealer, call, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/databases/proxies.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy
@@ -13,9 +13,9 @@ let other: Node
 beforeAll(async () => {
   database = await createTestDatabase()
   proxy = await startTcpProxy(database.url)
-  other = await openNode(database.url)
+  other = await startNode(database.url)
   await addPackages(other)
-  silent = await openNode(proxy.url)
+  silent = await startNode(proxy.url)
 })
 afterAll(async () => {
   proxy.cut()

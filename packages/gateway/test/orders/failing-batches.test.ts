@@ -4,9 +4,9 @@ import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import type { Verdict } from '../../src/orders/placing/decide.ts'
 import { createOrderPlacer, type OrderPlacer, type OrderPlacerDeps } from '../../src/orders/placing/placer.ts'
-import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type PostgresProxy, startPostgresProxy } from '../harness/database-proxies.ts'
+import { addDealer, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { type PostgresProxy, startPostgresProxy } from '../harness/databases/proxies.ts'
 
 const APPLICATION = 'orders under test'
 const PRICE = 45_000
@@ -23,7 +23,7 @@ let leftAfterFailure: number | undefined
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url)
+  node = await startNode(database.url)
   await seedDemoCatalogue(node.deps)
   proxy = await startPostgresProxy(database.url)
   db = createDb({ url: proxy.url, poolSize: 4, applicationName: APPLICATION, genericPlans: true, lockTimeoutMs: 500 })
@@ -36,10 +36,10 @@ afterAll(async () => {
 })
 afterEach(async () => {
   await node.deps.db.query({ text: 'drop trigger if exists misfortune on orders' })
-  proxy.shut(false)
+  proxy.setClosed(false)
 })
 
-/** @param isCached whether it has placed an order of the dealer before */
+/** @param isCached the wallet is cached, because the node has placed an order of the dealer */
 async function createPlacer(
   isCached: boolean,
   clock: OrderPlacerDeps['clock'] = node.deps.clock,
@@ -79,7 +79,7 @@ function place(placer: OrderPlacer, transactionId: string = randomUUID(), remark
   })
 }
 
-/** Orders there are of the test itself; and that the wallet was debited once for each. */
+/** Counts the test's orders and checks that the wallet was debited once for each. */
 async function orders(): Promise<number> {
   const [row] = await node.deps.db.query<{ orders: number; debits: number; balance: number }>({
     text: `select (select count(*)::int from orders where tenant_id = $1) as orders,
@@ -91,7 +91,7 @@ async function orders(): Promise<number> {
   return row!.orders - placedBefore
 }
 
-/** Every order row that is written meets this. */
+/** A trigger for every inserted order. */
 async function misfortune(body: string): Promise<void> {
   await node.deps.db.query({
     text: `create or replace function misfortune() returns trigger language plpgsql as $$ begin ${body} return new; end $$`,
@@ -111,7 +111,7 @@ describe.each([
   describe('whose COMMIT', () => {
     it('never reached the database is placed by another attempt, once', async () => {
       const placer = await createPlacer(isCached)
-      proxy.doom(APPLICATION, 'lost')
+      proxy.failCommits(APPLICATION, 'lost')
       const verdicts = await Promise.all(Array.from({ length: 5 }, () => place(placer)))
       expect(kinds(verdicts)).toEqual(Array(5).fill('placed'))
       expect(failures).toHaveLength(1)
@@ -120,41 +120,41 @@ describe.each([
 
     it('succeeded without an answer is recognised by its own ids: its orders are placed, not replayed', async () => {
       const placer = await createPlacer(isCached)
-      proxy.doom(APPLICATION, 'unanswered')
+      proxy.failCommits(APPLICATION, 'unanswered')
       const verdicts = await Promise.all(Array.from({ length: 5 }, () => place(placer)))
       expect(kinds(verdicts)).toEqual(Array(5).fill('placed'))
       expect(failures).toHaveLength(1)
       expect(await orders()).toBe(5)
     })
 
-    it('is not answered several times still debits once', async () => {
+    it('is unanswered several times still debits once', async () => {
       const placer = await createPlacer(isCached)
-      proxy.doom(APPLICATION, 'lost', 'unanswered', 'lost', 'lost', 'unanswered')
+      proxy.failCommits(APPLICATION, 'lost', 'unanswered', 'lost', 'lost', 'unanswered')
       const verdicts = await Promise.all(Array.from({ length: 20 }, () => place(placer)))
       expect(kinds(verdicts)).toEqual(Array(20).fill('placed'))
       expect(await orders()).toBe(20)
-      proxy.doom(APPLICATION) // whatever fate was not met does not matter: replays commit too
+      proxy.failCommits(APPLICATION) // unused failures do not matter, because replays commit too
     })
 
     it('is not answered is not refused for stock that has run out since: its orders may be placed already', async () => {
       const placer = await createPlacer(isCached)
       leftAfterFailure = 0
-      proxy.doom(APPLICATION, 'lost')
+      proxy.failCommits(APPLICATION, 'lost')
       expect(kinds([await place(placer)])).toEqual(['placed'])
       expect(await orders()).toBe(1)
     })
 
     it('stays unanswered while the database is away is 000001, and a repeat returns the real outcome', async () => {
-      // A clock on which the fifteen seconds of doubt pass in one.
+      // A clock on which the fifteen seconds in doubt pass in one.
       const fast = { now: () => node.deps.clock.now(), monotonic: () => performance.now() * 15 }
       const placer = await createPlacer(isCached, fast)
-      const before = proxy.met
-      proxy.doom(APPLICATION, 'unanswered')
+      const before = proxy.faultCount
+      proxy.failCommits(APPLICATION, 'unanswered')
       const placing = place(placer, 'T-doubt')
-      while (proxy.met === before) await new Promise(setImmediate)
-      proxy.shut(true)
+      while (proxy.faultCount === before) await new Promise(setImmediate)
+      proxy.setClosed(true)
       expect(kinds([await placing])).toEqual(['000001'])
-      proxy.shut(false)
+      proxy.setClosed(false)
       expect(await orders()).toBe(1)
       expect(kinds([await place(placer, 'T-doubt')])).toEqual(['replayed'])
       expect(await orders()).toBe(1)
@@ -164,11 +164,11 @@ describe.each([
   describe('that certainly failed', () => {
     it('because the database was away before anything was sent is 000002, and nothing happened', async () => {
       const placer = await createPlacer(isCached)
-      proxy.shut(true)
-      // A COMMIT that was handed to a connection is in doubt, also when the other end was gone already.
+      proxy.setClosed(true)
+      // A COMMIT that was written to a connection is in doubt, even if the server was already gone.
       while (db.pool.idleCount > 0) await new Promise(setImmediate)
       expect(kinds([await place(placer, 'T-away')])).toEqual(['000002'])
-      proxy.shut(false)
+      proxy.setClosed(false)
       expect(await orders()).toBe(0)
       expect(kinds([await place(placer, 'T-away')])).toEqual(['placed'])
     })
@@ -177,9 +177,9 @@ describe.each([
       'is 000002 when the database takes no connection (%s), and nothing happened',
       async (sqlState) => {
         const placer = await createPlacer(isCached)
-        proxy.shut(true)
+        proxy.setClosed(true)
         while (db.pool.totalCount > 0) await new Promise(setImmediate)
-        proxy.shut(false)
+        proxy.setClosed(false)
         proxy.refuse(sqlState)
         expect(kinds([await place(placer, 'T-refused')])).toEqual(['000002'])
         proxy.refuse(undefined)
@@ -192,7 +192,7 @@ describe.each([
       const placer = await createPlacer(isCached)
       await node.deps.db.query({ text: 'create sequence if not exists unlucky' })
       await node.deps.db.query({ text: 'alter sequence unlucky restart' })
-      // A sequence does not go back with the transaction: the first attempt is unlucky, the second is not.
+      // A sequence is not rolled back, so only the first attempt fails.
       await misfortune(`if nextval('unlucky') = 1 then raise exception 'deadlock' using errcode = '40P01'; end if;`)
       expect(kinds([await place(placer)])).toEqual(['placed'])
       expect(failures).toHaveLength(1)

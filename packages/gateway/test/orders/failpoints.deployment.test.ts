@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { addDealer, call, NODE_ENV, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { addDealer, call, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
-/* A gateway that is killed between two steps of placing an order, and another one that is asked for it again. */
+/* A gateway is killed between two steps of placing an order, and the order is repeated at another one. */
 
 let database: TestDatabase
 let inspector: Node
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  inspector = await openNode(database.url)
+  inspector = await startNode(database.url)
 })
 afterAll(async () => {
   await inspector.stop()
@@ -29,7 +29,7 @@ describe('a crash while an order is placed', () => {
     { point: 'orders.before-commit', before: 1, isPlaced: false },
     { point: 'orders.committed', before: 1, isPlaced: true },
   ])(
-    'at $point, $before orders after the start, leaves the whole order or nothing, and a repeat tells which',
+    'at $point, $before orders after the start, leaves the whole order or nothing, and a repeated request shows which',
     async ({ point, before, isPlaced }) => {
       const options = { databaseUrl: database.url, role: 'api' } as const
       const doomed = await startGateway({ ...options, env: { ...NODE_ENV, PAUSE_AT: `${point}:kill:${before + 1}` } })
@@ -54,7 +54,7 @@ describe('a crash while an order is placed', () => {
       const { tenantId } = dealer
       const { orders, transfers } = await verifyLedger(inspector.deps.db, {
         tenantId,
-        onFault: (fault) => faults.push(fault.sentence),
+        onFault: (fault) => faults.push(fault.message),
       })
       expect({ faults, orders, transfers }).toEqual({
         faults: [],

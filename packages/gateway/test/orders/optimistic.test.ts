@@ -9,13 +9,13 @@ import type { Verdict } from '../../src/orders/placing/decide.ts'
 import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placing/placer.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { addDealer, type Dealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { waitForBlockedStatements } from '../harness/statements.ts'
+import { addDealer, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 
 /*
- * A node decides an order on the wallet as its latest order left it, without reading anything. Every change since must be
- * noticed under the wallet's lock, and the order must be decided again.
+ * A node decides an order on a cached wallet, without reading anything. Every change since must be detected under the
+ * wallet's lock, and the order must be decided again.
  */
 
 const PRICE = 45_000
@@ -23,7 +23,7 @@ const OPENING = 10_000_000
 const DAY_MS = 86_400_000
 const LOCKS = 'wallets-lock'
 const WRITES_ONE = 'orders-write-one-if-unchanged'
-/** Of orders/placing/write.sql.ts: a statement that waited longer for its wallet discards what it saw before. */
+/** As in orders/placing/write.ts: a statement that waited longer for its wallet writes nothing. */
 const LOCK_WAIT_MAX_MS = 50
 
 let database: TestDatabase
@@ -32,7 +32,7 @@ let db: Db & { close(): Promise<void> }
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await openNode(database.url)
+  node = await startNode(database.url)
   await seedDemoCatalogue(node.deps)
   db = createDb({ url: database.url, poolSize: 4, applicationName: 'orders under test', genericPlans: true })
 })
@@ -42,7 +42,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** A placer of its own, as on another node, and the statements that it sends. */
+/** A separate placer, as on another node, with the statements that it sends. */
 function createPlacer(aheadMs = () => 0, query: Db['query'] = db.query) {
   const { clock, databaseClock, ids, catalogue } = node.deps
   const statements: string[] = []
@@ -87,7 +87,7 @@ function place(placer: OrderPlacer, { tenantId }: Dealer, { transactionId = rand
   return placer.place({ tenant: { tenantId, currencyCode: 'USD' }, orderId: node.deps.ids.uuid(), request })
 }
 
-/** A dealer with an order whose wallet the placer has cached. */
+/** A dealer with one order, whose wallet the placer has cached. */
 async function openDealer(placer: OrderPlacer, creditLimit = 0): Promise<Dealer> {
   const dealer = await addDealer(node.deps, OPENING / 10_000)
   await change(`update wallets set credit_limit = ${creditLimit} where tenant_id = $1`, dealer)
@@ -107,10 +107,10 @@ function balanceAfter(verdict: Verdict): number | string {
   return verdict.kind === 'placed' ? verdict.answer.balanceAfter : verdict.kind
 }
 
-/** That every row agrees with every other. @returns how many orders there are */
+/** Verifies the ledger. @returns the number of orders */
 async function ordersIn({ tenantId }: Dealer): Promise<bigint> {
   const faults: string[] = []
-  const { orders } = await verifyLedger(node.deps.db, { tenantId, onFault: (fault) => faults.push(fault.sentence) })
+  const { orders } = await verifyLedger(node.deps.db, { tenantId, onFault: (fault) => faults.push(fault.message) })
   expect(faults).toEqual([])
   return orders
 }
@@ -156,7 +156,7 @@ describe('a batch of many wallets', () => {
   it.each<[string, (dealer: Dealer) => Promise<unknown>, Wanted, number | string, string[]]>([
     ['has moved', more, {}, OPENING - 2 * PRICE + 5, [BATCH_WRITES, LOCKS]],
     ['cannot pay', async () => {}, { count: 1_000 }, '200007', [LOCKS]],
-  ])('is read first where one of them %s, and the others are placed', async (_, happens, wanted, expected, asks) => {
+  ])('is read first if one of them %s, and the others are placed', async (_, happens, wanted, expected, asks) => {
     const { placer, statements, dealers } = await createBatchOfWallets()
     const [odd, ...others] = dealers
     await happens(odd!)
@@ -166,7 +166,7 @@ describe('a batch of many wallets', () => {
     expect(await Promise.all(others.map(ordersIn))).toEqual(others.map(() => 2n))
   })
 
-  it("is read first where one of them repeats another node's order, and the others are placed", async () => {
+  it("is read first if one of them repeats another node's order, and the others are placed", async () => {
     const { placer, statements, dealers } = await createBatchOfWallets()
     const odd = await openDealerElsewhere(placer)
     statements.length = 0
@@ -181,7 +181,7 @@ describe('a batch of many wallets', () => {
     expect(new Set(next.map(balanceAfter))).toEqual(new Set([OPENING - 3 * PRICE]))
     expect(statements).toEqual([BATCH_WRITES])
 
-    // Who repeated one may repeat another: its orders are read for a second.
+    // A tenant that repeated one order may repeat another, so its orders are read first for a second.
     statements.length = 0
     for (const bought of [3, 4]) expect(balanceAfter(await place(placer, odd))).toBe(OPENING - bought * PRICE)
     expect(statements.filter((name) => name === LOCKS)).toHaveLength(2)
@@ -205,7 +205,7 @@ it('an order is answered with the time in its rows, and never with one before an
   expect(verdict).toMatchObject({ answer: { createTime: second!.order.toISOString() } })
 })
 
-describe('a change since the wallet was cached is noticed:', () => {
+describe('a change since the wallet was cached is detected:', () => {
   it.each<[string, (dealer: Dealer) => Promise<unknown>, number | string, Wanted?]>([
     [
       'a top-up',
@@ -259,7 +259,7 @@ describe('a change since the wallet was cached is noticed:', () => {
   it.each<[Wanted, string]>([
     [{ transactionId: 'T-first' }, 'replayed'],
     [{ transactionId: 'T-first', count: 2 }, '200012'],
-  ])('none: %o repeats an order of another node, though its wallet has not changed', async (wanted, expected) => {
+  ])('no change: %o repeats an order of another node, although its wallet is unchanged', async (wanted, expected) => {
     const { placer, statements } = createPlacer()
     const dealer = await openDealerElsewhere(placer)
     statements.length = 0
@@ -284,7 +284,7 @@ describe('a change since the wallet was cached is noticed:', () => {
     expect(await ordersIn(dealer)).toBe(2n)
   })
 
-  it('the day, by the database: what was spent yesterday does not count', async () => {
+  it('the day by the database’s clock: yesterday’s spending does not count', async () => {
     let aheadMs = 0
     const { placer, statements } = createPlacer(() => aheadMs)
     const dealer = await addDealer(node.deps, OPENING / 10_000)
@@ -297,7 +297,7 @@ describe('a change since the wallet was cached is noticed:', () => {
   })
 })
 
-describe('an order that this node has answered lately', () => {
+describe('an order that this node has answered recently', () => {
   const READS_CONTEXT = 'orders-context'
 
   it('is looked up, and does not make a batch of other wallets read first', async () => {
@@ -311,7 +311,7 @@ describe('an order that this node has answered lately', () => {
     expect(statements.sort()).toEqual([READS_CONTEXT, 'orders-write-if-unchanged'])
   })
 
-  it('is remembered also where another node placed it and the answer was a conflict', async () => {
+  it('is cached also if another node placed it and the answer was a conflict', async () => {
     const { placer, statements } = createPlacer()
     const dealer = await openDealerElsewhere(placer)
     const other = { transactionId: 'T-first', count: 2 }
@@ -333,7 +333,7 @@ describe('an order that this node has answered lately', () => {
     })
   })
 
-  it('is found when it is placed, where it cannot be looked up', async () => {
+  it('is found when it is placed, if it cannot be looked up', async () => {
     const { placer, statements } = createPlacer(undefined, async () => {
       throw new Error('no connection')
     })
@@ -366,8 +366,8 @@ describe('an order that waits for its cached wallet', () => {
   })
 
   it.each([
-    ['somebody only looked', 'select from wallets where tenant_id = $1 for share'],
-    ['its row was written again as it was', 'update wallets set credit_limit = credit_limit where tenant_id = $1'],
+    ['another transaction only read it', 'select from wallets where tenant_id = $1 for share'],
+    ['its row was rewritten without a change', 'update wallets set credit_limit = credit_limit where tenant_id = $1'],
   ])('is placed whole when %s', async (_, text) => {
     const { placer } = createPlacer()
     const dealer = await openDealer(placer)
@@ -388,7 +388,7 @@ describe('an order that waits for its cached wallet', () => {
       waiting = place(placer, dealer)
       await waitForBlockedStatements(general)
       await priced(50_000n)
-      await waitForBlockedStatements(general, 1, LOCK_WAIT_MAX_MS + 1) // it counts whole ones
+      await waitForBlockedStatements(general, 1, LOCK_WAIT_MAX_MS + 1) // PostgreSQL counts whole milliseconds
     })
     expect(balanceAfter(await waiting!)).toBe(OPENING - PRICE - 50_000)
     expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])

@@ -1,39 +1,43 @@
 import { randomUUID } from 'node:crypto'
-import { type Answer, call, type Dealer } from '../door/node.ts'
+import { type Answer, call, type Dealer } from '../harness/api-node.ts'
 
-/** One order that was asked for, and every answer that its caller had. */
-export interface AskedOrder {
+/** One requested order and every answer to its caller. */
+export interface RequestedOrder {
   transactionId: string
   packageInfoList: { packageCode: string; count: number }[]
   answers: Answer[]
-  /** Milliseconds to each answer or to the connection's end. */
+  /** The time to each answer or to the end of the connection. */
   durationsMs: number[]
 }
 
 export interface OrderLoad {
-  readonly asked: AskedOrder[]
-  /** Requests that were sent and neither answered nor cut off. */
+  readonly requested: RequestedOrder[]
+  /** Requests that were sent and are neither answered nor lost. */
   readonly inFlight: number
   /** Orders answered 000000 so far. */
   readonly acknowledged: number
-  /** Resolves when that many more orders than now are acknowledged. */
-  more(count: number): Promise<void>
-  /** Resolves at once while a request is in flight; else with the next one that is sent. */
-  underWay(): Promise<void>
-  /** Where the next requests go; undefined: nowhere, callers wait. */
-  aim(at: { baseUrl: string } | undefined): void
-  /** Callers finish what they asked, and stop. */
+  /** Resolves when that many more orders are acknowledged. */
+  waitForMore(count: number): Promise<void>
+  /** Resolves immediately if a request is in flight, otherwise when the next one is sent. */
+  waitForRequest(): Promise<void>
+  /** The target of the next requests; undefined: callers wait. */
+  sendTo(at: { baseUrl: string } | undefined): void
+  /** Callers finish their requests and stop. */
   stop(): Promise<void>
 }
 
-/** After a refusal or a cut-off, as a client with manners does: a database that is away must not be shouted at. */
+/** The pause after a refusal or a lost connection, as a considerate client makes it. */
 const PAUSE_MS = 100
-/** Between orders: what is counted in the end need not be more than what the kills meet. */
+/** The pause between orders, so that there are not more orders than the test needs. */
 const THINK_MS = 50
 
-/** Signed callers, each of whom asks for one order after the other and never repeats one. */
-export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOrder['packageInfoList']): OrderLoad {
-  const asked: AskedOrder[] = []
+/** Signed callers that place one order after the other and never repeat one. */
+export function startOrderLoad(
+  dealer: Dealer,
+  callers: number,
+  choose: () => RequestedOrder['packageInfoList'],
+): OrderLoad {
+  const requested: RequestedOrder[] = []
   const sending: (() => void)[] = []
   const waiting = new Set<{ at: number; resolve(): void }>()
   let inFlight = 0
@@ -44,15 +48,15 @@ export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOr
     open = () => resolve(undefined)
   })
 
-  /** @returns whether the order was acknowledged */
-  async function ask(at: { baseUrl: string }): Promise<boolean> {
-    const order: AskedOrder = {
+  /** @returns true if the order was acknowledged */
+  async function placeOrder(at: { baseUrl: string }): Promise<boolean> {
+    const order: RequestedOrder = {
       transactionId: randomUUID(),
       packageInfoList: choose(),
       answers: [],
       durationsMs: [],
     }
-    asked.push(order)
+    requested.push(order)
     const { transactionId, packageInfoList } = order
     const body = JSON.stringify({ transactionId, packageInfoList })
     const startedAt = performance.now()
@@ -60,13 +64,13 @@ export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOr
     inFlight++
     try {
       const answering = call(at, dealer, 'esim/order', { body })
-      for (const tell of sending.splice(0)) tell()
+      for (const resolve of sending.splice(0)) resolve()
       const answer = await answering
       order.answers.push(answer)
       isPlaced = answer.code === '000000'
       if (isPlaced) acknowledged++
     } catch {
-      // Cut off: whether the order exists is for the test to find out.
+      // The connection was lost; the test finds out whether the order exists.
     } finally {
       inFlight--
       order.durationsMs.push(performance.now() - startedAt)
@@ -83,23 +87,23 @@ export function orderLoad(dealer: Dealer, callers: number, choose: () => AskedOr
     while (!stopped) {
       const at = await target
       if (!at) continue
-      const pauseMs = (await ask(at)) ? THINK_MS : PAUSE_MS
+      const pauseMs = (await placeOrder(at)) ? THINK_MS : PAUSE_MS
       if (!stopped) await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
 
   const running = Array.from({ length: callers }, caller)
   return {
-    asked,
+    requested,
     get inFlight() {
       return inFlight
     },
     get acknowledged() {
       return acknowledged
     },
-    more: (count) => new Promise((resolve) => waiting.add({ at: acknowledged + count, resolve })),
-    underWay: () => (inFlight > 0 ? Promise.resolve() : new Promise((resolve) => sending.push(resolve))),
-    aim(at) {
+    waitForMore: (count) => new Promise((resolve) => waiting.add({ at: acknowledged + count, resolve })),
+    waitForRequest: () => (inFlight > 0 ? Promise.resolve() : new Promise((resolve) => sending.push(resolve))),
+    sendTo(at) {
       const release = open
       if (at) {
         target = Promise.resolve(at)

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, addDealer, call, type Dealer, NODE_ENV, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { type Answer, addDealer, call, type Dealer, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
-/* Two gateways in processes of their own, on one database, asked at once. */
+/* Concurrent requests at two gateway processes on one database. */
 
 const CALLS = 200
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
     startGateway({ databaseUrl: database.url, role: 'api', env }),
     startGateway({ databaseUrl: database.url, role: 'api', env }),
   ])
-  inspector = await openNode(database.url)
+  inspector = await startNode(database.url)
 })
 afterAll(async () => {
   await inspector.stop()
@@ -30,7 +30,7 @@ afterAll(async () => {
 const lines = (count: number) => [{ packageCode: 'JP_1_7', count }]
 const PRICE = 45_000
 
-/** All at once, half to each node. */
+/** Sends all requests concurrently, half to each node. */
 function orderAll(dealer: Dealer, bodies: object[]): Promise<Answer[]> {
   return Promise.all(
     bodies.map((body, index) =>
@@ -51,7 +51,7 @@ async function ledgerOf(dealer: Dealer) {
   return row!
 }
 
-/** When a node took its first of the dealer's orders and when it answered its last, in ms, as its log says. */
+/** The times in ms of the dealer's first request and last answer at a node, from its log. */
 async function workedOn(node: GatewayProcess, dealer: Dealer) {
   const lines = () => node.logs.filter((line) => line.msg === 'request' && line.tenantId === dealer.tenantId)
   await node.waitForLog(() => lines().length === CALLS / nodes.length)

@@ -7,9 +7,9 @@ import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createLoopMetrics } from '../../src/lib/telemetry/metrics.ts'
 import { databaseGaugesLoop } from '../../src/probes/database-gauges.ts'
-import { call, type Dealer } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/gateway-process.ts'
+import { call, type Dealer } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 /** A gateway after some use, so that the expected values of a scrape are known. */
@@ -143,6 +143,7 @@ const LOOPS = [
   'stock',
   'stock levels',
   'suppliers',
+  'times ahead',
   'webhook replays',
   'webhooks',
 ]

@@ -2,21 +2,22 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
 import { createDeps, type Deps } from '../../src/deps.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { startProbes } from '../../src/probes/server.ts'
-import { NODE_ENV } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type PostgresProxy, startPostgresProxy } from '../harness/database-proxies.ts'
+import { type Readiness, startProbes } from '../../src/probes/server.ts'
+import { NODE_ENV } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { type PostgresProxy, startPostgresProxy } from '../harness/databases/proxies.ts'
 
 let database: TestDatabase
 let proxy: PostgresProxy
 let deps: Awaited<ReturnType<typeof createDeps>> & Deps
+const readiness: Readiness = { state: 'starting' }
 let probes: Awaited<ReturnType<typeof startProbes>>
 
 beforeAll(async () => {
   database = await createTestDatabase()
   proxy = await startPostgresProxy(database.url)
   deps = await createDeps(readConfig({ ...NODE_ENV, DATABASE_URL: proxy.url }, []), silentLog, proxy.url)
-  probes = await startProbes(deps)
+  probes = await startProbes(deps, readiness)
 })
 afterAll(async () => {
   await probes.stop(1_000)
@@ -35,13 +36,22 @@ describe('the port of metrics and probes', () => {
     expect(text).toMatch(/^dealer_esim_database_connections\{pool="orders",state="open"\} \d+$/m)
   })
 
+  it('is ready only while the process serves', async () => {
+    const states = async () => [(await probe('/readyz')).status, (await probe('/livez')).status]
+    expect(await states()).toEqual([503, 200])
+    readiness.state = 'stopping'
+    expect(await states()).toEqual([503, 200])
+    readiness.state = 'serving'
+    expect(await states()).toEqual([200, 200])
+  })
+
   it('reports ready only while the database answers, and live at all times', async () => {
     expect((await probe('/readyz')).status).toBe(200)
-    proxy.shut(true)
+    proxy.setClosed(true)
     expect((await probe('/readyz')).status).toBe(503)
     expect((await probe('/livez')).status).toBe(200)
     expect((await probe('/metrics')).status).toBe(200)
-    proxy.shut(false)
+    proxy.setClosed(false)
     await expect.poll(async () => (await probe('/readyz')).status).toBe(200)
   })
 })

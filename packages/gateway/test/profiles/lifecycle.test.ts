@@ -4,9 +4,9 @@ import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { expiryLoop } from '../../src/profiles/expire.ts'
 import { pollSuppliersLoop } from '../../src/profiles/poll-suppliers.ts'
 import type { ProfileReport, ReportOutcome, SuppliedEsim } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { newEsim, scripted } from '../harness/scripted-supplier.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop, until } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createScriptedSupplier, newEsim } from '../harness/scripted-supplier.ts'
+import { addPackage, addTenant, createShop, payOrders, type Shop, waitUntil } from '../harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop
@@ -27,8 +27,8 @@ async function report(esims: SuppliedEsim[]): Promise<ReportOutcome[]> {
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
-  deps = scripted(shop, { report }).deps
+  shop = await createShop(database.url)
+  deps = createScriptedSupplier(shop, { report }).deps
   await addPackage(shop.db, 'P', [{ supplier: 'odd', productCode: 'X' }])
   tenantId = await addTenant(shop.db)
 })
@@ -64,7 +64,7 @@ it('eSIMs expire, status and usage are polled, and each status change emits one 
   reports.set(living.iccid, { time, esimStatus: 'IN_USE', smdpStatus: 'ENABLED', usage: 123_456n, activateTime: time })
   const before = await eventCounts()
   loops = [expiryLoop(shop), pollSuppliersLoop(deps)]
-  const rows = await until(async () => {
+  const rows = await waitUntil(async () => {
     const all = await shop.db.query<{
       orderId: string
       esimStatus: string

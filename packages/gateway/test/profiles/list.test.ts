@@ -2,8 +2,8 @@ import { ESIM_STATUSES, type Profile, type ProfileListRequest, SMDP_STATUSES } f
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { insertProfiles } from '../../src/profiles/insert.ts'
 import { listProfiles } from '../../src/profiles/list.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { addPackage, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop
@@ -16,7 +16,7 @@ const ICCIDS = 20
 /** A dealer with an eSIM in each pair of statuses, and another dealer with the same statuses. */
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addPackage(shop.db, 'JP', [])
   tenantId = await addTenant(shop.db)
   for (const owner of [tenantId, await addTenant(shop.db)]) await addEsims(owner)

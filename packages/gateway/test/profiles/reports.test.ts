@@ -6,9 +6,9 @@ import { expiryLoop } from '../../src/profiles/expire.ts'
 import { pollSuppliersLoop } from '../../src/profiles/poll-suppliers.ts'
 import type { ConfiguredSupplier } from '../../src/suppliers/registry.ts'
 import type { ReportOutcome, SuppliedEsim } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { newEsim, scripted, supplying } from '../harness/scripted-supplier.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop, until } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createScriptedSupplier, newEsim, withSuppliers } from '../harness/scripted-supplier.ts'
+import { addPackage, addTenant, createShop, payOrders, type Shop, waitUntil } from '../harness/shop.ts'
 
 /* Bad eSIMs of one dealer, or a failing supplier, do not keep the eSIMs of others from expiring and being polled. */
 
@@ -18,7 +18,7 @@ const loops: Loop[] = []
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addPackage(shop.db, 'P', [{ supplier: 'any', productCode: 'X' }])
 })
 beforeEach(async () => {
@@ -34,14 +34,14 @@ afterAll(async () => {
 
 type Answer = (esims: SuppliedEsim[]) => Promise<ReportOutcome[]>
 const supplierThat = (name: string, report: Answer): ConfiguredSupplier =>
-  scripted(shop, { name, report }, { concurrency: 8 }).supplied
+  createScriptedSupplier(shop, { name, report }, { concurrency: 8 }).supplied
 
 const used: Answer = async (esims) =>
   esims.map(() => ({ kind: 'reported', report: { time: new Date(), esimStatus: 'IN_USE' } }))
 const hangs: Answer = () => new Promise(() => {})
 
 function start(...supplied: ConfiguredSupplier[]): void {
-  loops.push(expiryLoop(shop), pollSuppliersLoop(supplying(shop, ...supplied)))
+  loops.push(expiryLoop(shop), pollSuppliersLoop(withSuppliers(shop, ...supplied)))
 }
 
 /** A new dealer with eSIMs of one supplier that are due for polling. Dealers take turns in this order. */
@@ -53,7 +53,7 @@ async function dealerWith(supplied: ConfiguredSupplier, count = 1): Promise<stri
       values: [tenantId, orderId],
     })
     const item = { orderId, itemNo: 1, supplier: supplied.supplier.name }
-    await acceptEsim(supplying(shop, supplied), tenantId, item, newEsim())
+    await acceptEsim(withSuppliers(shop, supplied), tenantId, item, newEsim())
   }
   await set(tenantId, `polled_at = now() - interval '1 hour'`)
   return tenantId
@@ -63,7 +63,7 @@ const set = (tenantId: string, columns: string) =>
   shop.db.query({ text: `update profiles set ${columns} where tenant_id = $1`, values: [tenantId] })
 
 function becomes(tenantId: string, esimStatus: string) {
-  return until(async () => {
+  return waitUntil(async () => {
     const rows = await shop.db.query<{ esimStatus: string }>({
       text: 'select esim_status from profiles where tenant_id = $1',
       values: [tenantId],
@@ -130,6 +130,6 @@ it('a supplier that is down is not polled about each eSIM: its breaker opens for
   })
   await dealerWith(away, 30)
   start(away)
-  await until(async () => away.gate.state === 'open')
+  await waitUntil(async () => away.gate.state === 'open')
   expect(asked).toBeLessThan(15)
 })

@@ -4,8 +4,8 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { createLog } from '../../src/lib/telemetry/json-log.ts'
-import { addDealer, call, type Dealer, type Node, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 
 /* qrCodeUrl (contract §5), which a traveller opens without any other credentials. */
@@ -28,7 +28,7 @@ beforeAll(async () => {
   const lines = new PassThrough().setEncoding('utf8')
   lines.on('data', (text: string) => (logged += text))
   const env = { DEPLOYMENT: 'test', PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1' }
-  node = await openNode(database.url, env, { log: createLog('info', lines) })
+  node = await startNode(database.url, env, { log: createLog('info', lines) })
   dealer = await addDealer(node.deps)
   await addPackage(node.deps.db, 'P', [{ supplier: 'sandbox', productCode: 'SANDBOX_OK' }])
   const orderIds = await payOrders(node.deps.db, dealer.tenantId, 'P', { orders: 2 })

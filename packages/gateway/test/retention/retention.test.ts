@@ -7,7 +7,7 @@ import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
 import { enforceRetention, maintainPartitions, retentionLoop } from '../../src/retention/loop.ts'
 import { DELETED, KEPT, PARTITIONED } from '../../src/retention/table.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 const DAY_MS = 86_400_000
 const TENANT = '00000000-0000-7000-8000-000000000001'
@@ -33,17 +33,17 @@ afterAll(async () => {
 })
 
 describe('the retention table', () => {
-  it('knows every table of the database, once', async () => {
+  it('lists every table of the database once', async () => {
     const rows = await db.query<{ name: string }>({
       text: `select relname as name from pg_class
              where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
     })
-    const told = [...PARTITIONED, ...DELETED].map(({ table }) => table).concat(Object.keys(KEPT))
-    expect(told.sort()).toEqual(rows.map((row) => row.name))
+    const tables = [...PARTITIONED, ...DELETED].map(({ table }) => table).concat(Object.keys(KEPT))
+    expect(tables.sort()).toEqual(rows.map((row) => row.name))
   })
 })
 
-/** A row that is as old as said, per table; $1 is the tenant or the person, $2 a fresh UUID of that age, $3 the moment. */
+/** Inserts a row of a given age, per table: $1 is the tenant or the person, $2 a new UUID of that age, $3 the time. */
 const ROWS: Record<string, string> = {
   audit_log: `insert into audit_log (tenant_id, audit_id, actor, action) values ($1, $2, 'system', 'a.b')`,
   alerts: `insert into alerts (tenant_id, alert_id, kind, audience, message) values ($1, $2, 'K', 'TENANT', 'm')`,
@@ -63,8 +63,8 @@ const ROWS: Record<string, string> = {
     where $1::uuid is not null and $2::uuid is not null`,
 }
 
-describe('the loop', () => {
-  it.each(DELETED)('drops $table after $keep_days days, and not a day before', async (table) => {
+describe('the retention loop', () => {
+  it.each(DELETED)('deletes rows of $table after $keepDays days, and not a day before', async (table) => {
     const insert = async (ageDays: number) => {
       const at = new Date(Date.now() - ageDays * DAY_MS)
       const person = /session|person|token/.test(table.table)
@@ -73,7 +73,7 @@ describe('the loop', () => {
       const values = [person ? PERSON : TENANT, id, at].slice(0, text.includes('$3') ? 3 : 2)
       await db.query({ text, values })
     }
-    await insert(table.keepDays + 3) // of another day in every case
+    await insert(table.keepDays + 3) // always on another day
     await insert(table.keepDays + 1.1)
     await insert(table.keepDays - 1.1)
     const left = async () => (await db.query({ text: `select from ${table.table}` })).length
@@ -82,7 +82,7 @@ describe('the loop', () => {
     expect(await left()).toBe(1)
   })
 
-  it('goes on through more rows than one step deletes, tenant by tenant', async () => {
+  it('deletes more rows than one step can, tenant by tenant', async () => {
     await db.query({
       text: `insert into alerts (tenant_id, alert_id, kind, audience, message)
              select case when n % 3 = 0 then $1::uuid else gen_random_uuid() end,
@@ -99,7 +99,7 @@ describe('the loop', () => {
   })
 })
 
-/* A clock cannot be set here. One that has jumped ahead by 60 days is one that was seen 60 days ago. */
+/* A clock that has jumped ahead by 60 days is simulated as one that was last read 60 days ago. */
 describe('a clock of the database that has jumped', () => {
   const clockWas = (seen: string, steady: string) =>
     db.query({
@@ -108,7 +108,7 @@ describe('a clock of the database that has jumped', () => {
       values: [seen, steady],
     })
 
-  /** What is 60 days old by this clock: an event in its partition, and a row that is deleted by its age. */
+  /** Adds an event in a partition and a mail, both 60 days old by this clock. */
   async function addOld() {
     const start = Math.floor((Date.now() - 60 * DAY_MS) / 3_600_000 / 168) * 168
     const bounds = [start, start + 168].map((hour) => `'${firstUuidAt(hour * 3_600_000)}'`)
@@ -133,23 +133,28 @@ describe('a clock of the database that has jumped', () => {
     return [events!.n, mails!.n]
   }
 
-  /** A pass of the loop, from its first to its last statement. @returns what it warned of */
+  /** Runs one pass of the loop. @returns its warnings */
   async function pass(): Promise<string[]> {
-    const told: string[] = []
-    const log = { ...silentLog, warn: (_: object, words: string) => void told.push(words) } as unknown as Log
-    await retentionLoop({ db, databaseClock: createDatabaseClock(systemClock), log, metrics: createMetrics() }).stop(
-      20_000,
-    )
-    return told
+    const warnings: string[] = []
+    const log = { ...silentLog, warn: (_: object, message: string) => void warnings.push(message) } as unknown as Log
+    const deps = {
+      db,
+      clock: systemClock,
+      databaseClock: createDatabaseClock(systemClock),
+      log,
+      metrics: createMetrics(),
+    }
+    await retentionLoop(deps).stop(20_000)
+    return warnings
   }
 
   it.each([
     ['ahead', '-60 days'],
     ['back', '60 days'],
-  ])('%s drops nothing for a day', async (_, seen) => {
+  ])('%s deletes nothing for a day', async (_, seen) => {
     await addOld()
     await clockWas(seen, '-100 days')
-    expect(await pass()).toEqual(['the clock of the database has jumped: nothing is dropped for a day'])
+    expect(await pass()).toEqual(['the clock of the database has jumped: nothing is deleted for a day'])
     expect(await left()).toEqual([1, 1])
     await clockWas('-10 minutes', '-23 hours')
     expect(await pass()).toEqual([])
@@ -159,14 +164,14 @@ describe('a clock of the database that has jumped', () => {
     expect(await left()).toEqual([0, 0])
   })
 
-  it('is not one that stood still over a weekend', async () => {
+  it('is not assumed after a gateway was stopped over a weekend', async () => {
     await addOld()
     await clockWas('-62 hours', '-100 days')
     expect(await pass()).toEqual([])
     expect(await left()).toEqual([0, 0])
   })
 
-  it('loses nothing by the start of a gateway, which makes what partitions are missing', async () => {
+  it('loses nothing when a gateway starts and creates missing partitions', async () => {
     await addOld()
     await maintainPartitions(db)
     expect(await left()).toEqual([1, 1])

@@ -4,13 +4,13 @@ import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
 import { reconcileLoop } from '../../src/fulfilment/reconciliation/reconcile.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
-import { addDealer, call, OPERATOR, openNode } from '../door/node.ts'
+import { addDealer, call, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { scripted } from '../harness/scripted-supplier.ts'
-import { openShop, type Shop, statuses, until } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
+import { createShop, type Shop, statuses, waitUntil } from '../harness/shop.ts'
 
-/* A node whose own clock is off: what it writes, and what it judges by time, goes by the database's. */
+/* A node whose own clock is wrong writes times, and compares them, by the database's clock. */
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -20,7 +20,7 @@ let database: TestDatabase
 let shop: Shop
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
 })
 afterEach(() => vi.restoreAllMocks())
 afterAll(async () => {
@@ -32,9 +32,9 @@ describe.each([
   ['40 days behind', -40 * DAY_MS],
   ['60 days ahead', 60 * DAY_MS],
 ])('a node that is %s', (_, offMs) => {
-  it('sells and delivers, and writes nothing that is not of today', async () => {
+  it('sells and delivers, and writes only times of today', async () => {
     vi.spyOn(Date, 'now').mockImplementation(() => rightNow() + offMs)
-    const node = await openNode(database.url)
+    const node = await startNode(database.url)
     const { deps } = node
     await addSupplier(deps, { name: `shop${offMs}`, type: 'sandbox', config: {} }, OPERATOR)
     const product = packageInput({
@@ -50,7 +50,7 @@ describe.each([
       const packageInfoList = [{ packageCode: product.packageCode, count: 1 }]
       const body = JSON.stringify({ transactionId: 'T-1', packageInfoList })
       expect(await call(node, dealer, 'esim/order', { body, timestamp: rightNow() })).toMatchObject({ code: '000000' })
-      await until(async () => (await statuses(shop.db, dealer.tenantId)).DELIVERED === 1)
+      await waitUntil(async () => (await statuses(shop.db, dealer.tenantId)).DELIVERED === 1)
     } finally {
       await loop.stop(5_000)
       await node.stop()
@@ -58,42 +58,42 @@ describe.each([
     const ids = `select order_id as id from orders where tenant_id = $1 union all select notify_id from events
       where tenant_id = $1 union all select attempt_id from supplier_attempts where tenant_id = $1 union all
       select profile_id from profiles where tenant_id = $1 union all select audit_id from audit_log where tenant_id = $1`
-    const [written] = await shop.db.query<{ ids: number; astray: string[]; created: boolean }>({
+    const [written] = await shop.db.query<{ ids: number; misdated: string[]; created: boolean }>({
       text: `select count(*)::int as ids, coalesce(array_agg(id::text) filter (where abs(extract(epoch from now()) * 1000 -
-                 ('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint) > 60000), '{}') as astray,
+                 ('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint) > 60000), '{}') as misdated,
                (select created_at > now() - interval '1 minute' and created_at <= now() from profiles
                 where tenant_id = $1) as created
              from (${ids}) i`,
       values: [dealer.tenantId],
     })
-    expect(written).toEqual({ ids: expect.any(Number), astray: [], created: true })
+    expect(written).toEqual({ ids: expect.any(Number), misdated: [], created: true })
     expect(written!.ids).toBeGreaterThan(5)
   })
 
-  it('compares the books of the last day', async () => {
-    const { deps, since } = listening(offMs)
+  it('compares the supplier list of the last day', async () => {
+    const { deps, since } = recordingNode(offMs)
     await compareSupplierList(deps, deps.suppliers.all()[0]!, DAY_MS)
     expect(Math.abs(since[0]! - (rightNow() - DAY_MS))).toBeLessThan(60_000)
   })
 })
 
-it('books are compared every hour, also after a node’s clock was set back', async () => {
-  const { deps, since } = listening(0)
+it('supplier lists are compared every hour, also after a node’s clock was set back', async () => {
+  const { deps, since } = recordingNode(0)
   const time = { nowMs: rightNow(), monotonicMs: 0 }
   const clock = { now: () => time.nowMs, monotonic: () => time.monotonicMs }
   const loop = reconcileLoop({ ...deps, clock })
   for (const compared of [1, 2]) {
     Object.assign(time, { nowMs: time.nowMs - 30 * DAY_MS, monotonicMs: time.monotonicMs + HOUR_MS + 1 })
     loop.wake()
-    await until(async () => since.length === compared, 2_000)
+    await waitUntil(async () => since.length === compared, 2_000)
   }
   await loop.stop(1_000)
 })
 
-/** A node that is off, with a supplier that tells since when its books were asked for. */
-function listening(offMs: number) {
+/** A node with a wrong clock, and a supplier that records since when its list was requested. */
+function recordingNode(offMs: number) {
   const since: number[] = []
-  const { deps } = scripted(shop, {
+  const { deps } = createScriptedSupplier(shop, {
     async *list(from) {
       since.push(from.getTime())
       yield* []

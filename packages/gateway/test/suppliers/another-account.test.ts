@@ -2,8 +2,8 @@ import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { keepOrphan } from '../../src/fulfilment/outcomes/orphans.ts'
 import { watchItem } from '../../src/fulfilment/outcomes/watched-items.ts'
-import { failure, json } from '../harness/admin-here.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
+import { adminFailure, adminJson } from '../harness/processes/admin-in-process.ts'
 import { addPackage, addTenant, payOrders } from '../harness/shop.ts'
 
 let shop: AdminTestbed
@@ -19,8 +19,8 @@ function set(account: string, more: object = {}): string[] {
 }
 
 it('another account is refused while eSIMs are in doubt at the old one', async () => {
-  await json('supplier', 'add', 'smdp', '--type', 'es2plus', ...set('Mistyped').slice(3))
-  await json(...set('Old')) // nothing was bought from it yet
+  await adminJson('supplier', 'add', 'smdp', '--type', 'es2plus', ...set('Mistyped').slice(3))
+  await adminJson(...set('Old')) // nothing was bought from it yet
   const tenantId = await addTenant(shop.db)
   await addPackage(shop.db, 'ANY', [{ supplier: 'smdp', productCode: 'X' }])
   const [orderId] = await payOrders(shop.db, tenantId, 'ANY')
@@ -30,18 +30,18 @@ it('another account is refused while eSIMs are in doubt at the old one', async (
       values: [orderId, status],
     })
   await itemIs('UNKNOWN')
-  await json(...set('Old', { timeoutMs: 4_000 })) // the same account
-  expect(await failure(...set('New'))).toMatch(/Pause smdp, wait 10 seconds/)
-  await json('supplier', 'pause', 'smdp')
-  expect(await failure(...set('New'))).toMatch(/Pause smdp, wait 10 seconds/)
+  await adminJson(...set('Old', { timeoutMs: 4_000 })) // the same account
+  expect(await adminFailure(...set('New'))).toMatch(/Pause smdp, wait 10 seconds/)
+  await adminJson('supplier', 'pause', 'smdp')
+  expect(await adminFailure(...set('New'))).toMatch(/Pause smdp, wait 10 seconds/)
   await shop.db.query({ text: `update suppliers set updated_at = now() - interval '11 s' where supplier = 'smdp'` })
-  expect(await failure(...set('New'))).toMatch(/1 eSIMs of smdp are in doubt/)
+  expect(await adminFailure(...set('New'))).toMatch(/1 eSIMs of smdp are in doubt/)
   await itemIs('DELIVERED')
-  await json(...set('New'))
+  await adminJson(...set('New'))
 })
 
 it('another account is refused while eSIMs are re-checked or cancelled at the old one', async () => {
-  await json('supplier', 'add', 'watched', '--type', 'es2plus', ...set('Old').slice(3))
+  await adminJson('supplier', 'add', 'watched', '--type', 'es2plus', ...set('Old').slice(3))
   const [, , , ...config] = set('New')
   const another = ['supplier', 'set', 'watched', ...config]
   const tenantId = await addTenant(shop.db)
@@ -51,22 +51,28 @@ it('another account is refused while eSIMs are re-checked or cancelled at the ol
     text: `update order_items set item_status = 'DELIVERED', supplier = 'smdp', product_code = 'X' where order_id = $1`,
     values: [orderId],
   })
-  await json('supplier', 'pause', 'watched')
+  await adminJson('supplier', 'pause', 'watched')
   await shop.db.query({ text: `update suppliers set updated_at = now() - interval '11 s' where supplier = 'watched'` })
   await shop.db.tx(async (tx) => {
     const now = new Date()
     const asked = { orderId: orderId!, supplier: 'watched', productCode: 'X' }
     watchItem(tx, tenantId, { ...asked, itemNo: 1, purpose: 'DELIVERED_IN_DOUBT' }, now)
-    watchItem(tx, tenantId, { ...asked, itemNo: 2, purpose: 'CANCEL' }, now)
+    tx.send({
+      text: `insert into esim_actions (tenant_id, action_id, started_by, action, profile_id, order_id, item_no, supplier,
+               action_status, currency_code, created_at, updated_at)
+             values ($1, $2, 'OPERATOR', 'CANCEL', $2, $3, 2, 'watched', 'UNDER_REVIEW', 'USD', $4, $4)`,
+      values: [tenantId, shop.ids.uuid(), orderId, now],
+    })
     const esim = { iccid: makeIccid('8985777', 1), smdpAddress: 'a.example', matchingId: 'LATE' }
     await keepOrphan(tx, shop, tenantId, { orderId: orderId!, itemNo: 3, supplier: 'watched', esim }, now)
   })
-  const open = async () => (await failure(...another)).match(/(\d) eSIMs of watched are still re-checked/)?.[1]
+  const open = async () =>
+    (await adminFailure(...another)).match(/(\d) eSIMs of watched are still re-checked or acted on/)?.[1]
   expect(await open()).toBe('3')
-  await shop.db.query({ text: `delete from watched_items where purpose = 'CANCEL'` })
+  await shop.db.query({ text: `update esim_actions set action_status = 'REFUSED'` })
   expect(await open()).toBe('2')
   await shop.db.query({ text: `update orphans set state = 'KEPT'` })
   expect(await open()).toBe('1')
   await shop.db.query({ text: 'delete from watched_items' })
-  await json(...another)
+  await adminJson(...another)
 })

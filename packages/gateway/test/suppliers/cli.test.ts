@@ -1,10 +1,10 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { admin, failure, json, usageError } from '../harness/admin-here.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
-import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
-import { addPackage, addTenant, eventsOf, PRICE, payOrders, until, walletOf } from '../harness/shop.ts'
+import { admin, adminFailure, adminJson, adminUsageError } from '../harness/processes/admin-in-process.ts'
+import { type Es2plusServer, startEs2plusServer } from '../harness/servers/es2plus-server.ts'
+import { addPackage, addTenant, eventsOf, PRICE, payOrders, waitUntil, walletOf } from '../harness/shop.ts'
 
 let shop: AdminTestbed
 let server: Es2plusServer
@@ -24,7 +24,7 @@ describe('supplier', () => {
     for (const [name, text] of Object.entries({ 'ca.pem': ca, 'cert.pem': cert, 'key.pem': key })) shop.file(name, text)
     const config = { url: server.url, functionRequesterIdentifier: 'Secret-Requester', timeoutMs: 5_000 }
     const path = shop.file('smdp.json', JSON.stringify({ ...config, ca: 'ca.pem', cert: 'cert.pem', key: 'key.pem' }))
-    expect(await json('supplier', 'add', 'smdp', '--type', 'es2plus', '--config', path)).toEqual({
+    expect(await adminJson('supplier', 'add', 'smdp', '--type', 'es2plus', '--config', path)).toEqual({
       name: 'smdp',
       type: 'es2plus',
     })
@@ -32,7 +32,10 @@ describe('supplier', () => {
       text: `select config from suppliers where supplier = 'smdp'`,
     })
     for (const text of ['Secret-Requester', 'PRIVATE KEY', server.url]) expect(row!.config.includes(text)).toBe(false)
-    expect(await json('supplier', 'add', 'warehouse', '--type', 'stock')).toEqual({ name: 'warehouse', type: 'stock' })
+    expect(await adminJson('supplier', 'add', 'warehouse', '--type', 'stock')).toEqual({
+      name: 'warehouse',
+      type: 'stock',
+    })
     expect(await shop.audited('supplier.add')).toMatchObject([
       { subject: 'smdp', after: { type: 'es2plus' } },
       { subject: 'warehouse', after: { type: 'stock' } },
@@ -41,7 +44,7 @@ describe('supplier', () => {
 
   it('add refuses an invalid configuration with a message', async () => {
     const add = (type: string, config?: unknown) =>
-      failure(
+      adminFailure(
         ...['supplier', 'add', 'bad', '--type', type],
         ...(config === undefined ? [] : ['--config', shop.file('bad.json', JSON.stringify(config))]),
       )
@@ -54,18 +57,20 @@ describe('supplier', () => {
     expect(await add('stock', { colour: 'red' })).toContain('type stock: unknown member colour. ')
     const smdp = { url: 'https://smdp.example.com', functionRequesterIdentifier: '1' }
     expect(await add('es2plus', { ...smdp, cert: '-----BEGIN' })).toMatch(/cert and key belong together/)
-    expect(await failure('supplier', 'add', 'smdp', '--type', 'stock')).toBe('A supplier named smdp already exists.')
-    expect(await failure('supplier', 'add', 'x', '--type', 'stock', '--config', '/no/such.json')).toBe(
+    expect(await adminFailure('supplier', 'add', 'smdp', '--type', 'stock')).toBe(
+      'A supplier named smdp already exists.',
+    )
+    expect(await adminFailure('supplier', 'add', 'x', '--type', 'stock', '--config', '/no/such.json')).toBe(
       'There is no file /no/such.json.',
     )
   })
 
   it('test fails with a message that says what is wrong', async () => {
-    expect(await json('supplier', 'test', 'smdp')).toEqual({ name: 'smdp', works: true })
-    expect(await failure('supplier', 'test', 'warehouse')).toMatch(/no codes/)
-    expect(await failure('supplier', 'test', 'nobody')).toBe('There is no usable supplier nobody.')
+    expect(await adminJson('supplier', 'test', 'smdp')).toEqual({ name: 'smdp', works: true })
+    expect(await adminFailure('supplier', 'test', 'warehouse')).toMatch(/no codes/)
+    expect(await adminFailure('supplier', 'test', 'nobody')).toBe('There is no usable supplier nobody.')
     const config = { url: 'https://smdp.invalid', functionRequesterIdentifier: '1', timeoutMs: 5_000 }
-    await json(
+    await adminJson(
       'supplier',
       'add',
       'astray',
@@ -74,18 +79,18 @@ describe('supplier', () => {
       '--config',
       shop.file('astray.json', JSON.stringify(config)),
     )
-    expect(await failure('supplier', 'test', 'astray')).toMatch(/^DNS: the name does not resolve/)
+    expect(await adminFailure('supplier', 'test', 'astray')).toMatch(/^DNS: the name does not resolve/)
   })
 
   it('set replaces the configuration; the audit log has the changed members without values', async () => {
     const config = { url: server.url, functionRequesterIdentifier: 'Other-Requester' }
-    await json('supplier', 'set', 'astray', '--config', shop.file('other.json', JSON.stringify(config)))
-    expect(await failure('supplier', 'test', 'astray')).toMatch(/^TLS: the handshake failed/)
+    await adminJson('supplier', 'set', 'astray', '--config', shop.file('other.json', JSON.stringify(config)))
+    expect(await adminFailure('supplier', 'test', 'astray')).toMatch(/^TLS: the handshake failed/)
     const [entry] = await shop.audited('supplier.set')
     expect(entry).toMatchObject({ subject: 'astray' })
     expect((entry!.after!.changed as string[]).sort()).toEqual(['functionRequesterIdentifier', 'timeoutMs', 'url'])
     expect(JSON.stringify(entry)).not.toContain('Other-Requester')
-    expect(await failure('supplier', 'set', 'nobody', '--config', shop.file('none.json', '{}'))).toMatch(
+    expect(await adminFailure('supplier', 'set', 'nobody', '--config', shop.file('none.json', '{}'))).toMatch(
       /no supplier nobody/,
     )
   })
@@ -93,10 +98,10 @@ describe('supplier', () => {
   it('pause and resume are shown in the list and audited once each', async () => {
     const state = async () =>
       (await admin('supplier', 'list')).stdout.match(/^ *warehouse +stock +(paused|in use) /m)?.[1]
-    await json('supplier', 'pause', 'warehouse')
-    await json('supplier', 'pause', 'warehouse')
+    await adminJson('supplier', 'pause', 'warehouse')
+    await adminJson('supplier', 'pause', 'warehouse')
     expect(await state()).toBe('paused')
-    await json('supplier', 'resume', 'warehouse')
+    await adminJson('supplier', 'resume', 'warehouse')
     expect(await state()).toBe('in use')
     expect([await shop.audited('supplier.pause'), await shop.audited('supplier.resume')]).toMatchObject([
       [{ subject: 'warehouse' }],
@@ -110,7 +115,9 @@ describe('stock', () => {
   const load = (path: string) => ['stock', 'import', path, '--supplier', 'warehouse', '--product', 'P'] as const
 
   const level = async () => {
-    const { stockList } = (await json('stock', 'list')) as { stockList: { supplier: string; productCode: string }[] }
+    const { stockList } = (await adminJson('stock', 'list')) as {
+      stockList: { supplier: string; productCode: string }[]
+    }
     return stockList.find(({ supplier, productCode }) => supplier === 'warehouse' && productCode === 'P')
   }
 
@@ -132,16 +139,18 @@ describe('stock', () => {
 
   it('import of a file with faults stores nothing and reports each line', async () => {
     const path = shop.file('faults.csv', `iccid,ac\n${row(20_001)}\n12,LPA:1$a.example$X\n${row(20_002)}\n${row(3)}\n`)
-    expect((await failure(...load(path))).split('\n')).toEqual(['line 3: iccid must have 18 to 20 digits'])
+    expect((await adminFailure(...load(path))).split('\n')).toEqual(['line 3: iccid must have 18 to 20 digits'])
     const duplicates = shop.file('duplicates.csv', `iccid,ac\n${row(20_001)}\n${row(3)}\n${row(20_001)}\n`)
-    expect((await failure(...load(duplicates))).split('\n')).toEqual([
+    expect((await adminFailure(...load(duplicates))).split('\n')).toEqual([
       expect.stringMatching(/^line 3: .* already in stock/),
       expect.stringMatching(/^line 4: .* twice in the file/),
     ])
     expect(await level()).toMatchObject({ available: 10_000 })
-    expect(await failure(...load('/no/such.csv'))).toBe('There is no file /no/such.csv.')
-    expect(await failure(...load(shop.file('odd.csv', 'iccid;ac\n1;2\n')))).toMatch(/semicolons: save it as CSV UTF-8/)
-    expect(await failure('stock', 'import', path, '--supplier', 'smdp', '--product', 'P')).toMatch(
+    expect(await adminFailure(...load('/no/such.csv'))).toBe('There is no file /no/such.csv.')
+    expect(await adminFailure(...load(shop.file('odd.csv', 'iccid;ac\n1;2\n')))).toMatch(
+      /semicolons: save it as CSV UTF-8/,
+    )
+    expect(await adminFailure('stock', 'import', path, '--supplier', 'smdp', '--product', 'P')).toMatch(
       /is a es2plus supplier/,
     )
   })
@@ -156,12 +165,12 @@ describe('stock', () => {
 
   it('low sets the number of codes below which operators are alerted', async () => {
     const typo = ['stock', 'low', '50', '--supplier', 'warehouse', '--product', 'TYPO']
-    expect(await failure(...typo)).toMatch(/^warehouse never had codes of TYPO, and no package sells it/)
-    expect(await failure(...typo.with(4, 'nosuch'))).toBe('There is no supplier nosuch.')
-    expect(await usageError(...typo.with(2, 'few'))).toBe('stock low takes a whole number from 0 on, not “few”.')
-    await json('stock', 'low', '50', '--supplier', 'warehouse', '--product', 'P')
+    expect(await adminFailure(...typo)).toMatch(/^warehouse never had codes of TYPO, and no package sells it/)
+    expect(await adminFailure(...typo.with(4, 'missing'))).toBe('There is no supplier missing.')
+    expect(await adminUsageError(...typo.with(2, 'few'))).toBe('stock low takes a whole number from 0 on, not “few”.')
+    await adminJson('stock', 'low', '50', '--supplier', 'warehouse', '--product', 'P')
     expect(await level()).toMatchObject({ lowAt: 50 })
-    await json('stock', 'low', 'none', '--supplier', 'warehouse', '--product', 'P')
+    await adminJson('stock', 'low', 'none', '--supplier', 'warehouse', '--product', 'P')
     expect(await level()).toMatchObject({ lowAt: null })
     expect(await shop.audited('stock.low')).toMatchObject([
       { subject: 'warehouse', after: { productCode: 'P', lowAt: 50 } },
@@ -180,7 +189,7 @@ describe('esim', () => {
     const tenantId = await addTenant(shop.db)
     await payOrders(shop.db, tenantId, packageCode)
     const loop = fulfilmentLoop(shop)
-    const profile = await until(async () => {
+    const profile = await waitUntil(async () => {
       const [row] = await shop.db.query<{ profileId: string; iccid: string }>({
         text: 'select profile_id, iccid from profiles where tenant_id = $1',
         values: [tenantId],
@@ -214,15 +223,15 @@ describe('esim', () => {
       text: `update profiles set smdp_status = 'INSTALLATION' where tenant_id = $1`,
       values: [used.tenantId],
     })
-    expect(await failure(...cancel(used.esimTranNo).with(-1, ''))).toMatch(
+    expect(await adminFailure(...cancel(used.esimTranNo).with(-1, ''))).toMatch(
       /^The reason must be one line of 3 to 300 characters/,
     )
-    expect(await failure(...cancel(used.esimTranNo))).toMatch(/^The eSIM is INSTALLATION\. Only an eSIM/)
+    expect(await adminFailure(...cancel(used.esimTranNo))).toMatch(/^The eSIM is INSTALLATION\. Only an eSIM/)
     const code = await delivered('warehouse')
-    expect(await failure(...cancel(code.esimTranNo))).toMatch(/did not cancel it: .* Nothing is refunded\.$/)
+    expect(await adminFailure(...cancel(code.esimTranNo))).toMatch(/did not cancel the eSIM: .* Nothing is refunded\.$/)
     const installed = await delivered('smdp')
     server.orders.get(installed.iccid)!.state = 'INSTALLED'
-    expect(await failure(...cancel(installed.esimTranNo))).toMatch(/8\.2\.1\/3\.3/)
+    expect(await adminFailure(...cancel(installed.esimTranNo))).toMatch(/8\.2\.1\/3\.3/)
     for (const { tenantId } of [used, code, installed]) {
       expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
     }
@@ -232,30 +241,30 @@ describe('esim', () => {
     const word = ['--evidence', 'Mail of Mr Ito: cancelled']
     const cancelled = await delivered('smdp')
     const settle = (esimTranNo: string, ...rest: string[]) => ['esim', 'settle', esimTranNo, ...rest]
-    expect(await failure(...settle(cancelled.esimTranNo, '--cancelled', ...word))).toMatch(
+    expect(await adminFailure(...settle(cancelled.esimTranNo, '--cancelled', ...word))).toMatch(
       /^This eSIM has no pending cancellation/,
     )
     const kept = await delivered('smdp')
     server.fault.cancelOrder = 'lost'
     for (const { esimTranNo } of [cancelled, kept]) {
-      expect(await json(...cancel(esimTranNo))).toEqual({ esimTranNo, outcome: 'unknown' })
+      expect(await adminJson(...cancel(esimTranNo))).toEqual({ esimTranNo, outcome: 'unknown' })
     }
     delete server.fault.cancelOrder
-    expect(await usageError(...settle(cancelled.esimTranNo, ...word))).toBe('Say one of --cancelled and --kept.')
-    expect(await failure(...settle(cancelled.esimTranNo, '--cancelled', '--evidence', ''))).toMatch(
+    expect(await adminUsageError(...settle(cancelled.esimTranNo, ...word))).toBe('Give one of --cancelled and --kept.')
+    expect(await adminFailure(...settle(cancelled.esimTranNo, '--cancelled', '--evidence', ''))).toMatch(
       /what the supplier said/,
     )
-    await json(...settle(cancelled.esimTranNo, '--cancelled', ...word))
-    expect(await failure(...settle(cancelled.esimTranNo, '--cancelled', ...word))).toMatch(
+    await adminJson(...settle(cancelled.esimTranNo, '--cancelled', ...word))
+    expect(await adminFailure(...settle(cancelled.esimTranNo, '--cancelled', ...word))).toMatch(
       /^This eSIM has no pending cancellation/,
     )
-    await json(...settle(kept.esimTranNo, '--kept', ...word))
-    expect(await failure(...settle(kept.esimTranNo, '--cancelled', ...word))).toMatch(
+    await adminJson(...settle(kept.esimTranNo, '--kept', ...word))
+    expect(await adminFailure(...settle(kept.esimTranNo, '--cancelled', ...word))).toMatch(
       /^This eSIM has no pending cancellation/,
     )
     expect(await walletOf(shop.db, cancelled.tenantId)).toMatchObject({ refunds: 1, refunded: PRICE })
     expect(await walletOf(shop.db, kept.tenantId)).toMatchObject({ refunds: 0 })
-    expect(await shop.db.query({ text: `select from watched_items where purpose = 'CANCEL'` })).toEqual([])
+    expect(await shop.db.query({ text: `select from esim_actions where due_at is not null` })).toEqual([])
     expect(await shop.audited('order.settle_cancel')).toMatchObject([
       { after: { profileId: cancelled.esimTranNo, verdict: 'cancelled', evidence: 'Mail of Mr Ito: cancelled' } },
       { after: { profileId: kept.esimTranNo, verdict: 'kept' } },

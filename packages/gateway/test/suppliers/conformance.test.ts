@@ -9,8 +9,17 @@ import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import { createGate } from '../../src/suppliers/gate.ts'
 import type { ConfiguredSupplier, Suppliers } from '../../src/suppliers/registry.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until, walletOf } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import {
+  addPackage,
+  addTenant,
+  createShop,
+  payOrders,
+  type Shop,
+  statuses,
+  waitUntil,
+  walletOf,
+} from '../harness/shop.ts'
 import {
   createEs2plusFixtures,
   createGatewayFixtures,
@@ -69,7 +78,7 @@ const results = new Map<string, Promise<CaseResult>>()
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   const byName = new Map<string, ConfiguredSupplier>()
   factories.push(...(await Promise.all(TYPES.map(([, create]) => create(shop)))))
   for (const [index, factory] of factories.entries()) {
@@ -113,7 +122,7 @@ afterAll(async () => {
 })
 
 async function untilFinal(tenantId: string) {
-  return until(
+  return waitUntil(
     async () => {
       const now = await statuses(shop.db, tenantId)
       return !now.PAID && !now.ALLOCATING && now

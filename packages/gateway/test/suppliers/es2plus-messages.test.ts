@@ -2,9 +2,9 @@ import { isIccid, makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Es2plusConfig } from '../../src/suppliers/es2plus/config.ts'
 import type { SuppliedEsim, Supplier, SupplierRequest } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
-import { addSupplier, openShop, type Shop } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { type Es2plusServer, startEs2plusServer } from '../harness/servers/es2plus-server.ts'
+import { addSupplier, createShop, type Shop } from '../harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop
@@ -12,7 +12,7 @@ let server: Es2plusServer
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   server = await startEs2plusServer()
 })
 afterAll(async () => {
@@ -148,7 +148,7 @@ describe('ICCIDs', () => {
     for (const pads of [true, false]) {
       for (const ours of [{}, range()]) {
         server.requests.length = 0
-        server.pads = pads
+        server.padsIccids = pads
         const smdp = await supplier({
           releaseWithConfirm: false,
           ...ours,
@@ -237,7 +237,7 @@ describe('a failure in an answer of HTTP 200', () => {
     delete server.fault.downloadOrder
     const [outcome] = await smdp.query([wanted], 'RESUME')
     expect(outcome).toMatchObject({ kind: 'delivered', esim: { iccid: bodies()[0]!.iccid } })
-    expect(server.taken().filter((iccid) => iccid === bodies()[0]!.iccid)).toHaveLength(1)
+    expect(server.soldIccids().filter((iccid) => iccid === bodies()[0]!.iccid)).toHaveLength(1)
   })
 
   describe.each([
@@ -258,13 +258,13 @@ describe('a failure in an answer of HTTP 200', () => {
 
     it('an allocated profile is cancelled before the order counts as refused', async () => {
       const order = await repeated('lost')
-      expect(server.taken()).toContain(order.iccid)
+      expect(server.soldIccids()).toContain(order.iccid)
       expect(await last(order)).toMatchObject({
         kind: 'refused',
         message: expect.stringContaining(`${subjectCode}/${reasonCode}`),
       })
       expect(names()).toEqual(['downloadOrder', 'downloadOrder', 'cancelOrder'])
-      expect(server.taken()).not.toContain(order.iccid)
+      expect(server.soldIccids()).not.toContain(order.iccid)
       expect((await last(order))?.kind).toBe('refused')
     })
 
@@ -287,16 +287,16 @@ describe('a failure in an answer of HTTP 200', () => {
       }
       delete server.fault.cancelOrder
       expect((await last(order))?.kind).toBe('refused')
-      expect(server.taken()).not.toContain(order.iccid)
+      expect(server.soldIccids()).not.toContain(order.iccid)
     })
   })
 
   it('of ConfirmOrder leads to the cancellation of the profile before the order counts as refused', async () => {
     server.fault.confirmOrder = { subjectCode: '8.2.6', reasonCode: '2.1' }
-    const before = server.taken().length
+    const before = server.soldIccids().length
     expect((await (await supplier()).order([request()]))[0]?.kind).toBe('refused')
     expect(names()).toEqual(['downloadOrder', 'confirmOrder', 'cancelOrder'])
-    expect(server.taken()).toHaveLength(before)
+    expect(server.soldIccids()).toHaveLength(before)
   })
 })
 

@@ -4,8 +4,8 @@ import { type FastifyInstance, fastify } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { supplierApi } from '../../src/supplier-api/supplier-api.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { addPackage, addSupplier, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
 /*
  * Notifications arrive as from a proxy that terminates TLS. http/tls.test.ts tests callers identified by their client
@@ -23,7 +23,7 @@ let tenantId: string
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   const smdp = { url: 'https://smdp.example.com', functionRequesterIdentifier: '1.2.3' }
   await addSupplier(shop, 'smdp', 'es2plus', { ...smdp, notices: { addresses: ['192.0.2.0/28'] } })
   await addSupplier(shop, 'other', 'es2plus', { ...smdp, notices: { addresses: [OTHER_SMDP] } })

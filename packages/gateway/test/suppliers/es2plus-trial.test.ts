@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Es2plusConfig } from '../../src/suppliers/es2plus/config.ts'
 import type { Supplier } from '../../src/suppliers/supplier.ts'
-import { testAuthority } from '../harness/certificates.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { type Es2plusServer, startEs2plusServer } from '../harness/es2plus-server.ts'
-import { addSupplier, openShop, type Shop } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createAuthority } from '../harness/servers/certificates.ts'
+import { type Es2plusServer, startEs2plusServer } from '../harness/servers/es2plus-server.ts'
+import { addSupplier, createShop, type Shop } from '../harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop
@@ -12,7 +12,7 @@ let server: Es2plusServer
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   server = await startEs2plusServer()
 })
 afterAll(async () => {
@@ -39,13 +39,13 @@ describe('supplier test', () => {
   const said = async (config: Partial<Es2plusConfig> = {}) => (await supplier(config)).test()
 
   it('reports nothing if the supplier works, and buys nothing', async () => {
-    const before = server.taken().length
+    const before = server.soldIccids().length
     expect(await said()).toBeUndefined()
-    expect(server.taken()).toHaveLength(before)
+    expect(server.soldIccids()).toHaveLength(before)
   })
 
   it('reports faults of the name, the connection and the TLS handshake', async () => {
-    const other = testAuthority('Another authority')
+    const other = createAuthority('Another authority')
     expect(await said({ url: 'https://smdp.invalid' })).toMatch(/^DNS: the name does not resolve: /)
     expect(await said({ url: 'https://localhost:1' })).toMatch(/^Connection: the server does not answer: /)
     expect(await said({ ca: other.cert })).toMatch(/^TLS: the handshake failed; check ca, cert and key: /)

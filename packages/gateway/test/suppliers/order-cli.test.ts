@@ -1,7 +1,7 @@
 import { makeIccid, orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { admin, failure, json, usageError } from '../harness/admin-here.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
+import { admin, adminFailure, adminJson, adminUsageError } from '../harness/processes/admin-in-process.ts'
 import { addTenant, eventsOf, PRICE, payOrders, walletOf } from '../harness/shop.ts'
 
 let shop: AdminTestbed
@@ -33,7 +33,7 @@ describe('order settle', () => {
 
   it('--refused refunds once, records the evidence and notifies the dealer', async () => {
     const { tenantId, orderNo } = await underReview(2)
-    expect(await json(...settle(orderNo, '--refused', ...WORD))).toEqual({ orderNo, items: [1, 2] })
+    expect(await adminJson(...settle(orderNo, '--refused', ...WORD))).toEqual({ orderNo, items: [1, 2] })
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2, refunded: 2n * PRICE })
     expect((await eventsOf(shop.db, tenantId)).at(-1)!.content).toMatchObject({
       orderStatus: 'FAILED',
@@ -43,7 +43,7 @@ describe('order settle', () => {
       subject: orderNo,
       after: { orderStatus: 'FAILED', verdict: 'refused', items: [1, 2], evidence: 'Ticket 4711, Ms Sato' },
     })
-    expect(await failure(...settle(orderNo, '--refused', ...WORD))).toBe('No item of this order is under review.')
+    expect(await adminFailure(...settle(orderNo, '--refused', ...WORD))).toBe('No item of this order is under review.')
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2 })
   })
 
@@ -52,14 +52,14 @@ describe('order settle', () => {
     const [first, second] = [makeIccid('8985888', 1), makeIccid('8985888', 2)]
     const rows = [`2,${second},LPA:1$a.example$TWO`, `1,${first},LPA:1$a.example$ONE`]
     const delivered = (text: string) => settle(orderNo, '--delivered', shop.file('esims.csv', text), ...WORD)
-    expect(await failure(...delivered(`itemNo,iccid,ac\n${rows[0]}\n`))).toMatch(
+    expect(await adminFailure(...delivered(`itemNo,iccid,ac\n${rows[0]}\n`))).toMatch(
       /2 eSIMs are under review, but the file has 1/,
     )
-    expect(await failure(...delivered(`itemNo,iccid,ac\n2,123,LPA:1$a.example$X\n`))).toBe(
+    expect(await adminFailure(...delivered(`itemNo,iccid,ac\n2,123,LPA:1$a.example$X\n`))).toBe(
       'line 2: iccid must have 18 to 20 digits',
     )
-    await json(...delivered(`itemNo,iccid,ac\n${rows.join('\n')}\n`))
-    const shown = await json('order', 'show', orderNo)
+    await adminJson(...delivered(`itemNo,iccid,ac\n${rows.join('\n')}\n`))
+    const shown = await adminJson('order', 'show', orderNo)
     expect(shown).toMatchObject({
       orderStatus: 'DELIVERED',
       itemList: [
@@ -73,7 +73,7 @@ describe('order settle', () => {
 
   it('--delivered makes us poll the upstream for the eSIM as if the upstream had delivered it', async () => {
     const config = { url: 'http://127.0.0.1:1', appKey: 'upstream_key', appSecret: 'secret' }
-    await json(
+    await adminJson(
       'supplier',
       'add',
       'upstream',
@@ -86,15 +86,15 @@ describe('order settle', () => {
     const ofIt = { text: `update order_items set supplier = 'upstream' where tenant_id = $1`, values: [tenantId] }
     await shop.db.query(ofIt)
     const esims = shop.file('esim.csv', `iccid,ac\n${makeIccid('8985888', 3)},LPA:1$a.example$THREE\n`)
-    await json(...settle(orderNo, '--delivered', esims, ...WORD))
+    await adminJson(...settle(orderNo, '--delivered', esims, ...WORD))
     const due = { text: 'select polled_at is not null as due from profiles where tenant_id = $1', values: [tenantId] }
     expect(await shop.db.query(due)).toEqual([{ due: true }])
   })
 
   it('--retry queries the supplier again; --items resolves only the given items', async () => {
     const { tenantId, orderNo } = await underReview(3)
-    await json(...settle(orderNo, '--refused', '--items', '2', ...WORD))
-    await json(...settle(orderNo, '--retry', '--items', '1,3', ...WORD))
+    await adminJson(...settle(orderNo, '--refused', '--items', '2', ...WORD))
+    await adminJson(...settle(orderNo, '--retry', '--items', '1,3', ...WORD))
     const items = await shop.db.query<{ itemStatus: string }>({
       text: 'select item_status from order_items where tenant_id = $1 order by item_no',
       values: [tenantId],
@@ -110,21 +110,23 @@ describe('order settle', () => {
 
   it('resolves nothing without exactly one verdict, evidence and an order under review', async () => {
     const { tenantId, orderNo } = await underReview(1)
-    const one = 'Say one of --delivered FILE, --refused and --retry.'
-    expect(await usageError(...settle(orderNo, ...WORD))).toBe(one)
-    expect(await usageError(...settle(orderNo, '--refused', '--retry', ...WORD))).toBe(one)
+    const one = 'Give one of --delivered FILE, --refused and --retry.'
+    expect(await adminUsageError(...settle(orderNo, ...WORD))).toBe(one)
+    expect(await adminUsageError(...settle(orderNo, '--refused', '--retry', ...WORD))).toBe(one)
     for (const items of ['x', '1,', '1;2', '0', '1.5', '-1', '101', '1e0']) {
-      expect(await usageError(...settle(orderNo, '--refused', '--items', items, ...WORD))).toMatch(
+      expect(await adminUsageError(...settle(orderNo, '--refused', '--items', items, ...WORD))).toMatch(
         /^--items takes a whole/,
       )
     }
-    expect(await failure(...settle(orderNo, '--refused', '--evidence', '  '))).toMatch(/what the supplier said/)
+    expect(await adminFailure(...settle(orderNo, '--refused', '--evidence', '  '))).toMatch(/what the supplier said/)
     const tooLong = settle(orderNo, '--refused', '--evidence', 'x'.repeat(2_001))
-    expect(await failure(...tooLong)).toMatch(/^The evidence has 2001 characters; the limit is 2000/)
-    expect(await failure(...settle(orderNo, '--refused', '--items', '7', ...WORD))).toMatch(/Only items 1/)
-    expect(await failure(...settle('01ARZ3NDEKTSV4RRFFQ69G5FAV', '--refused', ...WORD))).toMatch(/no order/)
+    expect(await adminFailure(...tooLong)).toMatch(/^The evidence has 2001 characters; the limit is 2000/)
+    expect(await adminFailure(...settle(orderNo, '--refused', '--items', '7', ...WORD))).toMatch(/Only items 1/)
+    expect(await adminFailure(...settle('01ARZ3NDEKTSV4RRFFQ69G5FAV', '--refused', ...WORD))).toMatch(/no order/)
     expect((await admin(...settle(orderNo, '--refused'))).code).toBe(2)
-    expect((await json('order', 'review')).orderList.map((row: { orderNo: string }) => row.orderNo)).toContain(orderNo)
+    expect((await adminJson('order', 'review')).orderList.map((row: { orderNo: string }) => row.orderNo)).toContain(
+      orderNo,
+    )
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
   })
 })
@@ -134,7 +136,7 @@ describe('unfinished orders', () => {
     const tenantId = await addTenant(shop.db)
     const orders = (await payOrders(shop.db, tenantId, 'STUCK', { orders: 3 })).map(orderNoOf).sort()
     const list = async (...options: string[]): Promise<string[]> => {
-      const { orderList } = await json('order', 'list', ...options)
+      const { orderList } = await adminJson('order', 'list', ...options)
       return orderList.map((row: { orderNo: string }) => row.orderNo)
     }
     const ours = async (...options: string[]) => (await list(...options)).filter((no) => orders.includes(no))
@@ -149,10 +151,10 @@ describe('unfinished orders', () => {
 
   it('are shown with their keys at the supplier', async () => {
     const { orderNo } = await underReview(2)
-    const { orderList } = await json('order', 'review')
+    const { orderList } = await adminJson('order', 'review')
     const keys = [`${orderNo}-1`, `${orderNo}-2`]
     expect(orderList).toContainEqual(expect.objectContaining({ orderNo, keys }))
-    expect((await json('order', 'show', orderNo)).itemList).toMatchObject(keys.map((key) => ({ key })))
+    expect((await adminJson('order', 'show', orderNo)).itemList).toMatchObject(keys.map((key) => ({ key })))
     expect((await admin('order', 'review')).stdout).toContain(keys.join(' '))
     expect((await admin('order', 'show', orderNo)).stdout).toContain(keys[1])
   })
@@ -165,10 +167,12 @@ describe('order cancel', () => {
     const orderNo = orderNoOf(orderId!)
     const cancel = ['order', 'cancel', orderNo, '--reason', 'ordered by mistake']
     for (const reason of ['', ' no ', 'x'.repeat(301), 'two\nlines']) {
-      expect(await failure(...cancel.with(-1, reason))).toMatch(/^The reason must be one line of 3 to 300 characters/)
+      expect(await adminFailure(...cancel.with(-1, reason))).toMatch(
+        /^The reason must be one line of 3 to 300 characters/,
+      )
     }
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
-    expect(await json(...cancel)).toEqual({ orderNo, orderStatus: 'CANCELLED' })
+    expect(await adminJson(...cancel)).toEqual({ orderNo, orderStatus: 'CANCELLED' })
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2, refunded: 2n * PRICE })
     expect((await eventsOf(shop.db, tenantId)).at(-1)!.content).toMatchObject({
       orderStatus: 'CANCELLED',
@@ -177,7 +181,7 @@ describe('order cancel', () => {
     expect(await shop.audited('order.cancel')).toMatchObject([
       { subject: orderNo, after: { reason: 'ordered by mistake' } },
     ])
-    expect(await failure(...cancel)).toBe(
+    expect(await adminFailure(...cancel)).toBe(
       'The order is CANCELLED. Only an order that was not sent to a supplier yet can be cancelled.',
     )
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2 })

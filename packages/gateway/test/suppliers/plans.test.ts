@@ -15,9 +15,9 @@ import { applyReportByIccid } from '../../src/profiles/apply-reports.ts'
 import { expireProfiles } from '../../src/profiles/expire.ts'
 import { expireCodes } from '../../src/suppliers/stock/levels.ts'
 import { stockSupplier } from '../../src/suppliers/stock/stock.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop } from '../harness/shop.ts'
-import { type ExplainedQuery, explainQueries } from '../harness/statements.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { type ExplainedQuery, explainQueries } from '../harness/databases/statements.ts'
+import { addPackage, addSupplier, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
 /*
  * The pages that the queries of fulfilment's loops read do not grow with the tables. Two hundred thousand rows, generated
@@ -34,7 +34,7 @@ const seen: ExplainedQuery[] = []
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addSupplier(shop, 'warehouse', 'stock')
   await addPackage(shop.db, 'P', [{ supplier: 'warehouse', productCode: 'P' }])
   tenantId = await addTenant(shop.db)
@@ -98,7 +98,7 @@ async function grow(): Promise<void> {
     })
     tx.send({
       text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, due_at, give_up_at)
-             select $1, ${id(0)}, 1, 'CANCEL', 'warehouse', 'P', now() + n * interval '1 minute', now() + interval '7 days' from ${n}`,
+             select $1, ${id(0)}, 1, 'REFUNDED_IN_DOUBT', 'warehouse', 'P', now() + n * interval '1 minute', now() + interval '7 days' from ${n}`,
       values: [tenantId],
     })
     tx.send({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { alertPriceDifferences, recordPrice } from '../../src/suppliers/prices.ts'
-import { admin, json } from '../harness/admin-here.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
+import { admin, adminJson } from '../harness/processes/admin-in-process.ts'
 import { addPackage, addSupplier } from '../harness/shop.ts'
 
 /* Operators are alerted when a supplier's price differs from the cost in the catalogue. */
@@ -101,7 +101,7 @@ it('a difference is listed as long as it exists and the package is on sale', asy
   await addPackage(shop.db, 'LISTED', route('up', COST, 'LISTED'))
   await record('up', 33_000n, { productCode: 'LISTED' })
   const listed = async () => {
-    const { priceList } = await json('supplier', 'report', '--prices')
+    const { priceList } = await adminJson('supplier', 'report', '--prices')
     return priceList.find((row: { packageCode: string }) => row.packageCode === 'LISTED')
   }
   const row = { supplier: 'up', productCode: 'LISTED', price: 33_000, cost: 27_000, currencyCode: 'USD' }

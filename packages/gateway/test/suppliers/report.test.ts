@@ -6,9 +6,9 @@ import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
 import type { SupplierRecord } from '../../src/suppliers/supplier.ts'
-import { admin, failure, json, usageError } from '../harness/admin-here.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
-import { addPackage, addSupplier, addTenant, payOrders, statuses, until } from '../harness/shop.ts'
+import { admin, adminFailure, adminJson, adminUsageError } from '../harness/processes/admin-in-process.ts'
+import { addPackage, addSupplier, addTenant, payOrders, statuses, waitUntil } from '../harness/shop.ts'
 
 let shop: AdminTestbed
 
@@ -28,7 +28,7 @@ describe('supplier report', () => {
     await addPackage(shop.db, 'REPORTED', [{ supplier: 'reported', productCode: 'SANDBOX_PARTIAL', cost: 2_500n }])
     orderId = (await payOrders(shop.db, tenantId, 'REPORTED', { count: 4 }))[0]!
     const loop = fulfilmentLoop(shop)
-    await until(async () => (await statuses(shop.db, tenantId)).PARTIALLY_DELIVERED === 1)
+    await waitUntil(async () => (await statuses(shop.db, tenantId)).PARTIALLY_DELIVERED === 1)
     await loop.stop(5_000)
   })
 
@@ -40,14 +40,14 @@ describe('supplier report', () => {
       ...{ underReview: '0', orphans: '0', sales: '4.00', refunds: '2.00', cost: '0.50', costCurrency: 'USD' },
       ...{ charged: '0', chargedCost: '0.00' },
     })
-    const { monthList } = await json('supplier', 'report')
+    const { monthList } = await adminJson('supplier', 'report')
     expect(monthList).toContainEqual(
       expect.objectContaining({ month, supplier: 'reported', sales: 40_000, refunds: 20_000, cost: 5_000 }),
     )
     expect((await admin('supplier', 'report')).stdout).toMatch(/reported +2 +2 +0 +0 +4.00/)
-    expect((await json('supplier', 'report', '--from', '2020-01', '--to', '2020-02')).monthList).toEqual([])
-    expect(await usageError('supplier', 'report', '--from', 'May')).toMatch(/is no month/)
-    expect(await failure('supplier', 'report', '--csv', '/no/such/folder.csv')).toMatch(/no such file/)
+    expect((await adminJson('supplier', 'report', '--from', '2020-01', '--to', '2020-02')).monthList).toEqual([])
+    expect(await adminUsageError('supplier', 'report', '--from', 'May')).toMatch(/is not a month/)
+    expect(await adminFailure('supplier', 'report', '--csv', '/no/such/folder.csv')).toMatch(/no such file/)
   })
 
   it('lists orders without eSIMs and eSIMs without orders', async () => {
@@ -65,7 +65,7 @@ describe('supplier report', () => {
     await shop.db.query({
       text: `insert into unclaimed_esims (supplier, key, iccid) values ('reported', 'KEY', '8985')`,
     })
-    const { discrepancyList } = await json('supplier', 'report', '--discrepancies')
+    const { discrepancyList } = await adminJson('supplier', 'report', '--discrepancies')
     expect(discrepancyList).toContainEqual(
       expect.objectContaining({ kind: 'ESIM_WITHOUT_ORDER', orderNo: orderNoOf(orderId), iccid: esim.iccid }),
     )
@@ -89,7 +89,7 @@ it('a second eSIM under a known key is reported: the supplier has sold it, and n
   await addPackage(shop.db, 'TWICE', [{ supplier: 'sandbox', productCode: 'TYPE' }])
   const [orderId] = await payOrders(shop.db, tenantId, 'TWICE')
   const loop = fulfilmentLoop(shop)
-  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   await loop.stop(5_000)
   const known = shop.suppliers.get('sandbox')!
   const key = `${orderNoOf(orderId!)}-1`

@@ -3,14 +3,14 @@ import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import { listProfiles } from '../../src/profiles/list.ts'
 import type { Outcome } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addPackage, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { addPackage, addTenant, createShop, payOrders, type Shop, statuses, waitUntil } from '../harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addPackage(shop.db, 'JP_1_7', [{ supplier: 'sandbox', productCode: 'JP_1_7' }])
 })
 afterAll(async () => {
@@ -39,7 +39,7 @@ it('no table has unencrypted activation data of a delivered eSIM', async () => {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'JP_1_7', { count: 3 })
   const loop = fulfilmentLoop(shop)
-  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   await loop.stop(5_000)
   const { profileList } = await listProfiles(shop, tenantId, {})
   expect(profileList).toHaveLength(3)
@@ -58,7 +58,7 @@ const request = (itemNo: number) => {
 const matchingIdOf = ([outcome]: Outcome[]) => (outcome?.kind === 'delivered' ? outcome.esim.matchingId : undefined)
 
 it('a key gets the same matching id from every node and on every request', async () => {
-  const other = await openShop(database.url)
+  const other = await createShop(database.url)
   const [here, there] = [shop, other].map((node) => node.suppliers.get('sandbox')!.supplier)
   const first = matchingIdOf(await here!.order([request(1)]))
   expect(first).toMatch(/^[0-9A-F]{32}$/)

@@ -1,23 +1,26 @@
 import { PassThrough, Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Topic } from '../../src/deps.ts'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { createDb } from '../../src/lib/postgres/db.ts'
+import { createWakeups } from '../../src/lib/postgres/wakeups.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
+import { createAvailability } from '../../src/suppliers/availability.ts'
 import { CsvRefused } from '../../src/suppliers/stock/csv.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { setLowStock } from '../../src/suppliers/stock/levels.ts'
 import { stockSupplier } from '../../src/suppliers/stock/stock.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, until } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { addPackage, addSupplier, addTenant, createShop, payOrders, type Shop, waitUntil } from '../harness/shop.ts'
 
 let database: TestDatabase
 let shop: Shop
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addSupplier(shop, 'warehouse', 'stock')
 })
 // Stock is empty at the start of each test, also when a test is retried.
@@ -73,6 +76,40 @@ async function refused(importing: Promise<number>): Promise<string[]> {
   if (!(error instanceof CsvRefused)) throw error ?? new Error('it was not refused')
   return error.faults.map((fault) => `${fault.line}: ${fault.reason}`)
 }
+
+describe('a product that is sold out', () => {
+  it('is known on every node within a second after its last code is taken, without waiting for a poll', async () => {
+    const nodes = await Promise.all(
+      ['one', 'two'].map(async (nodeId) => {
+        const wake = createWakeups<Topic>({ url: database.url, nodeId, onError() {} })
+        await load(`LAST-${nodeId}`, `iccid,ac\n${rows(1)}`)
+        return { wake, stock: await createAvailability({ ...shop, wake, pollMs: 60_000 }) }
+      }),
+    )
+    const products = ['LAST-one', 'LAST-two']
+    const levels = () =>
+      nodes.map(({ stock }) =>
+        products.map((productCode) => stock.available({ routes: [{ supplier: 'warehouse', productCode }] })),
+      )
+    for (const { stock } of nodes) await stock.refresh()
+    expect(levels()).toEqual([
+      [1, 1],
+      [1, 1],
+    ])
+    for (const [index, { wake }] of nodes.entries()) {
+      const supplier = stockSupplier('warehouse', {}, { ...shop, wake })
+      const productCode = products[index]!
+      const order = { tenantId: shop.ids.uuid(), orderId: shop.ids.uuid(), itemNo: 1, key: productCode, productCode }
+      expect(await supplier.order([order])).toMatchObject([{ kind: 'delivered' }])
+      const left = index === 0 ? [0, 1] : [0, 0]
+      await expect.poll(levels, { timeout: 1_000, interval: 10 }).toEqual([left, left])
+    }
+    for (const { wake, stock } of nodes) {
+      await stock.stop(1_000)
+      await wake.stop()
+    }
+  })
+})
 
 describe('an import of codes', () => {
   it('counts the codes and stores them encrypted', async () => {
@@ -187,7 +224,9 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     const shortly = createDb({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 50 })
     const first = new PassThrough()
     const taking = importStock(shop, { supplier: 'warehouse', productCode: 'K', file: first }, { actor: 'cli:test' })
-    await until(async () => (await shop.db.query({ text: `select from pg_locks where locktype = 'advisory'` })).length)
+    await waitUntil(
+      async () => (await shop.db.query({ text: `select from pg_locks where locktype = 'advisory'` })).length,
+    )
     const again = { supplier: 'warehouse', productCode: 'K', file: Readable.from([`iccid,ac\n${rows(1)}`]) }
     const second = importStock({ ...shop, db: shortly }, again, { actor: 'cli:test' })
     await expect(second).rejects.toMatchObject({ status: 409, code: 'IMPORT_RUNNING' })

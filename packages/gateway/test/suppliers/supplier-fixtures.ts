@@ -12,9 +12,9 @@ import { sandboxSupplier } from '../../src/suppliers/sandbox.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { stockSupplier } from '../../src/suppliers/stock/stock.ts'
 import type { Outcome, Supplier, SupplierRequest } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase } from '../harness/database.ts'
-import { startEs2plusServer } from '../harness/es2plus-server.ts'
-import { startGateway } from '../harness/gateway-process.ts'
+import { createTestDatabase } from '../harness/databases/database.ts'
+import { startGateway } from '../harness/processes/gateway-process.ts'
+import { startEs2plusServer } from '../harness/servers/es2plus-server.ts'
 import { addSupplier, type Shop } from '../harness/shop.ts'
 
 type Fault = 'none' | 'refuse' | 'half' | 'late' | 'lost' | 'dies'
@@ -193,7 +193,7 @@ export async function createEs2plusFixtures(shop: Shop, withRange: boolean): Pro
         set ignoresQueries(ignoresQueries: boolean) {
           server.fault.confirmOrder = ignoresQueries ? 'http-500' : 'none'
         },
-        listSold: async () => server.taken(),
+        listSold: async () => server.soldIccids(),
         close: () => server.close(),
       }
     },

@@ -4,18 +4,18 @@ import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import type { Outbound } from '../../src/lib/outbound/outbound.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { gatewaySupplier } from '../../src/suppliers/gateway/gateway.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { scripted } from '../harness/scripted-supplier.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
 import {
   addPackage,
   addSupplier,
   addTenant,
-  openShop,
+  createShop,
   PRICE,
   payOrders,
   type Shop,
   statuses,
-  until,
+  waitUntil,
   walletOf,
 } from '../harness/shop.ts'
 
@@ -29,7 +29,7 @@ let shop: Shop
 let loop: Loop | undefined
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await openShop(database.url)
+  shop = await createShop(database.url)
   await addSupplier(shop, 'up', 'gateway', CONFIG)
   const route = { supplier: 'up', productCode: 'X' }
   await addPackage(shop.db, 'KNOWN', [{ ...route, cost: COST }])
@@ -70,7 +70,7 @@ function sellFor(currentPrice: bigint, currencyCode = 'USD'): bigint[] {
     request: async ({ url, body }: { url: string; body: string }) => respond(url.split('/v1/')[1]!, JSON.parse(body)),
   } as unknown as Outbound
   const supplier = gatewaySupplier('up', CONFIG, { outbound })
-  loop = fulfilmentLoop(scripted(shop, supplier).deps)
+  loop = fulfilmentLoop(createScriptedSupplier(shop, supplier).deps)
   return paid
 }
 
@@ -103,7 +103,7 @@ async function ordered(packageCode: string) {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, packageCode)
   shop.wake.wake('fulfilment')
-  const ended = await until(async () => {
+  const ended = await waitUntil(async () => {
     const now = await statuses(shop.db, tenantId)
     return (now.DELIVERED || now.FAILED) && now
   })

@@ -6,9 +6,18 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { supplierApi } from '../../src/supplier-api/supplier-api.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
-import { startGateway, stopGateways } from '../harness/gateway-process.ts'
-import { addPackage, addSupplier, addTenant, openShop, payOrders, type Shop, statuses, until } from '../harness/shop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import {
+  addPackage,
+  addSupplier,
+  addTenant,
+  createShop,
+  payOrders,
+  type Shop,
+  statuses,
+  waitUntil,
+} from '../harness/shop.ts'
 
 /* Our gateway buys from another one, which notifies ours by webhooks. */
 
@@ -26,7 +35,7 @@ beforeAll(async () => {
     appKey: string
     appSecret: string
   }
-  shop = await openShop(databases[1]!.url)
+  shop = await createShop(databases[1]!.url)
   await addSupplier(shop, 'upstream', 'gateway', { url: baseUrl, appKey, appSecret })
   app = fastify()
   app.addHook('onResponse', async (_, reply) => {
@@ -55,7 +64,7 @@ it('an upstream’s webhook makes us query an order that was due in an hour', as
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'SLOW')
   shop.wake.wake('fulfilment')
-  await until(async () => {
+  await waitUntil(async () => {
     const later = `now() + interval '1 hour'`
     const rows = await shop.db.query({
       text: `with item as (
@@ -67,6 +76,6 @@ it('an upstream’s webhook makes us query an order that was due in an hour', as
     })
     return rows.length === 1
   })
-  await until(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   await expect.poll(() => received).toBeGreaterThan(before)
 })

@@ -2,43 +2,43 @@ import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { resumeTenant, suspendTenant } from '../../src/tenants/change.ts'
 import { createTenant } from '../../src/tenants/create.ts'
-import { loadTenant, type Tenant } from '../../src/tenants/load.ts'
-import { allTenants, listTenants, showTenant } from '../../src/tenants/read.ts'
 import { resetSecret, viewSecret } from '../../src/tenants/secret.ts'
-import { changeSettings, type SettingsWish } from '../../src/tenants/settings.ts'
-import { ALICE, openMoney } from '../harness/wallets.ts'
+import { changeSettings, type SettingsInput } from '../../src/tenants/settings.ts'
+import { findTenant, type Tenant } from '../../src/tenants/tenant.ts'
+import { getTenantView, listAllTenants, listTenants } from '../../src/tenants/tenant-views.ts'
+import { ALICE, createWalletTestbed } from '../harness/wallets.ts'
 
 const NOBODY = '01a1fd66-89b3-76be-9561-3150f6a29e7a'
 const HOUR_MS = 3_600_000
 
-let money: Awaited<ReturnType<typeof openMoney>>
+let money: Awaited<ReturnType<typeof createWalletTestbed>>
 beforeAll(async () => {
-  money = await openMoney()
+  money = await createWalletTestbed()
 })
 afterAll(() => money.close())
 
 const load = async (tenantId: string): Promise<Tenant> =>
-  (await loadTenant(money.db, money.deps.cipher, { tenantId })) as Tenant
+  (await findTenant(money.db, money.deps.cipher, { tenantId })) as Tenant
 const auditOf = (tenantId: string, action: string) =>
   money.db.query<{ actor: string; before: unknown; after: unknown }>(sql`
     select actor, before, after from audit_log where tenant_id = ${tenantId} and action = ${action} order by audit_id`)
 const verifying = async (tenantId: string) => (await load(tenantId)).secrets.map((secret) => secret.secret)
-/** As if time had passed. */
+/** Pretends that time has passed. */
 const endGrace = (tenantId: string) =>
   money.db.query(sql`
     update tenant_secrets set valid_until = now() where tenant_id = ${tenantId} and valid_until is not null`)
 
 describe('a new tenant', () => {
-  test('has credentials of the documented form, an empty wallet, and is found by either of its names', async () => {
-    const wish = { clientName: ' Acme Travel ', currencyCode: 'EUR' }
-    const { tenantId, appKey, appSecret } = await createTenant(money.deps, wish, ALICE)
+  test('has credentials of the documented form and an empty wallet, and is found by its AppKey and its id', async () => {
+    const input = { clientName: ' Acme Travel ', currencyCode: 'EUR' }
+    const { tenantId, appKey, appSecret } = await createTenant(money.deps, input, ALICE)
     expect(appKey).toMatch(/^ak_[A-Za-z0-9_-]{20}$/)
     expect(Buffer.from(appSecret, 'base64url')).toHaveLength(32)
     const tenant = await load(tenantId)
     expect(tenant).toMatchObject({ appKey, clientName: 'Acme Travel', currencyCode: 'EUR', status: 'ACTIVE' })
     expect(tenant.secrets).toMatchObject([{ secret: appSecret, validUntilMs: null, provenAtMs: null }])
-    expect(await loadTenant(money.db, money.deps.cipher, { appKey })).toEqual(tenant)
-    expect(await showTenant(money.db, tenantId)).toMatchObject({ balance: 0n, creditLimit: 0n, qpsLimit: null })
+    expect(await findTenant(money.db, money.deps.cipher, { appKey })).toEqual(tenant)
+    expect(await getTenantView(money.db, tenantId)).toMatchObject({ balance: 0n, creditLimit: 0n, qpsLimit: null })
   })
 
   test.each([
@@ -47,11 +47,11 @@ describe('a new tenant', () => {
     [{ clientName: 'a\u0000b', currencyCode: 'USD' }, 'NAME_INVALID'],
     [{ clientName: 'Acme', currencyCode: 'usd' }, 'CURRENCY_UNKNOWN'],
     [{ clientName: 'Acme', currencyCode: 'ZZZ' }, 'CURRENCY_UNKNOWN'],
-  ])('%o is refused', async (wish, code) => {
-    await expect(createTenant(money.deps, wish, ALICE)).rejects.toMatchObject({ code })
+  ])('%o is refused', async (input, code) => {
+    await expect(createTenant(money.deps, input, ALICE)).rejects.toMatchObject({ code })
   })
 
-  test('no secret stands in the database, and none in the audit log', async () => {
+  test('no secret is readable in the database or in the audit log', async () => {
     const { tenantId, appSecret } = await money.tenant()
     const reset = await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
     await viewSecret(money.deps, tenantId, ALICE)
@@ -64,8 +64,8 @@ describe('a new tenant', () => {
   })
 })
 
-describe('a reset', () => {
-  test('without grace leaves nothing but the new secret', async () => {
+describe('a secret reset', () => {
+  test('without grace leaves only the new secret', async () => {
     const { tenantId, appSecret } = await money.tenant()
     const reset = await resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE)
     expect(reset).toMatchObject({ oldValidUntil: null })
@@ -73,7 +73,7 @@ describe('a reset', () => {
     expect(await verifying(tenantId)).toEqual([reset.appSecret])
   })
 
-  test('with grace lets the old one verify until it ends, the new one first', async () => {
+  test('with grace keeps the old secret until the grace period ends, after the new one', async () => {
     const { tenantId, appSecret } = await money.tenant()
     const beforeMs = Date.now()
     const reset = await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
@@ -86,14 +86,14 @@ describe('a reset', () => {
     expect(await verifying(tenantId)).toEqual([reset.appSecret])
   })
 
-  test('ends an older grace: at most two verify', async () => {
+  test('ends an older grace period, so that at most two secrets verify', async () => {
     const { tenantId } = await money.tenant()
     const second = await resetSecret(money.deps, tenantId, { graceMs: 24 * HOUR_MS }, ALICE)
     const third = await resetSecret(money.deps, tenantId, { graceMs: 1_000 }, ALICE)
     expect(await verifying(tenantId)).toEqual([third.appSecret, second.appSecret])
   })
 
-  test('of an id in capitals gives a secret that can be read again, and is entered under the id as stored', async () => {
+  test('with a tenant id in capitals encrypts and audits with the stored form of the id', async () => {
     const { tenantId } = await money.tenant()
     const { appSecret } = await resetSecret(money.deps, tenantId.toUpperCase(), { graceMs: 0 }, ALICE)
     expect(await verifying(tenantId)).toEqual([appSecret])
@@ -102,7 +102,7 @@ describe('a reset', () => {
     expect(entries).toHaveLength(1)
   })
 
-  test('without grace ends every grace', async () => {
+  test('without grace ends every grace period', async () => {
     const { tenantId } = await money.tenant()
     await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
     const last = await resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE)
@@ -116,7 +116,7 @@ describe('a reset', () => {
     expect(await verifying(tenantId)).toEqual([appSecret])
   })
 
-  test('ten resets at once leave one current secret and one in its grace', async () => {
+  test('ten concurrent resets leave one current secret and one in its grace period', async () => {
     const { tenantId } = await money.tenant()
     const resets = Array.from({ length: 10 }, () => resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE))
     const secrets = (await Promise.all(resets)).map((reset) => reset.appSecret)
@@ -125,7 +125,7 @@ describe('a reset', () => {
     for (const secret of now) expect(secrets).toContain(secret)
   })
 
-  test('a view shows the current secret and leaves an entry with who and where from', async () => {
+  test('a view shows the current secret and is audited with actor and address', async () => {
     const { tenantId } = await money.tenant()
     const { appSecret } = await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
     const by = { actor: 'person:eve', address: '203.0.113.7' } as const
@@ -137,7 +137,7 @@ describe('a reset', () => {
 })
 
 describe('settings', () => {
-  test('change together, are stored in one spelling, and are audited as they were and are', async () => {
+  test('change together, are stored in canonical form, and are audited with old and new values', async () => {
     const { tenantId } = await money.tenant()
     const changed = await changeSettings(
       money.deps,
@@ -163,7 +163,7 @@ describe('settings', () => {
       billingEmail: 'money@acme.example',
     }
     expect(changed.after).toEqual(after)
-    expect(await showTenant(money.db, tenantId)).toMatchObject(after)
+    expect(await getTenantView(money.db, tenantId)).toMatchObject(after)
     expect(await auditOf(tenantId, 'tenant.set')).toEqual([
       {
         actor: 'cli:alice',
@@ -176,14 +176,14 @@ describe('settings', () => {
     ])
   })
 
-  test('are cleared one by one, what is not named stays', async () => {
+  test('are cleared one by one, and others stay', async () => {
     const { tenantId } = await money.tenant()
     await changeSettings(money.deps, tenantId, { qpsLimit: 5, taxId: 'T', ipAllowlist: ['::1'] }, ALICE)
     await changeSettings(money.deps, tenantId, { qpsLimit: null, ipAllowlist: [] }, ALICE)
-    expect(await showTenant(money.db, tenantId)).toMatchObject({ qpsLimit: null, ipAllowlist: [], taxId: 'T' })
+    expect(await getTenantView(money.db, tenantId)).toMatchObject({ qpsLimit: null, ipAllowlist: [], taxId: 'T' })
   })
 
-  test.each<[SettingsWish, string]>([
+  test.each<[SettingsInput, string]>([
     [{ ipAllowlist: ['127.1'] }, '“127.1”'],
     [{ qpsLimit: 0 }, '“0”'],
     [{ qpsLimit: 1.5 }, '“1.5”'],
@@ -194,16 +194,16 @@ describe('settings', () => {
     [{ billingEmail: 'nobody' }, '“nobody”'],
     [{ clientName: '' }, 'name is empty'],
     [{ legalName: 'a\nb' }, 'cannot be printed'],
-  ])('%o is refused in a sentence, and nothing changes', async (wrong, words) => {
+  ])('%o is refused with a message, and nothing changes', async (wrong, words) => {
     const { tenantId } = await money.tenant()
     const before = await load(tenantId)
     const change = changeSettings(money.deps, tenantId, { taxId: 'T-1', ...wrong }, ALICE)
     await expect(change).rejects.toMatchObject({ code: 'SETTING_INVALID', message: expect.stringContaining(words) })
     expect(await load(tenantId)).toEqual(before)
-    expect(await showTenant(money.db, tenantId)).toMatchObject({ taxId: null })
+    expect(await getTenantView(money.db, tenantId)).toMatchObject({ taxId: null })
   })
 
-  test('all faults are told at once', async () => {
+  test('all faults are reported together', async () => {
     const { tenantId } = await money.tenant()
     const wrong = { qpsLimit: 0, creditLimit: -1n, billingEmail: 'x' }
     await expect(changeSettings(money.deps, tenantId, wrong, ALICE)).rejects.toMatchObject({
@@ -211,25 +211,25 @@ describe('settings', () => {
     })
   })
 
-  test('changes at once all hold', async () => {
+  test('concurrent changes all take effect', async () => {
     const { tenantId } = await money.tenant()
-    const wishes: SettingsWish[] = [{ qpsLimit: 7 }, { taxId: 'T' }, { creditLimit: 9n }, { ipAllowlist: ['::1'] }]
-    await Promise.all(wishes.map((wish) => changeSettings(money.deps, tenantId, wish, ALICE)))
+    const inputs: SettingsInput[] = [{ qpsLimit: 7 }, { taxId: 'T' }, { creditLimit: 9n }, { ipAllowlist: ['::1'] }]
+    await Promise.all(inputs.map((input) => changeSettings(money.deps, tenantId, input, ALICE)))
     const after = { qpsLimit: 7, taxId: 'T', creditLimit: 9n, ipAllowlist: ['::1'] }
-    expect(await showTenant(money.db, tenantId)).toMatchObject(after)
+    expect(await getTenantView(money.db, tenantId)).toMatchObject(after)
   })
 
-  test('a credit limit may be lowered below what is used', async () => {
+  test('a credit limit may be lowered below the used credit', async () => {
     const { tenantId } = await money.tenant()
     await changeSettings(money.deps, tenantId, { creditLimit: 100n }, ALICE)
     await money.db.query(sql`update wallets set balance = -80 where tenant_id = ${tenantId}`)
     await changeSettings(money.deps, tenantId, { creditLimit: 0n }, ALICE)
-    expect(await showTenant(money.db, tenantId)).toMatchObject({ balance: -80n, creditLimit: 0n })
+    expect(await getTenantView(money.db, tenantId)).toMatchObject({ balance: -80n, creditLimit: 0n })
     await money.db.query(sql`update wallets set balance = 0 where tenant_id = ${tenantId}`)
   })
 })
 
-test('every change moves the version on and wakes the nodes; what changes nothing does neither', async () => {
+test('every change increments the version and wakes the nodes; a call without a change does neither', async () => {
   const { tenantId } = await money.tenant()
   const steps: [() => Promise<unknown>, boolean][] = [
     [() => changeSettings(money.deps, tenantId, { qpsLimit: 5 }, ALICE), true],
@@ -258,9 +258,9 @@ test('suspension and resumption are audited', async () => {
   ])
 })
 
-test.each([NOBODY, 'acme', ''])('the tenant “%s”, who does not exist, is told as absent', async (tenantId) => {
+test.each([NOBODY, 'acme', ''])('the tenant “%s”, which does not exist, is not found', async (tenantId) => {
   const attempts = [
-    () => showTenant(money.db, tenantId),
+    () => getTenantView(money.db, tenantId),
     () => changeSettings(money.deps, tenantId, { qpsLimit: 1 }, ALICE),
     () => suspendTenant(money.deps, tenantId, ALICE),
     () => resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE),
@@ -269,27 +269,27 @@ test.each([NOBODY, 'acme', ''])('the tenant “%s”, who does not exist, is tol
   for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ status: 404 })
 })
 
-test('a dealer is found by the AppKey that it quotes, whole', async () => {
+test('a dealer is found by its whole AppKey', async () => {
   const { tenantId, appKey } = await createTenant(money.deps, { clientName: 'Quoting Ltd', currencyCode: 'USD' }, ALICE)
   expect((await listTenants(money.db, { keyword: appKey })).map((tenant) => tenant.tenantId)).toEqual([tenantId])
   expect(await listTenants(money.db, { keyword: appKey.slice(0, -1) })).toEqual([])
 })
 
-test('the list is newest first, filtered, and the same page by page as whole', async () => {
+test('the list is newest first and filtered, and its pages together are the whole list', async () => {
   const names = ['Zebra One', 'Zebra Two', 'Zebra Three']
   const made: string[] = []
   for (const clientName of names) {
     made.unshift((await createTenant(money.deps, { clientName, currencyCode: 'USD' }, ALICE)).tenantId)
   }
   await suspendTenant(money.deps, made[1]!, ALICE)
-  const found = await allTenants(money.db, { keyword: 'zEbRa' })
+  const found = await listAllTenants(money.db, { keyword: 'zEbRa' })
   expect(found.map((tenant) => tenant.tenantId)).toEqual(made)
   const paged: string[] = []
   for (let after: string | undefined; ; after = paged.at(-1)) {
-    const page = await listTenants(money.db, { keyword: 'Zebra', pageSize: 2, ...(after ? { after } : {}) })
+    const page = await listTenants(money.db, { keyword: 'Zebra', limit: 2, ...(after ? { after } : {}) })
     paged.push(...page.map((tenant) => tenant.tenantId))
     if (page.length < 2) break
   }
   expect(paged).toEqual(made)
-  expect(await allTenants(money.db, { keyword: 'Zebra', status: 'SUSPENDED' })).toHaveLength(1)
+  expect(await listAllTenants(money.db, { keyword: 'Zebra', status: 'SUSPENDED' })).toHaveLength(1)
 })

@@ -3,22 +3,22 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../src/wallet/ledger/adjust.ts'
 import { listAdjustments } from '../../src/wallet/ledger/adjustments.ts'
-import { readBalance } from '../../src/wallet/ledger/balance.ts'
-import { ALICE, BOB, openMoney } from '../harness/wallets.ts'
+import { getBalance } from '../../src/wallet/ledger/balance.ts'
+import { ALICE, BOB, createWalletTestbed } from '../harness/wallets.ts'
 
-let money: Awaited<ReturnType<typeof openMoney>>
+let money: Awaited<ReturnType<typeof createWalletTestbed>>
 beforeAll(async () => {
-  money = await openMoney()
+  money = await createWalletTestbed()
 })
 afterAll(() => money.close())
 
 const propose = (tenantId: string, amount = -500n, reference = 'CASE-1') =>
   proposeAdjustment(money.deps, { tenantId, amount, reference, reason: 'credited twice' }, ALICE)
-const balanceOf = async (tenantId: string) => (await readBalance(money.db, tenantId)).balance
+const balanceOf = async (tenantId: string) => (await getBalance(money.db, tenantId)).balance
 const expire = (adjustmentId: string) =>
   money.db.query(sql`update wallet_adjustments set expires_at = now() where adjustment_id = ${adjustmentId}`)
 
-test('a proposal moves nothing, a second person moves it', async () => {
+test('a proposal moves no money until a second person approves it', async () => {
   const { tenantId } = await money.tenant()
   const proposal = await propose(tenantId)
   expect(proposal).toMatchObject({ status: 'PROPOSED', proposedBy: 'cli:alice', decidedBy: null, walletVersion: null })
@@ -28,7 +28,7 @@ test('a proposal moves nothing, a second person moves it', async () => {
   expect(await balanceOf(tenantId)).toBe(-500)
 })
 
-test('the proposer cannot approve', async () => {
+test('the proposer cannot approve an adjustment', async () => {
   const { tenantId } = await money.tenant()
   const { adjustmentId } = await propose(tenantId)
   const approving = approveAdjustment(money.deps, tenantId, adjustmentId, ALICE)
@@ -36,7 +36,7 @@ test('the proposer cannot approve', async () => {
   expect(await balanceOf(tenantId)).toBe(0)
 })
 
-test('ten approvals at once post once', async () => {
+test('ten concurrent approvals post once', async () => {
   const { tenantId } = await money.tenant()
   const { adjustmentId } = await propose(tenantId)
   const approvals = Array.from({ length: 10 }, () => approveAdjustment(money.deps, tenantId, adjustmentId, BOB))
@@ -44,7 +44,7 @@ test('ten approvals at once post once', async () => {
   expect(await balanceOf(tenantId)).toBe(-500)
 })
 
-test('approval and rejection at once: one of them holds', async () => {
+test('of a concurrent approval and rejection, one takes effect', async () => {
   const { tenantId } = await money.tenant()
   const { adjustmentId } = await propose(tenantId)
   const outcomes = await Promise.allSettled([
@@ -54,7 +54,7 @@ test('approval and rejection at once: one of them holds', async () => {
   expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1)
 })
 
-test('a proposal that has expired is not approved, and gives its reference back', async () => {
+test('an expired proposal is not approved, and releases its reference', async () => {
   const { tenantId } = await money.tenant()
   const { adjustmentId } = await propose(tenantId)
   await expire(adjustmentId)
@@ -69,7 +69,7 @@ test('a proposal that has expired is not approved, and gives its reference back'
   ])
 })
 
-test('a rejected proposal stays rejected, and gives its reference back', async () => {
+test('a rejected proposal stays rejected, and releases its reference', async () => {
   const { tenantId } = await money.tenant()
   const { adjustmentId } = await propose(tenantId)
   for (const _ of [1, 2]) {
@@ -82,7 +82,7 @@ test('a rejected proposal stays rejected, and gives its reference back', async (
   expect((await propose(tenantId)).adjustmentId).not.toBe(adjustmentId)
 })
 
-test('a standing reference repeats its proposal, and refuses another amount', async () => {
+test('an active reference returns its proposal, and is refused with another amount', async () => {
   const { tenantId } = await money.tenant()
   const first = await propose(tenantId)
   expect(await propose(tenantId)).toEqual(first)
@@ -99,7 +99,7 @@ test("another tenant's adjustment looks like one that does not exist", async () 
   }
 })
 
-test('the open ones of all tenants are listed until they are decided', async () => {
+test('open adjustments of all tenants are listed until they are decided', async () => {
   const { tenantId } = await money.tenant()
   const { adjustmentId } = await propose(tenantId)
   const isOpen = async () =>
@@ -109,7 +109,7 @@ test('the open ones of all tenants are listed until they are decided', async () 
   expect(await isOpen()).toBe(false)
 })
 
-test('each step is audited under who took it', async () => {
+test('each step is audited with its actor', async () => {
   const { tenantId } = await money.tenant()
   const { adjustmentId } = await propose(tenantId)
   await approveAdjustment(money.deps, tenantId, adjustmentId, { ...BOB, address: '203.0.113.7' })
@@ -122,14 +122,14 @@ test('each step is audited under who took it', async () => {
   ])
 })
 
-test('each crossing of a step of the threshold is told of once; a rise arms the steps above', async () => {
+test('each percentage of the threshold is alerted once when the balance falls below it, and re-armed when the balance rises', async () => {
   const { tenantId } = await money.tenant()
   let number = 0
   const move = async (amount: bigint) => {
     const { adjustmentId } = await propose(tenantId, amount, `M${number++}`)
     await approveAdjustment(money.deps, tenantId, adjustmentId, BOB)
   }
-  const told = async () => {
+  const alertedPercents = async () => {
     const rows = await money.db.query<{ step: number }>(sql`
       select (data ->> 'step')::int as step from alerts
       where tenant_id = ${tenantId} and kind = 'LOW_BALANCE' order by alert_id`)
@@ -137,25 +137,25 @@ test('each crossing of a step of the threshold is told of once; a rise arms the 
   }
   await move(1_000n)
   await changeSettings(money.deps, tenantId, { lowBalanceThreshold: 1_000n }, ALICE)
-  expect(await told()).toEqual([])
+  expect(await alertedPercents()).toEqual([])
   await move(-100n) // 900
-  await move(-100n) // 800: the same step
+  await move(-100n) // 800: the same percentage
   await move(-100n) // 700
-  await move(-650n) // 50: past 50 % at once
-  await move(-100n) // below zero: still the deepest
-  expect(await told()).toEqual([100, 75, 10])
-  await move(850n) // 800: armed again
+  await move(-650n) // 50: directly below 50 %
+  await move(-100n) // below zero: still the lowest percentage
+  expect(await alertedPercents()).toEqual([100, 75, 10])
+  await move(850n) // 800: re-armed
   await move(-400n) // 400
-  expect(await told()).toEqual([100, 75, 10, 50])
+  expect(await alertedPercents()).toEqual([100, 75, 10, 50])
   const [last] = await money.db.query(sql`
     select audience, message from alerts where tenant_id = ${tenantId} order by alert_id desc limit 1`)
   expect(last).toEqual({
     audience: 'TENANT',
-    message: 'The balance is 0.04 USD, below 50 % of the threshold of 0.10 USD. Top up to go on selling.',
+    message: 'The balance is 0.04 USD, below 50 % of the threshold of 0.10 USD. Top up to continue selling.',
   })
 })
 
-test('a threshold set above the balance tells at once', async () => {
+test('a threshold set above the balance alerts immediately', async () => {
   const { tenantId } = await money.tenant()
   await changeSettings(money.deps, tenantId, { lowBalanceThreshold: 1n }, ALICE)
   const notices = await money.db.query(sql`select kind from alerts where tenant_id = ${tenantId}`)

@@ -3,114 +3,114 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { systemIds } from '../../src/lib/ids.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
-import { checkToday, readLedgerState } from '../../src/wallet/verify/loop.ts'
+import { checkToday, findLatestLedgerCheck } from '../../src/wallet/verify/loop.ts'
 import type { LedgerFault } from '../../src/wallet/verify/verification.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { ALICE, openMoney, plantOrder, refuseItems } from '../harness/wallets.ts'
+import { ALICE, createWalletTestbed, insertPaidOrder, refuseItems } from '../harness/wallets.ts'
 
-let money: Awaited<ReturnType<typeof openMoney>>
+let money: Awaited<ReturnType<typeof createWalletTestbed>>
 let tenantId: string
 /** 1 top-up 1000 · 2 order 50 (30 + 20) · 3 refund of its item 1 · 4 order 40 · 5 top-up 7 */
 let first: string
 let second: string
 
 beforeAll(async () => {
-  money = await openMoney()
+  money = await createWalletTestbed()
 })
 afterAll(() => money.close())
 
 beforeEach(async () => {
   tenantId = (await money.tenant()).tenantId
   await topUp(money.deps, { tenantId, amount: 1_000n, reference: 'A' }, ALICE)
-  first = await plantOrder(money.db, tenantId, [30n, 20n])
+  first = await insertPaidOrder(money.db, tenantId, [30n, 20n])
   await refuseItems(money.db, tenantId, first, [{ itemNo: 1, amount: 30n }])
-  second = await plantOrder(money.db, tenantId, [40n])
+  second = await insertPaidOrder(money.db, tenantId, [40n])
   await topUp(money.deps, { tenantId, amount: 7n, reference: 'B' }, ALICE)
 })
 
-async function faultsOf(id: string | 'all' = tenantId, pageSize = 2): Promise<LedgerFault[]> {
+async function faultsOf(id: string | 'all' = tenantId, pageRows = 2): Promise<LedgerFault[]> {
   const faults: LedgerFault[] = []
   const only = id === 'all' ? {} : { tenantId: id }
-  const counts = await verifyLedger(money.db, { ...only, pageSize, onFault: (fault) => faults.push(fault) })
+  const counts = await verifyLedger(money.db, { ...only, pageRows, onFault: (fault) => faults.push(fault) })
   expect(counts.faults).toBe(BigInt(faults.length))
   return faults
 }
 
 const kinds = (faults: LedgerFault[]) => [...new Set(faults.map((fault) => fault.kind))].sort()
 
-test('a ledger that is right has no fault, whatever the pages, and all of it is counted', async () => {
-  for (const pageSize of [1, 2, 3, 5, 1_000]) {
+test('a consistent ledger has no fault with any page size, and everything in it is counted', async () => {
+  for (const pageRows of [1, 2, 3, 5, 1_000]) {
     const faults: LedgerFault[] = []
-    const counts = await verifyLedger(money.db, { tenantId, pageSize, onFault: (fault) => faults.push(fault) })
+    const counts = await verifyLedger(money.db, { tenantId, pageRows, onFault: (fault) => faults.push(fault) })
     expect({ ...counts, faults }).toEqual({ tenants: 1n, transfers: 5n, orders: 2n, faults: [] })
   }
 })
 
-/** What is done to the rows, which kinds of fault it makes, and what the sentences say. */
+/** Tampered rows, the kinds of fault that verify reports, and a part of its messages. */
 const TAMPERINGS: [what: string, () => Sql[], kinds: string[], words: string][] = [
   [
-    'a balance that was edited',
+    'an edited balance',
     () => [sql`update wallets set balance = balance + 5 where tenant_id = ${tenantId}`],
     ['BALANCE'],
     'balance is 0.0952, the sum of its transfers 0.0947',
   ],
   [
-    'a version that was edited',
+    'an edited version',
     () => [sql`update wallets set version = 6 where tenant_id = ${tenantId}`],
     ['BALANCE'],
     'version is 6, but it has 5 transfers',
   ],
   [
-    'a transfer that was deleted',
+    'a deleted transfer',
     () => [sql`delete from transfers where tenant_id = ${tenantId} and wallet_version = 3`],
     ['BALANCE', 'CHAIN', 'GAP', 'REFUND'],
     'Transfer 4 follows 2',
   ],
   [
-    'the last transfer deleted',
+    'a deleted last transfer',
     () => [sql`delete from transfers where tenant_id = ${tenantId} and wallet_version = 5`],
     ['BALANCE'],
     'sum of its transfers 0.094.',
   ],
   [
-    'the first transfer deleted',
+    'a deleted first transfer',
     () => [sql`delete from transfers where tenant_id = ${tenantId} and wallet_version = 1`],
     ['BALANCE', 'CHAIN', 'GAP'],
     'Transfer 2 follows 0',
   ],
   [
-    'a balance_after that was edited',
+    'an edited balance_after',
     () => [sql`update transfers set balance_after = 1 where tenant_id = ${tenantId} and wallet_version = 1`],
     ['CHAIN'],
-    'Transfer 1 moves 0.10 after a balance of 0.00 and says that 0.0001 is left',
+    'Transfer 1 moves 0.10 after a balance of 0.00 but records a balance of 0.0001',
   ],
   [
-    'an amount that was edited',
+    'an edited amount',
     () => [sql`update transfers set amount = 8 where tenant_id = ${tenantId} and wallet_version = 5`],
     ['BALANCE', 'CHAIN'],
     'Transfer 5 moves 0.0008',
   ],
   [
-    'a transfer dated before the one before it',
+    'a transfer dated earlier than the previous one',
     () => [
       sql`update transfers set created_at = created_at - interval '1 hour' where tenant_id = ${tenantId} and wallet_version = 4`,
     ],
     ['TIME'],
-    'Transfer 4 is of',
+    'Transfer 4 is dated',
   ],
   [
     'an order booked against another account than sales',
     () => [sql`update transfers set to_account = 'TOP_UPS' where tenant_id = ${tenantId} and wallet_version = 2`],
     ['ACCOUNTS'],
-    'Transfer 2 is of kind ORDER and moves from WALLET to TOP_UPS',
+    'Transfer 2 has the kind ORDER but moves from WALLET to TOP_UPS',
   ],
   [
-    'a top-up turned round',
+    'a top-up with reversed accounts',
     () => [
       sql`update transfers set from_account = 'WALLET', to_account = 'TOP_UPS' where tenant_id = ${tenantId} and wallet_version = 5`,
     ],
     ['ACCOUNTS', 'BALANCE', 'CHAIN'],
-    'Transfer 5 is of kind TOP_UP',
+    'Transfer 5 has the kind TOP_UP',
   ],
   [
     'an order without its debit',
@@ -119,7 +119,7 @@ const TAMPERINGS: [what: string, () => Sql[], kinds: string[], words: string][] 
           where tenant_id = ${tenantId} and wallet_version = 4`,
     ],
     ['ORDER'],
-    'names transfer 4 as its debit, which is none of it',
+    'refers to transfer 4 as its debit, which is not a debit of this order',
   ],
   [
     'a debit without its order',
@@ -143,7 +143,7 @@ const TAMPERINGS: [what: string, () => Sql[], kinds: string[], words: string][] 
     'Transfer 6 debits order',
   ],
   [
-    'an order of another amount than its debit',
+    'an order whose amount differs from its debit',
     () => [
       sql`update orders set amount = 41 where tenant_id = ${tenantId} and order_id = ${second}`,
       sql`update order_items set price = 41 where tenant_id = ${tenantId} and order_id = ${second}`,
@@ -152,25 +152,25 @@ const TAMPERINGS: [what: string, () => Sql[], kinds: string[], words: string][] 
     'costs 0.0041, but 0.004 was debited',
   ],
   [
-    'an order that tells another balance than its debit left',
+    'an order whose balance differs from the one that its debit left',
     () => [sql`update orders set balance_after = 3 where tenant_id = ${tenantId} and order_id = ${second}`],
     ['ORDER'],
-    'says that 0.0003 was left, but its debit left 0.094.',
+    'records a balance of 0.0003, but its debit left 0.094.',
   ],
   [
-    'items that do not make the order',
+    'items that do not add up to the order',
     () => [sql`update order_items set price = 39 where tenant_id = ${tenantId} and order_id = ${second}`],
     ['ORDER'],
-    'costs 0.004, its items 0.0039',
+    'costs 0.004, but its items cost 0.0039',
   ],
   [
-    'a refunded_amount that was edited',
+    'an edited refunded_amount',
     () => [sql`update orders set refunded_amount = 31 where tenant_id = ${tenantId} and order_id = ${first}`],
     ['REFUND'],
-    'says that 0.0031 was refunded, its refunds make 0.003.',
+    'records refunds of 0.0031, but its refunds add up to 0.003.',
   ],
   [
-    'an item that was refused and never refunded',
+    'a refused item without a refund',
     () => [
       sql`update order_items set item_status = 'REFUSED' where tenant_id = ${tenantId} and order_id = ${first} and item_no = 2`,
     ],
@@ -178,7 +178,7 @@ const TAMPERINGS: [what: string, () => Sql[], kinds: string[], words: string][] 
     'has refused or cancelled items of 0.002 without a refund',
   ],
   [
-    'a refund of an item that was delivered',
+    'a refund of a delivered item',
     () => [
       sql`update order_items set item_status = 'DELIVERED' where tenant_id = ${tenantId} and order_id = ${first} and item_no = 1`,
     ],
@@ -186,13 +186,13 @@ const TAMPERINGS: [what: string, () => Sql[], kinds: string[], words: string][] 
     'which was neither refused nor cancelled',
   ],
   [
-    'a refund of an item that does not exist',
+    'a refund of a nonexistent item',
     () => [sql`update transfers set item_no = 9 where tenant_id = ${tenantId} and wallet_version = 3`],
     ['REFUND'],
     'refunds item 9 of order',
   ],
   [
-    'a refund of another amount than the item cost',
+    'a refund of another amount than the item’s price',
     () => [
       sql`update order_items set price = 29 where tenant_id = ${tenantId} and order_id = ${first} and item_no = 1`,
       sql`update order_items set price = 21 where tenant_id = ${tenantId} and order_id = ${first} and item_no = 2`,
@@ -209,11 +209,11 @@ describe('verify finds', () => {
     })
     const faults = await faultsOf()
     expect(kinds(faults)).toEqual(expected)
-    expect(faults.map((fault) => fault.sentence).join('\n')).toContain(words)
+    expect(faults.map((fault) => fault.message).join('\n')).toContain(words)
     expect(await faultsOf(tenantId, 1_000)).toEqual(faults)
   })
 
-  test('an item refunded twice, where the index that forbids it is gone', async () => {
+  test('an item refunded twice, with the unique index dropped', async () => {
     await money.db.query(sql`drop index transfers_refund`)
     await money.db.tx(async (tx) => {
       tx.send(sql`
@@ -225,14 +225,14 @@ describe('verify finds', () => {
     })
     const faults = await faultsOf()
     expect(kinds(faults)).toEqual(['REFUND'])
-    const sentences = faults.map((fault) => fault.sentence).join('\n')
-    expect(sentences).toContain('refunded 0.006, more than the 0.005')
+    const messages = faults.map((fault) => fault.message).join('\n')
+    expect(messages).toContain('refunded 0.006, more than its amount of 0.005')
     await money.db.query(sql`delete from transfers where tenant_id = ${tenantId} and wallet_version = 6`)
     await money.db.query(sql`
       create unique index transfers_refund on transfers (tenant_id, order_id, item_no) where kind = 'REFUND'`)
   })
 
-  test('a refund of a delivered item whose profile was cancelled is right', async () => {
+  test('no fault in a refund of a delivered item whose profile was cancelled', async () => {
     await money.db.query(sql`
       update order_items set item_status = 'DELIVERED' where tenant_id = ${tenantId} and order_id = ${first}`)
     await money.db.query(sql`
@@ -242,7 +242,7 @@ describe('verify finds', () => {
     expect(await faultsOf()).toEqual([])
   })
 
-  test('movements and orders of nobody, when the whole ledger is checked', async () => {
+  test('movements and orders without a tenant, if the whole ledger is checked', async () => {
     const nobody = systemIds.uuid()
     await money.db.query(sql`
       insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after, reference,
@@ -260,18 +260,18 @@ describe('verify finds', () => {
   })
 })
 
-test('one tenant is checked without the others', async () => {
+test('one tenant can be checked alone', async () => {
   const { tenantId: other } = await money.tenant()
   await money.db.query(sql`update wallets set balance = 1 where tenant_id = ${other}`)
   expect(await faultsOf(tenantId)).toEqual([])
   expect(kinds(await faultsOf(other))).toEqual(['BALANCE'])
 })
 
-test('a tenant that does not exist is told as absent', async () => {
+test('a tenant that does not exist is not found', async () => {
   await expect(faultsOf('acme')).rejects.toMatchObject({ status: 404 })
 })
 
-test('movements beside the check are no faults', async () => {
+test('movements during the check are not reported as faults', async () => {
   let moving = true
   const mover = (async () => {
     for (let index = 0; moving; index++)
@@ -291,28 +291,28 @@ describe('the daily check', () => {
     money.db.query<{ message: string }>(sql`
     select message from alerts where kind = 'LEDGER_FAULT' order by alert_id`)
 
-  test('is made once a day by one of many nodes, keeps what it found and tells operators', async () => {
-    // What the tests before this one tampered with is out of the way.
+  test('runs once a day on one of many nodes, stores its result and alerts operators', async () => {
+    // Removes the rows that earlier tests tampered with.
     await money.db.query(sql`truncate tenants, transfers, orders, ledger_checks cascade`)
     const { tenantId } = await money.tenant()
     await money.db.query(sql`update wallets set balance = 1 where tenant_id = ${tenantId}`)
     const checks = await Promise.all(Array.from({ length: 5 }, () => checkToday(deps())))
     expect(checks.filter((counts) => counts !== undefined)).toHaveLength(1)
-    const state = await readLedgerState(money.db)
-    const sentence = `Tenant ${tenantId}: The wallet's balance is 0.0001, the sum of its transfers 0.00.`
-    expect(state).toMatchObject({ tenants: 1n, transfers: 0n, orders: 0n, faults: 1n, firstFaults: [sentence] })
+    const state = await findLatestLedgerCheck(money.db)
+    const message = `Tenant ${tenantId}: The wallet's balance is 0.0001, the sum of its transfers 0.00.`
+    expect(state).toMatchObject({ tenants: 1n, transfers: 0n, orders: 0n, faults: 1n, firstFaults: [message] })
     expect((await noticed()).at(-1)!.message).toContain('The daily check of the ledger found faults')
     expect(await checkToday(deps())).toBeUndefined()
   })
 
-  test('is taken over from a node that died at it, after a while', async () => {
+  test('is taken over from a node that died during the check', async () => {
     await money.db.query(sql`update ledger_checks set finished_at = null, started_at = now() - interval '5 hours'`)
     expect(await checkToday(deps())).toBeUndefined()
     await money.db.query(sql`update ledger_checks set started_at = now() - interval '7 hours'`)
     expect(await checkToday(deps())).toBeDefined()
   })
 
-  test('that is given up can be made at once by another node', async () => {
+  test('that is aborted can run immediately on another node', async () => {
     await money.db.query(sql`delete from ledger_checks`)
     const gone = AbortSignal.abort(new Error('stopping'))
     await expect(checkToday(deps(), gone)).rejects.toThrow('stopping')

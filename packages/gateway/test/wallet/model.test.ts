@@ -4,15 +4,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../src/wallet/ledger/adjust.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { ALICE, BOB, openMoney, plantOrder, refuseItems } from '../harness/wallets.ts'
+import { ALICE, BOB, createWalletTestbed, insertPaidOrder, refuseItems } from '../harness/wallets.ts'
 
-let money: Awaited<ReturnType<typeof openMoney>>
+let money: Awaited<ReturnType<typeof createWalletTestbed>>
 beforeAll(async () => {
-  money = await openMoney()
+  money = await createWalletTestbed()
 })
 afterAll(() => money.close())
 
-/** What a wallet must be, by the rules as a person would keep them on paper. */
+/** A wallet by the documented rules, written as simply as possible. */
 class Model {
   balance = 0n
   versions = 0n
@@ -33,7 +33,7 @@ type Step =
   | { do: 'order'; prices: bigint[] }
   | { do: 'refund'; order: number; items: number[] }
 
-// Few references, so that they meet again.
+// Few references, so that they repeat.
 const reference = fc.constantFrom('R1', 'R2', 'R3')
 const amount = fc.bigInt({ min: 1n, max: 5n })
 const steps = fc.array(
@@ -107,11 +107,11 @@ async function play(step: Step, model: Model, tenantId: string): Promise<void> {
         standing.state = 'approved'
         model.move(standing.amount)
       }
-      // An approved reference stays used: a transfer has it.
+      // An approved reference stays used, because a transfer has it.
       return
     }
     case 'order': {
-      const orderId = await plantOrder(money.db, tenantId, step.prices)
+      const orderId = await insertPaidOrder(money.db, tenantId, step.prices)
       model.move(-step.prices.reduce((sum, price) => sum + price, 0n))
       model.orders.push({ orderId, prices: step.prices, refunded: new Set() })
       return
@@ -135,14 +135,14 @@ async function play(step: Step, model: Model, tenantId: string): Promise<void> {
   }
 }
 
-test('a wallet does what its model does, and the ledger holds after every step', async () => {
+test('a wallet matches its model, and the ledger is consistent after every step', async () => {
   const property = fc.asyncProperty(steps, async (sequence) => {
     const model = new Model()
     const { tenantId } = await money.tenant()
     for (const step of sequence) {
       await play(step, model, tenantId)
       const faults: string[] = []
-      await verifyLedger(money.db, { tenantId, pageSize: 3, onFault: (fault) => faults.push(fault.sentence) })
+      await verifyLedger(money.db, { tenantId, pageRows: 3, onFault: (fault) => faults.push(fault.message) })
       expect(faults).toEqual([])
       const [wallet] = await money.db.query(sql`select balance, version from wallets where tenant_id = ${tenantId}`)
       expect(wallet).toEqual({ balance: model.balance, version: model.versions })

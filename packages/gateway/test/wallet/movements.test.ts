@@ -1,23 +1,23 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changeSettings } from '../../src/tenants/settings.ts'
-import { readBalance } from '../../src/wallet/ledger/balance.ts'
+import { getBalance } from '../../src/wallet/ledger/balance.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
-import { ALICE, openMoney, plantOrder, refund } from '../harness/wallets.ts'
+import { ALICE, createWalletTestbed, insertPaidOrder, refundLocked } from '../harness/wallets.ts'
 
-let money: Awaited<ReturnType<typeof openMoney>>
+let money: Awaited<ReturnType<typeof createWalletTestbed>>
 beforeAll(async () => {
-  money = await openMoney(20)
+  money = await createWalletTestbed(20)
 })
 afterAll(() => money.close())
 
 const transfersOf = (tenantId: string) =>
   money.db.query(sql`select * from transfers where tenant_id = ${tenantId} order by wallet_version`)
 
-test('fifty top-ups at once with one reference post once, and all get the first answer', async () => {
+test('fifty concurrent top-ups with one reference post once, and all get the first answer', async () => {
   const { tenantId } = await money.tenant()
-  const wish = { tenantId, amount: 12_500_000n, reference: 'INV-1' }
-  const answers = await Promise.all(Array.from({ length: 50 }, () => topUp(money.deps, wish, ALICE)))
+  const input = { tenantId, amount: 12_500_000n, reference: 'INV-1' }
+  const answers = await Promise.all(Array.from({ length: 50 }, () => topUp(money.deps, input, ALICE)))
   expect(await transfersOf(tenantId)).toHaveLength(1)
   expect(answers.filter((answer) => !answer.replayed)).toHaveLength(1)
   expect(new Set(answers.map((answer) => `${answer.walletVersion} ${answer.balanceAfter}`))).toEqual(
@@ -25,17 +25,17 @@ test('fifty top-ups at once with one reference post once, and all get the first 
   )
 })
 
-test('fifty top-ups at once with references of their own all post, in one chain', async () => {
+test('fifty concurrent top-ups with different references all post, in one chain', async () => {
   const { tenantId } = await money.tenant()
-  const wishes = Array.from({ length: 50 }, (_, index) => ({ tenantId, amount: 10n, reference: `R${index}` }))
-  const answers = await Promise.all(wishes.map((wish) => topUp(money.deps, wish, ALICE)))
+  const inputs = Array.from({ length: 50 }, (_, index) => ({ tenantId, amount: 10n, reference: `R${index}` }))
+  const answers = await Promise.all(inputs.map((input) => topUp(money.deps, input, ALICE)))
   expect(answers.map((answer) => answer.balanceAfter).sort((a, b) => Number(a - b))).toEqual(
     Array.from({ length: 50 }, (_, index) => BigInt(index + 1) * 10n),
   )
-  expect((await readBalance(money.db, tenantId)).balance).toBe(500)
+  expect((await getBalance(money.db, tenantId)).balance).toBe(500)
 })
 
-test('a reference with another amount is refused, and the first amount is told', async () => {
+test('a reference with another amount is refused with the first amount', async () => {
   const { tenantId } = await money.tenant()
   await topUp(money.deps, { tenantId, amount: 100n, reference: 'INV' }, ALICE)
   const again = topUp(money.deps, { tenantId, amount: 101n, reference: 'INV' }, ALICE)
@@ -62,50 +62,50 @@ test('only a posting is audited, with the balance before and after', async () =>
 test.each([
   ['no amount', { amount: 0n }, 'AMOUNT_INVALID'],
   ['an amount below zero', { amount: -1n }, 'AMOUNT_INVALID'],
-  ['an amount that JSON cannot say', { amount: 2n ** 53n }, 'AMOUNT_INVALID'],
+  ['an amount that is not exact in JSON', { amount: 2n ** 53n }, 'AMOUNT_INVALID'],
   ['no reference', { reference: ' ' }, 'REFERENCE_INVALID'],
   ['a reference over two lines', { reference: 'a\nb' }, 'REFERENCE_INVALID'],
   ['a reference of 65 characters', { reference: 'x'.repeat(65) }, 'REFERENCE_INVALID'],
   ['an empty reason', { reason: '' }, 'REASON_INVALID'],
   ['a tenant that does not exist', { tenantId: '01a1fd66-89b3-76be-9561-3150f6a29e7a' }, 'NOT_FOUND'],
-  ['a tenant id that is none', { tenantId: 'acme' }, 'NOT_FOUND'],
-])('%s is refused in a sentence', async (_, wrong, code) => {
+  ['a malformed tenant id', { tenantId: 'acme' }, 'NOT_FOUND'],
+])('%s is refused with a message', async (_, wrong, code) => {
   const { tenantId } = await money.tenant()
-  const wish = { tenantId, amount: 1n, reference: 'R', ...wrong }
-  await expect(topUp(money.deps, wish, ALICE)).rejects.toMatchObject({ code, message: expect.stringMatching(/\.$/) })
+  const input = { tenantId, amount: 1n, reference: 'R', ...wrong }
+  await expect(topUp(money.deps, input, ALICE)).rejects.toMatchObject({ code, message: expect.stringMatching(/\.$/) })
   expect(await transfersOf(tenantId)).toEqual([])
 })
 
-test('a balance beyond what JSON can say is refused', async () => {
+test('a balance that is not exact in JSON is refused', async () => {
   const { tenantId } = await money.tenant()
   await topUp(money.deps, { tenantId, amount: 2n ** 53n - 1n, reference: 'all' }, ALICE)
   const more = topUp(money.deps, { tenantId, amount: 1n, reference: 'more' }, ALICE)
   await expect(more).rejects.toMatchObject({ code: 'BALANCE_OUT_OF_RANGE' })
 })
 
-test('an item is refunded once, however often and from wherever it is asked for', async () => {
+test('an item is refunded once, even if the refund is repeated concurrently', async () => {
   const { tenantId } = await money.tenant()
-  const orderId = await plantOrder(money.db, tenantId, [30n, 20n, 50n])
+  const orderId = await insertPaidOrder(money.db, tenantId, [30n, 20n, 50n])
   const refundSome = (itemNos: number[]) => {
     const items = itemNos.map((itemNo) => ({ itemNo, amount: [30n, 20n, 50n][itemNo - 1]! }))
-    return money.db.tx((tx) => refund(tx, tenantId, orderId, items))
+    return money.db.tx((tx) => refundLocked(tx, tenantId, orderId, items))
   }
-  const told = await Promise.all([[1], [1, 2], [2, 1], [2], [1]].map(refundSome))
+  const refunded = await Promise.all([[1], [1, 2], [2, 1], [2], [1]].map(refundSome))
   expect(await refundSome([2, 1])).toBe(50n)
-  // What an event says that was given back is what was: in turn 30, or 20, and 50 from then on.
-  for (const amount of told) expect([20n, 30n, 50n]).toContain(amount)
+  // The events report the refunded amount at their time: 30 or 20, and 50 afterwards.
+  for (const amount of refunded) expect([20n, 30n, 50n]).toContain(amount)
   const [, ...refunds] = await transfersOf(tenantId)
   expect(refunds).toHaveLength(2)
-  expect(await readBalance(money.db, tenantId)).toMatchObject({ balance: -50 })
+  expect(await getBalance(money.db, tenantId)).toMatchObject({ balance: -50 })
   const [order] = await money.db.query(sql`select refunded_amount from orders where order_id = ${orderId}`)
   expect(order).toEqual({ refundedAmount: 50n })
 })
 
-test("a refund moves its order's last update, one that is repeated does not, and none moves it back", async () => {
+test("a refund updates its order's update time, a repeated one does not, and no refund sets it back", async () => {
   const { tenantId } = await money.tenant()
-  const orderId = await plantOrder(money.db, tenantId, [30n, 20n])
+  const orderId = await insertPaidOrder(money.db, tenantId, [30n, 20n])
   const refundOne = (itemNo: number, amount: bigint) =>
-    money.db.tx((tx) => refund(tx, tenantId, orderId, [{ itemNo, amount }]))
+    money.db.tx((tx) => refundLocked(tx, tenantId, orderId, [{ itemNo, amount }]))
   const setUpdated = (ago: string) =>
     money.db.query(sql`update orders set updated_at = date_trunc('milliseconds', now()) - ${ago}::interval
                        where order_id = ${orderId}`)
@@ -120,42 +120,42 @@ test("a refund moves its order's last update, one that is repeated does not, and
   expect(refundedMs).toBeGreaterThan(beforeMs)
   await refundOne(1, 30n)
   expect(await updatedMs()).toBe(refundedMs)
-  await setUpdated('-1 hour') // as by a clock that was ahead
+  await setUpdated('-1 hour') // as if a clock had been ahead
   const aheadMs = await updatedMs()
   await refundOne(2, 20n)
   expect(await updatedMs()).toBe(aheadMs)
 })
 
-test("a refund gives back today's spending, and leaves another day's alone", async () => {
+test("a refund reduces today's spending, but not another day's", async () => {
   const { tenantId } = await money.tenant()
   const spent = async () =>
     (await money.db.query<{ spent: bigint }>(sql`select spent from wallets where tenant_id = ${tenantId}`))[0]!.spent
-  const today = await plantOrder(money.db, tenantId, [30n, 20n])
-  const earlier = await plantOrder(money.db, tenantId, [40n])
+  const today = await insertPaidOrder(money.db, tenantId, [30n, 20n])
+  const earlier = await insertPaidOrder(money.db, tenantId, [40n])
   await money.db.query(sql`
     update orders set created_at = created_at - interval '1 day' where order_id = ${earlier}`)
   await money.db.query(sql`update wallets set spent = 50 where tenant_id = ${tenantId}`)
   const refundFirst = (orderId: string, amount: bigint) =>
-    money.db.tx((tx) => refund(tx, tenantId, orderId, [{ itemNo: 1, amount }]))
+    money.db.tx((tx) => refundLocked(tx, tenantId, orderId, [{ itemNo: 1, amount }]))
   await refundFirst(earlier, 40n)
   expect(await spent()).toBe(50n)
   await refundFirst(today, 30n)
   expect(await spent()).toBe(20n)
 })
 
-test('more than an order cost is never refunded', async () => {
+test('an order is never refunded more than its amount', async () => {
   const { tenantId } = await money.tenant()
-  const orderId = await plantOrder(money.db, tenantId, [30n])
-  const refunding = money.db.tx((tx) => refund(tx, tenantId, orderId, [{ itemNo: 1, amount: 31n }]))
+  const orderId = await insertPaidOrder(money.db, tenantId, [30n])
+  const refunding = money.db.tx((tx) => refundLocked(tx, tenantId, orderId, [{ itemNo: 1, amount: 31n }]))
   await expect(refunding).rejects.toThrow(/check constraint/)
-  expect(await readBalance(money.db, tenantId)).toMatchObject({ balance: -30 })
+  expect(await getBalance(money.db, tenantId)).toMatchObject({ balance: -30 })
 })
 
-test('the answer of account/balance', async () => {
+test('account/balance returns the wallet', async () => {
   const { tenantId } = await money.tenant('EUR')
   await topUp(money.deps, { tenantId, amount: 45_000n, reference: 'R' }, ALICE)
   await changeSettings(money.deps, tenantId, { creditLimit: 10_000n, lowBalanceThreshold: 1n }, ALICE)
-  expect(await readBalance(money.db, tenantId)).toEqual({
+  expect(await getBalance(money.db, tenantId)).toEqual({
     balance: 45_000,
     creditLimit: 10_000,
     availableBalance: 55_000,

@@ -2,18 +2,18 @@ import fc from 'fast-check'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
-import { entriesWithin, type StatementEntry, statementPage } from '../../src/wallet/statement/entries.ts'
-import { firstVersionAt, monthStatement } from '../../src/wallet/statement/month.ts'
-import { type ExplainedQuery, explainQueries, waitForBlockedStatements } from '../harness/statements.ts'
-import { ALICE, openMoney, plantOrder } from '../harness/wallets.ts'
+import { getStatementPage, type StatementEntry, streamEntries } from '../../src/wallet/statement/entries.ts'
+import { firstVersionAt, getMonthStatement } from '../../src/wallet/statement/month.ts'
+import { type ExplainedQuery, explainQueries, waitForBlockedStatements } from '../harness/databases/statements.ts'
+import { ALICE, createWalletTestbed, insertPaidOrder } from '../harness/wallets.ts'
 
-let money: Awaited<ReturnType<typeof openMoney>>
+let money: Awaited<ReturnType<typeof createWalletTestbed>>
 beforeAll(async () => {
-  money = await openMoney()
+  money = await createWalletTestbed()
 })
 afterAll(() => money.close())
 
-/** Movements at given moments, each of one unit more than the last; kinds in turn. */
+/** Posts movements at the given moments, each one unit larger than the last, of alternating kinds. */
 async function plantHistory(moments: Date[]): Promise<string> {
   const { tenantId } = await money.tenant()
   let balance = 0n
@@ -39,9 +39,9 @@ async function plantHistory(moments: Date[]): Promise<string> {
 }
 
 async function entriesOf(tenantId: string, month: string): Promise<StatementEntry[]> {
-  const { versions } = await monthStatement(money.db, tenantId, month)
+  const { versions } = await getMonthStatement(money.db, tenantId, month)
   const entries: StatementEntry[] = []
-  for await (const page of entriesWithin(money.db, tenantId, versions)) entries.push(...page)
+  for await (const page of streamEntries(money.db, tenantId, versions)) entries.push(...page)
   return entries
 }
 
@@ -51,7 +51,7 @@ describe('a year of movements', () => {
   let tenantId: string
   const moments: Date[] = []
   beforeAll(async () => {
-    // Unevenly over 2026, a month without any, and the first and last millisecond of months.
+    // Unevenly over 2026, with an empty month, and at the first and last millisecond of months.
     for (let day = 0; day < 365; day += 1 + (day % 5)) {
       const moment = new Date(Date.UTC(2026, 0, 1 + day, 12))
       if (moment.getUTCMonth() !== 6) moments.push(moment)
@@ -67,9 +67,9 @@ describe('a year of movements', () => {
     tenantId = await plantHistory(moments)
   })
 
-  test('months adjoin: the opening of each is the closing of the one before', async () => {
+  test('the opening balance of each month is the closing balance of the month before', async () => {
     const statements = []
-    for (const month of MONTHS) statements.push(await monthStatement(money.db, tenantId, month))
+    for (const month of MONTHS) statements.push(await getMonthStatement(money.db, tenantId, month))
     expect(statements[0]).toMatchObject({ opening: 0n, closing: 0n })
     for (const [index, statement] of statements.entries()) {
       const next = statements[index + 1]
@@ -84,7 +84,7 @@ describe('a year of movements', () => {
   })
 
   test.each(MONTHS)('the entries of %s are those dated in it, and make its totals', async (month) => {
-    const statement = await monthStatement(money.db, tenantId, month)
+    const statement = await getMonthStatement(money.db, tenantId, month)
     const entries = await entriesOf(tenantId, month)
     const dated = moments.filter((moment) => moment.toISOString().startsWith(month))
     expect(entries.map((entry) => entry.createdAt)).toEqual(dated)
@@ -98,11 +98,11 @@ describe('a year of movements', () => {
     }
   })
 
-  test('pages, newest first, are the whole once, whatever their size', async () => {
-    for (const pageSize of [1, 7, 500]) {
+  test('pages of any size contain every movement once, newest first', async () => {
+    for (const limit of [1, 7, 500]) {
       const versions: bigint[] = []
       for (let before: bigint | null | undefined; before !== null; ) {
-        const page = await statementPage(money.db, tenantId, { pageSize, ...(before ? { before } : {}) })
+        const page = await getStatementPage(money.db, tenantId, { limit, ...(before ? { before } : {}) })
         versions.push(...page.entries.map((entry) => entry.walletVersion))
         before = page.nextBefore
       }
@@ -110,14 +110,14 @@ describe('a year of movements', () => {
     }
   })
 
-  test('of one kind are those of all that have it, in pages and in the file, each with its own balance', async () => {
-    const all = (await statementPage(money.db, tenantId, { pageSize: 500 })).entries
-    const within = (await monthStatement(money.db, tenantId, '2026-03')).versions
+  test('a filter by kind selects the movements of that kind, in pages and in the file, with their balances', async () => {
+    const all = (await getStatementPage(money.db, tenantId, { limit: 500 })).entries
+    const within = (await getMonthStatement(money.db, tenantId, '2026-03')).versions
     for (const kind of ['TOP_UP', 'ADJUSTMENT', 'ORDER'] as const) {
       const wanted = all.filter((entry) => entry.kind === kind)
       const paged: StatementEntry[] = []
       for (let before: bigint | undefined; ; ) {
-        const page = await statementPage(money.db, tenantId, { pageSize: 7, kind, ...(before && { before }) })
+        const page = await getStatementPage(money.db, tenantId, { limit: 7, kind, ...(before && { before }) })
         paged.push(...page.entries)
         if (page.nextBefore === null) break
         before = page.nextBefore
@@ -125,20 +125,20 @@ describe('a year of movements', () => {
       expect(paged).toEqual(wanted)
       const ofMonth = wanted.filter((one) => one.walletVersion >= within.from && one.walletVersion < within.to)
       const inFile: StatementEntry[] = []
-      for await (const page of entriesWithin(money.db, tenantId, within, kind)) inFile.push(...page)
+      for await (const page of streamEntries(money.db, tenantId, within, kind)) inFile.push(...page)
       expect(inFile).toEqual(ofMonth.reverse())
     }
   })
 
-  test('a page within a month ends with the month', async () => {
-    const { versions } = await monthStatement(money.db, tenantId, '2026-03')
-    const page = await statementPage(money.db, tenantId, { pageSize: 500, within: versions })
+  test('a page within a month ends at the end of the month', async () => {
+    const { versions } = await getMonthStatement(money.db, tenantId, '2026-03')
+    const page = await getStatementPage(money.db, tenantId, { limit: 500, within: versions })
     expect(page.nextBefore).toBeNull()
     expect(page.entries).toEqual((await entriesOf(tenantId, '2026-03')).reverse())
   })
 })
 
-test('a kind that is rare is found past many orders without reading them', async () => {
+test('a rare kind is found without reading the many orders', async () => {
   const { tenantId } = await money.tenant()
   await money.db.query(sql`
     insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after, order_id,
@@ -150,14 +150,14 @@ test('a kind that is rare is found past many orders without reading them', async
   await money.db.query(sql`analyze transfers`)
   const seen: ExplainedQuery[] = []
   const db = explainQueries(money.db, seen)
-  const { entries } = await statementPage(db, tenantId, { pageSize: 50, kind: 'TOP_UP' })
-  for await (const _ of entriesWithin(db, tenantId, { from: 1n, to: 20_001n }, 'TOP_UP'));
+  const { entries } = await getStatementPage(db, tenantId, { limit: 50, kind: 'TOP_UP' })
+  for await (const _ of streamEntries(db, tenantId, { from: 1n, to: 20_001n }, 'TOP_UP'));
   expect(entries).toHaveLength(1)
   expect(seen).toHaveLength(2)
   for (const { pages } of seen) expect(pages).toBeLessThan(30)
 })
 
-test('the first version at a moment is found by halving, whatever the history', async () => {
+test('the binary search finds the first version at a moment in any history', async () => {
   const times = fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 30 }).map((list) => list.sort((a, b) => a - b))
   const property = fc.asyncProperty(times, fc.integer({ min: -1, max: 41 }), async (list, at) => {
     const tenantId = await plantHistory(list.map((time) => new Date(1_700_000_000_000 + time)))
@@ -170,36 +170,36 @@ test('the first version at a moment is found by halving, whatever the history', 
   await fc.assert(property, { seed, numRuns: 60 })
 })
 
-test('an order and its refund name the order', async () => {
+test('the entries of an order and its refund contain the orderNo', async () => {
   const { tenantId } = await money.tenant()
-  const orderId = await plantOrder(money.db, tenantId, [30n, 20n])
-  const { entries } = await statementPage(money.db, tenantId, { pageSize: 10 })
+  const orderId = await insertPaidOrder(money.db, tenantId, [30n, 20n])
+  const { entries } = await getStatementPage(money.db, tenantId, { limit: 10 })
   expect(entries).toMatchObject([
     { kind: 'ORDER', amount: -50n, transactionId: `T-${orderId}`, itemNo: null, reference: null, actor: null },
   ])
   expect(entries[0]!.orderNo).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/)
 })
 
-test('the month under way is not complete, one that is over is, one to come is empty', async () => {
+test('the current month is incomplete, a past month is complete, a future month is empty', async () => {
   const { tenantId } = await money.tenant()
   await topUp(money.deps, { tenantId, amount: 5n, reference: 'R' }, ALICE)
   const [clock] = await money.db.query<{ month: string }>(
     sql`select to_char(now() at time zone 'utc', 'YYYY-MM') as month`,
   )
-  const statement = await monthStatement(money.db, tenantId, clock!.month)
+  const statement = await getMonthStatement(money.db, tenantId, clock!.month)
   expect(statement).toMatchObject({ complete: false, opening: 0n, closing: 5n })
-  expect(await monthStatement(money.db, tenantId, '2020-02')).toMatchObject({ complete: true, closing: 0n })
-  const future = await monthStatement(money.db, tenantId, '2999-01')
+  expect(await getMonthStatement(money.db, tenantId, '2020-02')).toMatchObject({ complete: true, closing: 0n })
+  const future = await getMonthStatement(money.db, tenantId, '2999-01')
   expect(future).toMatchObject({ complete: false, opening: 5n, closing: 5n })
 })
 
-test('a statement waits for a movement that is under way', async () => {
+test('a statement waits for a movement in progress', async () => {
   const { tenantId } = await money.tenant()
   let statement: Promise<{ closing: bigint }> | undefined
   await money.db.tx(async (tx) => {
     await tx.query(sql`select from wallets where tenant_id = ${tenantId} for no key update`)
     let settled = false
-    statement = monthStatement(money.db, tenantId, '2999-01').finally(() => {
+    statement = getMonthStatement(money.db, tenantId, '2999-01').finally(() => {
       settled = true
     })
     await waitForBlockedStatements(money.db)
@@ -213,11 +213,11 @@ test('a statement waits for a movement that is under way', async () => {
   expect(await statement).toMatchObject({ closing: 9n })
 })
 
-test.each(['2026', '2026-13', '2026-00', '26-01', '2026-1', 'x'])('“%s” is no month', async (month) => {
+test.each(['2026', '2026-13', '2026-00', '26-01', '2026-1', 'x'])('“%s” is not a month', async (month) => {
   const { tenantId } = await money.tenant()
-  await expect(monthStatement(money.db, tenantId, month)).rejects.toMatchObject({ code: 'MONTH_INVALID' })
+  await expect(getMonthStatement(money.db, tenantId, month)).rejects.toMatchObject({ code: 'MONTH_INVALID' })
 })
 
 test('a tenant that does not exist has no statement', async () => {
-  await expect(monthStatement(money.db, 'x', '2026-01')).rejects.toMatchObject({ status: 404 })
+  await expect(getMonthStatement(money.db, 'x', '2026-01')).rejects.toMatchObject({ status: 404 })
 })

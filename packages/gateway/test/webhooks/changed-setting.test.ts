@@ -8,7 +8,7 @@ import { CLAIM_AHEAD_FACTOR, ENDPOINT_IN_FLIGHT_MAX } from '../../src/webhooks/l
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 
-/* Events are claimed ahead for an endpoint that answers. A setting that changes holds for those, too. */
+/* Events are claimed ahead for an endpoint that answers. A changed setting applies to them too. */
 
 const CLAIMED_MAX = CLAIM_AHEAD_FACTOR * ENDPOINT_IN_FLIGHT_MAX
 const patient = { timeout: 10_000 }
@@ -25,7 +25,7 @@ beforeAll(async () => {
   testbed = await createTestbed()
   loop = testbed.startLoop()
 })
-/** As many events of the tenant are claimed as may be, by one claim, and as many are under way as may be. */
+/** One claim has taken as many events of the tenant as allowed, and as many as allowed are being sent. */
 beforeEach(async () => {
   receiver = await startReceiver()
   other = await startReceiver()
@@ -47,7 +47,7 @@ afterEach(async () => {
 })
 afterAll(() => testbed.close())
 
-/** The sender has gone through a whole pass since: the second of two events, one after the other, was sent. */
+/** Waits for a whole pass of the sender: the second of two consecutive events was sent. */
 async function aPassLater(): Promise<void> {
   const witness = await startReceiver()
   const another = await testbed.tenant({ callbackUrl: witness.url })
@@ -61,7 +61,7 @@ async function aPassLater(): Promise<void> {
 const set = (request: Parameters<typeof setWebhook>[2]) =>
   setWebhook(testbed.deps, tenant.tenantId, request, { actor: 'tenant' })
 
-/** Makes room for one more. */
+/** Lets one more request finish. */
 const answerOne = () => held.shift()!.end()
 
 test('an event claimed for the old URL is sent to the new one', async () => {
@@ -82,7 +82,7 @@ test('a claimed event whose type is no longer subscribed is not sent', async () 
 })
 
 test('an event claimed for a removed URL is not sent, whichever node marks it UNSENT', async () => {
-  const beside = testbed.startLoop()
+  const other = testbed.startLoop()
   await set({ callbackUrl: null })
   const unsent = async () => (await testbed.states(tenant)).filter((event) => event.deliveryState === 'UNSENT').length
   await expect.poll(unsent, patient).toBe(CLAIMED_MAX + 100 - ENDPOINT_IN_FLIGHT_MAX)
@@ -90,7 +90,7 @@ test('an event claimed for a removed URL is not sent, whichever node marks it UN
   await expect.poll(() => loop.idle, patient).toBe(true)
   expect(receiver.events.length).toBe(ENDPOINT_IN_FLIGHT_MAX)
   expect(await unsent()).toBe(CLAIMED_MAX + 100 - ENDPOINT_IN_FLIGHT_MAX)
-  await beside.stop(1_000)
+  await other.stop(1_000)
 })
 
 test('an event claimed before a secret reset is signed with the new secret', async () => {

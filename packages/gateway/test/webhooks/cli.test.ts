@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { replayLoop } from '../../src/webhooks/replay/replay-step.ts'
-import { admin, json as adminJson } from '../harness/admin-here.ts'
+import { admin, adminJson } from '../harness/processes/admin-in-process.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, MASTER_KEY, type Testbed, type TestTenant } from './testbed.ts'
 
-// The operator's commands for a dealer whose receiver was away, from the first look to the last replay.
+// The operator's commands for a dealer whose receiver was down, from the diagnosis to the replay.
 
 let testbed: Testbed
 let receiver: Receiver

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ACKNOWLEDGED } from '../../src/webhooks/attempt-log.ts'
 import { LEASE_MS } from '../../src/webhooks/limits.ts'
-import { bundleForChildren, type ChildBundle } from '../harness/child-process.ts'
+import { bundleForChildren, type ChildBundle } from '../harness/processes/child-process.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, MASTER_KEY, type Testbed, type TestTenant } from './testbed.ts'
 
@@ -28,7 +28,7 @@ afterAll(async () => {
   bundle.remove()
 })
 
-/** Each sender's clock is a lease ahead of the one before: what that one had claimed is free. */
+/** Each sender's clock is one lease ahead of the previous one, so that the previous claims have expired. */
 async function startSender(round: number): Promise<void> {
   const args = [testbed.url, MASTER_KEY.toString('hex'), String(round * (LEASE_MS + 1_000))]
   sender = fork(bundle.path, args, { execArgv: [] })
@@ -53,7 +53,7 @@ test('every event arrives at least once when the sender is killed repeatedly', {
     for (const tenant of tenants) recorded.push(...(await testbed.record(tenant, EVENTS_PER_ROUND / TENANTS)))
     const before = receiver.received.length
     await startSender(round)
-    // Not before it has sent something, and then at any moment of its work.
+    // After it has sent something, at a random moment.
     await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThan(before), { timeout: 15_000, interval: 1 })
     await delay(((seed * (round + 1) * 7919) % 1000) / 10)
     await killSender()
@@ -71,9 +71,9 @@ test('every event arrives at least once when the sender is killed repeatedly', {
     },
     { timeout: 60_000, interval: 100 },
   )
-  expect(interrupted).toBe(true) // else no kill came while there was work
+  expect(interrupted).toBe(true) // otherwise no kill interrupted any work
   expect(missing()).toEqual([])
-  // What is no delivery any more was acknowledged, and the log says when.
+  // Deleted deliveries were acknowledged, at the time in the log.
   const unproven = await testbed.deps.db.query({
     text: `select from events e where not exists (
              select from delivery_attempts a

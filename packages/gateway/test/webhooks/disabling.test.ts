@@ -22,7 +22,7 @@ afterEach(() => {
   receiver.script = 500
 })
 
-/** Everything that is due has been tried. */
+/** Waits until everything that is due was attempted. */
 const tried = (tenant: TestTenant, count: number) =>
   vi.waitFor(async () => {
     expect((await testbed.attempts(tenant)).length).toBeGreaterThanOrEqual(count)
@@ -116,7 +116,7 @@ test('an endpoint without traffic is never disabled, however long ago it failed'
   })
   const busy = await testbed.tenant({ callbackUrl: receiver.url })
   testbed.advance(1_000 * HOUR_MS)
-  await failOnce(busy) // a pass has looked at everything meanwhile
+  await failOnce(busy) // a pass has checked all endpoints meanwhile
   expect((await testbed.endpoint(tenant)).enabled).toBe(true)
 })
 

@@ -13,7 +13,7 @@ beforeAll(async () => {
   prompt = await startReceiver()
   testbed.startLoop()
 })
-// One for each test: what hangs at that of another must not stand in the way.
+// One for each test, so that hanging requests of another test do not interfere.
 beforeEach(async () => {
   const own = await startReceiver(() => {})
   onTestFinished(() => own.close())
@@ -24,7 +24,7 @@ afterAll(async () => {
   await prompt.close()
 })
 
-/** A backlog as fast as the database takes it. */
+/** Inserts a backlog as fast as the database allows. */
 async function backlog(tenant: TestTenant, count: number): Promise<void> {
   await testbed.deps.db.query({
     text: `with event as materialized (
@@ -62,13 +62,13 @@ test('a backlog of 100 000 events at a hanging endpoint does not slow down other
   const startedAt = performance.now()
   await backlog(stuck, 100_000)
   await expect.poll(stuckSends).toBeGreaterThan(0)
-  const beside = await latencies(patient, 100)
+  const withBacklog = await latencies(patient, 100)
   const words = (sorted: number[]) => `p50 ${at(sorted, 0.5).toFixed(1)} ms, p99 ${at(sorted, 0.99).toFixed(1)} ms`
-  console.log(`alone: ${words(alone)}; beside a hanging backlog: ${words(beside)}`)
-  // Bounds that a busy machine keeps; the bench tells the times themselves. A queue behind the hanging one is 10 s.
-  expect(at(beside, 0.5)).toBeLessThan(at(alone, 0.5) * 3 + 20)
-  expect(at(beside, 0.99)).toBeLessThan(1_000)
-  // On a slow machine, the first ones have run out of time meanwhile, and the next have begun.
+  console.log(`alone: ${words(alone)}; with a hanging backlog: ${words(withBacklog)}`)
+  // Limits that a busy machine meets; the bench measures the times. Queueing behind a hanging request would take 10 s.
+  expect(at(withBacklog, 0.5)).toBeLessThan(at(alone, 0.5) * 3 + 20)
+  expect(at(withBacklog, 0.99)).toBeLessThan(1_000)
+  // On a slow machine, the first requests have timed out meanwhile, and the next have started.
   const rounds = 1 + Math.floor((performance.now() - startedAt) / EVENT_TIMEOUT_MS)
   expect(stuckSends()).toBeLessThanOrEqual(ENDPOINT_IN_FLIGHT_FIRST * rounds)
 })

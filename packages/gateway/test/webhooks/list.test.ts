@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { DeliveryState } from '../../src/webhooks/delivery.ts'
 import { getEvent, listEvents } from '../../src/webhooks/list-events.ts'
-import { type ExplainedQuery, explainQueries } from '../harness/statements.ts'
+import { type ExplainedQuery, explainQueries } from '../harness/databases/statements.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 
 let testbed: Testbed
 let receiver: Receiver
 let tenant: TestTenant
-/** By what became of each. */
+/** By delivery state. */
 const ids: Record<DeliveryState, string> = { PENDING: '', DELIVERED: '', DEAD: '', UNSENT: '' }
 beforeAll(async () => {
   testbed = await createTestbed()

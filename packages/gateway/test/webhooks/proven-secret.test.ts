@@ -5,11 +5,11 @@ import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { webhooksLoop } from '../../src/webhooks/sending/sender.ts'
 import { addPackages } from '../dealer-api/api-fixture.ts'
-import { addDealer, call, type Dealer, type Node, OPERATOR, openNode } from '../door/node.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
-// From a request that is signed with the new secret to the next event: door, admission, database, sender.
+// From a request signed with the new secret to the next event: dealer API, admission, database, sender.
 
 let database: TestDatabase
 let node: Node
@@ -19,7 +19,7 @@ const warned: string[] = []
 beforeAll(async () => {
   database = await createTestDatabase()
   const log: Log = { ...silentLog, warn: (...words: unknown[]) => void warned.push(String(words.at(-1))) }
-  node = await openNode(database.url, {}, { log })
+  node = await startNode(database.url, {}, { log })
   await addPackages(node)
   receiver = await startReceiver()
   sender = webhooksLoop(node.deps)
@@ -32,7 +32,7 @@ afterAll(async () => {
 })
 
 let dealer: Dealer
-/** What was given at the reset; `dealer` still has the old one, which verifies for an hour more. */
+/** The new secret; `dealer` still has the old one, which verifies for another hour. */
 let newSecret: string
 beforeEach(async () => {
   dealer = await addDealer(node.deps)
@@ -54,7 +54,7 @@ async function isProven(): Promise<boolean> {
   return row!.proven
 }
 
-/** Buys, and says by whose secret the event of it is signed in the scheme of requests. */
+/** Places an order. @returns the secret that signs its event in the request scheme */
 async function nextEventIsSignedWith(): Promise<'old' | 'new'> {
   const seen = receiver.events.length
   const order = { transactionId: `T-${seen}`, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }

@@ -25,8 +25,8 @@ afterEach(() => {
 })
 
 const BY = { actor: 'cli:tester' } as const
-const replay = (tenant: TestTenant, wish: Partial<ReplayInput> = {}) =>
-  startReplay(testbed.deps, tenant.tenantId, { from: new Date(Date.now() - 3_600_000), ...wish }, BY)
+const replay = (tenant: TestTenant, input: Partial<ReplayInput> = {}) =>
+  startReplay(testbed.deps, tenant.tenantId, { from: new Date(Date.now() - 3_600_000), ...input }, BY)
 const step = (tenant: TestTenant, replayId: string) => stepReplay(testbed.deps, tenant.tenantId, replayId)
 const inState = (tenant: TestTenant, state: string, count: number) =>
   vi.waitFor(async () => {
@@ -82,7 +82,7 @@ test('a replay continues where it was when its node died', async () => {
   const { replayId } = await replay(tenant, { ratePerS: 30 })
   testbed.advance(1_000)
   await step(tenant, replayId)
-  // The step's transaction is all that there is to lose: another node finds the rest in the table.
+  // Only the step's transaction can be lost; another node finds the rest in the table.
   const loop = replayLoop({ ...testbed.deps, log: silentLog })
   await vi.waitFor(async () => {
     testbed.advance(500)
@@ -101,7 +101,7 @@ test('a replay selects events by type, outcome and time', async () => {
   const [paid] = await testbed.record(tenant, 1, 'ORDER_PAID')
   await inState(tenant, 'DELIVERED', 3)
   receiver.received = []
-  expect((await replay(tenant)).matched).toBe(0) // delivered ones are left alone unless asked for
+  expect((await replay(tenant)).matched).toBe(0) // delivered events are skipped by default
   const past = new Date(Date.now() - 60_000)
   expect((await replay(tenant, { to: past, outcomes: ['DELIVERED'] })).matched).toBe(0)
   const { replayId, matched } = await replay(tenant, { outcomes: ['DELIVERED'], notifyTypes: ['ORDER_PAID'] })

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Script, startReceiver } from './receiver.ts'
 import { type AttemptRow, createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 
-// Whatever a receiver does, exactly the documented next step follows. Due times are on the test's clock; the 10 s that
-// a receiver has run out twenty times sooner here.
+// Each behaviour of a receiver leads to the documented next step. Due times are on the test's clock; the timeout of 10 s
+// is twenty times shorter here.
 
 let testbed: Testbed
 const toClose: { close(): unknown }[] = []
@@ -62,7 +62,7 @@ describe('acknowledged', () => {
     ['204', 204],
     ['200 with a page', (_, response) => response.end('<html>'.repeat(1_000))],
     [
-      '200 with a body that never ends: more than is read is as good as all of it',
+      '200 with an endless body, of which only the start is read',
       (_, response) => {
         const pour = () => {
           while (response.write('x'.repeat(10_000)));
@@ -146,7 +146,7 @@ test('410 disables the endpoint and alerts the tenant, and nothing more is sent'
   expect((await testbed.states(tenant)).map((event) => event.deliveryState)).toEqual(['UNSENT', 'UNSENT'])
 })
 
-test('an event is dead after eleven failures at the documented times', async () => {
+test('an event is dead after eleven failed attempts at the documented times', async () => {
   const tenant = await testbed.tenant({ callbackUrl: await urlOf(500) })
   await testbed.record(tenant)
   const waitsS: number[] = []

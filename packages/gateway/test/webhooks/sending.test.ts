@@ -53,7 +53,7 @@ test('an event is sent as soon as it is recorded, signed in both schemes', async
 test('hundreds of events of many tenants arrive once each', async () => {
   const tenants = await Promise.all(Array.from({ length: 20 }, () => testbed.tenant({ callbackUrl: receiver.url })))
   const recorded = (await Promise.all(tenants.map((tenant) => testbed.record(tenant, 40)))).flat()
-  // Asking for the states of twenty tenants at once, over and over, would hold up what is asked for.
+  // Polling the states of twenty tenants together would slow down the sender.
   await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThanOrEqual(recorded.length), 20_000)
   for (const tenant of tenants) await settled(tenant, 'DELIVERED')
   expect(receiver.received.map((one) => one.notifyId).sort()).toEqual(recorded.sort())

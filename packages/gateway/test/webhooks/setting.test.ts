@@ -79,8 +79,8 @@ test('the refusal quotes the first line of the response, shortened and without s
     const { parts } = await refusal(set(tenant, { callbackUrl: receiver.url }))
     return parts.details![0]!.reason
   }
-  expect(await said(() => '\n  no such handler: \u2028\u202e/évents \r\nstack trace\n')).toBe(
-    'The health check failed: status 500. It said: “no such handler:   /évents”',
+  expect(await said(() => '\n  no such handler: \u2028\u202e/é-events \r\nstack trace\n')).toBe(
+    'The health check failed: status 500. It said: “no such handler:   /é-events”',
   )
   expect(await said((headers) => `bad signature ${headers['x-signature']} of ${tenant.appSecret}`)).toBe(
     'The health check failed: status 500. It said: “bad signature *** of ***”',

@@ -14,13 +14,13 @@ import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../../src/webhooks/delivery.t
 import type { WebhookDeps } from '../../src/webhooks/deps.ts'
 import { recordEvents } from '../../src/webhooks/record.ts'
 import { webhooksLoop } from '../../src/webhooks/sending/sender.ts'
-import { createTestDatabase } from '../harness/database.ts'
+import { createTestDatabase } from '../harness/databases/database.ts'
 
 /** A database, deps with a clock that tests can advance, tenants and events. */
 export interface Testbed {
   deps: WebhookDeps
   url: string
-  /** Time limits of the requests made; with `faster` they end that many times sooner. */
+  /** Timeouts of the requests; `faster` divides them. */
   limitsMs: number[]
   /** Advances the clock that decides what is due. */
   advance(durationMs: number): void
@@ -77,7 +77,7 @@ export const MASTER_KEY = Buffer.alloc(32, 7)
 export interface TestbedOptions {
   deployment?: Deployment
   resolve?: Resolve
-  /** Requests time out that many times sooner. */
+  /** Divides the timeouts of requests. */
   faster?: number
 }
 

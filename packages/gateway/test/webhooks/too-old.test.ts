@@ -8,7 +8,7 @@ import { SENDABLE_DAYS } from '../../src/webhooks/sending/attempt.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 
-// Two events that were recorded while the endpoint was disabled: one is past sending now, one just not.
+// Two events that were recorded while the endpoint was disabled: one is too old to be sent, the other just not.
 
 const DAY_MS = 86_400_000
 
@@ -19,13 +19,13 @@ let old: string
 let young: string
 let oldTime: Date
 beforeEach(async () => {
-  testbed = await createTestbed() // one each: the clock runs weeks ahead of the partitions that are made
+  testbed = await createTestbed() // one per test, because the clock runs weeks ahead of the partitions
   receiver = await startReceiver()
   tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const enabled = 'update webhook_endpoints set enabled = $2 where tenant_id = $1'
   await testbed.deps.db.query({ text: enabled, values: [tenant.tenantId, false] })
   oldTime = new Date(testbed.deps.databaseClock.now())
-  // The younger one is of tomorrow: partitions are made ahead, and none of a month ago is there.
+  // The younger one is dated tomorrow, because partitions exist for the future but not for the past month.
   old = firstUuidAt(oldTime.getTime())
   young = firstUuidAt(oldTime.getTime() + DAY_MS)
   const event = { tenantId: tenant.tenantId, notifyType: 'ORDER_PAID', orderId: old, content: {}, createdAt: oldTime }
@@ -45,7 +45,7 @@ afterEach(async () => {
 })
 
 const BY = { actor: 'cli:tester' } as const
-const replay = (wish: ReplayInput) => startReplay(testbed.deps, tenant.tenantId, wish, BY)
+const replay = (input: ReplayInput) => startReplay(testbed.deps, tenant.tenantId, input, BY)
 const step = (replayId: string) => stepReplay(testbed.deps, tenant.tenantId, replayId)
 const states = async () => (await testbed.states(tenant)).map((event) => event.deliveryState)
 

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { integer, timeoutMs } from './arguments.ts'
 import { accountCommands } from './commands/account.ts'
+import { actionCommands } from './commands/actions.ts'
 import { listenCommand } from './commands/listen.ts'
 import { listCommands } from './commands/lists.ts'
 import { orderCommands } from './commands/orders.ts'
@@ -43,6 +44,7 @@ function commandLine(io: Io, current: () => Context): Command {
   packageCommands(program, current)
   orderCommands(program, current)
   profileCommands(program, current)
+  actionCommands(program, current)
   listCommands(program, current)
   webhookCommands(program, current)
   signCommand(program, current)

@@ -6,21 +6,24 @@ import { type Command, Option } from 'commander'
 import { exportPackages, type FileFormat } from '../../catalogue/files/export.ts'
 import { importPackages } from '../../catalogue/files/import.ts'
 import type { AdminContext } from '../context.ts'
+import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
-import type { AdminDeps } from '../open.ts'
+import { getFileSize } from '../parse.ts'
 import { progressBar } from '../progress-bar.ts'
 import { count } from '../table.ts'
-import { requireFile } from '../typed.ts'
-import { type FilterOptions, filterOf, withFilterOptions } from './package-filter.ts'
+import { type FilterOptions, packageFilter, withFilterOptions } from './package-filter.ts'
 import { importText, unknownSupplierText } from './package-text.ts'
 
 export function packageFileCommands(noun: Command, context: AdminContext): void {
   noun
     .command('import <file>')
-    .description('Add and change packages by a file, all or nothing. “-” reads what is piped in.')
+    .description('Add and change packages from a file, all or nothing. “-” reads standard input.')
     .addOption(formatOption())
-    .option('--dry-run', 'check everything and show what would change, and change nothing')
-    .addHelpText('after', '\ndocs/catalogue.md describes the files. `package export` writes one to start from.')
+    .option('--dry-run', 'check everything and show the changes without making them')
+    .addHelpText(
+      'after',
+      '\ndocs/catalogue.md describes the file format. `package export` writes a file to start from.',
+    )
     .action((file: string, options: { format?: FileFormat; dryRun?: boolean }) =>
       context.withDeps((deps) => importFile(deps, context, file, options)),
     )
@@ -33,7 +36,7 @@ export function packageFileCommands(noun: Command, context: AdminContext): void 
 }
 
 function formatOption(): Option {
-  return new Option('--format <format>', 'where the name of the file does not say it').choices(['csv', 'json'])
+  return new Option('--format <format>', 'needed unless the file name ends in .csv or .json').choices(['csv', 'json'])
 }
 
 async function importFile(
@@ -44,7 +47,7 @@ async function importFile(
 ): Promise<void> {
   const format = formatOf(file, options.format)
   const dryRun = options.dryRun === true
-  const size = file === '-' ? Number.POSITIVE_INFINITY : requireFile(file)
+  const size = file === '-' ? Number.POSITIVE_INFINITY : getFileSize(file)
   const stream = file === '-' ? process.stdin : createReadStream(file)
   const bar = progressBar(context)
   let bytes = 0
@@ -60,7 +63,7 @@ async function importFile(
     {
       ...{ format, source, dryRun },
       onProgress({ step, rows }) {
-        // Checking and writing are each half of the work; of a pipe nobody knows the length.
+        // Checking and writing are each half of the work. The length of a pipe is unknown.
         if (step === 'CHECKING') checked = rows
         const share = step === 'CHECKING' ? bytes / size / (dryRun ? 1 : 2) : 0.5 + rows / checked / 2
         bar.show(share, `${count(rows, 'package')} ${step === 'CHECKING' ? 'checked' : 'written'}`)
@@ -85,8 +88,8 @@ async function exportFile(
   const format = options.format ?? (toOutput ? (context.json ? 'json' : 'csv') : formatOf(file))
   const target: Writable = toOutput ? process.stdout : createWriteStream(file)
   const failed = toOutput ? undefined : finished(target)
-  failed?.catch(() => {}) // read below, and by the write that it fails
-  const packages = await exportPackages(deps.db, format, filterOf([], options), (text) => written(target, text))
+  failed?.catch(() => {}) // handled by the failing write and below
+  const packages = await exportPackages(deps.db, format, packageFilter([], options), (text) => written(target, text))
   if (toOutput) return
   target.end()
   await failed
@@ -101,5 +104,5 @@ function formatOf(file: string, given?: FileFormat): FileFormat {
   if (given) return given
   const extension = extname(file).toLowerCase()
   if (extension === '.csv' || extension === '.json') return extension.slice(1) as FileFormat
-  throw new UsageError('Say --format csv or --format json: the name of the file does not tell.')
+  throw new UsageError('The file name does not end in .csv or .json. Give --format csv or --format json.')
 }

@@ -10,17 +10,17 @@ export interface FilterOptions {
   supplier?: string
 }
 
-/** The options that say which packages are meant. */
+/** Adds the options that select packages. */
 export function withFilterOptions(command: Command): Command {
   return command
-    .option('--country <code>', 'that work there, such as JP; !RG regional ones, !GL global ones')
-    .option('--keyword <words>', 'with these words in name, code or place')
-    .addOption(new Option('--status <status>', 'on sale or not').choices(PACKAGE_STATUSES))
-    .addOption(new Option('--data-type <type>', 'how the volume is meant').choices(DATA_TYPES))
-    .option('--supplier <name>', 'that this supplier may deliver')
+    .option('--country <code>', 'only packages that work in this country, such as JP; !RG: regional, !GL: global')
+    .option('--keyword <words>', 'only packages with these words in the name, code or location')
+    .addOption(new Option('--status <status>', 'only packages with this status').choices(PACKAGE_STATUSES))
+    .addOption(new Option('--data-type <type>', 'only packages of this type').choices(DATA_TYPES))
+    .option('--supplier <name>', 'only packages that this supplier can deliver')
 }
 
-export function filterOf(packageCodes: readonly string[], options: FilterOptions): PackageFilter {
+export function packageFilter(packageCodes: readonly string[], options: FilterOptions): PackageFilter {
   const { country, keyword, status, dataType, supplier } = options
   return {
     ...{ locationCode: country?.toUpperCase(), keyword, status, dataType, supplier },

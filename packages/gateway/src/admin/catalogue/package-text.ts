@@ -3,7 +3,7 @@ import type { ImportReport } from '../../catalogue/files/import.ts'
 import { warningsOf } from '../../catalogue/packages/difference.ts'
 import type { PackageDocument } from '../../catalogue/packages/document.ts'
 import { count, fields, table } from '../table.ts'
-import { differenceText } from '../wallet/difference-text.ts'
+import { differenceText } from './difference-text.ts'
 
 export function packageTable(packages: readonly PackageDocument[]): string {
   return table(
@@ -12,11 +12,11 @@ export function packageTable(packages: readonly PackageDocument[]): string {
       { title: 'CODE', value: (item) => item.packageCode },
       { title: 'NAME', value: (item) => item.name },
       { title: 'STATUS', value: (item) => item.status },
-      { title: 'PLACES', value: (item) => places(item.locationCodes) },
+      { title: 'LOCATIONS', value: (item) => locationsText(item.locationCodes) },
       { title: 'PRICE', value: (item) => item.prices.map(priceText).join(', ') },
       { title: 'SUPPLIERS', value: (item) => item.suppliers.map(({ supplier }) => supplier).join(', ') },
     ],
-    'There is no such package.',
+    'No package was found.',
   )
 }
 
@@ -28,19 +28,19 @@ export function packageText(item: PackageDocument): string {
     ...(item.description === null ? [] : ([['Description', item.description]] as const)),
     ['Status', item.status],
     ['Data', `${item.dataType}${item.volume === null ? '' : `, ${sizeText(item.volume)}`}`],
-    ['Lasts', `${item.duration} days, ${item.activationPolicy}, to be used within ${item.unusedValidTime} days`],
-    ['Places', item.locationCodes.join(' ')],
+    ['Duration', `${item.duration} days, ${item.activationPolicy}, to be used within ${item.unusedValidTime} days`],
+    ['Locations', item.locationCodes.join(' ')],
     ...(item.speed === null ? [] : ([['Speed', item.speed]] as const)),
     ...(item.fupPolicy === null ? [] : ([['Fair use', item.fupPolicy]] as const)),
-    ['Identity', item.ekycRequired ? 'must be shown' : 'not asked for'],
+    ['eKYC', item.ekycRequired ? 'required' : 'not required'],
     ['SMS', ['none', 'by phone and API', 'by API'][item.smsStatus] ?? ''],
-    ['Prices', item.prices.map(fullPriceText).join('\n') || 'none: nobody sees it'],
-    ['Suppliers', item.suppliers.map(supplierText).join('\n') || 'none: it cannot go on sale'],
-    ['At a loss', item.allowLoss ? 'sold too' : 'not sold: a supplier dearer than the price is skipped'],
+    ['Prices', item.prices.map(fullPriceText).join('\n') || 'none, so no dealer sees it'],
+    ['Suppliers', item.suppliers.map(supplierText).join('\n') || 'none, so it cannot be put on sale'],
+    ['Sold at a loss', item.allowLoss ? 'yes' : 'no: a supplier that costs more than the price is skipped'],
   ])
 }
 
-/** An import's outcome: what was or would be done, and what is wrong. */
+/** The result of an import or a dry run, or its errors. */
 export function importText(report: ImportReport, dryRun: boolean): string {
   const counts = `${report.added} added, ${report.changed} changed, ${report.unchanged} unchanged`
   if (report.errorRows > 0) {
@@ -49,15 +49,15 @@ export function importText(report: ImportReport, dryRun: boolean): string {
     return [`Nothing was changed: ${errorsText(report)}.`, ...shown, ...more].join('\n')
   }
   if (!dryRun) return `Imported ${count(report.rows, 'package')}: ${counts}.`
-  // What somebody should look at twice stands first.
+  // Doubtful changes come first.
   const [marked, others] = [report.changes.filter(isDoubtful), report.changes.filter((one) => !isDoubtful(one))]
   const shown = [...marked, ...others].slice(0, CHANGES_SHOWN).map(changeText)
   const more = report.changes.length > CHANGES_SHOWN ? ['… use --json for more'] : []
-  const look = report.doubtful === 0 ? [] : [`Look twice at ${count(report.doubtful, 'package')}, marked by “!”.`]
-  return [`A dry run: nothing was changed. It would be ${counts}.`, ...look, ...shown, ...more].join('\n')
+  const doubtful = report.doubtful === 0 ? [] : [`Check ${count(report.doubtful, 'package')}, marked with “!”.`]
+  return [`Dry run: nothing was changed. It would be ${counts}.`, ...doubtful, ...shown, ...more].join('\n')
 }
 
-/** A file that breaks off has an error and perhaps no row at all. */
+/** A truncated file has an error that belongs to no row, and possibly no rows. */
 function errorsText({ errorRows, rows, errors }: ImportReport): string {
   if (rows === 0) return 'the file cannot be read'
   const broken = errors.some(({ column, packageCode }) => column === '' && packageCode === null) ? 1 : 0
@@ -66,7 +66,7 @@ function errorsText({ errorRows, rows, errors }: ImportReport): string {
 }
 
 export function unknownSupplierText(name: string): string {
-  return `There is no supplier ${name} yet: its packages cannot be delivered. See \`supplier add\`.`
+  return `There is no supplier ${name} yet, so its packages cannot be delivered. Add it with: supplier add`
 }
 
 const ERRORS_SHOWN = 100
@@ -87,14 +87,14 @@ function changeText({ packageCode, change, after, lines }: Change): string {
   const isNew = change === 'ADDED'
   const texts = lines.flatMap(differenceText).filter(({ isMarked }) => isMarked || !isNew)
   const head = isNew ? `  + ${packageCode} ${after.name}` : `  ~ ${packageCode}`
-  return [head, ...texts.map(({ words, isMarked }) => `    ${isMarked ? '!' : ' '} ${words}`)].join('\n')
+  return [head, ...texts.map(({ message, isMarked }) => `    ${isMarked ? '!' : ' '} ${message}`)].join('\n')
 }
 
-const PLACES_SHOWN = 4
+const LOCATIONS_SHOWN = 4
 
-function places(codes: readonly string[]): string {
-  const more = codes.length - PLACES_SHOWN
-  return `${codes.slice(0, PLACES_SHOWN).join(' ')}${more > 0 ? ` +${more}` : ''}`
+function locationsText(codes: readonly string[]): string {
+  const more = codes.length - LOCATIONS_SHOWN
+  return `${codes.slice(0, LOCATIONS_SHOWN).join(' ')}${more > 0 ? ` +${more}` : ''}`
 }
 
 export function priceText({ price, currencyCode }: { price: number | bigint; currencyCode: string }): string {

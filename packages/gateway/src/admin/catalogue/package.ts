@@ -11,10 +11,10 @@ import {
 import { notFound } from '../../lib/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
+import { parseWholeNumber } from '../parse.ts'
 import { amount } from '../prices/price-options.ts'
-import { whole } from '../typed.ts'
 import { packageFileCommands } from './package-files.ts'
-import { type FilterOptions, filterOf, withFilterOptions } from './package-filter.ts'
+import { type FilterOptions, packageFilter, withFilterOptions } from './package-filter.ts'
 import { packageTable, packageText, unknownSupplierText } from './package-text.ts'
 
 export function packageCommands(noun: Command, context: AdminContext): void {
@@ -28,12 +28,15 @@ const LISTED_DEFAULT = 50
 
 function list(noun: Command, context: AdminContext): void {
   withFilterOptions(noun.command('list'))
-    .description('List packages, by their codes, whether on sale or not.')
-    .option('--limit <n>', 'how many at most', (value) => whole(value, '--limit'), LISTED_DEFAULT)
+    .description('List packages in the order of their codes, whether on sale or not.')
+    .option('--limit <n>', 'how many at most', (value) => parseWholeNumber(value, '--limit'), LISTED_DEFAULT)
     .action((options: FilterOptions & { limit: number }) =>
       context.withDeps(async (deps) => {
-        const { packages, more } = await firstOf(listDocumentBatches(deps.db, filterOf([], options)), options.limit)
-        const hint = more ? `\nThere are more: narrow the list, or raise --limit.` : ''
+        const { packages, more } = await firstOf(
+          listDocumentBatches(deps.db, packageFilter([], options)),
+          options.limit,
+        )
+        const hint = more ? `\nThere are more: add filters, or raise --limit.` : ''
         context.print(`${packageTable(packages)}${hint}`, packages.map(exportedForm))
       }),
     )
@@ -58,7 +61,7 @@ async function firstOf<Item>(batches: AsyncIterable<Item[]>, limit: number) {
   return { packages, more: false }
 }
 
-/** Options of `set` whose text is the value of the member. */
+/** Options of `set` whose text becomes the value of the member unchanged. */
 const TEXTS = ['slug', 'name', 'description', 'status', 'dataType', 'activationPolicy', 'speed', 'fupPolicy'] as const
 
 interface SetOptions extends Partial<Record<(typeof TEXTS)[number], string>> {
@@ -78,28 +81,28 @@ interface SetOptions extends Partial<Record<(typeof TEXTS)[number], string>> {
 function set(noun: Command, context: AdminContext): void {
   noun
     .command('set <package-code>')
-    .description('Add a package, or change what is named of one. “none” clears a text.')
+    .description('Add a package, or change the given members of one. “none” clears a text.')
     .option('--name <text>')
     .option('--slug <text>')
     .option('--description <text>')
     .option('--status <status>', 'ON_SALE or OFF_SALE')
     .option('--data-type <type>', 'TOTAL, DAILY or UNLIMITED')
-    .option('--volume <size>', 'bytes, or such as 500MB or 3GB (powers of 1024); of a day when DAILY', volume)
+    .option('--volume <size>', 'in bytes, or such as 500MB or 3GB (powers of 1024); per day if DAILY', volume)
     .option('--days <n>', 'how long it lasts from activation', count('--days'))
-    .option('--unused-valid-time <days>', 'in which the first use must happen', count('--unused-valid-time'))
+    .option('--unused-valid-time <days>', 'days until which it must be used first', count('--unused-valid-time'))
     .option('--activation-policy <policy>', 'ON_INSTALL, ON_FIRST_NETWORK or ON_PURCHASE')
     .option('--locations <codes>', 'countries such as JP,KR; add !RG for a region, !GL for the world', codes)
     .option('--speed <text>')
     .option('--fup-policy <text>')
-    .option('--sms <status>', '0 none, 1 by phone and API, 2 by API', count('--sms'))
-    .option('--ekyc', 'the traveller must identify himself')
+    .option('--sms <status>', '0: none, 1: by phone and API, 2: by API', count('--sms'))
+    .option('--ekyc', 'the traveller must verify their identity')
     .option('--no-ekyc')
-    .option('--allow-loss', 'sell also what costs more than its price')
+    .option('--allow-loss', 'buy from a supplier even if it costs more than the price')
     .option('--no-allow-loss')
     .option('--price <amount>', 'list price of one eSIM, such as 4.50; needs --currency', amount)
     .option('--retail-price <amount>', 'recommended to the traveller; needs --currency', amount)
     .option('--currency <code>', 'of the prices (ISO 4217)')
-    .option('--supplier <name:product[:cost:currency]>', 'repeat it for the next to try; replaces all', supplier)
+    .option('--supplier <name:product[:cost:currency]>', 'replaces all; repeat it for the next to try', supplier)
     .addHelpText('after', SET_EXAMPLE)
     .action((packageCode: string, options: SetOptions) =>
       context.withDeps(async (deps) => {
@@ -141,27 +144,30 @@ function onSale(noun: Command, context: AdminContext): void {
     ['off-sale', 'OFF_SALE', false],
   ] as const) {
     withFilterOptions(noun.command(`${name} [package-codes...]`))
-      .description(`Put packages ${on ? 'on' : 'off'} sale: those named, or all that the filters mean.`)
+      .description(`Put packages ${on ? 'on' : 'off'} sale: the given ones, or all that match the filters.`)
       .option('--all', 'every package')
       .action((packageCodes: string[], options: FilterOptions & { all?: boolean }) =>
         context.withDeps(async (deps) => {
-          const filter = filterOf(packageCodes, options)
-          requireFilter(filter, options.all === true)
-          if (packageCodes.length > 0) await requirePackages(deps.db, packageCodes)
+          const filter = packageFilter(packageCodes, options)
+          checkFilter(filter, options.all === true)
+          if (packageCodes.length > 0) await checkPackagesExist(deps.db, packageCodes)
           const changed = await setOnSale(deps, filter, on, context.by)
-          const words = `${changed.length} ${changed.length === 1 ? 'package is' : 'packages are'} ${status} now.`
-          context.print(changed.length === 0 ? 'Nothing was to be changed.' : words, { status, packageCodes: changed })
+          const message = `${changed.length} ${changed.length === 1 ? 'package is' : 'packages are'} now ${status}.`
+          context.print(changed.length === 0 ? 'Nothing had to be changed.' : message, {
+            status,
+            packageCodes: changed,
+          })
         }),
       )
   }
 }
 
-function requireFilter(filter: PackageFilter, all: boolean): void {
+function checkFilter(filter: PackageFilter, all: boolean): void {
   if (all || Object.values(filter).some((value) => value !== undefined)) return
-  throw new UsageError('Name packages, or give filters, or say --all.')
+  throw new UsageError('Give package codes, filters, or --all.')
 }
 
-async function requirePackages(
+async function checkPackagesExist(
   db: Parameters<typeof findDocuments>[0],
   packageCodes: readonly string[],
 ): Promise<void> {
@@ -170,9 +176,9 @@ async function requirePackages(
   if (unknown.length > 0) throw notFound('package', unknown[0]!)
 }
 
-/** Which number fits is the catalogue's to say. */
+/** The catalogue checks the range. */
 function count(option: string): (value: string) => number {
-  return (value) => whole(value, option, { min: 0 })
+  return (value) => parseWholeNumber(value, option, { min: 0 })
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 }
@@ -180,7 +186,8 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, KB: 1024, MB: 1024 ** 2
 function volume(value: string): number {
   const [, digits, unit = ''] = /^(\d+(?:\.\d+)?) ?([KMGT]B)?$/i.exec(value) ?? []
   const bytes = Number(digits) * (UNITS[unit.toUpperCase()] ?? Number.NaN)
-  if (!Number.isSafeInteger(bytes)) throw new InvalidArgumentError('Give whole bytes, or such as 500MB or 3GB.')
+  if (!Number.isSafeInteger(bytes))
+    throw new InvalidArgumentError('Give a whole number of bytes, or a size such as 500MB or 3GB.')
   return bytes
 }
 

@@ -1,48 +1,100 @@
+import { ESIM_ACTIONS } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { cancelEsim } from '../../fulfilment/cancelling/cancel-esim.ts'
-import { resolveCancellation } from '../../fulfilment/review/resolve-cancellation.ts'
+import { actForOperator } from '../../actions/operator.ts'
+import { resolveAction } from '../../actions/resolve.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import { getProfileOwner } from '../../profiles/search.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
-import { withSuppliers } from './suppliers.ts'
+import { withSuppliers } from '../outbound.ts'
+
+const ACTION_COMMANDS = {
+  CANCEL: {
+    description: 'Cancel an unused eSIM. It is refunded when its supplier has cancelled it.',
+    verb: 'cancel',
+    done: 'The supplier has cancelled the eSIM. It is refunded.',
+    confirmation: 'nothing is refunded until it confirms the cancellation',
+  },
+  SUSPEND: {
+    description: 'Interrupt the service of an eSIM in use.',
+    verb: 'suspend',
+    done: 'The supplier has suspended the eSIM.',
+    confirmation: 'nothing changes until it confirms',
+  },
+  UNSUSPEND: {
+    description: 'Resume the service of a suspended eSIM.',
+    verb: 'resume',
+    done: 'The supplier has resumed the service of the eSIM.',
+    confirmation: 'nothing changes until it confirms',
+  },
+  REVOKE: {
+    description: 'End the service of an eSIM for good. It is not refunded.',
+    verb: 'revoke',
+    done: 'The supplier has revoked the eSIM. It is not refunded.',
+    confirmation: 'nothing changes until it confirms',
+  },
+} as const
 
 export function esimCommands(esim: Command, context: AdminContext): void {
+  for (const action of ESIM_ACTIONS) addActionCommand(esim, context, action)
   esim
-    .command('cancel <esim-tran-no>')
-    .description('Cancel an eSIM that was not used: refunded once its supplier has cancelled it.')
-    .requiredOption('--reason <text>', 'for whoever asks later: audited')
+    .command('settle <esim-tran-no>')
+    .description('Resolve a pending cancellation, or another action, with the supplier’s statement.')
+    .option('--cancelled', 'the supplier cancelled it unused: refund it')
+    .option('--done', 'the supplier did what was asked, whichever action it was')
+    .option('--kept', 'the supplier did not cancel it, or changed nothing')
+    .requiredOption('--evidence <text>', 'the supplier’s statement, its author and time: audited')
+    .action(async (profileId: string, options: ResolveOptions) => {
+      const verdict = verdictOf(options)
+      await context.withDeps(async (deps) => {
+        const found = await getProfileOwner(deps.db, profileId)
+        await resolveAction(deps, { ...found, verdict, evidence: options.evidence }, context.by)
+        const human = {
+          cancelled: 'The eSIM is cancelled and refunded.',
+          done: 'The action is done.',
+          kept: 'The eSIM remains valid.',
+        }
+        context.print(human[verdict], { esimTranNo: profileId, verdict })
+      })
+    })
+}
+
+function addActionCommand(esim: Command, context: AdminContext, action: keyof typeof ACTION_COMMANDS): void {
+  const { description, verb, done, confirmation } = ACTION_COMMANDS[action]
+  esim
+    .command(`${action.toLowerCase()} <esim-tran-no>`)
+    .description(description)
+    .requiredOption('--reason <text>', 'recorded in the audit log')
     .action((profileId: string, { reason }: { reason: string }) =>
       context.withDeps(async (deps) => {
         const found = await getProfileOwner(deps.db, profileId)
         const outcome = await withSuppliers(deps, (suppliers) =>
-          cancelEsim({ ...deps, suppliers }, { ...found, reason }, context.by),
+          actForOperator({ ...deps, suppliers }, { ...found, action, reason }, context.by),
         )
         if (outcome.kind === 'refused') {
-          const words = `The supplier did not cancel it: ${outcome.message}. Nothing is refunded.`
-          throw new Refusal(409, 'CANCEL_REFUSED', words)
+          const message = `The supplier did not ${verb} the eSIM: ${outcome.message}. Nothing is refunded.`
+          throw new Refusal(409, `${action}_REFUSED`, message)
         }
         const human =
-          outcome.kind === 'cancelled'
-            ? 'The supplier has cancelled it, and it is refunded.'
-            : `The supplier did not say whether it cancelled it (${outcome.message}). It is asked again; nothing is refunded until it has.`
-        context.print(human, { esimTranNo: profileId, outcome: outcome.kind })
+          outcome.kind === 'done'
+            ? done
+            : `The supplier did not report whether it did so (${outcome.message}). It is queried again; ${confirmation}.`
+        const name = outcome.kind === 'done' && action === 'CANCEL' ? 'cancelled' : outcome.kind
+        context.print(human, { esimTranNo: profileId, outcome: name })
       }),
     )
-  esim
-    .command('settle <esim-tran-no>')
-    .description('Record what the supplier said of a cancel that it never answered.')
-    .option('--cancelled', 'it was cancelled unused: it is refunded')
-    .option('--kept', 'it was not cancelled')
-    .requiredOption('--evidence <text>', 'what the supplier said, when, and who: audited')
-    .action(async (profileId: string, options: { cancelled?: boolean; kept?: boolean; evidence: string }) => {
-      if (options.cancelled === options.kept) throw new UsageError('Say one of --cancelled and --kept.')
-      const verdict = options.cancelled ? 'cancelled' : 'kept'
-      await context.withDeps(async (deps) => {
-        const found = await getProfileOwner(deps.db, profileId)
-        await resolveCancellation(deps, { ...found, verdict, evidence: options.evidence }, context.by)
-        const human = verdict === 'cancelled' ? 'It is cancelled and refunded.' : 'It stays as it is.'
-        context.print(human, { esimTranNo: profileId, verdict })
-      })
-    })
+}
+
+interface ResolveOptions {
+  cancelled?: boolean
+  done?: boolean
+  kept?: boolean
+  evidence: string
+}
+
+/** @throws UsageError unless exactly one is given */
+function verdictOf(options: ResolveOptions): 'cancelled' | 'done' | 'kept' {
+  const [verdict, ...others] = (['cancelled', 'done', 'kept'] as const).filter((name) => options[name])
+  if (verdict === undefined || others.length > 0) throw new UsageError('Give one of --cancelled and --kept.')
+  return verdict
 }

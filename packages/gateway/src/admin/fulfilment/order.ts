@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { formatMoney, ORDER_ESIMS_MAX, type QueryAnswer } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { createCatalogue } from '../../catalogue/catalogue.ts'
-import { cancelOrder } from '../../fulfilment/cancelling/cancel-order.ts'
+import { cancelOrder } from '../../fulfilment/review/cancel-order.ts'
 import { resolveOrder } from '../../fulfilment/review/resolve-order.ts'
 import { getOperatorOrder, listOrdersUnderReview } from '../../fulfilment/review/show-order.ts'
 import { getOrder } from '../../orders/reading/find.ts'
@@ -10,14 +10,14 @@ import { listUnfinished, UNFINISHED_STATUSES, type UnfinishedOrder } from '../..
 import { CsvRefused, parseEsims } from '../../suppliers/stock/csv.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
+import { withSuppliers } from '../outbound.ts'
+import { getFileSize, parseDuration, parseNames, parseWholeNumber } from '../parse.ts'
 import { fields, table, timeText } from '../table.ts'
-import { namesOf, requireFile, spanOf, whole } from '../typed.ts'
-import { withSuppliers } from './suppliers.ts'
 
 export function orderCommands(order: Command, context: AdminContext): void {
   order
     .command('show <order-no>')
-    .description('Show an order: its lines, eSIMs, and what suppliers were asked. Activation codes are left out.')
+    .description('Show an order: its lines, eSIMs and supplier calls. Activation codes are not shown.')
     .action((orderNo: string) =>
       context.withDeps(async (deps) => {
         const shown = await getOperatorOrder(deps, await getOrder(deps.db, orderNo))
@@ -27,7 +27,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
   listCommand(order, context)
   order
     .command('review')
-    .description('List the orders that wait for a supplier’s word: ask it about the keys.')
+    .description('List the orders under review. Ask the supplier about their keys, then use `order settle`.')
     .action(() =>
       context.withDeps(async (deps) => {
         const rows = await listOrdersUnderReview(deps.db)
@@ -47,7 +47,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
     )
   order
     .command('cancel <order-no>')
-    .description('Cancel and refund an order that no supplier was asked for yet.')
+    .description('Cancel and refund an order that was not sent to a supplier yet.')
     .requiredOption('--reason <text>', 'shown to the dealer')
     .action(async (orderNo: string, options: { reason: string }) =>
       context.withDeps(async (deps) => {
@@ -56,7 +56,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
         context.print(`${orderNo} is cancelled and refunded.`, { orderNo, orderStatus: 'CANCELLED' })
       }),
     )
-  settleCommand(order, context)
+  resolveCommand(order, context)
 }
 
 interface ListOptions {
@@ -69,30 +69,34 @@ interface ListOptions {
 function listCommand(order: Command, context: AdminContext): void {
   order
     .command('list')
-    .description('List the orders that are not finished, the oldest first.')
-    .option('--status <states>', `of ${UNFINISHED_STATUSES.join(', ')}, separated by commas`, 'PAID,ALLOCATING')
-    .option('--older-than <time>', 'only those that were placed longer ago, such as 15m, 2h or 3d', '0')
-    .option('--limit <n>', 'how many', '50')
-    .option('--after <order-no>', 'go on behind this order')
+    .description('List the unfinished orders, oldest first.')
+    .option(
+      '--status <states>',
+      `one or more of ${UNFINISHED_STATUSES.join(', ')}, separated by commas`,
+      'PAID,ALLOCATING',
+    )
+    .option('--older-than <time>', 'only orders placed longer ago, such as 15m, 2h or 3d', '0')
+    .option('--limit <n>', 'how many at most', '50')
+    .option('--after <order-no>', 'continue after this order')
     .addHelpText('after', '\nExample:\n  npm run -s admin -- order list --older-than 15m')
     .action(async (options: ListOptions) => {
-      const most = whole(options.limit, '--limit')
-      const olderThanMs = spanOf(options.olderThan)
-      const statuses = namesOf(options.status, UNFINISHED_STATUSES, '--status')
+      const limit = parseWholeNumber(options.limit, '--limit')
+      const olderThanMs = parseDuration(options.olderThan)
+      const statuses = parseNames(options.status, UNFINISHED_STATUSES, '--status')
       await context.withDeps(async (deps) => {
         const after = options.after === undefined ? undefined : (await getOrder(deps.db, options.after)).orderId
-        // A moment ahead: ids are made by other machines' clocks.
+        // Orders of nodes whose clocks are ahead are listed too.
         const before = new Date(deps.databaseClock.now() - (olderThanMs || -AHEAD_MS))
-        const rows = await listUnfinished(deps.db, { statuses, before, after }, most + 1)
-        context.print(unfinishedText(rows, most), { orderList: rows.slice(0, most) })
+        const rows = await listUnfinished(deps.db, { statuses, before, after }, limit + 1)
+        context.print(unfinishedText(rows, limit), { orderList: rows.slice(0, limit) })
       })
     })
 }
 
 const AHEAD_MS = 60_000
 
-function unfinishedText(rows: UnfinishedOrder[], most: number): string {
-  const shown = rows.slice(0, most)
+function unfinishedText(rows: UnfinishedOrder[], limit: number): string {
+  const shown = rows.slice(0, limit)
   const text = table(
     shown,
     [
@@ -103,12 +107,12 @@ function unfinishedText(rows: UnfinishedOrder[], most: number): string {
       { title: 'TENANT', value: (row) => row.tenantId },
       { title: 'NAME', value: (row) => row.clientName },
     ],
-    'There is no such order.',
+    'No order was found.',
   )
-  return rows.length > most ? `${text}\nThere are more: --after ${shown.at(-1)!.orderNo}` : text
+  return rows.length > limit ? `${text}\nThere are more: --after ${shown.at(-1)!.orderNo}` : text
 }
 
-interface SettleOptions {
+interface ResolveOptions {
   delivered?: string
   refused?: boolean
   retry?: boolean
@@ -116,38 +120,40 @@ interface SettleOptions {
   items?: string
 }
 
-function settleCommand(order: Command, context: AdminContext): void {
+function resolveCommand(order: Command, context: AdminContext): void {
   order
     .command('settle <order-no>')
-    .description('Record what the supplier said of eSIMs under review.')
+    .description('Resolve eSIMs under review with the supplier’s statement.')
     .option(
       '--delivered <file>',
-      'it delivered them: CSV like stock import, one row an item (a column itemNo may say which)',
+      'the supplier delivered them: CSV as for stock import, one row per item (optional column: itemNo)',
     )
-    .option('--refused', 'it sold none: they are refunded')
-    .option('--retry', 'it sold none, and is asked again')
-    .option('--items <numbers>', 'only these, like 1,3 (default: all under review)')
-    .requiredOption('--evidence <text>', 'what the supplier said, when, and who: audited')
-    .action(async (orderNo: string, options: SettleOptions) => {
+    .option('--refused', 'the supplier did not sell them: refund them')
+    .option('--retry', 'the supplier did not sell them: buy them again')
+    .option('--items <numbers>', 'only these items, such as 1,3 (default: all under review)')
+    .requiredOption('--evidence <text>', 'the supplier’s statement, its author and time: audited')
+    .action(async (orderNo: string, options: ResolveOptions) => {
       if ([options.delivered, options.refused, options.retry].filter(Boolean).length !== 1) {
-        throw new UsageError('Say one of --delivered FILE, --refused and --retry.')
+        throw new UsageError('Give one of --delivered FILE, --refused and --retry.')
       }
-      const itemNos = options.items?.split(',').map((text) => whole(text.trim(), '--items', { max: ORDER_ESIMS_MAX }))
+      const itemNos = options.items
+        ?.split(',')
+        .map((text) => parseWholeNumber(text.trim(), '--items', { max: ORDER_ESIMS_MAX }))
       await context.withDeps(async (deps) => {
         const found = await getOrder(deps.db, orderNo)
-        const verdict = await verdictOf(options)
-        const settlement = { ...found, verdict, evidence: options.evidence, ...(itemNos ? { itemNos } : {}) }
-        const settled = await withSuppliers(deps, (suppliers) =>
-          resolveOrder({ ...deps, suppliers, catalogue: createCatalogue(deps) }, settlement, context.by),
+        const verdict = await resolutionOf(options)
+        const resolution = { ...found, verdict, evidence: options.evidence, ...(itemNos ? { itemNos } : {}) }
+        const resolved = await withSuppliers(deps, (suppliers) =>
+          resolveOrder({ ...deps, suppliers, catalogue: createCatalogue(deps) }, resolution, context.by),
         )
-        context.print(`Settled items ${settled.join(', ')} of ${orderNo}.`, { orderNo, items: settled })
+        context.print(`Resolved items ${resolved.join(', ')} of ${orderNo}.`, { orderNo, items: resolved })
       })
     })
 }
 
-async function verdictOf(options: SettleOptions) {
+async function resolutionOf(options: ResolveOptions) {
   if (options.delivered === undefined) return { kind: options.refused ? ('refused' as const) : ('retry' as const) }
-  requireFile(options.delivered)
+  getFileSize(options.delivered)
   const esims = []
   for await (const row of parseEsims(createReadStream(options.delivered), true)) {
     if ('reason' in row) throw new CsvRefused([row])
@@ -193,11 +199,11 @@ function orderText(shown: Shown): string {
     [
       { title: 'STARTED', value: (attempt) => attempt.startedAt },
       { title: 'ITEM', value: (attempt) => String(attempt.itemNo), right: true },
-      { title: 'ASKED', value: (attempt) => `${attempt.operation} ${attempt.supplier}` },
+      { title: 'CALL', value: (attempt) => `${attempt.operation} ${attempt.supplier}` },
       { title: 'OUTCOME', value: (attempt) => attempt.outcome ?? 'open' },
-      { title: 'DETAIL', value: (attempt) => attempt.detail ?? '' },
+      { title: 'MESSAGE', value: (attempt) => attempt.detail ?? '' },
     ],
-    'No supplier was asked yet.',
+    'No supplier was called yet.',
   )
   return `${head}\n\n${items}\n\n${attempts}`
 }

@@ -3,44 +3,45 @@ import type { Command } from 'commander'
 import { importStock, type StockImport } from '../../suppliers/stock/import.ts'
 import { listStock, setLowStock } from '../../suppliers/stock/levels.ts'
 import type { AdminContext } from '../context.ts'
+import { getFileSize, parseWholeNumber } from '../parse.ts'
 import { progressBar } from '../progress-bar.ts'
 import { count, table } from '../table.ts'
-import { requireFile, whole } from '../typed.ts'
 
+/** The file is read ahead of its rows, so the bar must not be full before the last row is imported. */
 const READ_MAX = 0.99
-/** Fewer are there at once. */
+/** Fewer codes are imported too fast for a progress bar. */
 const PROGRESS_MIN = 2_000
 
 export function stockCommands(stock: Command, context: AdminContext): void {
   stock
     .command('import <file>')
-    .description('Take activation codes into stock from CSV: all of the file, or nothing.')
-    .requiredOption('--supplier <name>', 'of type stock')
+    .description('Import activation codes from a CSV file, all or nothing.')
+    .requiredOption('--supplier <name>', 'a supplier of type stock')
     .requiredOption('--product <code>', "the supplier's product code, as packages name it")
     .addHelpText(
       'after',
       '\nHeader: iccid,ac or iccid,smdpAddress,matchingId, then any of\nconfirmationCode,pin,puk,imsi,msisdn,apn,expiresAt',
     )
     .action(async (path: string, options: { supplier: string; product: string }) => {
-      const size = requireFile(path)
+      const size = getFileSize(path)
       await context.withDeps(async (deps) => {
         const file = createReadStream(path)
         const bar = progressBar(context)
         const warnings: string[] = []
         try {
-          const wanted: StockImport = {
+          const input: StockImport = {
             supplier: options.supplier,
             productCode: options.product,
             file,
-            // The file is read ahead of its rows: it is at its end before they are.
+
             progress: (rows) => bar.show(Math.min(file.bytesRead / size, READ_MAX), `${rows} codes`),
-            warn: (words) => warnings.push(words),
+            warn: (message) => warnings.push(message),
           }
-          const codes = await importStock(deps, wanted, context.by)
+          const codes = await importStock(deps, input, context.by)
           if (codes >= PROGRESS_MIN) bar.show(1, `${codes} codes`)
           bar.end()
-          const what = { supplier: options.supplier, productCode: options.product, codes, warnings }
-          context.print(`Imported ${count(codes, 'code')}.`, what)
+          const json = { supplier: options.supplier, productCode: options.product, codes, warnings }
+          context.print(`Imported ${count(codes, 'code')}.`, json)
           for (const warning of warnings) context.progress(warning)
         } finally {
           bar.end()
@@ -62,18 +63,18 @@ export function stockCommands(stock: Command, context: AdminContext): void {
             { title: 'AVAILABLE', value: (row) => String(row.available), right: true },
             { title: 'LOW AT', value: (row) => (row.lowAt === null ? '' : String(row.lowAt)), right: true },
           ],
-          'Nothing is counted. Import codes with: stock import --supplier NAME --product CODE FILE',
+          'There is no stock. Import codes with: stock import --supplier NAME --product CODE FILE',
         )
         context.print(human, { stockList: rows })
       }),
     )
   stock
     .command('low <count>')
-    .description('Be told when fewer codes of a product are left than this; “none” for never.')
+    .description('Alert when fewer codes of a product are left than this; “none”: never.')
     .requiredOption('--supplier <name>')
     .requiredOption('--product <code>')
     .action(async (typed: string, options: { supplier: string; product: string }) => {
-      const lowAt = typed === 'none' ? null : whole(typed, 'stock low', { min: 0 })
+      const lowAt = typed === 'none' ? null : parseWholeNumber(typed, 'stock low', { min: 0 })
       await context.withDeps(async (deps) => {
         const { supplier, product: productCode } = options
         await setLowStock(deps, { supplier, productCode, lowAt }, context.by)

@@ -21,16 +21,18 @@ interface ReportOptions {
   prices?: boolean
 }
 
-/** Cost against sales, and what does not add up. */
+/** Reports of sales and cost, discrepancies and changed supplier prices. */
 export function supplierReportCommand(supplier: Command, context: AdminContext): void {
   supplier
     .command('report')
-    .description('Reconcile: sales against cost by month and supplier; orders without eSIMs, eSIMs without orders.')
-    .option('--from <month>', 'first month, like 2026-11 (default: the month before this one)')
-    .option('--to <month>', 'last month (default: this one)')
-    .option('--discrepancies', 'list what does not add up, item by item')
-    .option('--prices', 'list packages on sale whose supplier asks another price now than their cost')
-    .option('--csv <file>', 'write CSV; - for standard output')
+    .description(
+      'Compare sales and cost by month and supplier, or list discrepancies: orders without eSIMs, eSIMs without orders.',
+    )
+    .option('--from <month>', 'first month, such as 2026-11 (default: last month)')
+    .option('--to <month>', 'last month (default: this month)')
+    .option('--discrepancies', 'list discrepancies, item by item')
+    .option('--prices', 'list packages on sale whose supplier’s current price differs from their cost')
+    .option('--csv <file>', 'write CSV; “-”: to standard output')
     .action(async (options: ReportOptions) => {
       const months = { from: monthOf(options.from), to: monthOf(options.to) }
       await context.withDeps(async (deps) => {
@@ -54,15 +56,15 @@ export function supplierReportCommand(supplier: Command, context: AdminContext):
 
 const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/
 
-/** When a month begins. @throws UsageError */
+/** The first moment of a UTC month. @throws UsageError */
 function monthOf(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const [, year, month] = MONTH.exec(text) ?? []
-  if (year === undefined) throw new UsageError(`${text} is no month: write it like 2026-11.`)
+  if (year === undefined) throw new UsageError(`“${text}” is not a month. Write it like 2026-11.`)
   return new Date(Date.UTC(Number(year), Number(month) - 1))
 }
 
-/** Whole UTC months, the last included. */
+/** Whole UTC months, including the last one. */
 function periodOf(months: Record<'from' | 'to', Date | undefined>, now: Date): { from: Date; to: Date } {
   const { from = monthsAfter(now, -1), to: last = monthsAfter(now, 0) } = months
   return { from, to: monthsAfter(last, 1) }
@@ -118,11 +120,11 @@ function monthTable(rows: readonly SupplierMonth[]): string {
       value: (row: ReturnType<typeof monthCells>) => String(row[name]),
       right: name !== 'month' && name !== 'supplier',
     })),
-    'Nothing was ordered in this time.',
+    'There were no orders in these months.',
   )
 }
 
-/** With its currency, which may be another than that of the sales. */
+/** Includes the currency, which may differ from the currency of the sales. */
 function costText({ delivered, cost, costCurrency }: SupplierMonth): string {
   if (cost === null) return delivered > 0 ? 'unknown' : ''
   return `${formatMoney(cost)} ${costCurrency}`
@@ -147,11 +149,11 @@ function priceTable(rows: readonly PriceDifference[]): string {
       { title: 'SUPPLIER', value: (row) => row.supplier },
       { title: 'PACKAGE', value: (row) => row.packageCode },
       { title: 'PRODUCT', value: (row) => row.productCode },
-      { title: 'ASKS', value: (row) => `${formatMoney(row.price)} ${row.currencyCode}`, right: true },
+      { title: 'PRICE', value: (row) => `${formatMoney(row.price)} ${row.currencyCode}`, right: true },
       { title: 'COST', value: (row) => formatMoney(row.cost), right: true },
       { title: 'SINCE', value: (row) => timeText(row.seenAt) },
     ],
-    'No supplier that tells its prices is known to ask another than the cost in the catalogue.',
+    'No supplier that reports its prices has a price that differs from the cost in the catalogue.',
   )
 }
 
@@ -177,8 +179,8 @@ function discrepancyTable(rows: readonly Discrepancy[]): string {
       { title: 'ORDER', value: (row) => (row.orderNo === null ? '' : `${row.orderNo}-${row.itemNo}`) },
       { title: 'ICCID', value: (row) => row.iccid ?? '' },
       { title: 'SINCE', value: (row) => timeText(row.since) },
-      { title: 'DETAIL', value: (row) => row.detail ?? '' },
+      { title: 'MESSAGE', value: (row) => row.detail ?? '' },
     ],
-    'Everything adds up.',
+    'There are no discrepancies.',
   )
 }

@@ -4,17 +4,17 @@ import type { Command } from 'commander'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { addSupplier, listSuppliers, pauseSupplier, setSupplier } from '../../suppliers/manage.ts'
 import type { AdminContext } from '../context.ts'
+import { withSuppliers } from '../outbound.ts'
+import { getFileSize } from '../parse.ts'
 import { table, timeText } from '../table.ts'
-import { requireFile } from '../typed.ts'
 import { supplierReportCommand } from './supplier-report.ts'
-import { withSuppliers } from './suppliers.ts'
 
 export function supplierCommands(supplier: Command, context: AdminContext): void {
   supplier
     .command('add <name>')
-    .description('Add a supplier. Packages name it as the place to buy from.')
+    .description('Add a supplier, from which packages can be bought.')
     .requiredOption('--type <type>', 'sandbox, stock, es2plus or gateway')
-    .option('--config <file>', 'JSON; ca, cert and key may be PEM or name files beside it')
+    .option('--config <file>', 'JSON; ca, cert and key are PEM, or names of files in the same folder')
     .action(async (name: string, options: { type: string; config?: string }) => {
       const config = readConfigFile(options.config)
       await context.withDeps(async (deps) => {
@@ -24,8 +24,8 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
     })
   supplier
     .command('set <name>')
-    .description('Replace the configuration of a supplier, whole.')
-    .requiredOption('--config <file>', 'JSON; ca, cert and key may be PEM or name files beside it')
+    .description('Replace the whole configuration of a supplier.')
+    .requiredOption('--config <file>', 'JSON; ca, cert and key are PEM, or names of files in the same folder')
     .action(async (name: string, options: { config: string }) => {
       const config = readConfigFile(options.config)
       await context.withDeps(async (deps) => {
@@ -39,7 +39,7 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
   ] as const) {
     supplier
       .command(`${verb} <name>`)
-      .description(paused ? 'Ask it for nothing new: its orders wait.' : 'Ask it again.')
+      .description(paused ? 'Stop buying from a supplier. Its orders wait.' : 'Buy from a paused supplier again.')
       .action((name: string) =>
         context.withDeps(async (deps) => {
           await pauseSupplier(deps, { name, paused }, context.by)
@@ -50,7 +50,7 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
   testCommand(supplier, context)
   supplier
     .command('list')
-    .description('Show the suppliers.')
+    .description('List the suppliers.')
     .action(() =>
       context.withDeps(async (deps) => {
         const rows = await listSuppliers(deps.db)
@@ -73,13 +73,13 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
 function testCommand(supplier: Command, context: AdminContext): void {
   supplier
     .command('test <name>')
-    .description('Call a supplier without buying, and say in a sentence what is wrong.')
+    .description('Call a supplier without buying anything, and report faults.')
     .action((name: string) =>
       context.withDeps(async (deps) => {
         const fault = await withSuppliers(deps, async (suppliers) => {
-          const supplied = suppliers.get(name)
-          if (supplied === undefined) throw notFound('usable supplier', name)
-          return supplied.supplier.test()
+          const configured = suppliers.get(name)
+          if (configured === undefined) throw notFound('usable supplier', name)
+          return configured.supplier.test()
         })
         if (fault !== undefined) throw new Refusal(422, 'SUPPLIER_FAULT', fault)
         context.print(`${name} works.`, { name, works: true })
@@ -89,15 +89,15 @@ function testCommand(supplier: Command, context: AdminContext): void {
 
 const PEM_MEMBERS = ['ca', 'cert', 'key'] as const
 
-/** ca, cert and key name files where they are no PEM: what is stored is the PEM. */
+/** Replaces file names in ca, cert and key by the PEM text of those files. */
 function readConfigFile(file: string | undefined): unknown {
   if (file === undefined) return {}
-  requireFile(file)
+  getFileSize(file)
   let config: unknown
   try {
     config = JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw new Error(`${file} is no JSON: ${(error as Error).message}.`)
+    throw new Error(`${file} is not valid JSON: ${(error as Error).message}.`)
   }
   if (typeof config !== 'object' || config === null || Array.isArray(config)) return config
   const members = config as Record<string, unknown>
@@ -105,7 +105,7 @@ function readConfigFile(file: string | undefined): unknown {
     const value = members[member]
     if (typeof value === 'string' && !value.includes('-----BEGIN')) {
       const path = resolve(dirname(file), value)
-      requireFile(path)
+      getFileSize(path)
       members[member] = readFileSync(path, 'utf8')
     }
   }

@@ -14,14 +14,19 @@ const MARKS = { OK: 'ok', WARNING: 'look', FAULT: 'WRONG' } as const
 export function doctorCommand(doctor: Command, context: AdminContext): void {
   doctor
     .description(
-      'Look at the configuration and all that surrounds it, and say in sentences what is wrong and what to do. Changes nothing; works beside a running gateway and without one. Exits with 1 when something is wrong.',
+      'Check the configuration and everything that the gateway depends on, and report faults and what to do. Changes nothing. Works with or without a running gateway. Exits with 1 if there are faults.',
     )
     .addHelpText('after', '\nExample:\n  npm run -s admin -- doctor')
     .action(async () => {
       const { config, faults } = inspectConfig(process.env, [])
       const database = await findDatabase(config)
       try {
-        const subject = { config, configFaults: faults, databaseUrl: database.url, masterKeys: await keysOf(config) }
+        const subject = {
+          config,
+          configFaults: faults,
+          databaseUrl: database.url,
+          masterKeys: await findMasterKeys(config),
+        }
         report(context, [...(await examine(subject)), ...database.findings])
       } finally {
         await database.stop()
@@ -35,30 +40,30 @@ interface FoundDatabase {
   stop(): Promise<void>
 }
 
-/** A local deployment's own server is started for the look where it exists; a look makes none. */
+/** Starts a local deployment's own server if its database exists; never creates a database. */
 async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
   const none = (findings: Finding[]) => ({ url: undefined, findings, stop: async () => {} })
   const { databaseUrl, deployment, dataDir } = config
   if (databaseUrl !== undefined) return { ...none([]), url: databaseUrl }
-  // Elsewhere its absence is a fault of the configuration.
+  // In other deployments, a missing DATABASE_URL is already a fault of the configuration.
   if (deployment !== 'local' || dataDir === undefined || process.env.DATABASE_URL?.trim()) return none([])
-  const say = (state: Finding['state'], words: string) => none([{ check: 'database', state, words }])
+  const result = (state: Finding['state'], message: string) => none([{ check: 'database', state, message }])
   if (!existsSync(join(dataDir, 'postgres'))) {
-    // Not a warning: so a machine looks before its first start. On a server it is the answer to "why nothing else?"
-    const whose = process.env.DEPLOYMENT?.trim() ? '' : 'DEPLOYMENT is not set, so this looked for a local gateway. '
-    const server = whose && ' On a server, give this command the variables of its gateway (docs/running.md).'
-    return say('OK', `${whose}There is no database in ${dataDir} yet; the first npm start makes it.${server}`)
+    // Not a warning, because every new machine is in this state. On a server it explains why nothing else was checked.
+    const assumed = process.env.DEPLOYMENT?.trim() ? '' : 'DEPLOYMENT is not set, so a local gateway was assumed. '
+    const server = assumed && ' On a server, give this command the variables of its gateway (docs/running.md).'
+    return result('OK', `${assumed}There is no database in ${dataDir} yet; the first npm start creates it.${server}`)
   }
   try {
     const borrowed = await borrowPostgres({ dataDir, log: silentLog })
     return { url: borrowed.url, findings: [], stop: () => borrowed.stop() }
   } catch (error) {
-    return say('FAULT', `The embedded PostgreSQL cannot be used: ${(error as Error).message}`)
+    return result('FAULT', `The embedded PostgreSQL cannot be used: ${(error as Error).message}`)
   }
 }
 
-/** A look makes no key either. */
-async function keysOf({ masterKeys, deployment, dataDir }: Partial<Config>): Promise<Config['masterKeys']> {
+/** Never creates a key. */
+async function findMasterKeys({ masterKeys, deployment, dataDir }: Partial<Config>): Promise<Config['masterKeys']> {
   if (masterKeys !== undefined) return masterKeys
   if (deployment !== 'local' || dataDir === undefined || !existsSync(join(dataDir, 'master.key'))) return undefined
   return [ensureLocalMasterKey(dataDir)]
@@ -69,11 +74,16 @@ function report(context: AdminContext, findings: readonly Finding[]): void {
   const [faults, warnings] = [of('FAULT'), of('WARNING')]
   const widest = Math.max(...findings.map(({ check }) => check.length))
   const lines = findings.map(
-    ({ check, state, words }) => `${MARKS[state].padEnd(5)}  ${check.padEnd(widest)}  ${words}`,
+    ({ check, state, message }) => `${MARKS[state].padEnd(5)}  ${check.padEnd(widest)}  ${message}`,
   )
   const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`
   const verdict =
-    faults + warnings === 0 ? 'Nothing is wrong.' : `${count(faults, 'fault')}, ${count(warnings, 'warning')}.`
+    faults + warnings === 0 ? 'No faults were found.' : `${count(faults, 'fault')}, ${count(warnings, 'warning')}.`
   if (faults > 0) context.exitCode = 1
-  context.print([...lines, verdict].join('\n'), { ok: faults === 0, faults, warnings, findings })
+  context.print([...lines, verdict].join('\n'), {
+    ok: faults === 0,
+    faults,
+    warnings,
+    findings: findings.map(({ message, ...rest }) => ({ ...rest, words: message })),
+  })
 }

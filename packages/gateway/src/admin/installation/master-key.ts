@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { readKeyState, rotateMasterKey } from '../../deployment/rotate.ts'
+import { getKeyState, rotateMasterKey } from '../../deployment/rotate.ts'
 import type { AdminContext } from '../context.ts'
 import { progressBar } from '../progress-bar.ts'
 import { fields, table } from '../table.ts'
@@ -13,18 +13,18 @@ function show(masterKey: Command, context: AdminContext): void {
   masterKey
     .command('show')
     .description(
-      'Fingerprints of the keys, whether a rotation is under way, and which keys the connected gateways know.',
+      'Show the fingerprints of the keys, whether a rotation is in progress, and which keys the connected gateways know.',
     )
     .action(() =>
       context.withDeps(async ({ db, cipher }) => {
-        const state = await readKeyState(db, cipher)
+        const state = await getKeyState(db, cipher)
         const { fingerprint, configured, rotatingTo, keyIds, outdated, connected } = state
         const key = (whole: string, id: string | null) => (id === null ? whole : `${id} (fingerprint ${whole})`)
         const summary = fields([
           ['the database’s key', key(fingerprint, keyIds.fingerprint)],
           ['first in MASTER_KEY', key(configured, keyIds.configured)],
           ['rotation', rotatingTo === null ? 'none' : `to ${key(rotatingTo, keyIds.rotatingTo)}`],
-          ['under another key than the first', String(outdated)],
+          ['encrypted under other keys', String(outdated)],
         ])
         const peers = table(
           connected,
@@ -47,7 +47,7 @@ function rotate(masterKey: Command, context: AdminContext): void {
   masterKey
     .command('rotate')
     .description(
-      'Bring everything that is encrypted under the first key of MASTER_KEY, beside running gateways. Every gateway has to be started with the new key first and the old one after it before. Killed, it goes on when it is called again.',
+      'Encrypt all stored secrets under the first key of MASTER_KEY, while gateways are running. Before, start every gateway with the new key first and the old one after it. If the command is interrupted, run it again to continue.',
     )
     .addHelpText('after', '\nExample:\n  MASTER_KEY="$NEW_KEY,$OLD_KEY" npm run -s admin -- master-key rotate')
     .action(() =>
@@ -61,10 +61,10 @@ function rotate(masterKey: Command, context: AdminContext): void {
           const isAlone = deps.cipher.keyIds.length === 1
           const next = isAlone
             ? rewritten === 0
-              ? ' To rotate, put a new key second in MASTER_KEY everywhere, then first everywhere, and call this again.'
+              ? ' To rotate, put a new key second in MASTER_KEY everywhere, then first everywhere, and run this again.'
               : ''
-            : ' Take the old key out of MASTER_KEY everywhere, and keep it with the backups from before.'
-          const done = rewritten === 0 ? 'nothing was to be rewritten' : `${rewritten} were rewritten`
+            : ' Remove the old key from MASTER_KEY everywhere, and store it with the older backups.'
+          const done = rewritten === 0 ? 'nothing had to be rewritten' : `${rewritten} secrets were rewritten`
           const human = `Everything is encrypted under the key ${deps.cipher.keyIds[0]} (fingerprint ${fingerprint}); ${done}.${next}`
           context.print(human, { fingerprint, rewritten })
         } finally {

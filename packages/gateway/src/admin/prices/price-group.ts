@@ -12,15 +12,15 @@ import { requireUuid } from '../../lib/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { fields, table } from '../table.ts'
 
-/** Price groups: tenants that pay by one plan. */
+/** Price groups: tenants that share a price plan. */
 export function priceGroupCommands(noun: Command, context: AdminContext): void {
   const group = noun
     .command('group')
-    .description('Price groups: tenants that share a plan. A tenant is in one at most.')
+    .description('Price groups: tenants that share a plan. A tenant is in at most one group.')
   group
     .command('create <group>')
     .description('Create a group.')
-    .option('--plan <name>', 'that its tenants pay by')
+    .option('--plan <name>', 'the plan of its tenants')
     .action((groupName: string, options: { plan?: string }) =>
       context.withDeps(async (deps) => {
         await createGroup(deps, groupName, context.by)
@@ -30,7 +30,7 @@ export function priceGroupCommands(noun: Command, context: AdminContext): void {
       }),
     )
   members(group, context)
-  ends(group, context)
+  renameAndDelete(group, context)
   group
     .command('list')
     .description('List the groups.')
@@ -54,7 +54,7 @@ export function priceGroupCommands(noun: Command, context: AdminContext): void {
 function members(group: Command, context: AdminContext): void {
   group
     .command('add <group> <tenant-ids...>')
-    .description('Put tenants into a group; they leave the one they are in.')
+    .description('Move tenants into a group.')
     .action((groupName: string, tenantIds: string[]) =>
       context.withDeps(async (deps) => {
         for (const tenantId of tenantIds) await setTenantGroup(deps, tenantId, groupName, context.by)
@@ -64,7 +64,7 @@ function members(group: Command, context: AdminContext): void {
     )
   group
     .command('remove <group> <tenant-ids...>')
-    .description('Take tenants out of a group.')
+    .description('Remove tenants from a group.')
     .action((groupName: string, tenantIds: string[]) =>
       context.withDeps(async (deps) => {
         const [before] = await listGroups(deps.db, groupName)
@@ -77,10 +77,10 @@ function members(group: Command, context: AdminContext): void {
     )
 }
 
-function ends(group: Command, context: AdminContext): void {
+function renameAndDelete(group: Command, context: AdminContext): void {
   group
     .command('rename <group> <new-name>')
-    .description('Rename a group. Nobody pays another price.')
+    .description('Rename a group. Prices do not change.')
     .action((groupName: string, newName: string) =>
       context.withDeps(async (deps) => {
         await renameGroup(deps, groupName, newName, context.by)
@@ -90,11 +90,11 @@ function ends(group: Command, context: AdminContext): void {
     )
   group
     .command('delete <group>')
-    .description('Delete a group that no tenant is in.')
+    .description('Delete an empty group.')
     .action((groupName: string) =>
       context.withDeps(async (deps) => {
         await deleteGroup(deps, groupName, context.by)
-        context.print(`Deleted. The name ${groupName} is free.`, { groupName, deleted: true })
+        context.print(`Deleted. The name ${groupName} can be used again.`, { groupName, deleted: true })
       }),
     )
 }
@@ -107,14 +107,14 @@ function groupTable(groups: readonly GroupDetails[]): string {
       { title: 'PLAN', value: (group) => group.planName ?? 'none' },
       { title: 'TENANTS', right: true, value: (group) => String(group.tenantIds.length) },
     ],
-    'There is no price group. `price group create` makes one.',
+    'There are no price groups. Create one with: price group create NAME',
   )
 }
 
 function groupText({ groupName, planName, tenantIds }: GroupDetails): string {
   return fields([
     ['Group', groupName],
-    ['Plan', planName ?? 'none: its tenants pay the list price'],
+    ['Plan', planName ?? 'none, so its tenants pay the list price'],
     ['Tenants', tenantIds.join('\n') || 'none'],
   ])
 }

@@ -2,14 +2,14 @@ import { parseMoney } from '@dealer-esim/contract'
 import { InvalidArgumentError } from 'commander'
 import { parsePercent } from '../../catalogue/pricing/percent.ts'
 
-/** `4.50` of a command line. */
+/** Parses a price such as `4.50`. */
 export function amount(value: string): bigint {
   const price = parsed(parseMoney, value)
-  if (price < 0n) throw new InvalidArgumentError('A price is not below zero: write it like 4.50.')
+  if (price < 0n) throw new InvalidArgumentError('A price cannot be negative. Write it like 4.50.')
   return price
 }
 
-/** `-12.5` of a command line. */
+/** Parses a percentage such as `-12.5`. */
 export function percent(value: string): bigint {
   return parsed(parsePercent, value)
 }

@@ -11,8 +11,8 @@ import {
 import { deletePlan, renamePlan } from '../../catalogue/pricing/rename-delete.ts'
 import { priceText } from '../catalogue/package-text.ts'
 import type { AdminContext } from '../context.ts'
+import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
-import type { AdminDeps } from '../open.ts'
 import { fields, table } from '../table.ts'
 import { amount, currency, percent } from './price-options.ts'
 
@@ -28,12 +28,12 @@ interface OwnerOptions {
   group?: string
 }
 
-/** Price plans: rules that hold for every tenant or group that has the plan. */
+/** Price plans: rules for the tenants and groups that the plan is assigned to. */
 export function pricePlanCommands(noun: Command, context: AdminContext): void {
   const plan = noun.command('plan').description('Price plans: percentages and fixed prices for tenants and groups.')
   rules(plan, context)
   assignments(plan, context)
-  ends(plan, context)
+  renameAndDelete(plan, context)
   plan
     .command('list')
     .description('List the plans.')
@@ -45,7 +45,7 @@ export function pricePlanCommands(noun: Command, context: AdminContext): void {
     )
   plan
     .command('show <plan>')
-    .description('Show a plan with its rules and who has it.')
+    .description('Show a plan with its rules, tenants and groups.')
     .action((planName: string) => context.withDeps((deps) => show(deps, context, planName)))
 }
 
@@ -56,7 +56,7 @@ async function show(deps: AdminDeps, context: AdminContext, planName: string): P
 
 function rules(plan: Command, context: AdminContext): void {
   withRuleOptions(plan.command('create <plan>'))
-    .description('Create a plan, with a first rule where one is given.')
+    .description('Create a plan, optionally with a first rule.')
     .action((planName: string, options: RuleOptions) =>
       context.withDeps(async (deps) => {
         const value = ruleOf(options)
@@ -66,7 +66,9 @@ function rules(plan: Command, context: AdminContext): void {
       }),
     )
   withRuleOptions(plan.command('set <plan>'))
-    .description('Add or replace a rule. The narrower rule wins: a package over all, a price over a percentage.')
+    .description(
+      'Add or replace a rule. A rule for one package precedes one for all, and a price precedes a percentage.',
+    )
     .addHelpText(
       'after',
       `
@@ -77,7 +79,7 @@ Examples:
     .action((planName: string, options: RuleOptions) =>
       context.withDeps(async (deps) => {
         const value = ruleOf(options)
-        if (!value) throw new UsageError('Say --percent, or --price with --currency.')
+        if (!value) throw new UsageError('Give --percent, or --price with --currency.')
         const scope = { planName, packageCode: options.package ?? null }
         await setPlanRule(deps, scope, value, context.by)
         await show(deps, context, planName)
@@ -86,8 +88,8 @@ Examples:
   plan
     .command('remove-rule <plan>')
     .description('Remove a percentage, or with --currency a fixed price.')
-    .option('--package <code>', 'of this package; without it, of every package')
-    .option('--currency <code>', 'the price in this currency', currency)
+    .option('--package <code>', 'the rule of this package (default: of every package)')
+    .option('--currency <code>', 'the fixed price in this currency', currency)
     .action((planName: string, options: RuleOptions) =>
       context.withDeps(async (deps) => {
         const scope = { planName, packageCode: options.package ?? null }
@@ -99,50 +101,50 @@ Examples:
 
 function withRuleOptions(command: Command): Command {
   return command
-    .option('--percent <n>', 'on the list price: -10 is ten percent less', percent)
+    .option('--percent <n>', 'relative to the list price, such as -10 for ten percent less', percent)
     .option('--price <amount>', 'a fixed price; needs --currency', amount)
     .option('--currency <code>', 'of the fixed price', currency)
-    .option('--package <code>', 'for this package; without it, for every package')
+    .option('--package <code>', 'for this package (default: every package)')
 }
 
 function ruleOf({ percent: change, price, currency: currencyCode }: RuleOptions): RuleValue | undefined {
   if (change !== undefined && price === undefined && currencyCode === undefined) return { percent: change }
   if (change === undefined && price !== undefined && currencyCode !== undefined) return { price, currencyCode }
   if (change === undefined && price === undefined && currencyCode === undefined) return undefined
-  throw new UsageError('Say either --percent, or --price with --currency.')
+  throw new UsageError('Give either --percent, or --price with --currency.')
 }
 
 function assignments(plan: Command, context: AdminContext): void {
   const owned = (command: Command) => command.option('--tenant <id>', 'a tenant').option('--group <name>', 'a group')
   owned(plan.command('assign <plan>'))
-    .description('Give a plan to a tenant or a group, in the place of the one it has.')
+    .description('Assign a plan to a tenant or a group, replacing its present one.')
     .action((planName: string, options: OwnerOptions) =>
       context.withDeps(async (deps) => {
         await assign(deps, context, planName, options)
-        context.print('Assigned. It holds for the next order.', { planName, ...options })
+        context.print('Assigned. It applies from the next order on.', { planName, ...options })
       }),
     )
   owned(plan.command('unassign'))
-    .description('Take its plan from a tenant or a group.')
+    .description('Remove the plan of a tenant or a group.')
     .action((options: OwnerOptions) =>
       context.withDeps(async (deps) => {
         await assign(deps, context, null, options)
-        context.print('Taken. It holds for the next order.', { planName: null, ...options })
+        context.print('Removed. It applies from the next order on.', { planName: null, ...options })
       }),
     )
 }
 
 async function assign(deps: AdminDeps, { by }: AdminContext, planName: string | null, owner: OwnerOptions) {
   const { tenant, group } = owner
-  if ((tenant === undefined) === (group === undefined)) throw new UsageError('Say either --tenant or --group.')
+  if ((tenant === undefined) === (group === undefined)) throw new UsageError('Give either --tenant or --group.')
   if (tenant !== undefined) await setTenantPlan(deps, tenant, planName, by)
   else if (group !== undefined) await setGroupPlan(deps, group, planName, by)
 }
 
-function ends(plan: Command, context: AdminContext): void {
+function renameAndDelete(plan: Command, context: AdminContext): void {
   plan
     .command('rename <plan> <new-name>')
-    .description('Rename a plan. Nobody pays another price.')
+    .description('Rename a plan. Prices do not change.')
     .action((planName: string, newName: string) =>
       context.withDeps(async (deps) => {
         await renamePlan(deps, planName, newName, context.by)
@@ -151,11 +153,11 @@ function ends(plan: Command, context: AdminContext): void {
     )
   plan
     .command('delete <plan>')
-    .description('Delete a plan that no tenant and no group has.')
+    .description('Delete a plan that is not assigned to any tenant or group.')
     .action((planName: string) =>
       context.withDeps(async (deps) => {
         await deletePlan(deps, planName, context.by)
-        context.print(`Deleted. The name ${planName} is free.`, { planName, deleted: true })
+        context.print(`Deleted. The name ${planName} can be used again.`, { planName, deleted: true })
       }),
     )
 }
@@ -169,7 +171,7 @@ function planTable(plans: readonly PlanDetails[]): string {
       { title: 'TENANTS', right: true, value: (plan) => String(plan.tenantIds.length) },
       { title: 'GROUPS', value: (plan) => plan.groupNames.join(', ') },
     ],
-    'There is no price plan. `price plan create` makes one.',
+    'There are no price plans. Create one with: price plan create NAME',
   )
 }
 
@@ -180,7 +182,7 @@ function planText({ planName, rules: shown, tenantIds, groupNames }: PlanDetails
   }
   return fields([
     ['Plan', planName],
-    ['Rules', shown.map(ruleText).join('\n') || 'none: it changes nothing'],
+    ['Rules', shown.map(ruleText).join('\n') || 'none, so the list price applies'],
     ['Tenants', tenantIds.join('\n') || 'none'],
     ['Groups', groupNames.join('\n') || 'none'],
   ])

@@ -4,8 +4,8 @@ import { type Buyer, createCatalogue, getBuyer, type QuotedPackage } from '../..
 import { getPackagePrices, type PackagePrices, setListPrices, setOwnPrice } from '../../catalogue/pricing/prices.ts'
 import { priceText } from '../catalogue/package-text.ts'
 import type { AdminContext } from '../context.ts'
+import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
-import type { AdminDeps } from '../open.ts'
 import { fields, table } from '../table.ts'
 import { priceGroupCommands } from './price-group.ts'
 import { amount, currency } from './price-options.ts'
@@ -22,7 +22,7 @@ export function priceCommands(noun: Command, context: AdminContext): void {
 function list(noun: Command, context: AdminContext): void {
   noun
     .command('list [package-code]')
-    .description('Show all prices of a package; or what a tenant pays, and which of its prices decides.')
+    .description('Show all prices of a package, or the prices that a tenant pays and where they come from.')
     .option('--tenant <id>', 'what this tenant pays')
     .action((packageCode: string | undefined, options: { tenant?: string }) =>
       context.withDeps(async (deps) => {
@@ -39,7 +39,7 @@ function list(noun: Command, context: AdminContext): void {
         } else if (packageCode !== undefined) {
           const prices = await getPackagePrices(deps.db, packageCode)
           context.print(pricesText(prices), prices)
-        } else throw new UsageError('Name a package, or a tenant by --tenant.')
+        } else throw new UsageError('Give a package code, or --tenant.')
       }),
     )
 }
@@ -52,10 +52,10 @@ function quoteTable(quotes: readonly QuotedPackage[], { currencyCode }: Buyer): 
     [
       { title: 'CODE', value: ({ item }) => item.packageCode },
       { title: `PRICE ${currencyCode}`, right: true, value: ({ quote }) => formatMoney(quote.price) },
-      { title: 'BY', value: ({ quote }) => (quote.source ? SOURCES[quote.source] : '') },
+      { title: 'SOURCE', value: ({ quote }) => (quote.source ? SOURCES[quote.source] : '') },
       { title: 'STATUS', value: ({ item }) => (item.onSale ? 'ON_SALE' : 'OFF_SALE') },
     ],
-    'Nothing has a price in the currency of the tenant.',
+    'No package has a price in the tenant’s currency.',
   )
 }
 
@@ -68,7 +68,7 @@ function quoteJson({ item, quote }: QuotedPackage, { currencyCode }: Buyer) {
 function pricesText({ list, rules, own }: PackagePrices): string {
   const ruleText = ({ planName, everyPackage, percent, price, currencyCode }: PackagePrices['rules'][number]) => {
     const value = price === null ? `${percent} %` : priceText({ price, currencyCode: currencyCode ?? '' })
-    return `${planName}: ${value}${everyPackage ? ', as every package' : ''}`
+    return `${planName}: ${value}${everyPackage ? ' (all packages)' : ''}`
   }
   return fields([
     ['List', list.map(priceText).join('\n') || 'none'],
@@ -94,7 +94,7 @@ function set(noun: Command, context: AdminContext): void {
     .action((packageCode: string, value: string, options: PriceOptions) =>
       context.withDeps(async (deps) => {
         await change(deps, context, packageCode, amount(value), options)
-        context.print('Set. It holds for the next order.', { packageCode, price: amount(value), ...options })
+        context.print('Set. It applies from the next order on.', { packageCode, price: amount(value), ...options })
       }),
     )
 }
@@ -108,7 +108,7 @@ function remove(noun: Command, context: AdminContext): void {
     .action((packageCode: string, options: PriceOptions) =>
       context.withDeps(async (deps) => {
         await change(deps, context, packageCode, null, options)
-        context.print('Removed. It holds for the next order.', { packageCode, price: null, ...options })
+        context.print('Removed. It applies from the next order on.', { packageCode, price: null, ...options })
       }),
     )
 }
@@ -122,7 +122,7 @@ async function change(
 ): Promise<void> {
   const { tenant, currency: currencyCode, retail } = options
   if ((tenant === undefined) === (currencyCode === undefined)) {
-    throw new UsageError('Say --currency for a list price, or --tenant for an own price.')
+    throw new UsageError('Give --currency for a list price, or --tenant for an own price.')
   }
   if (tenant !== undefined) await setOwnPrice(deps, { tenantId: tenant, packageCode, price }, by)
   else if (currencyCode !== undefined) {

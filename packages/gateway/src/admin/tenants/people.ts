@@ -7,59 +7,59 @@ import { consoleUrlOf, welcomeLink } from '../../people/link.ts'
 import { changePerson, createPersonLink, invitePerson, removePersonSecondFactor } from '../../people/manage.ts'
 import type { Role } from '../../people/person.ts'
 import { findPersonByEmail, listPeople, type Person, ROLES } from '../../people/person.ts'
-import { requireTenant } from '../../tenants/read.ts'
+import { getTenantId } from '../../tenants/tenant-views.ts'
 import type { AdminContext } from '../context.ts'
+import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
-import type { AdminDeps } from '../open.ts'
 
-interface Created {
+interface CreateOptions {
   email: string
   name: string
   role?: string
   tenant?: string
 }
 
-/** People of the console, for whoever cannot sign in to it yet: the first operator of a deployment, or a lost one. */
+/** Console accounts, for cases in which nobody can sign in: the first operator, or one who lost access. */
 export function peopleCommands(people: Command, context: AdminContext): void {
   const { by } = context
   people
     .command('create')
-    .description('Invite a person. Prints the link by which they choose a password; it works once, for seven days.')
-    .requiredOption('--email <address>', 'whom')
-    .requiredOption('--name <name>', 'how they are called')
-    .option('--role <role>', `one of ${ROLES.join(', ')}; without it an administrator`)
+    .description('Invite a person. Prints a link for choosing a password, which works once, within seven days.')
+    .requiredOption('--email <address>', 'the e-mail address to sign in with')
+    .requiredOption('--name <name>', "the person's name")
+    .option('--role <role>', `one of ${ROLES.join(', ')} (default: administrator)`)
     .option('--tenant <id>', "the dealer, for dealers' roles")
     .addHelpText(
       'after',
       '\nExample:\n  npm run -s admin -- people create --email ada@example.com --name Ada\n  npm run -s admin -- people create --email bo@acme.example --name Bo --tenant ID',
     )
-    .action((options: Created) =>
+    .action((options: CreateOptions) =>
       context.withDeps(async (deps) => {
         const role = roleOf(options.role ?? (options.tenant ? 'DEALER_ADMIN' : 'OPERATOR_ADMIN'))
-        const asked = { ...options, role, tenantId: await organisationOf(deps, options) }
-        const made = await deps.db.tx(async (tx) => {
-          const { personId, linkToken } = await invitePerson(tx, deps.ids, asked, by)
+        const input = { ...options, role, tenantId: await tenantIdOf(deps, options) }
+        const created = await deps.db.tx(async (tx) => {
+          const { personId, linkToken } = await invitePerson(tx, deps.ids, input, by)
           const link = linkOf(deps.config, linkToken)
-          return { personId, link, mailed: mailPersonLink(tx, deps, asked, { kind: 'INVITATION', link }) }
+          return { personId, link, mailed: mailPersonLink(tx, deps, input, { kind: 'INVITATION', link }) }
         })
-        context.print(told(options.email, made), made)
+        context.print(linkText(options.email, created), created)
       }),
     )
   people
     .command('link')
-    .description('A new link by which a person chooses a password. Older ones stop working.')
+    .description('Create a new link for choosing a password. Older links stop working.')
     .argument('<email>')
-    .option('--remove-second-factor', 'for a person who lost phone and recovery codes')
+    .option('--remove-second-factor', 'for a person who lost both phone and recovery codes')
     .action((email: string, options: { removeSecondFactor?: boolean }) =>
       context.withDeps(async (deps) => {
-        const { personId } = await find(deps, email)
-        const made = await deps.db.tx(async (tx) => {
+        const { personId } = await getPerson(deps, email)
+        const created = await deps.db.tx(async (tx) => {
           if (options.removeSecondFactor) await removePersonSecondFactor(tx, deps.ids, personId, by)
           const { linkToken, kind, person } = await createPersonLink(tx, deps.ids, personId, by)
           const link = linkOf(deps.config, linkToken)
           return { personId, link, mailed: mailPersonLink(tx, deps, person, { kind, link }) }
         })
-        context.print(told(email, made), made)
+        context.print(linkText(email, created), created)
       }),
     )
   for (const [name, status] of [
@@ -68,11 +68,11 @@ export function peopleCommands(people: Command, context: AdminContext): void {
   ] as const) {
     people
       .command(name)
-      .description(status === 'DISABLED' ? 'Keep a person out, at once.' : 'Let a person in again.')
+      .description(status === 'DISABLED' ? 'Disable an account immediately.' : 'Enable a disabled account.')
       .argument('<email>')
       .action((email: string) =>
         context.withDeps(async (deps) => {
-          const { personId } = await find(deps, email)
+          const { personId } = await getPerson(deps, email)
           await deps.db.tx((tx) => changePerson(tx, deps.ids, personId, { status }, by))
           context.print(`${email} is ${status.toLowerCase()}.`, { personId, status })
         }),
@@ -80,36 +80,36 @@ export function peopleCommands(people: Command, context: AdminContext): void {
   }
   people
     .command('list')
-    .description("The operator's people, or those of a dealer.")
+    .description("List the operator's people, or a dealer's.")
     .option('--tenant <id>', 'the dealer')
     .action((options: { tenant?: string }) =>
       context.withDeps(async (deps) => {
-        const found = (await listPeople(deps.db, await organisationOf(deps, options))).map(shown)
+        const found = (await listPeople(deps.db, await tenantIdOf(deps, options))).map(shown)
         const lines = found.map((one) => `${one.email}\t${one.name}\t${one.role}\t${one.status}`)
-        context.print(lines.join('\n') || 'Nobody yet.', found)
+        context.print(lines.join('\n') || 'There are no people yet.', found)
       }),
     )
 }
 
-/** null: the operator's own. */
-async function organisationOf({ db }: AdminDeps, { tenant }: { tenant?: string }): Promise<string | null> {
-  return tenant === undefined ? null : requireTenant(db, tenant)
+/** null: the operator. */
+async function tenantIdOf({ db }: AdminDeps, { tenant }: { tenant?: string }): Promise<string | null> {
+  return tenant === undefined ? null : getTenantId(db, tenant)
 }
 
 function roleOf(text: string): Role {
   const role = ROLES.find((known) => known === text.toUpperCase().replaceAll('-', '_'))
-  if (!role) throw new UsageError(`--role is one of ${ROLES.join(', ')}; it is “${text}”.`)
+  if (!role) throw new UsageError(`--role must be one of ${ROLES.join(', ')}, not “${text}”.`)
   return role
 }
 
-async function find(deps: AdminDeps, email: string): Promise<Person> {
+async function getPerson(deps: AdminDeps, email: string): Promise<Person> {
   const person = await findPersonByEmail(deps.db, email)
   if (!person) throw notFound('person')
   return person
 }
 
-function told(email: string, { link, mailed }: { link: string; mailed: boolean }): string {
-  return `${email} chooses a password at\n${link}${mailed ? '\nThe link is also sent to this address.' : ''}`
+function linkText(email: string, { link, mailed }: { link: string; mailed: boolean }): string {
+  return `Link for ${email} to choose a password:\n${link}${mailed ? '\nThe link is also sent to this address.' : ''}`
 }
 
 function linkOf(config: Config, token: string): string {
@@ -118,7 +118,7 @@ function linkOf(config: Config, token: string): string {
   return welcomeLink(base === undefined ? localConsole(config) : consoleUrlOf({ publicUrl: base }), token)
 }
 
-/** Where the gateway of this DATA_DIR says that it listens: a free port is known to it only. */
+/** The console's URL as written by the gateway of this DATA_DIR, which alone knows a port that it chose itself. */
 function localConsole(config: Config): string {
   const { consoleUrl } = config.deployment === 'local' ? readLocalAccess(config.dataDir) : {}
   return consoleUrl ?? consoleUrlOf({ publicUrl: localUrl(config, config.consolePort ?? config.port) })

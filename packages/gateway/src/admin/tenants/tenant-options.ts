@@ -1,20 +1,20 @@
 import { parseMoney } from '@dealer-esim/contract'
-import type { SettingsWish } from '../../tenants/settings.ts'
+import type { SettingsInput } from '../../tenants/settings.ts'
 import { UsageError } from '../failure.ts'
-import { whole } from '../typed.ts'
+import { parseWholeNumber } from '../parse.ts'
 
 export const SETTING_OPTIONS = [
-  ['--name <name>', 'the name that its people know it by'],
-  ['--ip-allowlist <list>', 'addresses and CIDR blocks that may call, separated by commas; none: any'],
+  ['--name <name>', 'the name shown to its people'],
+  ['--ip-allowlist <list>', 'allowed addresses and CIDR blocks, separated by commas; none: any'],
   ['--qps-limit <n>', "requests per second; none: the deployment's default"],
-  ['--callback-url <url>', 'where events go; must first answer a health check'],
-  ['--credit-limit <amount>', 'how far below zero the balance may go'],
-  ['--daily-spend-limit <amount>', 'what may be spent in a UTC day'],
-  ['--low-balance-threshold <amount>', 'below it the tenant is told, at 100, 75, 50 and 10 % of it'],
+  ['--callback-url <url>', 'where events are sent; it must pass a health check'],
+  ['--credit-limit <amount>', 'how far the balance may go below zero'],
+  ['--daily-spend-limit <amount>', 'the most that may be spent on a UTC day'],
+  ['--low-balance-threshold <amount>', 'alert the tenant below 100, 75, 50 and 10 % of it'],
   ['--legal-name <name>', 'for statements'],
   ['--tax-id <id>', 'for statements'],
   ['--billing-address <text>', 'for statements'],
-  ['--billing-email <address>', 'for statements and notices'],
+  ['--billing-email <address>', 'for statements and alerts'],
 ] as const
 
 export interface SettingOptions {
@@ -31,25 +31,26 @@ export interface SettingOptions {
   billingEmail?: string
 }
 
-/** @throws UsageError when nothing was named, MalformedMoney, or for a limit that is no number */
-export function settingsWish(options: SettingOptions): SettingsWish {
-  if (Object.keys(options).length === 0) throw new UsageError('Say what to set: tenant set --help lists it.')
+/** @throws UsageError if no option was given, or for an invalid limit; MalformedMoney */
+export function settingsInput(options: SettingOptions): SettingsInput {
+  if (Object.keys(options).length === 0) throw new UsageError('Give at least one setting: see tenant set --help.')
   const { name, ipAllowlist, qpsLimit, creditLimit, dailySpendLimit, lowBalanceThreshold } = options
-  const wish: SettingsWish = {}
-  if (name !== undefined) wish.clientName = name
-  if (ipAllowlist !== undefined) wish.ipAllowlist = ipAllowlist === NONE ? [] : ipAllowlist.split(',')
-  if (qpsLimit !== undefined) wish.qpsLimit = orNone(qpsLimit, (text) => whole(text, '--qps-limit', { min: 0 }))
-  if (creditLimit !== undefined) wish.creditLimit = orNone(creditLimit, parseMoney) ?? 0n
-  if (dailySpendLimit !== undefined) wish.dailySpendLimit = orNone(dailySpendLimit, parseMoney)
-  if (lowBalanceThreshold !== undefined) wish.lowBalanceThreshold = orNone(lowBalanceThreshold, parseMoney)
+  const input: SettingsInput = {}
+  if (name !== undefined) input.clientName = name
+  if (ipAllowlist !== undefined) input.ipAllowlist = ipAllowlist === NONE ? [] : ipAllowlist.split(',')
+  if (qpsLimit !== undefined)
+    input.qpsLimit = orNone(qpsLimit, (text) => parseWholeNumber(text, '--qps-limit', { min: 0 }))
+  if (creditLimit !== undefined) input.creditLimit = orNone(creditLimit, parseMoney) ?? 0n
+  if (dailySpendLimit !== undefined) input.dailySpendLimit = orNone(dailySpendLimit, parseMoney)
+  if (lowBalanceThreshold !== undefined) input.lowBalanceThreshold = orNone(lowBalanceThreshold, parseMoney)
   for (const member of ['legalName', 'taxId', 'billingAddress', 'billingEmail'] as const) {
     const text = options[member]
-    if (text !== undefined) wish[member] = orNone(text, (value) => value)
+    if (text !== undefined) input[member] = orNone(text, (value) => value)
   }
-  return wish
+  return input
 }
 
-/** undefined: stays. null: removed. */
+/** undefined: unchanged. null: removed. */
 export function callbackUrlOf(options: SettingOptions): string | null | undefined {
   return options.callbackUrl === undefined ? undefined : orNone(options.callbackUrl, (url) => url)
 }

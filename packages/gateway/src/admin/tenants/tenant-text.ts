@@ -1,5 +1,5 @@
 import { formatMoney } from '@dealer-esim/contract'
-import type { TenantSummary, TenantView } from '../../tenants/read.ts'
+import type { TenantSummary, TenantView } from '../../tenants/tenant-views.ts'
 import { fields, table, timeText } from '../table.ts'
 
 export function tenantTable(tenants: TenantSummary[]): string {
@@ -33,7 +33,7 @@ export function tenantText(tenant: TenantView): string {
     ['IP allowlist', tenant.ipAllowlist.join('\n') || 'any address'],
     ['Callback URL', tenant.callbackUrl ?? 'none'],
     ['Legal name', tenant.legalName ?? 'none'],
-    ['Tax id', tenant.taxId ?? 'none'],
+    ['Tax ID', tenant.taxId ?? 'none'],
     ['Billing address', tenant.billingAddress ?? 'none'],
     ['Billing e-mail', tenant.billingEmail ?? 'none'],
     ['Created', timeText(tenant.createdAt)],

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { resumeTenant, suspendTenant } from '../../tenants/change.ts'
 import { createTenant } from '../../tenants/create.ts'
-import { allTenants, requireTenant, showTenant } from '../../tenants/read.ts'
 import { resetSecret } from '../../tenants/secret.ts'
 import { changeSettings, checkSettings } from '../../tenants/settings.ts'
+import { getTenantId, getTenantView, listAllTenants } from '../../tenants/tenant-views.ts'
 import type { AdminContext } from '../context.ts'
-import { spanOf } from '../typed.ts'
-import { setWebhookHere } from '../webhooks/set-webhook.ts'
-import { callbackUrlOf, SETTING_OPTIONS, type SettingOptions, settingsWish } from './tenant-options.ts'
+import { setWebhookHere } from '../outbound.ts'
+import { parseDuration } from '../parse.ts'
+import { callbackUrlOf, SETTING_OPTIONS, type SettingOptions, settingsInput } from './tenant-options.ts'
 import { tenantTable, tenantText } from './tenant-text.ts'
 
 export function tenantCommands(tenant: Command, context: AdminContext): void {
@@ -21,16 +21,16 @@ export function tenantCommands(tenant: Command, context: AdminContext): void {
 function create(tenant: Command, context: AdminContext): void {
   tenant
     .command('create')
-    .description('Create a tenant with its credentials and an empty wallet. The AppSecret is shown this once.')
-    .requiredOption('--name <name>', 'the name that its people know it by')
-    .option('--currency <code>', 'of its wallet, for ever (ISO 4217)', 'USD')
+    .description('Create a tenant with its credentials and an empty wallet. The AppSecret is shown only now.')
+    .requiredOption('--name <name>', 'the name shown to its people')
+    .option('--currency <code>', 'the currency of its wallet (ISO 4217), which can never be changed', 'USD')
     .addHelpText('after', '\nExample:\n  npm run -s admin -- tenant create --name "Acme Travel" --currency EUR')
     .action((options: { name: string; currency: string }) =>
       context.withDeps(async (deps) => {
-        const wish = { clientName: options.name, currencyCode: options.currency }
-        const credentials = await createTenant(deps, wish, context.by)
+        const input = { clientName: options.name, currencyCode: options.currency }
+        const credentials = await createTenant(deps, input, context.by)
         const { tenantId, appKey, appSecret } = credentials
-        const human = `Tenant     ${tenantId}\nAppKey     ${appKey}\nAppSecret  ${appSecret}\nKeep the AppSecret: it is not shown again unasked.`
+        const human = `Tenant     ${tenantId}\nAppKey     ${appKey}\nAppSecret  ${appSecret}\nStore the AppSecret: this command does not show it again.`
         context.print(human, credentials)
       }),
     )
@@ -40,11 +40,11 @@ function read(tenant: Command, context: AdminContext): void {
   tenant
     .command('list')
     .description('List the tenants, newest first.')
-    .option('--name <part>', 'only those whose name contains it')
-    .option('--suspended', 'only the suspended ones')
+    .option('--name <part>', 'only tenants whose name contains this text')
+    .option('--suspended', 'only suspended tenants')
     .action((options: { name?: string; suspended?: boolean }) =>
       context.withDeps(async (deps) => {
-        const tenants = await allTenants(deps.db, {
+        const tenants = await listAllTenants(deps.db, {
           ...(options.name === undefined ? {} : { keyword: options.name }),
           ...(options.suspended ? { status: 'SUSPENDED' as const } : {}),
         })
@@ -53,10 +53,10 @@ function read(tenant: Command, context: AdminContext): void {
     )
   tenant
     .command('show <tenant-id>')
-    .description('Show a tenant with all of its settings. Secrets are not shown.')
+    .description('Show a tenant with all its settings. Secrets are not shown.')
     .action((tenantId: string) =>
       context.withDeps(async (deps) => {
-        const view = await showTenant(deps.db, tenantId)
+        const view = await getTenantView(deps.db, tenantId)
         context.print(tenantText(view), view)
       }),
     )
@@ -66,9 +66,9 @@ function set(tenant: Command, context: AdminContext): void {
   const command = tenant
     .command('set <tenant-id>')
     .description(
-      'Change settings, all or nothing. What is not named stays; “none” clears. A change holds for every request that is admitted after it.',
+      'Change settings, all or nothing. Settings that are not given stay unchanged; “none” clears one. A change applies to every request that is admitted after it.',
     )
-  for (const [flags, words] of SETTING_OPTIONS) command.option(flags, words)
+  for (const [flags, description] of SETTING_OPTIONS) command.option(flags, description)
   command
     .addHelpText(
       'after',
@@ -78,16 +78,16 @@ Examples:
   npm run -s admin -- tenant set ID --credit-limit 500.00 --low-balance-threshold none`,
     )
     .action(async (tenantId: string, options: SettingOptions) => {
-      const wish = settingsWish(options)
-      checkSettings(wish)
+      const input = settingsInput(options)
+      checkSettings(input)
       await context.withDeps(async (deps) => {
-        // First, because it may be refused after it was asked for its health: then nothing else has changed either.
+        // The callback URL is set first: if it fails its health check, nothing else has changed.
         const callbackUrl = callbackUrlOf(options)
         if (callbackUrl !== undefined) {
-          await setWebhookHere(deps, await requireTenant(deps.db, tenantId), { callbackUrl }, context.by)
+          await setWebhookHere(deps, await getTenantId(deps.db, tenantId), { callbackUrl }, context.by)
         }
-        await changeSettings(deps, tenantId, wish, context.by)
-        const view = await showTenant(deps.db, tenantId)
+        await changeSettings(deps, tenantId, input, context.by)
+        const view = await getTenantView(deps.db, tenantId)
         context.print(tenantText(view), view)
       })
     })
@@ -96,20 +96,22 @@ Examples:
 function status(tenant: Command, context: AdminContext): void {
   tenant
     .command('suspend <tenant-id>')
-    .description('Close the API to a tenant. Paid orders are still delivered or refunded, and their events sent.')
+    .description(
+      'Refuse a tenant’s requests. Paid orders are still delivered or refunded, and their events are still sent.',
+    )
     .action((tenantId: string) =>
       context.withDeps(async (deps) => {
         await suspendTenant(deps, tenantId, context.by)
-        context.print('Suspended: the next request is refused.', { tenantId, status: 'SUSPENDED' })
+        context.print('Suspended. Further requests are refused.', { tenantId, status: 'SUSPENDED' })
       }),
     )
   tenant
     .command('resume <tenant-id>')
-    .description('Open the API to a suspended tenant again.')
+    .description('Accept a suspended tenant’s requests again.')
     .action((tenantId: string) =>
       context.withDeps(async (deps) => {
         await resumeTenant(deps, tenantId, context.by)
-        context.print('Active: the next request is admitted.', { tenantId, status: 'ACTIVE' })
+        context.print('Active. Requests are accepted again.', { tenantId, status: 'ACTIVE' })
       }),
     )
 }
@@ -118,21 +120,21 @@ function newSecret(tenant: Command, context: AdminContext): void {
   tenant
     .command('reset-secret <tenant-id>')
     .description(
-      'Replace the AppSecret and show the new one. The old one is void at once, so that the dealer is cut off until its ' +
-        'programs have the new one; --grace 24h gives it a day to change over. One that was already in its grace ends.',
+      'Replace the AppSecret and show the new one. The old one stops working immediately, so the dealer’s requests fail until its ' +
+        'programs use the new one; --grace 24h gives the dealer a day to change it. An older secret in its grace period ends.',
     )
-    .option('--grace <time>', 'how long the old one still verifies, up to 24h, such as 30m or 1h', '0')
+    .option('--grace <time>', 'how long the old secret still works, up to 24h, such as 30m or 1h', '0')
     .addHelpText(
       'after',
-      '\nExamples:\n  npm run -s admin -- tenant reset-secret ID --grace 24h  the dealer has a day to change over\n  npm run -s admin -- tenant reset-secret ID              the old one is known to others: void at once',
+      '\nExamples:\n  npm run -s admin -- tenant reset-secret ID --grace 24h  the dealer has a day to change it\n  npm run -s admin -- tenant reset-secret ID              the old secret has leaked: it stops working immediately',
     )
     .action(async (tenantId: string, options: { grace: string }) => {
-      const graceMs = spanOf(options.grace)
+      const graceMs = parseDuration(options.grace)
       await context.withDeps(async (deps) => {
         const { appSecret, oldValidUntil } = await resetSecret(deps, tenantId, { graceMs }, context.by)
         const old = oldValidUntil
-          ? `The old one verifies until ${oldValidUntil.toISOString()}.`
-          : 'The old one is void: the dealer is cut off until its programs have this one. Another time --grace 24h gives it a day.'
+          ? `The old secret works until ${oldValidUntil.toISOString()}.`
+          : 'The old secret no longer works: the dealer’s requests fail until its programs use the new one. --grace 24h would give the dealer a day.'
         context.print(`AppSecret  ${appSecret}\n${old}`, { tenantId, appSecret, oldValidUntil })
       })
     })

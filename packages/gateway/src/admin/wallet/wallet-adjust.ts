@@ -2,7 +2,7 @@ import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import type { Db } from '../../lib/postgres/db.ts'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../wallet/ledger/adjust.ts'
-import { type Adjustment, listAdjustments, walletNames } from '../../wallet/ledger/adjustments.ts'
+import { type Adjustment, listAdjustments, listWalletNames } from '../../wallet/ledger/adjustments.ts'
 import type { AdminContext } from '../context.ts'
 import { fields, table, timeText } from '../table.ts'
 
@@ -11,26 +11,26 @@ export function adjustmentCommands(wallet: Command, context: AdminContext): void
   wallet
     .command('adjust <tenant-id> <amount>')
     .description(
-      'Propose to move money that no payment and no order stands for; below zero takes it. Somebody else approves within seven days.',
+      'Propose a correction of the balance; a negative amount takes money. Another person must approve it within seven days.',
     )
     .requiredOption('--reference <text>', 'unique among the adjustments of this wallet')
-    .requiredOption('--reason <text>', 'for the approver, the statement and the auditor')
+    .requiredOption('--reason <text>', 'shown to the approver and in the statement')
     .addHelpText(
       'after',
       '\nExample:\n  npm run -s admin -- wallet adjust ID -12.50 --reference CASE-311 --reason "credited twice"',
     )
     .action(async (tenantId: string, amountText: string, options: { reference: string; reason: string }) => {
-      const wish = { tenantId, amount: parseMoney(amountText), ...options }
+      const input = { tenantId, amount: parseMoney(amountText), ...options }
       await context.withDeps(async (deps) => {
-        await show(deps.db, await proposeAdjustment(deps, wish, context.by), context)
+        await show(deps.db, await proposeAdjustment(deps, input, context.by), context)
       })
     })
-  decision(wallet, context, 'approve', 'Approve an adjustment that somebody else proposed, and post it.')
+  decision(wallet, context, 'approve', 'Approve and post an adjustment that another person proposed.')
   decision(wallet, context, 'reject', 'Reject an adjustment, or withdraw one that you proposed.')
   wallet
     .command('adjustments [tenant-id]')
-    .description('List adjustments, newest first: of one tenant, or those of all that wait for a second person.')
-    .option('--open', 'only those that wait')
+    .description('List adjustments, newest first: a tenant’s, or all that wait for approval.')
+    .option('--open', 'only adjustments that wait for approval')
     .action((tenantId: string | undefined, options: { open?: boolean }) =>
       context.withDeps(async (deps) => {
         const open = options.open ?? tenantId === undefined
@@ -41,10 +41,10 @@ export function adjustmentCommands(wallet: Command, context: AdminContext): void
     )
 }
 
-function decision(wallet: Command, context: AdminContext, verb: 'approve' | 'reject', words: string): void {
+function decision(wallet: Command, context: AdminContext, verb: 'approve' | 'reject', description: string): void {
   wallet
     .command(`${verb} <tenant-id> <adjustment-id>`)
-    .description(words)
+    .description(description)
     .action((tenantId: string, adjustmentId: string) =>
       context.withDeps(async (deps) => {
         const decide = verb === 'approve' ? approveAdjustment : rejectAdjustment
@@ -59,7 +59,7 @@ interface NamedAdjustment extends Adjustment {
 }
 
 async function withNames(db: Db, rows: readonly Adjustment[]): Promise<NamedAdjustment[]> {
-  const names = await walletNames(
+  const names = await listWalletNames(
     db,
     rows.map(({ tenantId }) => tenantId),
   )

@@ -1,15 +1,15 @@
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { requireTenant } from '../../tenants/read.ts'
+import { getTenantId } from '../../tenants/tenant-views.ts'
 import { TRANSFER_KINDS, type TransferKind } from '../../wallet/ledger/post.ts'
-import { entriesWithin, type StatementEntry, statementPage } from '../../wallet/statement/entries.ts'
+import { getStatementPage, type StatementEntry, streamEntries } from '../../wallet/statement/entries.ts'
 import { entriesCsv } from '../../wallet/statement/entries-csv.ts'
-import { type MonthStatement, monthStatement } from '../../wallet/statement/month.ts'
+import { getMonthStatement, type MonthStatement } from '../../wallet/statement/month.ts'
 import type { AdminContext } from '../context.ts'
+import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
-import type { AdminDeps } from '../open.ts'
+import { parseWholeNumber } from '../parse.ts'
 import { fields, table, timeText } from '../table.ts'
-import { whole } from '../typed.ts'
 
 interface StatementOptions {
   month?: string
@@ -24,25 +24,25 @@ export function statementCommand(wallet: Command, context: AdminContext): void {
   wallet
     .command('statement <tenant-id>')
     .description(
-      'Show the latest movements, newest first; or, with --month, a UTC month: opening, totals by kind, closing. The opening of a month is the closing of the one before.',
+      'Show the latest movements, newest first; with --month, the statement of a UTC month: opening balance, totals by kind, closing balance.',
     )
     .option('--month <month>', 'such as 2026-11')
-    .option('--entries', 'with --month: its movements too, oldest first')
+    .option('--entries', 'with --month: also its movements, oldest first')
     .option('--csv', 'with --month: its movements as CSV')
     .option('--kind <kind>', `one of ${TRANSFER_KINDS.join(', ')}`)
-    .option('--limit <n>', 'without --month: how many movements', '50')
-    .option('--before <version>', 'without --month: those before this version')
+    .option('--limit <n>', 'without --month: how many movements at most', '50')
+    .option('--before <version>', 'without --month: only movements before this version')
     .addHelpText('after', '\nExample:\n  npm run -s admin -- wallet statement ID --month 2026-11 --csv > 2026-11.csv')
     .action(async (tenantId: string, options: StatementOptions) => {
       if (options.month === undefined && (options.csv || options.entries)) {
-        throw new UsageError('Say which month: --csv and --entries go with --month 2026-11.')
+        throw new UsageError('Give --month: --csv and --entries need a month, such as --month 2026-11.')
       }
       if (options.csv && context.json) throw new UsageError('--csv and --json exclude each other.')
       const kind = kindOf(options.kind)
       if (kind && options.month !== undefined && !options.csv && !options.entries) {
-        throw new UsageError('The sums of a month are told by kind: --kind goes with --entries or --csv.')
+        throw new UsageError('The totals of a month always list every kind. Use --kind with --entries or --csv.')
       }
-      const page = { limit: whole(options.limit, '--limit'), before: options.before, kind }
+      const page = { limit: parseWholeNumber(options.limit, '--limit'), before: options.before, kind }
       await context.withDeps(async (deps) => {
         if (options.month !== undefined) await month(deps, tenantId, options.month, { ...options, kind }, context)
         else await latest(deps, tenantId, page, context)
@@ -56,10 +56,10 @@ async function latest(
   { limit, before, kind }: { limit: number; before: string | undefined; kind: TransferKind | undefined },
   context: AdminContext,
 ): Promise<void> {
-  const page = await statementPage(deps.db, await requireTenant(deps.db, tenantId), {
-    pageSize: limit,
+  const page = await getStatementPage(deps.db, await getTenantId(deps.db, tenantId), {
+    limit,
     kind,
-    ...(before === undefined ? {} : { before: BigInt(whole(before, '--before')) }),
+    ...(before === undefined ? {} : { before: BigInt(parseWholeNumber(before, '--before')) }),
   })
   const more = page.nextBefore === null ? '' : `\nMore: --before ${page.nextBefore}`
   context.print(entryTable(page.entries) + more, page)
@@ -69,22 +69,22 @@ async function month(
   deps: AdminDeps,
   tenantId: string,
   month: string,
-  { csv, entries: wantsEntries, kind }: Omit<StatementOptions, 'kind'> & { kind: TransferKind | undefined },
+  { csv, entries: withEntries, kind }: Omit<StatementOptions, 'kind'> & { kind: TransferKind | undefined },
   context: AdminContext,
 ): Promise<void> {
-  const statement = await monthStatement(deps.db, tenantId, month)
-  const pages = entriesWithin(deps.db, statement.tenantId, statement.versions, kind)
+  const statement = await getMonthStatement(deps.db, tenantId, month)
+  const pages = streamEntries(deps.db, statement.tenantId, statement.versions, kind)
   if (csv) {
     for await (const text of entriesCsv(pages, statement.currencyCode)) await written(text)
     return
   }
-  if (!wantsEntries) return context.print(monthText(statement), statement)
+  if (!withEntries) return context.print(monthText(statement), statement)
   const entries: StatementEntry[] = []
   for await (const page of pages) entries.push(...page)
   context.print(`${monthText(statement)}\n\n${entryTable(entries)}`, { ...statement, entries })
 }
 
-/** Waits while the reader of our output is slower than the database. */
+/** Waits until the reader of our output has taken the text. */
 function written(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
@@ -139,6 +139,6 @@ function subject(entry: StatementEntry): string {
 function kindOf(text: string | undefined): TransferKind | undefined {
   const kind = TRANSFER_KINDS.find((known) => known === text?.toUpperCase().replace('-', '_'))
   if (text !== undefined && !kind)
-    throw new UsageError(`--kind is one of ${TRANSFER_KINDS.join(', ')}; it is “${text}”.`)
+    throw new UsageError(`--kind must be one of ${TRANSFER_KINDS.join(', ')}, not “${text}”.`)
   return kind
 }

@@ -1,7 +1,7 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { requireTenant } from '../../tenants/read.ts'
-import { readBalance } from '../../wallet/ledger/balance.ts'
+import { getTenantId } from '../../tenants/tenant-views.ts'
+import { getBalance } from '../../wallet/ledger/balance.ts'
 import { topUp } from '../../wallet/ledger/top-up.ts'
 import type { AdminContext } from '../context.ts'
 import { fields, timeText } from '../table.ts'
@@ -11,10 +11,10 @@ import { statementCommand } from './wallet-statement.ts'
 export function walletCommands(wallet: Command, context: AdminContext): void {
   wallet
     .command('balance <tenant-id>')
-    .description('Show what a wallet holds and what it may spend.')
+    .description('Show a wallet’s balance, limits and available amount.')
     .action((tenantId: string) =>
       context.withDeps(async (deps) => {
-        const balance = await readBalance(deps.db, await requireTenant(deps.db, tenantId))
+        const balance = await getBalance(deps.db, await getTenantId(deps.db, tenantId))
         const money = (amount: number | null) =>
           amount === null ? 'none' : `${formatMoney(amount)} ${balance.currencyCode}`
         const human = fields([
@@ -30,15 +30,15 @@ export function walletCommands(wallet: Command, context: AdminContext): void {
   wallet
     .command('top-up <tenant-id> <amount>')
     .description(
-      'Credit a payment. A reference is posted once: repeated with the same amount it shows the first posting, with another it is refused.',
+      'Credit a payment. A reference is posted once: repeating it with the same amount shows the first posting, another amount is refused.',
     )
-    .requiredOption('--reference <text>', 'of the payment, such as the number on the bank statement')
-    .option('--reason <text>', 'for the statement')
+    .requiredOption('--reference <text>', 'the payment’s reference, such as the number on the bank statement')
+    .option('--reason <text>', 'shown in the statement')
     .addHelpText('after', '\nExample:\n  npm run -s admin -- wallet top-up ID 1250.00 --reference INV-2026-0042')
     .action(async (tenantId: string, amountText: string, options: { reference: string; reason?: string }) => {
-      const wish = { tenantId, amount: parseMoney(amountText), ...options }
+      const input = { tenantId, amount: parseMoney(amountText), ...options }
       await context.withDeps(async (deps) => {
-        const answer = await topUp(deps, wish, context.by)
+        const answer = await topUp(deps, input, context.by)
         const balance = `${formatMoney(answer.balanceAfter)} ${answer.currencyCode}`
         const human = answer.replayed
           ? `This reference was posted before (${timeText(answer.createdAt)}); nothing was posted now. The balance was then ${balance}.`

@@ -26,7 +26,7 @@ export function endpointTable(endpoints: EndpointView[]): string {
 function stateText({ callbackUrl, enabled, disabledReason, failingSince }: EndpointView): string {
   if (callbackUrl === null) return 'none'
   if (!enabled) return disabledReason === null ? 'disabled' : `disabled (${disabledReason.toLowerCase()})`
-  return failingSince === null ? 'well' : 'failing'
+  return failingSince === null ? 'healthy' : 'failing'
 }
 
 export function eventTable(events: EventView[]): string {
@@ -41,7 +41,7 @@ export function eventTable(events: EventView[]): string {
       { title: 'ATTEMPTS', value: (event) => String(event.attempts ?? ''), right: true },
       { title: 'NEXT (UTC)', value: (event) => timeText(event.dueAt) },
     ],
-    'There are no such events.',
+    'No event was found.',
   )
 }
 
@@ -53,20 +53,20 @@ export function eventText(event: EventView & { content: unknown; attemptList: At
     ['Recorded', timeText(event.createdAt)],
     ['State', event.deliveryState],
     ['Next attempt', timeText(event.dueAt)],
-    ['Settled', timeText(event.settledAt)],
+    ['Delivery ended', timeText(event.settledAt)],
     ['Content', JSON.stringify(event.content, null, 2)],
   ])
   const attempts = table(
     event.attemptList,
     [
       { title: 'ATTEMPT', value: (attempt) => attempt.attemptId },
-      { title: 'BEGUN (UTC)', value: (attempt) => timeText(attempt.startedAt) },
+      { title: 'STARTED (UTC)', value: (attempt) => timeText(attempt.startedAt) },
       { title: 'MS', value: (attempt) => String(attempt.durationMs), right: true },
       { title: 'ADDRESS', value: (attempt) => attempt.address ?? '' },
       { title: 'OUTCOME', value: (attempt) => attempt.outcome },
       { title: 'ANSWER', value: (attempt) => firstLine(attempt.answer ?? '') },
     ],
-    event.deliveryState === 'DELIVERED' ? 'Its attempts are no longer in the log.' : 'It was not attempted.',
+    event.deliveryState === 'DELIVERED' ? 'Its attempts are no longer in the log.' : 'Delivery was not attempted.',
   )
   return `${head}\n\n${attempts}`
 }
@@ -86,7 +86,7 @@ export function replayText(replay: Replay): string {
     ['Events before', timeText(replay.to)],
     ['Types', replay.notifyTypes.join(', ')],
     ['Outcomes', replay.outcomes.join(', ')],
-    ['Progress', `${replay.replayed} of ${replay.matched}, ${replay.ratePerS} a second`],
+    ['Progress', `${replay.replayed} of ${replay.matched}, ${replay.ratePerS} per second`],
   ])
 }
 

@@ -1,6 +1,6 @@
 import type { WebhookSetRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { requireTenant } from '../../tenants/read.ts'
+import { getTenantId } from '../../tenants/tenant-views.ts'
 import { DELIVERY_STATES } from '../../webhooks/delivery.ts'
 import { listEndpoints } from '../../webhooks/endpoint/endpoint.ts'
 import { getEvent, listEvents } from '../../webhooks/list-events.ts'
@@ -15,9 +15,9 @@ import {
 import { resendEvent } from '../../webhooks/replay/resend.ts'
 import { SENDABLE_DAYS } from '../../webhooks/sending/attempt.ts'
 import type { AdminContext } from '../context.ts'
-import { whole } from '../typed.ts'
-import { setWebhookHere } from './set-webhook.ts'
-import { eventFilter, type FilterOptions, filterOptions, type ReplayOptions, replayWish } from './webhook-options.ts'
+import { setWebhookHere } from '../outbound.ts'
+import { parseWholeNumber } from '../parse.ts'
+import { eventFilter, type FilterOptions, filterOptions, type ReplayOptions, replayInput } from './webhook-options.ts'
 import { endpointTable, eventTable, eventText, replayTable, replayText } from './webhook-text.ts'
 
 export function webhookCommands(webhook: Command, context: AdminContext): void {
@@ -32,22 +32,22 @@ export function webhookCommands(webhook: Command, context: AdminContext): void {
 function list(webhook: Command, context: AdminContext): void {
   const command = webhook
     .command('list [tenant-id]')
-    .description("List the endpoints, those that fail longest first; with a tenant, the tenant's events, newest first.")
-    .option('--unwell', 'without a tenant: only endpoints that fail or that we disabled')
-    .option('--limit <n>', 'how many', '50')
-    .option('--before <notify-id>', 'with a tenant: those before this event')
+    .description("List the endpoints, longest failing first; with a tenant, list the tenant's events, newest first.")
+    .option('--unwell', 'without a tenant: only endpoints that fail or were disabled by the gateway')
+    .option('--limit <n>', 'how many at most', '50')
+    .option('--before <notify-id>', 'with a tenant: only events before this one')
   filterOptions(command, DELIVERY_STATES)
     .addHelpText('after', '\nExample:\n  npm run -s admin -- webhook list ID --outcome DEAD,UNSENT --from 2026-11-20')
     .action(async (tenantId: string | undefined, options: FilterOptions & ListOptions) => {
-      const most = whole(options.limit, '--limit')
+      const limit = parseWholeNumber(options.limit, '--limit')
       const filter = eventFilter(options)
       await context.withDeps(async ({ db }) => {
         if (tenantId === undefined) {
-          const endpoints = await listEndpoints(db, { unwell: options.unwell }, most)
+          const endpoints = await listEndpoints(db, { unwell: options.unwell }, limit)
           return context.print(endpointTable(endpoints), endpoints)
         }
-        const ofTenant = { ...filter, tenantId: await requireTenant(db, tenantId) }
-        const events = await listEvents(db, ofTenant, { limit: most, before: options.before })
+        const ofTenant = { ...filter, tenantId: await getTenantId(db, tenantId) }
+        const events = await listEvents(db, ofTenant, { limit, before: options.before })
         context.print(eventTable(events), events)
       })
     })
@@ -65,7 +65,7 @@ function show(webhook: Command, context: AdminContext): void {
     .description('Show an event with its content and every attempt to deliver it.')
     .action((tenantId: string, notifyId: string) =>
       context.withDeps(async ({ db }) => {
-        const event = await getEvent(db, await requireTenant(db, tenantId), notifyId)
+        const event = await getEvent(db, await getTenantId(db, tenantId), notifyId)
         context.print(eventText(event), event)
       }),
     )
@@ -75,12 +75,12 @@ function resend(webhook: Command, context: AdminContext): void {
   webhook
     .command('resend <tenant-id> <notify-id>')
     .description(
-      `Send one event again now, with the same notifyId, however its delivery ended, until ${SENDABLE_DAYS} days after its recording.`,
+      `Send one event again now, with the same notifyId, even if it was delivered, until ${SENDABLE_DAYS} days after it was recorded.`,
     )
     .action((tenantId: string, notifyId: string) =>
       context.withDeps(async (deps) => {
-        await resendEvent(deps, await requireTenant(deps.db, tenantId), notifyId, context.by)
-        context.print('It is sent as soon as a worker runs.', { notifyId, deliveryState: 'PENDING' })
+        await resendEvent(deps, await getTenantId(deps.db, tenantId), notifyId, context.by)
+        context.print('A worker sends it as soon as possible.', { notifyId, deliveryState: 'PENDING' })
       }),
     )
 }
@@ -89,19 +89,19 @@ function replay(webhook: Command, context: AdminContext): void {
   const command = webhook
     .command('replay <tenant-id>')
     .description(
-      'Send a range of events again, oldest first, with the same notifyIds: a job that survives restarts. What is older ' +
-        `than ${SENDABLE_DAYS} days is left out.`,
+      'Send a range of events again, oldest first, with the same notifyIds. The job survives restarts. Events older than ' +
+        `${SENDABLE_DAYS} days are left out.`,
     )
-    .option('--rate <n>', 'events a second', String(REPLAY_RATE_DEFAULT_PER_S))
+    .option('--rate <n>', 'events per second', String(REPLAY_RATE_DEFAULT_PER_S))
   filterOptions(command, REPLAYABLE, REPLAYED_BY_DEFAULT.join(','))
     .addHelpText(
       'after',
       '\nExample:\n  npm run -s admin -- webhook replay ID --from 2026-11-20T08:00:00Z --outcome UNSENT',
     )
     .action(async (tenantId: string, options: ReplayOptions) => {
-      const wish = replayWish(options)
+      const input = replayInput(options)
       await context.withDeps(async (deps) => {
-        const started = await startReplay(deps, await requireTenant(deps.db, tenantId), wish, context.by)
+        const started = await startReplay(deps, await getTenantId(deps.db, tenantId), input, context.by)
         context.print(replayText(started), started)
       })
     })
@@ -111,17 +111,17 @@ function replays(webhook: Command, context: AdminContext): void {
   webhook
     .command('replays <tenant-id>')
     .description("List a tenant's replays with their progress, newest first, or cancel one.")
-    .option('--cancel <replay-id>', 'what it has made due is still sent')
-    .option('--limit <n>', 'how many', '20')
+    .option('--cancel <replay-id>', 'cancel this replay; events that are already due are still sent')
+    .option('--limit <n>', 'how many at most', '20')
     .action(async (typedId: string, options: { cancel?: string; limit: string }) => {
-      const most = whole(options.limit, '--limit')
+      const limit = parseWholeNumber(options.limit, '--limit')
       await context.withDeps(async (deps) => {
-        const tenantId = await requireTenant(deps.db, typedId)
+        const tenantId = await getTenantId(deps.db, typedId)
         if (options.cancel !== undefined) {
           const cancelled = await cancelReplay(deps, tenantId, options.cancel, context.by)
           return context.print(replayText(cancelled), cancelled)
         }
-        const found = await listReplays(deps.db, tenantId, most)
+        const found = await listReplays(deps.db, tenantId, limit)
         context.print(replayTable(found), found)
       })
     })
@@ -130,15 +130,15 @@ function replays(webhook: Command, context: AdminContext): void {
 function enable(webhook: Command, context: AdminContext): void {
   const set = (tenantId: string, request: WebhookSetRequest) =>
     context.withDeps(async (deps) => {
-      const setting = await setWebhookHere(deps, await requireTenant(deps.db, tenantId), request, context.by)
-      context.print(setting.enabled ? 'Enabled: it answered its health check.' : 'Disabled.', setting)
+      const setting = await setWebhookHere(deps, await getTenantId(deps.db, tenantId), request, context.by)
+      context.print(setting.enabled ? 'Enabled: it passed its health check.' : 'Disabled.', setting)
     })
   webhook
     .command('enable <tenant-id>')
-    .description('Enable an endpoint again. It must first answer a health check.')
+    .description('Enable an endpoint again. It must pass a health check.')
     .action((tenantId: string) => set(tenantId, { enabled: true }))
   webhook
     .command('disable <tenant-id>')
-    .description('Disable an endpoint. What waits becomes UNSENT; events are still recorded and can be replayed.')
+    .description('Disable an endpoint. Waiting events become UNSENT; events are still recorded and can be replayed.')
     .action((tenantId: string) => set(tenantId, { enabled: false }))
 }

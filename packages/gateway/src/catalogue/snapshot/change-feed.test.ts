@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Change, changesOf, rowsAfter } from '../../../test/harness/catalogue-history.ts'
+import { arbitraryChanges, type Change, rowsAfter } from '../../../test/harness/catalogue-history.ts'
 import { type Buyer, LoadedSnapshot } from '../catalogue.ts'
 
 // Compares the state of a poller of the change feed with a complete list.
@@ -11,7 +11,7 @@ const BUYERS: readonly Buyer[] = [
   { tenantId: 'T', currencyCode: 'USD' },
   { tenantId: 'U', currencyCode: 'EUR' },
 ]
-const history = fc.array(changesOf('A'), { maxLength: 20, size: 'max' })
+const history = fc.array(arbitraryChanges('A'), { maxLength: 20, size: 'max' })
 
 const after = (changes: readonly Change[]) =>
   LoadedSnapshot.empty(context).with(rowsAfter(changes)(Number.NEGATIVE_INFINITY))
@@ -23,7 +23,7 @@ const draft = { ...onSale, onSale: false } as const
 const rule = { kind: 'rule', plan: 'P', code: 'A', currency: 'USD', percent: -1n, removed: false } as const
 const given = { kind: 'plan', plan: 'P', removed: false } as const
 const taken = { ...given, removed: true } as const
-const price = { kind: 'price', code: 'A', currency: 'USD', removed: false, most: false } as const
+const price = { kind: 'price', code: 'A', currency: 'USD', removed: false, isMaximum: false } as const
 const own = { kind: 'own', code: 'A', removed: false } as const
 
 test('a poller knows the packages and prices of its tenant after each poll, at any interval', () => {
@@ -91,7 +91,7 @@ function withoutReturns(changes: readonly Change[]): Change[] {
   const live = new Map<string, string>()
   const end = (key: string) => ended.set(key, true)
   return changes
-    .map((one) => (one.kind === 'price' ? { ...one, most: false } : one))
+    .map((one) => (one.kind === 'price' ? { ...one, isMaximum: false } : one))
     .filter((one) => {
       const scope = 'code' in one ? `${one.kind} ${one.code}` : one.kind
       const detail = 'currency' in one ? one.currency : ''

@@ -1,8 +1,7 @@
 import { codes } from '@dealer-esim/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isShed } from '../../http/answer.ts'
 import { ApiError } from '../../lib/api-error.ts'
-import { CommitUnknown, isConnectionLoss, sqlState } from '../../lib/postgres/errors.ts'
+import { CommitUnknown, isConnectionLoss, isOutOfResources, sqlState } from '../../lib/postgres/errors.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import type { Log } from '../../lib/telemetry/log.ts'
 import { InvalidRequest } from './validate.ts'
@@ -16,10 +15,15 @@ interface Failure {
 }
 
 /** Answers every failure as `{code, message, data?}`: a code for programs, a message for people, never a stack trace. */
-export function sendFailure(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function sendFailure(
+  { log, logUnavailable }: { log: Log; logUnavailable(error: unknown): void },
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
   const { status, ...body } = failureOf(error)
-  if (status >= 500 && !isShed(error))
-    log.error({ err: error, path: request.routeOptions.url }, 'console request failed')
+  if (status === 503) logUnavailable(error)
+  else if (status >= 500) log.error({ err: error, path: request.routeOptions.url }, 'console request failed')
   return reply.code(status).send(body)
 }
 
@@ -37,6 +41,8 @@ export function failureOf(error: unknown): Failure {
   // A lost connection rolls back. Only the outcome of an unanswered COMMIT is unknown.
   if (isConnectionLoss(error) && !(error instanceof CommitUnknown))
     return { status: 503, code: 'UNAVAILABLE', message: 'The database cannot be reached. Try again in a moment.' }
+  if (isOutOfResources(error))
+    return { status: 503, code: 'UNAVAILABLE', message: 'The database is out of resources. Try again in a moment.' }
   const statusCode = (error as { statusCode?: number }).statusCode
   if (statusCode === 413) return { status: 413, code: 'TOO_LARGE', message: 'The request is too large. Send less.' }
   if (statusCode !== undefined && statusCode < 500)

@@ -9,7 +9,7 @@ export function routeSchema(route: Route) {
     operationId: operationIdOf(route),
     summary: route.summary,
     description: `Access: ${typeof access === 'string' ? access : access.join(', ')}.${route.sessionOnly ? ' With a session only.' : ''}`,
-    tags: [route.path.split('/')[1] ?? ''],
+    tags: [tagOf(route)],
     security: securityOf(route),
     // The allowed roles, for programs.
     'x-roles': access === 'anyone' ? [] : access === 'session' ? ROLES : access,
@@ -21,9 +21,10 @@ export function routeSchema(route: Route) {
         description: 'Success.',
         content: { [route.answerType ?? JSON_TYPE]: { schema: answer } },
       },
-      '4xx': { description: 'The request was refused.', content: { [JSON_TYPE]: { schema: failure } } },
-      '5xx': {
-        description: 'The gateway failed. With 503, nothing has changed.',
+      400: { description: 'The request is malformed.', content: { [JSON_TYPE]: { schema: failure } } },
+      // Not 4XX and 5XX: orval writes ranges as numbers, which do not compile.
+      default: {
+        description: 'Other 4xx: the request was refused. 503: nothing has changed. Other 5xx: the gateway failed.',
         content: { [JSON_TYPE]: { schema: failure } },
       },
     },
@@ -31,16 +32,18 @@ export function routeSchema(route: Route) {
 }
 
 /** Options for the document as a whole. */
-export function openApiOptions(cookieName: string) {
+export function openApiOptions(cookieName: string, routes: readonly Route[]) {
   return {
     openapi: {
       openapi: '3.1.0' as const,
       info: {
         title: 'Console API',
         version: '1',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
         description:
           'The API of the console. Scripts can use it too: send a personal access token as `Authorization: Bearer`.',
       },
+      tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
       components: {
         securitySchemes: {
           accessToken: { type: 'http' as const, scheme: 'bearer' },
@@ -63,6 +66,10 @@ function securityOf({ access, sessionOnly }: Route): Record<string, string[]>[] 
   if (access === 'anyone') return []
   if (access === 'session' || sessionOnly) return [{ session: [] }]
   return [{ accessToken: [] }, { session: [] }]
+}
+
+function tagOf({ path }: Route): string {
+  return path.split('/')[1] ?? ''
 }
 
 /** Client generators use this as the function name: `GET /tenants/:tenantId/wallet` is getTenantsByTenantIdWallet. */

@@ -14,7 +14,7 @@ import { keepOrphan, type Orphan } from './orphans.ts'
 import { type Transition, transition, transitionOnDelivery } from './outcome.ts'
 import { type WatchedItem, watchItem } from './watched-items.ts'
 
-/** Who holds the lease of the orders whose outcomes are saved. */
+/** The holder of the lease on the orders whose outcomes are saved. */
 export type LeaseState =
   /** This worker: it releases each order on which it has no other call in progress. */
   | { leaseToken: string; isBusy(orderId: string): boolean }
@@ -182,7 +182,7 @@ function transitionWithoutAttempt(item: LockedItem, outcome: Outcome, deliveredI
   return { to: 'REFUSED', message: outcome.message }
 }
 
-/** Whether the package names another supplier after the item's present one. */
+/** True if the package names another supplier after the item's present one. */
 export function hasNextRoute(item: LockedItem, bought: CataloguePackage | undefined): boolean {
   return item.routeNo + 1 < (bought?.routes.length ?? 0)
 }

@@ -20,12 +20,12 @@ export interface OutcomeContext {
   /** When the attempt was committed. */
   startedAt: Date
   operation: 'ORDER' | 'QUERY'
-  /** Start of the latest earlier purchase that the supplier may still be processing; null: there is none. */
+  /** Start of the latest earlier purchase that the supplier may still be processing, or null. */
   doubtSince: Date | null
   traits: Pick<SupplierTraits, 'timeoutMs' | 'graceMs' | 'giveUpAfterMs' | 'queryBuys'>
   /** ICCID of the eSIM that the item already has. */
   deliveredIccid: string | undefined
-  /** Whether the package names another supplier after the item's present one. */
+  /** True if the package names another supplier after the item's present one. */
   hasNextRoute: boolean
   /** From 0 to 1: spreads retries. */
   jitter: number
@@ -36,7 +36,7 @@ export const SEND_WITHIN_MS = 3_000
 /** Also where the supplier asks for an immediate retry. */
 const SOONEST_RETRY_MS = 500
 const FIRST_RETRY_MS = 1_000
-const LONGEST_RETRY_MS = 60_000
+export const LONGEST_RETRY_MS = 60_000
 
 /**
  * Decides what a supplier's answer does to an item, by the order state rules: a definite refusal is refunded, an unknown
@@ -105,14 +105,17 @@ export function transitionOnDelivery(
   }
 }
 
-const REVIEW_WAIT_MIN_MS = 60_000
-const REVIEW_WAIT_MAX_MS = 3_600_000
+export const REVIEW_WAIT_MIN_MS = 60_000
+export const REVIEW_WAIT_MAX_MS = 3_600_000
 
 /** Retried after as long as the item has been open: at least a minute, at most an hour. */
 function review(item: LockedItem, message: string, context: OutcomeContext, inDoubtAt: Date | null): Transition {
-  const openMs = context.now.getTime() - (item.requestedAt ?? context.startedAt).getTime()
-  const waitMs = Math.min(REVIEW_WAIT_MAX_MS, Math.max(REVIEW_WAIT_MIN_MS, openMs))
+  const waitMs = reviewWaitMs(item.requestedAt ?? context.startedAt, context.now)
   return { to: 'REVIEW', message, retryAt: later(context.now, waitMs), inDoubtAt }
+}
+
+export function reviewWaitMs(requestedAt: Date, now: Date): number {
+  return Math.min(REVIEW_WAIT_MAX_MS, Math.max(REVIEW_WAIT_MIN_MS, now.getTime() - requestedAt.getTime()))
 }
 
 /** When a purchase that began at `inDoubtAt` has certainly ended, here and at the supplier. */

@@ -4,7 +4,7 @@ import type { Tx } from '../../lib/postgres/db.ts'
 export interface WatchedItemKey {
   orderId: string
   itemNo: number
-  purpose: 'REFUNDED_IN_DOUBT' | 'DELIVERED_IN_DOUBT' | 'CANCEL'
+  purpose: 'REFUNDED_IN_DOUBT' | 'DELIVERED_IN_DOUBT'
 }
 
 export interface WatchedItem extends WatchedItemKey {
@@ -16,7 +16,7 @@ export interface WatchedItem extends WatchedItemKey {
 
 const DAY_MS = 86_400_000
 /** An eSIM that has not arrived a month after its item closed will not arrive; the supplier's list would still show it. */
-const WATCHED_MS = { REFUNDED_IN_DOUBT: 30 * DAY_MS, DELIVERED_IN_DOUBT: 30 * DAY_MS, CANCEL: 7 * DAY_MS } as const
+const WATCHED_MS = 30 * DAY_MS
 const FIRST_ASK_MS = 60_000
 
 /** Makes reconciliation ask the supplier about the item until it answers or the time is up. */
@@ -33,7 +33,7 @@ export function watchItem(tx: Tx, tenantId: string, watched: WatchedItem, now: D
       supplier,
       productCode,
       new Date(now.getTime() + FIRST_ASK_MS),
-      new Date(now.getTime() + WATCHED_MS[purpose]),
+      new Date(now.getTime() + WATCHED_MS),
     ],
   })
 }

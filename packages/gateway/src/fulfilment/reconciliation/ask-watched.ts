@@ -1,10 +1,6 @@
-import { createAlert } from '../../alerts/alerts.ts'
 import { claimJobs, type JobTable, runJob } from '../../jobs/jobs.ts'
 import { itemKeyOf } from '../../orders/item.ts'
-import type { CancelOutcome, Outcome } from '../../suppliers/supplier.ts'
-import { cancelAtSupplier } from '../cancelling/cancel-esim.ts'
-import { findCancellableEsim, wasNeverUsed } from '../cancelling/cancellable-esim.ts'
-import { saveCancellation } from '../cancelling/save-cancellation.ts'
+import type { Outcome } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { acceptEsim } from '../outcomes/save-outcomes.ts'
 import { unwatchItem, type WatchedItem } from '../outcomes/watched-items.ts'
@@ -15,15 +11,17 @@ const ASK_AGAIN_MAX_MS = 6 * 3_600_000
 
 type WatchedJob = WatchedItem & { tenantId: string }
 
+const WAIT_MS = `least(${ASK_AGAIN_MAX_MS}, ${ASK_AGAIN_MIN_MS} * power(2, least(attempts, 20)))`
+
 /** A claim sets when the item is asked about next: after one minute, doubled each time up to six hours. */
-const WATCHED: JobTable = {
+export const WATCHED: JobTable = {
   name: 'reconcile-watched',
   table: 'watched_items',
   key: ['order_id', 'item_no', 'purpose'],
-  claimable: 'due_at <= now()',
+  claimable: 'true',
   dueAt: 'due_at',
-  claim: `attempts = attempts + 1, due_at = now() + interval '1 millisecond' *
-    least(${ASK_AGAIN_MAX_MS}, ${ASK_AGAIN_MIN_MS} * power(2, least(attempts, 20)))`,
+  longestWaitMs: WAIT_MS,
+  claim: `attempts = attempts + 1, due_at = now() + interval '1 millisecond' * ${WAIT_MS}`,
   columns: 'job.tenant_id, job.order_id, job.item_no, job.purpose, job.supplier, job.product_code',
 }
 
@@ -37,20 +35,7 @@ export async function askAboutWatched(deps: FulfilmentDeps): Promise<number> {
 
 function askAbout(deps: FulfilmentDeps, job: WatchedJob): Promise<void> {
   const { tenantId, orderId, itemNo, purpose } = job
-  return runJob(deps.log, 'watched item', { tenantId, orderId, itemNo, purpose }, () =>
-    purpose === 'CANCEL' ? repeatCancel(deps, job) : askForLateEsim(deps, job),
-  )
-}
-
-async function repeatCancel(deps: FulfilmentDeps, job: WatchedJob): Promise<void> {
-  const { tenantId, orderId, itemNo } = job
-  const profile = await findCancellableEsim(deps, tenantId, { orderId, itemNo })
-  if (profile === undefined) return
-  const subject = { orderId, itemNo, profileId: profile.profileId }
-  const outcome: CancelOutcome = wasNeverUsed(profile)
-    ? await cancelAtSupplier(deps, profile.supplier, profile.esim)
-    : { kind: 'refused', message: 'the eSIM was downloaded in the meantime' }
-  await saveCancellation(deps, tenantId, subject, outcome)
+  return runJob(deps.log, 'watched item', { tenantId, orderId, itemNo, purpose }, () => askForLateEsim(deps, job))
 }
 
 async function askForLateEsim(deps: FulfilmentDeps, job: WatchedJob): Promise<void> {
@@ -65,38 +50,23 @@ async function askForLateEsim(deps: FulfilmentDeps, job: WatchedJob): Promise<vo
   await deps.db.tx(async (tx) => unwatchItem(tx, tenantId, { orderId, itemNo, purpose: job.purpose }))
 }
 
-/** Ends watches whose time is up. A cancellation without an answer is left to an operator. */
+/** Ends watches whose time is up. */
 async function endWatches(deps: FulfilmentDeps): Promise<void> {
   const tenants = await deps.db.query<{ tenantId: string }>({
     name: 'reconcile-end-tenants',
     text: 'select distinct tenant_id from watched_items where give_up_at <= now() and due_at > now()',
   })
-  for (const { tenantId } of tenants) await endWatchesOf(deps, tenantId)
-}
-
-/** Locks rows of one tenant and skips locked ones: another transaction is ending them, or the next pass does. */
-async function endWatchesOf(deps: FulfilmentDeps, tenantId: string): Promise<void> {
-  await deps.db.tx(async (tx) => {
-    const ended = await tx.query<{ orderId: string; itemNo: number; purpose: string }>({
+  for (const { tenantId } of tenants) {
+    // Locks rows of one tenant and skips locked ones: another transaction is ending them, or the next pass does.
+    await deps.db.query({
       name: 'reconcile-end',
       text: `with over as (
           select order_id, item_no, purpose from watched_items
           where tenant_id = $1 and give_up_at <= now() and due_at > now() for update skip locked
         )
         delete from watched_items w using over o
-        where w.tenant_id = $1 and w.order_id = o.order_id and w.item_no = o.item_no and w.purpose = o.purpose
-        returning w.order_id, w.item_no, w.purpose`,
+        where w.tenant_id = $1 and w.order_id = o.order_id and w.item_no = o.item_no and w.purpose = o.purpose`,
       values: [tenantId],
     })
-    for (const row of ended) {
-      if (row.purpose !== 'CANCEL') continue
-      createAlert(tx, deps.ids, {
-        tenantId: null,
-        kind: 'CANCEL_UNANSWERED',
-        audience: 'OPERATOR',
-        message: `The supplier never answered the cancellation of eSIM ${itemKeyOf(row.orderId, row.itemNo)}. The eSIM is not refunded. Ask the supplier, and record what it says on the order’s page or with esim settle.`,
-        data: { tenantId, orderId: row.orderId, itemNo: row.itemNo },
-      })
-    }
-  })
+  }
 }

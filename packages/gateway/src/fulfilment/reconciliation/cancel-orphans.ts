@@ -1,6 +1,8 @@
+import { callForAction } from '../../actions/call-supplier.ts'
 import { claimJobs, type JobTable, runJob } from '../../jobs/jobs.ts'
 import { type SuppliedEsimRow, toSuppliedEsim } from '../../profiles/secrets.ts'
-import { cancelAtSupplier } from '../cancelling/cancel-esim.ts'
+import { withStorableMessage } from '../../suppliers/storable-message.ts'
+import type { ActionOutcome } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { askBySupplier, CLAIMED_MAX } from './ask-by-supplier.ts'
 
@@ -13,12 +15,13 @@ interface OrphanJob extends SuppliedEsimRow {
 }
 
 /** A claim sets the next try: if two nodes asked, the supplier would answer the second one that there is no such eSIM. */
-const ORPHANS: JobTable = {
+export const ORPHANS: JobTable = {
   name: 'reconcile-orphans',
   table: 'orphans',
   key: ['orphan_id'],
-  claimable: `state = 'FOUND' and updated_at <= now()`,
+  claimable: `state = 'FOUND'`,
   dueAt: 'updated_at',
+  longestWaitMs: String(CANCEL_AGAIN_MS),
   claim: `updated_at = now() + interval '1 millisecond' * ${CANCEL_AGAIN_MS}`,
   columns: `job.tenant_id, job.orphan_id, job.order_id, job.item_no, job.supplier, job.iccid, job.secrets,
     (select product_code from order_items i
@@ -40,8 +43,13 @@ function identityOf({ tenantId, orderId, itemNo }: OrphanJob) {
 
 async function cancelOrphan(deps: FulfilmentDeps, orphan: OrphanJob): Promise<void> {
   const { tenantId, orphanId, supplier } = orphan
-  const outcome = await cancelAtSupplier(deps, supplier, toSuppliedEsim(deps.cipher, tenantId, orphan, false))
-  const state = { cancelled: 'CANCELLED', refused: 'KEPT', unknown: 'FOUND' }[outcome.kind]
+  const esim = toSuppliedEsim(deps.cipher, tenantId, orphan, false)
+  const supplied = deps.suppliers.get(supplier)
+  const outcome: ActionOutcome =
+    supplied === undefined
+      ? { kind: 'unknown', message: `supplier ${supplier} is not configured` }
+      : withStorableMessage(await callForAction(supplied.supplier, 'CANCEL', esim, undefined))
+  const state = { done: 'CANCELLED', refused: 'KEPT', unknown: 'FOUND' }[outcome.kind]
   await deps.db.query({
     text: `update orphans set state = $3, message = $4,
              updated_at = case when $3 = 'FOUND' then updated_at else now() end

@@ -11,9 +11,8 @@ const COMPARE_SINCE_MS = 26 * 3_600_000
 const FIRST_COMPARE_MS = 120_000
 
 /**
- * Re-checks what fulfilment leaves unresolved: eSIMs that may still arrive for refunded items, cancellations without an
- * answer, orphans to cancel, and eSIMs that suppliers list for us but we do not have. Fulfilment itself asks about orders
- * under review.
+ * Re-checks what fulfilment leaves unresolved: eSIMs that may still arrive for refunded items, orphans to cancel, and eSIMs
+ * that suppliers list for us but we do not have. Fulfilment itself asks about orders under review.
  */
 export function reconcileLoop(deps: FulfilmentDeps): Loop {
   // The first comparison comes early, so that nodes which restart often compare too.

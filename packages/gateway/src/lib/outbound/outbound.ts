@@ -16,7 +16,7 @@ export interface OutboundRequest {
   timeoutMs: number
   /** A longer response body is cut there, and the connection closed. */
   answerSizeMaxBytes: number
-  /** Whether private addresses are allowed: on local deployments, and for the operator's suppliers. */
+  /** True if private addresses are allowed: on local deployments, and for the operator's suppliers. */
   allowPrivate: boolean
   tls?: TlsIdentity
   /** false: use a new connection, if an unknown outcome costs more than a handshake. */

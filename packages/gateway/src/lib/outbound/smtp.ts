@@ -1,3 +1,5 @@
+import { readAuthorities } from '../process/certificate.ts'
+
 /** One plain-text e-mail. */
 export interface Mail {
   from: string
@@ -28,11 +30,15 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){1,3}|\[::1\])$/
 
 /**
  * `smtps://` uses TLS from the start. `smtp://` requires STARTTLS, because a mail may contain a sign-in link, except on
- * loopback and with `?tls=none`, by which the operator declares the network safe.
+ * loopback and with `?tls=none`, by which the operator declares the network safe: then STARTTLS is not used even if offered.
+ * Certificates are verified by the public authorities or by those of `?ca=FILE`. On loopback, where nobody can be in
+ * between, they are verified only by `?ca=FILE`: Debian's Postfix offers STARTTLS with a self-signed certificate.
  */
 export function createMailServer(url: string): MailServer {
   const parsed = new URL(url)
-  const { protocol, hostname, port, username, password } = parsed
+  const { protocol, hostname, port, username, password, searchParams } = parsed
+  const caFile = searchParams.get('ca')
+  const ca = caFile === null ? undefined : readAuthorities(caFile)
   const secure = protocol === 'smtps:'
   const options = {
     pool: true,
@@ -40,7 +46,9 @@ export function createMailServer(url: string): MailServer {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (secure ? 465 : 587) : Number(port),
     secure,
-    requireTLS: !secure && !mayBePlain(parsed),
+    requireTLS: !secure && (ca !== undefined || !mayBePlain(parsed)),
+    ignoreTLS: searchParams.get('tls') === 'none',
+    tls: ca === undefined ? { rejectUnauthorized: secure || !isLoopback(parsed) } : { ca },
     ...(username ? { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } } : {}),
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
@@ -78,8 +86,12 @@ export function createMailServer(url: string): MailServer {
   }
 }
 
-export function mayBePlain({ hostname, searchParams }: URL): boolean {
-  return LOOPBACK.test(hostname) || searchParams.get('tls') === 'none'
+export function mayBePlain(url: URL): boolean {
+  return isLoopback(url) || url.searchParams.get('tls') === 'none'
+}
+
+function isLoopback({ hostname }: URL): boolean {
+  return LOOPBACK.test(hostname)
 }
 
 const MESSAGE_MAX = 500

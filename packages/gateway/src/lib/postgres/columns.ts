@@ -150,8 +150,8 @@ export interface RowFormat {
   ids(values: readonly string[]): unknown
   plain(values: readonly (string | number | bigint)[]): unknown
   texts(values: readonly (string | null)[]): unknown
-  jsons(values: readonly string[]): unknown
-  jsonbs(values: readonly string[]): unknown
+  jsonValues(values: readonly string[]): unknown
+  jsonbValues(values: readonly string[]): unknown
   times(valuesMs: readonly number[]): unknown
 }
 
@@ -162,8 +162,8 @@ export const ROWS: RowFormat = {
   ids: uuidArray,
   plain: plainArray,
   texts: textArray,
-  jsons: jsonArray,
-  jsonbs: jsonbArray,
+  jsonValues: jsonArray,
+  jsonbValues: jsonbArray,
   times: timeArray,
 }
 
@@ -177,7 +177,7 @@ export const ONE_ROW: RowFormat = {
   ids: ([id]) => id,
   plain: ([value]) => String(value),
   texts: ([text]) => text,
-  jsons: ([json]) => json,
-  jsonbs: ([json]) => json,
+  jsonValues: ([json]) => json,
+  jsonbValues: ([json]) => json,
   times: ([timeMs]) => formatTime(timeMs!),
 }

@@ -1,7 +1,15 @@
 import pg from 'pg'
 import { CommitUnknown, isConnectionLoss } from './errors.ts'
-import { type Connection, createPipeline, getTypeParser, type Statement, type StatementResult } from './pipeline.ts'
-import { type StalledConnections, watchStalledConnections } from './stalled-connections.ts'
+import {
+  type Connection,
+  connectionOf,
+  createPipeline,
+  getTypeParser,
+  type Statement,
+  type StatementResult,
+} from './pipeline.ts'
+import { applySettings, CONNECT_TIMEOUT_MS, type SessionSettings } from './session.ts'
+import { type ResponseWatch, type StalledConnections, watchStalledConnections } from './stalled-connections.ts'
 
 export type { Statement }
 
@@ -18,6 +26,16 @@ export interface Db {
   readonly pool: pg.Pool
 }
 
+/** A Db with connections of its own. */
+export interface Database extends Db {
+  /**
+   * Resolves to whether the server answers on a connection of this pool. One that does not answer in `CHECK_LIMIT_MS` counts as
+   * stalled, so that statements do not have to find out.
+   */
+  isResponding(): Promise<boolean>
+  close(): Promise<void>
+}
+
 /** An open transaction. A function that must be atomic with others takes a Tx first. */
 export interface Tx {
   readonly brand: 'tx'
@@ -32,6 +50,11 @@ export interface DbOptions {
   applicationName: string
   lockTimeoutMs?: number
   statementTimeoutMs?: number
+  /** The server is considered dead if it sends nothing for so long while a response is due. */
+  stallMs?: number
+  /** Shared by the pools of one server. */
+  stalled?: StalledConnections<Connection>
+  connectTimeoutMs?: number
   /** How long the server waits inside a transaction for our next statement (60 s). */
   idleInTransactionMs?: number
   /** Commits do not wait for the disk. Only for data that a crash may lose, never for money. */
@@ -46,40 +69,49 @@ export interface DbOptions {
   onIdleError?: (error: Error) => void
 }
 
-export const CONNECT_TIMEOUT_MS = 5_000
 const IDLE_MS = 10_000
 const STATEMENT_TIMEOUT_MS = 30_000
-/** If the server's own statement timeout has not taken effect by then, the server is considered dead. */
+/** The server's own statement timeout has taken effect by then. */
 const STALL_MARGIN_MS = 5_000
+/** Such a small statement takes less than a millisecond. */
+const CHECK_LIMIT_MS = 3_000
 
-export function createDb(options: DbOptions): Db & { close(): Promise<void> } {
+/** Closes stalled connections of pools that share it. */
+export function createStallWatch(): StalledConnections<Connection> {
+  return watchStalledConnections(({ stream }) =>
+    stream.destroy(new Error('the database does not answer: read timeout')),
+  )
+}
+
+export function createDb(options: DbOptions): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS
+  const settings = sessionSettings(options)
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
     application_name: options.applicationName,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    lock_timeout: options.lockTimeoutMs ?? 10_000,
-    statement_timeout: statementTimeoutMs,
-    idle_in_transaction_session_timeout: options.idleInTransactionMs ?? 60_000,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     keepAlive: true,
     idleTimeoutMillis: options.keepConnections ? 0 : IDLE_MS,
     types: { getTypeParser },
-    options: serverSettings(options),
-    ...({ pipeline: true } as object),
+    ...({ pipeline: true, onConnect: (client: pg.PoolClient) => applySettings(client, settings) } as object),
   })
   // An idle connection that dies is replaced by the pool; without a listener it would end the process.
   pool.on('error', (error) => options.onIdleError?.(error))
   // The same for a connection that dies in use: its statements report the failure.
   pool.on('connect', (client) => client.on('error', () => {}))
-  const stalled = watchStalledConnections<Connection>(statementTimeoutMs + STALL_MARGIN_MS, ({ stream }) =>
-    stream.destroy(new Error('the database does not answer: read timeout')),
-  )
-  const source = { pool, stalled }
+  const stalled = options.stalled ?? createStallWatch()
+  const source = { pool, stalled, watch: stalled.within(options.stallMs ?? statementTimeoutMs + STALL_MARGIN_MS) }
+  const checked = { ...source, watch: stalled.within(CHECK_LIMIT_MS) }
   return {
     pool,
     query: <Row>(statement: Statement) => runAlone<Row>(source, statement),
     tx: (work) => runTransaction(source, work),
+    isResponding: () =>
+      runAlone(checked, CHECK).then(
+        () => true,
+        () => false,
+      ),
     close: () => pool.end(),
   }
 }
@@ -87,31 +119,36 @@ export function createDb(options: DbOptions): Db & { close(): Promise<void> } {
 interface ConnectionSource {
   pool: pg.Pool
   stalled: StalledConnections<Connection>
+  watch: ResponseWatch<Connection>
 }
 
 /** Takes a connection from the pool. Closes connections that may have died together with a stalled one. */
 async function takeConnection({ pool, stalled }: ConnectionSource): Promise<pg.PoolClient> {
   for (;;) {
     const client = await pool.connect()
-    // The driver's type declarations omit it.
-    const { connection } = client as unknown as { connection: Connection }
-    if (!stalled.isSuspect(connection)) return client
+    if (!stalled.isSuspect(connectionOf(client))) return client
     client.release(true)
   }
 }
 
-function serverSettings(options: DbOptions): string {
-  const settings = ['jit=off']
-  if (options.asynchronousCommit) settings.push('synchronous_commit=off')
-  if (options.genericPlans) settings.push('plan_cache_mode=force_generic_plan', 'enable_seqscan=off')
-  return settings.map((setting) => `-c ${setting}`).join(' ')
+/** All settings of our connections that differ from the server's. */
+export function sessionSettings(options: Omit<DbOptions, 'url' | 'poolSize' | 'applicationName'>): SessionSettings {
+  const { lockTimeoutMs = 10_000, statementTimeoutMs = STATEMENT_TIMEOUT_MS, idleInTransactionMs = 60_000 } = options
+  return {
+    jit: 'off',
+    lock_timeout: String(lockTimeoutMs),
+    statement_timeout: String(statementTimeoutMs),
+    idle_in_transaction_session_timeout: String(idleInTransactionMs),
+    ...(options.asynchronousCommit && { synchronous_commit: 'off' }),
+    ...(options.genericPlans && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
+  }
 }
 
 async function runAlone<Row>(source: ConnectionSource, statement: Statement): Promise<Row[]> {
   const client = await takeConnection(source)
   let broken: Error | undefined
   try {
-    return (await createPipeline(client, source.stalled)(statement)).rows as Row[]
+    return (await createPipeline(client, source.watch)(statement)).rows as Row[]
   } catch (error) {
     if (isConnectionLoss(error)) broken = error as Error
     throw error
@@ -122,7 +159,7 @@ async function runAlone<Row>(source: ConnectionSource, statement: Statement): Pr
 
 async function runTransaction<Result>(source: ConnectionSource, work: (tx: Tx) => Promise<Result>): Promise<Result> {
   const client = await takeConnection(source)
-  const ask = createPipeline(client, source.stalled)
+  const ask = createPipeline(client, source.watch)
   const unsettled: Promise<unknown>[] = []
   const send = (statement: Statement) => {
     const answer = ask(statement)
@@ -161,6 +198,7 @@ async function runTransaction<Result>(source: ConnectionSource, work: (tx: Tx) =
   }
 }
 
+const CHECK: Statement = { text: 'select 1', name: 'check' }
 const BEGIN: Statement = { text: 'begin', name: 'begin' }
 const COMMIT: Statement = { text: 'commit', name: 'commit' }
 const ROLLBACK: Statement = { text: 'rollback', name: 'rollback' }

@@ -15,7 +15,7 @@ export function violatedKey(error: unknown): { constraint: string; detail: strin
 const UNIQUE_VIOLATION = '23505'
 
 /**
- * Whether the connection failed, so that the statement's outcome is unknown: no SQLSTATE, or the server ended or refused
+ * True if the connection failed, so that the statement's outcome is unknown: no SQLSTATE, or the server ended or refused
  * the connection, or does not accept writes.
  */
 export function isConnectionLoss(error: unknown): boolean {
@@ -26,6 +26,17 @@ export function isConnectionLoss(error: unknown): boolean {
   if (state !== undefined) return CONNECTION_STATES.test(state)
   return error instanceof Error && (CONNECTION_ERRORS.test(error.message) || 'errno' in error || hasSystemCode(error))
 }
+
+/** Returns whether the server undid the statement because it ran out of disk, memory, connections or time: later it may succeed. */
+export function isOutOfResources(error: unknown): boolean {
+  const state = sqlState(error)
+  return state !== undefined && (OUT_OF_RESOURCES.test(state) || NO_SPACE.test((error as Error).message))
+}
+
+// Out of resources, 53100 (a full disk) among them; time-outs of statements and locks; errors of the operating system.
+const OUT_OF_RESOURCES = /^(53|57014|55P03|58030)/
+/** Reported with other states where a quota, or a file that is no table, is full. */
+const NO_SPACE = /No space left on device|Disk quota exceeded/
 
 /** TLS failures have a code but no errno. */
 function hasSystemCode({ code }: NodeJS.ErrnoException): boolean {
@@ -66,14 +77,14 @@ export function explainNoConnection(error: unknown): string {
   return `Cannot connect to the database: ${messageOf(error)}. ${cure}`
 }
 
-/** Whether a statement failed because no connection could be made. */
+/** True if a statement failed because no connection could be made. */
 export function isNoConnection(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || Object.hasOwn(REMEDIES, sqlState(error) ?? '')
 }
 
 /** If several addresses were tried, the error itself has no message. */
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   const first = error instanceof AggregateError ? error.errors[0] : error
   return first instanceof Error ? first.message : String(first)
 }

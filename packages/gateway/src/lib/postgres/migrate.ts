@@ -5,8 +5,9 @@ import pg from 'pg'
 import { StartRefused } from '../process/lifecycle.ts'
 import { packageRoot } from '../process/package-root.ts'
 import type { Log } from '../telemetry/log.ts'
-import { CONNECT_TIMEOUT_MS, type Db } from './db.ts'
+import type { Db } from './db.ts'
 import { explainNoConnection, sqlState } from './errors.ts'
+import { CONNECT_TIMEOUT_MS, findPoolerFault } from './session.ts'
 
 export interface MigrateOptions {
   databaseUrl: string
@@ -30,6 +31,10 @@ export class MigrationRefused extends StartRefused {
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { databaseUrl, log, directory = join(packageRoot(), 'migrations') } = options
   const files = readMigrations(directory)
+  const poolerFault = await findPoolerFault(databaseUrl).catch((cause) => {
+    throw new StartRefused(explainNoConnection(cause), { cause })
+  })
+  if (poolerFault !== undefined) throw new StartRefused(poolerFault)
   const client = new pg.Client({
     connectionString: databaseUrl,
     application_name: 'dealer-esim migrate',

@@ -33,10 +33,17 @@ export function createPartitions(db: Db, tables: readonly PartitionedTable[]): P
 /** Autovacuum with pauses keeps dead versions of hot rows for seconds: docs/performance.md. */
 const UNPAUSED = 'autovacuum_vacuum_cost_delay = 0'
 
-/** Drops the partitions past their retention by the database's clock, which the caller must have reason to trust. */
-export function dropPartitions(db: Db, tables: readonly PartitionedTable[]): Promise<string[]> {
+/**
+ * Drops the partitions for which `isOld` holds: by default those past their retention by the database's clock, which the
+ * caller must have reason to trust.
+ */
+export function dropPartitions(
+  db: Db,
+  tables: readonly PartitionedTable[],
+  isOld: (table: PartitionedTable, name: string, nowMs: number) => boolean = isPast,
+): Promise<string[]> {
   return eachTable(db, tables, (tx, table, names, nowMs) => {
-    const past = [...names].filter((name) => isPast(table, name, nowMs))
+    const past = [...names].filter((name) => isOld(table, name, nowMs))
     for (const name of past) tx.send({ text: `drop table ${name}` })
     return past
   })

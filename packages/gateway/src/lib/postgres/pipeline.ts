@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
-import type { StalledConnections } from './stalled-connections.ts'
+import type { ResponseWatch } from './stalled-connections.ts'
 
 /** One statement. With a `name` it is prepared once per connection (hot statements); sql-template-tag's Sql fits too. */
 export interface Statement {
@@ -23,7 +23,7 @@ export type Pipeline = (statement: Statement) => Promise<StatementResult>
  * write that ends in one Sync, so the server answers them in one write too; the driver alone wakes both sides for each
  * statement. If one statement fails, those behind it in the same batch are not run and fail with the same error.
  */
-export function createPipeline(client: pg.PoolClient, stalled: StalledConnections<Connection>): Pipeline {
+export function createPipeline(client: pg.PoolClient, watch: ResponseWatch<Connection>): Pipeline {
   let batch: PipelinedBatch | undefined
   const sendBatch = () => {
     if (batch) client.query(batch)
@@ -32,10 +32,10 @@ export function createPipeline(client: pg.PoolClient, stalled: StalledConnection
   return (statement) => {
     if (isScript(statement)) {
       sendBatch()
-      return runScript(client, statement)
+      return runScript(client, watch, statement)
     }
     if (!batch) {
-      batch = new PipelinedBatch(stalled)
+      batch = new PipelinedBatch(watch)
       process.nextTick(sendBatch)
     }
     return batch.add(statement)
@@ -47,9 +47,19 @@ function isScript({ name, values = [] }: Statement): boolean {
   return name === undefined && values.length === 0
 }
 
-async function runScript(client: pg.PoolClient, { text }: Statement): Promise<StatementResult> {
-  const { rows, command } = await client.query(text)
-  return { rows: rows.map(toCamelCaseRow), command }
+async function runScript(
+  client: pg.PoolClient,
+  watch: ResponseWatch<Connection>,
+  { text }: Statement,
+): Promise<StatementResult> {
+  const connection = connectionOf(client)
+  watch.sent(connection)
+  try {
+    const { rows, command } = await client.query(text)
+    return { rows: rows.map(toCamelCaseRow), command }
+  } finally {
+    watch.completed(connection)
+  }
 }
 
 interface PendingStatement {
@@ -80,6 +90,11 @@ export interface Connection {
   sync(): void
 }
 
+/** The driver's type declarations omit it. */
+export function connectionOf(client: pg.PoolClient): Connection {
+  return (client as unknown as { connection: Connection }).connection
+}
+
 interface FieldMessage {
   name: string
   dataTypeID: number
@@ -100,13 +115,13 @@ declare class DriverQuery extends EventEmitter {
  */
 class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
   readonly #statements: PendingStatement[] = []
-  readonly #stalled: StalledConnections<Connection>
+  readonly #watch: ResponseWatch<Connection>
   #current = 0
   #isPending = false
 
-  constructor(stalled: StalledConnections<Connection>) {
+  constructor(watch: ResponseWatch<Connection>) {
     super('')
-    this.#stalled = stalled
+    this.#watch = watch
   }
 
   add(statement: Statement): Promise<StatementResult> {
@@ -127,7 +142,7 @@ class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
   override readonly submit = (connection: unknown) => this.#send(connection as Connection)
 
   #send(connection: Connection): null {
-    this.#stalled.sent(connection)
+    this.#watch.sent(connection)
     this.#isPending = true
     this.#setCurrent(0)
     connection.stream.cork()
@@ -174,14 +189,14 @@ class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
 
   handleCommandComplete({ text }: { text: string }, connection: Connection): void {
     const { statement, result, columns = [] } = this.#statements[this.#current]!
-    this.#stalled.received(connection)
+    this.#watch.received(connection)
     result.command = text
     if (statement.name !== undefined) columnsByName(connection).set(statement.name, columns)
     this.#setCurrent(this.#current + 1)
   }
 
   handleReadyForQuery(connection: Connection): void {
-    this.#stalled.completed(connection)
+    this.#watch.completed(connection)
     for (const { resolve, result } of this.#statements) resolve(result)
   }
 
@@ -190,7 +205,7 @@ class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
    * may be that of the implicit commit of a statement outside a transaction, which comes with Sync: none counts as done.
    */
   handleError(failure: Error, connection: Connection): void {
-    if (this.#isPending) this.#stalled.completed(connection)
+    if (this.#isPending) this.#watch.completed(connection)
     this.#isPending = false
     const answered = this.#current < this.#statements.length ? this.#current : 0
     for (const [index, { statement, resolve, reject, result }] of this.#statements.entries()) {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { CONNECT_TIMEOUT_MS } from './db.ts'
 import type { Statement } from './pipeline.ts'
+import { applySettings, CONNECT_TIMEOUT_MS } from './session.ts'
 
 /**
  * Wakes the background loops that listen to a topic: on this node at once, on other nodes by NOTIFY. Every loop also
@@ -89,7 +89,6 @@ function connect(options: WakeupOptions, wakeLocal: (topic: string) => void) {
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: NOTIFY_TIMEOUT_MS,
-      options: '-c synchronous_commit=off',
     })
     client = next
     next.on('error', options.onError)
@@ -99,6 +98,7 @@ function connect(options: WakeupOptions, wakeLocal: (topic: string) => void) {
       if (nodeId !== options.nodeId) for (const topic of topics.split(',')) wakeLocal(topic)
     })
     await next.connect()
+    await applySettings(next, { synchronous_commit: 'off' })
     await next.query(`listen ${CHANNEL}`)
     isListening = true
   }

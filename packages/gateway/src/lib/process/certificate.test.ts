@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { testAuthority } from '../../../test/harness/certificates.ts'
+import { createAuthority } from '../../../test/harness/servers/certificates.ts'
 import type { Log } from '../telemetry/log.ts'
 import { readCertificate, watchCertificate } from './certificate.ts'
 
 const POLL_MS = 2_000
-const authority = testAuthority('Test authority')
+const authority = createAuthority('Test authority')
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-certificate-'))
 const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') }
 

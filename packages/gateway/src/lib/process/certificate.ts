@@ -38,6 +38,13 @@ export function readCertificate(files: CertificateFiles): Certificate {
   }
 }
 
+/** The PEM text of a file with certificates of authorities. @throws Error that names the faulty file */
+export function readAuthorities(file: string): Buffer {
+  const authorities = read(file)
+  parsed(() => new X509Certificate(authorities), `${file} contains no certificate in PEM.`)
+  return authorities
+}
+
 function read(file: string): Buffer {
   try {
     return readFileSync(file)

@@ -154,6 +154,19 @@ describe('a stack of running parts', () => {
     const stack = createStack(log)
     await stack.stop(NEVER_MS)
     stack.push('late', part('late', stopped))
-    expect(stopped).toEqual(['late'])
+    await expect.poll(() => stopped).toEqual(['late'])
+  })
+
+  it('waits for a part that is still starting, and stops it', async () => {
+    const stopped: string[] = []
+    const stack = createStack(log)
+    let start = (_: Running) => {}
+    stack.push('database', new Promise((resolve) => (start = resolve)))
+    stack.push('broken', Promise.reject(new Error('it does not start')))
+    const stopping = stack.stop(NEVER_MS)
+    expect([stopped, stack.isStopping]).toEqual([[], true])
+    start(part('database', stopped))
+    await stopping
+    expect(stopped).toEqual(['database'])
   })
 })

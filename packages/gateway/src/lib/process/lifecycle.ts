@@ -13,27 +13,34 @@ export interface Running {
 
 /** Parts that depend on those pushed before them; they are stopped in reverse order. */
 export interface RunningStack extends Running {
-  push(name: string, part: Running): void
+  /** A part that is still starting is stopped when it has started. The caller handles its failure. */
+  push(name: string, part: Running | Promise<Running>): void
+  readonly isStopping: boolean
 }
 
 export function createStack(log: Log): RunningStack {
-  const parts: { name: string; part: Running }[] = []
+  const parts: { name: string; part: Promise<Running | undefined> }[] = []
   let stopping: Promise<void> | undefined
   async function stopAll(deadlineMs: number): Promise<void> {
     const deadline = performance.now() + deadlineMs
     for (const { name, part } of parts.reverse()) {
       const startedAt = performance.now()
+      const started = await part
       // The last parts (such as the database) get a minimum time even if the others have used up the deadline.
       const leftMs = Math.max(deadline - startedAt, STOP_MIN_MS)
-      await part.stop(leftMs).catch((error) => log.error({ err: error, part: name }, 'could not stop'))
+      await started?.stop(leftMs).catch((error) => log.error({ err: error, part: name }, 'could not stop'))
       log.debug({ part: name, durationMs: Math.round(performance.now() - startedAt) }, 'stopped')
     }
   }
   return {
     push(name, part) {
+      const started = Promise.resolve(part).catch(() => undefined)
       // A part that starts after the stop was requested is stopped at once.
-      if (stopping) void part.stop(STOP_MIN_MS)
-      else parts.push({ name, part })
+      if (stopping) void started.then((late) => late?.stop(STOP_MIN_MS))
+      else parts.push({ name, part: started })
+    },
+    get isStopping() {
+      return stopping !== undefined
     },
     stop: (deadlineMs) => (stopping ??= stopAll(deadlineMs)),
   }
@@ -115,7 +122,7 @@ export function runLoop(options: LoopOptions): Loop {
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5_000
 
-/** Whether the promise settles before the deadline. */
+/** True if the promise settles before the deadline. */
 export async function settlesWithin(promise: Promise<unknown>, deadlineMs: number): Promise<boolean> {
   const timer = new AbortController()
   const late = delay(deadlineMs, false, { signal: timer.signal }).catch(() => false)

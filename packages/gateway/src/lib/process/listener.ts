@@ -52,16 +52,37 @@ declare module 'fastify' {
   }
 }
 
+/** The longest wait for a moment without new connections. */
+const LAST_CONNECTIONS_MS = 1_000
+
 /** Makes a closing server accept last requests first. A server without connections closes at once. */
 export function registerDrain(app: FastifyInstance): void {
   app.decorate('isClosing', false)
   app.addHook('preClose', (done) => {
     app.isClosing = true
+    const stop = () => void stopListening(app).then(() => done())
     app.server.getConnections((_, connections) => {
-      if (connections > 0) setTimeout(done, LAST_REQUESTS_MS)
-      else done()
+      if (connections > 0) setTimeout(stop, LAST_REQUESTS_MS)
+      else stop()
     })
   })
+}
+
+/**
+ * Closes the listener right after a turn of the event loop that accepted nobody. Connections that the kernel has
+ * established and the process has not accepted are reset, and a proxy does not repeat a POST that it sent on one.
+ */
+async function stopListening({ server }: FastifyInstance): Promise<void> {
+  const until = performance.now() + LAST_CONNECTIONS_MS
+  let accepted = 0
+  const count = () => accepted++
+  server.on('connection', count)
+  for (let before = -1; accepted !== before && performance.now() < until; ) {
+    before = accepted
+    await new Promise(setImmediate)
+  }
+  server.off('connection', count)
+  server.close()
 }
 
 /** Finishes requests in progress, closes connections as they become idle, and cuts the rest at the deadline. */
@@ -73,7 +94,7 @@ export async function closeWithin(app: FastifyInstance, deadlineMs: number): Pro
   clearInterval(sweep)
 }
 
-/** Whether the server has stopped accepting connections. */
+/** True if the server has stopped accepting connections. */
 function isClosed(app: FastifyInstance): boolean {
   return !app.server.listening
 }

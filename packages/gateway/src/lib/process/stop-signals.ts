@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../telemetry/log.ts'
 
 /** Under npm, Ctrl-C reaches us twice: from the terminal and from npm. Signals this close together count as one. */
@@ -9,21 +10,27 @@ const GRACE_MS = 10_000
 export interface StopOptions {
   log: Log
   deadlineMs: number
+  /** Called at the signal. @returns how long to go on before `stop`, so that proxies notice first */
+  announce(): number
   stop(deadlineMs: number): Promise<void>
 }
 
 /**
  * Stops the process gracefully on the first SIGTERM, SIGINT or SIGHUP; a later signal ends it at once. An uncaught
- * exception also stops it, with exit code 1, because the state of the process cannot be trusted.
+ * exception also stops it, without delay and with exit code 1, because the state of the process cannot be trusted.
  */
-export function stopOnSignals({ log, deadlineMs, stop }: StopOptions): void {
+export function stopOnSignals({ log, deadlineMs, announce, stop }: StopOptions): void {
   let stopRequestedAt: number | undefined
 
-  async function stopAndExit(code: number): Promise<void> {
-    const overdue = setTimeout(() => {
-      log.error({ deadlineMs }, 'not stopped in time; exiting now')
-      process.exit(1)
-    }, deadlineMs + GRACE_MS)
+  async function stopAndExit(code: number, delayMs: number): Promise<void> {
+    const overdue = setTimeout(
+      () => {
+        log.error({ deadlineMs }, 'not stopped in time; exiting now')
+        process.exit(1)
+      },
+      delayMs + deadlineMs + GRACE_MS,
+    )
+    if (delayMs > 0) await delay(delayMs)
     await stop(deadlineMs)
     clearTimeout(overdue)
     process.exit(code)
@@ -33,8 +40,9 @@ export function stopOnSignals({ log, deadlineMs, stop }: StopOptions): void {
     const now = performance.now()
     if (stopRequestedAt === undefined) {
       stopRequestedAt = now
-      log.info({ signal }, 'stopping')
-      void stopAndExit(0)
+      const delayMs = announce()
+      log.info({ signal, delayMs }, 'stopping')
+      void stopAndExit(0, delayMs)
     } else if (now - stopRequestedAt > REPEAT_MS) {
       log.warn({ signal }, 'second signal; exiting now')
       process.exit(1)
@@ -45,7 +53,8 @@ export function stopOnSignals({ log, deadlineMs, stop }: StopOptions): void {
     log.fatal({ err: error }, 'uncaught exception; stopping')
     if (stopRequestedAt !== undefined) return
     stopRequestedAt = performance.now()
-    void stopAndExit(1)
+    announce()
+    void stopAndExit(1, 0)
   }
 
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal)

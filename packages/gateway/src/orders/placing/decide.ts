@@ -6,14 +6,15 @@ import {
   type OrderRequest,
   type OrderStatus,
   orderNoOf,
+  type RequestHeaders,
 } from '@dealer-esim/contract'
 import type { Offer, Snapshot } from '../../catalogue/catalogue.ts'
 import type { ErrorParts } from '../../lib/api-error.ts'
 import { groupBy } from '../../lib/batch.ts'
-import type { Tenant } from '../../tenants/load.ts'
+import type { Tenant } from '../../tenants/tenant.ts'
 import type { Wallet } from '../../wallet/ledger/lock.ts'
 import type { BalanceFall } from '../../wallet/ledger/low-balance.ts'
-import { lowBalanceStep } from '../../wallet/ledger/low-balance.ts'
+import { lowBalancePercent } from '../../wallet/ledger/low-balance.ts'
 import type { PackageLine } from '../item.ts'
 
 /** An order to be placed. Its id is made beforehand, so that the order is recognised after a lost COMMIT. */
@@ -21,6 +22,8 @@ export interface OrderInput {
   tenant: Pick<Tenant, 'tenantId' | 'currencyCode'>
   orderId: string
   request: OrderRequest
+  /** The request's RequestID and timestamp; absent where the gateway itself places it. */
+  headers?: Pick<RequestHeaders, 'requestId' | 'timestamp'>
   /** Present while the request is still being admitted; resolves within 100 ms to whether it was. */
   isAdmitted?: Promise<boolean>
 }
@@ -83,8 +86,8 @@ export function decideBatch(
     if (placed.length === 0) continue
     batch.wallets.push(wallet)
     batch.placed.push(...placed)
-    const [step, stepBefore] = [wallet.lowBalanceStep, before.lowBalanceStep]
-    if (step !== stepBefore) batch.falls.push({ ...wallet, step, stepBefore })
+    const [percent, percentBefore] = [wallet.lowBalanceAlertedPercent, before.lowBalanceAlertedPercent]
+    if (percent !== percentBefore) batch.falls.push({ ...wallet, percent, percentBefore })
   }
   return batch
 }
@@ -211,8 +214,8 @@ function onDay(wallet: Wallet, now: Date): Wallet {
 }
 
 function debited(wallet: Wallet, funds: Funds, now: Date): Wallet {
-  const step = lowBalanceStep(funds.balance, wallet.lowBalanceThreshold)
-  return { ...wallet, ...funds, lowBalanceStep: step, updatedAt: now }
+  const percent = lowBalancePercent(funds.balance, wallet.lowBalanceThreshold)
+  return { ...wallet, ...funds, lowBalanceAlertedPercent: percent, updatedAt: now }
 }
 
 /** @param funds as the order's debit leaves them */

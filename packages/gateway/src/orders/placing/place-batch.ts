@@ -1,4 +1,5 @@
 import { formatTime } from '@dealer-esim/contract'
+import { reenterRequestIds } from '../../admission/admit-batch.ts'
 import type { Catalogue, Offer } from '../../catalogue/catalogue.ts'
 import type { DatabaseClock } from '../../lib/clock.ts'
 import type { Ids } from '../../lib/ids.ts'
@@ -26,18 +27,46 @@ export type BatchVerdict = Verdict | { kind: 'not-admitted' }
 
 const NOT_ADMITTED: BatchVerdict = { kind: 'not-admitted' }
 
-/**
- * Places a batch of orders in one transaction: on the cached wallets if that succeeds, else under their locks.
- * @param inDoubt whether an earlier attempt at this batch may have been committed
- */
-export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDoubt: boolean): Promise<BatchVerdict[]> {
-  const placed = inDoubt ? undefined : await placeOptimistically(deps, inputs)
+/** What has happened to a batch in its earlier attempts. */
+export interface Trouble {
+  /** A COMMIT was not answered. */
+  inDoubt: boolean
+  /** A connection was lost. */
+  wasLost: boolean
+}
+
+/** Places a batch of orders in one transaction: on the cached wallets if that succeeds, else under their locks. */
+export async function placeBatch(
+  deps: PlacementDeps,
+  inputs: OrderInput[],
+  { inDoubt, wasLost }: Trouble,
+): Promise<BatchVerdict[]> {
+  const isFirst = !inDoubt && !wasLost
+  const placed = isFirst ? await placeOptimistically(deps, inputs) : undefined
   if (placed) return placed
   // Stock that has run out since must not refuse an order that may already be placed.
   const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
-  const { verdicts, wallets } = await deps.db.tx((tx) => placeLocked(tx, placing, inputs))
-  deps.walletCache.keep(await wallets)
+  const { verdicts, wallets } = await deps.db.tx(async (tx) => {
+    const placement = await placeLocked(tx, placing, inputs)
+    if (!isFirst) reenter(tx, deps, inputs, placement)
+    return placement
+  })
+  deps.walletCache.put(await wallets)
   return verdicts
+}
+
+/** Enters the RequestIDs of the admitted orders again. */
+function reenter(
+  tx: Tx,
+  { databaseClock }: PlacementDeps,
+  inputs: readonly OrderInput[],
+  { verdicts }: Placement,
+): void {
+  const accepted = inputs.flatMap(({ tenant, headers }, index) => {
+    if (!headers || verdicts[index]!.kind === 'not-admitted') return []
+    return [{ tenantId: tenant.tenantId, requestId: headers.requestId, timestampMs: Number(headers.timestamp) }]
+  })
+  reenterRequestIds(tx, accepted, databaseClock.now())
 }
 
 const UNCOUNTED: PlacementDeps['stock'] = { available: () => undefined }
@@ -67,17 +96,17 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
     case 'not-admitted':
       return inputs.length === 1 ? [NOT_ADMITTED] : undefined
     case 'changed':
-      deps.walletCache.wasOutdated(tenantIds)
+      deps.walletCache.markOutdated(tenantIds)
       return undefined
     default: {
-      deps.walletCache.keep(written.wallets)
+      deps.walletCache.put(written.wallets)
       const createTime = formatTime(written.now)
       return inputs.map((input) => withCreateTime(batch.verdicts.get(input)!, createTime))
     }
   }
 }
 
-/** Whether every order was placed or repeats another one of the batch, and no low-balance alert is due. */
+/** True if every order was placed or repeats another one of the batch, and no low-balance alert is due. */
 function isPlain({ verdicts, falls }: BatchDecision): boolean {
   return falls.length === 0 && [...verdicts.values()].every(({ kind }) => kind !== 'refused')
 }
@@ -104,7 +133,7 @@ async function write(deps: PlacementDeps, inputs: OrderInput[], batch: BatchDeci
     const key = violatedKey(failure)
     if (key?.constraint !== TRANSACTION_IDS) throw failure
     // A dealer that repeats orders again and again is read first for a while, instead of writing in vain each time.
-    deps.walletCache.wasOutdated(batch.wallets.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
+    deps.walletCache.markOutdated(batch.wallets.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
     return 'exists'
   }
 }
@@ -194,9 +223,13 @@ from catalogue_version
 left join (
   select o.* from unnest($1::uuid[], $2::text[]) as input(tenant_id, transaction_id)
   cross join lateral (
-    select tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after, package_lines,
-           created_at
-    from orders where tenant_id = input.tenant_id and transaction_id = input.transaction_id
+    (select tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after, package_lines,
+            created_at
+     from orders where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
+    union all
+    -- An action on an eSIM: without lines, so that no order has the same content.
+    (select tenant_id, action_id, transaction_id, null, 0, currency_code, 0, '[]', created_at
+     from esim_actions where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
     limit 1 -- keeps the plan an index look-up for each, whatever the statistics say
   ) o
 ) existing on true`

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createBatcher } from '../../lib/batch.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Db } from '../../lib/postgres/db.ts'
-import { CommitUnknown, isConnectionLoss, sqlState } from '../../lib/postgres/errors.ts'
+import { CommitUnknown, isConnectionLoss, isOutOfResources, sqlState } from '../../lib/postgres/errors.ts'
 import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import type { Log } from '../../lib/telemetry/log.ts'
@@ -10,7 +10,7 @@ import { createWalletCache } from '../../wallet/ledger/cache.ts'
 import type { OrderMetrics } from '../change.ts'
 import type { OrderInput, Verdict } from './decide.ts'
 import { replayOrConflict } from './decide.ts'
-import { type BatchVerdict, type PlacementDeps, placeBatch, readOrderContext } from './place-batch.ts'
+import { type BatchVerdict, type PlacementDeps, placeBatch, readOrderContext, type Trouble } from './place-batch.ts'
 
 export interface OrderPlacer {
   /** Places one order, together with those that arrive at the same moment. Never rejects: failures are verdicts too. */
@@ -73,8 +73,11 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
   return {
     place,
     async placeWhenAdmitted(input, admission) {
-      const { tenant, orderId, request } = input
-      const verdict = await placeOrReplay({ tenant, orderId, request, isAdmitted: isAdmittedSoon(admission) })
+      const { tenant, orderId, request, headers } = input
+      const verdict = await placeOrReplay({
+        ...{ tenant, orderId, request, isAdmitted: isAdmittedSoon(admission) },
+        ...(headers && { headers }),
+      })
       await admission
       return verdict.kind === 'not-admitted' ? place(input) : verdict
     },
@@ -108,8 +111,11 @@ const UNKNOWN: Verdict = { kind: 'refused', code: '000001', parts: {} }
 
 /** Attempts while it is certain that nothing was committed. */
 const ATTEMPTS_MAX = 3
-/** How long an unanswered COMMIT is retried: a database that restarts is back by then. */
-const DOUBT_MS = 15_000
+/**
+ * No attempt begins after this time, also where a COMMIT was not answered: callers get an answer within ten seconds.
+ * Longer than one attempt on a connection that has stalled (deps.ts), so that another follows on a new one.
+ */
+const RETRY_MS = 7_000
 const BETWEEN_ATTEMPTS_MS = 100
 
 /**
@@ -120,13 +126,16 @@ const BETWEEN_ATTEMPTS_MS = 100
  * whatever is left of the first attempt, and an order found under its own id was placed by that attempt. An optimistic
  * first attempt may not have its lock yet: if it gets it later, it finds the wallet changed and writes nothing. The answer
  * is "unknown" only where the database does not come back in time.
+ *
+ * After a lost connection another server may have taken over without the RequestIDs that were just accepted, so the
+ * transaction that places their orders enters them again.
  */
-async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], wasInDoubt = false): Promise<BatchVerdict[]> {
+async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], before = NO_TROUBLE): Promise<BatchVerdict[]> {
   const start = deps.clock.monotonic()
-  let inDoubt = wasInDoubt
+  let { inDoubt, wasLost } = before
   for (let attempt = 1; ; attempt++) {
     try {
-      const verdicts = await placeBatch(deps, inputs, inDoubt)
+      const verdicts = await placeBatch(deps, inputs, { inDoubt, wasLost })
       const placed = verdicts.filter((verdict) => verdict.kind === 'placed').length
       if (placed === 0) return verdicts
       await failpoint('orders.committed')
@@ -137,9 +146,10 @@ async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], wasInDoubt
     } catch (failure) {
       deps.log.warn({ err: failure, orders: inputs.length }, 'a batch of orders failed; it is retried or split')
       inDoubt ||= failure instanceof CommitUnknown
+      wasLost ||= isConnectionLoss(failure)
       const elapsedMs = deps.clock.monotonic() - start
       const remedy = remedyFor(failure, { inDoubt, attempt, elapsedMs, orders: inputs.length })
-      if (remedy === 'split') return placeHalves(deps, inputs, inDoubt)
+      if (remedy === 'split') return placeHalves(deps, inputs, { inDoubt, wasLost })
       if (remedy !== 'retry') return inputs.map(() => remedy)
       if (sqlState(failure) === NO_PARTITION) await deps.maintainPartitions().catch(() => {})
       if (isConnectionLoss(failure)) await delay(BETWEEN_ATTEMPTS_MS * Math.min(attempt, 10))
@@ -147,15 +157,19 @@ async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], wasInDoubt
   }
 }
 
+const NO_TROUBLE: Trouble = { inDoubt: false, wasLost: false }
+
 /** What to do about a batch that failed. A verdict ends it, for all of its orders. */
 function remedyFor(
   failure: unknown,
   so: { inDoubt: boolean; attempt: number; elapsedMs: number; orders: number },
 ): 'retry' | 'split' | Verdict {
   const isLost = isConnectionLoss(failure)
-  const isTemporary = isLost || TEMPORARY.has(sqlState(failure) ?? '')
-  if (isTemporary && (so.inDoubt ? so.elapsedMs < DOUBT_MS : so.attempt < ATTEMPTS_MAX)) return 'retry'
-  if (so.orders > 1 && !isLost) return 'split'
+  const isContended = TEMPORARY.has(sqlState(failure) ?? '')
+  const isTemporary = isLost || isContended || isOutOfResources(failure)
+  if (isTemporary && so.elapsedMs < RETRY_MS && (so.inDoubt || so.attempt < ATTEMPTS_MAX)) return 'retry'
+  // A full disk is full for each half.
+  if (so.orders > 1 && (isContended || !isTemporary)) return 'split'
   return so.inDoubt || !isTemporary ? UNKNOWN : UNAVAILABLE
 }
 
@@ -163,10 +177,10 @@ const NO_PARTITION = '23514'
 /** Serialization failure, deadlock, lock time-out, statement time-out, a partition that is not made yet. */
 const TEMPORARY: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014', NO_PARTITION])
 
-async function placeHalves(deps: PlacerDeps, inputs: OrderInput[], inDoubt: boolean): Promise<BatchVerdict[]> {
+async function placeHalves(deps: PlacerDeps, inputs: OrderInput[], before: Trouble): Promise<BatchVerdict[]> {
   const middle = Math.ceil(inputs.length / 2)
-  const first = await placeWithRetry(deps, inputs.slice(0, middle), inDoubt)
-  return [...first, ...(await placeWithRetry(deps, inputs.slice(middle), inDoubt))]
+  const first = await placeWithRetry(deps, inputs.slice(0, middle), before)
+  return [...first, ...(await placeWithRetry(deps, inputs.slice(middle), before))]
 }
 
 /**
@@ -174,7 +188,7 @@ async function placeHalves(deps: PlacerDeps, inputs: OrderInput[], inDoubt: bool
  * an order is never moved or deleted, so what is read of it is committed and final.
  */
 interface RecentOrders {
-  /** Whether this node has lately answered an order of this transactionId, so that this is probably a repeat. */
+  /** True if this node has lately answered an order of this transactionId, so that this is probably a repeat. */
   has(input: OrderInput): boolean
   /** @returns undefined where there is no such order, or the database does not answer: then the order is placed */
   lookUp(input: OrderInput): Promise<Verdict | undefined>

@@ -4,8 +4,8 @@ import type { Ids } from '../../lib/ids.ts'
 import { type Columns, ONE_ROW, plainArray, ROWS, type RowFormat } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import type { CachedWallet } from '../../wallet/ledger/cache.ts'
-import { DEBITS_OF_PLACED, MOVED_COLUMNS, movedValues, moveWallets } from '../../wallet/ledger/debit.ts'
-import { lockRemembered } from '../../wallet/ledger/lock.ts'
+import { INSERT_DEBITS, updateWallets, WALLET_COLUMN_COUNT, walletValues } from '../../wallet/ledger/debit.ts'
+import { lockAndHashWallets } from '../../wallet/ledger/lock.ts'
 import { deliveriesOf, eventsOf } from '../../webhooks/record.ts'
 import type { BatchDecision, PlacedOrder } from './decide.ts'
 
@@ -29,7 +29,7 @@ export async function writePlaced(tx: Tx, ids: Ids, batch: BatchDecision): Promi
 
 /** What orders were decided on without reading the database. */
 export interface Assumptions {
-  /** Of the wallets, in ascending tenant order. */
+  /** One element per wallet, in ascending tenant order. */
   rowHashes: readonly string[]
   catalogueVersion: bigint
   /** The UTC day that was assumed. */
@@ -61,7 +61,7 @@ export async function writeIfUnchanged(
 }
 
 interface WrittenRow {
-  /** Of the wallets in ascending tenant order, joined by commas: one row is faster to read than a row per wallet. */
+  /** One element per wallet in ascending tenant order, joined by commas: one row is faster to read than a row per wallet. */
   rowHashes: string
 }
 
@@ -81,6 +81,9 @@ const PLACED: Columns = {
   content: 'json',
 }
 
+/** The first of them, up to the transactionId. */
+const NAMED: Columns = { tenant_id: 'uuid', order_id: 'uuid', transaction_id: 'text' }
+
 function placedValues(format: RowFormat, ids: Ids, placed: readonly PlacedOrder[]): unknown[] {
   return [
     format.ids(placed.map((order) => order.tenantId)),
@@ -90,11 +93,11 @@ function placedValues(format: RowFormat, ids: Ids, placed: readonly PlacedOrder[
     format.plain(placed.map((order) => order.currencyCode)),
     format.plain(placed.map((order) => order.balanceAfter)),
     format.plain(placed.map((order) => order.walletVersion)),
-    format.jsonbs(placed.map((order) => JSON.stringify(order.packageLines))),
+    format.jsonbValues(placed.map((order) => JSON.stringify(order.packageLines))),
     format.texts(placed.map((order) => order.remark)),
     format.times(placed.map((order) => order.createdAt.getTime())),
     format.ids(placed.map(() => ids.uuid())),
-    format.jsons(placed.map((order) => JSON.stringify(paidContent(order)))),
+    format.jsonValues(placed.map((order) => JSON.stringify(paidContent(order)))),
   ]
 }
 
@@ -147,10 +150,10 @@ function lineValues(format: RowFormat, placed: readonly PlacedOrder[]): unknown[
 
 const LINES_FIRST = Object.keys(PLACED).length + 1
 const WALLETS_FIRST = LINES_FIRST + Object.keys(LINES).length
-const ASSUMED_FIRST = WALLETS_FIRST + MOVED_COLUMNS
+const ASSUMED_FIRST = WALLETS_FIRST + WALLET_COLUMN_COUNT
 
 function valuesOf(format: RowFormat, ids: Ids, { placed, wallets }: BatchDecision): unknown[] {
-  return [...placedValues(format, ids, placed), ...lineValues(format, placed), ...movedValues(format, wallets)]
+  return [...placedValues(format, ids, placed), ...lineValues(format, placed), ...walletValues(format, wallets)]
 }
 
 /**
@@ -163,7 +166,7 @@ itemised as (
   insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, updated_at)
   select tenant_id, order_id, generate_series(first_item, last_item), line_no, package_code, price, created_at
   from line
-), debited as (${DEBITS_OF_PLACED}
+), debited as (${INSERT_DEBITS}
 ), event as (${eventsOf('placed')}
 ), delivery as (${deliveriesOf('placed')}
 ), ordered as (
@@ -190,7 +193,7 @@ with placed as materialized (
   from ${ROWS.table(1, PLACED, 'placed')}
 ), line as (
   select line.*, decided_at as created_at from ${ROWS.table(LINES_FIRST, LINES, 'line')}
-), ${NEW_ROWS}, moved as (${moveWallets(ROWS, WALLETS_FIRST)}
+), ${NEW_ROWS}, moved as (${updateWallets(ROWS, WALLETS_FIRST)}
 )
 select ${ROW_HASHES} from moved`,
 }
@@ -198,11 +201,22 @@ select ${ROW_HASHES} from moved`,
 /** More than taking a free lock needs on a busy machine. */
 const LOCK_WAIT_MAX_MS = 50
 
+/**
+ * The actions on eSIMs that have one of the transactionIds. They are read in the snapshot of the statement, which may be
+ * older than the lock: an action that commits in between changes the row hash of the wallet (touchWallet).
+ */
+const ACTIONS_OF = (format: RowFormat) => `
+  select from ${format.table(1, NAMED, 'named')}
+  cross join lateral (
+    select from esim_actions a where a.tenant_id = named.tenant_id and a.transaction_id = named.transaction_id
+    limit 1 -- keeps the plan an index look-up for each, whatever the statistics say
+  ) action`
+
 // Locks the wallets first, in ascending tenant order; writes nothing unless row hashes, catalogue and day are as assumed.
 // The catalogue is that of the statement's snapshot, which is older than the lock: after a wait it may be outdated. Earlier
 // orders are not looked up: the unique index refuses the statement as a whole, and is searched for each order anyway.
 const ifUnchanged = (format: RowFormat) => `
-with locked as materialized (${lockRemembered(format.list(WALLETS_FIRST, 'uuid'))}
+with locked as materialized (${lockAndHashWallets(format.list(WALLETS_FIRST, 'uuid'))}
 ), unchanged as materialized (
   select moment.now, ${paidAt('moment.now')} as status_history
   from (select date_trunc('milliseconds', clock_timestamp()) as now, array_agg(row_hash) as row_hashes,
@@ -212,12 +226,13 @@ with locked as materialized (${lockRemembered(format.list(WALLETS_FIRST, 'uuid')
   where row_hashes = $${ASSUMED_FIRST}::bigint[] and latest <= now
     and (now at time zone 'UTC')::date = $${ASSUMED_FIRST + 2}::date
     and now < statement_timestamp() + interval '${LOCK_WAIT_MAX_MS} milliseconds'
+    and not exists (${ACTIONS_OF(format)})
 ), placed as materialized (
   select placed.*, now as created_at, status_history, 'ORDER_PAID' as notify_type
   from ${format.table(1, PLACED, 'placed')}, unchanged
 ), line as (
   select line.*, now as created_at from ${format.table(LINES_FIRST, LINES, 'line')}, unchanged
-), ${NEW_ROWS}, moved as (${moveWallets(format, WALLETS_FIRST, 'unchanged.now', 'unchanged')}
+), ${NEW_ROWS}, moved as (${updateWallets(format, WALLETS_FIRST, 'unchanged.now', 'unchanged')}
 )
 select (extract(epoch from now) * 1000)::float8 as now_ms, ${ROW_HASHES} from moved, unchanged group by now`
 

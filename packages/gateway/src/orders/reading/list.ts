@@ -133,7 +133,7 @@ interface Row {
   packageLines: PackageLine[]
   createdAt: Date
   updatedAt: Date
-  /** Of each line, in their order. */
+  /** One element per line, in their order. */
   counts: Pick<OrderLine, 'deliveredCount' | 'failedCount' | 'failureReason'>[]
 }
 

@@ -39,7 +39,7 @@ export async function readTimeline(
     transfers(db, tenantId, orderId),
     attempts(db, tenantId, orderId),
     events(db, tenantId, orderId),
-    sendings(db, tenantId, orderId),
+    deliveries(db, tenantId, orderId),
     decisions(db, tenantId, orderId),
   ])
   const statuses = history.map((entry): Step => {
@@ -78,7 +78,7 @@ function events(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promi
     where e.tenant_id = ${tenantId} and e.order_id = ${orderId} order by e.notify_id limit ${STEPS_MAX}`)
 }
 
-function sendings(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
+function deliveries(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
   return db.query<Step>(sql`
     select a.started_at as at, 'DELIVERY' as kind, a.notify_id, a.http_status, a.outcome,
            a.duration_ms

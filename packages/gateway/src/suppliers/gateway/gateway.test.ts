@@ -33,14 +33,14 @@ const query = (data: object) => upstream({ 'esim/query': () => data }).supplier.
 
 describe('an answer for another order is not believed', () => {
   const ours = { transactionId: KEY, orderStatus: 'DELIVERED', profileList: [ESIM] }
-  const anothers = { ...ESIM, transactionId: 'ORDER-2' }
+  const otherEsim = { ...ESIM, transactionId: 'ORDER-2' }
 
   it('if the key of an order or its eSIM is not ours: the item stays in doubt', async () => {
     expect(await query(ours)).toMatchObject([{ kind: 'delivered' }])
     expect(await query({ ...ours, transactionId: 'ORDER-2' })).toEqual([OTHER_ORDER])
     expect(await query({ ...ours, transactionId: undefined })).toEqual([OTHER_ORDER])
-    expect(await query({ ...ours, profileList: [anothers] })).toEqual([OTHER_ORDER])
-    expect(await query({ ...ours, profileList: [ESIM, anothers] })).toEqual([OTHER_ORDER])
+    expect(await query({ ...ours, profileList: [otherEsim] })).toEqual([OTHER_ORDER])
+    expect(await query({ ...ours, profileList: [ESIM, otherEsim] })).toEqual([OTHER_ORDER])
     const failed = { transactionId: 'ORDER-2', orderStatus: 'FAILED', profileList: [] }
     expect(await query(failed)).toEqual([OTHER_ORDER])
   })
@@ -55,7 +55,7 @@ describe('an answer for another order is not believed', () => {
 
   it('if it is about an ICCID that was sold again: it neither cancels nor reports our eSIM', async () => {
     const { supplier } = upstream({
-      'esim/profile/list': () => ({ profileList: [{ ...anothers, esimStatus: 'CANCEL' }], nextCursor: null }),
+      'esim/profile/list': () => ({ profileList: [{ ...otherEsim, esimStatus: 'CANCEL' }], nextCursor: null }),
     })
     const esim = { ...REQUEST, iccid: ESIM.iccid, matchingId: ESIM.matchingId, shown: true }
     expect(await supplier.cancel(esim)).toMatchObject({ kind: 'refused' })

@@ -36,8 +36,9 @@ export async function listStock(db: Pick<Db, 'query'>): Promise<StockLevel[]> {
 /**
  * Lowers the counters of taken codes, product by product in ascending order (so that two reservations cannot deadlock),
  * and alerts operators once when one runs low. Locks the counters until the commit: call it last.
+ * @returns whether a product is sold out now
  */
-export async function lowerLevels(tx: Tx, ids: Ids, supplier: string, taken: Map<string, number>): Promise<void> {
+export async function lowerLevels(tx: Tx, ids: Ids, supplier: string, taken: Map<string, number>): Promise<boolean> {
   const lowering = [...taken.keys()].sort().map((productCode) =>
     tx.query<{ productCode: string; available: bigint; isNewlyLow: boolean }>({
       name: 'stock-lower',
@@ -48,7 +49,9 @@ export async function lowerLevels(tx: Tx, ids: Ids, supplier: string, taken: Map
       values: [supplier, productCode, taken.get(productCode)],
     }),
   )
+  let isSoldOut = false
   for (const [level] of await Promise.all(lowering)) {
+    if (level && level.available <= 0) isSoldOut = true
     if (!level?.isNewlyLow) continue
     tx.send({
       text: 'update stock_levels set low_alerted = true where supplier = $1 and product_code = $2',
@@ -62,6 +65,7 @@ export async function lowerLevels(tx: Tx, ids: Ids, supplier: string, taken: Map
       data: { supplier, productCode: level.productCode, available: Number(level.available) },
     })
   }
+  return isSoldOut
 }
 
 /** Raises a counter. A product that is no longer low may cause another alert. */

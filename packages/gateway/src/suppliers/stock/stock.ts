@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
+import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import {
   type CancelOutcome,
@@ -27,6 +28,7 @@ export interface StockDeps {
   db: Db
   ids: Ids
   cipher: Pick<Cipher, 'decrypt'>
+  wake: Pick<Wakeups<'stock'>, 'wake'>
 }
 
 /** The encrypted part of a code. */
@@ -170,16 +172,19 @@ function delivered(deps: StockDeps, name: string, row: CodeRow): Outcome {
 
 /** Two round trips: one for the codes, one for the counters and the commit. */
 async function reserve(deps: StockDeps, settings: StockSettings, requests: SupplierRequest[]): Promise<CodeRow[]> {
-  return deps.db.tx(async (tx) => {
+  let isSoldOut = false
+  const reserved = await deps.db.tx(async (tx) => {
     const rows = await takeCodes(tx, settings, requests)
     const taken = new Map<string, number>()
     for (const row of rows) {
       if (row.taken) taken.set(row.productCode, (taken.get(row.productCode) ?? 0) + 1)
     }
     await failpoint('stock.before-commit')
-    await lowerLevels(tx, deps.ids, settings.name, taken)
+    isSoldOut = await lowerLevels(tx, deps.ids, settings.name, taken)
     return rows
   })
+  if (isSoldOut) deps.wake.wake('stock')
+  return reserved
 }
 
 /**

@@ -6,17 +6,17 @@ import { notFound, Refusal, requireUuid } from '../../lib/refusal.ts'
 import { ADJUSTMENT_COLUMNS, type Adjustment } from './adjustments.ts'
 import { checkAmount, checkFits, checkLine } from './checks.ts'
 import { lockTenantWallet } from './lock.ts'
-import { alertLowBalance, lowBalanceStep } from './low-balance.ts'
+import { alertLowBalance, lowBalancePercent } from './low-balance.ts'
 import { post } from './post.ts'
 
 /*
- * An adjustment moves money for which no payment and no order stands, so two people make it:
+ * An adjustment moves money without a payment or an order, so it takes two people:
  *
- *   PROPOSED → APPROVED   by somebody else than the proposer; the transfer is posted in that transaction
- *   PROPOSED → REJECTED   by anybody, the proposer included (a withdrawal)
- *   PROPOSED → EXPIRED    after a week: an approval that comes later would rest on what nobody remembers
+ *   PROPOSED → APPROVED   by another person than the proposer; the same transaction posts the transfer
+ *   PROPOSED → REJECTED   by anybody; by the proposer it is a withdrawal
+ *   PROPOSED → EXPIRED    after a week, when nobody remembers the details any more
  *
- * All of it happens under the wallet's lock, taken before the proposal's row is read.
+ * Every transition holds the wallet's lock, which is taken before the proposal is read.
  */
 
 interface AdjustDeps {
@@ -24,29 +24,29 @@ interface AdjustDeps {
   ids: Ids
 }
 
-export interface AdjustmentWish {
+export interface AdjustmentInput {
   tenantId: string
   /** Negative: taken from the wallet. */
   amount: bigint
-  /** Unique among the wallet's adjustments; free again once its proposal was rejected or expired. */
+  /** Unique among the wallet's adjustments. It can be used again after its proposal was rejected or has expired. */
   reference: string
   reason: string
 }
 
 /**
- * Proposes an adjustment. The same reference with the same amount repeats the proposal that stands.
- * @throws Refusal for a reference used with another amount, for what is malformed, or for a tenant that is not there
+ * Proposes an adjustment. If the reference already has an active adjustment of the same amount, that one is returned.
+ * @throws Refusal if the reference was used with another amount, the input is malformed, or the tenant does not exist
  */
-export async function proposeAdjustment(deps: AdjustDeps, wish: AdjustmentWish, by: By): Promise<Adjustment> {
-  const reference = checkLine('reference', wish.reference)
-  const reason = checkLine('reason', wish.reason)
-  const amount = checkAmount(wish.amount, 'either')
+export async function proposeAdjustment(deps: AdjustDeps, input: AdjustmentInput, by: By): Promise<Adjustment> {
+  const reference = checkLine('reference', input.reference)
+  const reason = checkLine('reason', input.reason)
+  const amount = checkAmount(input.amount, 'either')
   return deps.db.tx(async (tx) => {
-    const { tenantId } = await lockTenantWallet(tx, wish.tenantId)
-    const standing = await findStanding(tx, tenantId, reference)
-    if (standing) {
-      if (standing.amount === amount) return standing
-      throw referenceUsed(reference, standing.amount)
+    const { tenantId } = await lockTenantWallet(tx, input.tenantId)
+    const active = await findActive(tx, tenantId, reference)
+    if (active) {
+      if (active.amount === amount) return active
+      throw referenceUsed(reference, active.amount)
     }
     const adjustmentId = deps.ids.uuid()
     const [row] = await tx.query<Adjustment>(sql`
@@ -62,9 +62,9 @@ export async function proposeAdjustment(deps: AdjustDeps, wish: AdjustmentWish, 
 }
 
 /**
- * Approves a proposal and posts its transfer. Adjustments always post, whatever the limits. Approved before by the same
- * person: the same answer again.
- * @throws Refusal for the proposer, for a proposal that no longer stands, or for one that is not there
+ * Approves a proposal and posts its transfer, regardless of the wallet's limits. If the same person has approved it
+ * before, the adjustment is returned unchanged.
+ * @throws Refusal for the proposer, or if the proposal was rejected, has expired or does not exist
  */
 export async function approveAdjustment(
   deps: AdjustDeps,
@@ -74,22 +74,22 @@ export async function approveAdjustment(
 ): Promise<Adjustment> {
   return deps.db.tx(async (tx) => {
     const wallet = await lockTenantWallet(tx, tenantId)
-    const proposal = await find(tx, tenantId, adjustmentId)
+    const proposal = await getAdjustment(tx, tenantId, adjustmentId)
     if (proposal.status === 'APPROVED' && proposal.decidedBy === by.actor) return proposal
-    requireStanding(proposal)
+    requireProposed(proposal)
     if (proposal.proposedBy === by.actor) {
       throw new Refusal(
         409,
         'SECOND_PERSON_NEEDED',
-        'Whoever proposed an adjustment cannot approve it. Ask somebody else.',
+        'You cannot approve an adjustment that you proposed. Ask another operator.',
       )
     }
     const { amount, reference, reason } = proposal
     checkFits(wallet, amount)
     const [posted] = await post(tx, wallet, [{ kind: 'ADJUSTMENT', amount, reference, reason, actor: by.actor }])
     const balance = posted!.balanceAfter
-    const step = lowBalanceStep(balance, wallet.lowBalanceThreshold)
-    alertLowBalance(tx, deps.ids, { ...wallet, balance, step, stepBefore: wallet.lowBalanceStep })
+    const percent = lowBalancePercent(balance, wallet.lowBalanceThreshold)
+    alertLowBalance(tx, deps.ids, { ...wallet, balance, percent, percentBefore: wallet.lowBalanceAlertedPercent })
     const [row] = await tx.query<Adjustment>(sql`
       update wallet_adjustments
       set adjustment_status = 'APPROVED', decided_by = ${by.actor}, decided_at = ${posted!.createdAt},
@@ -109,8 +109,8 @@ export async function approveAdjustment(
 }
 
 /**
- * Rejects a proposal; its proposer may, to withdraw it. Rejected before: the same answer again.
- * @throws Refusal for a proposal that no longer stands, or for one that is not there
+ * Rejects a proposal; its proposer rejects it to withdraw it. If it was rejected before, it is returned unchanged.
+ * @throws Refusal if the proposal was approved, has expired or does not exist
  */
 export async function rejectAdjustment(
   deps: AdjustDeps,
@@ -120,9 +120,9 @@ export async function rejectAdjustment(
 ): Promise<Adjustment> {
   return deps.db.tx(async (tx) => {
     await lockTenantWallet(tx, tenantId)
-    const proposal = await find(tx, tenantId, adjustmentId)
+    const proposal = await getAdjustment(tx, tenantId, adjustmentId)
     if (proposal.status === 'REJECTED') return proposal
-    requireStanding(proposal)
+    requireProposed(proposal)
     const [row] = await tx.query<Adjustment>(sql`
       update wallet_adjustments
       set adjustment_status = 'REJECTED', decided_by = ${by.actor}, decided_at = clock_timestamp()
@@ -134,8 +134,8 @@ export async function rejectAdjustment(
   })
 }
 
-/** What stands under a reference. A proposal that has run out gives its reference back here, where it is asked for. */
-async function findStanding(tx: Tx, tenantId: string, reference: string): Promise<Adjustment | undefined> {
+/** Finds the proposed or approved adjustment with a reference. An expired proposal releases its reference here. */
+async function findActive(tx: Tx, tenantId: string, reference: string): Promise<Adjustment | undefined> {
   tx.send(sql`
     update wallet_adjustments set adjustment_status = 'EXPIRED'
     where tenant_id = ${tenantId} and reference = ${reference}
@@ -146,7 +146,7 @@ async function findStanding(tx: Tx, tenantId: string, reference: string): Promis
   return row
 }
 
-async function find(tx: Tx, tenantId: string, adjustmentId: string): Promise<Adjustment> {
+async function getAdjustment(tx: Tx, tenantId: string, adjustmentId: string): Promise<Adjustment> {
   const [row] = await tx.query<Adjustment>(sql`
     select ${ADJUSTMENT_COLUMNS} from wallet_adjustments
     where tenant_id = ${tenantId} and adjustment_id = ${requireUuid(adjustmentId, 'adjustment')} for update`)
@@ -154,13 +154,13 @@ async function find(tx: Tx, tenantId: string, adjustmentId: string): Promise<Adj
   return row
 }
 
-function requireStanding(proposal: Adjustment): void {
+function requireProposed(proposal: Adjustment): void {
   if (proposal.status === 'PROPOSED') return
-  const what = { APPROVED: 'was approved', REJECTED: 'was rejected', EXPIRED: 'has expired' }[proposal.status]
+  const happened = { APPROVED: 'was approved', REJECTED: 'was rejected', EXPIRED: 'has expired' }[proposal.status]
   throw new Refusal(
     409,
     'ADJUSTMENT_DECIDED',
-    `This adjustment ${what}. Nothing was changed; propose a new one if needed.`,
+    `This adjustment ${happened}. Nothing was changed; propose a new one if needed.`,
     {
       status: proposal.status,
     },
@@ -171,7 +171,7 @@ function referenceUsed(reference: string, amount: bigint): Refusal {
   return new Refusal(
     409,
     'REFERENCE_USED',
-    `The reference ${reference} belongs to an adjustment of another amount. Nothing was changed; take a new reference.`,
+    `The reference ${reference} belongs to an adjustment of another amount. Nothing was changed; use a new reference.`,
     { amount },
   )
 }

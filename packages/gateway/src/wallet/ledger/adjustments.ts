@@ -17,11 +17,11 @@ export interface Adjustment {
   expiresAt: Date
   decidedBy: string | null
   decidedAt: Date | null
-  /** Of its transfer, once approved. */
+  /** The version of its transfer; null until approved. */
   walletVersion: bigint | null
 }
 
-/** A proposal is past its time the moment that it is, whether or not anybody has written that down. */
+/** A proposal past `expires_at` is shown as EXPIRED even if its row is not updated yet. */
 export const ADJUSTMENT_COLUMNS = sql`
   adjustment_id, tenant_id, amount, reference, reason, proposed_by,
   created_at, expires_at, decided_by, decided_at,
@@ -31,12 +31,12 @@ export const ADJUSTMENT_COLUMNS = sql`
 
 const PAGE_MAX = 500
 
-/** Adjustments, newest first: of one tenant, or those of all that wait for a second person. */
+/** Lists adjustments, newest first. `open`: only those that wait for approval. */
 export async function listAdjustments(
   db: Pick<Db, 'query'>,
-  page: { tenantId?: string; open?: boolean; pageSize?: number; after?: string } = {},
+  page: { tenantId?: string; open?: boolean; limit?: number; after?: string } = {},
 ): Promise<Adjustment[]> {
-  const { tenantId, open = false, pageSize = PAGE_MAX, after } = page
+  const { tenantId, open = false, limit = PAGE_MAX, after } = page
   return db.query<Adjustment>(sql`
     select ${ADJUSTMENT_COLUMNS} from wallet_adjustments
     where true
@@ -44,11 +44,11 @@ export async function listAdjustments(
       ${open ? sql`and adjustment_status = 'PROPOSED' and expires_at > clock_timestamp()` : empty}
       ${after === undefined ? empty : sql`and adjustment_id < ${after}`}
     order by adjustment_id desc
-    limit ${Math.min(pageSize, PAGE_MAX)}`)
+    limit ${Math.min(limit, PAGE_MAX)}`)
 }
 
-/** Whose wallets they are, and in which currency: an amount alone is no sentence. */
-export async function walletNames(
+/** The tenant's name and the currency of each wallet, to show amounts with. */
+export async function listWalletNames(
   db: Pick<Db, 'query'>,
   tenantIds: readonly string[],
 ): Promise<Map<string, { clientName: string; currencyCode: string }>> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { isDeeper, lowBalanceStep } from './low-balance.ts'
+import { isLower, lowBalancePercent } from './low-balance.ts'
 
-describe('the step is the deepest that the balance has fallen below', () => {
+describe('the alerted percentage is the lowest that the balance is below', () => {
   test.each([
     [1_001n, 0],
     [1_000n, 0],
@@ -14,27 +14,27 @@ describe('the step is the deepest that the balance has fallen below', () => {
     [99n, 10],
     [0n, 10],
     [-5n, 10],
-  ])('%s of a threshold of 1000 is step %s', (balance, step) => {
-    expect(lowBalanceStep(balance, 1_000n)).toBe(step)
+  ])('%s with a threshold of 1000: %s', (balance, percent) => {
+    expect(lowBalancePercent(balance, 1_000n)).toBe(percent)
   })
 
-  test('without a threshold there is none', () => {
-    expect(lowBalanceStep(-1n, null)).toBe(0)
+  test('a wallet without a threshold has no low balance', () => {
+    expect(lowBalancePercent(-1n, null)).toBe(0)
   })
 
-  test('a threshold of zero tells of an overdraft only', () => {
-    expect([lowBalanceStep(0n, 0n), lowBalanceStep(-1n, 0n)]).toEqual([0, 10])
+  test('a threshold of zero alerts only an overdraft', () => {
+    expect([lowBalancePercent(0n, 0n), lowBalancePercent(-1n, 0n)]).toEqual([0, 10])
   })
 
   test('amounts that a double cannot multiply are exact', () => {
     const threshold = 9_007_199_254_740_991n
-    expect(lowBalanceStep((threshold * 3n) / 4n, threshold)).toBe(75)
-    expect(lowBalanceStep((threshold * 3n) / 4n + 1n, threshold)).toBe(100)
+    expect(lowBalancePercent((threshold * 3n) / 4n, threshold)).toBe(75)
+    expect(lowBalancePercent((threshold * 3n) / 4n + 1n, threshold)).toBe(100)
   })
 })
 
-test('only the way down is told of', () => {
-  const ways: [number, number, boolean][] = [
+test('only a falling balance is alerted', () => {
+  const changes: [number, number, boolean][] = [
     [100, 0, true],
     [75, 100, true],
     [10, 0, true],
@@ -43,5 +43,5 @@ test('only the way down is told of', () => {
     [0, 10, false],
     [0, 0, false],
   ]
-  for (const [step, before, told] of ways) expect(isDeeper(step, before)).toBe(told)
+  for (const [percent, before, isAlerted] of changes) expect(isLower(percent, before)).toBe(isAlerted)
 })

@@ -2,13 +2,13 @@ import sql from 'sql-template-tag'
 import type { Actor } from '../../audit/audit.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import type { LockedWallet } from './lock.ts'
-import { lowBalanceStep } from './low-balance.ts'
+import { lowBalancePercent } from './low-balance.ts'
 
-/** In the order in which a statement sums them up. */
+/** In the order of a statement's totals. */
 export const TRANSFER_KINDS = ['TOP_UP', 'ORDER', 'ESIM_TOPUP', 'REFUND', 'ADJUSTMENT'] as const
 export type TransferKind = (typeof TRANSFER_KINDS)[number]
 
-/** One movement of the wallet. Orders are posted by their own batch (orders/placing/write.ts), everything else here. */
+/** One movement of the wallet. Orders are posted in batches by orders/placing/write.ts, everything else by `post`. */
 export type Posting =
   | { kind: 'TOP_UP'; amount: bigint; reference: string; reason?: string; actor: Actor }
   /** Negative: taken from the wallet. */
@@ -24,26 +24,27 @@ export interface Posted {
 /** The account on the other side of each kind of movement. */
 const COUNTER_ACCOUNTS = { REFUND: 'REFUNDS', TOP_UP: 'TOP_UPS', ADJUSTMENT: 'ADJUSTMENTS' } as const
 
-/** Postings of one call: an order's items at most. */
+/** An order's items. */
 const POSTINGS_MAX = 100
 
 /**
- * Appends movements to a wallet and moves its balance, version and low-balance step with them, in order.
+ * Appends movements to a wallet, in order, and updates its balance, version and alerted percentage.
  *
- * Takes the wallet's row lock from the caller (lockWallet), so nothing is locked here; the version is compared all the
- * same, so that a wallet value which is not the latest fails instead of breaking the chain. The time is the database's
- * and never goes back within a wallet: statements find their first row by halving the versions.
+ * The caller holds the wallet's row lock (lockWallet). The version is compared nevertheless, so an outdated wallet value
+ * fails instead of breaking the chain. The time is the database's and never goes back within a wallet, because statements
+ * find their first row by a binary search over the versions.
  */
 export async function post(tx: Tx, wallet: LockedWallet, postings: Posting[]): Promise<Posted[]> {
   if (postings.length === 0) return []
-  if (postings.length > POSTINGS_MAX) throw new Error(`${postings.length} postings at once, ${POSTINGS_MAX} at most`)
+  if (postings.length > POSTINGS_MAX)
+    throw new Error(`${postings.length} postings in one call; the limit is ${POSTINGS_MAX}`)
   const rows = rowsOf(wallet, postings)
   const last = rows[rows.length - 1]!
-  const step = lowBalanceStep(last.balanceAfter, wallet.lowBalanceThreshold)
+  const percent = lowBalancePercent(last.balanceAfter, wallet.lowBalanceThreshold)
   const [moment] = await tx.query<{ createdAt: Date }>(sql`
     with moved as (
       update wallets
-      set balance = ${last.balanceAfter}, version = ${last.version}, low_balance_alerted_percent = ${step},
+      set balance = ${last.balanceAfter}, version = ${last.version}, low_balance_alerted_percent = ${percent},
           updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at)
       where tenant_id = ${wallet.tenantId} and version = ${wallet.version}
       returning updated_at
@@ -60,11 +61,7 @@ export async function post(tx: Tx, wallet: LockedWallet, postings: Posting[]): P
     )
     select updated_at as created_at from moved`)
   if (!moment) throw new Error(`wallet ${wallet.tenantId} is no longer at version ${wallet.version}: it was not locked`)
-  return rows.map((row) => ({
-    walletVersion: row.version,
-    balanceAfter: row.balanceAfter,
-    createdAt: moment.createdAt,
-  }))
+  return rows.map(({ version, balanceAfter }) => ({ walletVersion: version, balanceAfter, ...moment }))
 }
 
 function rowsOf(wallet: LockedWallet, postings: Posting[]) {

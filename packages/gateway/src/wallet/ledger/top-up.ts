@@ -10,7 +10,7 @@ import { type Posted, post } from './post.ts'
 export interface TopUp {
   tenantId: string
   amount: bigint
-  /** Of the payment: unique among the wallet's top-ups, for ever. */
+  /** The payment's reference. Unique among all of the wallet's top-ups. */
   reference: string
   reason?: string
 }
@@ -20,14 +20,14 @@ export interface TopUpAnswer extends Posted {
   amount: bigint
   currencyCode: string
   reference: string
-  /** The reference was posted before: this is the first answer again, and nothing was posted now. */
+  /** The reference was posted before: this is the first answer, and nothing was posted now. */
   replayed: boolean
 }
 
 /**
- * Credits a payment, once per reference: the same reference with the same amount repeats the first answer, so a caller
- * that lost it asks again. Top-ups always post, whatever the limits.
- * @throws Refusal for a reference used with another amount, for what is malformed, or for a tenant that is not there
+ * Credits a payment once per reference, regardless of the wallet's limits. The same reference with the same amount gets
+ * the first answer, so a caller that lost it can repeat the call.
+ * @throws Refusal if the reference was used with another amount, the input is malformed, or the tenant does not exist
  */
 export async function topUp(deps: { db: Db; ids: Ids }, topUp: TopUp, by: By): Promise<TopUpAnswer> {
   const reference = checkLine('reference', topUp.reference)
@@ -36,7 +36,7 @@ export async function topUp(deps: { db: Db; ids: Ids }, topUp: TopUp, by: By): P
   return deps.db.tx(async (tx) => {
     const wallet = await lockTenantWallet(tx, topUp.tenantId)
     const answer = { tenantId: wallet.tenantId, amount, currencyCode: wallet.currencyCode, reference }
-    const earlier = await postedBefore(tx, wallet, reference, amount)
+    const earlier = await findPosted(tx, wallet, reference, amount)
     if (earlier) return { ...answer, ...earlier, replayed: true }
     checkFits(wallet, amount)
     const posting = { kind: 'TOP_UP' as const, amount, reference, actor: by.actor, ...(reason ? { reason } : {}) }
@@ -53,14 +53,14 @@ export async function topUp(deps: { db: Db; ids: Ids }, topUp: TopUp, by: By): P
   })
 }
 
-/** Read after the wallet's lock was taken, so that of calls at the same time one posts and the others find it. */
-async function postedBefore(
+/** Reads after the wallet was locked, so one of several concurrent calls posts and the others find its transfer. */
+async function findPosted(
   tx: Tx,
   wallet: LockedWallet,
   reference: string,
   amount: bigint,
 ): Promise<Posted | undefined> {
-  const [row] = await tx.query<{ amount: bigint; walletVersion: bigint; balanceAfter: bigint; createdAt: Date }>(sql`
+  const [row] = await tx.query<Posted & { amount: bigint }>(sql`
     select amount, wallet_version, balance_after, created_at from transfers
     where tenant_id = ${wallet.tenantId} and kind = 'TOP_UP' and reference = ${reference}`)
   if (!row) return undefined
@@ -68,9 +68,9 @@ async function postedBefore(
     throw new Refusal(
       409,
       'REFERENCE_USED',
-      `The reference ${reference} was used for a top-up of another amount. Nothing was posted; take the reference of this payment.`,
+      `The reference ${reference} was used for a top-up of another amount. Nothing was posted; use the reference of this payment.`,
       { amount: row.amount },
     )
   }
-  return { walletVersion: row.walletVersion, balanceAfter: row.balanceAfter, createdAt: row.createdAt }
+  return row
 }

@@ -47,7 +47,7 @@ test('amounts are decimals that stay numbers, also below zero', async () => {
   ])
 })
 
-test.each(['=1+1', '+1', '-1', '@SUM(A1)', '＝1', '＠x'])('%s in a text column is no formula', async (text) => {
+test.each(['=1+1', '+1', '-1', '@SUM(A1)', '＝1', '＠x'])('%s in a text column is not a formula', async (text) => {
   const rows = parse(await csvOf([{ ...entry, reference: text, reason: text }]), { columns: true }) as Record<
     string,
     string
@@ -55,13 +55,13 @@ test.each(['=1+1', '+1', '-1', '@SUM(A1)', '＝1', '＠x'])('%s in a text column
   expect(rows[0]).toMatchObject({ reference: `'${text}`, reason: `'${text}`, amount: '-12.50' })
 })
 
-test('the header stands once, whatever the number of pages', async () => {
+test('the header is written once for any number of pages', async () => {
   const text = await csvOf([entry, entry], [], [entry])
   expect(text.split('\n').filter((line) => line.startsWith('version,'))).toHaveLength(1)
   expect(parse(text, { columns: true })).toHaveLength(3)
 })
 
-test('the currency stands last, so that the columns before it are where they were', async () => {
+test('the currency is the last column, so the positions of the older columns are unchanged', async () => {
   const [header = []] = parse(await csvOf([entry])) as string[][]
   expect(header.slice(0, 3)).toEqual(['version', 'time', 'kind'])
   expect(header.slice(-2)).toEqual(['actor', 'currency_code'])
@@ -72,7 +72,7 @@ test.each([
   ['Müller & Söhne "GmbH"', 'TOP_UP', 'statement-muller-sohne-gmbh-2026-11-top_up.csv'],
   ['株式会社', undefined, 'statement-01a1fd8b-dc30-7373-b571-a5a73161e676-2026-11.csv'],
   ['../\r\n; filename=x', undefined, 'statement-filename-x-2026-11.csv'],
-] as const)('a file of %s says whose and of which month it is', (clientName, kind, name) => {
+] as const)('the file name of %s contains the tenant and the month', (clientName, kind, name) => {
   const statement = { tenantId: '01a1fd8b-dc30-7373-b571-a5a73161e676', clientName, month: '2026-11' }
   expect(statementFileName(statement, kind)).toBe(name)
 })

@@ -5,7 +5,7 @@ import type { MonthStatement } from './month.ts'
 
 type Value = (entry: StatementEntry, currencyCode: string) => unknown
 
-/** Programs read them by place, too: what is new stands last. */
+/** Some programs read columns by position, so a new one is appended. */
 const COLUMNS: readonly (readonly [header: string, value: Value])[] = [
   ['version', (entry) => Number(entry.walletVersion)],
   ['time', (entry) => entry.createdAt],
@@ -21,7 +21,7 @@ const COLUMNS: readonly (readonly [header: string, value: Value])[] = [
   ['currency_code', (_, currencyCode) => currencyCode],
 ]
 
-/** Movements of a wallet as CSV text, a page at a time, the header first. */
+/** Writes movements of a wallet as CSV, page by page, with a header. */
 export async function* entriesCsv(
   pages: AsyncIterable<StatementEntry[]>,
   currencyCode: string,
@@ -31,7 +31,7 @@ export async function* entriesCsv(
     yield csvText(entries.map((entry) => COLUMNS.map(([, value]) => value(entry, currencyCode))))
 }
 
-/** Whose statement of which month it is, in signs that every file system takes: `statement-acme-travel-2026-11.csv`. */
+/** Such as `statement-acme-travel-2026-11.csv`: only characters that every file system allows. */
 export function statementFileName(
   { tenantId, clientName, month }: Pick<MonthStatement, 'tenantId' | 'clientName' | 'month'>,
   kind?: TransferKind,
@@ -45,5 +45,5 @@ export function statementFileName(
   return `${['statement', name || tenantId, month, ...(kind ? [kind.toLowerCase()] : [])].join('-')}.csv`
 }
 
-/** With the rest of the name, what a list of files still shows. */
+/** Short enough for a list of files to show the whole name. */
 const NAME_LENGTH_MAX = 60

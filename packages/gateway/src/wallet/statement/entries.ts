@@ -5,12 +5,12 @@ import { requireUuid } from '../../lib/refusal.ts'
 import type { TransferKind } from '../ledger/post.ts'
 import type { VersionRange } from './month.ts'
 
-/** A movement as a statement shows it. */
+/** A movement in a statement. */
 export interface StatementEntry {
   walletVersion: bigint
   createdAt: Date
   kind: TransferKind
-  /** What the wallet gained, below zero what it lost. */
+  /** Positive: credited to the wallet. Negative: taken from it. */
   amount: bigint
   balanceAfter: bigint
   orderNo: string | null
@@ -18,7 +18,7 @@ export interface StatementEntry {
   itemNo: number | null
   reference: string | null
   reason: string | null
-  /** Who moved it; null: the tenant's own order, or its refund. */
+  /** The actor who posted it; null for orders and refunds. */
   actor: string | null
 }
 
@@ -31,31 +31,31 @@ export interface StatementPage {
 
 export const STATEMENT_PAGE_MAX = 500
 
-/** A page of a wallet's movements, newest first; a page costs the same wherever it lies. */
-export async function statementPage(
+/** A page of a wallet's movements, newest first. Every page costs the same. */
+export async function getStatementPage(
   db: Pick<Db, 'query'>,
   tenantId: string,
-  page: { before?: bigint; pageSize: number; within?: VersionRange; kind?: TransferKind | undefined },
+  page: { before?: bigint; limit: number; within?: VersionRange; kind?: TransferKind | undefined },
 ): Promise<StatementPage> {
-  const size = Math.min(page.pageSize, STATEMENT_PAGE_MAX)
+  const limit = Math.min(page.limit, STATEMENT_PAGE_MAX)
   const { before, within, kind } = page
   const rows = await db.query<Row>(
-    told(
+    entriesQuery(
       tenantId,
       sql`
       ${before === undefined ? empty : sql`and wallet_version < ${before}`}
       ${within === undefined ? empty : sql`and wallet_version >= ${within.from} and wallet_version < ${within.to}`}
       ${ofKind(kind)}
-      order by wallet_version desc limit ${size + 1}`,
+      order by wallet_version desc limit ${limit + 1}`,
     ),
   )
   rows.reverse()
-  const entries = rows.slice(0, size).map(entryOf)
-  return { entries, nextBefore: rows.length > size ? entries[size - 1]!.walletVersion : null }
+  const entries = rows.slice(0, limit).map(entryOf)
+  return { entries, nextBefore: rows.length > limit ? entries[limit - 1]!.walletVersion : null }
 }
 
-/** Movements of a range, all or of one kind, oldest first, a page at a time: they never change, so pages fit together. */
-export async function* entriesWithin(
+/** Reads the movements of a range, all or of one kind, oldest first, in pages. Movements never change, so pages adjoin. */
+export async function* streamEntries(
   db: Pick<Db, 'query'>,
   tenantId: string,
   within: VersionRange,
@@ -63,7 +63,7 @@ export async function* entriesWithin(
 ): AsyncGenerator<StatementEntry[]> {
   for (let from: bigint | undefined = within.from; from !== undefined && from < within.to; ) {
     const rows: Row[] = await db.query<Row>(
-      told(
+      entriesQuery(
         tenantId,
         sql`
         and wallet_version >= ${from} and wallet_version < ${within.to} ${ofKind(kind)}
@@ -75,21 +75,21 @@ export async function* entriesWithin(
   }
 }
 
-/** Says what the index on other kinds than orders is made for, so that it serves whatever the planner knows of them. */
+/** Repeats the condition of the partial index on other kinds than orders, so that the planner can always use it. */
 function ofKind(kind: TransferKind | undefined): Sql {
   if (kind === undefined) return empty
   return kind === 'ORDER' ? sql`and kind = 'ORDER'` : sql`and kind = ${kind} and kind <> 'ORDER'`
 }
 
 /**
- * The wanted movements, oldest first, then the names of their orders by one scan of an index: a look-up for each touched
- * three to five pages, more as the orders grow.
+ * Selects movements and joins their orders' transactionIds by one index scan. One look-up per movement read three to five
+ * pages each, and more as the orders grow.
  */
-function told(tenantId: string, wanted: Sql): Sql {
+function entriesQuery(tenantId: string, condition: Sql): Sql {
   const id = requireUuid(tenantId, 'tenant')
   return sql`
     with entries as materialized (
-      select * from transfers where tenant_id = ${id} ${wanted}
+      select * from transfers where tenant_id = ${id} ${condition}
     ), named as materialized (
       select order_id, transaction_id from orders
       where tenant_id = ${id} and order_id = any (array(select order_id from entries))

@@ -1,5 +1,6 @@
 import {
   formatTime,
+  orderNoOf,
   PAGE_SIZE_DEFAULT,
   parseTime,
   type StatementAnswer,
@@ -10,10 +11,10 @@ import sql from 'sql-template-tag'
 import { type CursorScope, createCursor, readCursor } from '../../lib/cursor.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import type { TransferKind } from '../ledger/post.ts'
-import { type StatementEntry, statementPage } from './entries.ts'
+import { getStatementPage, type StatementEntry } from './entries.ts'
 import { firstVersionAt } from './month.ts'
 
-/** Lists one page of `account/statement`, newest first. Entries never change, so pages fit together. */
+/** Lists one page of `account/statement`, newest first. Entries never change, so pages adjoin. */
 export async function listStatement(
   deps: { db: Pick<Db, 'query'>; linkKey: Buffer },
   tenantId: string,
@@ -27,8 +28,8 @@ export async function listStatement(
     firstVersionAtTime(deps.db, tenantId, wallet.version, request.startTime, 1n),
     firstVersionAtTime(deps.db, tenantId, wallet.version, request.endTime, wallet.version + 1n),
   ])
-  const { entries, nextBefore } = await statementPage(deps.db, tenantId, {
-    pageSize: pageSize ?? PAGE_SIZE_DEFAULT,
+  const { entries, nextBefore } = await getStatementPage(deps.db, tenantId, {
+    limit: pageSize ?? PAGE_SIZE_DEFAULT,
     within: { from, to },
     ...(before !== undefined && { before }),
     ...(request.kind != null && { kind: TRANSFER_KIND_OF[request.kind] }),
@@ -43,8 +44,8 @@ export async function listStatement(
       currencyCode: wallet.currencyCode,
       orderNo: entry.orderNo,
       transactionId: entry.transactionId,
-      esimTranNo: esims.get(entry.walletVersion) ?? null,
-      actionNo: null,
+      esimTranNo: esims.get(entry.walletVersion)?.profileId ?? null,
+      actionNo: actionNoOf(esims.get(entry.walletVersion)),
       reference: entry.reference,
       createTime: formatTime(entry.createdAt),
     })),
@@ -69,19 +70,32 @@ function firstVersionAtTime(
   return time == null ? otherwise : firstVersionAt(db, tenantId, last, parseTime(time))
 }
 
-/** The eSIMs that refunds are for, by entry. An item that was never delivered has none. */
+interface RefundedEsim {
+  profileId: string
+  /** null: no action cancelled it. */
+  actionId: string | null
+}
+
+function actionNoOf(esim: RefundedEsim | undefined): string | null {
+  return esim?.actionId == null ? null : orderNoOf(esim.actionId)
+}
+
+/** The eSIMs that refunds are for, with the actions that cancelled them, by entry. An undelivered item has none. */
 async function findEsims(
   db: Pick<Db, 'query'>,
   tenantId: string,
   entries: readonly StatementEntry[],
-): Promise<Map<bigint, string>> {
+): Promise<Map<bigint, RefundedEsim>> {
   const versions = entries.filter((entry) => entry.itemNo !== null).map((entry) => entry.walletVersion)
   if (versions.length === 0) return new Map()
-  const rows = await db.query<{ walletVersion: bigint; profileId: string }>(sql`
-    select t.wallet_version, p.profile_id
+  const rows = await db.query<RefundedEsim & { walletVersion: bigint }>(sql`
+    select t.wallet_version, p.profile_id, (
+      select a.action_id from esim_actions a
+      where a.tenant_id = ${tenantId} and a.profile_id = p.profile_id and a.action = 'CANCEL' and a.action_status = 'DONE'
+      limit 1) as action_id
     from transfers t join profiles p using (tenant_id, order_id, item_no)
     where t.tenant_id = ${tenantId} and t.wallet_version = any (${versions.map(String)}::bigint[])`)
-  return new Map(rows.map((row) => [row.walletVersion, row.profileId]))
+  return new Map(rows.map((row) => [row.walletVersion, row]))
 }
 
 const STATEMENT_KIND_OF: Record<TransferKind, StatementKind> = {

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { notFound, Refusal, requireUuid } from '../../lib/refusal.ts'
 import { TRANSFER_KINDS, type TransferKind } from '../ledger/post.ts'
 
-/** What a wallet did in one UTC month. Months adjoin: the opening of one is the closing of the one before. */
+/** A wallet's statement of one UTC month. The opening balance is the closing balance of the month before. */
 export interface MonthStatement {
   tenantId: string
   clientName: string
@@ -15,14 +15,14 @@ export interface MonthStatement {
   closing: bigint
   /** The month is over: nothing can be added to it. */
   complete: boolean
-  /** Versions of its entries, the last one not included. */
+  /** Versions of its entries. `to` is exclusive. */
   versions: VersionRange
 }
 
 export interface KindTotal {
   kind: TransferKind
   count: number
-  /** What the wallet gained, below zero what it lost. */
+  /** Positive: credited to the wallet. Negative: taken from it. */
   amount: bigint
 }
 
@@ -32,19 +32,21 @@ export interface VersionRange {
 }
 
 /**
- * The statement of a month, every kind listed. The wallet's lock is taken for sharing: it waits for movements that are
- * under way, and those that come after it are dated after it, so a month that is over is told whole.
- * @throws Refusal for a month that is none, or a tenant that does not exist
+ * The statement of a month, with a total for every kind. The wallet is locked `for share`: the statement waits for
+ * movements in progress, and later movements get a later time, so the statement of a past month is complete.
+ * @throws Refusal for a malformed month, or if the tenant does not exist
  */
-export async function monthStatement(db: Db, tenantId: string, month: string): Promise<MonthStatement> {
+export async function getMonthStatement(db: Db, tenantId: string, month: string): Promise<MonthStatement> {
   const { from, to } = monthBounds(month)
   const id = requireUuid(tenantId, 'tenant')
   return db.tx(async (tx) => {
-    const [wallet] = await tx.query<WalletRow>(sql`
-      select w.currency_code, w.version, t.tenant_name, clock_timestamp() >= ${to} as complete
+    const [wallet] = await tx.query<
+      Pick<MonthStatement, 'currencyCode' | 'clientName' | 'complete'> & { version: bigint }
+    >(sql`
+      select w.currency_code, w.version, t.tenant_name as client_name, clock_timestamp() >= ${to} as complete
       from wallets w join tenants t using (tenant_id) where w.tenant_id = ${id} for share of w`)
     if (!wallet) throw notFound('tenant')
-    const last = wallet.version
+    const { version: last, ...shown } = wallet
     const [first, next] = await Promise.all([firstVersionAt(tx, id, last, from), firstVersionAt(tx, id, last, to)])
     const versions = { from: first, to: next }
     const [opening, closing, totals] = await Promise.all([
@@ -52,30 +54,22 @@ export async function monthStatement(db: Db, tenantId: string, month: string): P
       balanceBefore(tx, id, next),
       totalsOf(tx, id, versions),
     ])
-    const { tenantName: clientName, currencyCode, complete } = wallet
-    return { tenantId: id, clientName, currencyCode, month, opening, totals, closing, complete, versions }
+    return { tenantId: id, month, ...shown, opening, totals, closing, versions }
   })
-}
-
-interface WalletRow {
-  currencyCode: string
-  version: bigint
-  tenantName: string
-  complete: boolean
 }
 
 /** The first moment of a UTC month and of the next. @throws Refusal */
 export function monthBounds(month: string): { from: Date; to: Date } {
   const match = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month)
-  if (!match) throw new Refusal(422, 'MONTH_INVALID', `“${month.slice(0, 20)}” is no month. Write it like 2026-11.`)
+  if (!match) throw new Refusal(422, 'MONTH_INVALID', `“${month.slice(0, 20)}” is not a month. Write it like 2026-11.`)
   const [year, index] = [Number(match[1]), Number(match[2]) - 1]
   return { from: new Date(Date.UTC(year, index)), to: new Date(Date.UTC(year, index + 1)) }
 }
 
 /**
- * The version of the first movement at or after a moment; `last` + 1 where there is none. created_at never goes back
- * within a wallet and versions have no gap, so halving finds it: 20 look-ups in the primary key for a million movements
- * (0.4 ms), and no index on the time.
+ * The version of the first movement at or after a moment; `last` + 1 without such a movement. created_at never goes
+ * back within a wallet and versions have no gaps, so a binary search finds it: 20 look-ups in the primary key for a million movements
+ * (0.4 ms), without an index on the time.
  */
 export async function firstVersionAt(
   tx: Pick<Tx, 'query'>,

@@ -3,13 +3,13 @@ import sql from 'sql-template-tag'
 import type { Tx } from '../../lib/postgres/db.ts'
 import type { Verification } from './verification.ts'
 
-/** What the transfers of a wallet make together. */
+/** Totals of a wallet's transfers. */
 export interface Chain {
   count: bigint
   sum: bigint
 }
 
-/** Where a page begins: after which row, and what the next row must follow from. */
+/** The last row of a page, which the next row must follow. */
 interface Link {
   version: bigint
   balance: bigint
@@ -17,22 +17,22 @@ interface Link {
   createdAt: string
 }
 
-/** Before every version that a row can have, a planted negative one included. */
+/** Lower than any version, including a negative one that somebody inserted. */
 const LOWEST = -(2n ** 63n)
 const BEFORE_TIME = '-infinity'
 
-/** Walks a wallet's transfers in order, a page at a time, and checks each one by itself and against the one before. */
+/** Reads a wallet's transfers in order, in pages, and checks each one and whether it follows from the one before. */
 export async function verifyChain(tx: Tx, verification: Verification): Promise<Chain> {
   const chain: Chain = { count: 0n, sum: 0n }
   let after = LOWEST
   let link: Link = { version: 0n, balance: 0n, createdAt: BEFORE_TIME }
   for (;;) {
-    verification.goOn()
+    verification.throwIfAborted()
     const page = await readPage(tx, verification, after, link)
-    for (const row of page.odd) describe(row, verification)
+    for (const row of page.faulty) reportFaults(row, verification)
     chain.count += page.count
     chain.sum += page.sum
-    if (page.count < BigInt(verification.pageSize)) return chain
+    if (page.count < BigInt(verification.pageRows)) return chain
     link = page.last!
     after = link.version
   }
@@ -42,10 +42,10 @@ interface Page {
   count: bigint
   sum: bigint
   last: Link | undefined
-  odd: OddRow[]
+  faulty: FaultyRow[]
 }
 
-interface OddRow {
+interface FaultyRow {
   walletVersion: bigint
   versionBefore: bigint
   balanceBefore: bigint
@@ -64,25 +64,25 @@ interface OddRow {
   badRefund: 'no item' | 'amount' | 'not owed' | null
 }
 
-async function readPage(tx: Tx, { tenantId, pageSize }: Verification, after: bigint, link: Link): Promise<Page> {
+async function readPage(tx: Tx, { tenantId, pageRows }: Verification, after: bigint, link: Link): Promise<Page> {
   const page = sql`
     with page as materialized (
       select t.*, case when to_account = 'WALLET' then amount else -amount end as moved
       from transfers t where tenant_id = ${tenantId} and wallet_version > ${after}
-      order by wallet_version limit ${pageSize}
+      order by wallet_version limit ${pageRows}
     )`
   const totals = tx.query<TotalsRow>(sql`${page}
     select count(*), coalesce(sum(moved), 0)::bigint as sum, max(wallet_version) as version,
            (array_agg(balance_after order by wallet_version desc))[1] as balance,
            (array_agg(created_at order by wallet_version desc))[1]::text as created_at
     from page`)
-  const odd = tx.query<OddRow>(sql`${page}, linked as (
+  const faulty = tx.query<FaultyRow>(sql`${page}, linked as (
       select *,
         coalesce(lag(wallet_version) over by_version, ${link.version}) as version_before,
         coalesce(lag(balance_after) over by_version, ${link.balance}) as balance_before,
         coalesce(lag(created_at) over by_version, ${link.createdAt}::timestamptz) as created_before
       from page window by_version as (order by wallet_version)
-    ), judged as (
+    ), checked as (
       select l.*,
         l.created_at < l.created_before as bad_time,
         case l.kind
@@ -100,12 +100,12 @@ async function readPage(tx: Tx, { tenantId, pageSize }: Verification, after: big
         end as bad_order,
         case when l.kind <> 'REFUND' then null
              when i.item_no is null then 'no item'
-             when i.price <> l.amount then 'amount'
+             when i.price - coalesce(p.fee_amount, 0) <> l.amount then 'amount'
              when i.item_status not in ('REFUSED', 'CANCELLED') and p.esim_status is distinct from 'CANCEL'
                then 'not owed'
         end as bad_refund
       from linked l
-      -- One look-up in a primary key for each: the limit keeps the planner from hashing whole tables once per page.
+      -- The limits make the planner look up each row in a primary key instead of hashing whole tables once per page.
       left join lateral (
         select order_id, wallet_version from orders
         where l.kind = 'ORDER' and tenant_id = ${tenantId} and order_id = l.order_id limit 1
@@ -115,19 +115,24 @@ async function readPage(tx: Tx, { tenantId, pageSize }: Verification, after: big
         where l.kind = 'REFUND' and tenant_id = ${tenantId} and order_id = l.order_id and item_no = l.item_no limit 1
       ) i on true
       left join lateral (
-        select esim_status from profiles
+        select esim_status, (
+            -- Of a cancelled eSIM the fee of its cancel is kept.
+            select fee_amount from esim_actions a
+            where a.tenant_id = ${tenantId} and a.profile_id = profiles.profile_id and action = 'CANCEL'
+              and action_status = 'DONE' limit 1) as fee_amount
+        from profiles
         where l.kind = 'REFUND' and tenant_id = ${tenantId} and order_id = l.order_id and item_no = l.item_no limit 1
       ) p on true
     )
     select wallet_version, version_before, balance_before, balance_after, moved, kind, from_account, to_account,
            order_id, item_no, created_at::text, created_before::text, bad_time, bad_accounts, bad_order, bad_refund
-    from judged
+    from checked
     where wallet_version <> version_before + 1 or balance_after <> balance_before + moved
        or bad_time or bad_accounts or bad_order is not null or bad_refund is not null
     order by wallet_version`)
-  const [[row], rows] = await Promise.all([totals, odd])
+  const [[row], rows] = await Promise.all([totals, faulty])
   const { count, sum, version, balance, createdAt } = row!
-  return { count, sum, odd: rows, last: version === null ? undefined : { version, balance, createdAt: createdAt } }
+  return { count, sum, faulty: rows, last: version === null ? undefined : { version, balance, createdAt } }
 }
 
 interface TotalsRow {
@@ -138,28 +143,31 @@ interface TotalsRow {
   createdAt: string
 }
 
-/** One row may break several rules: each is told. */
-function describe(row: OddRow, { report }: Verification): void {
+/** One row may have several faults. */
+function reportFaults(row: FaultyRow, { report }: Verification): void {
   const at = `Transfer ${row.walletVersion}`
   if (row.walletVersion !== row.versionBefore + 1n) {
-    report('GAP', `${at} follows ${row.versionBefore}: what lies between is missing.`)
+    report('GAP', `${at} follows ${row.versionBefore}: the versions between them are missing.`)
   }
   if (row.balanceAfter !== row.balanceBefore + row.moved) {
     const [left, moved, before] = [row.balanceAfter, row.moved, row.balanceBefore].map(formatMoney)
-    report('CHAIN', `${at} moves ${moved} after a balance of ${before} and says that ${left} is left.`)
+    report('CHAIN', `${at} moves ${moved} after a balance of ${before} but records a balance of ${left}.`)
   }
-  if (row.badTime) report('TIME', `${at} is of ${row.createdAt}, older than the one before (${row.createdBefore}).`)
+  if (row.badTime) report('TIME', `${at} is dated ${row.createdAt}, before the previous one (${row.createdBefore}).`)
   if (row.badAccounts) {
-    report('ACCOUNTS', `${at} is of kind ${row.kind} and moves from ${row.fromAccount} to ${row.toAccount}.`)
+    report('ACCOUNTS', `${at} has the kind ${row.kind} but moves from ${row.fromAccount} to ${row.toAccount}.`)
   }
   const order = row.orderId === null ? 'no order' : `order ${orderNoOf(row.orderId)}`
   if (row.badOrder === 'no order') report('ORDER', `${at} debits ${order}, which does not exist.`)
   if (row.badOrder === 'second debit') {
-    report('ORDER', `${at} debits ${order}, which names another transfer as its debit.`)
+    report('ORDER', `${at} debits ${order}, which refers to another transfer as its debit.`)
   }
   const refund = `${at} refunds item ${row.itemNo} of ${order}`
   if (row.badRefund === 'no item') report('REFUND', `${refund}, which does not exist.`)
   if (row.badRefund === 'amount')
-    report('REFUND', `${refund} with ${formatMoney(row.moved)}, which is not the item's price.`)
+    report(
+      'REFUND',
+      `${refund} with ${formatMoney(row.moved)}, which is not the item's price less the fee of its cancel.`,
+    )
   if (row.badRefund === 'not owed') report('REFUND', `${refund}, which was neither refused nor cancelled.`)
 }

@@ -30,13 +30,13 @@ export function ledgerLoop(deps: LedgerLoopDeps): Running {
   })
 }
 
-/** When little is sold. Later in the day a check that was missed is made at once, and the very first at any hour. */
+/** Little is sold at this hour. A missed check runs as soon as possible later that day, and the first one at any hour. */
 const FIRST_HOUR_UTC = 3
 
-/** Faults that are kept with the check; `ledger verify` tells all. */
-const FAULTS_KEPT = 20
+/** Faults that are stored with the check; `ledger verify` lists all. */
+const FAULTS_STORED_MAX = 20
 
-/** @returns what the check found; undefined when today's is made, or another node is at it */
+/** @returns the counts; undefined if today's check is finished, or running on another node */
 export async function checkToday(deps: LedgerLoopDeps, signal?: AbortSignal): Promise<LedgerCounts | undefined> {
   const day = await claim(deps.db)
   if (day === undefined) return undefined
@@ -46,15 +46,18 @@ export async function checkToday(deps: LedgerLoopDeps, signal?: AbortSignal): Pr
     const counts = await verifyLedger(deps.db, {
       ...(signal ? { signal } : {}),
       onFault(fault) {
-        if (firstFaults.length < FAULTS_KEPT) firstFaults.push(`Tenant ${fault.tenantId}: ${fault.sentence}`)
+        if (firstFaults.length < FAULTS_STORED_MAX) firstFaults.push(`Tenant ${fault.tenantId}: ${fault.message}`)
       },
     })
-    await finish(deps, day, counts, firstFaults)
+    await saveCheck(deps, day, counts, firstFaults)
     const durationMs = Math.round(performance.now() - startedAt)
-    deps.log[counts.faults > 0n ? 'error' : 'info']({ ...numbers(counts), firstFaults, durationMs }, 'ledger checked')
+    deps.log[counts.faults > 0n ? 'error' : 'info'](
+      { ...numbers(counts), firstFaults, durationMs },
+      'checked the ledger',
+    )
     return counts
   } catch (error) {
-    // Somebody else may try at once: this node is stopping, or lost its database.
+    // Releases the claim, so another node can check: this node is stopping, or lost its database.
     await deps.db
       .query(sql`delete from ledger_checks where checked_on = ${day} and finished_at is null`)
       .catch(() => {})
@@ -62,7 +65,7 @@ export async function checkToday(deps: LedgerLoopDeps, signal?: AbortSignal): Pr
   }
 }
 
-/** The day's row is the claim. One whose node died is taken over after six hours, longer than any check takes. */
+/** Claims today's check by its row. A dead node's claim is taken over after six hours, which is longer than any check. */
 async function claim(db: Db): Promise<string | undefined> {
   const [row] = await db.query<{ checkedOn: string }>(sql`
     insert into ledger_checks (checked_on, started_at)
@@ -75,7 +78,12 @@ async function claim(db: Db): Promise<string | undefined> {
   return row?.checkedOn
 }
 
-async function finish(deps: LedgerLoopDeps, day: string, counts: LedgerCounts, firstFaults: string[]): Promise<void> {
+async function saveCheck(
+  deps: LedgerLoopDeps,
+  day: string,
+  counts: LedgerCounts,
+  firstFaults: string[],
+): Promise<void> {
   await deps.db.tx(async (tx) => {
     tx.send(sql`
       update ledger_checks
@@ -87,7 +95,7 @@ async function finish(deps: LedgerLoopDeps, day: string, counts: LedgerCounts, f
       tenantId: null,
       kind: 'LEDGER_FAULT',
       audience: 'OPERATOR',
-      message: `The daily check of the ledger found faults (${counts.faults}). The first: ${firstFaults[0]} Run “admin ledger verify” for all.`,
+      message: `The daily check of the ledger found faults (${counts.faults}). The first: ${firstFaults[0]} Run “admin ledger verify” to list all.`,
       data: { ...numbers(counts), firstFaults },
     })
   })
@@ -102,31 +110,18 @@ function numbers(counts: LedgerCounts) {
   }
 }
 
-/** The latest check that was finished, for metrics and the console. */
-export interface LedgerState {
+export interface LedgerCheck extends LedgerCounts {
   /** UTC day, as `2026-11-21`. */
   checkedOn: string
   finishedAt: Date
-  tenants: bigint
-  transfers: bigint
-  orders: bigint
-  faults: bigint
-  /** Sentences. */
+  /** Messages of the first faults. */
   firstFaults: string[]
 }
 
-/** @returns undefined before the first check */
-export async function readLedgerState(db: Pick<Db, 'query'>): Promise<LedgerState | undefined> {
-  const [row] = await db.query<StateRow>(sql`
+/** The latest finished check, for metrics and the console. @returns undefined before the first one */
+export async function findLatestLedgerCheck(db: Pick<Db, 'query'>): Promise<LedgerCheck | undefined> {
+  const [row] = await db.query<LedgerCheck>(sql`
     select checked_on, finished_at, tenants, transfers, orders, faults, first_faults from ledger_checks
     where finished_at is not null order by checked_on desc limit 1`)
-  if (!row) return undefined
-  const { checkedOn, finishedAt, firstFaults, ...counts } = row
-  return { checkedOn, finishedAt, ...counts, firstFaults }
-}
-
-interface StateRow extends LedgerCounts {
-  checkedOn: string
-  finishedAt: Date
-  firstFaults: string[]
+  return row
 }

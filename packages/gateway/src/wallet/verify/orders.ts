@@ -5,26 +5,26 @@ import type { Tx } from '../../lib/postgres/db.ts'
 import type { Verification } from './verification.ts'
 
 /**
- * Checks a tenant's orders against its transfers, a page at a time: the debit that each names is its own and of its
- * amount, its items cost what it did, its refunds add up to what it says, are no more than it cost,
- * and leave out no item that was refused or cancelled (its refund is posted in that transaction).
- * Together with the other direction (verify-chain.ts) every order has exactly one debit and every debit one order.
- * @returns how many orders there are
+ * Checks a tenant's orders against its transfers, in pages. For each order: its debit exists and has its amount; the
+ * prices of its items add up to its amount; its refunds add up to its refunded amount and do not exceed its amount; every
+ * refused or cancelled item is refunded (the refund is posted in the same transaction).
+ * With the checks of chain.ts, every order has exactly one debit and every debit exactly one order.
+ * @returns the number of orders
  */
 export async function verifyOrders(tx: Tx, verification: Verification): Promise<bigint> {
   let count = 0n
   let after = LOWEST_UUID
   for (;;) {
-    verification.goOn()
+    verification.throwIfAborted()
     const page = await readPage(tx, verification, after)
-    for (const row of page.odd) describe(row, verification)
+    for (const row of page.faulty) reportFaults(row, verification)
     count += page.count
-    if (page.count < BigInt(verification.pageSize)) return count
+    if (page.count < BigInt(verification.pageRows)) return count
     after = page.last
   }
 }
 
-interface OddRow {
+interface FaultyRow {
   orderId: string
   amount: bigint
   refundedAmount: bigint
@@ -35,20 +35,20 @@ interface OddRow {
   debitBalance: bigint | null
   items: bigint
   refunds: bigint
-  /** Price of refused and cancelled items that have no refund. */
+  /** The sum of the prices of refused and cancelled items without a refund. */
   owed: bigint
 }
 
-async function readPage(tx: Tx, { tenantId, pageSize }: Verification, after: string) {
+async function readPage(tx: Tx, { tenantId, pageRows }: Verification, after: string) {
   const page = sql`
     with page as materialized (
       select order_id, amount, refunded_amount, balance_after, wallet_version from orders
-      where tenant_id = ${tenantId} and order_id > ${after} order by order_id limit ${pageSize}
+      where tenant_id = ${tenantId} and order_id > ${after} order by order_id limit ${pageRows}
     )`
   const totals = tx.query<{ count: bigint; last: string }>(sql`${page}
     select count(*), (array_agg(order_id order by order_id desc))[1] as last from page`)
-  // Look-ups in an index for each order: the limits keep the planner from hashing whole tables once per page.
-  const odd = tx.query<OddRow>(sql`${page}, judged as (
+  // The limits make the planner look up each order in an index instead of hashing whole tables once per page.
+  const faulty = tx.query<FaultyRow>(sql`${page}, checked as (
       select o.*, d.amount as debit_amount, d.balance_after as debit_balance, i.amount as items, i.owed, r.amount as refunds,
         case when d.amount is null then 'none'
              when d.amount <> o.amount then 'amount'
@@ -74,37 +74,41 @@ async function readPage(tx: Tx, { tenantId, pageSize }: Verification, after: str
         where tenant_id = ${tenantId} and order_id = o.order_id
       ) i
     )
-    select * from judged
+    select * from checked
     where bad_debit is not null or items <> amount or refunds <> refunded_amount or refunds > amount or owed > 0
     order by order_id`)
-  const [[row], rows] = await Promise.all([totals, odd])
-  return { count: row!.count, last: row!.last, odd: rows }
+  const [[row], rows] = await Promise.all([totals, faulty])
+  return { count: row!.count, last: row!.last, faulty: rows }
 }
 
 const money = (amount: bigint | null) => formatMoney(amount ?? 0n)
 
-/** One order may break several rules: each is told. */
-function describe(row: OddRow, { report }: Verification): void {
+/** One order may have several faults. */
+function reportFaults(row: FaultyRow, { report }: Verification): void {
   const order = `Order ${orderNoOf(row.orderId)}`
   if (row.badDebit === 'none') {
-    report('ORDER', `${order} names transfer ${row.walletVersion} as its debit, which is none of it.`)
+    report(
+      'ORDER',
+      `${order} refers to transfer ${row.walletVersion} as its debit, which is not a debit of this order.`,
+    )
   }
   if (row.badDebit === 'amount') {
     report('ORDER', `${order} costs ${money(row.amount)}, but ${money(row.debitAmount)} was debited.`)
   }
   if (row.badDebit === 'balance') {
-    const left = `its debit left ${money(row.debitBalance)}`
-    report('ORDER', `${order} says that ${money(row.balanceAfter)} was left, but ${left}.`)
+    const debit = `its debit left ${money(row.debitBalance)}`
+    report('ORDER', `${order} records a balance of ${money(row.balanceAfter)}, but ${debit}.`)
   }
-  if (row.items !== row.amount) report('ORDER', `${order} costs ${money(row.amount)}, its items ${money(row.items)}.`)
+  if (row.items !== row.amount)
+    report('ORDER', `${order} costs ${money(row.amount)}, but its items cost ${money(row.items)}.`)
   if (row.refunds !== row.refundedAmount) {
     report(
       'REFUND',
-      `${order} says that ${money(row.refundedAmount)} was refunded, its refunds make ${money(row.refunds)}.`,
+      `${order} records refunds of ${money(row.refundedAmount)}, but its refunds add up to ${money(row.refunds)}.`,
     )
   }
   if (row.owed > 0n) report('REFUND', `${order} has refused or cancelled items of ${money(row.owed)} without a refund.`)
   if (row.refunds > row.amount) {
-    report('REFUND', `${order} was refunded ${money(row.refunds)}, more than the ${money(row.amount)} that it cost.`)
+    report('REFUND', `${order} was refunded ${money(row.refunds)}, more than its amount of ${money(row.amount)}.`)
   }
 }

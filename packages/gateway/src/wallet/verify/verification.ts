@@ -1,13 +1,13 @@
-/** Something in the ledger that cannot be. */
+/** A violation of a rule of the ledger. */
 export interface LedgerFault {
   tenantId: string
   kind: FaultKind
   /** What is wrong, with the figures. */
-  sentence: string
+  message: string
 }
 
 /**
- * BALANCE  the wallet's balance or version is not what its transfers make
+ * BALANCE  the wallet's balance is not the sum of its transfers, or its version is not their number
  * GAP      a version is missing, or was used before
  * CHAIN    a balance_after does not follow from the one before
  * TIME     a transfer is older than the one before it
@@ -18,11 +18,11 @@ export interface LedgerFault {
  */
 export type FaultKind = 'BALANCE' | 'GAP' | 'CHAIN' | 'TIME' | 'ACCOUNTS' | 'ORDER' | 'REFUND' | 'WALLET'
 
-/** What a check of one wallet is given. `report` counts and passes on. */
+/** The verification of one tenant. `report` counts a fault and passes it on. */
 export interface Verification {
   tenantId: string
-  pageSize: number
-  report(kind: FaultKind, sentence: string): void
-  /** @throws when the check was given up */
-  goOn(): void
+  pageRows: number
+  report(kind: FaultKind, message: string): void
+  /** @throws if the verification was aborted */
+  throwIfAborted(): void
 }

@@ -17,22 +17,22 @@ export interface LedgerCounts {
 export interface VerifyOptions {
   /** Only this tenant. */
   tenantId?: string
-  /** Told of every fault, as it is found: nothing is gathered, so that memory stays bounded. */
+  /** Called for every fault when it is found. Faults are not collected, so memory stays bounded. */
   onFault(fault: LedgerFault): void
   onTenant?(tenantId: string, counts: LedgerCounts): void
-  /** Ends the check between two pages. */
+  /** Aborts the verification between two pages. */
   signal?: AbortSignal
-  /** Rows that are read at once; for tests. */
-  pageSize?: number
+  /** Rows per statement; for tests. */
+  pageRows?: number
 }
 
-// A page is judged inside the database, so that only its faults travel. A million orders and as many transfers take half a
-// minute on two busy cores, and this process 75 MB.
-const PAGE_SIZE = 20_000
+// PostgreSQL checks a page and returns only its faults. A million orders and as many transfers take half a minute on two
+// busy cores, and 75 MB in this process.
+const PAGE_ROWS = 20_000
 
 /**
- * Checks the ledger, beside live traffic: each wallet in one snapshot of its own, without a lock.
- * @throws Refusal for a tenant that does not exist
+ * Verifies the ledger during live traffic: each wallet in its own snapshot, without a lock.
+ * @throws Refusal if the tenant does not exist
  */
 export async function verifyLedger(db: Db, options: VerifyOptions): Promise<LedgerCounts> {
   const counts: LedgerCounts = { tenants: 0n, transfers: 0n, orders: 0n, faults: 0n }
@@ -40,15 +40,15 @@ export async function verifyLedger(db: Db, options: VerifyOptions): Promise<Ledg
     options.signal?.throwIfAborted()
     const verification: Verification = {
       tenantId,
-      pageSize: options.pageSize ?? PAGE_SIZE,
-      goOn: () => options.signal?.throwIfAborted(),
-      report(kind, sentence) {
+      pageRows: options.pageRows ?? PAGE_ROWS,
+      throwIfAborted: () => options.signal?.throwIfAborted(),
+      report(kind, message) {
         counts.faults += 1n
-        options.onFault({ tenantId, kind, sentence })
+        options.onFault({ tenantId, kind, message })
       },
     }
     await db.tx(async (tx) => {
-      // The first statement after BEGIN: wallet, transfers and orders are then read as of one moment.
+      // The first statement after BEGIN, so that wallet, transfers and orders are read from one snapshot.
       tx.send({ text: 'set transaction isolation level repeatable read, read only' })
       await verifyTenant(tx, verification, counts)
     })
@@ -62,7 +62,7 @@ async function verifyTenant(tx: Tx, verification: Verification, counts: LedgerCo
   const [wallet] = await tx.query<{ balance: bigint; version: bigint }>(sql`
     select balance, version from wallets where tenant_id = ${tenantId}`)
   counts.tenants += 1n
-  if (!wallet) report('WALLET', 'There is no wallet for this tenant id, though it has movements, orders or a tenant.')
+  if (!wallet) report('WALLET', 'This tenant id has no wallet, although it has movements, orders or a tenant.')
   const chain = await verifyChain(tx, verification)
   counts.transfers += chain.count
   if (wallet && wallet.balance !== chain.sum) {
@@ -86,8 +86,8 @@ async function* tenantIds(db: Db, only: string | undefined): AsyncGenerator<stri
     return
   }
   yield* pagesOf(db, TENANTS)
-  // Whoever has movements or orders without being a tenant: found by hopping over the tenants in the primary keys.
-  yield* pagesOf(db, STRAYS)
+
+  yield* pagesOf(db, WITHOUT_TENANT)
 }
 
 async function* pagesOf(db: Db, query: (after: string) => { text: string; values: unknown[] }): AsyncGenerator<string> {
@@ -103,7 +103,8 @@ async function* pagesOf(db: Db, query: (after: string) => { text: string; values
 const TENANTS = (after: string) => sql`
   select tenant_id from tenants where tenant_id > ${after} order by tenant_id limit ${TENANTS_PAGE}`
 
-const STRAYS = (after: string) => sql`
+/** Tenant ids of movements and orders that have no tenant. Finds distinct ids by skipping through the primary keys. */
+const WITHOUT_TENANT = (after: string) => sql`
   with recursive movers (tenant_id) as (
     (select tenant_id from transfers where tenant_id > ${after} order by tenant_id limit 1)
     union all
@@ -115,6 +116,6 @@ const STRAYS = (after: string) => sql`
     select (select o.tenant_id from orders o where o.tenant_id > b.tenant_id order by o.tenant_id limit 1)
     from buyers b where b.tenant_id is not null
   )
-  select tenant_id from (select * from movers union select * from buyers) as met
-  where tenant_id is not null and not exists (select from tenants t where t.tenant_id = met.tenant_id)
+  select tenant_id from (select * from movers union select * from buyers) as used
+  where tenant_id is not null and not exists (select from tenants t where t.tenant_id = used.tenant_id)
   order by tenant_id limit ${TENANTS_PAGE}`

@@ -1,6 +1,7 @@
 import { CHECK_HEALTH_PER_MINUTE_MAX, CHECK_HEALTH_TIMEOUT_MS } from '@dealer-esim/contract'
+import { isFree } from '../../jobs/times-ahead.ts'
 import { ApiError, tooManyRequests } from '../../lib/api-error.ts'
-import { loadTenant } from '../../tenants/load.ts'
+import { findTenant } from '../../tenants/tenant.ts'
 import { firstLineOf, logAttempts, loggedAttempt } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { attemptDelivery, isAcknowledged } from '../sending/attempt.ts'
@@ -31,7 +32,7 @@ export async function withHealthCheck<Result>(
 }
 
 async function check(deps: CheckDeps, tenantId: string, url: string): Promise<void> {
-  const signer = await loadTenant(deps.db, deps.cipher, { tenantId })
+  const signer = await findTenant(deps.db, deps.cipher, { tenantId })
   if (!signer) throw new Error(`no tenant ${tenantId}`)
   const createdAt = new Date(deps.databaseClock.now())
   const notification = { notifyId: deps.ids.uuid(), notifyType: 'CHECK_HEALTH', createdAt, content: '{}' }
@@ -77,8 +78,9 @@ async function lockCheck(deps: CheckDeps, tenantId: string, token: string): Prom
       values ($1, $2, $4, array[$3::timestamptz])
       on conflict (tenant_id) do update
       set lease_token = $2, lease_until = $4,
-          started_at = array(select s from unnest(c.started_at) s where s > $5 order by s) || $3::timestamptz
-      where c.lease_until <= $3 and (select count(*) from unnest(c.started_at) s where s > $5) < $6
+          started_at = array(select s from unnest(c.started_at) s where s > $5 and s <= $3 order by s) || $3::timestamptz
+      where ${isFree('c.lease_until', LOCK_MS, '$3::timestamptz')}
+        and (select count(*) from unnest(c.started_at) s where s > $5 and s <= $3) < $6
       returning 1`,
     values: [
       tenantId,
@@ -110,7 +112,9 @@ async function tooManyChecks(deps: CheckDeps, tenantId: string, nowMs: number): 
     text: 'select lease_until, started_at from webhook_checks where tenant_id = $1',
     values: [tenantId],
   })
-  const recent = (row?.startedAt ?? []).map(Number).filter((startedMs) => startedMs > nowMs - MINUTE_MS)
+  const recent = (row?.startedAt ?? [])
+    .map(Number)
+    .filter((startedMs) => startedMs > nowMs - MINUTE_MS && startedMs <= nowMs)
   const full = recent.length >= CHECK_HEALTH_PER_MINUTE_MAX
   const freeMs = full ? Math.min(...recent) + MINUTE_MS : (row?.leaseUntil.getTime() ?? nowMs)
   return tooManyRequests({

@@ -58,7 +58,8 @@ export async function saveEndpointChange(
     case 'RECOVERED':
       return tx.send({
         text: `update webhook_endpoints set failing_since = null, alerted_percent = 0
-               where tenant_id = $1 and callback_url = $2 and enabled and failing_since <= $3`,
+               where tenant_id = $1 and callback_url = $2 and enabled
+                 and (failing_since <= $3 or failing_since > $3 + interval '1 minute') -- of a clock that was ahead`,
         values: [tenantId, url, new Date(atMs)],
       })
     case 'FAILING':

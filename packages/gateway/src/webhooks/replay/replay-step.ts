@@ -64,6 +64,10 @@ export async function stepReplay({ db, databaseClock }: StepDeps, tenantId: stri
     const [replay] = await tx.query<LockedReplay>({ text: LOCK, values: [tenantId, replayId, now, BACKLOG_MAX] })
     if (!replay?.able) return NOTHING
     const elapsedMs = now.getTime() - replay.steppedAt.getTime()
+    if (elapsedMs < 0) {
+      tx.send({ text: PAUSE, values: [tenantId, replayId, now] }) // the clock was set back: goes on from now
+      return NOTHING
+    }
     const due = Math.min(Math.floor((elapsedMs * replay.ratePerS) / 1000), STEP_MAX)
     if (due <= 0) return NOTHING
     if (replay.backlog >= BACKLOG_MAX) {

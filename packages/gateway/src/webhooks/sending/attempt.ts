@@ -1,8 +1,8 @@
 import { type EVENT_HEADERS, formatTime, type REQUEST_HEADERS } from '@dealer-esim/contract'
 import { signEvent, signRequest } from '@dealer-esim/contract/node'
 import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
-import type { Tenant } from '../../tenants/load.ts'
-import { prepared } from '../../tenants/load.ts'
+import type { Tenant } from '../../tenants/tenant.ts'
+import { getPreparedSecret } from '../../tenants/tenant.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { ANSWER_READ_BYTES } from '../limits.ts'
 
@@ -69,9 +69,9 @@ export function signedHeaders(
   if (!current) throw new Error('a tenant without a secret')
   const requestSecret = old !== undefined && current.provenAtMs === null ? old : current
   const timestamp = String(moment.getTime())
-  const signature = signRequest(prepared(requestSecret), { timestamp, requestId, appKey }, body)
+  const signature = signRequest(getPreparedSecret(requestSecret), { timestamp, requestId, appKey }, body)
   const event = { id: notifyId, timestampS: Math.floor(moment.getTime() / 1000) }
-  const signed = signEvent(secrets.map(prepared), event, body)
+  const signed = signEvent(secrets.map(getPreparedSecret), event, body)
   return {
     'content-type': 'application/json',
     'user-agent': 'Dealer-eSIM-Gateway/1',
@@ -112,7 +112,7 @@ export const RETRY_STEPS_MS: readonly number[] = [
 /** Each wait is up to a fifth shorter or longer, so that events which failed together are not retried together. */
 const JITTER = 0.2
 /** Retry-After is honoured up to this many times the step. */
-const RETRY_AFTER_MAX_STEPS = 2
+export const RETRY_AFTER_MAX_STEPS = 2
 /**
  * An event can be sent until this many days after it was recorded: its first attempts take almost 6 days, and a DEAD one is
  * resendable for 30 days. Retention keeps it 6 days longer (retention/table.ts), for the attempts of a late resend.

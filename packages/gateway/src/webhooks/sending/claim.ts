@@ -1,9 +1,10 @@
 import type { EventType } from '@dealer-esim/contract'
+import { isFree } from '../../jobs/times-ahead.ts'
 import { DecryptionFailed } from '../../lib/crypto.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
 import { uuidArray } from '../../lib/postgres/columns.ts'
 import type { Db, Statement, Tx } from '../../lib/postgres/db.ts'
-import { loadTenant, type Tenant } from '../../tenants/load.ts'
+import { findTenant, type Tenant } from '../../tenants/tenant.ts'
 import { usePlanHints } from '../delivery.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { type Endpoint, findEndpoint } from '../endpoint/endpoint.ts'
@@ -127,7 +128,7 @@ export async function loadSendSettings(
   { cipher, log }: Pick<ClaimDeps, 'cipher' | 'log'>,
   tenantId: string,
 ): Promise<SendSettings> {
-  const reading = loadTenant(db, cipher, { tenantId }).catch((error) => {
+  const reading = findTenant(db, cipher, { tenantId }).catch((error) => {
     if (!(error instanceof DecryptionFailed)) throw error
     log.error(
       { err: error, tenantId },
@@ -155,7 +156,7 @@ const BEFORE_ALL: Position = { dueS: 0, notifyId: LOWEST_UUID }
 const LEASE = `
   insert into endpoint_queues as l (tenant_id, node_id, lease_until) values ($1, $2, $4)
   on conflict (tenant_id) do update set node_id = excluded.node_id, lease_until = excluded.lease_until
-  where l.node_id = excluded.node_id or l.lease_until <= $3
+  where l.node_id = excluded.node_id or ${isFree('l.lease_until', LEASE_MS, '$3::timestamptz')}
   returning 1`
 
 // A separate statement, so that its snapshot is taken after the lease was granted: an earlier one would still contain what

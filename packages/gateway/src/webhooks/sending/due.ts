@@ -1,3 +1,4 @@
+import { isAhead, isFree, type TimesAhead } from '../../jobs/times-ahead.ts'
 import type { DatabaseClock } from '../../lib/clock.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
 import { uuidArray } from '../../lib/postgres/columns.ts'
@@ -5,17 +6,18 @@ import type { Db } from '../../lib/postgres/db.ts'
 import { usePlanHints } from '../delivery.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { settingsVersion } from '../endpoint/endpoint.ts'
-import { STEP_MAX } from '../limits.ts'
+import { LEASE_MS, STEP_MAX } from '../limits.ts'
+import { RETRY_AFTER_MAX_STEPS, RETRY_STEPS_MS } from './attempt.ts'
 
 export interface DueTenant {
   tenantId: string
-  /** Of its earliest event; may lie in the future, or be claimed already. */
+  /** When its earliest event is due: possibly in the future, and possibly claimed already. */
   dueMs: number
-  /** Whether its endpoint is set and enabled. */
+  /** True if its endpoint is set and enabled. */
   canReceive: boolean
   /** Another node sends its events. */
   isHeldElsewhere: boolean
-  /** Of its endpoint and its secrets; differs from the version of a queue when they were changed since its claim. */
+  /** Version of its endpoint and secrets; differs from a queue's version if they were changed since the claim. */
   version: string
 }
 
@@ -48,7 +50,7 @@ export async function listDueTenants(
 interface DueRow {
   tenantId: string
   dueAt: Date
-  /** Of an endpoint that is set and enabled. */
+  /** When the endpoint was set; null unless it is set and enabled. */
   setAt: Date | null
   version: bigint
   isHeldElsewhere: boolean
@@ -72,7 +74,7 @@ const DUE = `
          (select w.updated_at from webhook_endpoints w
           where w.tenant_id = due.tenant_id and w.enabled and w.callback_url is not null) as set_at,
          (select t.version from tenants t where t.tenant_id = due.tenant_id) as version,
-         coalesce((select l.node_id <> $3 and l.lease_until > $4 from endpoint_queues l
+         coalesce((select l.node_id <> $3 and not ${isFree('l.lease_until', LEASE_MS, '$4::timestamptz')} from endpoint_queues l
                    where l.tenant_id = due.tenant_id), false) as is_held_elsewhere
   from due`
 
@@ -104,3 +106,18 @@ const MARK_UNSENT = `
                     where w.tenant_id = $1 and w.enabled and w.callback_url is not null)
     returning 1)
   select count(*)::integer as count from unsent`
+
+/** Deliveries that wait longer than the retry after their latest attempt allows. */
+export const DELIVERIES_AHEAD: TimesAhead = {
+  table: 'deliveries',
+  key: ['tenant_id', 'notify_id'],
+  isAhead: `due_at is not null and ${isAhead('due_at', `coalesce((array[${RETRY_STEPS_MS}])[attempts], 0) * ${RETRY_AFTER_MAX_STEPS}`)}`,
+  repair: 'due_at = now()',
+}
+
+/** Claims ignore these leases. */
+export const QUEUE_LEASES_AHEAD: TimesAhead = {
+  table: 'endpoint_queues',
+  key: ['tenant_id'],
+  isAhead: isAhead('lease_until', String(LEASE_MS)),
+}

@@ -19,7 +19,7 @@ export interface EndpointQueue {
   /** As of the latest claim, or of a later pass that found it changed. */
   endpoint: { url: string; eventTypes: readonly string[] }
   signer: Signer
-  /** Of endpoint and signer (settingsVersion). */
+  /** Version of endpoint and signer (settingsVersion). */
   version: string
   failureWindow: FailureWindow
   /** Claimed events that have not been attempted, in sending order. */
@@ -39,7 +39,7 @@ export interface EndpointQueue {
   inFlight: number
   /** Grows by one with each success and is halved by each failure. */
   inFlightMax: number
-  /** Of the latest attempt on this node; NEW: none yet. */
+  /** The result of the latest attempt on this node; NEW: no attempt yet. */
   health: 'NEW' | 'PROVEN' | 'FAILING'
   /** Moving average. */
   meanResponseMs: number

@@ -33,7 +33,7 @@ export function packageCommands(program: Command, context: () => Context): void 
         let asOf: string | undefined
         const pages = eachRow(async (cursor) => {
           const page = await esim.packages({ pageSize: 500, ...request, ...cursor })
-          // Of the first page, so that the next poll includes changes made while the pages are read.
+          // Use the value of the first page, so that the next poll includes changes made while the pages are read.
           asOf ??= page.asOf
           return { rows: page.packageList, nextCursor: page.nextCursor }
         })

@@ -15,7 +15,7 @@ import {
 } from '../../../people/person.ts'
 import { notSignedIn } from '../../../people/session.ts'
 import { reauthenticate } from '../../../people/sign-in.ts'
-import { requireTenant } from '../../../tenants/read.ts'
+import { getTenantId } from '../../../tenants/tenant-views.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS } from '../../kernel/route.ts'
 import {
   CLOSED,
@@ -89,7 +89,7 @@ export const peopleRoutes: Route[] = [
       const { deps, person, by, onlyTenant } = context
       if (onlyTenant !== null && input.tenantId !== onlyTenant) throw notFound('tenant')
       if (!mayManage(person, input)) throw mayNotManage()
-      if (input.tenantId !== null) await requireTenant(deps.db, input.tenantId)
+      if (input.tenantId !== null) await getTenantId(deps.db, input.tenantId)
       return reauthenticated(context, { password, code }, async (tx) => {
         const { personId, linkToken } = await invitePerson(tx, deps.ids, input, by)
         const link = welcomeLink(deps.consoleUrl(), linkToken)

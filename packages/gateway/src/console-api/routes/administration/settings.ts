@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { Refusal } from '../../../lib/refusal.ts'
 import { isOperator } from '../../../people/person.ts'
 import { ALLOWLIST_ENTRIES_MAX } from '../../../tenants/allowlist.ts'
-import { changeSettings, type SettingsWish, TEXT_LENGTH_MAX } from '../../../tenants/settings.ts'
+import { changeSettings, type SettingsInput, TEXT_LENGTH_MAX } from '../../../tenants/settings.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS } from '../../kernel/route.ts'
 import { CLOSED, done, money, nullable, tenantParams } from '../../kernel/schemas.ts'
 
@@ -46,7 +46,7 @@ export const settingsRoutes: Route[] = [
       for (const [name, amount] of Object.entries(amounts)) {
         if (amount !== undefined) input[name] = amount === null ? null : BigInt(amount)
       }
-      await changeSettings(deps, params.tenantId, input as SettingsWish, by)
+      await changeSettings(deps, params.tenantId, input as SettingsInput, by)
       return {}
     },
   }),

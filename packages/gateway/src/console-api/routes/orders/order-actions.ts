@@ -1,17 +1,17 @@
 import { Readable } from 'node:stream'
 import { ORDER_ESIMS_MAX } from '@dealer-esim/contract'
 import Type from 'typebox'
-import { cancelEsim } from '../../../fulfilment/cancelling/cancel-esim.ts'
-import { cancelOrder } from '../../../fulfilment/cancelling/cancel-order.ts'
+import { actForOperator } from '../../../actions/operator.ts'
+import { resolveAction } from '../../../actions/resolve.ts'
+import { cancelOrder } from '../../../fulfilment/review/cancel-order.ts'
+import { resolveOrder, type Verdict } from '../../../fulfilment/review/resolve-order.ts'
+import { Refusal } from '../../../lib/refusal.ts'
 import {
   EVIDENCE_LENGTH_MAX,
   EVIDENCE_LENGTH_MIN,
   REASON_LENGTH_MAX,
   REASON_LENGTH_MIN,
-} from '../../../fulfilment/cancelling/justification.ts'
-import { resolveCancellation } from '../../../fulfilment/review/resolve-cancellation.ts'
-import { resolveOrder, type Verdict } from '../../../fulfilment/review/resolve-order.ts'
-import { Refusal } from '../../../lib/refusal.ts'
+} from '../../../orders/justification.ts'
 import { parseOrderNo } from '../../../orders/reading/find.ts'
 import { type CsvEsim, parseEsims } from '../../../suppliers/stock/csv.ts'
 import { OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
@@ -79,20 +79,21 @@ export const orderActionRoutes: Route[] = [
     body: Type.Object({ reason: reason() }, CLOSED),
     answer: Type.Object({ outcome: Type.Enum(['cancelled', 'refused', 'unknown']) }),
     async handle({ deps, by }, { params, body }) {
-      const { kind } = await cancelEsim(deps, { ...params, ...body }, by)
-      return { outcome: kind }
+      const { kind } = await actForOperator(deps, { ...params, ...body, action: 'CANCEL' }, by)
+      return { outcome: kind === 'done' ? ('cancelled' as const) : kind }
     },
   }),
   route({
     method: 'POST',
     path: '/tenants/:tenantId/profiles/:profileId/settle-cancel',
     access: OPERATORS_WRITE,
-    summary: 'Resolve a pending cancellation with the supplier’s answer. A cancelled eSIM is refunded',
+    summary:
+      'Resolve a pending cancellation, or another action, with the supplier’s answer. A cancelled eSIM is refunded',
     params: profileParams,
-    body: Type.Object({ verdict: Type.Enum(['cancelled', 'kept']), evidence: evidence() }, CLOSED),
+    body: Type.Object({ verdict: Type.Enum(['cancelled', 'done', 'kept']), evidence: evidence() }, CLOSED),
     answer: done,
     async handle({ deps, by }, { params, body }) {
-      await resolveCancellation(deps, { ...params, ...body }, by)
+      await resolveAction(deps, { ...params, ...body }, by)
       return {}
     },
   }),

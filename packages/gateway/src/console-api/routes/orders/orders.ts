@@ -1,7 +1,8 @@
 import { ORDER_STATUSES, orderIdOf, orderNoOf } from '@dealer-esim/contract'
-import sql from 'sql-template-tag'
+import sql, { raw } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { notFound } from '../../../lib/refusal.ts'
+import { IS_OPEN } from '../../../orders/action.ts'
 import { itemKeyOf } from '../../../orders/item.ts'
 import { parseOrderNo } from '../../../orders/reading/find.ts'
 import { searchOrders } from '../../../orders/reading/search.ts'
@@ -151,9 +152,9 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
              failure_reason, supplier, product_code, cost,
              cost_currency, supplier_charge as charged,
              supplier_charge_currency as charged_currency, attempts,
-             exists (select from supplier_attempts a
-                     where a.tenant_id = i.tenant_id and a.order_id = i.order_id and a.item_no = i.item_no
-                       and a.operation = 'CANCEL' and (a.outcome is null or a.outcome = 'unknown'))
+             exists (select from profiles p join esim_actions a using (tenant_id, profile_id)
+                     where p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
+                       and a.action = 'CANCEL' and a.attempts > 0 and ${raw(IS_OPEN)})
                as cancel_in_question
       from order_items i where tenant_id = ${tenantId} and order_id = ${orderId} order by item_no`),
     searchProfiles(deps.db, { tenantId, orderId }, 200),

@@ -39,7 +39,7 @@ export const adjustmentRoutes: Route[] = [
     async handle(context, { query }) {
       const { tenantId, open } = query
       const rows = await listAdjustments(context.deps.db, {
-        pageSize: 200,
+        limit: 200,
         ...(tenantId && { tenantId }),
         ...(open && { open }),
       })

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
 import { resumeTenant, suspendTenant } from '../../../tenants/change.ts'
 import { createTenant } from '../../../tenants/create.ts'
-import { listTenants, showTenant } from '../../../tenants/read.ts'
 import { TEXT_LENGTH_MAX } from '../../../tenants/settings.ts'
+import { getTenantView, listTenants } from '../../../tenants/tenant-views.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable, tenantParams, time } from '../../kernel/schemas.ts'
@@ -62,7 +62,7 @@ export const tenantRoutes: Route[] = [
     async handle({ deps }, { query }) {
       const { q, status, cursor } = query
       const rows = await listTenants(deps.db, {
-        pageSize: PAGE_SIZE + 1,
+        limit: PAGE_SIZE + 1,
         ...(q && { keyword: q }),
         ...(status && { status }),
         ...(cursor && { after: cursor }),
@@ -91,7 +91,7 @@ export const tenantRoutes: Route[] = [
     summary: 'A dealer',
     params: tenantParams,
     answer: view,
-    handle: ({ deps }, { params }) => showTenant(deps.db, params.tenantId),
+    handle: ({ deps }, { params }) => getTenantView(deps.db, params.tenantId),
   }),
   route({
     method: 'POST',

@@ -5,9 +5,9 @@ import { notFound } from '../../../lib/refusal.ts'
 import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
 import { TRANSFER_KINDS } from '../../../wallet/ledger/post.ts'
 import { topUp } from '../../../wallet/ledger/top-up.ts'
-import { entriesWithin, type StatementEntry, statementPage } from '../../../wallet/statement/entries.ts'
+import { getStatementPage, type StatementEntry, streamEntries } from '../../../wallet/statement/entries.ts'
 import { entriesCsv, statementFileName } from '../../../wallet/statement/entries-csv.ts'
-import { type MonthStatement, monthStatement } from '../../../wallet/statement/month.ts'
+import { getMonthStatement, type MonthStatement } from '../../../wallet/statement/month.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
 import { nextCursor, PAGE_SIZE } from '../../kernel/paging.ts'
 import { type Context, EVERY_ROLE, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
@@ -85,9 +85,9 @@ export const walletRoutes: Route[] = [
     answer: Type.Object({ entries: Type.Array(entry), month: nullable(monthSummary), nextCursor: nextCursor() }),
     async handle(context, { params, query }) {
       const { deps } = context
-      const statement = query.month ? await monthStatement(deps.db, params.tenantId, query.month) : null
-      const page = await statementPage(deps.db, params.tenantId, {
-        pageSize: PAGE_SIZE,
+      const statement = query.month ? await getMonthStatement(deps.db, params.tenantId, query.month) : null
+      const page = await getStatementPage(deps.db, params.tenantId, {
+        limit: PAGE_SIZE,
         kind: query.kind,
         ...(query.cursor !== undefined && { before: BigInt(query.cursor) }),
         ...(statement && { within: statement.versions }),
@@ -110,8 +110,8 @@ export const walletRoutes: Route[] = [
     answerType: 'text/csv',
     async handle(context, { params, query }) {
       const { deps, reply } = context
-      const statement = await monthStatement(deps.db, params.tenantId, query.month)
-      const entries = entriesWithin(deps.db, params.tenantId, statement.versions, query.kind)
+      const statement = await getMonthStatement(deps.db, params.tenantId, query.month)
+      const entries = streamEntries(deps.db, params.tenantId, statement.versions, query.kind)
       const csv = entriesCsv(pagesWithNames(context, entries), statement.currencyCode)
       return sendCsv(reply, statementFileName(statement, query.kind), Readable.from(csv))
     },

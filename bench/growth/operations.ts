@@ -1,0 +1,96 @@
+import { createCatalogue } from '../../packages/gateway/src/catalogue/catalogue.ts'
+import { ensureDeployment } from '../../packages/gateway/src/deployment/ensure.ts'
+import { systemClock } from '../../packages/gateway/src/lib/clock.ts'
+import type { Cipher } from '../../packages/gateway/src/lib/crypto.ts'
+import { createCursor } from '../../packages/gateway/src/lib/cursor.ts'
+import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
+import { createDb } from '../../packages/gateway/src/lib/postgres/db.ts'
+import { createOrderPlacer } from '../../packages/gateway/src/orders/placing/placer.ts'
+import { getOrderWithProfiles } from '../../packages/gateway/src/profiles/get-order.ts'
+import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
+import { getBalance } from '../../packages/gateway/src/wallet/ledger/balance.ts'
+import { getStatementPage } from '../../packages/gateway/src/wallet/statement/entries.ts'
+import { orderBody } from '../load.ts'
+import { type OrderHistory, orderAt, ordersOf, profileIdAt } from './history.ts'
+
+export const PATHS = [
+  'order',
+  'query',
+  'profile/list, first page',
+  'profile/list, deep page',
+  'balance',
+  'statement, first page',
+  'statement, deep page',
+] as const
+export type Path = (typeof PATHS)[number]
+
+/** Orders and deep pages that are read in turn: few enough to be in memory on both sides. */
+const SAMPLES = 64
+const STATEMENT_PAGE = 100
+
+/** The module functions that the APIs call, each on one connection, for the dealer with half of the orders. */
+export async function createOperations({
+  url,
+  cipher,
+  history,
+}: {
+  url: string
+  cipher: Cipher
+  history: OrderHistory
+}) {
+  const db = createDb({ url, poolSize: 1, applicationName: 'bench operations' })
+  const orderDb = createDb({ url, poolSize: 1, applicationName: 'bench orders', genericPlans: true })
+  const linkKey = await ensureDeployment({ db, cipher, ids: systemIds }, 'local')
+  const catalogue = createCatalogue({ db, linkKey, databaseClock: systemClock })
+  const tenantId = history.tenantIds[0]!
+  const tenant = { tenantId, currencyCode: 'USD' }
+  const reading = { db, cipher, linkKey, links: { publicUrl: 'http://127.0.0.1' } }
+  const placer = createOrderPlacer({
+    ...{ db: orderDb, ids: systemIds, clock: systemClock, databaseClock: systemClock, catalogue },
+    stock: { available: () => undefined },
+    maintainPartitions: async () => {},
+    wake: { wake() {} },
+    log: {
+      warn({ err }: { err: unknown }) {
+        throw err
+      },
+    },
+  })
+  const count = ordersOf(history, 0)
+  /** An order of the dealer: samples are spread evenly over the middle half of the history. */
+  const sampleAt = (index: number) => 2 * Math.floor(count / 4 + ((index % SAMPLES) * count) / (2 * SAMPLES))
+
+  function body(path: Path, index: number): string {
+    const n = sampleAt(index)
+    if (path === 'order') return orderBody()
+    if (path === 'query') return JSON.stringify({ transactionId: orderAt(history, n).transactionId })
+    if (path !== 'profile/list, deep page') return '{}'
+    const scope = { list: 'esim/profile/list', tenantId, filters: {} }
+    return JSON.stringify({ cursor: createCursor(linkKey, scope, [profileIdAt(history, n)]) })
+  }
+
+  function call(path: Path, index: number): Promise<unknown> {
+    const request = JSON.parse(body(path, index))
+    switch (path) {
+      case 'order':
+        return placer.place({ tenant, orderId: systemIds.uuid(), request })
+      case 'query':
+        return getOrderWithProfiles(reading, tenantId, request)
+      case 'profile/list, first page':
+      case 'profile/list, deep page':
+        return listProfiles(reading, tenantId, request)
+      case 'balance':
+        return getBalance(db, tenantId)
+      case 'statement, first page':
+        return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE })
+      case 'statement, deep page': {
+        const before = BigInt(orderAt(history, sampleAt(index)).index + 2)
+        return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE, before })
+      }
+      default:
+        return path satisfies never
+    }
+  }
+
+  return { db, orderDb, body, call, close: () => Promise.all([db.close(), orderDb.close()]) }
+}

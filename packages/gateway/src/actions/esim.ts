@@ -1,0 +1,79 @@
+import { type EsimStatus, type SmdpStatus, stripIccidPadding } from '@dealer-esim/contract'
+import { isUuid } from '../lib/ids.ts'
+import type { Tx } from '../lib/postgres/db.ts'
+import { IS_OPEN } from '../orders/action.ts'
+
+/** How a caller names an eSIM: by one member or by both. */
+export interface EsimReference {
+  esimTranNo?: string | undefined
+  iccid?: string | undefined
+}
+
+/** The parts of an eSIM that never change. */
+export interface EsimIdentity {
+  profileId: string
+  iccid: string
+  orderId: string
+  itemNo: number
+  supplier: string
+}
+
+/** What decides whether an action is allowed, read under the lock of the eSIM's order. */
+export interface EsimState {
+  esimStatus: EsimStatus
+  smdpStatus: SmdpStatus | null
+  suspended: boolean
+  /** The latest delivered top-up. */
+  toppedUpAt: Date | null
+  createdAt: Date
+  /** The action in the way; null: none. */
+  openActionId: string | null
+  /** The top-up in the way, by its order; null: none. */
+  openTopUpId: string | null
+}
+
+/** Finds a tenant's eSIM. Of several with one ICCID it is the newest; if both members are given, both must match. */
+export async function findEsim(
+  tx: Pick<Tx, 'query'>,
+  tenantId: string,
+  { esimTranNo, iccid }: EsimReference,
+): Promise<EsimIdentity | undefined> {
+  if (esimTranNo !== undefined && !isUuid(esimTranNo)) return undefined
+  const [esim] = await tx.query<EsimIdentity>({
+    name: esimTranNo === undefined ? 'actions-esim-by-iccid' : 'actions-esim-by-id',
+    text: `select profile_id, iccid, order_id, item_no, supplier from profiles
+           where tenant_id = $1 and ${esimTranNo === undefined ? 'iccid = $2' : 'profile_id = $2 and iccid = coalesce($3, iccid)'}
+           order by profile_id desc limit 1`,
+    values:
+      esimTranNo === undefined
+        ? [tenantId, stripIccidPadding(iccid ?? '')]
+        : [tenantId, esimTranNo, iccid === undefined ? null : stripIccidPadding(iccid)],
+  })
+  return esim
+}
+
+/** Whether a reference means this eSIM. */
+export function isMeant(
+  { esimTranNo, iccid }: EsimReference,
+  esim: Pick<EsimIdentity, 'profileId' | 'iccid'>,
+): boolean {
+  if (esimTranNo !== undefined && esimTranNo.toLowerCase() !== esim.profileId) return false
+  return iccid === undefined || stripIccidPadding(iccid) === esim.iccid
+}
+
+/** The caller holds the locks of wallet and order, so that nobody begins a top-up or an action meanwhile. */
+export async function readEsimState(tx: Pick<Tx, 'query'>, tenantId: string, profileId: string): Promise<EsimState> {
+  const [state] = await tx.query<EsimState>({
+    name: 'actions-esim-state',
+    text: `select p.esim_status, p.smdp_status, p.suspended, p.topped_up_at, p.created_at,
+             (select a.action_id from esim_actions a
+              where a.tenant_id = $1 and a.profile_id = $2 and ${IS_OPEN}) as open_action_id,
+             (select o.order_id from orders o
+              where o.tenant_id = $1 and o.topped_up_profile_id = $2
+                and o.order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW')
+              order by o.wallet_version limit 1) as open_top_up_id
+           from profiles p where p.tenant_id = $1 and p.profile_id = $2`,
+    values: [tenantId, profileId],
+  })
+  return state!
+}

@@ -1,0 +1,61 @@
+import { orderNoOf } from '@dealer-esim/contract'
+import { audit, type By } from '../audit/audit.ts'
+import { isFree } from '../jobs/times-ahead.ts'
+import { notFound, Refusal } from '../lib/refusal.ts'
+import { wasNeverUsed } from '../orders/action.ts'
+import { type ActionChange, changeAction, findOpenAction } from '../orders/change-action.ts'
+import { parseEvidence } from '../orders/justification.ts'
+import { lockWalletAndOrders } from '../orders/lock.ts'
+import type { ActionDeps } from './deps.ts'
+import { findEsim } from './esim.ts'
+import { beingAsked } from './operator.ts'
+import { LEASE_MS } from './run.ts'
+
+/** cancelled: of a cancellation only, the same as done. kept: the supplier changed nothing. */
+export type ActionVerdict = 'cancelled' | 'done' | 'kept'
+
+/**
+ * Records what a supplier said about an action that it did not answer. A cancelled eSIM is refunded.
+ *
+ * Locks: the wallet, then the eSIM's order.
+ * @throws Refusal where no action of the eSIM is in question, or where an eSIM to be refunded was used
+ */
+export async function resolveAction(
+  deps: Pick<ActionDeps, 'db' | 'ids' | 'wake'> & Pick<Partial<ActionDeps>, 'orderMetrics'>,
+  resolution: { tenantId: string; profileId: string; verdict: ActionVerdict; evidence: string },
+  by: By,
+): Promise<void> {
+  const { tenantId, profileId, verdict } = resolution
+  const evidence = parseEvidence(resolution.evidence)
+  await deps.db.tx(async (tx) => {
+    const esim = await findEsim(tx, tenantId, { esimTranNo: profileId })
+    if (esim === undefined) throw notFound('eSIM')
+    const { orders, now } = await lockWalletAndOrders(tx, tenantId, [esim.orderId])
+    const order = orders.get(esim.orderId)!
+    const action = await findOpenAction(tx, tenantId, profileId)
+    const isAnswerMissing = action !== undefined && (action.attempts > 0 || action.actionStatus === 'UNDER_REVIEW')
+    if (!isAnswerMissing || (verdict === 'cancelled' && action.action !== 'CANCEL')) {
+      const message = 'This eSIM has no pending cancellation or other action. Begin one with `esim cancel`.'
+      throw new Refusal(409, 'NOT_IN_QUESTION', message)
+    }
+    const profile = order.profiles.find((candidate) => candidate.profileId === profileId)!
+    if (verdict !== 'kept' && action.action === 'CANCEL' && !wasNeverUsed(profile)) {
+      const message = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}, so it is not refunded.`
+      throw new Refusal(409, 'ESIM_IN_USE', message)
+    }
+    const released = await tx.query({
+      text: `select from esim_actions where tenant_id = $1 and action_id = $2
+               and ${isFree('lease_until', LEASE_MS, 'clock_timestamp()')} for no key update`,
+      values: [tenantId, action.actionId],
+    })
+    if (released.length === 0) throw beingAsked()
+    const change: ActionChange =
+      verdict === 'kept' ? { to: 'REFUSED', message: 'not done, according to the supplier' } : { to: 'DONE' }
+    await changeAction(tx, deps, tenantId, { action, order, change }, now)
+    const isCancel = action.action === 'CANCEL'
+    const after = { profileId, itemNo: esim.itemNo, ...(!isCancel && { action: action.action }), verdict, evidence }
+    const name = isCancel ? 'order.settle_cancel' : 'order.settle_action'
+    audit(tx, deps.ids, { tenantId, ...by, action: name, subject: orderNoOf(esim.orderId), after })
+  })
+  deps.wake.wake('webhooks')
+}

@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { borrowPostgres, readRunningPostgres } from '@dealer-esim/embedded-postgres'
+import { type Config, readConfig } from '../config/config.ts'
+import { ensureDeployment } from '../deployment/ensure.ts'
+import { nameWithKeys } from '../deployment/peers.ts'
+import type { Topic } from '../deps.ts'
+import { type Clock, createDatabaseClock, type DatabaseClock, sampleDatabaseClock, systemClock } from '../lib/clock.ts'
+import { type Cipher, createCipher } from '../lib/crypto.ts'
+import { createIds, type Ids } from '../lib/ids.ts'
+import { ensureLocalMasterKey } from '../lib/master-key.ts'
+import { createDb, type Db } from '../lib/postgres/db.ts'
+import { migrate, requireMigrated } from '../lib/postgres/migrate.ts'
+import { type Wakeups, wakeupStatement } from '../lib/postgres/wakeups.ts'
+import { StartRefused } from '../lib/process/lifecycle.ts'
+import type { Log } from '../lib/telemetry/log.ts'
+import { silentLog } from '../lib/telemetry/log.ts'
+import { maintainPartitions } from '../retention/loop.ts'
+
+/** The dependencies of admin commands: those of the gateway that a command needs and can create quickly. */
+export interface AdminDeps {
+  config: Config
+  log: Log
+  clock: Clock
+  databaseClock: DatabaseClock
+  ids: Ids
+  db: Db
+  cipher: Cipher
+  linkKey: Buffer
+  /** Collects wakeups and sends them to the running nodes when the command ends. */
+  wake: Pick<Wakeups<Topic>, 'wake' | 'on'>
+}
+
+/**
+ * The gateway's configuration and its database. An embedded database that is not running is started for this command.
+ * @throws StartRefused if there is no local gateway, so a new one would have to be created
+ */
+export async function borrowDatabase(): Promise<{ config: Config; url: string; stop(): Promise<void> }> {
+  const config = readConfig(process.env, [])
+  if (config.databaseUrl) return { config, url: config.databaseUrl, stop: async () => {} }
+  const running = readRunningPostgres(config.dataDir)
+  if (running) return { config, url: running.url, stop: async () => {} }
+  refuseNewDatabase(config)
+  const borrowed = await borrowPostgres({ dataDir: config.dataDir, log: silentLog })
+  return { config, url: borrowed.url, stop: () => borrowed.stop() }
+}
+
+/** A shell on a server lacks the gateway's variables, so a command there would create a new local gateway and change that. */
+function refuseNewDatabase({ dataDir }: Config): void {
+  if (process.env.DEPLOYMENT?.trim() || hasDatabase(dataDir)) return
+  throw new StartRefused(
+    `DEPLOYMENT is not set and there is no local gateway in ${dataDir}. On a server, give the command the variables of its gateway: sudo ops/dealer-esim-admin … (docs/running.md). On your own machine, start a gateway first: npm start.`,
+  )
+}
+
+function hasDatabase(dataDir: string): boolean {
+  return existsSync(join(dataDir, 'postgres'))
+}
+
+/**
+ * Migrates an embedded database that no gateway is using. Others are migrated by `admin migrate` only.
+ * @throws StartRefused if the database belongs to another release, deployment or master key
+ */
+export async function createAdminDeps(): Promise<{ deps: AdminDeps; close(): Promise<void> }> {
+  const database = await borrowDatabase()
+  const { config, url } = database
+  const cipher = createCipher(config.masterKeys ?? [ensureLocalMasterKey(config.dataDir)])
+  const db = createDb({ url, poolSize: 4, applicationName: nameWithKeys('dealer-esim admin', cipher) })
+  const wakeups = collectWakeups(db)
+  const close = async () => {
+    await wakeups.send().catch(() => {}) // nodes also poll
+    await db.close()
+    await database.stop()
+  }
+  try {
+    const isOurs = config.databaseUrl === undefined && !readRunningPostgres(config.dataDir)
+    if (isOurs) await prepareDatabase(db, url)
+    else await requireMigrated(db)
+    const clock = systemClock
+    const clocks = { clock, databaseClock: await createSampledClock(db, clock) }
+    const ids = createIds(clocks.databaseClock.now)
+    const linkKey = await ensureDeployment({ db, cipher, ids }, config.deployment)
+    const deps = { config, log: silentLog, ...clocks, ids, db, cipher, linkKey, wake: wakeups }
+    return { deps, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Migrates a database and creates the partitions that are needed now. @returns the migrations that ran */
+export async function prepareDatabase(db: Db, url: string): Promise<string[]> {
+  const ran = await migrate({ databaseUrl: url, log: silentLog })
+  await maintainPartitions(db)
+  return ran
+}
+
+async function createSampledClock(db: Db, clock: Clock): Promise<DatabaseClock> {
+  const databaseClock = createDatabaseClock(clock)
+  await sampleDatabaseClock(db, clock, databaseClock)
+  return databaseClock
+}
+
+function collectWakeups(db: Db) {
+  const topics = new Set<Topic>()
+  return {
+    wake: (topic: Topic) => void topics.add(topic),
+    on: () => () => {}, // a command does not wait for wakeups
+    async send() {
+      if (topics.size > 0) await db.query(wakeupStatement(`admin-${process.pid}`, topics))
+    },
+  }
+}

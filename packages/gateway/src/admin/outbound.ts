@@ -1,0 +1,38 @@
+import type { WebhookSetAnswer, WebhookSetRequest } from '@dealer-esim/contract'
+import type { By } from '../audit/audit.ts'
+import type { Outbound } from '../lib/outbound/outbound.ts'
+import { loadSuppliers, type Suppliers } from '../suppliers/registry.ts'
+import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
+import type { AdminDeps } from './deps.ts'
+
+/** Creates the suppliers for one command and closes their connections afterwards. */
+export async function withSuppliers<Result>(
+  deps: AdminDeps,
+  work: (suppliers: Suppliers) => Promise<Result>,
+): Promise<Result> {
+  return withOutbound(deps, async (outbound) => work(await loadSuppliers({ ...deps, outbound })))
+}
+
+/** Sets a callback URL. The health check is sent from this process. */
+export async function setWebhookHere(
+  deps: AdminDeps,
+  tenantId: string,
+  request: WebhookSetRequest,
+  by: By,
+): Promise<WebhookSetAnswer> {
+  return withOutbound(deps, (outbound) => setWebhook({ ...deps, outbound }, tenantId, request, by))
+}
+
+async function withOutbound<Result>(
+  { clock }: AdminDeps,
+  work: (outbound: Outbound) => Promise<Result>,
+): Promise<Result> {
+  // Loaded here because it takes a megabyte, and most commands connect to nobody.
+  const { createOutbound } = await import('../lib/outbound/outbound.ts')
+  const outbound = createOutbound({ clock })
+  try {
+    return await work(outbound)
+  } finally {
+    await outbound.close()
+  }
+}

@@ -1,0 +1,66 @@
+import pg from 'pg'
+import { messageOf } from './errors.ts'
+
+export const CONNECT_TIMEOUT_MS = 5_000
+/** A server takes milliseconds for one of these statements. */
+const STATEMENT_TIMEOUT_MS = 5_000
+
+/** PostgreSQL's settings by name, as the view pg_settings shows them. */
+export type SessionSettings = Readonly<Record<string, string>>
+
+/**
+ * Makes the settings of a new connection. A statement, because connection poolers refuse or ignore settings that are part
+ * of the start-up message.
+ */
+export async function applySettings(client: pg.ClientBase, settings: SessionSettings): Promise<void> {
+  await client.query({
+    text: 'select set_config(name, value, false) from unnest($1::text[], $2::text[]) as setting(name, value)',
+    values: [Object.keys(settings), Object.values(settings)],
+    query_timeout: STATEMENT_TIMEOUT_MS,
+  } as pg.QueryConfig)
+}
+
+/** In case other clients of the pooler take the session first. */
+const ROUNDS = 3
+
+/**
+ * Why a connection pooler between us and the server cannot be used, with what to do. A pooler that lends sessions for one
+ * transaction gives the session of an idle client to the next client, so that the first one then gets another.
+ */
+export async function findPoolerFault(databaseUrl: string): Promise<string | undefined> {
+  const options = {
+    connectionString: databaseUrl,
+    application_name: 'dealer-esim pooler check',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: STATEMENT_TIMEOUT_MS,
+  }
+  const [one, other] = [new pg.Client(options), new pg.Client(options)]
+  for (const client of [one, other]) client.on('error', () => {})
+  try {
+    await Promise.all([one.connect(), other.connect()])
+    for (let round = 0; round < ROUNDS; round++) {
+      const session = await sessionOf(one)
+      await other.query('begin')
+      const isLent = (await sessionOf(other)) === session || (await sessionOf(one)) !== session
+      await other.query('rollback')
+      if (isLent) return TRANSACTION_MODE
+    }
+    return undefined
+  } catch (error) {
+    if (/read timeout/i.test(messageOf(error))) return NO_SECOND_SESSION
+    if (/transactions? (blocks )?not allowed/i.test(messageOf(error))) return TRANSACTION_MODE
+    throw error
+  } finally {
+    await Promise.all([one.end(), other.end()].map((ending) => ending.catch(() => {})))
+  }
+}
+
+async function sessionOf(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  return rows[0]!.pid
+}
+
+const TRANSACTION_MODE =
+  'DATABASE_URL leads to a connection pooler that lends a session for one transaction or statement. The gateway needs sessions of its own: for their settings, prepared statements and LISTEN. Set pool_mode = session in PgBouncer, or connect to PostgreSQL itself.'
+const NO_SECOND_SESSION =
+  'The database does not answer on a second connection. If DATABASE_URL leads to a connection pooler, let it open more: default_pool_size in PgBouncer.'

@@ -1,0 +1,33 @@
+import { parseLine, Refusal } from '../lib/refusal.ts'
+
+export const EVIDENCE_LENGTH_MIN = 3
+export const EVIDENCE_LENGTH_MAX = 2_000
+
+/** What the supplier said, as evidence for an operator's resolution. @throws Refusal where it is too short or too long. */
+export function parseEvidence(text: string): string {
+  const evidence = text.trim()
+  const { length } = [...evidence]
+  if (length < EVIDENCE_LENGTH_MIN) {
+    throw new Refusal(
+      422,
+      'EVIDENCE_MISSING',
+      'Evidence is missing. Write what the supplier said and who can confirm it.',
+    )
+  }
+  if (length > EVIDENCE_LENGTH_MAX) {
+    const message = `The evidence has ${length} characters; the limit is ${EVIDENCE_LENGTH_MAX}. Keep the decisive part and say where the rest is.`
+    throw new Refusal(422, 'EVIDENCE_TOO_LONG', message)
+  }
+  return evidence
+}
+
+export const REASON_LENGTH_MIN = 3
+export const REASON_LENGTH_MAX = 300
+
+/** Why an order or eSIM is cancelled. Dealers and auditors read it. @throws Refusal where it is not one line of text. */
+export function parseReason(text: string): string {
+  const reason = parseLine(text, { min: REASON_LENGTH_MIN, max: REASON_LENGTH_MAX })
+  if (reason !== undefined) return reason
+  const message = `The reason must be one line of ${REASON_LENGTH_MIN} to ${REASON_LENGTH_MAX} characters. Dealers and auditors read it.`
+  throw new Refusal(422, 'REASON_INVALID', message)
+}

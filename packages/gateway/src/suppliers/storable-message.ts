@@ -1,0 +1,15 @@
+/** A supplier's message is stored with the eSIM, its attempt and its refund: nobody needs more of it than this. */
+const MESSAGE_LENGTH_MAX = 300
+
+/**
+ * The answer with a message that PostgreSQL can store. It would refuse control characters and lone surrogates, and with
+ * them the whole outcome, a refund included.
+ */
+export function withStorableMessage<Answer extends object>(answer: Answer): Answer {
+  return 'message' in answer ? { ...answer, message: storable(String(answer.message)) } : answer
+}
+
+function storable(message: string): string {
+  const kept = message.length > MESSAGE_LENGTH_MAX ? `${message.slice(0, MESSAGE_LENGTH_MAX)}…` : message
+  return kept.replace(/[\p{Cc}\p{Cs}]/gu, ' ')
+}

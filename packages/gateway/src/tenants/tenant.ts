@@ -1,0 +1,81 @@
+import { type PreparedSecret, prepareSecret } from '@dealer-esim/contract/node'
+import sql from 'sql-template-tag'
+import type { Cipher } from '../lib/crypto.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
+
+/** A tenant as admission and webhooks use it: decrypted credentials, and the settings that admit a request. */
+export interface Tenant {
+  tenantId: string
+  appKey: string
+  clientName: string
+  currencyCode: string
+  status: 'ACTIVE' | 'SUSPENDED'
+  /** Canonical addresses and CIDR blocks; empty: any address. */
+  ipAllowlist: string[]
+  /** null: the deployment's default. */
+  qpsLimit: number | null
+  /** Counts changes of credentials and settings. A decision based on an older version must be made again. */
+  version: bigint
+  /** The current secret first, then the one in its grace period, if any. */
+  secrets: TenantSecret[]
+}
+
+export interface TenantSecret {
+  secretId: string
+  secret: string
+  /** Exclusive. null: the current secret. */
+  validUntilMs: number | null
+  /** When a request signed with it first arrived; null: not yet. */
+  provenAtMs: number | null
+}
+
+/** Finds a tenant. Secrets whose grace period is over by the database's clock are left out. */
+export async function findTenant(
+  db: Pick<Db | Tx, 'query'>,
+  cipher: Pick<Cipher, 'decrypt'>,
+  by: { appKey: string } | { tenantId: string },
+): Promise<Tenant | undefined> {
+  const [name, condition] =
+    'appKey' in by
+      ? ['tenant-by-app-key', sql`t.app_key = ${by.appKey}`]
+      : ['tenant-by-id', sql`t.tenant_id = ${by.tenantId}`]
+  const { text, values } = sql`
+    select t.tenant_id, t.app_key, t.tenant_name as client_name, t.currency_code, t.status, t.ip_allowlist, t.qps_limit,
+           t.version, s.secret_id, s.ciphertext, s.valid_until, s.proven_at
+    from tenants t
+    left join tenant_secrets s
+      on s.tenant_id = t.tenant_id and (s.valid_until is null or s.valid_until > clock_timestamp())
+    where ${condition}
+    order by s.valid_until desc nulls first`
+  const rows = await db.query<Row>({ name, text, values })
+  if (!rows[0]) return undefined
+  const { secretId, ciphertext, validUntil, provenAt, ...tenant } = rows[0]
+  return { ...tenant, secrets: rows.flatMap((row) => (row.secretId === null ? [] : [secretOf(row, cipher)])) }
+}
+
+interface Row extends Omit<Tenant, 'secrets'> {
+  secretId: string | null
+  ciphertext: Buffer
+  validUntil: Date | null
+  provenAt: Date | null
+}
+
+function secretOf(row: Row, cipher: Pick<Cipher, 'decrypt'>): TenantSecret {
+  return {
+    secretId: row.secretId!,
+    secret: cipher.decrypt(row.ciphertext, row.tenantId).toString(),
+    validUntilMs: row.validUntil?.getTime() ?? null,
+    provenAtMs: row.provenAt?.getTime() ?? null,
+  }
+}
+
+/** The secret's signing key, prepared once per TenantSecret object. */
+export function getPreparedSecret(secret: TenantSecret): PreparedSecret {
+  const known = preparedSecrets.get(secret)
+  if (known) return known
+  const prepared = prepareSecret(secret.secret)
+  preparedSecrets.set(secret, prepared)
+  return prepared
+}
+
+const preparedSecrets = new WeakMap<TenantSecret, PreparedSecret>()

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { runDueActions } from '../../src/actions/loop.ts'
+import { startAction } from '../../src/actions/start.ts'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { verifyLedger } from '../../src/wallet/verify/verify.ts'
+import { CANCEL_POINTS } from '../fulfilment/crash-scenes.ts'
+import { makeActionsDue } from '../harness/actions.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness/processes/child-process.ts'
+import { type Es2plusServer, startEs2plusServer } from '../harness/servers/es2plus-server.ts'
+import {
+  addPackage,
+  addSupplier,
+  addTenant,
+  createShop,
+  PRICE,
+  payOrders,
+  type Shop,
+  statuses,
+  waitUntil,
+  walletOf,
+} from '../harness/shop.ts'
+
+/*
+ * A worker is killed at each failpoint while it cancels eSIMs for a dealer, and another one takes over: each action ends,
+ * and an eSIM is refunded once, only where its supplier has cancelled it.
+ */
+
+const ESIMS = 3
+const SUPPLIERS = ['sandbox', 'smdp'] as const
+const SCENES = SUPPLIERS.flatMap((supplier) =>
+  CANCEL_POINTS.filter((point) => supplier === 'smdp' || !point.startsWith('es2plus')).map(
+    (point) => [supplier, point] as const,
+  ),
+)
+
+let database: TestDatabase
+let shop: Shop
+let server: Es2plusServer
+let bundle: ChildBundle
+const tenants = new Map<string, string>()
+const failures = new Map<string, string>()
+
+beforeAll(async () => {
+  bundle = await bundleForChildren(new URL('../harness/processes/fulfilment-node.ts', import.meta.url))
+  database = await createTestDatabase()
+  shop = await createShop(database.url)
+  server = await startEs2plusServer()
+  const config = { url: server.url, functionRequesterIdentifier: '1.2.3', ...server.identity, giveUpAfterMs: 4_000 }
+  await addSupplier(shop, 'smdp', 'es2plus', config)
+  for (const supplier of SUPPLIERS) await addPackage(shop.db, supplier, [{ supplier, productCode: 'TYPE' }])
+  for (const [supplier, point] of SCENES) await killWhileCancelling(supplier, point)
+  await waitUntil(async () => {
+    for (const tenantId of tenants.values()) await makeActionsDue(shop.db, tenantId)
+    await runDueActions(shop)
+    return (await shop.db.query({ text: `select from esim_actions where action_status = 'PENDING'` })).length === 0
+  })
+})
+afterAll(async () => {
+  await server.close()
+  await shop.close()
+  await database.drop()
+  bundle.remove()
+})
+
+async function killWhileCancelling(supplier: string, point: string): Promise<void> {
+  const tenantId = await addTenant(shop.db)
+  tenants.set(`${supplier} ${point}`, tenantId)
+  await payOrders(shop.db, tenantId, supplier, { orders: ESIMS })
+  const loop = fulfilmentLoop(shop)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === ESIMS)
+  await loop.stop(5_000)
+  const policy = { cancellable: true, withinDays: null, feePercent: 10 }
+  await shop.db.query({
+    text: `update orders set package_lines = jsonb_set(package_lines, '{0,cancelPolicy}', $2) where tenant_id = $1`,
+    values: [tenantId, JSON.stringify(policy)],
+  })
+  const profiles = await shop.db.query<{ profileId: string }>({
+    text: 'select profile_id from profiles where tenant_id = $1',
+    values: [tenantId],
+  })
+  for (const { profileId } of profiles) {
+    const request = { transactionId: `C-${profileId}`, action: 'CANCEL', esimTranNo: profileId } as const
+    await startAction(shop, tenantId, request)
+  }
+  const killed = spawnFulfilment(bundle.path, database.url, point)
+  let stderr = ''
+  killed.stderr!.on('data', (text) => (stderr += text))
+  const [code, signal] = (await killed.ended) as [number | null, string | null]
+  if (signal !== 'SIGKILL' || !stderr.includes(`paused at ${point}`)) {
+    failures.set(`${supplier} ${point}`, `it was not killed there: ${signal ?? code} ${stderr}`)
+  }
+  // The next worker gets its own actions, so these wait until all workers have died.
+  await shop.db.query({
+    text: `update esim_actions set due_at = now() + interval '1 hour' where tenant_id = $1 and due_at is not null`,
+    values: [tenantId],
+  })
+}
+
+it.each(SCENES)(
+  '%s: actions of a worker that dies at %s end, each with one refund or none',
+  async (supplier, point) => {
+    expect(failures.get(`${supplier} ${point}`)).toBeUndefined()
+    const tenantId = tenants.get(`${supplier} ${point}`)!
+    const actions = await shop.db.query<{ actionStatus: string; esimStatus: string; refunds: number }>({
+      text: `select action_status, esim_status, (select count(*)::int from transfers t where t.tenant_id = a.tenant_id
+             and t.order_id = a.order_id and t.item_no = a.item_no and kind = 'REFUND' and amount = $2) as refunds
+           from esim_actions a join profiles p using (tenant_id, profile_id) where a.tenant_id = $1`,
+      values: [tenantId, (PRICE * 90n) / 100n],
+    })
+    const done = { actionStatus: 'DONE', esimStatus: 'CANCEL', refunds: 1 }
+    const reviewed = { actionStatus: 'UNDER_REVIEW', esimStatus: 'GOT_RESOURCE', refunds: 0 }
+    // The dealer has seen the eSIM, so an SM-DP+ that does not know it any more may mean that it was used.
+    const mayBeReviewed = point === 'es2plus.after-cancel-order'
+    expect(actions).toHaveLength(ESIMS)
+    for (const action of actions) expect(mayBeReviewed ? [done, reviewed] : [done]).toContainEqual(action)
+    const refunds = actions.reduce((sum, action) => sum + action.refunds, 0)
+    expect((await walletOf(shop.db, tenantId)).refunds).toBe(refunds)
+    const faults: string[] = []
+    await verifyLedger(shop.db, { tenantId, onFault: ({ message }) => faults.push(message) })
+    expect(faults).toEqual([])
+  },
+)

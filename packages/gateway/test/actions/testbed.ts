@@ -1,0 +1,172 @@
+import { type ActionAnswer, type CancelPolicy, type EsimAction, QPS_LIMIT_MAX } from '@dealer-esim/contract'
+import { runDueActions } from '../../src/actions/loop.ts'
+import { putPackages } from '../../src/catalogue/packages/put.ts'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import type { ActionOutcome, SuppliedEsim, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
+import { changeSettings } from '../../src/tenants/settings.ts'
+import { verifyLedger } from '../../src/wallet/verify/verify.ts'
+import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { packageInput } from '../harness/catalogue-testbed.ts'
+import { createTestDatabase } from '../harness/databases/database.ts'
+import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
+import { type Shop, waitUntil } from '../harness/shop.ts'
+
+/** 4.50 USD. */
+export const PRICE = 45_000
+
+export interface Esim {
+  dealer: Dealer
+  esimTranNo: string
+  iccid: string
+  orderNo: string
+  /** Of its order. */
+  transactionId: string
+}
+
+/** A node of the dealer API, and a supplier that answers as a test says. */
+export interface ActionTestbed {
+  node: Node
+  dealer: Dealer
+  supplier: {
+    /** By default it does what is asked. */
+    answer: (action: EsimAction, esim: SuppliedEsim) => ActionOutcome | Promise<ActionOutcome>
+    calls: EsimAction[]
+    traits: SupplierTraits
+    /** Methods that it has; all by default. */
+    can: Partial<Supplier>
+  }
+  json(of: Dealer, operation: string, body: object): Promise<Answer>
+  /** Orders an eSIM and waits for its delivery. @param policy kept with the order; undefined: none */
+  delivered(policy?: CancelPolicy, of?: Dealer): Promise<Esim>
+  /** Posts an action on the eSIM, under a new transactionId unless one is given. */
+  act(esim: Esim, action: EsimAction, body?: object): Promise<Answer>
+  /** Runs the due actions of the worker. */
+  run(): Promise<number>
+  /** Sets columns of the eSIM's profile. */
+  set(esim: Esim, columns: string): Promise<void>
+  action(esim: Esim, transactionId: string): Promise<ActionAnswer>
+  profile(esim: Esim): Promise<{ esimStatus: string; suspended: boolean }>
+  /** What was refunded of the eSIM's order, one amount for each entry. */
+  refunds(esim: Esim): Promise<number[]>
+  /** The contents of the tenant's events of a type, oldest first. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was recorded
+  events(of: Dealer, type: string): Promise<any[]>
+  /** The faults of the whole ledger. */
+  faults(): Promise<string[]>
+  close(): Promise<void>
+}
+
+export const FREE: CancelPolicy = { cancellable: true, withinDays: null, feePercent: 0 }
+
+export async function createActionTestbed(): Promise<ActionTestbed> {
+  const database = await createTestDatabase()
+  const node = await startNode(database.url)
+  const { db } = node.deps
+  const supplier: ActionTestbed['supplier'] = {
+    answer: () => ({ kind: 'done' }),
+    calls: [],
+    traits: { batch: 1, concurrency: 50, perSecond: null, timeoutMs: 5_000, graceMs: 0, giveUpAfterMs: 3_600_000 },
+    can: {},
+  }
+  const supplied = supplyBy(node, supplier)
+  const suppliers = { ...node.deps.suppliers, get: () => supplied, all: () => [supplied] }
+  Object.assign(node.deps.suppliers, suppliers)
+  await putPackages(node.deps, [packageOf('JP_1_7')], OPERATOR)
+  const dealer = await addDealer(node.deps)
+  await changeSettings(node.deps, dealer.tenantId, { qpsLimit: QPS_LIMIT_MAX }, OPERATOR)
+  const loop = fulfilmentLoop(node.deps)
+  let count = 0
+
+  const json: ActionTestbed['json'] = (of, operation, body) => call(node, of, operation, { body: JSON.stringify(body) })
+  const rowOf = async <Row>(text: string, esim: Esim) =>
+    (await db.query<Row>({ text, values: [esim.dealer.tenantId, esim.esimTranNo] }))[0]!
+
+  return {
+    ...{ node, dealer, supplier, json },
+    async delivered(policy = FREE, of = dealer) {
+      const transactionId = `O-${++count}`
+      const request = { transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
+      const { orderNo } = (await json(of, 'esim/order', request)).data
+      const [profile] = await waitUntil(async () => {
+        const { profileList } = (await json(of, 'esim/profile/list', { transactionId })).data
+        return profileList.length > 0 && profileList
+      })
+      await db.query({
+        text: `update orders set package_lines = case when $3::jsonb is null then package_lines #- '{0,cancelPolicy}'
+                 else jsonb_set(package_lines, '{0,cancelPolicy}', $3) end
+               where tenant_id = $1 and transaction_id = $2`,
+        values: [of.tenantId, transactionId, policy === NONE ? null : JSON.stringify(policy)],
+      })
+      return { dealer: of, esimTranNo: profile.esimTranNo, iccid: profile.iccid, orderNo, transactionId }
+    },
+    act(esim, action, body = {}) {
+      const request = { transactionId: `A-${++count}`, action, esimTranNo: esim.esimTranNo, ...body }
+      return json(esim.dealer, `esim/${action.toLowerCase()}`, request)
+    },
+    run: () => runDueActions(node.deps),
+    async set(esim, columns) {
+      await rowOf(`update profiles set ${columns} where tenant_id = $1 and profile_id = $2 returning 1`, esim)
+    },
+    action: async (esim, transactionId) => (await json(esim.dealer, 'esim/action/query', { transactionId })).data,
+    profile: (esim) =>
+      rowOf('select esim_status, suspended from profiles where tenant_id = $1 and profile_id = $2', esim),
+    async refunds(esim) {
+      const rows = await db.query<{ amount: bigint }>({
+        text: `select t.amount from transfers t join orders o using (tenant_id, order_id)
+               where t.tenant_id = $1 and o.transaction_id = $2 and kind = 'REFUND'`,
+        values: [esim.dealer.tenantId, esim.transactionId],
+      })
+      return rows.map(({ amount }) => Number(amount))
+    },
+    async events(of, type) {
+      const rows = await db.query<{ content: unknown }>({
+        text: 'select content from events where tenant_id = $1 and notify_type = $2 order by notify_id',
+        values: [of.tenantId, type],
+      })
+      return rows.map(({ content }) => content)
+    },
+    async faults() {
+      const faults: string[] = []
+      await verifyLedger(db, { onFault: ({ message }) => faults.push(message) })
+      return faults
+    },
+    async close() {
+      await loop.stop(5_000)
+      await node.stop()
+      await database.drop()
+    },
+  }
+}
+
+/** An order from before policies were kept. */
+export const NONE: CancelPolicy = { cancellable: false, withinDays: null, feePercent: 0 }
+
+function packageOf(packageCode: string) {
+  return packageInput({
+    packageCode,
+    status: 'ON_SALE',
+    prices: [{ currencyCode: 'USD', price: PRICE, retailPrice: null }],
+    suppliers: [{ supplier: 'sandbox', productCode: 'X' }],
+  })
+}
+
+function supplyBy(node: Node, supplier: ActionTestbed['supplier']) {
+  const ask = (action: EsimAction) => async (esim: SuppliedEsim) => {
+    supplier.calls.push(action)
+    return supplier.answer(action, esim)
+  }
+  const script: Partial<Supplier> = {
+    name: 'sandbox',
+    async cancel(esim) {
+      const outcome = await ask('CANCEL')(esim)
+      return outcome.kind === 'done' ? { kind: 'cancelled' } : outcome
+    },
+    suspend: ask('SUSPEND'),
+    unsuspend: ask('UNSUSPEND'),
+    revoke: ask('REVOKE'),
+  }
+  const { supplied } = createScriptedSupplier(node.deps as unknown as Shop, script)
+  Object.assign(supplied.supplier, { traits: supplier.traits })
+  supplier.can = supplied.supplier
+  return supplied
+}

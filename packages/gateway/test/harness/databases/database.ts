@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { inject } from 'vitest'
+
+export interface TestDatabase {
+  url: string
+  /** Also closes connections that are still open. */
+  drop(): Promise<void>
+}
+
+/** A separate migrated database, cloned from the run's template. Use one per test file, in `beforeAll`. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const { run } = inject('testServer')
+  return clone(`${run}_template`)
+}
+
+/** An empty database, for tests of the migrations. */
+export async function createEmptyDatabase(encoding = 'UTF8'): Promise<TestDatabase> {
+  return clone(encoding === 'UTF8' ? 'template0' : `template0 encoding '${encoding}' locale_provider libc locale 'C'`)
+}
+
+async function clone(template: string): Promise<TestDatabase> {
+  const { url: serverUrl, run } = inject('testServer')
+  const name = `${run}_${randomBytes(5).toString('hex')}`
+  await createDatabase(serverUrl, name, template)
+  return { url: withDatabaseName(serverUrl, name), drop: () => dropDatabase(serverUrl, name) }
+}
+
+/** Runs `work` on the test server on a new connection. */
+async function withServerClient<Result>(
+  serverUrl: string,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({ connectionString: serverUrl })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+export async function createDatabase(serverUrl: string, name: string, template = 'template0'): Promise<void> {
+  await withServerClient(serverUrl, (client) => client.query(`create database ${name} template ${template}`))
+}
+
+/** Also closes connections that are still open. */
+async function dropDatabase(serverUrl: string, name: string): Promise<void> {
+  await withServerClient(serverUrl, (client) => client.query(`drop database if exists ${name} with (force)`))
+}
+
+/** Drops the databases that test files of the run have left behind. */
+export async function dropDatabasesOf(serverUrl: string, run: string): Promise<void> {
+  const names = await withServerClient(serverUrl, async (client) => {
+    const { rows } = await client.query<{ datname: string }>('select datname from pg_database where datname like $1', [
+      `${run}\\_%`,
+    ])
+    return rows.map((row) => row.datname)
+  })
+  for (const name of names) await dropDatabase(serverUrl, name)
+}
+
+export function withDatabaseName(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return url.href
+}

@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { packageRoot } from '../../../src/lib/process/package-root.ts'
+import { buildGateway } from './gateway-process.ts'
+
+export interface AdminRun {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/**
+ * Runs one admin command in a separate process, as `npm run -s admin -- …` does. Starting it costs a hundred times more than
+ * most commands: use admin-in-process.ts to test what a command does.
+ */
+export function admin(args: string[], env: Record<string, string>, nodeOptions: string[] = []): Promise<AdminRun> {
+  buildGateway()
+  const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
+  const argv = [...nodeOptions, join(packageRoot(), 'dist/admin.js'), ...args]
+  const child = spawn(process.execPath, argv, {
+    env: { PATH, HOME, TMPDIR, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [stdout, stderr] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, stdout, stderr }))
+  })
+}
+
+/** The JSON document of a command that must succeed. */
+export async function adminJson<Answer>(args: string[], env: Record<string, string>): Promise<Answer> {
+  const run = await admin([...args, '--json'], env)
+  if (run.code !== 0) throw new Error(`admin ${args.join(' ')} ended with ${run.code}: ${run.stderr}`)
+  return JSON.parse(run.stdout) as Answer
+}

@@ -1,0 +1,93 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
+import { serverBinaries } from '@dealer-esim/embedded-postgres/binaries.ts'
+import { clusterDirectory, dataArgument } from '@dealer-esim/embedded-postgres/cluster.ts'
+import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
+import { serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
+import pg from 'pg'
+import { silentLog } from '../../../src/lib/telemetry/log.ts'
+import { waitUntil } from '../shop.ts'
+
+/** The clock of processes that are started with its environment. Their monotonic clock stays right. */
+export interface FakeTime {
+  env: Record<string, string>
+  /** How far the clock is ahead from now on; negative: behind. */
+  setOffset(offsetMs: number): void
+}
+
+export interface FakeTimeServer extends FakeTime {
+  url: string
+  stop(): Promise<void>
+}
+
+/** Where Debian's package faketime has its library; undefined: it is not installed. */
+export function findFakeTimeLibrary(): string | undefined {
+  try {
+    const arch = execFileSync('uname', ['-m'], { encoding: 'utf8' }).trim()
+    const file = `/usr/lib/${arch}-linux-gnu/faketime/libfaketimeMT.so.1`
+    return existsSync(file) ? file : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function createFakeTime(library: string, folder: string): FakeTime {
+  const file = join(folder, 'offset')
+  const setOffset = (offsetMs: number) => {
+    writeFileSync(`${file}.new`, `${offsetMs < 0 ? '' : '+'}${offsetMs / 1000}\n`, { mode: 0o644 })
+    renameSync(`${file}.new`, file)
+  }
+  setOffset(0)
+  const env = { LD_PRELOAD: library, FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1', DONT_FAKE_MONOTONIC: '1' }
+  return { env, setOffset }
+}
+
+/** A clock for gateway processes. */
+export function fakeNodeTime(library: string): FakeTime & { remove(): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-time-'))
+  return { ...createFakeTime(library, folder), remove: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/** A PostgreSQL server of the test's own, with a clock that the test sets. */
+export async function startFakeTimeServer(library: string): Promise<FakeTimeServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-faketime-'))
+  chmodSync(dataDir, 0o711)
+  const time = createFakeTime(library, dataDir)
+  const first = await startEmbeddedPostgres({ dataDir, log: silentLog, fsync: false, maxConnections: 200 })
+  const { url } = first
+  await first.stop()
+  const directory = clusterDirectory(dataDir)
+  const account = serverAccount(directory)
+  const child = spawn(serverBinaries(account, dataDir).postgres, ['-D', dataArgument(directory, account)], {
+    ...account,
+    cwd: directory,
+    env: { TZ: 'UTC', ...time.env },
+    stdio: 'ignore',
+  })
+  const exited = new Promise((resolve) => child.once('close', resolve))
+  const watchdog = signalOnExit(child.pid!, 'INT', account)
+  await waitUntil(
+    async () => {
+      const client = new pg.Client({ connectionString: url })
+      return client.connect().then(
+        () => client.end().then(() => true),
+        () => false,
+      )
+    },
+    30_000,
+    100,
+  )
+  return {
+    ...time,
+    url,
+    async stop() {
+      child.kill('SIGINT')
+      await exited
+      watchdog.cancel()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}

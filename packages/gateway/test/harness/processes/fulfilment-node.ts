@@ -1,0 +1,17 @@
+import { actionLoop } from '../../../src/actions/loop.ts'
+import { fulfilmentLoop } from '../../../src/fulfilment/loop.ts'
+import { createShop } from '../shop.ts'
+
+/*
+ * Runs one node's fulfilment and actions in a separate process: node fulfilment-node.ts DATABASE_URL. Writes `ready` and runs until it is
+ * killed. PAUSE_AT names a failpoint.
+ */
+const [url = ''] = process.argv.slice(2)
+const shop = await createShop(url)
+for (const { supplier } of shop.suppliers.all()) {
+  // Unknown outcomes are resolved immediately, so that tests need not wait.
+  Object.assign(supplier.traits, { settlesMs: 0 })
+}
+fulfilmentLoop(shop)
+actionLoop(shop)
+process.stdout.write('ready\n')

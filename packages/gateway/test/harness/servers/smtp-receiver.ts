@@ -1,0 +1,118 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import type { TestCertificate } from './certificates.ts'
+
+interface ReceivedMail {
+  from: string
+  to: string
+  messageId: string
+  subject: string
+  text: string
+  /** True if it came after STARTTLS. */
+  isEncrypted: boolean
+}
+
+export interface SmtpReceiver {
+  url: string
+  mails: ReceivedMail[]
+  /** Answers to a recipient or to the end of a mail that replace 250, such as `451 try later`. */
+  refusals: { rcpt?: string | undefined; data?: string | undefined }
+  /** All recipients, accepted or not. */
+  recipients: string[]
+  close(): Promise<void>
+}
+
+/**
+ * A mail server (RFC 5321) with the commands that clients of plain text need.
+ * @param certificate if given, the server offers STARTTLS
+ */
+export async function startSmtpReceiver(certificate?: TestCertificate): Promise<SmtpReceiver> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket)).on('error', () => {})
+    socket.write('220 test\r\n')
+    serveClient(socket, receiver, certificate)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const receiver: SmtpReceiver = {
+    url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    mails: [],
+    refusals: {},
+    recipients: [],
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  return receiver
+}
+
+function serveClient(socket: Socket, receiver: SmtpReceiver, certificate?: TestCertificate): void {
+  const reply = (line: string) => void socket.write(`${line}\r\n`)
+  let from = ''
+  let to = ''
+  let data: string[] | undefined
+  let rest = ''
+  const handleLine = (line: string) => {
+    if (data !== undefined) {
+      if (line !== '.') return void data.push(line.replace(/^\.\./, '.'))
+      if (!receiver.refusals.data)
+        receiver.mails.push({ from, to, isEncrypted: socket instanceof TLSSocket, ...parsed(data) })
+      data = undefined
+      return reply(receiver.refusals.data ?? '250 accepted')
+    }
+    const [, command = ''] = /^(\w+)/.exec(line) ?? []
+    switch (command.toUpperCase()) {
+      case 'EHLO':
+        return reply(certificate ? '250-test\r\n250 STARTTLS' : '250 test')
+      case 'STARTTLS': {
+        reply('220 go on')
+        socket.removeAllListeners('data')
+        const encrypted = new TLSSocket(socket, { isServer: true, ...certificate })
+        return serveClient(
+          encrypted.on('error', () => {}),
+          receiver,
+        )
+      }
+      case 'MAIL':
+        from = /<([^>]*)>/.exec(line)?.[1] ?? ''
+        return reply('250 ok')
+      case 'RCPT':
+        to = /<([^>]*)>/.exec(line)?.[1] ?? ''
+        receiver.recipients.push(to)
+        return reply(receiver.refusals.rcpt ?? '250 ok')
+      case 'DATA':
+        data = []
+        return reply('354 continue')
+      case 'QUIT':
+        reply('221 bye')
+        return void socket.end()
+      default:
+        return reply('250 ok')
+    }
+  }
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\r\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) handleLine(line)
+  })
+}
+
+function parsed(lines: string[]): Omit<ReceivedMail, 'from' | 'to' | 'isEncrypted'> {
+  const end = lines.indexOf('')
+  const headers = lines.slice(0, end).join('\n').replace(/\n\s+/g, ' ')
+  const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(headers)?.[1] ?? ''
+  const body = lines.slice(end + 1).join('\n')
+  const encoding = header('Content-Transfer-Encoding')
+  return { messageId: header('Message-ID'), subject: header('Subject'), text: decoded(body, encoding) }
+}
+
+function decoded(body: string, encoding: string): string {
+  if (encoding === 'base64') return Buffer.from(body, 'base64').toString()
+  if (encoding !== 'quoted-printable') return body
+  const bytes = body
+    .replace(/=\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(bytes, 'latin1').toString()
+}

@@ -1,0 +1,192 @@
+import { once } from 'node:events'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { MigrationRefused, migrate } from '../../src/lib/postgres/migrate.ts'
+import { StartRefused } from '../../src/lib/process/lifecycle.ts'
+import { packageRoot } from '../../src/lib/process/package-root.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
+import { createEmptyDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { startTcpProxy } from '../harness/databases/proxies.ts'
+
+const log = silentLog
+const directory = mkdtempSync(join(tmpdir(), 'dealer-esim-migrations-'))
+let database: TestDatabase
+
+beforeEach(async () => {
+  database = await createEmptyDatabase()
+  rmSync(directory, { recursive: true, force: true })
+  cpSync(join(packageRoot(), 'migrations'), directory, { recursive: true })
+})
+afterEach(() => database.drop())
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+async function query(text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Accepts connections and never responds. */
+async function silentServer() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { port, close: () => void server.close() }
+}
+
+describe('migrating', () => {
+  it('runs each file once, in order, and records it', async () => {
+    const first = await migrate({ databaseUrl: database.url, log, directory })
+    expect(first[0]).toBe('0001_deployment.sql')
+    expect(await migrate({ databaseUrl: database.url, log, directory })).toEqual([])
+    const rows = await query('select name from schema_migrations order by version')
+    expect(rows.map((row) => row.name)).toEqual(first)
+  })
+
+  it('is done once when several connections start together', async () => {
+    const ran = await Promise.all(
+      Array.from({ length: 4 }, () => migrate({ databaseUrl: database.url, log, directory })),
+    )
+    expect(ran.filter((names) => names.length > 0)).toHaveLength(1)
+  })
+
+  it.each([
+    ['whose file has changed since', '0001_deployment.sql', '0001_deployment.sql'],
+    ['whose files have other numbers', '0008_people.sql', '0009_people.sql'],
+  ])('refuses a database of another baseline, %s', async (_, ours, theirs) => {
+    const text = readFileSync(join(directory, ours), 'utf8')
+    rmSync(join(directory, ours))
+    writeFileSync(join(directory, theirs), `${text}select 1;`)
+    await migrate({ databaseUrl: database.url, log, directory })
+    const before = await query('select * from schema_migrations order by version')
+    await expect(migrate({ databaseUrl: database.url, log })).rejects.toThrow(
+      new MigrationRefused(
+        'This database was created by an earlier development version. Delete its data directory or create a new database.',
+      ),
+    )
+    expect(await query('select * from schema_migrations order by version')).toEqual(before)
+  })
+
+  it('refuses a database that has more files of an earlier baseline than this one', async () => {
+    rmSync(directory, { recursive: true, force: true })
+    const earlier = mkdtempSync(directory)
+    for (let number = 1; number <= 24; number++) {
+      writeFileSync(join(earlier, `${String(number).padStart(4, '0')}_a.sql`), `create table a${number} (x int);`)
+    }
+    await migrate({ databaseUrl: database.url, log, directory: earlier })
+    await expect(migrate({ databaseUrl: database.url, log })).rejects.toThrow(
+      /^This database was created by an earlier/,
+    )
+    rmSync(earlier, { recursive: true, force: true })
+  })
+
+  it('treats a file with other line ends as the same', async () => {
+    rmSync(directory, { recursive: true, force: true })
+    const unix = mkdtempSync(directory)
+    writeFileSync(join(unix, '0001_a.sql'), 'create table a (\n  x int\n);\n')
+    await migrate({ databaseUrl: database.url, log, directory: unix })
+    writeFileSync(join(unix, '0001_a.sql'), 'create table a (\r\n  x int\r\n);\r\n')
+    expect(await migrate({ databaseUrl: database.url, log, directory: unix })).toEqual([])
+    rmSync(unix, { recursive: true, force: true })
+  })
+
+  it('refuses a database that a newer release migrated', async () => {
+    writeFileSync(join(directory, '0001_other.sql'), 'select 1;')
+    await expect(migrate({ databaseUrl: database.url, log, directory })).rejects.toThrow(/each has its own number/)
+    rmSync(join(directory, '0001_other.sql'))
+    await migrate({ databaseUrl: database.url, log, directory })
+    await query(`insert into schema_migrations (version, name, checksum) values (9999, '9999_future.sql', '')`)
+    await expect(migrate({ databaseUrl: database.url, log, directory })).rejects.toThrow(
+      /This database is newer than this release: it has 9999_future\.sql/,
+    )
+  })
+
+  it('refuses a file that comes before one that already ran', async () => {
+    rmSync(directory, { recursive: true, force: true })
+    const late = mkdtempSync(directory)
+    writeFileSync(join(late, '0002_b.sql'), 'create table b (x int);')
+    await migrate({ databaseUrl: database.url, log, directory: late })
+    writeFileSync(join(late, '0001_a.sql'), 'create table a (x int);')
+    await expect(migrate({ databaseUrl: database.url, log, directory: late })).rejects.toThrow(
+      'Migration 0001_a.sql comes before 0002_b.sql, which ran on this database already. Give it a later number.',
+    )
+    rmSync(late, { recursive: true, force: true })
+  })
+
+  it('leaves no trace of a file that failed', async () => {
+    rmSync(directory, { recursive: true, force: true })
+    const broken = mkdtempSync(directory)
+    writeFileSync(join(broken, '0001_a.sql'), 'create table a (x int);')
+    writeFileSync(join(broken, '0002_b.sql'), 'create table b (x int); select nonsense;')
+    await expect(migrate({ databaseUrl: database.url, log, directory: broken })).rejects.toThrow(/0002_b\.sql failed/)
+    const tables = await query(`select tablename from pg_tables where schemaname = 'public' order by 1`)
+    expect(tables.map((row) => row.tablename)).toEqual(['a', 'schema_migrations'])
+    rmSync(broken, { recursive: true, force: true })
+  })
+
+  it('runs one statement at a time, also with semicolons in quotes and comments', async () => {
+    rmSync(directory, { recursive: true, force: true })
+    const quoting = mkdtempSync(directory)
+    writeFileSync(
+      join(quoting, '0001_a.sql'),
+      `-- first; a comment
+      create table a as select query from pg_stat_activity where pid = pg_backend_pid(); -- its own text
+      create table b (x text default 'it''s; one', "y;" int); /* a; b */
+      create function c() returns int language plpgsql as $body$ begin perform 1; return 2; end; $body$;
+      do $$ begin insert into b values ('a'); insert into b values (default); end $$`,
+    )
+    await migrate({ databaseUrl: database.url, log, directory: quoting })
+    expect(await query('select query from a')).toEqual([
+      { query: expect.stringMatching(/create table a as .*pg_backend_pid\(\)$/) },
+    ])
+    expect(await query('select x, c() from b order by x')).toEqual([
+      { x: 'a', c: 2 },
+      { x: "it's; one", c: 2 },
+    ])
+    rmSync(quoting, { recursive: true, force: true })
+  })
+
+  it('refuses a database that is not in UTF-8', async () => {
+    const ascii = await createEmptyDatabase('SQL_ASCII')
+    await expect(migrate({ databaseUrl: ascii.url, log, directory })).rejects.toThrow(
+      /^The database is encoded in SQL_ASCII; create it with encoding UTF8\.$/,
+    )
+    await ascii.drop()
+  })
+
+  it.each([
+    ['that is not running', async () => ({ port: 1, close() {} }), 'connect ECONNREFUSED 127.0.0.1:1'],
+    ['that does not respond', silentServer, 'timeout expired'],
+  ])('gives up on a server %s with a message', async (_, open, expected) => {
+    const server = await open()
+    await expect(migrate({ databaseUrl: `postgres://u:secret@127.0.0.1:${server.port}/d`, log })).rejects.toThrow(
+      new StartRefused(
+        `Cannot connect to the database: ${expected}. Check the host and port in DATABASE_URL, and that the server runs ` +
+          'and accepts connections from this machine.',
+      ),
+    )
+    server.close()
+  })
+
+  it('refuses a server that is older than 15, and changes nothing there', async () => {
+    const [server] = await query(`select current_setting('server_version_num') as number`)
+    const older = String(server!.number).replace(/^\d\d/, '14')
+    // Latin-1 maps bytes to characters one to one, so the lengths in the protocol stay correct.
+    const proxy = await startTcpProxy(database.url, (said) =>
+      Buffer.from(said.toString('latin1').replaceAll(String(server!.number), older), 'latin1'),
+    )
+    await expect(migrate({ databaseUrl: proxy.url, log, directory })).rejects.toThrow(
+      /^PostgreSQL 15 or newer is needed; this server is .+\.$/,
+    )
+    expect(await query(`select tablename from pg_tables where schemaname = 'public'`)).toEqual([])
+    await proxy.close()
+  })
+})

@@ -73,7 +73,7 @@ async function readLives(tx: Tx, tenantId: string, profileIds: string[]): Promis
   const rows = await tx.query<ProfileLife & { profileId: string }>({
     name: 'profiles-lives',
     text: `select profile_id, esim_status, smdp_status, smdp_status_time, eid, order_usage, usage_update_time,
-             total_duration, install_before, activate_time, expired_time
+             total_duration, install_before, activate_time, expired_time, topped_up_at
            from profiles where tenant_id = $1 and profile_id = any ($2::uuid[])`,
     values: [tenantId, profileIds],
   })

@@ -18,6 +18,7 @@ function profile(parts: Partial<ProfileLife> = {}): ProfileLife {
     installBefore: null,
     activateTime: null,
     expiredTime: null,
+    toppedUpAt: null,
     ...parts,
   }
 }

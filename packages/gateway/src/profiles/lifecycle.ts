@@ -14,6 +14,8 @@ export interface ProfileLife {
   installBefore: Date | null
   activateTime: Date | null
   expiredTime: Date | null
+  /** When the latest top-up was saved. */
+  toppedUpAt: Date | null
 }
 
 /*
@@ -22,6 +24,7 @@ export interface ProfileLife {
  *   smdpStatus  RELEASED → DOWNLOAD → INSTALLATION → ENABLED ⇄ DISABLED → DELETED
  *   esimStatus  GOT_RESOURCE → IN_USE → USED_UP | USED_EXPIRED
  *               GOT_RESOURCE → UNUSED_EXPIRED;   CANCEL and REVOKED end it at any time
+ *               USED_UP | USED_EXPIRED → IN_USE  by a top-up; a report from before it does not lead back
  *
  * Notifications arrive late, repeated and out of order. One is applied when its own time is later than that of the one
  * that set the status, and it does not lead back. ENABLED and DISABLED alternate.
@@ -67,12 +70,14 @@ export function afterReport(
     next.esimStatus = 'IN_USE'
     next.activateTime ??= report.time
   }
-  if (report.esimStatus !== undefined && ESIM_RANK[report.esimStatus] > ESIM_RANK[next.esimStatus]) {
+  const isBeforeTopUp = profile.toppedUpAt !== null && report.time <= profile.toppedUpAt
+  const isOutdated = isBeforeTopUp && (report.esimStatus === 'USED_UP' || report.esimStatus === 'USED_EXPIRED')
+  if (report.esimStatus !== undefined && !isOutdated && ESIM_RANK[report.esimStatus] > ESIM_RANK[next.esimStatus]) {
     next.esimStatus = report.esimStatus
     if (report.esimStatus === 'IN_USE') next.activateTime ??= report.activateTime ?? report.time
   }
   if (report.activateTime !== undefined) next.activateTime ??= report.activateTime
-  if (report.expiredTime !== undefined) next.expiredTime = report.expiredTime
+  if (report.expiredTime !== undefined && !isBeforeTopUp) next.expiredTime = report.expiredTime
   else if (next.activateTime !== null) {
     next.expiredTime ??= new Date(next.activateTime.getTime() + next.totalDuration * DAY_MS)
   }

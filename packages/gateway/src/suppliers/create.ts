@@ -8,7 +8,7 @@ import type { Wakeups } from '../lib/postgres/wakeups.ts'
 import { type Es2plusConfig, es2plusConfig, findEs2plusFault } from './es2plus/config.ts'
 import { es2plusSupplier } from './es2plus/es2plus.ts'
 import { type GatewayConfig, gatewayConfig, gatewaySupplier } from './gateway/gateway.ts'
-import { type SandboxConfig, sandboxConfig, sandboxSupplier } from './sandbox.ts'
+import { type SandboxConfig, sandboxConfig, sandboxSupplier } from './sandbox/sandbox.ts'
 import { type StockConfig, stockConfig, stockSupplier } from './stock/stock.ts'
 import { type Supplier, type SupplierType, supplierOwner } from './supplier.ts'
 

@@ -488,7 +488,9 @@ create table profiles (
   usage_sequence integer not null default 0,
   expiry_sequence integer not null default 0,
   expiry_alerted_hours smallint[] not null default '{}'::smallint[],
-  polled_at timestamp with time zone,
+  expiry_notice_at timestamp with time zone,
+  poll_at timestamp with time zone,
+  poll_every_s integer not null default 900,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint profiles_pkey PRIMARY KEY (tenant_id, profile_id),
@@ -502,8 +504,9 @@ CASE esim_status
     WHEN 'GOT_RESOURCE'::text THEN install_before
     ELSE expired_time
 END)) WHERE (esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text]));
+CREATE INDEX profiles_expiry_notice ON profiles USING btree (expiry_notice_at, profile_id) WHERE (expiry_notice_at IS NOT NULL);
 CREATE INDEX profiles_iccid ON profiles USING btree (iccid);
-CREATE INDEX profiles_polled ON profiles USING btree (tenant_id, supplier, polled_at) WHERE ((polled_at IS NOT NULL) AND (esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text])));
+CREATE INDEX profiles_poll ON profiles USING btree (tenant_id, supplier, poll_at) WHERE ((poll_at IS NOT NULL) AND (esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text])));
 CREATE INDEX profiles_status ON profiles USING btree (tenant_id, esim_status, COALESCE(smdp_status, ''::text), profile_id);
 
 create unlogged table qps_buckets (
@@ -880,6 +883,7 @@ create table webhook_endpoints (
   event_types text[] not null default '{ORDER_PAID,DELIVERY_UPDATED}'::text[],
   usage_thresholds smallint[] not null default '{50,80,100}'::smallint[],
   expiry_notice_hours smallint[] not null default '{24,72}'::smallint[],
+  expiry_rescan_from timestamp with time zone,
   enabled boolean not null default true,
   disabled_reason text,
   failing_since timestamp with time zone,
@@ -888,6 +892,7 @@ create table webhook_endpoints (
   constraint webhook_endpoints_pkey PRIMARY KEY (tenant_id),
   constraint webhook_endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
 );
+CREATE INDEX webhook_endpoints_rescan ON webhook_endpoints USING btree (tenant_id) WHERE (expiry_rescan_from IS NOT NULL);
 
 create table webhook_replays (
   tenant_id uuid not null,

@@ -114,11 +114,13 @@ create table profiles (
   expired_time timestamptz,
   suspended boolean not null default false,
   topped_up_at timestamptz, -- latest delivered top-up: an older report of USED_UP or expiry does not count
-  usage_alerted smallint not null default 0, -- highest percentage that ESIM_USAGE has reported
+  usage_alerted smallint not null default 0, -- highest percentage that the usage has passed, reported or not
   usage_sequence integer not null default 0, -- of ESIM_USAGE
   expiry_sequence integer not null default 0, -- of ESIM_EXPIRING
   expiry_alerted_hours smallint[] not null default '{}', -- of ESIM_EXPIRING, since the latest top-up
-  polled_at timestamptz, -- when its supplier was last asked for status and usage; null: it does not report them
+  expiry_notice_at timestamptz, -- when the next ESIM_EXPIRING is due; null: none
+  poll_at timestamptz, -- when its supplier is asked for status and usage next; null: it does not report them
+  poll_every_s integer not null default 900, -- doubled by each poll, and set by a report that changes something
   created_at timestamptz not null,
   updated_at timestamptz not null,
   primary key (tenant_id, profile_id),
@@ -129,12 +131,14 @@ create table profiles (
 create index profiles_iccid on profiles (iccid);
 -- Serves every combination of the two filters: one that is not given is walked value by value (profiles/list.ts).
 create index profiles_status on profiles (tenant_id, esim_status, (coalesce(smdp_status, '')), profile_id);
--- What expires next (profiles/loop.ts).
+-- What expires next (profiles/life/expire.ts).
 create index profiles_expiry on profiles
   (tenant_id, (case esim_status when 'GOT_RESOURCE' then install_before else expired_time end))
   where esim_status in ('GOT_RESOURCE', 'IN_USE');
-create index profiles_polled on profiles (tenant_id, supplier, polled_at)
-  where polled_at is not null and esim_status in ('GOT_RESOURCE', 'IN_USE');
+create index profiles_poll on profiles (tenant_id, supplier, poll_at)
+  where poll_at is not null and esim_status in ('GOT_RESOURCE', 'IN_USE');
+-- Which eSIMs have a notice of expiry due, of all tenants: few at any moment (profiles/life/expiring.ts).
+create index profiles_expiry_notice on profiles (expiry_notice_at, profile_id) where expiry_notice_at is not null;
 
 -- Actions -------------------------------------------------------------------------------------------------------------
 

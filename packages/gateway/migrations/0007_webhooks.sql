@@ -6,6 +6,7 @@ create table webhook_endpoints (
   event_types text[] not null default '{ORDER_PAID,DELIVERY_UPDATED}',
   usage_thresholds smallint[] not null default '{50,80,100}', -- percent, ascending
   expiry_notice_hours smallint[] not null default '{24,72}', -- ascending
+  expiry_rescan_from timestamptz, -- when expiry_notice_hours changed; null: it applies to all eSIMs of the tenant
   enabled boolean not null default true,
   disabled_reason text, -- null: by the tenant; else GONE or FAILING
   failing_since timestamptz, -- first failure after the last success
@@ -13,13 +14,15 @@ create table webhook_endpoints (
   updated_at timestamptz not null default now()
 );
 
+create index webhook_endpoints_rescan on webhook_endpoints (tenant_id) where expiry_rescan_from is not null;
+
 -- Written in the transaction that caused them, and never updated.
 create table events (
   tenant_id uuid not null,
   notify_id uuid not null,
   notify_type text not null check (notify_type in
     ('ORDER_PAID', 'DELIVERY_UPDATED', 'ESIM_USAGE', 'ESIM_EXPIRING', 'ESIM_ACTION_UPDATED', 'BALANCE_LOW')),
-  order_id uuid, -- null: BALANCE_LOW
+  order_id uuid, -- null: BALANCE_LOW, which concerns no single order
   content json not null,
   created_at timestamptz not null,
   primary key (tenant_id, notify_id)

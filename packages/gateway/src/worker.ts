@@ -6,7 +6,8 @@ import { reconcileLoop } from './fulfilment/reconciliation/reconcile.ts'
 import { reviewAlertLoop } from './fulfilment/review/review-alerts.ts'
 import type { Running } from './lib/process/lifecycle.ts'
 import { mailLoop } from './mail/loop.ts'
-import { expiryLoop } from './profiles/expire.ts'
+import { expiryLoop } from './profiles/life/expire.ts'
+import { expiringLoop } from './profiles/life/expiring.ts'
 import { pollSuppliersLoop } from './profiles/poll-suppliers.ts'
 import { retentionLoop } from './retention/loop.ts'
 import { priceAlertLoop } from './suppliers/prices.ts'
@@ -26,6 +27,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     reviewAlertLoop(deps),
     priceAlertLoop(deps),
     expiryLoop(deps),
+    expiringLoop(deps),
     pollSuppliersLoop(deps),
     stockLoop(deps),
     webhooksLoop(deps),

@@ -14,9 +14,10 @@ export function EndpointCard({ tenantId }: { tenantId: string }) {
   const path = `/tenants/${tenantId}/endpoint`
   const { data: endpoint } = useApi<EndpointView>(path)
   if (!endpoint) return null
-  const { callbackUrl, eventTypes, enabled } = endpoint
+  const { callbackUrl, eventTypes, enabled, usageThresholds, expiryNoticeHours } = endpoint
+  const values = [callbackUrl, eventTypes, enabled, usageThresholds, expiryNoticeHours]
   // Reset only when these values change, so unsaved input survives a test of the endpoint.
-  return <EndpointForm key={JSON.stringify([callbackUrl, eventTypes, enabled])} path={path} endpoint={endpoint} />
+  return <EndpointForm key={JSON.stringify(values)} path={path} endpoint={endpoint} />
 }
 
 function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView }) {
@@ -33,6 +34,8 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
       callbackUrl: url === '' ? null : url,
       eventTypes: form.getAll('eventTypes'),
       enabled: form.get('enabled') === 'on',
+      usageThresholds: numbersOf(form.get('usageThresholds')),
+      expiryNoticeHours: numbersOf(form.get('expiryNoticeHours')),
     }
     test.reset()
     save.mutate(
@@ -79,6 +82,22 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
               ))}
             </Group>
           </Checkbox.Group>
+          <Group grow align="start">
+            <TextInput
+              name="usageThresholds"
+              label={t.endpoint.usageThresholds}
+              description={t.endpoint.usageThresholdsHint}
+              defaultValue={endpoint.usageThresholds.join(', ')}
+              readOnly={!mayEdit}
+            />
+            <TextInput
+              name="expiryNoticeHours"
+              label={t.endpoint.expiryNoticeHours}
+              description={t.endpoint.expiryNoticeHoursHint}
+              defaultValue={endpoint.expiryNoticeHours.join(', ')}
+              readOnly={!mayEdit}
+            />
+          </Group>
           <Switch name="enabled" label={t.endpoint.enabled} defaultChecked={endpoint.enabled} disabled={!mayEdit} />
         </Stack>
         {mayEdit && (
@@ -96,6 +115,12 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
       </Card>
     </form>
   )
+}
+
+/** The numbers in a text, separated by commas or spaces. The gateway refuses what is not a number. */
+function numbersOf(text: FormDataEntryValue | null): (number | string)[] {
+  const parts = String(text ?? '').split(/[\s,]+/)
+  return parts.filter((part) => part !== '').map((part) => (/^\d+$/.test(part) ? Number(part) : part))
 }
 
 function endpointState(endpoint: EndpointView): { color: string; text: string } {

@@ -43,15 +43,19 @@ export function EventPage() {
             [t.webhooks.notifyId, <Copyable key="n" value={event.notifyId} label={t.webhooks.notifyId} />],
             [
               t.orders.number,
-              <Anchor
-                key="o"
-                component={Link}
-                to={`/tenants/${tenantId}/orders/${event.orderNo}`}
-                search={{} as never}
-                size="sm"
-              >
-                {event.orderNo}
-              </Anchor>,
+              event.orderNo === null ? (
+                '–'
+              ) : (
+                <Anchor
+                  key="o"
+                  component={Link}
+                  to={`/tenants/${tenantId}/orders/${event.orderNo}`}
+                  search={{} as never}
+                  size="sm"
+                >
+                  {event.orderNo}
+                </Anchor>
+              ),
             ],
             [t.common.created, <Timestamp key="c" time={event.createdAt} />],
             [t.webhooks.nextAttempt, <Timestamp key="d" time={event.dueAt} />],

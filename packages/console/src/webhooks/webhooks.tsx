@@ -53,7 +53,12 @@ export function WebhooksPage() {
         columns={[
           { accessor: 'notifyType', title: t.webhooks.type, render: (row) => t.webhooks.types[row.notifyType] },
           { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
-          { accessor: 'orderNo', title: t.orders.number, cellsClassName: 'mono' },
+          {
+            accessor: 'orderNo',
+            title: t.orders.number,
+            cellsClassName: 'mono',
+            render: (row) => row.orderNo ?? '–',
+          },
           {
             accessor: 'deliveryState',
             title: t.webhooks.state,

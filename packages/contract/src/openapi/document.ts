@@ -45,13 +45,18 @@ A retry takes a new RT-RequestID and the same \`transactionId\`: the RT-RequestI
 
 Money is an integer in 1/10 000 of \`currencyCode\`: 45000 is 4.50. Data volume is in bytes. Times are RFC 3339. Clients must ignore members that they do not know.`
 
+type Tag = OperationName extends infer Name ? (Name extends `${infer First}/${string}` ? First : never) : never
+
 /** Groups of operations: the first part of their names. */
-const TAGS = [
-  { name: 'account', description: 'The connection and the balance' },
-  { name: 'package', description: 'The catalogue' },
-  { name: 'esim', description: 'Orders and eSIMs' },
-  { name: 'webhook', description: 'Events to the dealer' },
-]
+const TAG_DESCRIPTIONS: Record<Tag, string> = {
+  account: 'The connection and the balance',
+  package: 'The catalogue',
+  location: 'Where eSIMs can be used',
+  esim: 'Buying and managing eSIMs',
+  order: 'Lists of orders',
+  webhook: 'Events to the dealer',
+}
+const TAGS = Object.entries(TAG_DESCRIPTIONS).map(([name, description]) => ({ name, description }))
 
 const SECURITY_SCHEMES: Json = {
   accessCode: { type: 'apiKey', in: 'header', name: REQUEST_HEADERS.appKey, description: 'The AppKey.' },

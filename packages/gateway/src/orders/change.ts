@@ -1,10 +1,10 @@
 import type { DeliveryUpdatedContent, OrderStatus } from '@dealer-esim/contract'
 import { orderNoOf } from '@dealer-esim/contract'
 import { Counter, type Registry } from '@platformatic/prom-client'
+import { type NewEvent, recordEvents } from '../events/record.ts'
 import type { Ids } from '../lib/ids.ts'
 import { recordset } from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
-import { type NewEvent, recordEvents } from '../webhooks/record.ts'
 import { orderStatusOf, statusesBetween } from './item.ts'
 import type { LockedOrder } from './lock.ts'
 

@@ -1,14 +1,17 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Ids } from '../lib/ids.ts'
-import { recordset } from '../lib/postgres/columns.ts'
-import type { Db, Tx } from '../lib/postgres/db.ts'
+import type { Db } from '../lib/postgres/db.ts'
 import type { Wakeups } from '../lib/postgres/wakeups.ts'
 import { changeOrders } from '../orders/change.ts'
 import { refundReportedCancel } from '../orders/change-action.ts'
 import { lockOrders, lockWalletAndOrders } from '../orders/lock.ts'
 import type { ProfileReport } from '../suppliers/supplier.ts'
-import { afterReport, afterTime, type ProfileLife } from './lifecycle.ts'
+import { findNoticeSettings } from '../webhooks/endpoint/endpoint.ts'
+import { afterReport, afterTime, type ProfileLife } from './life/lifecycle.ts'
+import { type NotedEsim, readLives, recordNotices, writeLives } from './life/lives.ts'
+import { changeLife } from './life/notices.ts'
+import { pollEveryS } from './life/poll-interval.ts'
 
 export interface ProfileDeps {
   db: Db
@@ -22,11 +25,13 @@ export interface ReportedProfile {
   orderId: string
   profileId: string
   report?: ProfileReport
+  /** When the tenant changed its hours of ESIM_EXPIRING, if they may not have been applied to this profile yet. */
+  hoursSince?: Date
 }
 
 /**
- * Applies reports on profiles of one tenant, in the given order. A status that changes emits an event of its order. An
- * eSIM that its supplier has cancelled is refunded.
+ * Applies reports on profiles of one tenant, in the given order. A status that changes emits an event of its order, and
+ * ESIM_USAGE and ESIM_EXPIRING are recorded in the same transaction. An eSIM that its supplier has cancelled is refunded.
  * Locks the orders, ascending, and before them the wallet where a report may cancel an eSIM.
  * @returns how many profiles changed.
  */
@@ -42,18 +47,25 @@ export async function applyReports(
     const mayRefund = reported.some(({ report }) => report?.esimStatus === 'CANCEL')
     const locking = mayRefund ? lockWalletAndOrders(tx, tenantId, orderIds) : lockOrders(tx, tenantId, orderIds)
     const reading = readLives(tx, tenantId, [...new Set(reported.map((one) => one.profileId))])
-    const [{ orders, now }, lives] = await Promise.all([locking, reading])
+    // Also after the locks: what another transaction has changed under them is computed with these settings again.
+    const [{ orders, now }, lives, settings] = await Promise.all([locking, reading, findNoticeSettings(tx, tenantId)])
     const changed = new Map<string, ProfileLife>()
+    const noted: NotedEsim[] = []
     const changedOrders = new Set<string>()
-    for (const { orderId, profileId, report } of reported) {
+    for (const { orderId, profileId, report, hoursSince } of reported) {
       const before = changed.get(profileId) ?? lives.get(profileId)
       const order = orders.get(orderId)
       const profile = order?.profiles.find((candidate) => candidate.profileId === profileId)
       if (!before || !order || !profile) continue
       const item = order.items.find((candidate) => candidate.itemNo === profile.itemNo)
       const policy = item && catalogue.find(item.packageCode)?.activationPolicy
-      const after = afterTime(report ? afterReport(before, report, policy) : before, now)
+      const change = (life: ProfileLife) => {
+        const changed = afterTime(report ? afterReport(life, report, policy) : life, now)
+        return report ? { ...changed, pollEveryS: pollEveryS(life, changed, settings) } : changed
+      }
+      const { after, notices } = changeLife(before, change, { settings, now, hoursSince })
       if (after === before) continue
+      noted.push({ order, profile, notices })
       changed.set(profileId, after)
       const { esimStatus, smdpStatus } = after
       const isCancelled = esimStatus === 'CANCEL' && profile.esimStatus !== 'CANCEL'
@@ -63,42 +75,12 @@ export async function applyReports(
     }
     writeLives(tx, tenantId, changed, now)
     const changes = [...changedOrders].map((orderId) => ({ order: orders.get(orderId)!, profilesChanged: true }))
-    return { changedCount: changed.size, eventsToSend: changeOrders(tx, deps, tenantId, changes, now) }
+    const statusReported = changeOrders(tx, deps, tenantId, changes, now)
+    const noticesReported = recordNotices(tx, deps.ids, tenantId, noted, now)
+    return { changedCount: changed.size, eventsToSend: statusReported || noticesReported }
   })
   if (eventsToSend) deps.wake.wake('webhooks')
   return changedCount
-}
-
-async function readLives(tx: Tx, tenantId: string, profileIds: string[]): Promise<Map<string, ProfileLife>> {
-  const rows = await tx.query<ProfileLife & { profileId: string }>({
-    name: 'profiles-lives',
-    text: `select profile_id, esim_status, smdp_status, smdp_status_time, eid, order_usage, usage_update_time,
-             total_duration, install_before, activate_time, expired_time, topped_up_at
-           from profiles where tenant_id = $1 and profile_id = any ($2::uuid[])`,
-    values: [tenantId, profileIds],
-  })
-  return new Map(rows.map(({ profileId, ...life }) => [profileId, life]))
-}
-
-function writeLives(tx: Tx, tenantId: string, lives: Map<string, ProfileLife>, now: Date): void {
-  if (lives.size === 0) return
-  const rows = [...lives].map(([profileId, life]) => ({
-    profileId,
-    ...life,
-    orderUsage: life.orderUsage === null ? null : String(life.orderUsage),
-  }))
-  tx.send({
-    name: 'profiles-write-lives',
-    text: `update profiles p set esim_status = c.esim_status, smdp_status = c.smdp_status,
-             smdp_status_time = c.smdp_status_time, eid = c.eid, order_usage = c.order_usage,
-             usage_update_time = c.usage_update_time, activate_time = c.activate_time,
-             expired_time = c.expired_time, updated_at = greatest(p.updated_at, $3::timestamptz)
-           from jsonb_to_recordset($2::jsonb) as c(profile_id uuid, esim_status text, smdp_status text,
-             smdp_status_time timestamptz, eid text, order_usage bigint, usage_update_time timestamptz,
-             activate_time timestamptz, expired_time timestamptz)
-           where p.tenant_id = $1 and p.profile_id = c.profile_id`,
-    values: [tenantId, recordset(rows), now],
-  })
 }
 
 /**

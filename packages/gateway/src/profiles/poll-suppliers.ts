@@ -6,8 +6,8 @@ import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
 import type { ConfiguredSupplier, Suppliers } from '../suppliers/registry.ts'
 import type { ReportOutcome, SuppliedEsim } from '../suppliers/supplier.ts'
 import { applyReports, type ReportedProfile } from './apply-reports.ts'
-import type { LifeDeps } from './expire.ts'
-import { findNextTenant } from './expire.ts'
+import type { LifeDeps } from './life/expire.ts'
+import { POLL_IN_USE_LONGEST_S, POLL_SHORTEST_S, POLL_UNUSED_LONGEST_S } from './life/poll-interval.ts'
 import { type SuppliedEsimRow, toSuppliedEsim } from './secrets.ts'
 
 export interface PollDeps extends LifeDeps {
@@ -16,9 +16,8 @@ export interface PollDeps extends LifeDeps {
   suppliers: Suppliers
 }
 
-const POLL_MS = 60_000
-/** An active eSIM is polled this often, where its supplier reports. */
-const POLL_EVERY_S = 900
+/** As often as an eSIM next to a threshold is polled. A pass reads one index where nothing is due. */
+const POLL_MS = POLL_SHORTEST_S * 1000
 /** eSIMs of one tenant and supplier in one pass: limits how long the next tenant waits. */
 const TURN_MAX = 200
 /** The time of one supplier in a pass. The next pass continues where it stopped. */
@@ -27,7 +26,8 @@ const PASS_MAX_MS = 60_000
 const PERMITS_DIVISOR = 4
 
 /**
- * Polls suppliers for the status and usage of the eSIMs that were polled longest ago. Suppliers are polled concurrently,
+ * Polls suppliers for the status and usage of the eSIMs that are due, the longest due first. An eSIM whose usage nears a
+ * threshold is polled often, and one whose usage does not change seldom (life/poll-interval.ts). Suppliers are polled concurrently,
  * through their gates and within their time limits: one that hangs delays neither orders nor other suppliers.
  */
 export function pollSuppliersLoop(deps: PollDeps): Loop {
@@ -40,7 +40,7 @@ export function pollSuppliersLoop(deps: PollDeps): Loop {
     const until = deps.clock.monotonic() + PASS_MAX_MS
     const isTimeUp = () => stopping.signal.aborted || deps.clock.monotonic() >= until
     for (;;) {
-      const tenantId = await findNextTenant(deps.db, lastTenants.get(name) ?? LOWEST_UUID)
+      const tenantId = await findNextDue(deps.db, name, lastTenants.get(name) ?? LOWEST_UUID)
       if (tenantId === undefined) {
         lastTenants.delete(name)
         return
@@ -94,12 +94,28 @@ export function pollSuppliersLoop(deps: PollDeps): Loop {
   }
 }
 
+/** The next tenant that has eSIMs of this supplier due: one index probe for each tenant. */
+async function findNextDue(db: PollDeps['db'], supplier: string, after: string): Promise<string | undefined> {
+  const ofTenant = OF_TENANT.replace('$1', 't.tenant_id')
+  const [next] = await db.query<{ tenantId: string }>({
+    name: 'profiles-poll-next-tenant',
+    text: `select t.tenant_id from tenants t
+           where t.tenant_id > $1
+             and (exists (select from profiles p where ${ofTenant} and ${DUE})
+               or exists (select from profiles p where ${ofTenant} and ${AHEAD}))
+           order by t.tenant_id limit 1`,
+    values: [after, supplier],
+  })
+  return next?.tenantId
+}
+
 async function countDue({ db }: Pick<PollDeps, 'db'>, tenantId: string, supplier: string): Promise<number> {
   const [due] = await db.query<{ count: number }>({
     name: 'profiles-living-count',
     text: `select count(*)::int as count from (
-             (select from profiles where ${DUE} limit $4) union all (select from profiles where ${AHEAD} limit $4)) due`,
-    values: [tenantId, supplier, POLL_EVERY_S, TURN_MAX],
+             (select from profiles p where ${OF_TENANT} and ${DUE} limit $3)
+             union all (select from profiles p where ${OF_TENANT} and ${AHEAD} limit $3)) due`,
+    values: [tenantId, supplier, TURN_MAX],
   })
   return due!.count
 }
@@ -147,10 +163,10 @@ async function requestReports(
   return (await settlesWithin(reporting, supplier.traits.timeoutMs)) ? reporting : []
 }
 
-const LIVE = `tenant_id = $1 and supplier = $2 and esim_status in ('GOT_RESOURCE', 'IN_USE')`
-/** A time in the future was written by a clock that was ahead, and does not count. Two ranges of one index. */
-const DUE = `${LIVE} and polled_at < now() - $3 * interval '1 second'`
-const AHEAD = `${LIVE} and polled_at > now() + interval '10 seconds'`
+const OF_TENANT = `p.tenant_id = $1 and p.supplier = $2 and p.esim_status in ('GOT_RESOURCE', 'IN_USE')`
+const DUE = 'p.poll_at <= now()'
+/** A time further ahead than the longest interval was written by a clock that was ahead, and does not count. */
+const AHEAD = `p.poll_at > now() + interval '${POLL_UNUSED_LONGEST_S + 10} seconds'`
 
 interface PolledEsim {
   profileId: string
@@ -159,23 +175,29 @@ interface PolledEsim {
 
 type PolledRow = SuppliedEsimRow & { profileId: string }
 
-/** Claims the eSIMs that were polled longest ago, for this node only. Leaves out an eSIM that cannot be decrypted. */
+/**
+ * Claims the eSIMs that are due longest, for this node only, and doubles their intervals: a report that changes something
+ * sets them again. Leaves out an eSIM that cannot be decrypted.
+ */
 async function claimDue(deps: PollDeps, supplier: string, tenantId: string, limit: number): Promise<PolledEsim[]> {
   const rows = await deps.db.query<PolledRow>({
     name: 'profiles-living',
     text: `with due as (
-        select profile_id from profiles where tenant_id = $1 and profile_id = any (
-          array(select profile_id from profiles where ${AHEAD} limit $4)
-          || array(select profile_id from profiles where ${DUE} order by polled_at limit $4))
-        and (polled_at < now() - $3 * interval '1 second' or polled_at > now())
-        limit $4 for no key update skip locked
+        select p.profile_id,
+          least(p.poll_every_s * 2, case p.esim_status when 'IN_USE' then $4::integer else $5 end) as every_s
+        from profiles p where p.tenant_id = $1 and p.profile_id = any (
+          array(select p.profile_id from profiles p where ${OF_TENANT} and ${AHEAD} limit $3)
+          || array(select p.profile_id from profiles p where ${OF_TENANT} and ${DUE} order by p.poll_at limit $3))
+        and (${DUE} or ${AHEAD})
+        limit $3 for no key update skip locked
       ), polled as (
-        update profiles p set polled_at = now() from due d where p.tenant_id = $1 and p.profile_id = d.profile_id
+        update profiles p set poll_every_s = d.every_s, poll_at = now() + d.every_s * interval '1 second'
+        from due d where p.tenant_id = $1 and p.profile_id = d.profile_id
         returning p.profile_id, p.order_id, p.item_no, p.iccid, p.secrets
       )
       select p.*, i.product_code from polled p
       join order_items i on i.tenant_id = $1 and i.order_id = p.order_id and i.item_no = p.item_no`,
-    values: [tenantId, supplier, POLL_EVERY_S, limit],
+    values: [tenantId, supplier, limit, POLL_IN_USE_LONGEST_S, POLL_UNUSED_LONGEST_S],
   })
   return rows.flatMap((row) => {
     const { profileId } = row

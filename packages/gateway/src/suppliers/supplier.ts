@@ -79,6 +79,8 @@ export interface SupplierTraits {
   graceMs: number
   /** Counted from the first call for an eSIM: an item undecided after this goes to review. */
   giveUpAfterMs: number
+  /** How often a new eSIM is polled for status and usage; by default every 15 minutes. */
+  pollEveryS?: number
   /** It cancels only eSIMs whose codes nobody has seen, so a dealer's cancel is always refused. */
   cancelsUnseenOnly?: true
   /** It also tops up an eSIM whose validity has ended. */

@@ -13,7 +13,8 @@ export interface EventView {
   clientName: string
   notifyId: string
   notifyType: EventType
-  orderNo: string
+  /** null: it does not concern one order. */
+  orderNo: string | null
   createdAt: Date
   deliveryState: DeliveryState
   /** Since it was recorded or last replayed; null: delivered before the delivery log starts. */
@@ -138,10 +139,10 @@ const LATEST_ATTEMPT = sql`
     from delivery_attempts a where a.tenant_id = e.tenant_id and a.notify_id = e.notify_id
     order by e.delivery_state is null and a.outcome = ${ACKNOWLEDGED} desc, a.attempt_id desc limit 1) a on true`
 
-type EventRow = Omit<EventView, 'orderNo'> & { orderId: string }
+type EventRow = Omit<EventView, 'orderNo'> & { orderId: string | null }
 
 function eventOf({ orderId, ...row }: EventRow): EventView {
-  return { ...row, orderNo: orderNoOf(orderId) }
+  return { ...row, orderNo: orderId === null ? null : orderNoOf(orderId) }
 }
 
 type AttemptRow = Omit<AttemptView, 'acknowledged' | 'answer'> & { answer: Buffer | null }

@@ -131,6 +131,7 @@ describe('a scrape after orders and events', () => {
 })
 
 const LOOPS = [
+  'expiry notices',
   'figures',
   'fulfilment',
   'ledger',

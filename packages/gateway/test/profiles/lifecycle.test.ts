@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
-import { expiryLoop } from '../../src/profiles/expire.ts'
+import { expiryLoop } from '../../src/profiles/life/expire.ts'
 import { pollSuppliersLoop } from '../../src/profiles/poll-suppliers.ts'
 import type { ProfileReport, ReportOutcome, SuppliedEsim } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
@@ -59,7 +59,7 @@ it('eSIMs expire, status and usage are polled, and each status change emits one 
   const past = `now() - interval '1 hour'`
   await set(unused.orderId, `install_before = ${past}`)
   await set(used.orderId, `esim_status = 'IN_USE', expired_time = ${past}`)
-  await set(living.orderId, `polled_at = ${past}`)
+  await set(living.orderId, `poll_at = ${past}`)
   const time = new Date()
   reports.set(living.iccid, { time, esimStatus: 'IN_USE', smdpStatus: 'ENABLED', usage: 123_456n, activateTime: time })
   const before = await eventCounts()

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
-import { expiryLoop } from '../../src/profiles/expire.ts'
+import { expiryLoop } from '../../src/profiles/life/expire.ts'
 import { pollSuppliersLoop } from '../../src/profiles/poll-suppliers.ts'
 import type { ConfiguredSupplier } from '../../src/suppliers/registry.ts'
 import type { ReportOutcome, SuppliedEsim } from '../../src/suppliers/supplier.ts'
@@ -55,7 +55,7 @@ async function dealerWith(supplied: ConfiguredSupplier, count = 1): Promise<stri
     const item = { orderId, itemNo: 1, supplier: supplied.supplier.name }
     await acceptEsim(withSuppliers(shop, supplied), tenantId, item, newEsim())
   }
-  await set(tenantId, `polled_at = now() - interval '1 hour'`)
+  await set(tenantId, `poll_at = now()`)
   return tenantId
 }
 
@@ -89,7 +89,7 @@ it('an eSIM that cannot be saved or decrypted does not delay those of other deal
   await set(closed, `secrets = 'nonsense'`)
   await set(unwritten, `install_before = now() - interval '1 hour'`)
   // Not due for polling: a report of its use would give it another end.
-  await set(expired, `install_before = now() - interval '1 hour', polled_at = now()`)
+  await set(expired, `install_before = now() - interval '1 hour', poll_at = now() + interval '1 hour'`)
   await shop.db.query({
     text: `create or replace function refuse() returns trigger language plpgsql as $$
            begin raise 'refused by the test'; end $$`,
@@ -132,4 +132,33 @@ it('a supplier that is down is not polled about each eSIM: its breaker opens for
   start(away)
   await waitUntil(async () => away.gate.state === 'open')
   expect(asked).toBeLessThan(15)
+})
+
+it('each poll without a change doubles the interval of an eSIM, and usage next to a threshold shortens it', async () => {
+  let [usage, polls] = [0n, 0]
+  const counting = supplierThat('counting', async (esims) => {
+    polls += esims.length
+    return esims.map(() => ({ kind: 'reported', report: { time: new Date(), esimStatus: 'IN_USE', usage } }))
+  })
+  const tenantId = await dealerWith(counting)
+  const loop = pollSuppliersLoop(withSuppliers(shop, counting))
+  loops.push(loop)
+  /** The interval that the next poll leaves, in seconds. */
+  const poll = async () => {
+    const before = polls
+    await set(tenantId, 'poll_at = now()')
+    loop.wake()
+    return waitUntil(async () => {
+      const [row] = await shop.db.query<{ pollEveryS: number; saved: boolean }>({
+        text: `select poll_every_s, usage_update_time > now() - interval '1 second' as saved
+               from profiles where tenant_id = $1`,
+        values: [tenantId],
+      })
+      return polls > before && row!.saved && row!.pollEveryS
+    })
+  }
+  await waitUntil(async () => polls === 1)
+  expect([await poll(), await poll(), await poll()]).toEqual([1_800, 3_600, 3_600])
+  usage = 499_000_000n
+  expect(await poll()).toBe(15)
 })

@@ -87,7 +87,7 @@ describe('order settle', () => {
     await shop.db.query(ofIt)
     const esims = shop.file('esim.csv', `iccid,ac\n${makeIccid('8985888', 3)},LPA:1$a.example$THREE\n`)
     await adminJson(...settle(orderNo, '--delivered', esims, ...WORD))
-    const due = { text: 'select polled_at is not null as due from profiles where tenant_id = $1', values: [tenantId] }
+    const due = { text: 'select poll_at is not null as due from profiles where tenant_id = $1', values: [tenantId] }
     expect(await shop.db.query(due)).toEqual([{ due: true }])
   })
 

@@ -12,7 +12,7 @@ import { alertOperatorsOfReviews } from '../../src/fulfilment/review/review-aler
 import { runClaim } from '../../src/fulfilment/run-claim.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { applyReportByIccid } from '../../src/profiles/apply-reports.ts'
-import { expireProfiles } from '../../src/profiles/expire.ts'
+import { expireProfiles } from '../../src/profiles/life/expire.ts'
 import { expireCodes } from '../../src/suppliers/stock/levels.ts'
 import { stockSupplier } from '../../src/suppliers/stock/stock.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'

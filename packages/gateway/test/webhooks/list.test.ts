@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { DeliveryState } from '../../src/webhooks/delivery.ts'
 import { getEvent, listEvents } from '../../src/webhooks/list-events.ts'
+import { resendEvent } from '../../src/webhooks/replay/resend.ts'
 import { type ExplainedQuery, explainQueries } from '../harness/databases/statements.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
@@ -91,4 +92,23 @@ test('a list of undelivered events reads no delivered ones', async () => {
   const [before, after] = seen
   expect(after!.discarded).toBeLessThanOrEqual(before!.discarded)
   expect(after!.pages).toBeLessThan(2 * before!.pages)
+})
+
+test('an event that concerns no order is listed, shown, resent and sent like the others', async () => {
+  const dealer = await testbed.tenant({ callbackUrl: receiver.url, eventTypes: ['BALANCE_LOW'] })
+  const [notifyId] = await testbed.record(dealer, 1, 'BALANCE_LOW')
+  await testbed.record(dealer, 1, 'ESIM_USAGE')
+  const listed = (filter: object) =>
+    listEvents(testbed.deps.db, { tenantId: dealer.tenantId, ...filter }, { limit: 10 })
+  expect(await listed({ notifyTypes: ['BALANCE_LOW'] })).toMatchObject([{ notifyId, orderNo: null }])
+  expect(await listed({ deliveryStates: ['UNSENT'] })).toMatchObject([{ notifyType: 'ESIM_USAGE' }])
+  expect(await getEvent(testbed.deps.db, dealer.tenantId, notifyId!)).toMatchObject({ orderNo: null })
+  receiver.script = 200
+  const loop = testbed.startLoop()
+  await vi.waitFor(async () => {
+    expect(await listed({ deliveryStates: ['DELIVERED'] })).toMatchObject([{ notifyId, orderNo: null }])
+  }, 5_000)
+  await resendEvent(testbed.deps, dealer.tenantId, notifyId!, { actor: 'tenant' })
+  await vi.waitFor(async () => expect(await testbed.attempts(dealer)).toHaveLength(2), 5_000)
+  await loop.stop(1_000)
 })

@@ -36,7 +36,10 @@ async function refusal(call: Promise<unknown>) {
 
 test('{} reads the setting, also one that was never set, and changes nothing', async () => {
   const tenant = await testbed.tenant()
-  const fresh = { callbackUrl: null, eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'], enabled: true }
+  const fresh = {
+    ...{ callbackUrl: null, eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'], enabled: true },
+    ...{ usageThresholds: [50, 80, 100], expiryNoticeHours: [24, 72] },
+  }
   expect(await set(tenant, {})).toEqual({ ...fresh, lastUpdateTime: expect.any(String) })
   expect(receiver.received).toHaveLength(0)
   const audited = { text: 'select action from audit_log where tenant_id = $1', values: [tenant.tenantId] }
@@ -102,6 +105,35 @@ test('absent members stay, null removes the URL, and neither triggers a health c
   })
   expect(await set(tenant, { callbackUrl: null })).toMatchObject({ callbackUrl: null, enabled: false })
   expect(receiver.received).toHaveLength(0)
+})
+
+test('usage thresholds and expiry hours are stored ascending and distinct, an empty list means none, and both are audited', async () => {
+  const tenant = await testbed.tenant()
+  const answer = await set(tenant, { usageThresholds: [90, 10, 90], expiryNoticeHours: [48, 1] })
+  expect(answer).toMatchObject({ usageThresholds: [10, 90], expiryNoticeHours: [1, 48] })
+  expect(await set(tenant, { expiryNoticeHours: [] })).toMatchObject({
+    usageThresholds: [10, 90],
+    expiryNoticeHours: [],
+  })
+  expect(await set(tenant, {})).toMatchObject({ usageThresholds: [10, 90], expiryNoticeHours: [] })
+  expect(receiver.received).toHaveLength(0)
+  const rows = await testbed.deps.db.query({
+    text: `select before->'expiryNoticeHours' as before, after->'expiryNoticeHours' as after from audit_log
+           where tenant_id = $1 order by audit_id`,
+    values: [tenant.tenantId],
+  })
+  expect(rows).toEqual([
+    { before: [24, 72], after: [1, 48] },
+    { before: [1, 48], after: [] },
+  ])
+})
+
+test('a subscription to the specification’s event types never gains another type by itself', async () => {
+  const tenant = await testbed.tenant()
+  await set(tenant, { usageThresholds: [10] })
+  expect(await set(tenant, {})).toMatchObject({ eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'] })
+  const all = ['ESIM_USAGE', 'ESIM_EXPIRING', 'ESIM_ACTION_UPDATED', 'BALANCE_LOW'] as const
+  expect(await set(tenant, { eventTypes: [...all] })).toMatchObject({ eventTypes: [...all] })
 })
 
 test('enabling an endpoint triggers a health check', async () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { EventType } from '@dealer-esim/contract'
 import type { Deployment } from '../../src/config/variables.ts'
+import { recordEvents } from '../../src/events/record.ts'
 import { type DatabaseClock, systemClock } from '../../src/lib/clock.ts'
 import { createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
@@ -12,7 +13,6 @@ import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
 import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../../src/webhooks/delivery.ts'
 import type { WebhookDeps } from '../../src/webhooks/deps.ts'
-import { recordEvents } from '../../src/webhooks/record.ts'
 import { webhooksLoop } from '../../src/webhooks/sending/sender.ts'
 import { createTestDatabase } from '../harness/databases/database.ts'
 
@@ -122,7 +122,8 @@ export async function createTestbed(options: TestbedOptions = {}): Promise<Testb
       const createdAt = new Date(databaseClock.now())
       await db.tx(async (tx) => {
         const content = { orderNo: 'X', sequence: 1, amount: 45_000 }
-        const event = { tenantId: tenant.tenantId, notifyType: type, orderId: systemIds.uuid(), content, createdAt }
+        const orderId = type === 'BALANCE_LOW' ? null : systemIds.uuid()
+        const event = { tenantId: tenant.tenantId, notifyType: type, orderId, content, createdAt }
         recordEvents(
           tx,
           notifyIds.map((notifyId) => ({ ...event, notifyId })),

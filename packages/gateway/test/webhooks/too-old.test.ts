@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { recordEvents } from '../../src/events/record.ts'
 import { firstUuidAt } from '../../src/lib/ids.ts'
-import { recordEvents } from '../../src/webhooks/record.ts'
 import { getReplay, type ReplayInput, startReplay } from '../../src/webhooks/replay/replay.ts'
 import { stepReplay } from '../../src/webhooks/replay/replay-step.ts'
 import { resendEvent } from '../../src/webhooks/replay/resend.ts'

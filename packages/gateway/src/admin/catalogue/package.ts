@@ -233,5 +233,5 @@ function period(value: string): { min: number | null; max: number | null } {
 }
 
 function cancelWithin(value: string): number | null {
-  return value === 'none' ? null : whole(value, '--cancel-within', { min: 0 })
+  return value === 'none' ? null : count('--cancel-within')(value)
 }

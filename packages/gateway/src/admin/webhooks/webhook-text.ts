@@ -36,7 +36,7 @@ export function eventTable(events: EventView[]): string {
       { title: 'EVENT', value: (event) => event.notifyId },
       { title: 'RECORDED (UTC)', value: (event) => timeText(event.createdAt) },
       { title: 'TYPE', value: (event) => event.notifyType },
-      { title: 'ORDER', value: (event) => event.orderNo },
+      { title: 'ORDER', value: (event) => event.orderNo ?? '' },
       { title: 'STATE', value: (event) => event.deliveryState },
       { title: 'ATTEMPTS', value: (event) => String(event.attempts ?? ''), right: true },
       { title: 'NEXT (UTC)', value: (event) => timeText(event.dueAt) },
@@ -49,7 +49,7 @@ export function eventText(event: EventView & { content: unknown; attemptList: At
   const head = fields([
     ['Event', event.notifyId],
     ['Type', event.notifyType],
-    ['Order', event.orderNo],
+    ['Order', event.orderNo ?? ''],
     ['Recorded', timeText(event.createdAt)],
     ['State', event.deliveryState],
     ['Next attempt', timeText(event.dueAt)],

@@ -2,10 +2,10 @@ import type { CataloguePackage } from '../../catalogue/catalogue.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { changeOrders, type OrderChange } from '../../orders/change.ts'
 import { allowanceOf, isOpen } from '../../orders/item.ts'
-import type { LockedItem, LockedOrder, LockedProfile } from '../../orders/lock.ts'
+import type { LockedItem, LockedOrder } from '../../orders/lock.ts'
 import { refundItems } from '../../orders/refund.ts'
 import { insertProfiles, type NewProfile } from '../../profiles/insert.ts'
-import { applyTopUps, type DeliveredTopUp } from '../../profiles/topup.ts'
+import { type AddedPackage, applyTopUp } from '../../profiles/life/top-up.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import type { Outcome, Supplier } from '../../suppliers/supplier.ts'
 import { wakeNextTopUps } from '../topped-up-esims.ts'
@@ -35,7 +35,7 @@ export class OutcomeBatch {
   private readonly findPackage: (packageCode: string) => CataloguePackage | undefined
   private readonly items = new Map<LockedItem, string>()
   private readonly profiles: NewProfile[] = []
-  private readonly topUps: DeliveredTopUp[] = []
+  private readonly topUps: { profileId: string; added: AddedPackage }[] = []
   private readonly orphanTopUps: OrphanTopUp[] = []
   private readonly refunds = new Map<string, { itemNo: number; amount: bigint; message: string }[]>()
   private readonly orphans: Orphan[] = []
@@ -125,6 +125,7 @@ export class OutcomeBatch {
           bought: this.findPackage(item.packageCode),
           periodNum: order.packageLines[item.lineNo]?.periodNum,
           isReported: isReported(this.deps.suppliers.get(supplier!)?.supplier, item.productCode),
+          pollEveryS: this.deps.suppliers.get(supplier!)?.supplier.traits.pollEveryS,
         })
         return
       case 'TOPPED_UP': {
@@ -136,7 +137,7 @@ export class OutcomeBatch {
           ? allowanceOf(bought, order.packageLines[item.lineNo]?.periodNum)
           : { volume: null, days: 0 }
         const { expiredTime } = made.added
-        this.topUps.push({ profileId: order.toppedUpProfileId!, ...allowance, expiredTime })
+        this.topUps.push({ profileId: order.toppedUpProfileId!, added: { ...allowance, expiredTime } })
         return
       }
       case 'REFUSED': {
@@ -198,16 +199,27 @@ export class OutcomeBatch {
       const reason = [...new Set(refunds.map((refund) => refund.message))].join('; ')
       await refundItems(tx, tenantId, orders.get(orderId)!, refunds, reason)
     }
-    const changed = new Set(this.profiles.map((profile) => profile.orderId))
-    const esimStatuses = await applyTopUps(tx, tenantId, this.topUps, now)
-    for (const order of esimOrders.values()) if (setStatuses(order, esimStatuses)) changed.add(order.orderId)
-    const changes = [...new Set([...orders.values(), ...esimOrders.values()])].map((order): OrderChange => {
+    const isToppedUpReported = await this.applyTopUps(tx, esimOrders)
+    const delivered = new Set(this.profiles.map((profile) => profile.orderId))
+    const changes = [...orders.values()].map((order): OrderChange => {
       const release = this.releases.get(order.orderId)
-      return { order, profilesChanged: changed.has(order.orderId), ...(release ? { release } : {}) }
+      return { order, profilesChanged: delivered.has(order.orderId), ...(release ? { release } : {}) }
     })
-    const eventsToSend = changeOrders(tx, deps, tenantId, changes, now)
+    const isReported = changeOrders(tx, deps, tenantId, changes, now)
     wakeNextTopUps(tx, tenantId, this.decidedTopUps(orders))
-    return eventsToSend
+    return isReported || isToppedUpReported
+  }
+
+  /** @returns whether there are events to send. */
+  private async applyTopUps(tx: Tx, esimOrders: ReadonlyMap<string, LockedOrder>): Promise<boolean> {
+    let isReported = false
+    for (const { profileId, added } of this.topUps) {
+      const order = [...esimOrders.values()].find(({ profiles }) => profiles.some((p) => p.profileId === profileId))
+      if (order === undefined) throw new Error(`the order of eSIM ${profileId} is not locked: it cannot be topped up`)
+      const { deps, tenantId, now } = this
+      if (await applyTopUp(tx, deps, tenantId, { order, profileId, added }, now)) isReported = true
+    }
+    return isReported
   }
 
   /** eSIMs with a top-up that no longer holds up the next one. */
@@ -229,17 +241,6 @@ function fitting(order: LockedOrder, outcome: Outcome): Outcome {
     return { kind: 'unknown', message: 'the supplier topped up an eSIM instead of delivering one' }
   }
   return outcome
-}
-
-/** @returns whether an eSIM of the order has another status than before */
-function setStatuses(order: LockedOrder, statuses: ReadonlyMap<string, LockedProfile['esimStatus']>): boolean {
-  let isChanged = false
-  for (const profile of order.profiles) {
-    const esimStatus = statuses.get(profile.profileId) ?? profile.esimStatus
-    if (esimStatus !== profile.esimStatus) isChanged = true
-    profile.esimStatus = esimStatus
-  }
-  return isChanged
 }
 
 function transitionWithoutAttempt(item: LockedItem, outcome: Outcome, deliveredIccid: string | undefined): Transition {

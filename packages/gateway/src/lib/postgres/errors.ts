@@ -27,7 +27,7 @@ export function isConnectionLoss(error: unknown): boolean {
   return error instanceof Error && (CONNECTION_ERRORS.test(error.message) || 'errno' in error || hasSystemCode(error))
 }
 
-/** Returns whether the server undid the statement because it ran out of disk, memory, connections or time: later it may succeed. */
+/** True if the server undid the statement because it ran out of disk, memory, connections or time: later it may succeed. */
 export function isOutOfResources(error: unknown): boolean {
   const state = sqlState(error)
   return state !== undefined && (OUT_OF_RESOURCES.test(state) || NO_SPACE.test((error as Error).message))

@@ -10,7 +10,7 @@ import { failpoint } from '../../lib/process/failpoint.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import type { CachedWallet, WalletCache } from '../../wallet/ledger/cache.ts'
 import { lockWallets } from '../../wallet/ledger/lock.ts'
-import { alertLowBalance } from '../../wallet/ledger/low-balance.ts'
+import { reportLowBalance } from '../../wallet/ledger/low-balance.ts'
 import { type BatchDecision, dayOf, decideBatch, type ExistingOrder, type OrderInput, type Verdict } from './decide.ts'
 import { readToppedUpEsims } from './topup.ts'
 import { type Assumptions, writeIfUnchanged, writePlaced } from './write.ts'
@@ -195,7 +195,7 @@ export async function placeLocked(
     ...{ now, catalogue, existing, esims },
     ...{ available: deps.stock.available, suppliers: deps.suppliers },
   })
-  for (const fall of batch.falls) alertLowBalance(tx, deps.ids, fall)
+  for (const fall of batch.falls) reportLowBalance(tx, deps.ids, fall)
   const written = writePlaced(tx, deps.ids, batch)
   written.catch(() => {}) // the transaction fails with it
   if (batch.placed.length > 0) await failpoint('orders.before-commit')

@@ -1,12 +1,12 @@
 import type { OrderPaidContent } from '@dealer-esim/contract'
 import { orderNoOf } from '@dealer-esim/contract'
+import { deliveriesOf, eventsOf } from '../../events/record.ts'
 import type { Ids } from '../../lib/ids.ts'
 import { type Columns, ONE_ROW, plainArray, ROWS, type RowFormat } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import type { CachedWallet } from '../../wallet/ledger/cache.ts'
 import { INSERT_DEBITS, updateWallets, WALLET_COLUMN_COUNT, walletValues } from '../../wallet/ledger/debit.ts'
 import { lockAndHashWallets } from '../../wallet/ledger/lock.ts'
-import { deliveriesOf, eventsOf } from '../../webhooks/record.ts'
 import { itemPriceOf, publicLineOf } from '../item.ts'
 import type { BatchDecision, PlacedOrder } from './decide.ts'
 

@@ -25,6 +25,8 @@ const SLOW_MS = 4_000
 /** Short, so that a developer sees an order go to review while watching. */
 const GIVE_UP_AFTER_MS = 3_000
 const TIMEOUT_MS = 15_000
+/** Seconds: only eSIMs whose usage grows are polled, and their events are to be seen within a minute. */
+const POLL_EVERY_S = 5
 const BATCH = 500
 const CONCURRENCY = 4_000
 const SMDP_ADDRESS = 'smdp.sandbox.invalid'
@@ -78,6 +80,7 @@ export function sandboxSupplier(
       groupOf: (productCode) => (productCode === SANDBOX_PRODUCTS.slow ? 'slow' : ''),
       reportsProduct: (productCode) => productCode === SANDBOX_PRODUCTS.usage,
       topsUpExpired: true,
+      pollEveryS: POLL_EVERY_S,
     },
     order: issue,
     topUp: issue,

@@ -6,7 +6,7 @@ import { notFound, Refusal, requireUuid } from '../../lib/refusal.ts'
 import { ADJUSTMENT_COLUMNS, type Adjustment } from './adjustments.ts'
 import { checkAmount, checkFits, checkLine } from './checks.ts'
 import { lockTenantWallet } from './lock.ts'
-import { alertLowBalance, lowBalancePercent } from './low-balance.ts'
+import { lowBalancePercent, reportLowBalance } from './low-balance.ts'
 import { post } from './post.ts'
 
 /*
@@ -89,7 +89,9 @@ export async function approveAdjustment(
     const [posted] = await post(tx, wallet, [{ kind: 'ADJUSTMENT', amount, reference, reason, actor: by.actor }])
     const balance = posted!.balanceAfter
     const percent = lowBalancePercent(balance, wallet.lowBalanceThreshold)
-    alertLowBalance(tx, deps.ids, { ...wallet, balance, percent, percentBefore: wallet.lowBalanceAlertedPercent })
+    const updatedAt = posted!.createdAt
+    const percentBefore = wallet.lowBalanceAlertedPercent
+    reportLowBalance(tx, deps.ids, { ...wallet, balance, updatedAt, percent, percentBefore })
     const [row] = await tx.query<Adjustment>(sql`
       update wallet_adjustments
       set adjustment_status = 'APPROVED', decided_by = ${by.actor}, decided_at = ${posted!.createdAt},

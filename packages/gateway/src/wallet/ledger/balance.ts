@@ -14,10 +14,14 @@ export async function getBalance(db: Pick<Db, 'query'>, tenantId: string): Promi
   return {
     balance: Number(row.balance),
     creditLimit: Number(row.creditLimit),
-    // The sum may be greater than the largest amount, which no single order can exceed either.
-    availableBalance: Math.min(Number(row.balance + row.creditLimit), MONEY_MAX),
+    availableBalance: availableBalance(row),
     currencyCode: row.currencyCode,
     lowBalanceThreshold: row.lowBalanceThreshold === null ? null : Number(row.lowBalanceThreshold),
     lastUpdateTime: formatTime(row.updatedAt),
   }
+}
+
+/** Balance and credit together, at most the largest amount, which no single order can exceed either. */
+export function availableBalance({ balance, creditLimit }: Pick<Wallet, 'balance' | 'creditLimit'>): number {
+  return Math.min(Number(balance + creditLimit), MONEY_MAX)
 }

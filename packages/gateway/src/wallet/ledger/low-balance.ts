@@ -1,7 +1,10 @@
-import { formatMoney } from '@dealer-esim/contract'
+import { type BalanceLowContent, formatMoney, formatTime } from '@dealer-esim/contract'
 import { createAlert } from '../../alerts/alerts.ts'
+import { recordEvents } from '../../events/record.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
+import { availableBalance } from './balance.ts'
+import type { Wallet } from './lock.ts'
 
 /** An alert is sent below each of these percentages of the threshold. Lowest first. */
 const ALERT_PERCENTS = [10n, 50n, 75n, 100n] as const
@@ -20,18 +23,41 @@ export function isLower(percent: number, before: number): boolean {
   return percent !== 0 && (before === 0 || percent < before)
 }
 
+type FallingWallet = Pick<
+  Wallet,
+  'tenantId' | 'currencyCode' | 'balance' | 'creditLimit' | 'lowBalanceThreshold' | 'updatedAt'
+>
+
 /** A wallet whose low-balance percentage changed. */
-export interface BalanceFall {
-  tenantId: string
-  currencyCode: string
-  lowBalanceThreshold: bigint | null
-  balance: bigint
+export interface BalanceFall extends FallingWallet {
   /** lowBalancePercent of `balance`. */
   percent: number
   percentBefore: number
 }
 
-/** Alerts the tenant's people if the balance has fallen below a lower percentage of its threshold. */
+/**
+ * Alerts the tenant's people and records BALANCE_LOW if a debit has taken the balance below a lower percentage of its
+ * threshold. One debit that takes it below several reports the lowest.
+ */
+export function reportLowBalance(tx: Tx, ids: Ids, fall: BalanceFall): void {
+  alertLowBalance(tx, ids, fall)
+  const threshold = fall.lowBalanceThreshold
+  if (threshold === null || !isLower(fall.percent, fall.percentBefore)) return
+  const content: BalanceLowContent = {
+    balance: Number(fall.balance),
+    availableBalance: availableBalance(fall),
+    lowBalanceThreshold: Number(threshold),
+    percent: fall.percent as BalanceLowContent['percent'],
+    currencyCode: fall.currencyCode,
+    lastUpdateTime: formatTime(fall.updatedAt),
+  }
+  const { tenantId, updatedAt } = fall
+  recordEvents(tx, [
+    { tenantId, notifyId: ids.uuid(), notifyType: 'BALANCE_LOW', orderId: null, content, createdAt: updatedAt },
+  ])
+}
+
+/** Alerts the tenant's people, without an event, if the balance has fallen below a lower percentage of its threshold. */
 export function alertLowBalance(tx: Tx, ids: Ids, fall: BalanceFall): void {
   const threshold = fall.lowBalanceThreshold
   if (threshold === null || !isLower(fall.percent, fall.percentBefore)) return

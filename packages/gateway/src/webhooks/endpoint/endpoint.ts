@@ -1,4 +1,4 @@
-import type { EventType } from '@dealer-esim/contract'
+import { type EventType, EXPIRY_NOTICE_HOURS_DEFAULT, USAGE_THRESHOLDS_DEFAULT } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import type { Db, Statement, Tx } from '../../lib/postgres/db.ts'
 import { maskedUrl } from '../attempt-log.ts'
@@ -54,6 +54,49 @@ function endpointOf([row]: EndpointRow[]): Endpoint | undefined {
   if (!row) return undefined
   const { failingSince, alertedPercent, ...endpoint } = row
   return { ...endpoint, failureWindow: { failingSinceMs: failingSince?.getTime() ?? null, alertedPercent } }
+}
+
+/** At what usage and how long before the expiry of an eSIM its tenant is notified. */
+export type NoticeSettings = Readonly<Pick<Endpoint, 'usageThresholds' | 'expiryNoticeHours'>>
+
+const DEFAULT_NOTICES: NoticeSettings = {
+  usageThresholds: [...USAGE_THRESHOLDS_DEFAULT],
+  expiryNoticeHours: EXPIRY_NOTICE_HOURS_DEFAULT.toSorted((left, right) => left - right),
+}
+
+/** The tenant's notice settings, or the defaults if it has never set an endpoint. */
+export async function findNoticeSettings(tx: Pick<Tx, 'query'>, tenantId: string): Promise<NoticeSettings> {
+  const [row] = await tx.query<NoticeSettings>({
+    name: 'webhooks-notice-settings',
+    text: 'select usage_thresholds, expiry_notice_hours from webhook_endpoints where tenant_id = $1',
+    values: [tenantId],
+  })
+  return row ?? DEFAULT_NOTICES
+}
+
+/** Changed hours to apply to eSIMs that are in use. */
+export interface Rescan {
+  tenantId: string
+  /** When the hours were changed. */
+  rescanFrom: Date
+}
+
+/** Lists endpoints whose hours have changed and do not apply to all of their tenants' eSIMs yet. */
+export async function endpointsToRescan(db: Pick<Db, 'query'>): Promise<Rescan[]> {
+  return db.query<Rescan>({
+    name: 'webhooks-to-rescan',
+    text: `select tenant_id, expiry_rescan_from as rescan_from from webhook_endpoints
+           where expiry_rescan_from is not null order by tenant_id`,
+  })
+}
+
+/** Ends a rescan, unless the hours have changed again since. */
+export async function finishRescan(db: Pick<Db, 'query'>, tenantId: string, rescanFrom: Date): Promise<void> {
+  await db.query({
+    name: 'webhooks-rescanned',
+    text: 'update webhook_endpoints set expiry_rescan_from = null where tenant_id = $1 and expiry_rescan_from = $2',
+    values: [tenantId, rescanFrom],
+  })
 }
 
 /** An endpoint in the operator's list. */

@@ -65,6 +65,7 @@ async function changeEndpoint(
     if (!before) throw new Error('the endpoint was inserted above')
     const after = withRequest(before, request, checkedUrl, new Date(deps.databaseClock.now()))
     writeEndpoint(tx, tenantId, after)
+    if (after.expiryNoticeHours.join() !== before.expiryNoticeHours.join()) startRescan(tx, tenantId)
     audit(tx, deps.ids, {
       tenantId,
       ...by,
@@ -125,6 +126,16 @@ function writeEndpoint(tx: Tx, tenantId: string, endpoint: Endpoint): void {
       endpoint.usageThresholds,
       endpoint.expiryNoticeHours,
     ],
+  })
+}
+
+/** The loop that records ESIM_EXPIRING applies the changed hours to the tenant's eSIMs (profiles/life/expiring.ts). */
+function startRescan(tx: Tx, tenantId: string): void {
+  tx.send({
+    // In whole milliseconds, which is the precision of a Date.
+    text: `update webhook_endpoints set expiry_rescan_from = date_trunc('milliseconds', clock_timestamp())
+           where tenant_id = $1`,
+    values: [tenantId],
   })
 }
 

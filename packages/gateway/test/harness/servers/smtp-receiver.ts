@@ -8,7 +8,7 @@ interface ReceivedMail {
   messageId: string
   subject: string
   text: string
-  /** True if it came after STARTTLS. */
+  /** True if it was sent after STARTTLS. */
   isEncrypted: boolean
 }
 

@@ -1,4 +1,4 @@
-import type { EventType, WebhookSetRequest } from '@dealer-esim/contract'
+import { EVENT_TYPES, type EventType, type WebhookSetRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { list } from '../arguments.ts'
 import type { Context } from '../context.ts'
@@ -11,7 +11,7 @@ export function webhookCommands(program: Command, context: () => Context): void 
     .description('show or set where events are sent')
     .addHelpText(
       'after',
-      '\nExamples:\n  $ dealer-esim webhook\n  $ dealer-esim webhook set https://dealer.example.com/esim-events\n  $ dealer-esim webhook set --events ORDER_PAID',
+      '\nExamples:\n  $ dealer-esim webhook\n  $ dealer-esim webhook set https://dealer.example.com/esim-events\n  $ dealer-esim webhook set --events ORDER_PAID,ESIM_USAGE --usage-thresholds 80,100',
     )
 
   const send = async (request: WebhookSetRequest) => {
@@ -20,6 +20,8 @@ export function webhookCommands(program: Command, context: () => Context): void 
     const rows = pairs([
       ['Callback URL', setting.callbackUrl ?? 'none'],
       ['Events', setting.eventTypes.join(', ') || 'none'],
+      ['Usage thresholds', setting.usageThresholds.map((percent) => `${percent} %`).join(', ') || 'none'],
+      ['Notice of expiry', setting.expiryNoticeHours.map((hours) => `${hours} h`).join(', ') || 'none'],
       ['Enabled', setting.enabled ? 'yes' : 'no'],
       ['Last change', time(setting.lastUpdateTime)],
     ])
@@ -32,13 +34,21 @@ export function webhookCommands(program: Command, context: () => Context): void 
     .action(() => send({}))
   webhook
     .command('set')
-    .description('set the URL or the event types; the URL must answer a test event first')
+    .description('set the URL, the event types or when they are sent; the URL must answer a test event first')
     .argument('[url]', 'the URL that events are posted to')
-    .option('--events <types>', 'ORDER_PAID, DELIVERY_UPDATED or both, separated by a comma', list)
-    .action((callbackUrl: string | undefined, { events }: { events?: EventType[] }) =>
+    .option('--events <types>', `${EVENT_TYPES.join(', ')}; several are separated by commas`, list)
+    .option('--usage-thresholds <percents>', 'when ESIM_USAGE is sent, such as 50,80,100; none: never', numbers)
+    .option(
+      '--expiry-hours <hours>',
+      'how long before the expiry ESIM_EXPIRING is sent, such as 24,72; none: never',
+      numbers,
+    )
+    .action((callbackUrl: string | undefined, { events, usageThresholds, expiryHours }: SetOptions) =>
       send({
         ...(callbackUrl === undefined ? {} : { callbackUrl, enabled: true }),
         ...(events === undefined ? {} : { eventTypes: events }),
+        ...(usageThresholds === undefined ? {} : { usageThresholds }),
+        ...(expiryHours === undefined ? {} : { expiryNoticeHours: expiryHours }),
       }),
     )
   webhook
@@ -53,4 +63,15 @@ export function webhookCommands(program: Command, context: () => Context): void 
     .command('remove')
     .description('remove the URL')
     .action(() => send({ callbackUrl: null }))
+}
+
+interface SetOptions {
+  events?: EventType[]
+  usageThresholds?: number[]
+  expiryHours?: number[]
+}
+
+/** `80,100`, or `none`: an empty list. The gateway refuses what is not a number. */
+function numbers(text: string): number[] {
+  return text === 'none' ? [] : list(text).map(Number)
 }

@@ -23,7 +23,7 @@ const eventRow = Type.Object({
   clientName: Type.String(),
   notifyId: Type.String(),
   notifyType: Type.Enum(EVENT_TYPES),
-  orderNo: Type.String(),
+  orderNo: nullable(Type.String()),
   deliveryState: Type.Enum(DELIVERY_STATES),
   attempts: nullable(Type.Integer()),
   dueAt: nullable(time()),

@@ -1,5 +1,5 @@
 import type { ActivationPolicy, EsimStatus, SmdpStatus } from '@dealer-esim/contract'
-import type { ProfileReport } from '../suppliers/supplier.ts'
+import type { ProfileReport } from '../../suppliers/supplier.ts'
 
 /** The members of a profile that change during its life. */
 export interface ProfileLife {
@@ -8,14 +8,25 @@ export interface ProfileLife {
   /** The time in the notification that set smdpStatus. */
   smdpStatusTime: Date | null
   eid: string | null
+  /** Bytes; null: unlimited. */
+  totalVolume: bigint | null
   orderUsage: bigint | null
   usageUpdateTime: Date | null
   totalDuration: number
   installBefore: Date | null
   activateTime: Date | null
   expiredTime: Date | null
-  /** When the latest top-up was saved. */
+  /** When the latest top-up was delivered. */
   toppedUpAt: Date | null
+  /** The highest percentage that the usage has passed (notices.ts). */
+  usageAlerted: number
+  usageSequence: number
+  expirySequence: number
+  /** The hours that ESIM_EXPIRING has reported since the latest top-up. */
+  expiryAlertedHours: readonly number[]
+  /** When ESIM_EXPIRING is due next. */
+  expiryNoticeAt: Date | null
+  pollEveryS: number
 }
 
 /*
@@ -70,14 +81,19 @@ export function afterReport(
     next.esimStatus = 'IN_USE'
     next.activateTime ??= report.time
   }
-  const isBeforeTopUp = profile.toppedUpAt !== null && report.time <= profile.toppedUpAt
-  const isOutdated = isBeforeTopUp && (report.esimStatus === 'USED_UP' || report.esimStatus === 'USED_EXPIRED')
-  if (report.esimStatus !== undefined && !isOutdated && ESIM_RANK[report.esimStatus] > ESIM_RANK[next.esimStatus]) {
+  // A report from before a top-up does not end what the top-up has continued.
+  const isOutdated = profile.toppedUpAt !== null && report.time < profile.toppedUpAt
+  const ends = report.esimStatus === 'USED_UP' || report.esimStatus === 'USED_EXPIRED'
+  if (
+    report.esimStatus !== undefined &&
+    !(isOutdated && ends) &&
+    ESIM_RANK[report.esimStatus] > ESIM_RANK[next.esimStatus]
+  ) {
     next.esimStatus = report.esimStatus
     if (report.esimStatus === 'IN_USE') next.activateTime ??= report.activateTime ?? report.time
   }
   if (report.activateTime !== undefined) next.activateTime ??= report.activateTime
-  if (report.expiredTime !== undefined && !isBeforeTopUp) next.expiredTime = report.expiredTime
+  if (report.expiredTime !== undefined && !isOutdated) next.expiredTime = report.expiredTime
   else if (next.activateTime !== null) {
     next.expiredTime ??= new Date(next.activateTime.getTime() + next.totalDuration * DAY_MS)
   }
@@ -85,7 +101,7 @@ export function afterReport(
     next.orderUsage = report.usage
     next.usageUpdateTime = report.time
   }
-  return same(profile, next) ? profile : next
+  return sameLife(profile, next) ? profile : next
 }
 
 function advances(profile: ProfileLife, to: SmdpStatus, time: Date): boolean {
@@ -109,7 +125,8 @@ export function afterTime(profile: ProfileLife, now: Date): ProfileLife {
   return unused ? { ...profile, esimStatus: 'UNUSED_EXPIRED' } : profile
 }
 
-function same(left: ProfileLife, right: ProfileLife): boolean {
+/** Whether all members are equal. */
+export function sameLife(left: ProfileLife, right: ProfileLife): boolean {
   return (Object.keys(left) as (keyof ProfileLife)[]).every((member) => {
     const [a, b] = [left[member], right[member]]
     return a instanceof Date && b instanceof Date ? a.getTime() === b.getTime() : a === b

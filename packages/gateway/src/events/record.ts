@@ -1,5 +1,5 @@
 import type { EventType } from '@dealer-esim/contract'
-import { type Columns, jsonArray, plainArray, timeArray, unnest, uuidArray } from '../lib/postgres/columns.ts'
+import { type Columns, jsonArray, NULL, plainArray, timeArray, unnest, uuidArray } from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 
 export interface NewEvent {
@@ -7,7 +7,8 @@ export interface NewEvent {
   /** A UUIDv7 created now: it orders the tenant's events and identifies the event to receivers. */
   notifyId: string
   notifyType: EventType
-  orderId: string
+  /** null: it does not concern one order. */
+  orderId: string | null
   /** Matches the contract's schema of the event type. */
   content: object
   /** eventGenerateTime on the wire. */
@@ -17,7 +18,7 @@ export interface NewEvent {
 /**
  * Records events in the transaction that causes them, without an extra round trip. An event is PENDING if the tenant's
  * endpoint is set, enabled and subscribed to its type, otherwise UNSENT: kept and replayable. Takes no lock.
- * After the commit the caller wakes the sender (sending/sender.ts): `deps.wake.wake('webhooks')`.
+ * After the commit the caller wakes the sender (webhooks/sending/sender.ts): `deps.wake.wake('webhooks')`.
  */
 export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
   if (events.length === 0) return
@@ -28,7 +29,7 @@ export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
       uuidArray(events.map((event) => event.tenantId)),
       uuidArray(events.map((event) => event.notifyId)),
       plainArray(events.map((event) => event.notifyType)),
-      uuidArray(events.map((event) => event.orderId)),
+      plainArray(events.map((event) => event.orderId ?? NULL)),
       jsonArray(events.map((event) => JSON.stringify(event.content))),
       timeArray(events.map((event) => event.createdAt.getTime())),
     ],

@@ -1,6 +1,6 @@
 import type { SmdpStatus } from '@dealer-esim/contract'
 import { describe, expect, it } from 'vitest'
-import type { ProfileReport } from '../suppliers/supplier.ts'
+import type { ProfileReport } from '../../suppliers/supplier.ts'
 import { afterReport, afterTime, type ProfileLife } from './lifecycle.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 12, 0, second))
@@ -12,6 +12,7 @@ function profile(parts: Partial<ProfileLife> = {}): ProfileLife {
     smdpStatus: 'RELEASED',
     smdpStatusTime: null,
     eid: null,
+    totalVolume: null,
     orderUsage: null,
     usageUpdateTime: null,
     totalDuration: 7,
@@ -19,6 +20,12 @@ function profile(parts: Partial<ProfileLife> = {}): ProfileLife {
     activateTime: null,
     expiredTime: null,
     toppedUpAt: null,
+    usageAlerted: 0,
+    usageSequence: 0,
+    expirySequence: 0,
+    expiryAlertedHours: [],
+    expiryNoticeAt: null,
+    pollEveryS: 900,
     ...parts,
   }
 }

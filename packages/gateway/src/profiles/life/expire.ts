@@ -1,9 +1,9 @@
-import { LOWEST_UUID } from '../lib/ids.ts'
-import type { Db } from '../lib/postgres/db.ts'
-import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
-import type { Log } from '../lib/telemetry/log.ts'
-import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
-import { applyReports, type ProfileDeps } from './apply-reports.ts'
+import { LOWEST_UUID } from '../../lib/ids.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
+import type { Log } from '../../lib/telemetry/log.ts'
+import type { LoopMetrics } from '../../lib/telemetry/metrics.ts'
+import { applyReports, type ProfileDeps } from '../apply-reports.ts'
 
 export interface LifeDeps extends ProfileDeps {
   log: Log
@@ -54,7 +54,7 @@ export async function expireProfiles(deps: ProfileDeps, tenantId: string): Promi
 }
 
 /** The next tenant that has eSIMs: one index probe, however many eSIMs it has. */
-export async function findNextTenant(db: Db, after: string): Promise<string | undefined> {
+async function findNextTenant(db: Db, after: string): Promise<string | undefined> {
   const [next] = await db.query<{ tenantId: string }>({
     name: 'profiles-next-tenant',
     text: 'select tenant_id from profiles where tenant_id > $1 order by tenant_id limit 1',

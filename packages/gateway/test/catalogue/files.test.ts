@@ -97,16 +97,20 @@ test('an export has exactly the packages that match its filters', async () => {
     (JSON.parse(await exported('json', filter)) as { packageCode: string }[]).map((item) => item.packageCode)
   expect(await codes({ locationCode: 'JP', keyword: '1 gb 7' })).toEqual([
     'ASIA_1_7',
+    'ASIA_1_7_TOPUP',
     'GLOBAL_1_7',
+    'GLOBAL_1_7_TOPUP',
     'JAPAN_KOREA_1_7',
+    'JAPAN_KOREA_1_7_TOPUP',
     'JP_1_7',
+    'JP_1_7_TOPUP',
     'JP_D1_7',
   ])
   expect(await codes({ packageCodes: ['JP_1_7', 'NO_SUCH'] })).toEqual(['JP_1_7'])
-  expect((await codes({ locationCode: '!GL' })).length).toBe(4)
+  expect((await codes({ locationCode: '!GL' })).length).toBe(8)
   expect(await codes({ supplier: 'nobody' })).toEqual([])
   expect(await codes({ status: 'OFF_SALE' })).toEqual(['FORMULA'])
-  expect((await codes({ dataType: 'UNLIMITED', locationCode: 'JP' })).length).toBe(2)
+  expect((await codes({ dataType: 'UNLIMITED', locationCode: 'JP' })).length).toBe(3)
 })
 
 describe('a file with errors', () => {

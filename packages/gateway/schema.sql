@@ -560,6 +560,19 @@ create table retention_clock (
   constraint retention_clock_singleton_check CHECK (singleton)
 );
 
+create table sandbox_actions (
+  supplier text not null,
+  key text not null,
+  esim_key text not null,
+  action text not null,
+  requests integer not null default 1,
+  answer text not null,
+  requested_at timestamp with time zone not null default now(),
+  constraint sandbox_actions_pkey PRIMARY KEY (supplier, key),
+  constraint sandbox_actions_action_check CHECK ((action = ANY (ARRAY['CANCEL'::text, 'SUSPEND'::text, 'UNSUSPEND'::text, 'REVOKE'::text]))),
+  constraint sandbox_actions_answer_check CHECK ((answer = ANY (ARRAY['DONE'::text, 'REFUSED'::text, 'LOST'::text])))
+);
+
 create table sandbox_issued (
   supplier text not null,
   key text not null,
@@ -570,10 +583,14 @@ create table sandbox_issued (
   iccid_number bigint not null default nextval('sandbox_iccids'::regclass),
   issued_at timestamp with time zone not null default now(),
   cancelled_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  suspended_at timestamp with time zone,
+  suspended_for interval not null default '00:00:00'::interval,
   constraint sandbox_issued_pkey PRIMARY KEY (supplier, key),
   constraint sandbox_issued_answer_check CHECK ((answer = ANY (ARRAY['ISSUED'::text, 'REFUSED'::text, 'LOST'::text])))
 );
 CREATE UNIQUE INDEX sandbox_issued_iccid ON sandbox_issued USING btree (iccid_number);
+CREATE INDEX sandbox_issued_topped_up ON sandbox_issued USING btree (supplier, topped_up_key) WHERE (topped_up_key IS NOT NULL);
 
 create table schema_migrations (
   version integer not null,

@@ -111,9 +111,24 @@ create table sandbox_issued (
   iccid_number bigint not null default nextval('sandbox_iccids'),
   issued_at timestamptz not null default now(),
   cancelled_at timestamptz,
+  revoked_at timestamptz,
+  suspended_at timestamptz, -- null: not suspended
+  suspended_for interval not null default '0', -- earlier suspensions together
   primary key (supplier, key)
 );
 create unique index sandbox_issued_iccid on sandbox_issued (iccid_number);
+create index sandbox_issued_topped_up on sandbox_issued (supplier, topped_up_key) where topped_up_key is not null;
+
+create table sandbox_actions (
+  supplier text not null,
+  key text not null, -- actionNo
+  esim_key text not null,
+  action text not null check (action in ('CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE')),
+  requests integer not null default 1, -- how often it was requested
+  answer text not null check (answer in ('DONE', 'REFUSED', 'LOST')),
+  requested_at timestamptz not null default now(),
+  primary key (supplier, key)
+);
 
 -- Reconciliation -----------------------------------------------------------------------------------------------------
 

@@ -49,6 +49,7 @@ export const operations = {
     'Returns the packages that this tenant may buy now, at its own prices; with `updatedSince`, only those that changed.',
     packageListRequest,
     packageListAnswer,
+    ['310403'],
   ),
   'esim/order': operation(
     'Buy eSIMs',

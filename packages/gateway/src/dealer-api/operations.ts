@@ -13,6 +13,7 @@ import { queryUsage } from '../profiles/usage.ts'
 import { getBalance } from '../wallet/ledger/balance.ts'
 import { listStatement } from '../wallet/statement/list.ts'
 import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
+import { listPackagesFor } from './list-packages.ts'
 
 export interface Call<Name extends OperationName> extends Admitted {
   request: RequestOf<Name>
@@ -46,7 +47,7 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
   },
   async 'package/list'(deps, { tenant, request, catalogueVersion }) {
     const catalogue = await deps.catalogue.current(catalogueVersion)
-    return { data: catalogue.list(tenant, request) }
+    return { data: await listPackagesFor(deps, catalogue, tenant, request) }
   },
   async 'esim/order'(deps, { tenant, request, headers, receivedAt }) {
     const input = { tenant, request, headers, receivedAt, orderId: deps.ids.uuid() }

@@ -9,7 +9,7 @@ import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import { type CreateSupplierDeps, createSupplier } from './create.ts'
 import { createGate, type Gate } from './gate.ts'
-import { SANDBOX_PRODUCTS } from './sandbox.ts'
+import { SANDBOX_PRODUCTS } from './sandbox/records.ts'
 import { type Supplier, type SupplierType, supplierOwner } from './supplier.ts'
 
 /** A supplier that can be called, with the limits on its calls. */

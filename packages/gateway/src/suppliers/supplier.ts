@@ -87,6 +87,8 @@ export interface SupplierTraits {
   topsUpExpired?: true
   /** A query may continue a purchase, so an unanswered query leaves as much doubt as an order. */
   queryBuys?: true
+  /** The products whose eSIMs `report` knows; absent: all of them. The others are never polled. */
+  reportsProduct?(productCode: string): boolean
   /** Groups products, because one may take longer: a call has requests of one group only. undefined: one group. */
   groupOf?(productCode: string): string
 }

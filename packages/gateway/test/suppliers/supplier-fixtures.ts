@@ -8,7 +8,7 @@ import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { es2plusSupplier } from '../../src/suppliers/es2plus/es2plus.ts'
 import { gatewaySupplier } from '../../src/suppliers/gateway/gateway.ts'
-import { sandboxSupplier } from '../../src/suppliers/sandbox.ts'
+import { sandboxSupplier } from '../../src/suppliers/sandbox/sandbox.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { stockSupplier } from '../../src/suppliers/stock/stock.ts'
 import type { Outcome, Supplier, SupplierRequest } from '../../src/suppliers/supplier.ts'
@@ -214,7 +214,9 @@ export async function createGatewayFixtures(shop: Shop): Promise<FixtureFactory>
   // The cheapest packages: the balance of the demo dealer pays for all cases.
   const packages = await db.query<{ packageCode: string; productCode: string }>({
     text: `select s.package_code, s.product_code from package_suppliers s join list_prices l using (package_code)
+           join packages p using (package_code)
            where s.supplier = 'sandbox' and s.product_code not like 'SANDBOX%' and l.currency_code = 'USD'
+             and p.package_type = 'BASE' and p.period_num_min is null
            order by l.price, s.package_code`,
   })
   const outbound = createOutbound()
@@ -229,10 +231,11 @@ export async function createGatewayFixtures(shop: Shop): Promise<FixtureFactory>
         supplier: withShortTimes(gatewaySupplier(name, config, { outbound }), timeoutMs, true),
         product,
         canAnswerQueries: true,
-        canCancel: false,
+        canCancel: true,
         async listSold() {
           const rows = await db.query<{ n: bigint }>({
-            text: `select iccid_number as n from sandbox_issued where answer = 'ISSUED' and product_code = $1`,
+            text: `select iccid_number as n from sandbox_issued
+                   where answer = 'ISSUED' and product_code = $1 and cancelled_at is null`,
             values: [upstreamProduct],
           })
           return rows.map((row) => makeIccid('89999', row.n))

@@ -78,7 +78,7 @@ const TEXT_LENGTH_SHOWN = 60
 function valueText(value: unknown): string {
   if (value === null || value === undefined) return 'none'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  const text = [...String(value)]
+  const text = [...(typeof value === 'object' ? JSON.stringify(value) : String(value))]
   return text.length > TEXT_LENGTH_SHOWN ? `${text.slice(0, TEXT_LENGTH_SHOWN).join('')}…` : text.join('')
 }
 

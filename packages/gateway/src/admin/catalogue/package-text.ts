@@ -24,16 +24,18 @@ export function packageText(item: PackageDocument): string {
   return fields([
     ['Code', item.packageCode],
     ['Name', item.name],
+    ['Type', item.productFamily === null ? item.packageType : `${item.packageType}, family ${item.productFamily}`],
     ['Slug', item.slug],
     ...(item.description === null ? [] : ([['Description', item.description]] as const)),
     ['Status', item.status],
     ['Data', `${item.dataType}${item.volume === null ? '' : `, ${sizeText(item.volume)}`}`],
-    ['Duration', `${item.duration} days, ${item.activationPolicy}, to be used within ${item.unusedValidTime} days`],
+    ['Duration', `${daysText(item)} days, ${item.activationPolicy}, to be used within ${item.unusedValidTime} days`],
     ['Locations', item.locationCodes.join(' ')],
     ...(item.speed === null ? [] : ([['Speed', item.speed]] as const)),
     ...(item.fupPolicy === null ? [] : ([['Fair use', item.fupPolicy]] as const)),
     ['eKYC', item.ekycRequired ? 'required' : 'not required'],
     ['SMS', ['none', 'by phone and API', 'by API'][item.smsStatus] ?? ''],
+    ['Cancelling', policyText(item.cancelPolicy)],
     ['Prices', item.prices.map(fullPriceText).join('\n') || 'none, so no dealer sees it'],
     ['Suppliers', item.suppliers.map(supplierText).join('\n') || 'none, so it cannot be put on sale'],
     ['Sold at a loss', item.allowLoss ? 'yes' : 'no: a supplier that costs more than the price is skipped'],
@@ -122,4 +124,14 @@ function sizeText(bytes: number): string {
     if (bytes >= size && bytes % (size / 4) === 0) return `${bytes / size} ${unit}`
   }
   return `${bytes} bytes`
+}
+
+function policyText({ cancellable, withinDays, feePercent }: PackageDocument['cancelPolicy']): string {
+  if (!cancellable) return 'not by the dealer'
+  const limit = withinDays === null ? 'without a time limit' : `within ${withinDays} days`
+  return `${limit}, ${feePercent === 0 ? 'without a fee' : `for ${feePercent} % of the price`}`
+}
+
+function daysText({ duration, periodNumMin, periodNumMax }: PackageDocument): string {
+  return periodNumMin === null ? String(duration) : `${periodNumMin} to ${periodNumMax}`
 }

@@ -62,11 +62,18 @@ async function firstOf<Item>(batches: AsyncIterable<Item[]>, limit: number) {
 }
 
 /** Options of `set` whose text becomes the value of the member unchanged. */
-const TEXTS = ['slug', 'name', 'description', 'status', 'dataType', 'activationPolicy', 'speed', 'fupPolicy'] as const
+const TEXTS = [
+  ...(['slug', 'name', 'description', 'status', 'dataType', 'activationPolicy', 'speed', 'fupPolicy'] as const),
+  ...(['packageType', 'productFamily'] as const),
+] as const
 
 interface SetOptions extends Partial<Record<(typeof TEXTS)[number], string>> {
   volume?: number
   days?: number
+  period?: { min: number | null; max: number | null }
+  cancellable?: boolean
+  cancelWithin?: number | null
+  cancelFee?: number
   unusedValidTime?: number
   sms?: number
   ekyc?: boolean
@@ -94,6 +101,13 @@ function set(noun: Command, context: AdminContext): void {
     .option('--locations <codes>', 'countries such as JP,KR; add !RG for a region, !GL for the world', codes)
     .option('--speed <text>')
     .option('--fup-policy <text>')
+    .option('--package-type <type>', 'BASE, or TOPUP to add to an eSIM')
+    .option('--product-family <name>', 'a top-up fits only packages of the same family')
+    .option('--period <min-max>', 'days of a day pass, such as 1-30, or none; needs --days 1', period)
+    .option('--cancellable', 'the dealer may cancel an unused eSIM')
+    .option('--no-cancellable')
+    .option('--cancel-within <days>', 'in which it may be cancelled, or none', cancelWithin)
+    .option('--cancel-fee <percent>', 'of the price, not refunded', count('--cancel-fee'))
     .option('--sms <status>', '0: none, 1: by phone and API, 2: by API', count('--sms'))
     .option('--ekyc', 'the traveller must verify their identity')
     .option('--no-ekyc')
@@ -127,7 +141,11 @@ function inputOf(packageCode: string, options: SetOptions): PackageInput {
     const value = options[member]
     return value === undefined ? [] : [[member, value === 'none' ? null : value]]
   })
+  const policy = { cancellable: options.cancellable, withinDays: options.cancelWithin, feePercent: options.cancelFee }
+  const hasPolicy = Object.values(policy).some((value) => value !== undefined)
   const members = {
+    ...{ periodNumMin: options.period?.min, periodNumMax: options.period?.max },
+    cancelPolicy: hasPolicy ? policy : undefined,
     ...{ packageCode, volume, duration: days, unusedValidTime, smsStatus: sms, ekycRequired: ekyc, allowLoss },
     ...{ locationCodes: locations, suppliers, currencyCode: currency },
     price: price === undefined ? undefined : Number(price),
@@ -205,4 +223,15 @@ function supplier(value: string, before: Record<string, unknown>[] = []): Record
   const [name, productCode, cost, costCurrency = null] = parts
   const costPrice = cost === undefined ? null : Number(amount(cost))
   return [...before, { supplier: name, productCode, costPrice, costCurrency }]
+}
+
+function period(value: string): { min: number | null; max: number | null } {
+  if (value === 'none') return { min: null, max: null }
+  const [, min, max] = /^(\d{1,3})-(\d{1,3})$/.exec(value) ?? []
+  if (min === undefined) throw new InvalidArgumentError('Give the fewest and the most days, such as 1-30, or none.')
+  return { min: Number(min), max: Number(max) }
+}
+
+function cancelWithin(value: string): number | null {
+  return value === 'none' ? null : count('--cancel-within')(value)
 }

@@ -49,3 +49,26 @@ test('JP_1_7 is as documented', () => {
 test('every call returns the same demo packages', () => {
   expect(demoPackages()).toEqual(demo)
 })
+
+test('every base package has a top-up with the same coverage and kind of data volume', () => {
+  const fits = (base: (typeof all)[number], topUp: (typeof all)[number]) =>
+    topUp.packageType === 'TOPUP' &&
+    topUp.dataType === base.dataType &&
+    String(topUp.locationCodes) === String(base.locationCodes)
+  for (const base of all.filter((item) => item.packageType === 'BASE')) {
+    expect(
+      all.some((topUp) => fits(base, topUp)),
+      base.packageCode,
+    ).toBe(true)
+  }
+})
+
+test('there are day passes, and packages are cancellable except those that show otherwise', () => {
+  expect(demo.find((item) => item.packageCode === 'JP_DAY')).toMatchObject({
+    ...{ dataType: 'DAILY', duration: 1, periodNumMin: 1, periodNumMax: 30 },
+  })
+  const bases = all.filter((item) => item.packageType === 'BASE')
+  const fixed = bases.filter((item) => !item.cancelPolicy.cancellable).map((item) => item.packageCode)
+  expect(fixed).toEqual(['SANDBOX_NOT_CANCELLABLE'])
+  expect(all.filter((item) => item.packageType === 'TOPUP' && item.cancelPolicy.cancellable)).toEqual([])
+})

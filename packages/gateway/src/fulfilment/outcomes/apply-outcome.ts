@@ -7,7 +7,7 @@ import { refundItems } from '../../orders/refund.ts'
 import { insertProfiles, type NewProfile } from '../../profiles/insert.ts'
 import { type AddedPackage, applyTopUp } from '../../profiles/life/top-up.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
-import type { Outcome } from '../../suppliers/supplier.ts'
+import type { Outcome, Supplier } from '../../suppliers/supplier.ts'
 import { wakeNextTopUps } from '../topped-up-esims.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import type { Attempt, ItemResult } from './items.ts'
@@ -124,7 +124,7 @@ export class OutcomeBatch {
           esim: made.esim,
           bought: this.findPackage(item.packageCode),
           periodNum: order.packageLines[item.lineNo]?.periodNum,
-          isReported: this.deps.suppliers.get(supplier!)?.supplier.report !== undefined,
+          isReported: isReported(this.deps.suppliers.get(supplier!)?.supplier, item.productCode),
           pollEveryS: this.deps.suppliers.get(supplier!)?.supplier.traits.pollEveryS,
         })
         return
@@ -270,4 +270,10 @@ function nextDueAt(order: LockedOrder, now: Date): Date | null {
     if (next === null || due < next) next = due
   }
   return next
+}
+
+/** Whether the supplier reports status and usage of the product's eSIMs. */
+function isReported(supplier: Supplier | undefined, productCode: string | null): boolean {
+  if (supplier?.report === undefined) return false
+  return productCode === null || supplier.traits.reportsProduct?.(productCode) !== false
 }

@@ -147,3 +147,75 @@ describe('the list of an upstream', () => {
     expect([keys.length, fault]).toEqual([4_000, 'the list has more than 4000 pages'])
   })
 })
+
+describe('what an upstream does to an eSIM', () => {
+  const OWNED = { ...ESIM, esimTranNo: 'E-1' }
+  const esim = { ...REQUEST, iccid: ESIM.iccid, matchingId: ESIM.matchingId, shown: true }
+  const profiles = { 'esim/profile/list': () => ({ profileList: [OWNED], nextCursor: null }) }
+  const answer = (actionStatus: string, parts: object = {}) => {
+    return { transactionId: 'A-1', action: 'SUSPEND', actionStatus, failureReason: null, ...parts }
+  }
+
+  it('is asked for under our key, by the eSIM of our order', async () => {
+    const sent: unknown[] = []
+    const { supplier } = upstream({
+      ...profiles,
+      'esim/suspend': (request) => {
+        sent.push(request)
+        return answer('DONE')
+      },
+    })
+    expect(await supplier.suspend!(esim, 'A-1')).toEqual({ kind: 'done' })
+    expect(sent).toEqual([{ transactionId: 'A-1', action: 'SUSPEND', esimTranNo: 'E-1' }])
+  })
+
+  it('is queried by our key while it is PENDING, and in doubt if it stays so', async () => {
+    let queries = 0
+    const later = { ...profiles, 'esim/suspend': () => answer('PENDING') }
+    const decided = () => answer(++queries < 2 ? 'PENDING' : 'REFUSED', { failureReason: 'in a call' })
+    const { supplier } = upstream({ ...later, 'esim/action/query': decided })
+    expect(await supplier.suspend!(esim, 'A-1')).toEqual({ kind: 'refused', message: 'in a call' })
+    const pending = upstream({ ...later, 'esim/action/query': () => answer('PENDING') })
+    expect(await pending.supplier.suspend!(esim, 'A-1')).toMatchObject({ kind: 'unknown' })
+  })
+
+  it('is in doubt if it is under review there, or the answer is for another action', async () => {
+    for (const odd of [
+      answer('UNDER_REVIEW'),
+      answer('DONE', { transactionId: 'A-2' }),
+      answer('DONE', { action: 'REVOKE' }),
+    ]) {
+      const { supplier } = upstream({ ...profiles, 'esim/suspend': () => odd })
+      expect(await supplier.suspend!(esim, 'A-1')).toMatchObject({ kind: 'unknown' })
+    }
+  })
+
+  it('is not asked for again if it is done already', async () => {
+    const gone = {
+      'esim/profile/list': () => ({ profileList: [{ ...OWNED, esimStatus: 'CANCEL' }], nextCursor: null }),
+    }
+    const { supplier, requested } = upstream(gone)
+    expect(await supplier.cancel(esim, 'A-1')).toEqual({ kind: 'cancelled' })
+    expect(requested).toEqual(['esim/profile/list'])
+  })
+
+  it('tops up under our key, and a query of that key believes only a TOPUP', async () => {
+    const sent: unknown[] = []
+    const placed = { transactionId: KEY, orderStatus: 'PAID', amount: 9, currencyCode: 'USD' }
+    let orderType = 'TOPUP'
+    const { supplier } = upstream({
+      ...profiles,
+      'esim/topup': (request) => {
+        sent.push(request)
+        return placed
+      },
+      'esim/query': () => ({ ...placed, orderType, orderStatus: 'DELIVERED', profileList: [] }),
+    })
+    const topUp = { key: KEY, iccid: ESIM.iccid, matchingId: ESIM.matchingId }
+    const charged = { amount: 9n, currencyCode: 'USD' }
+    expect(await supplier.topUp!([{ ...REQUEST, periodNum: 3, topUp }])).toEqual([{ kind: 'toppedUp', charged }])
+    expect(sent).toEqual([{ transactionId: KEY, esimTranNo: 'E-1', packageCode: 'P', periodNum: 3 }])
+    orderType = 'NEW'
+    expect(await supplier.query([{ ...REQUEST, topUp }], 'RESUME')).toEqual([OTHER_ORDER])
+  })
+})

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { PAGE_SIZE_MAX, type Profile, type ProfileListAnswer } from '@dealer-esim/contract'
-import { DealerEsim, DealerEsimError, verifyEvent } from '@dealer-esim/sdk'
-import Type, { type Static } from 'typebox'
+import { type OrderAnswer, PAGE_SIZE_MAX } from '@dealer-esim/contract'
+import { DealerEsimError, verifyEvent } from '@dealer-esim/sdk'
 import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import type {
@@ -14,34 +13,17 @@ import type {
   Supplier,
   SupplierRecord,
   SupplierRequest,
+  TopUpRequest,
 } from '../supplier.ts'
-import { iccidOf, profilesOf, reportOf } from './esim.ts'
-import { chargeOf, OTHER_ORDER, outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
+import { act, findProfile } from './actions.ts'
+import { type GatewayConfig, TIMEOUT_MS, type Upstream, type UpstreamAnswer, upstreamOf } from './client.ts'
+import { iccidOf, reportOf } from './esim.ts'
+import { chargeOf, OTHER_ORDER, outcomeOfFailure, outcomeOfOrder, outcomeOfTopUp } from './outcome.ts'
 
 const MINUTE_MS = 60_000
-
-export const gatewayConfig = Type.Object(
-  {
-    /** The upstream gateway, without /open-api/v1. */
-    url: Type.String({ pattern: '^https?://', maxLength: 2048 }),
-    appKey: Type.String({ pattern: '^[A-Za-z0-9_-]{8,64}$' }),
-    appSecret: Type.String({ minLength: 1, maxLength: 256 }),
-    timeoutMs: Type.Optional(Type.Integer({ minimum: 100, maximum: 2 * MINUTE_MS })),
-    /** How long after our time-out the upstream may still execute a call. */
-    settlesMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 * MINUTE_MS })),
-    giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 60 * MINUTE_MS })),
-    concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
-    perSecond: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
-  },
-  { additionalProperties: false },
-)
-export type GatewayConfig = Static<typeof gatewayConfig>
-
-const TIMEOUT_MS = 15_000
 const GRACE_MS = 30_000
 const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
 const CONCURRENCY = 32
-const ANSWER_SIZE_MAX_BYTES = 8 * 1024 * 1024
 /** Queries after an order in the same call: most upstreams deliver immediately. */
 const CHECKS_AFTER_ORDER = 4
 const FIRST_CHECK_MS = 100
@@ -60,14 +42,18 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
       batch: 1,
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: config.perSecond ?? null,
-      // An order, a second one at the current price, and the queries.
-      timeoutMs: 3 * timeoutMs + FIRST_CHECK_MS * 2 ** CHECKS_AFTER_ORDER,
+      // The eSIM of a top-up, an order, a second one at the current price, and the queries.
+      timeoutMs: 4 * timeoutMs + FIRST_CHECK_MS * 2 ** CHECKS_AFTER_ORDER,
       graceMs: config.settlesMs ?? GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
     },
     order: (requests) => Promise.all(requests.map((request) => order(upstream, request))),
-    query: (requests) => Promise.all(requests.map((request) => query(upstream, request.key))),
-    cancel: (esim) => cancel(upstream, esim),
+    topUp: (requests) => Promise.all(requests.map((request) => topUp(upstream, request))),
+    query: (requests) => Promise.all(requests.map((request) => query(upstream, request))),
+    cancel: (esim, actionKey) => cancel(upstream, esim, actionKey),
+    suspend: (esim, actionKey) => act(upstream, 'SUSPEND', esim, actionKey),
+    unsuspend: (esim, actionKey) => act(upstream, 'UNSUSPEND', esim, actionKey),
+    revoke: (esim, actionKey) => act(upstream, 'REVOKE', esim, actionKey),
     report: (esims) => Promise.all(esims.map((esim) => report(upstream, esim))),
     receive: (event) => receive(config, event),
     async test() {
@@ -78,59 +64,42 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
   }
 }
 
-/** One call through `lib/outbound`: its value, or its failure and whether it may have arrived. */
-type Upstream = <Value>(
-  work: (client: DealerEsim) => Promise<Value>,
-) => Promise<{ value: Value } | { failure: DealerEsimError; sent: boolean; network: OutboundFailure | undefined }>
+async function order(upstream: Upstream, request: SupplierRequest): Promise<Outcome> {
+  const { key, productCode, periodNum } = request
+  return purchase(upstream, request, (price) => {
+    const line = { packageCode: productCode, count: 1, ...(periodNum && { periodNum }), ...price }
+    return upstream((client) => client.order({ transactionId: key, packageInfoList: [line] }))
+  })
+}
 
-function upstreamOf(config: GatewayConfig, outbound: Outbound): Upstream {
-  const timeoutMs = config.timeoutMs ?? TIMEOUT_MS
-  return async (work) => {
-    let network: OutboundFailure | undefined
-    const client = new DealerEsim({
-      baseUrl: config.url,
-      appKey: config.appKey,
-      appSecret: config.appSecret,
-      timeoutMs: timeoutMs + 1_000, // the limit of lib/outbound ends first: its error says more
-      retries: 0,
-      async fetch(url, init) {
-        const outcome = await outbound.request({
-          url,
-          method: 'POST',
-          headers: Object.fromEntries(new Headers(init.headers)),
-          body: String(init.body),
-          timeoutMs,
-          answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
-          allowPrivate: true, // configured by an operator
-        })
-        if (outcome.kind === 'failed') {
-          network = outcome
-          throw new TypeError(outcome.message)
-        }
-        const headers = Object.entries(outcome.headers).flatMap(([key, value]) =>
-          value === undefined ? [] : [[key, String(value)] as [string, string]],
-        )
-        return new Response(new Uint8Array(outcome.body), { status: outcome.status, headers })
-      },
-    })
-    try {
-      return { value: await work(client) }
-    } catch (error) {
-      if (!(error instanceof DealerEsimError)) throw error
-      return { failure: error, sent: network?.sent ?? true, network }
-    }
+async function topUp(upstream: Upstream, request: TopUpRequest): Promise<Outcome> {
+  const found = await findProfile(upstream, request.topUp)
+  if ('unreadable' in found) {
+    return { kind: 'retry', message: found.unreadable, ...(found.isNetwork ? { down: true as const } : {}) }
   }
+  if (found.profile === undefined) return { kind: 'refused', message: 'the upstream gateway has no such eSIM' }
+  const { key: transactionId, productCode: packageCode, periodNum } = request
+  const { esimTranNo } = found.profile
+  const body = { transactionId, esimTranNo, packageCode, ...(periodNum && { periodNum }) }
+  return purchase(upstream, request, (price) =>
+    upstream(async (client) => {
+      const { data } = await client.exchange('esim/topup', { ...body, ...price })
+      return data as unknown as OrderAnswer
+    }),
+  )
 }
 
 /**
  * The upstream's price may have changed since the cost was entered. Given the cost as its guard, it buys nothing at
  * another price and returns the current one: up to the sale price we buy at that price, above it the order is refused.
  */
-async function order(upstream: Upstream, { key, productCode, guard }: SupplierRequest): Promise<Outcome> {
-  const buy = (price?: bigint) => {
-    const line = { packageCode: productCode, count: 1, ...(price !== undefined && { price: Number(price) }) }
-    return upstream((client) => client.order({ transactionId: key, packageInfoList: [line] }))
-  }
+async function purchase(
+  upstream: Upstream,
+  request: SupplierRequest,
+  send: (price: { price?: number }) => Promise<UpstreamAnswer<OrderAnswer>>,
+): Promise<Outcome> {
+  const { key, guard } = request
+  const buy = (price?: bigint) => send(price === undefined ? {} : { price: Number(price) })
   let placed = await buy(guard?.cost)
   const current = guard && 'failure' in placed ? currentPrice(placed.failure) : undefined
   if (guard && current !== undefined) {
@@ -147,12 +116,17 @@ async function order(upstream: Upstream, { key, productCode, guard }: SupplierRe
     placed = await buy(current)
   }
   await failpoint('gateway.ordered')
-  if ('failure' in placed) return outcomeOfFailure(placed.failure, placed.sent)
+  if ('failure' in placed) {
+    if (request.topUp && placed.failure.is('000109')) {
+      return { kind: 'refused', message: 'the upstream gateway is too old for top-ups' }
+    }
+    return outcomeOfFailure(placed.failure, placed.sent)
+  }
   if (placed.value.transactionId !== key) return OTHER_ORDER
   let outcome: Outcome = { kind: 'unknown', message: 'the upstream gateway has accepted it' }
   for (let check = 0; check < CHECKS_AFTER_ORDER && outcome.kind === 'unknown'; check++) {
     await delay(FIRST_CHECK_MS * 2 ** check)
-    outcome = await query(upstream, key)
+    outcome = await query(upstream, request)
   }
   // The order exists, even if it cannot be seen just now.
   if (outcome.kind === 'retry') outcome = { kind: 'unknown', message: outcome.message }
@@ -161,7 +135,8 @@ async function order(upstream: Upstream, { key, productCode, guard }: SupplierRe
 
 /** Adds the amount from the order's own answer, if the later queries did not return it. */
 function withCharge(outcome: Outcome, charged: Charge | undefined): Outcome {
-  if (outcome.kind === 'unknown') return { ...outcome, charged: outcome.charged ?? charged }
+  if (outcome.kind === 'unknown' || outcome.kind === 'toppedUp')
+    return { ...outcome, charged: outcome.charged ?? charged }
   if (outcome.kind !== 'delivered') return outcome
   return { kind: 'delivered', esim: { ...outcome.esim, charged: outcome.esim.charged ?? charged } }
 }
@@ -172,36 +147,26 @@ function currentPrice(failure: DealerEsimError): bigint | undefined {
   return failure.is('200005') && Number.isSafeInteger(current) ? BigInt(current as number) : undefined
 }
 
-async function query(upstream: Upstream, key: string): Promise<Outcome> {
+async function query(upstream: Upstream, { key, topUp }: SupplierRequest): Promise<Outcome> {
   const found = await upstream((client) => client.query({ transactionId: key }))
-  if (!('failure' in found)) return outcomeOfOrder(found.value, key)
+  if (!('failure' in found)) return topUp ? outcomeOfTopUp(found.value, key) : outcomeOfOrder(found.value, key)
   if (found.failure.is('200013')) return { kind: 'retry', message: 'the upstream gateway does not know this order' }
   // A query changes nothing: any failure leaves the item in doubt.
   const { message } = outcomeOfFailure(found.failure, found.sent)
   return { kind: 'unknown', message, ...(found.network === undefined ? {} : { down: true as const }) }
 }
 
-/** The API has no cancel: the upstream's operator cancels, and we check that it was done. */
-async function cancel(upstream: Upstream, esim: SuppliedEsim): Promise<CancelOutcome> {
-  const found = await upstream((client) => client.profiles({ transactionId: esim.key }))
-  if ('failure' in found) return { kind: 'unknown', message: found.failure.message }
-  const profile = profileOf(found.value, esim)
-  if (profile?.esimStatus === 'CANCEL') return { kind: 'cancelled' }
-  const message = 'an upstream gateway cannot cancel through its API: request it from its operator, then cancel again'
-  return { kind: 'refused', message }
+/** An eSIM that no dealer has is cancelled under a key of its own. */
+async function cancel(upstream: Upstream, esim: SuppliedEsim, actionKey?: string): Promise<CancelOutcome> {
+  const outcome = await act(upstream, 'CANCEL', esim, actionKey ?? `${esim.key}-cancel`)
+  return outcome.kind === 'done' ? { kind: 'cancelled' } : outcome
 }
 
 async function report(upstream: Upstream, esim: SuppliedEsim): Promise<ReportOutcome> {
-  const found = await upstream((client) => client.profiles({ transactionId: esim.key }))
-  if ('failure' in found) return { kind: 'silent', ...(found.network === undefined ? {} : { down: true }) }
-  const profile = profileOf(found.value, esim)
-  const reported = profile && reportOf(profile)
+  const found = await findProfile(upstream, esim)
+  if ('unreadable' in found) return { kind: 'silent', ...(found.isNetwork ? { down: true } : {}) }
+  const reported = found.profile && reportOf(found.profile)
   return reported ? { kind: 'reported', report: reported } : { kind: 'silent' }
-}
-
-/** An ICCID may have been sold again: the key identifies the sale. */
-function profileOf(answer: ProfileListAnswer, { key, iccid }: SuppliedEsim): Profile | undefined {
-  return profilesOf(answer)?.find((profile) => profile.transactionId === key && iccidOf(profile) === iccid)
 }
 
 /** Pages of one comparison: two million eSIMs. */

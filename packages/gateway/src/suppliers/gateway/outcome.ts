@@ -12,6 +12,7 @@ const TOP_UP_WAIT_MS = 30_000
  *   | code                                          | outcome                                                 |
  *   |-----------------------------------------------|---------------------------------------------------------|
  *   | 200011 stock; 310241, 310244 package          | refused                                                 |
+ *   | 200002, 200015, 200017, 310245, 310403 eSIM   | refused                                                 |
  *   | 000105 to 000108 a parameter is not accepted  | refused                                                 |
  *   | other 0001xx: its url, a proxy in between     | retry: an operator has to correct it                    |
  *   | 200007 balance, 200014 daily limit            | retry: a top-up resolves it                             |
@@ -36,6 +37,7 @@ export function outcomeOfFailure(
   if (code === '101006') return { kind: 'unknown', message }
   if (code === '000002' || code.startsWith('101')) return { kind: 'retry', message, down: true }
   if (code === '200011' || code === '310241' || code === '310244') return { kind: 'refused', message }
+  if (REFUSALS.includes(code)) return { kind: 'refused', message }
   if (PARAMETER.test(code)) return { kind: 'refused', message }
   if (code.startsWith('0001')) return { kind: 'retry', message, down: true }
   return {
@@ -45,6 +47,8 @@ export function outcomeOfFailure(
   }
 }
 
+/** The state of an eSIM, what its supplier cannot do, the cancel policy, a package that does not fit, no such eSIM. */
+const REFUSALS: readonly string[] = ['200002', '200015', '200017', '310245', '310403']
 const PARAMETER = /^00010[5-8]$/
 
 /** Accepting it for our key would give one eSIM to two dealers, or refund a delivered eSIM. */
@@ -53,6 +57,7 @@ export const OTHER_ORDER: Outcome = { kind: 'unknown', message: 'the upstream ga
 /** Pure: decides the outcome of our item from the upstream's order with its key. */
 export function outcomeOfOrder(order: QueryAnswer, key: string): Outcome {
   const profiles = profilesOf(order)
+  if (order.orderType === 'TOPUP') return OTHER_ORDER
   if ([order, ...(profiles ?? [])].some(({ transactionId }) => transactionId !== key)) return OTHER_ORDER
   if (profiles === undefined) return { kind: 'unknown', message: 'the answer of the upstream gateway is unreadable' }
   const charged = chargeOf(order)
@@ -64,6 +69,10 @@ export function outcomeOfOrder(order: QueryAnswer, key: string): Outcome {
       return { kind: 'unknown', message: 'the upstream gateway has an eSIM that is unreadable', charged }
     return { kind: 'delivered', esim: { ...esim, charged } }
   }
+  return outcomeWithoutEsim(order)
+}
+
+function outcomeWithoutEsim(order: QueryAnswer): Outcome {
   switch (order.orderStatus) {
     case 'FAILED':
     case 'CANCELLED': {
@@ -72,8 +81,19 @@ export function outcomeOfOrder(order: QueryAnswer, key: string): Outcome {
       return { kind: 'refused', message }
     }
     default:
-      return { kind: 'unknown', message: `the order is ${order.orderStatus} at the upstream gateway`, charged }
+      return {
+        kind: 'unknown',
+        message: `the order is ${order.orderStatus} at the upstream gateway`,
+        charged: chargeOf(order),
+      }
   }
+}
+
+/** Pure: as outcomeOfOrder, of a top-up. */
+export function outcomeOfTopUp(order: QueryAnswer, key: string): Outcome {
+  if (order.transactionId !== key || order.orderType !== 'TOPUP') return OTHER_ORDER
+  const charged = chargeOf(order)
+  return order.orderStatus === 'DELIVERED' ? { kind: 'toppedUp', charged } : outcomeWithoutEsim(order)
 }
 
 /** Pure: the debit for an order of one eSIM. @returns undefined if the upstream does not state it in a valid form */

@@ -1,24 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { makeIccid } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import type { Db } from '../lib/postgres/db.ts'
-import { failpoint } from '../lib/process/failpoint.ts'
-import type { CancelOutcome, Outcome, SuppliedEsim, Supplier, SupplierRequest } from './supplier.ts'
-
-/** Product codes that make the sandbox simulate a special case. Any other product is delivered immediately. */
-export const SANDBOX_PRODUCTS = {
-  /** Every eSIM is refused, and refunded. */
-  refused: 'SANDBOX_REFUSED',
-  /** Every second eSIM of an order is refused. */
-  partial: 'SANDBOX_PARTIAL',
-  /** Delivered after `slowMs`. */
-  slow: 'SANDBOX_SLOW',
-  /** Bought, but the answer is lost, and queries do not help: the order goes to review. */
-  unknown: 'SANDBOX_UNKNOWN',
-  /** The stock counter is 0. */
-  outOfStock: 'SANDBOX_OUT_OF_STOCK',
-} as const
+import type { Db } from '../../lib/postgres/db.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
+import type { CancelOutcome, Outcome, SuppliedEsim, Supplier, SupplierRequest } from '../supplier.ts'
+import { act } from './actions.ts'
+import { findIssued, type IssuedRow, iccidOf, SANDBOX_PRODUCTS } from './records.ts'
+import { reportUsage, USAGE_MS } from './usage.ts'
 
 export const sandboxConfig = Type.Object(
   {
@@ -26,6 +14,8 @@ export const sandboxConfig = Type.Object(
     giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000 })),
     timeoutMs: Type.Optional(Type.Integer({ minimum: 1, maximum: 600_000 })),
     concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+    /** How long one package of SANDBOX_USAGE lasts. */
+    usageMs: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400_000 })),
   },
   { additionalProperties: false },
 )
@@ -35,11 +25,11 @@ const SLOW_MS = 4_000
 /** Short, so that a developer sees an order go to review while watching. */
 const GIVE_UP_AFTER_MS = 3_000
 const TIMEOUT_MS = 15_000
+/** Seconds: only eSIMs whose usage grows are polled, and their events are to be seen within a minute. */
+const POLL_EVERY_S = 5
 const BATCH = 500
 const CONCURRENCY = 4_000
 const SMDP_ADDRESS = 'smdp.sandbox.invalid'
-/** 89, then an unassigned country code. */
-const ISSUER_PREFIX = '89999'
 /** Hexadecimal digits: 128 bits. */
 const MATCHING_ID_LENGTH = 32
 
@@ -88,14 +78,21 @@ export function sandboxSupplier(
       graceMs: 0,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
       groupOf: (productCode) => (productCode === SANDBOX_PRODUCTS.slow ? 'slow' : ''),
+      reportsProduct: (productCode) => productCode === SANDBOX_PRODUCTS.usage,
+      topsUpExpired: true,
+      pollEveryS: POLL_EVERY_S,
     },
     order: issue,
     topUp: issue,
     async query(requests) {
       const keys = requests.map((request) => request.key)
-      return outcomesOf(requests, await db.query<IssuedRow>({ name: 'sandbox-find', text: FIND, values: [name, keys] }))
+      return outcomesOf(requests, await findIssued(db, name, keys))
     },
-    cancel: (esim) => cancel(db, name, esim),
+    cancel: (esim, actionKey) => cancel(db, name, esim, actionKey),
+    suspend: (esim, actionKey) => act(db, name, 'SUSPEND', esim, actionKey),
+    unsuspend: (esim, actionKey) => act(db, name, 'UNSUSPEND', esim, actionKey),
+    revoke: (esim, actionKey) => act(db, name, 'REVOKE', esim, actionKey),
+    report: (esims) => reportUsage(db, name, config.usageMs ?? USAGE_MS, esims),
     test: async () => undefined,
     async *list(since) {
       const rows = await db.query<
@@ -110,12 +107,6 @@ export function sandboxSupplier(
       }
     },
   }
-}
-
-interface IssuedRow {
-  key: string
-  answer: 'ISSUED' | 'REFUSED' | 'LOST'
-  iccidNumber: bigint
 }
 
 /** Pure: decides the outcome from the record of a key. */
@@ -147,10 +138,6 @@ function outcomeOf(
   }
 }
 
-function iccidOf(row: Pick<IssuedRow, 'iccidNumber'>): string {
-  return makeIccid(ISSUER_PREFIX, row.iccidNumber)
-}
-
 function issueValues(name: string, requests: SupplierRequest[]): unknown[] {
   return [
     name,
@@ -175,23 +162,21 @@ function answerOf({ productCode, itemNo }: SupplierRequest): IssuedRow['answer']
   }
 }
 
+/** A top-up of an eSIM that was cancelled or revoked is refused. */
 const ISSUE = `
   insert into sandbox_issued (supplier, key, product_code, answer, topped_up_key)
-  select $1, r.* from unnest($2::text[], $3::text[], $4::text[], $5::text[]) as r
+  select $1, r.key, r.product_code,
+    case when r.topped_up_key is not null and exists (
+           select from sandbox_issued e where e.supplier = $1 and e.key = r.topped_up_key
+             and (e.cancelled_at is not null or e.revoked_at is not null))
+      then 'REFUSED' else r.answer end,
+    r.topped_up_key
+  from unnest($2::text[], $3::text[], $4::text[], $5::text[]) as r (key, product_code, answer, topped_up_key)
   on conflict (supplier, key) do update set requests = sandbox_issued.requests + 1
-  returning key, answer, iccid_number`
-const FIND = `
-  select key, answer, iccid_number from sandbox_issued where supplier = $1 and key = any ($2::text[])`
+  returning key, product_code, answer, iccid_number`
 
-async function cancel(db: Db, name: string, esim: SuppliedEsim): Promise<CancelOutcome> {
-  const [issued] = await db.query<IssuedRow>({ name: 'sandbox-find', text: FIND, values: [name, [esim.key]] })
-  // An operator may have recorded another eSIM than the one issued under this key.
-  if (issued?.answer !== 'ISSUED' || iccidOf(issued) !== esim.iccid) {
-    return { kind: 'refused', message: 'the sandbox did not issue this eSIM' }
-  }
-  await db.query({
-    text: 'update sandbox_issued set cancelled_at = coalesce(cancelled_at, now()) where supplier = $1 and key = $2',
-    values: [name, esim.key],
-  })
-  return { kind: 'cancelled' }
+/** An eSIM that no dealer has is cancelled under a key of its own. */
+async function cancel(db: Db, name: string, esim: SuppliedEsim, actionKey?: string): Promise<CancelOutcome> {
+  const outcome = await act(db, name, 'CANCEL', esim, actionKey ?? `${esim.key}-cancel`)
+  return outcome.kind === 'done' ? { kind: 'cancelled' } : outcome
 }

@@ -1,0 +1,71 @@
+import { DealerEsim, DealerEsimError } from '@dealer-esim/sdk'
+import Type, { type Static } from 'typebox'
+import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
+
+const MINUTE_MS = 60_000
+
+export const gatewayConfig = Type.Object(
+  {
+    /** The upstream gateway, without /open-api/v1. */
+    url: Type.String({ pattern: '^https?://', maxLength: 2048 }),
+    appKey: Type.String({ pattern: '^[A-Za-z0-9_-]{8,64}$' }),
+    appSecret: Type.String({ minLength: 1, maxLength: 256 }),
+    timeoutMs: Type.Optional(Type.Integer({ minimum: 100, maximum: 2 * MINUTE_MS })),
+    /** How long after our time-out the upstream may still execute a call. */
+    settlesMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 * MINUTE_MS })),
+    giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 60 * MINUTE_MS })),
+    concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
+    perSecond: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+  },
+  { additionalProperties: false },
+)
+export type GatewayConfig = Static<typeof gatewayConfig>
+
+export const TIMEOUT_MS = 15_000
+const ANSWER_SIZE_MAX_BYTES = 8 * 1024 * 1024
+
+/** One call through `lib/outbound`: its value, or its failure and whether it may have arrived. */
+export type Upstream = <Value>(work: (client: DealerEsim) => Promise<Value>) => Promise<UpstreamAnswer<Value>>
+
+export type UpstreamAnswer<Value> =
+  | { value: Value }
+  | { failure: DealerEsimError; sent: boolean; network: OutboundFailure | undefined }
+
+export function upstreamOf(config: GatewayConfig, outbound: Outbound): Upstream {
+  const timeoutMs = config.timeoutMs ?? TIMEOUT_MS
+  return async (work) => {
+    let network: OutboundFailure | undefined
+    const client = new DealerEsim({
+      baseUrl: config.url,
+      appKey: config.appKey,
+      appSecret: config.appSecret,
+      timeoutMs: timeoutMs + 1_000, // the limit of lib/outbound ends first: its error says more
+      retries: 0,
+      async fetch(url, init) {
+        const outcome = await outbound.request({
+          url,
+          method: 'POST',
+          headers: Object.fromEntries(new Headers(init.headers)),
+          body: String(init.body),
+          timeoutMs,
+          answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
+          allowPrivate: true, // configured by an operator
+        })
+        if (outcome.kind === 'failed') {
+          network = outcome
+          throw new TypeError(outcome.message)
+        }
+        const headers = Object.entries(outcome.headers).flatMap(([key, value]) =>
+          value === undefined ? [] : [[key, String(value)] as [string, string]],
+        )
+        return new Response(new Uint8Array(outcome.body), { status: outcome.status, headers })
+      },
+    })
+    try {
+      return { value: await work(client) }
+    } catch (error) {
+      if (!(error instanceof DealerEsimError)) throw error
+      return { failure: error, sent: network?.sent ?? true, network }
+    }
+  }
+}

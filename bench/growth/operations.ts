@@ -48,6 +48,7 @@ export async function createOperations({
   const placer = createOrderPlacer({
     ...{ db: orderDb, ids: systemIds, clock: systemClock, databaseClock: systemClock, catalogue },
     stock: { available: () => undefined },
+    suppliers: { get: () => undefined },
     maintainPartitions: async () => {},
     wake: { wake() {} },
     log: {

@@ -563,6 +563,7 @@ create table sandbox_issued (
   supplier text not null,
   key text not null,
   product_code text not null,
+  topped_up_key text,
   requests integer not null default 1,
   answer text not null,
   iccid_number bigint not null default nextval('sandbox_iccids'::regclass),
@@ -655,8 +656,8 @@ create table supplier_attempts (
   outcome text,
   message text,
   constraint supplier_attempts_pkey PRIMARY KEY (tenant_id, attempt_id),
-  constraint supplier_attempts_operation_check CHECK ((operation = ANY (ARRAY['ORDER'::text, 'QUERY'::text, 'CANCEL'::text, 'SUSPEND'::text, 'UNSUSPEND'::text, 'REVOKE'::text]))),
-  constraint supplier_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'refused'::text, 'retry'::text, 'unknown'::text, 'cancelled'::text, 'done'::text])))
+  constraint supplier_attempts_operation_check CHECK ((operation = ANY (ARRAY['ORDER'::text, 'TOPUP'::text, 'QUERY'::text, 'CANCEL'::text, 'SUSPEND'::text, 'UNSUSPEND'::text, 'REVOKE'::text]))),
+  constraint supplier_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'toppedUp'::text, 'refused'::text, 'retry'::text, 'unknown'::text, 'cancelled'::text, 'done'::text])))
 ) partition by RANGE (attempt_id);
 CREATE INDEX supplier_attempts_order ON supplier_attempts USING btree (tenant_id, order_id);
 

@@ -105,6 +105,7 @@ create table sandbox_issued (
   supplier text not null,
   key text not null, -- orderNo-itemNo
   product_code text not null,
+  topped_up_key text, -- of the eSIM that it adds to; null: an eSIM of its own
   requests integer not null default 1, -- how often it was ordered
   answer text not null check (answer in ('ISSUED', 'REFUSED', 'LOST')),
   iccid_number bigint not null default nextval('sandbox_iccids'),

@@ -16,7 +16,7 @@ create table orders (
   currency_code text not null,
   balance_after bigint not null,
   wallet_version bigint not null, -- of its debit
-  package_lines jsonb not null, -- [{packageCode, packageName, count, price, periodNum?, cancelPolicy?}]: as ordered, at the price debited
+  package_lines jsonb not null, -- [{packageCode, packageName, count, price, periodNum?, periodNumDefaulted?, cancelPolicy?}]: as ordered, at the price debited
   remark text,
   status_history jsonb not null, -- [{orderStatus, time}]
   event_sequence integer not null, -- of its latest event
@@ -39,7 +39,7 @@ create index orders_open_topups on orders (tenant_id, topped_up_profile_id, wall
   where topped_up_profile_id is not null and order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW');
 create index orders_under_review on orders (tenant_id, order_id) where order_status = 'UNDER_REVIEW';
 
--- One eSIM each. Its key at the supplier is orderNo-itemNo.
+-- One eSIM each; of a TOPUP, what it adds to one. Its key at the supplier is orderNo-itemNo.
 --
 -- No foreign key to orders: the statement that writes an order also writes its items, no order is ever deleted, and
 -- `ledger verify` finds an order whose items do not add up to its amount. The check of such a key could be planned while
@@ -76,11 +76,11 @@ create table supplier_attempts (
   order_id uuid not null,
   item_no smallint not null,
   supplier text not null,
-  operation text not null check (operation in ('ORDER', 'QUERY', 'CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE')),
+  operation text not null check (operation in ('ORDER', 'TOPUP', 'QUERY', 'CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE')),
   lease_token uuid not null,
   started_at timestamptz not null,
   finished_at timestamptz,
-  outcome text check (outcome in ('delivered', 'refused', 'retry', 'unknown', 'cancelled', 'done')),
+  outcome text check (outcome in ('delivered', 'toppedUp', 'refused', 'retry', 'unknown', 'cancelled', 'done')),
   message text, -- never contains an activation code
   primary key (tenant_id, attempt_id)
 ) partition by range (attempt_id);

@@ -138,7 +138,7 @@ export async function createDeps(
   const stock = await createAvailability({ db, log, loops, wake })
   const checks = startChecks(config.role === 'worker' ? [db] : [db, orderDb, admission.db])
   const orderPlacer = createOrderPlacer({
-    ...{ ...clocks, ids, log, wake, catalogue, stock, orderMetrics: measures.orderMetrics },
+    ...{ ...clocks, ids, log, wake, catalogue, stock, suppliers, orderMetrics: measures.orderMetrics },
     db: orderDb,
     maintainPartitions: () => maintainPartitions(db),
   })

@@ -27,6 +27,8 @@ import type {
   StatementAnswer,
   StatementEntry,
   StatementRequest,
+  TopupAnswer,
+  TopupRequest,
   UsageQueryAnswer,
   UsageQueryRequest,
   WebhookSetAnswer,
@@ -61,6 +63,12 @@ export interface DealerEsimOptions {
 /** An order's answer. */
 export interface Order extends OrderAnswer {
   /** True if the transactionId was used before: this is the first order's answer, and nothing was debited again. */
+  replayed: boolean
+}
+
+/** A top-up's answer. */
+export interface Topup extends TopupAnswer {
+  /** True if the transactionId was used before, as of an order. */
   replayed: boolean
 }
 
@@ -155,6 +163,26 @@ export class DealerEsim {
     const result = await call(this.#caller, 'esim/order', { ...request, transactionId }, rest)
     const replayed = result.headers.get('idempotent-replayed') === 'true'
     return { ...(result.data as unknown as OrderAnswer), replayed }
+  }
+
+  /**
+   * Adds a package of type TOPUP to an eSIM, from the balance: idempotent by its transactionId, as `order`. `query` and
+   * `waitForOrder` return whether it is delivered.
+   */
+  topup(request: TopupRequest, options?: OrderCallOptions): Promise<Topup>
+  topup(
+    request: Omit<TopupRequest, 'transactionId'> & { transactionId?: string },
+    options: OrderCallOptions & { generateTransactionId: true },
+  ): Promise<Topup>
+  async topup(
+    request: Omit<TopupRequest, 'transactionId'> & { transactionId?: string },
+    options: OrderCallOptions = {},
+  ): Promise<Topup> {
+    const { generateTransactionId, ...rest } = options
+    const transactionId = request.transactionId ?? (generateTransactionId ? newTransactionId() : undefined)
+    const result = await call(this.#caller, 'esim/topup', { ...request, transactionId }, rest)
+    const replayed = result.headers.get('idempotent-replayed') === 'true'
+    return { ...(result.data as unknown as TopupAnswer), replayed }
   }
 
   /** An order with its eSIMs and status history, by orderNo or transactionId. */

@@ -75,6 +75,7 @@ export {
   newTransactionId,
   type Order,
   type OrderCallOptions,
+  type Topup,
 } from './client.ts'
 export { DealerEsimError, type ErrorCode, type LocalCode } from './error.ts'
 export type { WaitOptions } from './wait-for-order.ts'

@@ -16,6 +16,7 @@ const EXAMPLES: Record<OperationName, () => object> = {
   'account/balance': () => ({}),
   'package/list': () => ({ pageSize: 10 }),
   'esim/order': () => ({ transactionId: newTransactionId(), packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }),
+  'esim/topup': () => ({ transactionId: newTransactionId(), esimTranNo: 'E-1', packageCode: 'JP_1_7_TOPUP' }),
   'esim/query': () => ({ transactionId: 'T-1' }),
   'esim/profile/list': () => ({ pageSize: 10 }),
   'esim/cancel': () => ({ transactionId: newTransactionId(), action: 'CANCEL', esimTranNo: 'E-1' }),

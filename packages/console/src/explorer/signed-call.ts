@@ -72,6 +72,7 @@ const METHODS: Record<OperationName, string> = {
   'account/balance': 'balance',
   'package/list': 'packages',
   'esim/order': 'order',
+  'esim/topup': 'topup',
   'esim/query': 'query',
   'esim/profile/list': 'profiles',
   'esim/cancel': 'cancel',

@@ -37,6 +37,7 @@ export const ANSWER_HEADERS: Json = {
 /** Operations that a transactionId makes idempotent. */
 const IDEMPOTENT: ReadonlySet<OperationName> = new Set([
   'esim/order',
+  'esim/topup',
   'esim/cancel',
   'esim/suspend',
   'esim/unsuspend',

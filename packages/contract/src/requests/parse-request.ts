@@ -70,6 +70,7 @@ const rules: Partial<Record<OperationName, Rule>> = {
     return [{ code: '000105', field: 'orderNo', reason: 'Send orderNo or transactionId.' }]
   },
 
+  'esim/topup': brokenEsimRule,
   'esim/cancel': brokenEsimRule,
   'esim/suspend': brokenEsimRule,
   'esim/unsuspend': brokenEsimRule,

@@ -10,7 +10,16 @@ import {
 } from './accounts.ts'
 import { actionAnswer, actionQueryRequest, actionRequest } from './actions.ts'
 import { locationListAnswer, locationListRequest } from './locations.ts'
-import { orderAnswer, orderListAnswer, orderListRequest, orderRequest, queryAnswer, queryRequest } from './orders.ts'
+import {
+  orderAnswer,
+  orderListAnswer,
+  orderListRequest,
+  orderRequest,
+  queryAnswer,
+  queryRequest,
+  topupAnswer,
+  topupRequest,
+} from './orders.ts'
 import { packageListAnswer, packageListRequest } from './packages.ts'
 import { profileListAnswer, profileListRequest, usageQueryAnswer, usageQueryRequest } from './profiles.ts'
 import { webhookSetAnswer, webhookSetRequest } from './webhooks.ts'
@@ -47,6 +56,16 @@ export const operations = {
     orderRequest,
     orderAnswer,
     ['200005', '200006', '200007', '200011', '200012', '200014', '310241', '310244'],
+  ),
+  'esim/topup': operation(
+    'Top up an eSIM',
+    'Debits the balance and adds a package of type TOPUP to an eSIM. Idempotent on `transactionId`, as `esim/order`; orders, top-ups and actions share transactionIds. `esim/query` returns whether it is delivered.',
+    topupRequest,
+    topupAnswer,
+    [
+      ...(['200002', '200005', '200006', '200007', '200011', '200012', '200014', '200015'] as const),
+      ...(['310241', '310244', '310245', '310403'] as const),
+    ],
   ),
   'esim/query': operation(
     'Get an order',

@@ -48,6 +48,9 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
   async 'esim/order'(deps, { tenant, request, headers }) {
     return orderResult(await deps.orderPlacer.place({ tenant, request, headers, orderId: deps.ids.uuid() }))
   },
+  async 'esim/topup'(deps, { tenant, request }) {
+    return topUpResult(await deps.orderPlacer.place({ orderType: 'TOPUP', tenant, request, orderId: deps.ids.uuid() }))
+  },
   async 'esim/query'(deps, { tenant, request }) {
     return { data: await getOrderWithProfiles(deps, tenant.tenantId, request) }
   },
@@ -85,6 +88,10 @@ export const earlyHandlers: { [Name in OperationName]?: EarlyHandler<Name> } = {
     const input = { tenant, request, headers, orderId: deps.ids.uuid() }
     return orderResult(await deps.orderPlacer.placeWhenAdmitted(input, admission))
   },
+  async 'esim/topup'(deps, { tenant, request, headers, admission }) {
+    const input = { orderType: 'TOPUP' as const, tenant, request, headers, orderId: deps.ids.uuid() }
+    return topUpResult(await deps.orderPlacer.placeWhenAdmitted(input, admission))
+  },
 }
 
 /** The operation is in the request: its schema has only that action. */
@@ -97,6 +104,11 @@ async function act(
 }
 
 const REPLAYED = { 'Idempotent-Replayed': 'true' }
+
+function topUpResult(verdict: Verdict): Result<'esim/topup'> {
+  const { data, ...rest } = orderResult(verdict)
+  return { data: data as AnswerOf<'esim/topup'>, ...rest }
+}
 
 function orderResult(verdict: Verdict): Result<'esim/order'> {
   switch (verdict.kind) {

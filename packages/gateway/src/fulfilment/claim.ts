@@ -10,6 +10,7 @@ import {
   itemOf,
   type LockedItem,
   type LockedOrder,
+  ORDER_COLUMNS,
   type OrderRow,
   orderOf,
   readProfiles,
@@ -18,7 +19,8 @@ import type { ConfiguredSupplier } from '../suppliers/registry.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
 import { type Attempt, insertAttempts, NOT_CHARGED, writeItems } from './outcomes/items.ts'
 import { isPast } from './outcomes/outcome.ts'
-import { nextStep, type Step } from './plan.ts'
+import { nextStep, onlyFrom, type Step } from './plan.ts'
+import { type EsimOfTopUp, readEsimsOfTopUps } from './topped-up-esims.ts'
 
 /** Leased orders of one tenant, with the attempts to send and the refusals to save. */
 export interface Claim {
@@ -93,10 +95,22 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
   const catalogue = await deps.catalogue.current(leased.catalogueVersion)
   const changes: Changes = { orders: [], items: [] }
   const missing = await findMissingSuppliers(tx, deps, catalogue, leased.orders)
+  const topUpIds = leased.orders.filter((order) => order.orderType === 'TOPUP').map(({ orderId }) => orderId)
+  const topUps = await readEsimsOfTopUps(tx, deps.cipher, claim.tenantId, topUpIds)
   for (const order of leased.orders) {
+    const topUp = topUps.get(order.orderId)
     const next = order.items.map((item) => {
-      const step = nextStep(item, order, catalogue.find(item.packageCode), missing, now)
-      return takeStep(deps, claim, changes, { order, item, step, now })
+      const bought = catalogue.find(item.packageCode)
+      const { periodNum } = order.packageLines[item.lineNo] ?? {}
+      const terms = { currencyCode: order.currencyCode, periodNum }
+      const step = nextStep(item, terms, topUp ? onlyFrom(topUp.supplier, bought) : bought, missing, now)
+      return takeStep(deps, claim, changes, {
+        order,
+        item,
+        step: topUp?.hasToWait ? inTurn(step, now) : step,
+        topUp,
+        now,
+      })
     })
     const change: OrderChange = { order, profilesChanged: false }
     const waits = next.filter((until) => until instanceof Date)
@@ -136,10 +150,19 @@ async function findMissingSuppliers(
   return unknown
 }
 
+const TURN_WAIT_MS = 1_000
+
+/** A top-up is not sent while an earlier one of its eSIM is undecided. That one makes it due when it is (wakeNextTopUps). */
+function inTurn(step: Step, now: Date): Step {
+  return step.do === 'order' ? { do: 'wait', until: new Date(now.getTime() + TURN_WAIT_MS) } : step
+}
+
 interface ItemStep {
   order: LockedOrder
   item: LockedItem
   step: Step
+  /** Of a TOPUP order. */
+  topUp: EsimOfTopUp | undefined
   now: Date
 }
 
@@ -148,7 +171,7 @@ function takeStep(
   deps: FulfilmentDeps,
   claim: Claim,
   changes: Changes,
-  { order, item, step, now }: ItemStep,
+  { order, item, step, topUp, now }: ItemStep,
 ): 'busy' | Date | undefined {
   switch (step.do) {
     case 'nothing':
@@ -170,7 +193,7 @@ function takeStep(
         Object.assign(item, { itemStatus: 'REVIEW', failureReason: permit.late, retryAt: permit.retryAt, inDoubtAt })
         return permit.retryAt
       }
-      claim.attempts.push(beginAttempt(deps, order.orderId, item, permit.supplied, step, now))
+      claim.attempts.push(beginAttempt(deps, { order, item, step, topUp, now }, permit.supplied))
       return 'busy'
     }
     default:
@@ -208,12 +231,10 @@ function isTooLate({ supplier, gate }: ConfiguredSupplier, order: LockedOrder, i
 /** Marks the item as asked for. A purchase sets the supplier's terms on the item; a query leaves them unchanged. */
 function beginAttempt(
   deps: FulfilmentDeps,
-  orderId: string,
-  item: LockedItem,
+  { order, item, step, topUp, now }: ItemStep & { step: { do: 'order' | 'query' } },
   supplied: ConfiguredSupplier,
-  step: Step & { do: 'order' | 'query' },
-  now: Date,
 ): Attempt {
+  const { orderId } = order
   const doubtSince = step.do === 'query' ? step.inDoubtAt : null
   const isReviewed = item.itemStatus === 'REVIEW'
   // If this worker stops here, a query that may buy is in doubt, and so is a purchase from review.
@@ -233,7 +254,9 @@ function beginAttempt(
     supplied,
     productCode: item.productCode!,
     guard: step.do === 'order' ? step.guard : undefined,
-    operation: step.do === 'order' ? 'ORDER' : 'QUERY',
+    operation: step.do === 'query' ? 'QUERY' : topUp ? 'TOPUP' : 'ORDER',
+    periodNum: order.packageLines[item.lineNo]?.periodNum,
+    topUp: topUp?.esim,
     startedAt: now,
     doubtSince,
   }
@@ -341,8 +364,7 @@ const CLAIM = `
   )
   update orders o set lease_token = $2, lease_until = now() + $3 * interval '1 millisecond'
   from due where o.tenant_id = $1 and o.order_id = due.order_id
-  returning o.order_id, o.transaction_id, o.order_status, o.refunded_amount, o.currency_code, o.event_sequence,
-    o.package_lines, o.created_at, ${IS_LEASE_ODD} as is_lease_odd`
+  returning ${ORDER_COLUMNS}, ${IS_LEASE_ODD} as is_lease_odd`
 const ITEMS = `
   select c.order_id, i.* from orders c
   cross join lateral (

@@ -24,8 +24,8 @@ export type Step =
  */
 export function nextStep(
   item: LockedItem,
-  order: { currencyCode: string },
-  bought: CataloguePackage | undefined,
+  order: PricedOrder,
+  bought: Bought | undefined,
   missing: ReadonlySet<string>,
   now: Date,
 ): Step {
@@ -54,6 +54,19 @@ export function nextStep(
   }
 }
 
+/** The order of an item; `periodNum`: the days of its day pass. Costs and guards of a day pass are for one day. */
+export interface PricedOrder {
+  currencyCode: string
+  periodNum?: number | undefined
+}
+
+type Bought = Pick<CataloguePackage, 'routes' | 'allowLoss'>
+
+/** A package as a top-up buys it: from the eSIM's own supplier only. */
+export function onlyFrom(supplier: string, bought: Bought | undefined): Bought | undefined {
+  return bought && { ...bought, routes: bought.routes.filter((route) => route.supplier === supplier).slice(0, 1) }
+}
+
 /** Only an operator may refund an item under review. */
 function nothingButOrder(step: Step): Step {
   return step.do === 'order' ? step : { do: 'nothing' }
@@ -75,12 +88,13 @@ function ask(item: LockedItem, doubtSince: Date, now: Date): Step {
 /** The first usable route, starting at the item's present one. A route that was ordered from keeps its terms. */
 function firstRoute(
   item: LockedItem,
-  order: { currencyCode: string },
-  bought: CataloguePackage | undefined,
+  order: PricedOrder,
+  bought: Bought | undefined,
   missing: ReadonlySet<string>,
 ): Step {
   const { supplier, productCode, cost, costCurrency, routeNo } = item
-  const guardOf = (route: Route) => (bought?.allowLoss ? undefined : priceGuard(route, item.price, order.currencyCode))
+  const price = item.price / BigInt(order.periodNum ?? 1)
+  const guardOf = (route: Route) => (bought?.allowLoss ? undefined : priceGuard(route, price, order.currencyCode))
   if (supplier !== null && productCode !== null) {
     const route = { supplier, productCode, cost, costCurrency }
     return { do: 'order', route, routeNo, guard: guardOf(route) }

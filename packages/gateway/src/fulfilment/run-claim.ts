@@ -4,7 +4,7 @@ import { failpoint } from '../lib/process/failpoint.ts'
 import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
 import { type ObservedPrice, recordPrice } from '../suppliers/prices.ts'
 import { withStorableMessage } from '../suppliers/storable-message.ts'
-import type { Charge, Outcome, Supplier, SupplierRequest } from '../suppliers/supplier.ts'
+import type { Charge, Outcome, Supplier, SupplierRequest, TopUpRequest } from '../suppliers/supplier.ts'
 import type { Claim } from './claim.ts'
 import { LEASE_MS, renewLeases } from './claim.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
@@ -150,8 +150,8 @@ async function recordSupplierPrices(
   results: readonly ItemResult[],
 ): Promise<void> {
   for (const { attempt, outcome } of results) {
-    const price = priceIn(outcome)
-    if (attempt?.operation !== 'ORDER' || price === undefined) continue
+    const price = priceIn(outcome, attempt?.periodNum ?? 1)
+    if (attempt === undefined || attempt.operation === 'QUERY' || price === undefined) continue
     const { supplied, productCode, startedAt: seenAt } = attempt
     const seen: ObservedPrice = { supplier: supplied.supplier.name, productCode, price, seenAt }
     await recordPrice(deps.db, seen).catch((error) =>
@@ -160,13 +160,14 @@ async function recordSupplierPrices(
   }
 }
 
-function priceIn(outcome: Outcome): Charge | undefined {
+/** Prices of day passes are for one day, but the supplier charges all of them. */
+function priceIn(outcome: Outcome, days: number): Charge | undefined {
   switch (outcome.kind) {
     case 'delivered':
-      return outcome.esim.charged
+      return perDay(outcome.esim.charged, days)
     case 'toppedUp':
     case 'unknown':
-      return outcome.charged
+      return perDay(outcome.charged, days)
     case 'refused':
       return outcome.price
     case 'retry':
@@ -174,6 +175,10 @@ function priceIn(outcome: Outcome): Charge | undefined {
     default:
       return outcome satisfies never
   }
+}
+
+function perDay(charged: Charge | undefined, days: number): Charge | undefined {
+  return charged && { ...charged, amount: charged.amount / BigInt(days) }
 }
 
 /** Attempts that one call sends: the same supplier, operation and group, at most the supplier's batch size. */
@@ -216,12 +221,12 @@ export async function callSupplier(
     // Another worker may already assume that this call has ended, so it must not be sent any more.
     gate.release(tenantId, call.length)
     const message = 'not sent: too much time had passed since the claim'
-    return resultsOf(call, [], operation === 'ORDER' ? { kind: 'retry', message } : { kind: 'unknown', message })
+    return resultsOf(call, [], operation !== 'QUERY' ? { kind: 'retry', message } : { kind: 'unknown', message })
   }
   await failpoint('fulfilment.before-call')
   const requests = call.map((attempt): SupplierRequest => {
-    const { orderId, itemNo, key, productCode, guard } = attempt
-    return { tenantId, orderId, itemNo, key, productCode, guard }
+    const { orderId, itemNo, key, productCode, guard, periodNum, topUp } = attempt
+    return { tenantId, orderId, itemNo, key, productCode, guard, periodNum, topUp }
   })
   const answering = request(supplier, operation, requests)
   const answers = await inTime(answering, supplier.traits.timeoutMs)
@@ -261,7 +266,7 @@ function spanOf(
   return {
     traceId: traceIdOf(orderId),
     parentSpanId: rootSpanIdOf(orderId),
-    name: `${operation === 'ORDER' ? 'order' : 'query'} ${name}`,
+    name: `${operation.toLowerCase()} ${name}`,
     kind: 'CLIENT',
     endedAt,
     durationMs,
@@ -276,13 +281,25 @@ function spanOf(
   }
 }
 
+const CANNOT_TOP_UP: Outcome = { kind: 'refused', message: 'the supplier cannot top up an eSIM' }
+
 /** Async, so that a supplier that throws synchronously rejects like one that throws later. */
 async function request(
   supplier: Supplier,
   operation: Attempt['operation'],
   requests: SupplierRequest[],
 ): Promise<Outcome[]> {
-  return operation === 'ORDER' ? supplier.order(requests) : supplier.query(requests, 'RESUME')
+  switch (operation) {
+    case 'ORDER':
+      return supplier.order(requests)
+    case 'TOPUP':
+      if (supplier.topUp === undefined) return requests.map(() => CANNOT_TOP_UP)
+      return supplier.topUp(requests as TopUpRequest[])
+    case 'QUERY':
+      return supplier.query(requests, 'RESUME')
+    default:
+      return operation satisfies never
+  }
 }
 
 /** Attempts without an outcome get `otherwise`. */

@@ -85,8 +85,8 @@ function eventOf(ids: Ids, tenantId: string, order: LockedOrder, now: Date): New
   const content: DeliveryUpdatedContent = {
     orderNo: orderNoOf(order.orderId),
     transactionId: order.transactionId,
-    orderType: 'NEW',
-    esimTranNo: null,
+    orderType: order.orderType,
+    esimTranNo: order.toppedUpProfileId,
     orderStatus: order.orderStatus,
     sequence: order.eventSequence,
     refundedAmount: Number(order.refundedAmount),

@@ -1,11 +1,12 @@
-import type { CancelPolicy, OrderStatus } from '@dealer-esim/contract'
+import type { CancelPolicy, OrderLine, OrderStatus } from '@dealer-esim/contract'
 import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
+import type { CataloguePackage } from '../catalogue/catalogue.ts'
 
 export const ITEM_STATUSES = ['WAITING', 'ASKED', 'UNKNOWN', 'REVIEW', 'DELIVERED', 'REFUSED', 'CANCELLED'] as const
 export type ItemStatus = (typeof ITEM_STATUSES)[number]
 
 /*
- * An item is one eSIM of an order:
+ * An item is one eSIM of an order, or what a TOPUP adds to one:
  *
  *   WAITING    no supplier is working on it: none was asked yet, or the last one definitely did nothing
  *   ASKED      the intent to buy is committed, and only the worker that committed it calls the supplier
@@ -63,8 +64,35 @@ export interface PackageLine {
   price: number
   /** Days of a day pass. */
   periodNum?: number
+  /** The dealer did not send periodNum: 1 by default. Part of the content that a repeat is compared with. */
+  periodNumDefaulted?: true
   /** The package's policy when it was ordered; absent: an eSIM of it cannot be cancelled through the API. */
   cancelPolicy?: CancelPolicy
+}
+
+/** The price of one item of a line: a day pass costs `price` for each day. */
+export function itemPriceOf({ price, periodNum }: Pick<PackageLine, 'price' | 'periodNum'>): bigint {
+  return BigInt(price) * BigInt(periodNum ?? 1)
+}
+
+/** What one eSIM of a package has, or what a top-up with it adds to one: bytes (null: unlimited) and days. */
+export function allowanceOf(
+  { dataType, volume, duration }: Pick<CataloguePackage, 'dataType' | 'volume' | 'duration'>,
+  periodNum: number | undefined,
+): { volume: bigint | null; days: number } {
+  const days = periodNum ?? duration
+  return { volume: volume !== null && dataType === 'DAILY' ? volume * BigInt(days) : volume, days }
+}
+
+/** The members of a line that dealers see, in answers and events. */
+export function publicLineOf({
+  packageCode,
+  packageName,
+  count,
+  price,
+  periodNum,
+}: PackageLine): Pick<OrderLine, 'packageCode' | 'packageName' | 'count' | 'price' | 'periodNum'> {
+  return { packageCode, packageName, count, price, periodNum: periodNum ?? null }
 }
 
 /** The line that an item belongs to: items are numbered from 1 through the lines, in their order (placing/write.ts). */

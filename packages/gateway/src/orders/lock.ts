@@ -1,4 +1,4 @@
-import type { EsimStatus, OrderStatus, SmdpStatus } from '@dealer-esim/contract'
+import type { EsimStatus, OrderStatus, OrderType, SmdpStatus } from '@dealer-esim/contract'
 import type { Tx } from '../lib/postgres/db.ts'
 import { lockWallet } from '../wallet/ledger/lock.ts'
 import type { ItemStatus, PackageLine } from './item.ts'
@@ -7,6 +7,9 @@ import type { ItemStatus, PackageLine } from './item.ts'
 export interface LockedOrder {
   orderId: string
   transactionId: string
+  orderType: OrderType
+  /** The eSIM that a TOPUP adds to. */
+  toppedUpProfileId: string | null
   orderStatus: OrderStatus
   refundedAmount: bigint
   currencyCode: string
@@ -51,13 +54,16 @@ export interface LockedProfile {
 interface LockedOrders {
   /** By orderId. */
   orders: Map<string, LockedOrder>
+  /** The orders that delivered the eSIMs of top-ups; one may also be among `orders`. */
+  esimOrders: Map<string, LockedOrder>
   /** The database's time when they were locked. */
   now: Date
 }
 
 /**
  * Locks orders of one tenant, in ascending order, and reads them with their items and profiles. One round trip. With a lease
- * token it finds only orders whose lease still has that token.
+ * token it finds only orders whose lease still has that token, and `esimOrderIds` with any lease: orders whose eSIMs are
+ * topped up, locked together with the others because of the lock order.
  *
  * Lock order: wallets, orders, items. Only the holder of the order's lock changes its items and profiles, so they need no
  * lock. They are read by separate statements, because the snapshot of the locking statement is older than the lock that it
@@ -68,20 +74,27 @@ export async function lockOrders(
   tenantId: string,
   orderIds: readonly string[],
   leaseToken?: string,
+  esimOrderIds: readonly string[] = [],
 ): Promise<LockedOrders> {
-  const values = [tenantId, orderIds]
-  const locking = tx.query<OrderRow>(
+  const values = [tenantId, [...orderIds, ...esimOrderIds]]
+  const locking = tx.query<OrderRow & { isHeld?: boolean }>(
     leaseToken === undefined
       ? { name: 'orders-lock', text: LOCK, values }
-      : { name: 'orders-lock-leased', text: LOCK_LEASED, values: [...values, leaseToken] },
+      : { name: 'orders-lock-leased', text: LOCK_LEASED, values: [...values, leaseToken, esimOrderIds] },
   )
   const items = tx.query<ItemRow>({ name: 'orders-lock-items', text: ITEMS, values })
   const profiles = tx.query<ProfileRow>({ name: 'orders-lock-profiles', text: PROFILES, values })
   const clock = tx.query<{ now: Date }>({ name: 'orders-lock-now', text: NOW })
-  const orders = new Map((await locking).map((row) => [row.orderId, orderOf(row)]))
-  for (const row of await items) orders.get(row.orderId)?.items.push(itemOf(row))
-  for (const row of await profiles) orders.get(row.orderId)?.profiles.push(profileOf(row))
-  return { orders, now: (await clock)[0]!.now }
+  const locked = new Map((await locking).map((row) => [row.orderId, orderOf(row)]))
+  for (const row of await items) locked.get(row.orderId)?.items.push(itemOf(row))
+  for (const row of await profiles) locked.get(row.orderId)?.profiles.push(profileOf(row))
+  const held = new Set((await locking).filter((row) => row.isHeld !== false).map((row) => row.orderId))
+  const those = (ids: readonly string[]) => new Map([...locked].filter(([orderId]) => ids.includes(orderId)))
+  return {
+    orders: those(orderIds.filter((orderId) => held.has(orderId))),
+    esimOrders: those(esimOrderIds),
+    now: (await clock)[0]!.now,
+  }
 }
 
 /** The same for callers that may refund: locks the wallet first. One round trip. */
@@ -90,10 +103,11 @@ export async function lockWalletAndOrders(
   tenantId: string,
   orderIds: readonly string[],
   leaseToken?: string,
+  esimOrderIds: readonly string[] = [],
 ): Promise<LockedOrders> {
   const wallet = lockWallet(tx, tenantId)
   // Awaited together, because both fail where the connection is lost.
-  const [locked] = await Promise.all([lockOrders(tx, tenantId, orderIds, leaseToken), wallet])
+  const [locked] = await Promise.all([lockOrders(tx, tenantId, orderIds, leaseToken, esimOrderIds), wallet])
   return locked
 }
 
@@ -106,12 +120,13 @@ export async function readProfiles(tx: Tx, tenantId: string, orders: readonly Lo
   for (const row of rows) byId.get(row.orderId)?.profiles.push(profileOf(row))
 }
 
-const ORDER_COLUMNS = `order_id, transaction_id, order_status, refunded_amount, currency_code, event_sequence,
-  package_lines, created_at`
-const LOCK = `select ${ORDER_COLUMNS} from orders
+export const ORDER_COLUMNS = `o.order_id, o.transaction_id, o.order_type, o.topped_up_profile_id, o.order_status,
+  o.refunded_amount, o.currency_code, o.event_sequence, o.package_lines, o.created_at`
+const LOCK = `select ${ORDER_COLUMNS} from orders o
   where tenant_id = $1 and order_id = any ($2::uuid[]) order by order_id for no key update`
-const LOCK_LEASED = `select ${ORDER_COLUMNS} from orders
-  where tenant_id = $1 and order_id = any ($2::uuid[]) and lease_token = $3 order by order_id for no key update`
+const LOCK_LEASED = `select ${ORDER_COLUMNS}, coalesce(lease_token = $3, false) as is_held from orders o
+  where tenant_id = $1 and order_id = any ($2::uuid[]) and (lease_token = $3 or order_id = any ($4::uuid[]))
+  order by order_id for no key update`
 export const ITEM_COLUMNS = `item_no, line_no, package_code, price, item_status, route_no, supplier, product_code, cost,
   cost_currency, supplier_charge, supplier_charge_currency, attempts, requested_at, in_doubt_at, failure_reason,
   retry_at, updated_at`
@@ -126,7 +141,7 @@ export type OrderRow = Omit<LockedOrder, 'items' | 'profiles'>
 export type ItemRow = LockedItem & { orderId: string }
 type ProfileRow = LockedProfile & { orderId: string }
 
-export function orderOf(row: OrderRow): LockedOrder {
+export function orderOf({ isHeld: _, ...row }: OrderRow & { isHeld?: boolean }): LockedOrder {
   return { ...row, items: [], profiles: [] }
 }
 

@@ -10,7 +10,7 @@ import {
 } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import type { ItemStatus, PackageLine } from '../orders/item.ts'
+import { type ItemStatus, type PackageLine, publicLineOf } from '../orders/item.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
 
 /**
@@ -104,11 +104,7 @@ function lineOf(line: PackageLine, lineNo: number, items: OrderColumns['items'])
   const own = items.filter((item) => item.lineNo === lineNo)
   const failed = own.filter((item) => item.itemStatus === 'REFUSED' || item.itemStatus === 'CANCELLED')
   return {
-    packageCode: line.packageCode,
-    packageName: line.packageName,
-    count: line.count,
-    price: line.price,
-    periodNum: line.periodNum ?? null,
+    ...publicLineOf(line),
     deliveredCount: own.filter((item) => item.itemStatus === 'DELIVERED').length,
     failedCount: failed.length,
     failureReason: failed.find((item) => item.failureReason !== null)?.failureReason ?? null,

@@ -4,6 +4,7 @@ import type { Cipher } from '../lib/crypto.ts'
 import { type Ids, timeOfUuid } from '../lib/ids.ts'
 import { recordset } from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
+import { allowanceOf } from '../orders/item.ts'
 import type { LockedProfile } from '../orders/lock.ts'
 import type { DeliveredEsim } from '../suppliers/supplier.ts'
 import { POLL_EVERY_S } from './life/poll-interval.ts'
@@ -16,6 +17,8 @@ export interface NewProfile {
   supplier: string
   esim: DeliveredEsim
   bought: CataloguePackage | undefined
+  /** Days of a day pass. */
+  periodNum?: number | undefined
   /** True if its supplier reports status and usage on request. */
   isReported: boolean
   /** How often its supplier is polled at first, if not POLL_EVERY_S. */
@@ -50,14 +53,15 @@ export function insertProfiles(
 function rowOf(
   deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'> },
   tenantId: string,
-  { orderId, itemNo, supplier, esim, bought, isReported, pollEveryS = POLL_EVERY_S }: NewProfile,
+  { orderId, itemNo, supplier, esim, bought, periodNum, isReported, pollEveryS = POLL_EVERY_S }: NewProfile,
 ) {
+  const allowance = bought && allowanceOf(bought, periodNum)
   const profileId = deps.ids.uuid()
   const createdAt = timeOfUuid(profileId)
   const byPackage = bought ? createdAt + bought.unusedValidTime * DAY_MS : Number.POSITIVE_INFINITY
   const bySupplier = esim.installBefore?.getTime() ?? Number.POSITIVE_INFINITY
   // With the other policies a report starts the eSIM's time (life/lifecycle.ts).
-  const ends = bought?.activationPolicy === 'ON_PURCHASE' ? createdAt + bought.duration * DAY_MS : undefined
+  const ends = bought?.activationPolicy === 'ON_PURCHASE' ? createdAt + allowance!.days * DAY_MS : undefined
   const installBefore = Math.min(byPackage, bySupplier, ends ?? Number.POSITIVE_INFINITY)
   return {
     profileId,
@@ -73,8 +77,8 @@ function rowOf(
     apn: esim.apn ?? null,
     esimStatus: esim.esimStatus ?? ('GOT_RESOURCE' as const),
     smdpStatus: esim.smdpStatus ?? null,
-    totalVolume: volumeOf(bought),
-    totalDuration: bought?.duration ?? 0,
+    totalVolume: allowance?.volume == null ? null : String(allowance.volume),
+    totalDuration: allowance?.days ?? 0,
     durationUnit: bought?.durationUnit ?? 'DAY',
     installBefore: Number.isFinite(installBefore) ? new Date(installBefore).toISOString() : null,
     activateTime: ends === undefined ? null : new Date(createdAt).toISOString(),
@@ -85,12 +89,6 @@ function rowOf(
     pollEveryS,
     createdAt: new Date(createdAt).toISOString(),
   }
-}
-
-/** Bytes over the whole duration; null: unlimited. */
-function volumeOf(bought: CataloguePackage | undefined): string | null {
-  if (!bought || bought.volume === null) return null
-  return String(bought.dataType === 'DAILY' ? bought.volume * BigInt(bought.duration) : bought.volume)
 }
 
 const INSERT = `

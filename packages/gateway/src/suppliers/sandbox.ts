@@ -62,7 +62,19 @@ export function sandboxSupplier(
 
   async function outcomesOf(requests: SupplierRequest[], rows: IssuedRow[]): Promise<Outcome[]> {
     const byKey = new Map(rows.map((row) => [row.key, row]))
-    return requests.map((request) => outcomeOf(byKey.get(request.key), matchingIdOf))
+    return requests.map((request) => outcomeOf(request, byKey.get(request.key), matchingIdOf))
+  }
+
+  async function issue(requests: SupplierRequest[]): Promise<Outcome[]> {
+    const slow = requests.some((request) => request.productCode === SANDBOX_PRODUCTS.slow)
+    if (slow) await delay(config.slowMs ?? SLOW_MS)
+    const rows = await db.query<IssuedRow>({
+      name: 'sandbox-issue',
+      text: ISSUE,
+      values: issueValues(name, requests),
+    })
+    await failpoint('sandbox.issued')
+    return outcomesOf(requests, rows)
   }
 
   return {
@@ -77,17 +89,8 @@ export function sandboxSupplier(
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
       groupOf: (productCode) => (productCode === SANDBOX_PRODUCTS.slow ? 'slow' : ''),
     },
-    async order(requests) {
-      const slow = requests.some((request) => request.productCode === SANDBOX_PRODUCTS.slow)
-      if (slow) await delay(config.slowMs ?? SLOW_MS)
-      const rows = await db.query<IssuedRow>({
-        name: 'sandbox-issue',
-        text: ISSUE,
-        values: issueValues(name, requests),
-      })
-      await failpoint('sandbox.issued')
-      return outcomesOf(requests, rows)
-    },
+    order: issue,
+    topUp: issue,
     async query(requests) {
       const keys = requests.map((request) => request.key)
       return outcomesOf(requests, await db.query<IssuedRow>({ name: 'sandbox-find', text: FIND, values: [name, keys] }))
@@ -99,7 +102,7 @@ export function sandboxSupplier(
         Pick<IssuedRow, 'key' | 'iccidNumber'> & { issuedAt: Date; cancelledAt: Date | null }
       >({
         text: `select key, iccid_number, issued_at, cancelled_at from sandbox_issued
-               where supplier = $1 and answer <> 'REFUSED' and issued_at >= $2 order by issued_at`,
+               where supplier = $1 and answer <> 'REFUSED' and topped_up_key is null and issued_at >= $2 order by issued_at`,
         values: [name, since],
       })
       for (const row of rows) {
@@ -116,7 +119,11 @@ interface IssuedRow {
 }
 
 /** Pure: decides the outcome from the record of a key. */
-function outcomeOf(row: IssuedRow | undefined, matchingIdOf: (key: string) => string): Outcome {
+function outcomeOf(
+  request: SupplierRequest,
+  row: IssuedRow | undefined,
+  matchingIdOf: (key: string) => string,
+): Outcome {
   if (row === undefined) return { kind: 'retry', message: 'the sandbox does not know this order' }
   switch (row.answer) {
     case 'REFUSED':
@@ -124,6 +131,7 @@ function outcomeOf(row: IssuedRow | undefined, matchingIdOf: (key: string) => st
     case 'LOST':
       return { kind: 'unknown', message: 'no answer from the sandbox, as the product code requests' }
     case 'ISSUED':
+      if (request.topUp) return { kind: 'toppedUp' }
       return {
         kind: 'delivered',
         esim: {
@@ -149,6 +157,7 @@ function issueValues(name: string, requests: SupplierRequest[]): unknown[] {
     requests.map((request) => request.key),
     requests.map((request) => request.productCode),
     requests.map(answerOf),
+    requests.map((request) => request.topUp?.key ?? null),
   ]
 }
 
@@ -167,8 +176,8 @@ function answerOf({ productCode, itemNo }: SupplierRequest): IssuedRow['answer']
 }
 
 const ISSUE = `
-  insert into sandbox_issued (supplier, key, product_code, answer)
-  select $1, r.* from unnest($2::text[], $3::text[], $4::text[]) as r
+  insert into sandbox_issued (supplier, key, product_code, answer, topped_up_key)
+  select $1, r.* from unnest($2::text[], $3::text[], $4::text[], $5::text[]) as r
   on conflict (supplier, key) do update set requests = sandbox_issued.requests + 1
   returning key, answer, iccid_number`
 const FIND = `

@@ -244,7 +244,14 @@ function createPlacer(): OrderPlacer {
   const { db, databaseClock, ids, catalogue } = node.deps
   let passedMs = 0
   return createOrderPlacer({
-    ...{ db, databaseClock, ids, catalogue, stock: { available: () => undefined } },
+    ...{
+      db,
+      databaseClock,
+      ids,
+      catalogue,
+      stock: { available: () => undefined },
+      suppliers: { get: () => undefined },
+    },
     clock: { now: Date.now, monotonic: () => (passedMs += 10_000) },
     maintainPartitions: async () => {},
     wake: { wake() {} },
@@ -258,7 +265,11 @@ function createPlacer(): OrderPlacer {
 
 async function place(tx: Tx, testOrders: OrderInput[]): Promise<Verdict[]> {
   const { ids, catalogue } = node.deps
-  const { verdicts } = await placeLocked(tx, { ids, catalogue, stock: { available: () => undefined } }, testOrders)
+  const { verdicts } = await placeLocked(
+    tx,
+    { ids, catalogue, stock: { available: () => undefined }, suppliers: { get: () => undefined } },
+    testOrders,
+  )
   return verdicts.map((verdict) => {
     if (verdict.kind === 'not-admitted') throw new Error('a testOrder that was admitted was not')
     return verdict

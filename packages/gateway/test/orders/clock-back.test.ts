@@ -24,7 +24,15 @@ afterAll(async () => {
 it('an order is due immediately, even if the database’s clock has gone back behind its wallet’s latest movement', async () => {
   const { clock, databaseClock, ids, catalogue } = node.deps
   const placer = createOrderPlacer({
-    ...{ db, clock, ids, catalogue, stock: { available: () => undefined }, databaseClock },
+    ...{
+      db,
+      clock,
+      ids,
+      catalogue,
+      stock: { available: () => undefined },
+      suppliers: { get: () => undefined },
+      databaseClock,
+    },
     maintainPartitions: async () => {},
     wake: { wake() {} },
     log: {

@@ -57,6 +57,7 @@ async function createPlacer(
       ids,
       catalogue,
       stock: { available: () => (failures.length > 0 ? leftAfterFailure : undefined) },
+      suppliers: { get: () => undefined },
       maintainPartitions: async () => {},
       wake: { wake() {} },
     },

@@ -114,6 +114,7 @@ function unfinishedText(rows: UnfinishedOrder[], limit: number): string {
 
 interface ResolveOptions {
   delivered?: string
+  toppedUp?: boolean
   refused?: boolean
   retry?: boolean
   evidence: string
@@ -128,13 +129,14 @@ function resolveCommand(order: Command, context: AdminContext): void {
       '--delivered <file>',
       'the supplier delivered them: CSV as for stock import, one row per item (optional column: itemNo)',
     )
+    .option('--topped-up', 'the supplier added the package to the eSIM, of a top-up')
     .option('--refused', 'the supplier did not sell them: refund them')
     .option('--retry', 'the supplier did not sell them: buy them again')
     .option('--items <numbers>', 'only these items, such as 1,3 (default: all under review)')
     .requiredOption('--evidence <text>', 'the supplier’s statement, its author and time: audited')
     .action(async (orderNo: string, options: ResolveOptions) => {
-      if ([options.delivered, options.refused, options.retry].filter(Boolean).length !== 1) {
-        throw new UsageError('Give one of --delivered FILE, --refused and --retry.')
+      if ([options.delivered, options.toppedUp, options.refused, options.retry].filter(Boolean).length !== 1) {
+        throw new UsageError('Give one of --delivered FILE, --topped-up, --refused and --retry.')
       }
       const itemNos = options.items
         ?.split(',')
@@ -152,6 +154,7 @@ function resolveCommand(order: Command, context: AdminContext): void {
 }
 
 async function resolutionOf(options: ResolveOptions) {
+  if (options.toppedUp) return { kind: 'toppedUp' as const }
   if (options.delivered === undefined) return { kind: options.refused ? ('refused' as const) : ('retry' as const) }
   getFileSize(options.delivered)
   const esims = []

@@ -1,17 +1,19 @@
 import type { CataloguePackage } from '../../catalogue/catalogue.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { changeOrders, type OrderChange } from '../../orders/change.ts'
-import { isOpen } from '../../orders/item.ts'
+import { allowanceOf, isOpen } from '../../orders/item.ts'
 import type { LockedItem, LockedOrder } from '../../orders/lock.ts'
 import { refundItems } from '../../orders/refund.ts'
 import { insertProfiles, type NewProfile } from '../../profiles/insert.ts'
+import { type AddedPackage, applyTopUp } from '../../profiles/life/top-up.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import type { Outcome } from '../../suppliers/supplier.ts'
+import { wakeNextTopUps } from '../topped-up-esims.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import type { Attempt, ItemResult } from './items.ts'
 import { NOT_CHARGED, setSupplierCharge, writeItems } from './items.ts'
-import { keepOrphan, type Orphan } from './orphans.ts'
-import { type Transition, transition, transitionOnDelivery } from './outcome.ts'
+import { keepOrphan, keepOrphanTopUp, type Orphan, type OrphanTopUp } from './orphans.ts'
+import { type Transition, transition, transitionOnDelivery, transitionOnTopUp } from './outcome.ts'
 import { type WatchedItem, watchItem } from './watched-items.ts'
 
 /** The holder of the lease on the orders whose outcomes are saved. */
@@ -33,6 +35,8 @@ export class OutcomeBatch {
   private readonly findPackage: (packageCode: string) => CataloguePackage | undefined
   private readonly items = new Map<LockedItem, string>()
   private readonly profiles: NewProfile[] = []
+  private readonly topUps: { profileId: string; added: AddedPackage }[] = []
+  private readonly orphanTopUps: OrphanTopUp[] = []
   private readonly refunds = new Map<string, { itemNo: number; amount: bigint; message: string }[]>()
   private readonly orphans: Orphan[] = []
   private readonly watched: WatchedItem[] = []
@@ -54,7 +58,8 @@ export class OutcomeBatch {
   apply(order: LockedOrder, result: ItemResult): Transition {
     const item = order.items.find((candidate) => candidate.itemNo === result.itemNo)
     if (item === undefined) throw new Error(`order ${order.orderId} has no item ${result.itemNo}`)
-    const { attempt, outcome } = result
+    const { attempt } = result
+    const outcome = fitting(order, result.outcome)
     const deliveredIccid = order.profiles.find((profile) => profile.itemNo === item.itemNo)?.iccid
     const made =
       attempt === undefined
@@ -66,7 +71,7 @@ export class OutcomeBatch {
             operation: attempt.operation,
             traits: attempt.supplied.supplier.traits,
             deliveredIccid,
-            hasNextRoute: hasNextRoute(item, this.findPackage(item.packageCode)),
+            hasNextRoute: order.orderType === 'NEW' && hasNextRoute(item, this.findPackage(item.packageCode)),
             jitter: this.deps.ids.bytes(1)[0]! / 255,
           })
     if (made.to === 'DELIVERED' && attempt !== undefined) this.reassignToSupplier(order, item, attempt)
@@ -98,6 +103,11 @@ export class OutcomeBatch {
       this.orphans.push({ orderId: order.orderId, itemNo: item.itemNo, supplier: supplier!, esim: made.esim })
       return
     }
+    if (made.to === 'ORPHAN_TOP_UP') {
+      const { orderId, toppedUpProfileId } = order
+      this.orphanTopUps.push({ orderId, itemNo: item.itemNo, supplier: supplier!, profileId: toppedUpProfileId! })
+      return
+    }
     this.items.set(item, order.orderId)
     if ('message' in made) item.failureReason = made.message
     item.retryAt = 'retryAt' in made ? made.retryAt : null
@@ -113,10 +123,23 @@ export class OutcomeBatch {
           supplier: supplier!,
           esim: made.esim,
           bought: this.findPackage(item.packageCode),
+          periodNum: order.packageLines[item.lineNo]?.periodNum,
           isReported: this.deps.suppliers.get(supplier!)?.supplier.report !== undefined,
           pollEveryS: this.deps.suppliers.get(supplier!)?.supplier.traits.pollEveryS,
         })
         return
+      case 'TOPPED_UP': {
+        item.itemStatus = 'DELIVERED'
+        item.failureReason = null
+        setSupplierCharge(item, made.added.charged)
+        const bought = this.findPackage(item.packageCode)
+        const allowance = bought
+          ? allowanceOf(bought, order.packageLines[item.lineNo]?.periodNum)
+          : { volume: null, days: 0 }
+        const { expiredTime } = made.added
+        this.topUps.push({ profileId: order.toppedUpProfileId!, added: { ...allowance, expiredTime } })
+        return
+      }
       case 'REFUSED': {
         item.itemStatus = 'REFUSED'
         Object.assign(item, NOT_CHARGED)
@@ -153,8 +176,15 @@ export class OutcomeBatch {
     return next
   }
 
-  /** @returns whether there are events to send. */
-  async write(tx: Tx, orders: Map<string, LockedOrder>): Promise<boolean> {
+  /**
+   * @param esimOrders the orders that delivered the topped-up eSIMs
+   * @returns whether there are events to send.
+   */
+  async write(
+    tx: Tx,
+    orders: Map<string, LockedOrder>,
+    esimOrders: ReadonlyMap<string, LockedOrder> = new Map(),
+  ): Promise<boolean> {
     const { deps, tenantId, now } = this
     const items = [...this.items].map(([item, orderId]) => ({ orderId, item }))
     writeItems(tx, tenantId, items, now)
@@ -164,21 +194,58 @@ export class OutcomeBatch {
     }
     for (const watched of this.watched) watchItem(tx, tenantId, watched, now)
     for (const orphan of this.orphans) await keepOrphan(tx, deps, tenantId, orphan, now)
+    for (const orphan of this.orphanTopUps) keepOrphanTopUp(tx, deps, tenantId, orphan, now)
     for (const [orderId, refunds] of this.refunds) {
       const reason = [...new Set(refunds.map((refund) => refund.message))].join('; ')
       await refundItems(tx, tenantId, orders.get(orderId)!, refunds, reason)
     }
+    const isToppedUpReported = await this.applyTopUps(tx, esimOrders)
     const delivered = new Set(this.profiles.map((profile) => profile.orderId))
     const changes = [...orders.values()].map((order): OrderChange => {
       const release = this.releases.get(order.orderId)
       return { order, profilesChanged: delivered.has(order.orderId), ...(release ? { release } : {}) }
     })
-    return changeOrders(tx, deps, tenantId, changes, now)
+    const isReported = changeOrders(tx, deps, tenantId, changes, now)
+    wakeNextTopUps(tx, tenantId, this.decidedTopUps(orders))
+    return isReported || isToppedUpReported
   }
+
+  /** @returns whether there are events to send. */
+  private async applyTopUps(tx: Tx, esimOrders: ReadonlyMap<string, LockedOrder>): Promise<boolean> {
+    let isReported = false
+    for (const { profileId, added } of this.topUps) {
+      const order = [...esimOrders.values()].find(({ profiles }) => profiles.some((p) => p.profileId === profileId))
+      if (order === undefined) throw new Error(`the order of eSIM ${profileId} is not locked: it cannot be topped up`)
+      const { deps, tenantId, now } = this
+      if (await applyTopUp(tx, deps, tenantId, { order, profileId, added }, now)) isReported = true
+    }
+    return isReported
+  }
+
+  /** eSIMs with a top-up that no longer holds up the next one. */
+  private decidedTopUps(orders: ReadonlyMap<string, LockedOrder>): string[] {
+    return [...this.items].flatMap(([item, orderId]) => {
+      const profileId = orders.get(orderId)?.toppedUpProfileId ?? null
+      return profileId === null || isOpen(item.itemStatus) ? [] : [profileId]
+    })
+  }
+}
+
+/** A supplier that delivers what was not asked for contradicts itself: nobody knows what it did. */
+function fitting(order: LockedOrder, outcome: Outcome): Outcome {
+  const isTopUp = order.orderType === 'TOPUP'
+  if (outcome.kind === 'delivered' && isTopUp) {
+    return { kind: 'unknown', message: 'the supplier delivered an eSIM instead of a top-up' }
+  }
+  if (outcome.kind === 'toppedUp' && !isTopUp) {
+    return { kind: 'unknown', message: 'the supplier topped up an eSIM instead of delivering one' }
+  }
+  return outcome
 }
 
 function transitionWithoutAttempt(item: LockedItem, outcome: Outcome, deliveredIccid: string | undefined): Transition {
   if (outcome.kind === 'delivered') return transitionOnDelivery(item, outcome.esim, deliveredIccid)
+  if (outcome.kind === 'toppedUp') return transitionOnTopUp(item, outcome)
   if (item.itemStatus !== 'WAITING' || outcome.kind !== 'refused') return { to: 'SAME' }
   return { to: 'REFUSED', message: outcome.message }
 }

@@ -2,7 +2,7 @@ import { recordset } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import type { LockedItem } from '../../orders/lock.ts'
 import type { ConfiguredSupplier } from '../../suppliers/registry.ts'
-import type { Charge, Outcome, PriceGuard } from '../../suppliers/supplier.ts'
+import type { Charge, Outcome, PriceGuard, ToppedUpEsim } from '../../suppliers/supplier.ts'
 
 /** Writes the changeable columns of items whose orders the caller has locked. No round trip of its own. */
 export function writeItems(tx: Tx, tenantId: string, items: { orderId: string; item: LockedItem }[], now: Date): void {
@@ -62,7 +62,11 @@ export interface Attempt {
   supplied: ConfiguredSupplier
   productCode: string
   guard?: PriceGuard | undefined
-  operation: 'ORDER' | 'QUERY'
+  operation: 'ORDER' | 'TOPUP' | 'QUERY'
+  /** Days of a day pass. */
+  periodNum?: number | undefined
+  /** The eSIM that a TOPUP order adds to. */
+  topUp?: ToppedUpEsim | undefined
   startedAt: Date
   /** Start of the latest earlier purchase that the supplier may still be processing, or null. */
   doubtSince: Date | null

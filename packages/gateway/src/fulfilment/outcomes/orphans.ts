@@ -1,5 +1,6 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
 import { createAlert } from '../../alerts/alerts.ts'
+import { NIL_TENANT } from '../../audit/audit.ts'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
@@ -48,5 +49,35 @@ export async function keepOrphan(
     audience: 'OPERATOR',
     message: `${supplier} delivered eSIM ${iccid} for an item that was closed without it. The gateway cancels it at the supplier if possible. See the reconciliation report.`,
     data: { tenantId, orderId, itemNo, supplier, iccid },
+  })
+}
+
+/** A top-up that a supplier carried out although its item is refunded. */
+export interface OrphanTopUp {
+  orderId: string
+  itemNo: number
+  supplier: string
+  /** The eSIM that was topped up. */
+  profileId: string
+}
+
+/** Reports it to operators, once. It cannot be taken back, so nothing is cancelled: the eSIM itself is the dealer's. */
+export function keepOrphanTopUp(tx: Tx, deps: { ids: Ids }, tenantId: string, orphan: OrphanTopUp, now: Date): void {
+  const { orderId, itemNo, supplier, profileId } = orphan
+  const message = `${supplier} topped up eSIM ${profileId} for an item that was refunded. Ask the supplier not to charge it.`
+  tx.send({
+    text: `with kept as (
+             insert into orphans (tenant_id, orphan_id, order_id, item_no, supplier, iccid, secrets, state, message,
+               created_at, updated_at)
+             select $1, $2, $3, $4, $5, iccid, secrets, 'KEPT', 'a top-up after its refund', $7, $7
+             from profiles where tenant_id = $1 and profile_id = $6
+             on conflict do nothing returning orphan_id
+           )
+           insert into alerts (tenant_id, alert_id, kind, audience, message, data)
+           select $8, $9, 'ORPHAN_ESIM', 'OPERATOR', $10, $11 from kept`,
+    values: [
+      ...[tenantId, deps.ids.uuid(), orderId, itemNo, supplier, profileId, now],
+      ...[NIL_TENANT, deps.ids.uuid(), message, JSON.stringify({ tenantId, orderId, itemNo, supplier, profileId })],
+    ],
   })
 }

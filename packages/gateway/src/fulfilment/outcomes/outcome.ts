@@ -4,6 +4,8 @@ import type { DeliveredEsim, Outcome, SupplierTraits } from '../../suppliers/sup
 /** What an outcome does to its item. */
 export type Transition =
   | { to: 'DELIVERED'; esim: DeliveredEsim }
+  /** The package was added to the eSIM. */
+  | { to: 'TOPPED_UP'; added: ToppedUp }
   /** The item is refunded. */
   | { to: 'REFUSED'; message: string }
   /** The item is bought from the next supplier of its package. */
@@ -13,13 +15,17 @@ export type Transition =
   | { to: 'REVIEW'; message: string; retryAt: Date; inDoubtAt: Date | null }
   /** The item is closed or has another eSIM, so this one is kept aside. */
   | { to: 'ORPHAN'; esim: DeliveredEsim }
+  /** The package was added although the item is refunded. It cannot be taken back. */
+  | { to: 'ORPHAN_TOP_UP' }
   | { to: 'SAME' }
+
+type ToppedUp = Extract<Outcome, { kind: 'toppedUp' }>
 
 export interface OutcomeContext {
   now: Date
   /** When the attempt was committed. */
   startedAt: Date
-  operation: 'ORDER' | 'QUERY'
+  operation: 'ORDER' | 'TOPUP' | 'QUERY'
   /** Start of the latest earlier purchase that the supplier may still be processing, or null. */
   doubtSince: Date | null
   traits: Pick<SupplierTraits, 'timeoutMs' | 'graceMs' | 'giveUpAfterMs' | 'queryBuys'>
@@ -42,6 +48,7 @@ export const LONGEST_RETRY_MS = 60_000
  * Decides what a supplier's answer does to an item, by the order state rules: a definite refusal is refunded, an unknown
  * outcome is never bought again or refunded on a guess. Pure.
  *
+ *   toppedUp            → TOPPED_UP; ORPHAN_TOP_UP where the item is refunded
  *   delivered           → DELIVERED; ORPHAN where the item is closed or has another eSIM
  *   refused, retry      → believed only once no earlier purchase can still be running; UNKNOWN until then
  *   refused             → the next supplier, or REFUSED
@@ -50,8 +57,9 @@ export const LONGEST_RETRY_MS = 60_000
  */
 export function transition(item: LockedItem, outcome: Outcome, context: OutcomeContext): Transition {
   if (outcome.kind === 'delivered') return transitionOnDelivery(item, outcome.esim, context.deliveredIccid)
+  if (outcome.kind === 'toppedUp') return transitionOnTopUp(item, outcome)
   const open = item.itemStatus === 'ASKED' || item.itemStatus === 'UNKNOWN' || item.itemStatus === 'REVIEW'
-  if (!open || outcome.kind === 'toppedUp') return { to: 'SAME' }
+  if (!open) return { to: 'SAME' }
   const message = outcome.message
   const reviewed = item.itemStatus === 'REVIEW'
   if (outcome.kind === 'unknown') {
@@ -80,7 +88,25 @@ export function transition(item: LockedItem, outcome: Outcome, context: OutcomeC
 
 /** A query that buys nothing leaves the doubt unchanged. */
 function doubtAfter({ operation, doubtSince, startedAt, traits }: OutcomeContext): Date {
-  return operation === 'ORDER' || traits.queryBuys ? startedAt : (doubtSince ?? startedAt)
+  return operation !== 'QUERY' || traits.queryBuys ? startedAt : (doubtSince ?? startedAt)
+}
+
+/** What a delivered top-up does to an item, whether or not an attempt brought it. */
+export function transitionOnTopUp(item: LockedItem, added: ToppedUp): Transition {
+  switch (item.itemStatus) {
+    case 'WAITING':
+    case 'ASKED':
+    case 'UNKNOWN':
+    case 'REVIEW':
+      return { to: 'TOPPED_UP', added }
+    case 'DELIVERED':
+      return { to: 'SAME' }
+    case 'REFUSED':
+    case 'CANCELLED':
+      return { to: 'ORPHAN_TOP_UP' }
+    default:
+      return item.itemStatus satisfies never
+  }
 }
 
 /** What a delivered eSIM does to an item, whether or not an attempt brought it. */

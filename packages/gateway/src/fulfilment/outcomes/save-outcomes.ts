@@ -4,6 +4,7 @@ import { failpoint } from '../../lib/process/failpoint.ts'
 import { lockOrders, lockWalletAndOrders } from '../../orders/lock.ts'
 import { awaitResolving, fingerprint } from '../../suppliers/stock/taken-codes.ts'
 import type { DeliveredEsim, Outcome } from '../../suppliers/supplier.ts'
+import { listEsimOrders } from '../topped-up-esims.ts'
 import { type LeaseState, OutcomeBatch } from './apply-outcome.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import type { ItemResult } from './items.ts'
@@ -12,7 +13,8 @@ import { finishAttempts } from './items.ts'
 /**
  * Saves outcomes and all that follows from them in one transaction: items, profiles, refunds, order statuses, events.
  * With a lease token, only for orders still held under it. The attempts of the others stay open, and the worker that has
- * taken those orders over asks about them. Two round trips, and three more for each order with a refund.
+ * taken those orders over asks about them. Two round trips, two more for top-ups, and three more for each order with a
+ * refund.
  *
  * Locks: the resolution lock, shared, where an eSIM is delivered; the wallet where an item was refused; then the orders,
  * ascending.
@@ -31,10 +33,12 @@ export async function saveOutcomes(
   const { lost, nextDueAt, eventsToSend } = await deps.db.tx(async (tx) => {
     const refunds = results.some((result) => result.outcome.kind === 'refused')
     const orderIds = [...new Set(results.map((result) => result.orderId))].sort()
+    const toppedUp = results.filter((result) => result.outcome.kind === 'toppedUp').map((result) => result.orderId)
+    const esimOrderIds = await listEsimOrders(tx, tenantId, toppedUp)
     const lock = refunds ? lockWalletAndOrders : lockOrders
-    const [checked, { orders, now }] = await Promise.all([
+    const [checked, { orders, esimOrders, now }] = await Promise.all([
       doubtEsimsResolvedElsewhere(tx, deps.linkKey, results),
-      lock(tx, tenantId, orderIds, lease.leaseToken),
+      lock(tx, tenantId, orderIds, lease.leaseToken, esimOrderIds),
     ])
     if (checked !== results) {
       deps.log.warn(
@@ -48,7 +52,7 @@ export async function saveOutcomes(
     finishAttempts(tx, tenantId, held, now)
     await failpoint('fulfilment.outcome-half-written')
     const nextDueAt = batch.release(orders, lease)
-    const eventsToSend = await batch.write(tx, orders)
+    const eventsToSend = await batch.write(tx, orders, esimOrders)
     await failpoint('fulfilment.before-outcome-commit')
     return { lost: results.filter((result) => !orders.has(result.orderId)), nextDueAt, eventsToSend }
   })
@@ -57,14 +61,33 @@ export async function saveOutcomes(
   return { lost, nextDueAt }
 }
 
-/** Saves an eSIM that was found at a supplier: delivered where the item still needs it, otherwise kept as an orphan. */
+/**
+ * Saves an eSIM or a top-up that was found at a supplier: delivered where the item still needs it, otherwise kept as an
+ * orphan. Ignores other outcomes: they prove nothing here.
+ * @returns whether something was found
+ */
+export async function acceptFound(
+  deps: FulfilmentDeps,
+  tenantId: string,
+  item: { orderId: string; itemNo: number; supplier: string },
+  outcome: Outcome | undefined,
+): Promise<boolean> {
+  if (outcome === undefined || !isDelivery(outcome)) return false
+  await saveOutcomes(deps, tenantId, { leaseToken: undefined }, [{ ...item, outcome }])
+  return true
+}
+
 export async function acceptEsim(
   deps: FulfilmentDeps,
   tenantId: string,
   item: { orderId: string; itemNo: number; supplier: string },
   esim: DeliveredEsim,
 ): Promise<void> {
-  await saveOutcomes(deps, tenantId, { leaseToken: undefined }, [{ ...item, outcome: { kind: 'delivered', esim } }])
+  await acceptFound(deps, tenantId, item, { kind: 'delivered', esim })
+}
+
+function isDelivery({ kind }: Outcome): boolean {
+  return kind === 'delivered' || kind === 'toppedUp'
 }
 
 /**
@@ -76,9 +99,10 @@ export async function acceptLateEsims(
   tenantId: string,
   results: readonly ItemResult[],
 ): Promise<void> {
-  const delivered = results.filter((result) => result.outcome.kind === 'delivered')
+  const delivered = results.filter((result) => isDelivery(result.outcome))
   if (delivered.length === 0) return
-  for (const { orderId, itemNo } of delivered) deps.log.warn({ tenantId, orderId, itemNo }, 'an eSIM arrived late')
+  for (const { orderId, itemNo } of delivered)
+    deps.log.warn({ tenantId, orderId, itemNo }, 'an eSIM or top-up arrived late')
   await saveOutcomes(deps, tenantId, { leaseToken: undefined }, delivered)
 }
 

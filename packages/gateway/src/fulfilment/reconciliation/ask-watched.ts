@@ -2,8 +2,9 @@ import { claimJobs, type JobTable, runJob } from '../../jobs/jobs.ts'
 import { itemKeyOf } from '../../orders/item.ts'
 import type { Outcome } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
-import { acceptEsim } from '../outcomes/save-outcomes.ts'
+import { acceptFound } from '../outcomes/save-outcomes.ts'
 import { unwatchItem, type WatchedItem } from '../outcomes/watched-items.ts'
+import { readEsimsOfTopUps } from '../topped-up-esims.ts'
 import { askBySupplier, CLAIMED_MAX } from './ask-by-supplier.ts'
 
 const ASK_AGAIN_MIN_MS = 60_000
@@ -43,10 +44,10 @@ async function askForLateEsim(deps: FulfilmentDeps, job: WatchedJob): Promise<vo
   const supplied = deps.suppliers.get(job.supplier)
   if (supplied === undefined || productCode === null) return
   const key = itemKeyOf(orderId, itemNo)
-  const answering = supplied.supplier.query([{ tenantId, orderId, itemNo, key, productCode }], 'CHECK')
+  const topUp = (await readEsimsOfTopUps(deps.db, deps.cipher, tenantId, [orderId])).get(orderId)?.esim
+  const answering = supplied.supplier.query([{ tenantId, orderId, itemNo, key, productCode, topUp }], 'CHECK')
   const [outcome] = await answering.catch((): Outcome[] => [])
-  if (outcome?.kind !== 'delivered') return
-  await acceptEsim(deps, tenantId, { orderId, itemNo, supplier: job.supplier }, outcome.esim)
+  if (!(await acceptFound(deps, tenantId, { orderId, itemNo, supplier: job.supplier }, outcome))) return
   await deps.db.tx(async (tx) => unwatchItem(tx, tenantId, { orderId, itemNo, purpose: job.purpose }))
 }
 

@@ -4,7 +4,8 @@ import { decryptSecrets } from '../../profiles/secrets.ts'
 import type { ConfiguredSupplier } from '../../suppliers/registry.ts'
 import type { SuppliedEsim } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
-import { acceptEsim } from '../outcomes/save-outcomes.ts'
+import { acceptFound } from '../outcomes/save-outcomes.ts'
+import { readEsimsOfTopUps } from '../topped-up-esims.ts'
 
 /** Keys of one event. An upstream order is one of our items. */
 const KEYS_MAX = 100
@@ -60,9 +61,10 @@ async function refresh(deps: FulfilmentDeps, supplied: ConfiguredSupplier, key: 
     }
     case 'REFUSED':
     case 'CANCELLED': {
-      const [outcome] = await supplied.supplier.query([{ ...item, key }], 'CHECK')
-      if (outcome?.kind !== 'delivered') return
-      return acceptEsim(deps, tenantId, { orderId, itemNo, supplier: supplied.supplier.name }, outcome.esim)
+      const topUp = (await readEsimsOfTopUps(deps.db, deps.cipher, tenantId, [orderId])).get(orderId)?.esim
+      const [outcome] = await supplied.supplier.query([{ ...item, key, topUp }], 'CHECK')
+      await acceptFound(deps, tenantId, { orderId, itemNo, supplier: supplied.supplier.name }, outcome)
+      return
     }
     default: // WAITING, ASKED: fulfilment has the item
   }

@@ -11,11 +11,14 @@ import { OutcomeBatch } from '../outcomes/apply-outcome.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import type { Transition } from '../outcomes/outcome.ts'
 import { watchItem } from '../outcomes/watched-items.ts'
+import { listEsimOrders } from '../topped-up-esims.ts'
 import { type AssignedEsim, recordResolvedCodes, refuseDuplicateEsims, refuseTakenEsims } from './taken-esims.ts'
 
 /** What the supplier said about the eSIMs under review. */
 export type Verdict =
   | { kind: 'delivered'; esims: readonly CsvEsim[] }
+  /** Of a TOPUP order: the package was added to the eSIM. */
+  | { kind: 'toppedUp' }
   | { kind: 'refused' }
   /** Nothing was bought, and the order may be sent again. */
   | { kind: 'retry' }
@@ -34,7 +37,8 @@ export interface Resolution {
  * Records what a supplier said about an order's eSIMs under review, with evidence. An item resolved as refused stays
  * watched where it was in doubt: an eSIM that arrives for it later becomes an orphan.
  *
- * Locks: for delivered eSIMs the resolution lock, which deliveries share; then the wallet, the order.
+ * Locks: for delivered eSIMs the resolution lock, which deliveries share; then the wallet, the order and, for a top-up, the
+ * order that delivered its eSIM.
  * @returns the resolved items.
  * @throws Refusal
  */
@@ -53,9 +57,11 @@ export async function resolveOrder(
       refuseDuplicateEsims(deps.linkKey, verdict.esims)
       lockResolving(tx)
     }
-    const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])
+    const esimOrderIds = verdict.kind === 'toppedUp' ? await listEsimOrders(tx, tenantId, [orderId]) : []
+    const { orders, esimOrders, now } = await lockWalletAndOrders(tx, tenantId, [orderId], undefined, esimOrderIds)
     const order = orders.get(orderId)
     if (order === undefined) throw notFound('order')
+    refuseOtherKind(order, verdict)
     const before = order.orderStatus
     const items = underReview(order, resolution.itemNos)
     const assigned = verdict.kind === 'delivered' ? assignEsims(verdict.esims, orderId, items) : []
@@ -63,7 +69,7 @@ export async function resolveOrder(
     const batch = new OutcomeBatch(deps, tenantId, now, (code) => catalogue.find(code))
     for (const [index, item] of items.entries()) {
       const { supplier, inDoubtAt } = item
-      if (supplier === null && verdict.kind === 'delivered') {
+      if (supplier === null && (verdict.kind === 'delivered' || verdict.kind === 'toppedUp')) {
         const message = `Item ${item.itemNo} was never ordered from a supplier. Resolve it with --retry or --refused.`
         throw new Refusal(409, 'NEVER_ASKED', message)
       }
@@ -81,7 +87,7 @@ export async function resolveOrder(
       if (verdict.kind === 'retry') Object.assign(item, { requestedAt: null, attempts: 1 })
     }
     batch.release(orders, { leaseToken: undefined })
-    await batch.write(tx, orders)
+    await batch.write(tx, orders, esimOrders)
     if (verdict.kind === 'delivered') recordResolvedCodes(tx, deps.linkKey, { tenantId, orderId }, verdict.esims)
     audit(tx, deps.ids, {
       tenantId,
@@ -96,6 +102,19 @@ export async function resolveOrder(
   deps.wake.wake('webhooks')
   deps.wake.wake('fulfilment')
   return itemNos
+}
+
+function refuseOtherKind({ orderType }: LockedOrder, { kind }: Verdict): void {
+  if (kind === 'delivered' && orderType === 'TOPUP') {
+    throw new Refusal(
+      422,
+      'ORDER_IS_TOP_UP',
+      'The order is a top-up, without eSIMs of its own. Resolve it as topped up.',
+    )
+  }
+  if (kind === 'toppedUp' && orderType === 'NEW') {
+    throw new Refusal(422, 'ORDER_IS_NO_TOP_UP', 'The order buys eSIMs. Resolve it with the eSIMs that were delivered.')
+  }
 }
 
 function underReview(order: LockedOrder, itemNos: readonly number[] | undefined): LockedItem[] {
@@ -128,6 +147,8 @@ function transitionOf(verdict: Verdict, assigned: AssignedEsim | undefined, now:
   switch (verdict.kind) {
     case 'delivered':
       return { to: 'DELIVERED', esim: assigned!.esim }
+    case 'toppedUp':
+      return { to: 'TOPPED_UP', added: { kind: 'toppedUp' } }
     case 'refused':
       return { to: 'REFUSED', message: 'refused by the supplier' }
     case 'retry':

@@ -5,33 +5,56 @@ import {
   type OrderAnswer,
   type OrderRequest,
   type OrderStatus,
+  type OrderType,
   orderNoOf,
   type RequestHeaders,
+  stripIccidPadding,
+  type TopupAnswer,
+  type TopupRequest,
 } from '@dealer-esim/contract'
 import type { Offer, Snapshot } from '../../catalogue/catalogue.ts'
 import type { ErrorParts } from '../../lib/api-error.ts'
 import { groupBy } from '../../lib/batch.ts'
+import type { Suppliers } from '../../suppliers/registry.ts'
 import type { Tenant } from '../../tenants/tenant.ts'
 import type { Wallet } from '../../wallet/ledger/lock.ts'
 import type { BalanceFall } from '../../wallet/ledger/low-balance.ts'
 import { lowBalancePercent } from '../../wallet/ledger/low-balance.ts'
-import type { PackageLine } from '../item.ts'
+import { itemPriceOf, type PackageLine } from '../item.ts'
+import { offerTopUp, type ToppedUpEsim, topUpVolume } from './topup.ts'
 
 /** An order to be placed. Its id is made beforehand, so that the order is recognised after a lost COMMIT. */
-export interface OrderInput {
+export type OrderInput = NewOrderInput | TopUpInput
+
+interface InputMembers {
   tenant: Pick<Tenant, 'tenantId' | 'currencyCode'>
   orderId: string
-  request: OrderRequest
   /** The request's RequestID and timestamp; absent where the gateway itself places it. */
   headers?: Pick<RequestHeaders, 'requestId' | 'timestamp'>
   /** Present while the request is still being admitted; resolves within 100 ms to whether it was. */
   isAdmitted?: Promise<boolean>
 }
 
+/** Buys eSIMs. */
+export interface NewOrderInput extends InputMembers {
+  orderType?: 'NEW'
+  request: OrderRequest
+}
+
+/** Adds a package to one eSIM. */
+export interface TopUpInput extends InputMembers {
+  orderType: 'TOPUP'
+  request: TopupRequest
+}
+
 /** The part of an existing order that an answer needs. */
 export interface ExistingOrder {
   orderId: string
   transactionId: string
+  orderType: OrderType
+  /** The eSIM that a TOPUP adds to. */
+  toppedUpProfileId: string | null
+  toppedUpIccid: string | null
   orderStatus: OrderStatus
   amount: bigint
   currencyCode: string
@@ -47,9 +70,12 @@ export interface PlacedOrder extends ExistingOrder {
   remark: string | null
 }
 
+/** The answer of `esim/order`; of `esim/topup`, with its eSIM. */
+export type PlacementAnswer = OrderAnswer & Partial<TopupAnswer>
+
 export type Verdict =
-  | { kind: 'placed'; answer: OrderAnswer }
-  | { kind: 'replayed'; answer: OrderAnswer }
+  | { kind: 'placed'; answer: PlacementAnswer }
+  | { kind: 'replayed'; answer: PlacementAnswer }
   | { kind: 'refused'; code: FailureCode; parts: ErrorParts }
 
 /** What orders are decided on, besides their wallets. */
@@ -58,6 +84,9 @@ export interface DecisionContext {
   catalogue: Snapshot
   /** Earlier orders, by tenant and transactionId. */
   existing: ReadonlyMap<string, ReadonlyMap<string, ExistingOrder>>
+  /** The eSIMs of top-ups, read under the wallets' locks. A top-up that is not in it names none of its tenant. */
+  esims: ReadonlyMap<OrderInput, ToppedUpEsim>
+  suppliers: Pick<Suppliers, 'get'>
   /** eSIMs of an offer that can be delivered now; undefined where its suppliers do not count them. */
   available(offer: Offer): number | undefined
 }
@@ -102,19 +131,21 @@ export function decideWallet(before: Wallet, inputs: readonly OrderInput[], cont
   const wallet = onDay(before, now)
   const existing = context.existing.get(wallet.tenantId)
   const placed = new Map<string, PlacedOrder>()
+  const addedVolumes = new Map<string, bigint>()
   let funds: Funds = { balance: wallet.balance, spent: wallet.spent, version: wallet.version }
   const verdicts = inputs.map((input): Verdict => {
     const { transactionId } = input.request
     const earlier = existing?.get(transactionId) ?? placed.get(transactionId)
     if (earlier) return replayOrConflict(input, earlier)
-    const priced = priceLines(input, context)
+    const priced = input.orderType === 'TOPUP' ? priceTopUp(input, addedVolumes, context) : priceLines(input, context)
     if ('refused' in priced) return priced.refused
-    const amount = priced.lines.reduce((sum, line) => sum + BigInt(line.price) * BigInt(line.count), 0n)
+    const amount = priced.lines.reduce((sum, line) => sum + itemPriceOf(line) * BigInt(line.count), 0n)
     const refused = refuseAmount(input, amount, wallet, funds, now)
     if (refused) return refused
     funds = { balance: funds.balance - amount, spent: funds.spent + amount, version: funds.version + 1n }
-    const order = orderOf(input, priced.lines, amount, wallet, funds, now)
+    const order = orderOf(input, priced, amount, wallet, funds, now)
     placed.set(transactionId, order)
+    if (priced.esim) addedVolumes.set(priced.esim.profileId, priced.addedVolume)
     return { kind: 'placed', answer: answerOf(order) }
   })
   return { wallet: placed.size > 0 ? debited(wallet, funds, now) : wallet, verdicts, placed: [...placed.values()] }
@@ -129,42 +160,131 @@ function later(left: Date, right: Date): Date {
 
 /** The verdict on an order whose transactionId is taken. */
 export function replayOrConflict(input: OrderInput, earlier: ExistingOrder): Verdict {
-  if (contentOf(input.request.packageInfoList) !== contentOf(earlier.packageLines)) return refuse('200012')
+  if (!hasSameContent(input, earlier)) return refuse('200012')
   // An order with the id made for this very call was placed by an attempt whose COMMIT was not answered.
   return { kind: earlier.orderId === input.orderId ? 'placed' : 'replayed', answer: answerOf(earlier) }
 }
 
-/** The set of (packageCode, count). The order of lines, prices, amount and remark are not content. */
-function contentOf(lines: readonly { packageCode: string; count: number }[]): string {
-  return JSON.stringify(lines.map((line) => [line.packageCode, line.count] as const).sort(byCode))
+/** A top-up that names its eSIM by ICCID repeats one of the eSIM that has this ICCID. */
+function hasSameContent(input: OrderInput, earlier: ExistingOrder): boolean {
+  if (input.orderType !== 'TOPUP') {
+    return earlier.orderType === 'NEW' && contentOf(input.request.packageInfoList) === contentOf(earlier.packageLines)
+  }
+  const { esimTranNo, iccid, packageCode, periodNum } = input.request
+  if (earlier.toppedUpProfileId === null) return false
+  if (esimTranNo !== undefined && esimTranNo.toLowerCase() !== earlier.toppedUpProfileId) return false
+  if (iccid !== undefined && stripIccidPadding(iccid) !== earlier.toppedUpIccid) return false
+  return contentOf([{ packageCode, count: 1, periodNum }]) === contentOf(earlier.packageLines)
 }
 
-function byCode(left: readonly [string, number], right: readonly [string, number]): number {
+type ContentLine = { packageCode: string; count: number; periodNum?: number | undefined; periodNumDefaulted?: true }
+
+/** The set of (packageCode, count, periodNum as sent). The order of lines, prices, amount and remark are not content. */
+function contentOf(lines: readonly ContentLine[]): string {
+  return JSON.stringify(
+    lines
+      .map(({ packageCode, count, periodNum, periodNumDefaulted }) => {
+        return [packageCode, count, periodNumDefaulted ? undefined : periodNum] as const
+      })
+      .sort(byCode),
+  )
+}
+
+function byCode(left: readonly [string, ...unknown[]], right: readonly [string, ...unknown[]]): number {
   return left[0] < right[0] ? -1 : 1
 }
 
-function priceLines(input: OrderInput, context: DecisionContext): { lines: PackageLine[] } | { refused: Verdict } {
+/** What an order buys, at today's prices. */
+interface Priced {
+  lines: PackageLine[]
+  /** Of a top-up: its eSIM, and the volume that all top-ups of the batch add to it. */
+  esim?: ToppedUpEsim
+  addedVolume: bigint
+}
+
+function priceLines(input: NewOrderInput, context: DecisionContext): Priced | { refused: Verdict } {
   const lines: PackageLine[] = []
   for (const [index, line] of input.request.packageInfoList.entries()) {
     const offer = context.catalogue.offer(input.tenant, line.packageCode)
-    const at = (member: string, reason: string): ErrorParts => ({
-      details: [{ field: `packageInfoList[${index}].${member}`, reason }],
-    })
+    const field = (member: string) => `packageInfoList[${index}].${member}`
     if (typeof offer === 'string') {
-      return { refused: refuse(offer, at('packageCode', `${line.packageCode} cannot be bought now.`)) }
+      const reason = `${line.packageCode} cannot be bought now.`
+      return { refused: refuse(offer, { details: [{ field: field('packageCode'), reason }] }) }
     }
-    const price = Number(offer.price)
-    if (line.price !== undefined && line.price !== price) {
-      const parts = at('price', `One eSIM costs ${price} now.`)
-      return { refused: refuse('200005', { ...parts, data: { current: price } }) }
-    }
-    const available = context.available(offer)
-    if (available !== undefined && available < line.count) {
-      return { refused: refuse('200011', at('count', `${available} are left.`)) }
-    }
-    lines.push({ packageCode: offer.packageCode, packageName: offer.packageName, count: line.count, price })
+    const priced = priceLine(offer, line, field, context)
+    if ('refused' in priced) return priced
+    lines.push(priced.line)
   }
-  return { lines }
+  return { lines, addedVolume: 0n }
+}
+
+function priceTopUp(
+  input: TopUpInput,
+  addedVolumes: ReadonlyMap<string, bigint>,
+  context: DecisionContext,
+): Priced | { refused: Verdict } {
+  const { request, tenant } = input
+  const esim = context.esims.get(input)
+  if (esim === undefined) return { refused: refuse('310403') }
+  const added = addedVolumes.get(esim.profileId) ?? 0n
+  const offer = offerTopUp({ tenant, request, esim, added }, context)
+  if ('code' in offer) return { refused: refuse(offer.code, offer.parts) }
+  const priced = priceLine(offer, { ...request, count: 1 }, (member) => member, context)
+  if ('refused' in priced) return priced
+  const { lines, addedVolume } = {
+    lines: [priced.line],
+    addedVolume: added + topUpVolume(context.catalogue, priced.line),
+  }
+  return { lines, esim, addedVolume }
+}
+
+interface RequestedLine {
+  count: number
+  periodNum?: number | undefined
+  price?: number | undefined
+}
+
+/** Decides 000105 and 000108 of periodNum, then 200005, then 200011. */
+function priceLine(
+  offer: Offer,
+  requested: RequestedLine,
+  field: (member: string) => string,
+  context: DecisionContext,
+): { line: PackageLine } | { refused: Verdict } {
+  const { packageCode, packageName, cancelPolicy } = offer
+  const refuseAt = (code: FailureCode, member: string, reason: string, data?: Record<string, unknown>) => {
+    return { refused: refuse(code, { details: [{ field: field(member), reason }], ...(data && { data }) }) }
+  }
+  const period = periodOf(offer, requested.periodNum)
+  if ('reason' in period) return refuseAt(period.code, 'periodNum', period.reason)
+  const price = Number(offer.price)
+  if (requested.price !== undefined && requested.price !== price) {
+    const unit = offer.periodNumMin === null ? 'One eSIM' : 'One day of one eSIM'
+    return refuseAt('200005', 'price', `${unit} costs ${price} now.`, { current: price })
+  }
+  const available = context.available(offer)
+  if (available !== undefined && available < requested.count) {
+    return refuseAt('200011', 'count', `${available} are left.`)
+  }
+  const policy = cancelPolicy.cancellable ? { cancelPolicy } : {}
+  return { line: { packageCode, packageName, count: requested.count, price, ...period, ...policy } }
+}
+
+/** The days of a day pass. They depend on the catalogue, so they are checked after replay and conflict. */
+function periodOf(
+  { packageCode, periodNumMin, periodNumMax }: Offer,
+  sent: number | undefined,
+): Pick<PackageLine, 'periodNum' | 'periodNumDefaulted'> | { code: FailureCode; reason: string } {
+  if (periodNumMin === null || periodNumMax === null) {
+    if (sent === undefined) return {}
+    return { code: '000108', reason: `${packageCode} is no day pass: send no periodNum.` }
+  }
+  if (sent === undefined) {
+    if (periodNumMin === 1) return { periodNum: 1, periodNumDefaulted: true }
+    return { code: '000105', reason: `Send the days of the day pass, ${periodNumMin} to ${periodNumMax}.` }
+  }
+  if (sent >= periodNumMin && sent <= periodNumMax) return { periodNum: sent }
+  return { code: '000108', reason: `Send ${periodNumMin} to ${periodNumMax} days.` }
 }
 
 const DAY_MS = 86_400_000
@@ -173,7 +293,8 @@ const AMOUNT_MAX = BigInt(MONEY_MAX)
 function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, funds: Funds, now: Date): Verdict | undefined {
   if (amount > AMOUNT_MAX) {
     const reason = 'The total exceeds the largest amount that the API can represent. Order fewer.'
-    return refuse('000108', { details: [{ field: 'packageInfoList', reason }] })
+    const field = input.orderType === 'TOPUP' ? 'periodNum' : 'packageInfoList'
+    return refuse('000108', { details: [{ field, reason }] })
   }
   if (input.request.amount !== undefined && input.request.amount !== Number(amount)) {
     return refuse('200006', { data: { current: Number(amount) } })
@@ -221,7 +342,7 @@ function debited(wallet: Wallet, funds: Funds, now: Date): Wallet {
 /** @param funds as the order's debit leaves them */
 function orderOf(
   input: OrderInput,
-  lines: PackageLine[],
+  { lines, esim }: Priced,
   amount: bigint,
   wallet: Wallet,
   funds: Funds,
@@ -231,6 +352,9 @@ function orderOf(
     tenantId: input.tenant.tenantId,
     orderId: input.orderId,
     transactionId: input.request.transactionId,
+    orderType: input.orderType ?? 'NEW',
+    toppedUpProfileId: esim?.profileId ?? null,
+    toppedUpIccid: esim?.iccid ?? null,
     orderStatus: 'PAID',
     amount,
     currencyCode: wallet.currencyCode,
@@ -242,12 +366,13 @@ function orderOf(
   }
 }
 
-/** The answer of `esim/order`. A replay differs from the first answer in `orderStatus` only. */
-function answerOf(order: ExistingOrder): OrderAnswer {
+/** A replay differs from the first answer in `orderStatus` only. */
+function answerOf(order: ExistingOrder): PlacementAnswer {
   return {
     orderNo: orderNoOf(order.orderId),
     transactionId: order.transactionId,
-    orderType: 'NEW',
+    orderType: order.orderType,
+    ...(order.toppedUpProfileId !== null && { esimTranNo: order.toppedUpProfileId }),
     orderStatus: order.orderStatus,
     amount: Number(order.amount),
     currencyCode: order.currencyCode,

@@ -7,10 +7,12 @@ import { textArray, uuidArray } from '../../lib/postgres/columns.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { violatedKey } from '../../lib/postgres/errors.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
+import type { Suppliers } from '../../suppliers/registry.ts'
 import type { CachedWallet, WalletCache } from '../../wallet/ledger/cache.ts'
 import { lockWallets } from '../../wallet/ledger/lock.ts'
 import { reportLowBalance } from '../../wallet/ledger/low-balance.ts'
 import { type BatchDecision, dayOf, decideBatch, type ExistingOrder, type OrderInput, type Verdict } from './decide.ts'
+import { readToppedUpEsims } from './topup.ts'
 import { type Assumptions, writeIfUnchanged, writePlaced } from './write.ts'
 
 export interface PlacementDeps {
@@ -19,6 +21,7 @@ export interface PlacementDeps {
   databaseClock: Pick<DatabaseClock, 'now'>
   catalogue: Catalogue
   stock: { available(offer: Offer): number | undefined }
+  suppliers: Pick<Suppliers, 'get'>
   walletCache: WalletCache
 }
 
@@ -74,18 +77,23 @@ const UNCOUNTED: PlacementDeps['stock'] = { available: () => undefined }
 /**
  * Places orders on wallets that this node has cached, in one round trip: they are decided on the cached wallets and
  * catalogue, and written only if both are unchanged when the wallets are locked and no order exists yet. It handles the
- * plain case only: refusals, replays and low-balance alerts are left to placeLocked, which reads first.
+ * plain case only: refusals, replays, low-balance alerts and top-ups, which depend on their eSIMs, are left to
+ * placeLocked, which reads first.
  *
  * Locks: the wallets' rows, in ascending tenant order.
  * @returns undefined where nothing was placed and placeLocked has to decide
  */
 async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): Promise<BatchVerdict[] | undefined> {
+  if (inputs.some(({ orderType }) => orderType === 'TOPUP')) return undefined
   const tenantIds = [...new Set(inputs.map(({ tenant }) => tenant.tenantId))].sort()
   const wallets = deps.walletCache.take(tenantIds)
   if (!wallets) return undefined
   const catalogue = await deps.catalogue.current(0n)
   const now = new Date(deps.databaseClock.now())
-  const batch = decideBatch(wallets, inputs, { now, catalogue, existing: new Map(), available: deps.stock.available })
+  const batch = decideBatch(wallets, inputs, {
+    ...{ now, catalogue, existing: new Map(), esims: new Map() },
+    ...{ available: deps.stock.available, suppliers: deps.suppliers },
+  })
   if (!isPlain(batch)) return undefined
   const rowHashes = wallets.map((wallet) => wallet.rowHash)
   const assumed = { rowHashes, catalogueVersion: catalogue.version, today: dayOf(now) }
@@ -170,16 +178,23 @@ interface Placement {
  */
 export async function placeLocked(
   tx: Tx,
-  deps: Pick<PlacementDeps, 'ids' | 'catalogue' | 'stock'>,
+  deps: Pick<PlacementDeps, 'ids' | 'catalogue' | 'stock' | 'suppliers'>,
   inputs: OrderInput[],
 ): Promise<Placement> {
   const tenantIds = [...new Set(inputs.map(({ tenant }) => tenant.tenantId))]
-  const [wallets, context] = await Promise.all([lockWallets(tx, tenantIds), readOrderContext(tx, inputs)])
+  const [wallets, context, esims] = await Promise.all([
+    lockWallets(tx, tenantIds),
+    readOrderContext(tx, inputs),
+    readToppedUpEsims(tx, inputs),
+  ])
   const { now, catalogueVersion, existing } = context
   const catalogue = await deps.catalogue.current(catalogueVersion)
   await failpoint('orders.locked')
   const admitted = await admittedOf(inputs)
-  const batch = decideBatch(wallets, admitted, { now, catalogue, existing, available: deps.stock.available })
+  const batch = decideBatch(wallets, admitted, {
+    ...{ now, catalogue, existing, esims },
+    ...{ available: deps.stock.available, suppliers: deps.suppliers },
+  })
   for (const fall of batch.falls) reportLowBalance(tx, deps.ids, fall)
   const written = writePlaced(tx, deps.ids, batch)
   written.catch(() => {}) // the transaction fails with it
@@ -223,12 +238,13 @@ from catalogue_version
 left join (
   select o.* from unnest($1::uuid[], $2::text[]) as input(tenant_id, transaction_id)
   cross join lateral (
-    (select tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after, package_lines,
-            created_at
+    (select tenant_id, order_id, transaction_id, order_type, topped_up_profile_id, (
+              select iccid from profiles p where p.tenant_id = input.tenant_id and p.profile_id = topped_up_profile_id
+            ) as topped_up_iccid, order_status, amount, currency_code, balance_after, package_lines, created_at
      from orders where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
     union all
-    -- An action on an eSIM: without lines, so that no order has the same content.
-    (select tenant_id, action_id, transaction_id, null, 0, currency_code, 0, '[]', created_at
+    -- An action on an eSIM: of no order type, so that no order has the same content.
+    (select tenant_id, action_id, transaction_id, null, null, null, null, 0, currency_code, 0, '[]', created_at
      from esim_actions where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
     limit 1 -- keeps the plan an index look-up for each, whatever the statistics say
   ) o

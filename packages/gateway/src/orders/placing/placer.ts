@@ -73,11 +73,7 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
   return {
     place,
     async placeWhenAdmitted(input, admission) {
-      const { tenant, orderId, request, headers } = input
-      const verdict = await placeOrReplay({
-        ...{ tenant, orderId, request, isAdmitted: isAdmittedSoon(admission) },
-        ...(headers && { headers }),
-      })
+      const verdict = await placeOrReplay({ ...input, isAdmitted: isAdmittedSoon(admission) })
       await admission
       return verdict.kind === 'not-admitted' ? place(input) : verdict
     },

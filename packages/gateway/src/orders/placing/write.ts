@@ -7,6 +7,7 @@ import type { Tx } from '../../lib/postgres/db.ts'
 import type { CachedWallet } from '../../wallet/ledger/cache.ts'
 import { INSERT_DEBITS, updateWallets, WALLET_COLUMN_COUNT, walletValues } from '../../wallet/ledger/debit.ts'
 import { lockAndHashWallets } from '../../wallet/ledger/lock.ts'
+import { itemPriceOf, publicLineOf } from '../item.ts'
 import type { BatchDecision, PlacedOrder } from './decide.ts'
 
 /**
@@ -74,6 +75,7 @@ const PLACED: Columns = {
   currency_code: 'text',
   balance_after: 'bigint',
   wallet_version: 'bigint',
+  topped_up: 'text',
   package_lines: 'jsonb',
   remark: 'text',
   decided_at: 'timestamptz',
@@ -93,6 +95,7 @@ function placedValues(format: RowFormat, ids: Ids, placed: readonly PlacedOrder[
     format.plain(placed.map((order) => order.currencyCode)),
     format.plain(placed.map((order) => order.balanceAfter)),
     format.plain(placed.map((order) => order.walletVersion)),
+    format.texts(placed.map((order) => order.toppedUpProfileId)),
     format.jsonbValues(placed.map((order) => JSON.stringify(order.packageLines))),
     format.texts(placed.map((order) => order.remark)),
     format.times(placed.map((order) => order.createdAt.getTime())),
@@ -105,14 +108,14 @@ function paidContent(order: PlacedOrder): OrderPaidContent {
   return {
     orderNo: orderNoOf(order.orderId),
     transactionId: order.transactionId,
-    orderType: 'NEW',
-    esimTranNo: null,
+    orderType: order.orderType,
+    esimTranNo: order.toppedUpProfileId,
     orderStatus: order.orderStatus,
     sequence: 1,
     amount: Number(order.amount),
     currencyCode: order.currencyCode,
     balanceAfter: Number(order.balanceAfter),
-    packageInfoList: order.packageLines.map((line) => ({ ...line, periodNum: line.periodNum ?? null })),
+    packageInfoList: order.packageLines.map(publicLineOf),
   }
 }
 
@@ -131,9 +134,10 @@ const LINES: Columns = {
 function lineValues(format: RowFormat, placed: readonly PlacedOrder[]): unknown[] {
   const lines = placed.flatMap((order) => {
     let items = 0
-    return order.packageLines.map(({ packageCode, count, price }, lineNo) => {
+    return order.packageLines.map((line, lineNo) => {
+      const { packageCode, count } = line
       items += count
-      return { order, first: items - count + 1, last: items, lineNo, packageCode, price }
+      return { order, first: items - count + 1, last: items, lineNo, packageCode, price: itemPriceOf(line) }
     })
   })
   return [
@@ -170,10 +174,10 @@ itemised as (
 ), event as (${eventsOf('placed')}
 ), delivery as (${deliveriesOf('placed')}
 ), ordered as (
-  insert into orders (tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after,
-    wallet_version, package_lines, remark, status_history, event_sequence, due_at, created_at, updated_at)
-  select tenant_id, order_id, transaction_id, 'PAID', amount, currency_code, balance_after, wallet_version,
-    package_lines, remark, status_history, 1, least(created_at, clock_timestamp()), created_at, created_at
+  insert into orders (tenant_id, order_id, transaction_id, order_type, topped_up_profile_id, order_status, amount,
+    currency_code, balance_after, wallet_version, package_lines, remark, status_history, event_sequence, due_at, created_at, updated_at)
+  select tenant_id, order_id, transaction_id, case when topped_up is null then 'NEW' else 'TOPUP' end, topped_up::uuid,
+    'PAID', amount, currency_code, balance_after, wallet_version, package_lines, remark, status_history, 1, least(created_at, clock_timestamp()), created_at, created_at
   from placed
 )`
 

@@ -13,7 +13,7 @@ import {
 import { type CursorScope, createCursor, readCursor } from '../../lib/cursor.ts'
 import { firstUuidAt, HIGHEST_UUID, LOWEST_UUID } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
-import type { PackageLine } from '../item.ts'
+import { type PackageLine, publicLineOf } from '../item.ts'
 
 /**
  * Lists one page of `order/list`, newest first by (createTime, id). Ids begin with their creation time, so one range of
@@ -151,8 +151,7 @@ function summaryOf(row: Row): OrderSummary {
     createTime: formatTime(row.createdAt),
     lastUpdateTime: formatTime(row.updatedAt),
     packageInfoList: row.packageLines.map((line, lineNo) => ({
-      ...line,
-      periodNum: line.periodNum ?? null,
+      ...publicLineOf(line),
       ...row.counts[lineNo]!,
     })),
   }

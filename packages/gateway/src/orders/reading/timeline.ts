@@ -53,7 +53,7 @@ export async function readTimeline(
 function transfers(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
   // The debit is found by the version that the order names, the refunds by their index.
   return db.query<Step>(sql`
-    select created_at as at, case kind when 'ORDER' then 'DEBIT' else 'REFUND' end as kind, amount,
+    select created_at as at, case kind when 'REFUND' then 'REFUND' else 'DEBIT' end as kind, amount,
            balance_after, item_no, reason
     from transfers
     where tenant_id = ${tenantId} and (

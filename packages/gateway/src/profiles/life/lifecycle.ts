@@ -35,6 +35,7 @@ export interface ProfileLife {
  *   smdpStatus  RELEASED → DOWNLOAD → INSTALLATION → ENABLED ⇄ DISABLED → DELETED
  *   esimStatus  GOT_RESOURCE → IN_USE → USED_UP | USED_EXPIRED
  *               GOT_RESOURCE → UNUSED_EXPIRED;   CANCEL and REVOKED end it at any time
+ *               USED_UP | USED_EXPIRED → IN_USE  by a top-up; a report from before it does not lead back
  *
  * Notifications arrive late, repeated and out of order. One is applied when its own time is later than that of the one
  * that set the status, and it does not lead back. ENABLED and DISABLED alternate.

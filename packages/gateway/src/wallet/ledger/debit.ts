@@ -8,12 +8,13 @@ import { WALLET_ROW_HASH, type Wallet } from './lock.ts'
 
 /**
  * Inserts the transfer of each order of the table `placed`, which needs tenant_id, wallet_version, amount, balance_after,
- * order_id and created_at.
+ * order_id, topped_up (null: an order of new eSIMs) and created_at.
  */
 export const INSERT_DEBITS = `
   insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after, order_id,
     created_at)
-  select tenant_id, wallet_version, 'ORDER', 'WALLET', 'SALES', amount, balance_after, order_id, created_at from placed`
+  select tenant_id, wallet_version, case when topped_up is null then 'ORDER' else 'ESIM_TOPUP' end, 'WALLET', 'SALES',
+    amount, balance_after, order_id, created_at from placed`
 
 const WALLET_COLUMNS: Columns = {
   tenant_id: 'uuid',

@@ -80,21 +80,25 @@ function actionNoOf(esim: RefundedEsim | undefined): string | null {
   return esim?.actionId == null ? null : orderNoOf(esim.actionId)
 }
 
-/** The eSIMs that refunds are for, with the actions that cancelled them, by entry. An undelivered item has none. */
+/** The eSIMs of top-ups and refunds, with the actions that cancelled them, by entry. An undelivered item has none. */
 async function findEsims(
   db: Pick<Db, 'query'>,
   tenantId: string,
   entries: readonly StatementEntry[],
 ): Promise<Map<bigint, RefundedEsim>> {
-  const versions = entries.filter((entry) => entry.itemNo !== null).map((entry) => entry.walletVersion)
+  const versions = entries
+    .filter((entry) => entry.itemNo !== null || entry.kind === 'ESIM_TOPUP')
+    .map((entry) => entry.walletVersion)
   if (versions.length === 0) return new Map()
   const rows = await db.query<RefundedEsim & { walletVersion: bigint }>(sql`
-    select t.wallet_version, p.profile_id, (
+    select t.wallet_version, coalesce(o.topped_up_profile_id, p.profile_id) as profile_id, (
       select a.action_id from esim_actions a
       where a.tenant_id = ${tenantId} and a.profile_id = p.profile_id and a.action = 'CANCEL' and a.action_status = 'DONE'
       limit 1) as action_id
-    from transfers t join profiles p using (tenant_id, order_id, item_no)
-    where t.tenant_id = ${tenantId} and t.wallet_version = any (${versions.map(String)}::bigint[])`)
+    from transfers t join orders o using (tenant_id, order_id)
+    left join profiles p using (tenant_id, order_id, item_no)
+    where t.tenant_id = ${tenantId} and t.wallet_version = any (${versions.map(String)}::bigint[])
+      and coalesce(o.topped_up_profile_id, p.profile_id) is not null`)
   return new Map(rows.map((row) => [row.walletVersion, row]))
 }
 

@@ -94,7 +94,7 @@ async function readPage(tx: Tx, { tenantId, pageRows }: Verification, after: big
                              and 'WALLET' in (l.from_account, l.to_account)
           else false
         end is not true as bad_accounts,
-        case when l.kind <> 'ORDER' then null
+        case when l.kind not in ('ORDER', 'ESIM_TOPUP') then null
              when o.order_id is null then 'no order'
              when o.wallet_version <> l.wallet_version then 'second debit'
         end as bad_order,
@@ -108,7 +108,7 @@ async function readPage(tx: Tx, { tenantId, pageRows }: Verification, after: big
       -- The limits make the planner look up each row in a primary key instead of hashing whole tables once per page.
       left join lateral (
         select order_id, wallet_version from orders
-        where l.kind = 'ORDER' and tenant_id = ${tenantId} and order_id = l.order_id limit 1
+        where l.kind in ('ORDER', 'ESIM_TOPUP') and tenant_id = ${tenantId} and order_id = l.order_id limit 1
       ) o on true
       left join lateral (
         select item_no, price, item_status from order_items

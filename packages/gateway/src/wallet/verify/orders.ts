@@ -42,7 +42,7 @@ interface FaultyRow {
 async function readPage(tx: Tx, { tenantId, pageRows }: Verification, after: string) {
   const page = sql`
     with page as materialized (
-      select order_id, amount, refunded_amount, balance_after, wallet_version from orders
+      select order_id, order_type, amount, refunded_amount, balance_after, wallet_version from orders
       where tenant_id = ${tenantId} and order_id > ${after} order by order_id limit ${pageRows}
     )`
   const totals = tx.query<{ count: bigint; last: string }>(sql`${page}
@@ -57,7 +57,8 @@ async function readPage(tx: Tx, { tenantId, pageRows }: Verification, after: str
       from page o
       left join lateral (
         select amount, balance_after from transfers
-        where tenant_id = ${tenantId} and wallet_version = o.wallet_version and kind = 'ORDER' and order_id = o.order_id
+        where tenant_id = ${tenantId} and wallet_version = o.wallet_version and order_id = o.order_id
+          and kind = case o.order_type when 'TOPUP' then 'ESIM_TOPUP' else 'ORDER' end
         limit 1
       ) d on true
       cross join lateral (

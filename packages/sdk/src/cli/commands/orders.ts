@@ -1,8 +1,8 @@
-import type { OrderLineRequest, QueryAnswer } from '@dealer-esim/contract'
+import { type OrderLineRequest, PERIOD_NUM_MAX, type QueryAnswer } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { newTransactionId, type Order } from '../../client.ts'
 import { DealerEsimError } from '../../error.ts'
-import { amount, durationMs, orderLine } from '../arguments.ts'
+import { amount, durationMs, integer, orderLine } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { AlreadyReported, CommandFailed, EXIT } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
@@ -13,8 +13,13 @@ interface OrderOptions {
   transactionId?: string
   amount?: number
   remark?: string
+  periodNum?: number
   wait?: number | true
   codes?: boolean
+}
+
+interface TopupOptions extends Omit<OrderOptions, 'codes'> {
+  iccid?: string
 }
 
 interface QueryOptions {
@@ -32,27 +37,41 @@ export function orderCommands(program: Command, context: () => Context): void {
     .description('buy eSIMs from the balance')
     .argument('<package[:count]...>', 'what to buy: a package code, or a code and a count', orderLine)
     .option('--transaction-id <id>', 'your own key of the order; generated and shown if omitted')
+    .option('--period-num <days>', 'of day passes: how many days', integer(1, PERIOD_NUM_MAX))
     .option('--amount <amount>', 'buy only if the total is exactly this, such as 9.00', amount)
     .option('--remark <text>', 'your own note')
     .option('--wait [time]', 'wait until the order is complete, 60s by default', durationMs)
     .option('--codes', `with --wait: ${CODES}`)
     .addHelpText('after', ORDER_HELP)
-    .action(async (packageInfoList: OrderLineRequest[], { wait, codes, ...options }: OrderOptions) => {
+    .action(async (lines: OrderLineRequest[], { wait, codes, periodNum, ...options }: OrderOptions) => {
       const current = context()
-      const { client, print, io, paint } = current
-      const esim = client()
-      const transactionId = options.transactionId ?? newTransactionId()
-      if (options.transactionId === undefined) io.err(`transactionId ${transactionId}\n`)
-      const order = await esim.order({ ...options, transactionId, packageInfoList })
-      if (wait === undefined) {
-        return print(`${placed(order)}${paint.dim(`Next: dealer-esim query ${printable(order.orderNo)}`)}\n`, order)
+      const esim = current.client()
+      const transactionId = transactionIdOf(current, options)
+      const packageInfoList = periodNum === undefined ? lines : lines.map((line) => ({ ...line, periodNum }))
+      await finish(current, await esim.order({ ...options, transactionId, packageInfoList }), { wait, codes })
+    })
+
+  program
+    .command('topup')
+    .description('add a package of type TOPUP to an eSIM, from the balance')
+    .argument('<package>', 'a package that fits the eSIM')
+    .argument('[esimTranNo]', 'the eSIM, unless you give --iccid')
+    .option('--iccid <iccid>', 'the newest eSIM with this ICCID')
+    .option('--transaction-id <id>', 'your own key of the top-up; generated and shown if omitted')
+    .option('--period-num <days>', 'of a day pass: how many days', integer(1, PERIOD_NUM_MAX))
+    .option('--amount <amount>', 'buy only if the total is exactly this, such as 9.00', amount)
+    .option('--remark <text>', 'your own note')
+    .option('--wait [time]', 'wait until the top-up is complete, 60s by default', durationMs)
+    .addHelpText('after', TOPUP_HELP)
+    .action(async (packageCode: string, esimTranNo: string | undefined, { wait, ...options }: TopupOptions) => {
+      if (esimTranNo === undefined && options.iccid === undefined) {
+        throw new CommandFailed('No eSIM given. Add its esimTranNo or --iccid.', EXIT.USAGE)
       }
-      try {
-        const answer = await esim.waitForOrder({ orderNo: order.orderNo }, waitOptions(wait, io))
-        print(describe(answer, paint, codes), answer)
-      } catch (error) {
-        reportWaitFailed(current, order, error as Error)
-      }
+      const current = context()
+      const esim = current.client()
+      const transactionId = transactionIdOf(current, options)
+      const named = esimTranNo === undefined ? {} : { esimTranNo }
+      await finish(current, await esim.topup({ ...options, ...named, transactionId, packageCode }), { wait })
     })
 
   program
@@ -74,6 +93,31 @@ export function orderCommands(program: Command, context: () => Context): void {
         : client().waitForOrder(which, waitOptions(wait, io)))
       print(describe(answer, paint, codes), answer)
     })
+}
+
+function transactionIdOf({ io }: Context, options: { transactionId?: string }): string {
+  if (options.transactionId !== undefined) return options.transactionId
+  const transactionId = newTransactionId()
+  io.err(`transactionId ${transactionId}\n`)
+  return transactionId
+}
+
+/** Prints a placed order; with --wait when it is complete. */
+async function finish(
+  current: Context,
+  order: Order,
+  { wait, codes }: { wait?: number | true | undefined; codes?: boolean | undefined },
+): Promise<void> {
+  const { client, print, io, paint } = current
+  if (wait === undefined) {
+    return print(`${placed(order)}${paint.dim(`Next: dealer-esim query ${printable(order.orderNo)}`)}\n`, order)
+  }
+  try {
+    const answer = await client().waitForOrder({ orderNo: order.orderNo }, waitOptions(wait, io))
+    print(describe(answer, paint, codes), answer)
+  } catch (error) {
+    reportWaitFailed(current, order, error as Error)
+  }
 }
 
 function placed(order: Order): string {
@@ -105,6 +149,7 @@ function describe(order: QueryAnswer, paint: Paint, codes = false): string {
   const head = pairs([
     ['Order', order.orderNo],
     ['transactionId', order.transactionId],
+    ['eSIM', order.esimTranNo],
     ['Status', order.orderStatus],
     ['Amount', money(order.amount, order.currencyCode)],
     ['Refunded', order.refundedAmount === 0 ? null : money(order.refundedAmount, order.currencyCode)],
@@ -127,6 +172,12 @@ function describe(order: QueryAnswer, paint: Paint, codes = false): string {
     (codes ? codeRows : rows)(order.profileList, paint) + hidden,
   ].join('\n')
 }
+
+const TOPUP_HELP = `
+Repeating a top-up with the same transactionId never debits twice.
+
+Examples:
+  $ dealer-esim topup JP_1_7_TOPUP --iccid 8985200012345678904 --wait`
 
 const ORDER_HELP = `
 Repeating an order with the same transactionId never debits twice: after a failure, repeat the same command with the

@@ -46,7 +46,7 @@ export const orderActionRoutes: Route[] = [
     params: orderParams,
     body: Type.Object(
       {
-        verdict: Type.Enum(['refused', 'retry', 'delivered']),
+        verdict: Type.Enum(['refused', 'retry', 'delivered', 'toppedUp']),
         evidence: evidence(),
         itemNos: Type.Optional(
           Type.Array(Type.Integer({ minimum: 1, maximum: ORDER_ESIMS_MAX }), {

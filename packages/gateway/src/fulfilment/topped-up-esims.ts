@@ -1,0 +1,89 @@
+import type { Cipher } from '../lib/crypto.ts'
+import type { Tx } from '../lib/postgres/db.ts'
+import { itemKeyOf } from '../orders/item.ts'
+import { decryptSecrets } from '../profiles/secrets.ts'
+import type { ToppedUpEsim } from '../suppliers/supplier.ts'
+
+/** The eSIM of a TOPUP order, as fulfilment needs it. */
+export interface EsimOfTopUp {
+  /** As the supplier finds it. */
+  esim: ToppedUpEsim
+  /** Its supplier: only this one can add to it. */
+  supplier: string
+  /** An earlier top-up of the same eSIM is not decided yet. They reach the supplier in the order of their debits. */
+  hasToWait: boolean
+}
+
+/**
+ * Reads the eSIMs of TOPUP orders, by orderId; other orders are left out. One statement without a lock.
+ *
+ * A top-up waits for earlier ones that are PAID or ALLOCATING. One under review does not hold up the others: it may take
+ * days, and it was sent before them.
+ * @throws DecryptionFailed
+ */
+export async function readEsimsOfTopUps(
+  db: Pick<Tx, 'query'>,
+  cipher: Pick<Cipher, 'decrypt'>,
+  tenantId: string,
+  orderIds: readonly string[],
+): Promise<Map<string, EsimOfTopUp>> {
+  if (orderIds.length === 0) return new Map()
+  const rows = await db.query<Row>({ name: 'fulfilment-topped-up', text: READ, values: [tenantId, orderIds] })
+  return new Map(
+    rows.map(({ orderId, esimOrderId, itemNo, iccid, secrets, ...rest }) => {
+      const { matchingId } = decryptSecrets(cipher, tenantId, secrets)
+      return [orderId, { ...rest, esim: { key: itemKeyOf(esimOrderId, itemNo), iccid, matchingId } }]
+    }),
+  )
+}
+
+interface Row {
+  orderId: string
+  esimOrderId: string
+  itemNo: number
+  iccid: string
+  secrets: Buffer
+  supplier: string
+  hasToWait: boolean
+}
+
+const READ = `
+  select o.order_id, p.order_id as esim_order_id, p.item_no, p.iccid, p.secrets, p.supplier,
+    exists (
+      select from orders e
+      where e.tenant_id = $1 and e.topped_up_profile_id = o.topped_up_profile_id and e.wallet_version < o.wallet_version
+        and e.order_status in ('PAID', 'ALLOCATING')) as has_to_wait
+  from orders o join profiles p on p.tenant_id = o.tenant_id and p.profile_id = o.topped_up_profile_id
+  where o.tenant_id = $1 and o.order_id = any ($2::uuid[])`
+
+/** The orders that delivered the eSIMs of these TOPUP orders. */
+export async function listEsimOrders(tx: Tx, tenantId: string, orderIds: readonly string[]): Promise<string[]> {
+  if (orderIds.length === 0) return []
+  const rows = await tx.query<{ orderId: string }>({
+    name: 'fulfilment-esim-orders',
+    text: `select distinct p.order_id
+           from orders o join profiles p on p.tenant_id = o.tenant_id and p.profile_id = o.topped_up_profile_id
+           where o.tenant_id = $1 and o.order_id = any ($2::uuid[])`,
+    values: [tenantId, orderIds],
+  })
+  return rows.map(({ orderId }) => orderId)
+}
+
+/**
+ * Makes the next top-up of each of these eSIMs due: an earlier one was decided, by a change in this transaction that is
+ * already written. Skips orders that somebody has locked, so that no lock is waited for; they are due a second later.
+ */
+export function wakeNextTopUps(tx: Tx, tenantId: string, profileIds: readonly string[]): void {
+  if (profileIds.length === 0) return
+  tx.send({
+    name: 'fulfilment-wake-top-ups',
+    text: `with next as (
+             select order_id from orders
+             where tenant_id = $1 and topped_up_profile_id = any ($2::uuid[])
+               and order_status in ('PAID', 'ALLOCATING') and due_at > now()
+             for no key update skip locked
+           )
+           update orders o set due_at = now() from next where o.tenant_id = $1 and o.order_id = next.order_id`,
+    values: [tenantId, profileIds],
+  })
+}

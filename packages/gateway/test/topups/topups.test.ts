@@ -1,0 +1,290 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
+import { applyReports } from '../../src/profiles/apply-reports.ts'
+import { addDealer, OPERATOR } from '../harness/api-node.ts'
+import { createTopUpTestbed, DAY_PRICE, type Esim, GB, PRICE, type TopUpTestbed } from './testbed.ts'
+
+let bed: TopUpTestbed
+let fresh: Pick<TopUpTestbed['supplier'], 'topUp' | 'query'>
+beforeAll(async () => {
+  bed = await createTopUpTestbed(2)
+  fresh = { topUp: bed.supplier.topUp, query: bed.supplier.query }
+})
+afterEach(() => void Object.assign(bed.supplier, fresh))
+afterAll(async () => {
+  expect(await bed.faults()).toEqual([])
+  await bed.close()
+})
+
+const eventsOf = async (esim: Esim, orderNo: string) => {
+  const rows = await bed.node.deps.db.query<{ content: Record<string, unknown> }>({
+    text: `select content from events where tenant_id = $1 and content ->> 'orderNo' = $2 order by notify_id`,
+    values: [esim.dealer.tenantId, orderNo],
+  })
+  return rows.map(({ content }) => content)
+}
+
+describe('a top-up', () => {
+  it('is debited, adds its volume and days to the eSIM, and has no eSIM of its own', async () => {
+    const esim = await bed.delivered()
+    await bed.set(
+      esim,
+      `esim_status = 'USED_UP', order_usage = ${GB}, usage_alerted = 100, expired_time = now() - interval '1 day',
+      expiry_alerted_hours = '{24}', activate_time = now() - interval '8 days', usage_update_time = now()`,
+    )
+    const { code, data } = await bed.topUp(esim, { transactionId: 'T-first', price: PRICE, amount: PRICE })
+    expect([code, data]).toMatchObject(['000000', { orderType: 'TOPUP', esimTranNo: esim.esimTranNo, amount: PRICE }])
+    const order = await bed.order(esim.dealer, 'T-first', 'DELIVERED')
+    expect(order).toMatchObject({ orderType: 'TOPUP', esimTranNo: esim.esimTranNo, profileList: [], refundedAmount: 0 })
+    expect(order.packageInfoList).toMatchObject([{ packageCode: 'JP_1_7_TOPUP', deliveredCount: 1, periodNum: null }])
+    const profile = await bed.profile(esim)
+    expect(profile).toMatchObject({ esimStatus: 'IN_USE', totalVolume: 2 * GB, totalDuration: 14, orderUsage: GB })
+    expect(Date.parse(profile.expiredTime)).toBeGreaterThan(Date.now() + 6.9 * 86_400_000)
+    expect(bed.supplier.toppedUp.at(-1)).toMatchObject({ productCode: 'JP_1_7_TOPUP', topUp: { iccid: esim.iccid } })
+    const list = await bed.json(esim.dealer, 'esim/profile/list', { transactionId: 'T-first' })
+    expect(list.data.profileList).toEqual([])
+    const events = await eventsOf(esim, data.orderNo)
+    expect(events[0]).toMatchObject({ orderType: 'TOPUP', esimTranNo: esim.esimTranNo, sequence: 1 })
+    expect(events.at(-1)).toMatchObject({ orderType: 'TOPUP', orderStatus: 'DELIVERED', profiles: [] })
+    const own = await eventsOf(esim, esim.orderNo)
+    expect(own.at(-1)).toMatchObject({ orderType: 'NEW', profiles: [{ esimStatus: 'IN_USE' }] })
+    const [row] = await bed.node.deps.db.query({
+      text: 'select usage_alerted, expiry_alerted_hours from profiles where profile_id = $1',
+      values: [esim.esimTranNo],
+    })
+    expect(row).toEqual({ usageAlerted: 50, expiryAlertedHours: [] })
+    const statement = await bed.json(esim.dealer, 'account/statement', { kind: 'TOPUP' })
+    expect(statement.data.entryList[0]).toMatchObject({ amount: -PRICE, esimTranNo: esim.esimTranNo, kind: 'TOPUP' })
+  })
+
+  it('is not undone by a report from before it, and a later one counts', async () => {
+    const esim = await bed.delivered()
+    await bed.set(esim, `esim_status = 'USED_UP', activate_time = now()`)
+    await bed.topUp(esim, { transactionId: 'T-late' })
+    await bed.order(esim.dealer, 'T-late', 'DELIVERED')
+    const [profile] = await bed.node.deps.db.query<{ orderId: string }>({
+      text: 'select order_id from profiles where profile_id = $1',
+      values: [esim.esimTranNo],
+    })
+    const report = (offsetMs: number) =>
+      applyReports(bed.node.deps, esim.dealer.tenantId, [
+        {
+          orderId: profile!.orderId,
+          profileId: esim.esimTranNo,
+          report: { time: new Date(Date.now() + offsetMs), esimStatus: 'USED_UP' as const },
+        },
+      ])
+    await report(-3_600_000)
+    expect((await bed.profile(esim)).esimStatus).toBe('IN_USE')
+    await report(3_600_000)
+    expect((await bed.profile(esim)).esimStatus).toBe('USED_UP')
+  })
+
+  it('that is repeated by esimTranNo or ICCID is the first one; another eSIM or package is a conflict', async () => {
+    const [esim, other] = [await bed.delivered(), await bed.delivered()]
+    const first = await bed.topUp(esim, { transactionId: 'T-again' })
+    const byIccid = await bed.topUp(esim, { transactionId: 'T-again', esimTranNo: undefined, iccid: esim.iccid })
+    expect(byIccid.data).toEqual({ ...first.data, orderStatus: byIccid.data.orderStatus })
+    expect(byIccid.headers['idempotent-replayed']).toBe('true')
+    const upper = await bed.topUp(esim, {
+      transactionId: 'T-again',
+      esimTranNo: esim.esimTranNo.toUpperCase(),
+      amount: 1,
+    })
+    expect(upper.data.orderNo).toBe(first.data.orderNo)
+    const conflicts = [
+      await bed.topUp(other, { transactionId: 'T-again' }),
+      await bed.topUp(esim, { transactionId: 'T-again', esimTranNo: undefined, iccid: other.iccid }),
+      await bed.topUp(esim, { transactionId: 'T-again', packageCode: 'FR_TOPUP' }),
+      await bed.topUp(esim, { transactionId: 'T-again', periodNum: 2 }),
+      await bed.json(esim.dealer, 'esim/order', {
+        transactionId: 'T-again',
+        packageInfoList: [{ packageCode: 'JP_1_7_TOPUP', count: 1 }],
+      }),
+    ]
+    expect(conflicts.map(({ code }) => code)).toEqual(Array(5).fill('200012'))
+    const order = { transactionId: 'O-then', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
+    await bed.json(esim.dealer, 'esim/order', order)
+    expect((await bed.topUp(esim, { transactionId: 'O-then', packageCode: 'JP_1_7' })).code).toBe('200012')
+  })
+
+  it('is debited once by two hundred simultaneous calls over two nodes, and carried out once', async () => {
+    const esim = await bed.delivered()
+    const before = bed.supplier.toppedUp.length
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => bed.topUp(esim, { transactionId: 'T-200' }, bed.nodes[index % 2])),
+    )
+    expect(new Set(answers.map(({ code }) => code))).toEqual(new Set(['000000']))
+    expect(new Set(answers.map(({ data }) => JSON.stringify({ ...data, orderStatus: '' }))).size).toBe(1)
+    await bed.order(esim.dealer, 'T-200', 'DELIVERED')
+    expect((await bed.profile(esim)).totalVolume).toBe(2 * GB)
+    expect(bed.supplier.toppedUp.length - before).toBe(1)
+  })
+
+  it('that was answered by nothing is queried by its key, never sent again, and refunded only when refused', async () => {
+    const esim = await bed.delivered()
+    bed.supplier.topUp = () => ({ kind: 'unknown', message: 'no answer' })
+    const before = bed.supplier.toppedUp.length
+    const { data } = await bed.topUp(esim, { transactionId: 'T-lost' })
+    await bed.order(esim.dealer, 'T-lost', 'DELIVERED')
+    expect(bed.supplier.toppedUp.length - before).toBe(1)
+    expect(bed.supplier.queried.at(-1)).toMatchObject({ key: `${data.orderNo}-1`, topUp: { iccid: esim.iccid } })
+    bed.supplier.topUp = () => ({ kind: 'refused', message: 'no' })
+    await bed.topUp(esim, { transactionId: 'T-refused' })
+    expect(await bed.order(esim.dealer, 'T-refused', 'FAILED')).toMatchObject({ refundedAmount: PRICE })
+    const statement = await bed.json(esim.dealer, 'account/statement', { kind: 'REFUND', pageSize: 1 })
+    expect(statement.data.entryList[0]).toMatchObject({ esimTranNo: esim.esimTranNo, amount: PRICE })
+    expect((await bed.profile(esim)).totalVolume).toBe(2 * GB)
+  })
+
+  it('reaches the supplier after the earlier ones of its eSIM', async () => {
+    const esim = await bed.delivered()
+    const before = bed.supplier.toppedUp.length
+    let letGo = () => {}
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    bed.supplier.topUp = async () => {
+      await held
+      return { kind: 'toppedUp' }
+    }
+    const orderNos: string[] = []
+    for (let n = 0; n < 4; n++) orderNos.push((await bed.topUp(esim, { transactionId: `T-turn-${n}` })).data.orderNo)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(bed.supplier.toppedUp.length - before).toBe(1)
+    letGo()
+    for (let n = 0; n < 4; n++) await bed.order(esim.dealer, `T-turn-${n}`, 'DELIVERED')
+    expect(bed.supplier.toppedUp.slice(before).map(({ key }) => key)).toEqual(orderNos.map((orderNo) => `${orderNo}-1`))
+    expect((await bed.profile(esim)).totalVolume).toBe(5 * GB)
+  })
+
+  it('under review is resolved by an operator as topped up, without eSIMs', async () => {
+    const esim = await bed.delivered()
+    const unknown = { kind: 'unknown' as const, message: 'no answer' }
+    Object.assign(bed.supplier, { topUp: () => unknown, query: () => unknown })
+    const { giveUpAfterMs } = bed.supplier.itself.traits
+    bed.supplier.itself.traits.giveUpAfterMs = 0
+    await bed.topUp(esim, { transactionId: 'T-review' })
+    await bed.order(esim.dealer, 'T-review', 'UNDER_REVIEW')
+    bed.supplier.itself.traits.giveUpAfterMs = giveUpAfterMs
+    const [row] = await bed.node.deps.db.query<{ orderId: string }>({
+      text: `select order_id from orders where tenant_id = $1 and transaction_id = 'T-review'`,
+      values: [esim.dealer.tenantId],
+    })
+    const resolution = { tenantId: esim.dealer.tenantId, orderId: row!.orderId, evidence: 'ticket 17' }
+    await expect(
+      resolveOrder(bed.node.deps, { ...resolution, verdict: { kind: 'delivered', esims: [] } }, OPERATOR),
+    ).rejects.toThrow('top-up')
+    await resolveOrder(bed.node.deps, { ...resolution, verdict: { kind: 'toppedUp' } }, OPERATOR)
+    expect(await bed.order(esim.dealer, 'T-review', 'DELIVERED')).toMatchObject({ refundedAmount: 0 })
+    expect((await bed.profile(esim)).totalVolume).toBe(2 * GB)
+  })
+})
+
+describe('a top-up is refused', () => {
+  const refusal = async (esim: Esim, body: object) => (await bed.topUp(esim, body)).code
+
+  it('where it names no eSIM of its tenant', async () => {
+    const [esim, other] = [await bed.delivered(), await bed.delivered()]
+    const stranger = await addDealer(bed.node.deps)
+    expect(await refusal(esim, { esimTranNo: undefined })).toBe('000105')
+    const foreign = { ...esim, dealer: stranger }
+    const codes = [
+      await refusal(foreign, {}),
+      await refusal(foreign, { esimTranNo: undefined, iccid: esim.iccid }),
+      await refusal(esim, { esimTranNo: 'no-uuid' }),
+      await refusal(esim, { iccid: other.iccid }),
+    ]
+    expect(codes).toEqual(Array(4).fill('310403'))
+  })
+
+  it.each([
+    [`esim_status = 'CANCEL'`, 'CANCEL'],
+    [`esim_status = 'REVOKED'`, 'REVOKED'],
+    [`esim_status = 'UNUSED_EXPIRED'`, 'UNUSED_EXPIRED'],
+    [`esim_status = 'USED_EXPIRED'`, 'USED_EXPIRED'],
+    [`esim_status = 'IN_USE', smdp_status = 'DELETED'`, 'IN_USE'],
+  ])('in the state %s', async (columns, esimStatus) => {
+    const esim = await bed.delivered()
+    await bed.set(esim, columns)
+    const { code, data } = await bed.topUp(esim, { packageCode: 'NONE' })
+    expect([code, data]).toMatchObject(['200002', { esimStatus, suspended: false, actionNo: null, orderNo: null }])
+  })
+
+  it('while an action is open on the eSIM', async () => {
+    const esim = await bed.delivered()
+    await bed.set(esim, `esim_status = 'IN_USE'`)
+    const request = { transactionId: 'A-open', action: 'SUSPEND', esimTranNo: esim.esimTranNo }
+    Object.assign(bed.supplier.itself, { suspend: async () => ({ kind: 'done' }) })
+    const action = await bed.json(esim.dealer, 'esim/suspend', request)
+    expect(action.code).toBe('000000')
+    const { code, data } = await bed.topUp(esim)
+    expect([code, data.actionNo]).toEqual(['200002', action.data.actionNo])
+    expect(await refusal(esim, { transactionId: 'A-open' })).toBe('200012')
+  })
+
+  it('by the earliest of its faults', async () => {
+    const esim = await bed.delivered()
+    const topUp = bed.supplier.itself.topUp!
+    const guards = { price: 1, amount: 1 }
+    expect(await refusal(esim, { packageCode: 'NONE', ...guards })).toBe('310241')
+    expect(await refusal(esim, { packageCode: 'JP_OLD_TOPUP', ...guards })).toBe('310244')
+    expect(await refusal(esim, { packageCode: 'JP_1_7', ...guards })).toBe('310245')
+    expect(await refusal(esim, { packageCode: 'FR_TOPUP', ...guards })).toBe('310245')
+    expect(await refusal(esim, { packageCode: 'JP_HUGE_TOPUP', ...guards })).toBe('310245')
+    delete bed.supplier.itself.topUp
+    expect(await refusal(esim, { packageCode: 'FR_TOPUP', periodNum: 2, ...guards })).toBe('310245')
+    const { code, data } = await bed.topUp(esim, { periodNum: 2, ...guards })
+    expect([code, data.action]).toEqual(['200015', 'TOPUP'])
+    bed.supplier.itself.topUp = topUp
+    expect(await refusal(esim, { periodNum: 2, ...guards })).toBe('000108')
+    expect(await refusal(esim, guards)).toBe('200005')
+    expect(await refusal(esim, { packageCode: 'JP_GONE_TOPUP', price: 1 })).toBe('200005')
+    expect(await refusal(esim, { packageCode: 'JP_GONE_TOPUP', amount: 1 })).toBe('200011')
+    expect(await refusal(esim, { amount: 1 })).toBe('200006')
+  })
+})
+
+describe('a day pass', () => {
+  const order = (body: object, transactionId: string) =>
+    bed.json(bed.dealer, 'esim/order', {
+      transactionId,
+      packageInfoList: [{ packageCode: 'JP_DAY', count: 1, ...body }],
+    })
+
+  it('costs its price for each day and lasts as many days', async () => {
+    const { data } = await order({ periodNum: 5, price: DAY_PRICE }, 'D-5')
+    expect(data.amount).toBe(5 * DAY_PRICE)
+    const done = await bed.order(bed.dealer, 'D-5', 'DELIVERED')
+    expect(done.packageInfoList).toMatchObject([{ periodNum: 5, price: DAY_PRICE }])
+    expect(done.profileList).toMatchObject([{ totalDuration: 5, totalVolume: 5 * GB }])
+    expect(bed.supplier.ordered.at(-1)).toMatchObject({ periodNum: 5 })
+    expect((await order({ periodNum: 5 }, 'D-5')).data.orderNo).toBe(data.orderNo)
+    expect((await order({ periodNum: 6 }, 'D-5')).code).toBe('200012')
+    const [esim] = done.profileList
+    const topUp = await bed.topUp(
+      { ...esim, dealer: bed.dealer },
+      { packageCode: 'JP_DAY_TOPUP', periodNum: 3, transactionId: 'D-3' },
+    )
+    expect(topUp.data.amount).toBe(3 * DAY_PRICE)
+    await bed.order(bed.dealer, 'D-3', 'DELIVERED')
+    const added = await bed.profile({ ...esim, dealer: bed.dealer })
+    expect(added).toMatchObject({ totalDuration: 8, totalVolume: 8 * GB })
+  })
+
+  it('is refused without its days, out of their range, and on other packages', async () => {
+    expect((await order({}, 'D-none')).code).toBe('000105')
+    expect((await order({ periodNum: 1 }, 'D-few')).code).toBe('000108')
+    expect((await order({ periodNum: 31 }, 'D-many')).code).toBe('000108')
+    expect((await order({ packageCode: 'JP_1_7', periodNum: 2 }, 'D-other')).code).toBe('000108')
+    expect((await order({ packageCode: 'JP_1_7_TOPUP' }, 'D-topup')).code).toBe('310241')
+  })
+
+  it('of at least one day needs no periodNum, which is content as it was sent', async () => {
+    const first = await order({ packageCode: 'JP_DAY_1' }, 'D-1')
+    expect(first.data.amount).toBe(DAY_PRICE)
+    expect((await order({ packageCode: 'JP_DAY_1' }, 'D-1')).data.orderNo).toBe(first.data.orderNo)
+    expect((await order({ packageCode: 'JP_DAY_1', periodNum: 1 }, 'D-1')).code).toBe('200012')
+    expect((await bed.order(bed.dealer, 'D-1', 'DELIVERED')).packageInfoList[0].periodNum).toBe(1)
+  })
+})

@@ -39,6 +39,11 @@ describe('operations', () => {
     expect(await esim.statement({ kind: 'REFUND' })).toEqual({ operation: 'account/statement' })
     expect(await esim.locations({ language: 'de' })).toEqual({ operation: 'location/list' })
     expect(await esim.usage({ esimTranNoList: ['E1'] })).toEqual({ operation: 'esim/usage/query' })
+    const which = { transactionId: 'A-1', esimTranNo: 'E1' }
+    for (const name of ['cancel', 'suspend', 'unsuspend', 'revoke'] as const) {
+      expect(await esim[name](which)).toEqual({ operation: `esim/${name}`, replayed: false })
+    }
+    expect(await esim.action({ actionNo: 'A1' })).toEqual({ operation: 'esim/action/query' })
     expect(gateway?.seen.map((each) => each.body)).toEqual([
       {},
       {},
@@ -51,6 +56,8 @@ describe('operations', () => {
       { kind: 'REFUND' },
       { language: 'de' },
       { esimTranNoList: ['E1'] },
+      ...['CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE'].map((action) => ({ ...which, action })),
+      { actionNo: 'A1' },
     ])
   })
 

@@ -110,8 +110,10 @@ it.each(SCENES)(
     })
     const done = { actionStatus: 'DONE', esimStatus: 'CANCEL', refunds: 1 }
     const reviewed = { actionStatus: 'UNDER_REVIEW', esimStatus: 'GOT_RESOURCE', refunds: 0 }
-    // The dealer has seen the eSIM, so an SM-DP+ that does not know it any more may mean that it was used.
-    const mayBeReviewed = point === 'es2plus.after-cancel-order'
+    // The dealer has seen the eSIM, so an SM-DP+ that does not know it any more may mean that it was used. While one action
+    // is at the failpoint, calls for the others are in progress.
+    const mayBeReviewed =
+      supplier === 'smdp' && CANCEL_POINTS.indexOf(point) >= CANCEL_POINTS.indexOf('es2plus.after-cancel-order')
     expect(actions).toHaveLength(ESIMS)
     for (const action of actions) expect(mayBeReviewed ? [done, reviewed] : [done]).toContainEqual(action)
     const refunds = actions.reduce((sum, action) => sum + action.refunds, 0)

@@ -1,0 +1,49 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { command, environment } from '../../../test/command.ts'
+import { fakeGateway, ok, refusal } from '../../../test/fake-gateway.ts'
+
+const ACTION = {
+  ...{ actionNo: 'A1', transactionId: 'C-1', startedBy: 'DEALER', action: 'CANCEL', esimTranNo: 'E1', iccid: '8900' },
+  ...{ orderNo: 'O1', actionStatus: 'PENDING', refundAmount: 0, feeAmount: 0, currencyCode: 'USD' },
+  ...{ failureReason: null, createTime: '2026-11-20T13:40:00.000Z', lastUpdateTime: '2026-11-20T13:40:00.000Z' },
+}
+
+async function start(answer: Parameters<typeof fakeGateway>[0]) {
+  const gateway = await fakeGateway(answer)
+  onTestFinished(() => gateway.close())
+  return { gateway, around: { env: environment(gateway) } }
+}
+
+test.each(['cancel', 'suspend', 'unsuspend', 'revoke'])(
+  '%s posts its action and says how to see its outcome',
+  async (name) => {
+    const { gateway, around } = await start(() => ok(ACTION))
+    const { code, out } = await command([name, 'E1', '--transaction-id', 'C-1', '--reason', 'lost'], around)
+    expect([code, out]).toEqual([0, expect.stringContaining('Next: dealer-esim action A1')])
+    const request = { transactionId: 'C-1', action: name.toUpperCase(), esimTranNo: 'E1', reason: 'lost' }
+    expect(gateway.seen).toMatchObject([{ operation: `esim/${name}`, body: request }])
+  },
+)
+
+test('an action names its eSIM by esimTranNo or ICCID, and shows the transactionId that it generates', async () => {
+  const { gateway, around } = await start(() => ok(ACTION))
+  expect((await command(['cancel'], around)).code).toBe(2)
+  const { err } = await command(['cancel', '--iccid', '8900'], around)
+  const [, transactionId] = /^transactionId (\S+)$/m.exec(err) ?? []
+  expect(gateway.seen).toMatchObject([{ body: { transactionId, action: 'CANCEL', iccid: '8900' } }])
+})
+
+test('action shows the outcome, with refund and fee', async () => {
+  const done = { ...ACTION, actionStatus: 'DONE', refundAmount: 40_500, feeAmount: 4_500 }
+  const { gateway, around } = await start(() => ok(done))
+  const { out } = await command(['action', '--transaction-id', 'C-1'], around)
+  expect(out).toMatch(/^Refunded +4\.05 USD\nFee +0\.45 USD$/m)
+  expect(JSON.parse((await command(['action', 'A1', '--json'], around)).out)).toEqual(done)
+  expect(gateway.seen.map(({ body }) => body)).toEqual([{ transactionId: 'C-1' }, { actionNo: 'A1' }])
+  expect((await command(['action'], around)).code).toBe(2)
+})
+
+test('an action without an answer exits 3, because its outcome is unknown', async () => {
+  const { around } = await start(() => refusal(500, '000001'))
+  expect((await command(['cancel', 'E1', '--transaction-id', 'C-1', '--retries', '0'], around)).code).toBe(3)
+})

@@ -341,6 +341,16 @@ export const REQUESTS: Record<string, Request[]> = {
       fieldIs('packageInfoList[0].packageCode'),
     ],
   ],
+  '310245': [
+    [
+      'a package that is no top-up',
+      async (stage) => {
+        const esimTranNo = await addEsim(stage, 'IN_USE')
+        return stage.json(stage.dealer, 'esim/topup', { transactionId: 'T-310245', esimTranNo, packageCode: 'JP_1_7' })
+      },
+      fieldIs('packageCode'),
+    ],
+  ],
   '310403': (['CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE'] as const).map((action) => [
     `${action} of an unknown eSIM`,
     (stage) => act(stage, action, { esimTranNo: randomUUID() }),

@@ -161,7 +161,7 @@ interface ItemStep {
   order: LockedOrder
   item: LockedItem
   step: Step
-  /** Of a TOPUP order. */
+  /** The eSIM, where the order is a TOPUP. */
   topUp: EsimOfTopUp | undefined
   now: Date
 }

@@ -17,7 +17,7 @@ import { type AssignedEsim, recordResolvedCodes, refuseDuplicateEsims, refuseTak
 /** What the supplier said about the eSIMs under review. */
 export type Verdict =
   | { kind: 'delivered'; esims: readonly CsvEsim[] }
-  /** Of a TOPUP order: the package was added to the eSIM. */
+  /** The package was added to the eSIM of a TOPUP order. */
   | { kind: 'toppedUp' }
   | { kind: 'refused' }
   /** Nothing was bought, and the order may be sent again. */

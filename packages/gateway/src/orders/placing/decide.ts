@@ -170,7 +170,7 @@ function byCode(left: readonly [string, ...unknown[]], right: readonly [string, 
 /** What an order buys, at today's prices. */
 interface Priced {
   lines: PackageLine[]
-  /** Of a top-up: its eSIM, and the volume that all top-ups of the batch add to it. */
+  /** The eSIM of a top-up, and the volume that all top-ups of the batch add to it. */
   esim?: ToppedUpEsim
   addedVolume: bigint
 }

@@ -53,7 +53,15 @@ test('every transactionId is described, in requests and events with the retry ru
   ])
   for (const [name, description] of ofActions) if (name !== 'Action') expect(description).toContain(RETRY_RULE)
   expect(described.map(([name]) => name)).toEqual([
-    ...['Profile', 'EsimOrderRequest', 'EsimOrderAnswer', 'EsimQueryRequest', 'EsimQueryAnswer'],
+    ...[
+      'Profile',
+      'EsimOrderRequest',
+      'EsimOrderAnswer',
+      'EsimTopupRequest',
+      'EsimTopupAnswer',
+      'EsimQueryRequest',
+      'EsimQueryAnswer',
+    ],
     ...['EsimProfileListRequest', 'OrderListAnswer', 'AccountStatementAnswer', 'OrderPaidEvent'],
     ...['DeliveryUpdatedEvent', 'EsimUsageEvent', 'EsimExpiringEvent'],
   ])

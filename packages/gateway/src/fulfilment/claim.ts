@@ -19,8 +19,8 @@ import type { ConfiguredSupplier } from '../suppliers/registry.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
 import { type Attempt, insertAttempts, NOT_CHARGED, writeItems } from './outcomes/items.ts'
 import { isPast } from './outcomes/outcome.ts'
+import { type EsimOfTopUp, readEsimsOfTopUps } from './outcomes/topped-up-esims.ts'
 import { nextStep, onlyFrom, type Step } from './plan.ts'
-import { type EsimOfTopUp, readEsimsOfTopUps } from './topped-up-esims.ts'
 
 /** Leased orders of one tenant, with the attempts to send and the refusals to save. */
 export interface Claim {
@@ -161,7 +161,7 @@ interface ItemStep {
   order: LockedOrder
   item: LockedItem
   step: Step
-  /** Of a TOPUP order. */
+  /** The eSIM, where the order is a TOPUP. */
   topUp: EsimOfTopUp | undefined
   now: Date
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { CataloguePackage, Route } from '../catalogue/catalogue.ts'
 import type { LockedItem } from '../orders/lock.ts'
 import { hasNextRoute } from './outcomes/apply-outcome.ts'
-import { nextStep } from './plan.ts'
+import { nextStep, onlyFrom } from './plan.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
 const LATER = new Date('2026-11-20T12:00:01Z')
@@ -151,5 +151,22 @@ describe('an item whose times a clock that was ahead has written', () => {
   it('is in doubt from now on, not from a time in the future', () => {
     expect(stepOf({ itemStatus: 'ASKED', supplier: 'a', inDoubtAt: at(3_600) })).toMatchObject({ inDoubtAt: NOW })
     expect(stepOf({ itemStatus: 'ASKED', supplier: 'a', inDoubtAt: at(-10) })).toMatchObject({ inDoubtAt: at(-10) })
+  })
+})
+
+describe('a top-up', () => {
+  it('is bought from the supplier of its eSIM only', () => {
+    const topUp = bought([route('first'), route('own', 50_000n), route('own')], true)
+    const step = nextStep(item(), USD, onlyFrom('own', topUp), NONE, NOW)
+    expect(step).toMatchObject({ do: 'order', route: { supplier: 'own', cost: 50_000n } })
+    expect(nextStep(item(), USD, onlyFrom('other', topUp), NONE, NOW).do).toBe('refuse')
+  })
+})
+
+describe('a day pass', () => {
+  it('is guarded by its price for one day', () => {
+    const order = { ...USD, periodNum: 5 }
+    const step = nextStep(item(), order, bought([route('dear', 9_001n), route('cheap', 9_000n)]), NONE, NOW)
+    expect(step).toMatchObject({ do: 'order', route: { supplier: 'cheap' }, guard: { salePrice: 9_000n } })
   })
 })

@@ -60,7 +60,7 @@ export interface PackageLine {
   packageCode: string
   packageName: string
   count: number
-  /** Of one eSIM, of a day pass for one day. */
+  /** The price of one eSIM, of a day pass for one day. */
   price: number
   /** Days of a day pass. */
   periodNum?: number

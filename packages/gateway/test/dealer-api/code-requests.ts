@@ -341,6 +341,7 @@ export const REQUESTS: Record<string, Request[]> = {
       fieldIs('packageInfoList[0].packageCode'),
     ],
   ],
+  '310245': [['a package that is no top-up', topUpWithBase, fieldIs('packageCode')]],
   '310403': (['CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE'] as const).map((action) => [
     `${action} of an unknown eSIM`,
     (stage) => act(stage, action, { esimTranNo: randomUUID() }),
@@ -390,4 +391,9 @@ async function addEsim(stage: ApiFixture, esimStatus: EsimStatus, supplier = 'sa
     values: [stage.dealer.tenantId, esimTranNo, orderIdOf(orderNo), esimStatus, supplier, encrypted],
   })
   return esimTranNo
+}
+
+async function topUpWithBase(stage: ApiFixture): Promise<Answer> {
+  const topUp = { transactionId: 'T-310245', packageCode: 'JP_1_7', esimTranNo: await addEsim(stage, 'IN_USE') }
+  return stage.json(stage.dealer, 'esim/topup', topUp)
 }

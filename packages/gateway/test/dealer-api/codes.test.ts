@@ -46,6 +46,7 @@ const TABLE: Record<string, [http: number, data?: string[], headers?: string[]]>
   '200017': [422, ['cancellableUntil']],
   '310241': [422],
   '310244': [422],
+  '310245': [422],
   '310403': [404],
   '400101': [422],
   '400102': [422],

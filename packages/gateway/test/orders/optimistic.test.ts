@@ -64,14 +64,8 @@ function createPlacer(aheadMs = () => 0, query: Db['query'] = db.query) {
     },
   }
   const placer = createOrderPlacer({
-    ...{
-      db: listening,
-      clock,
-      ids,
-      catalogue,
-      stock: { available: () => undefined },
-      suppliers: { get: () => undefined },
-    },
+    ...{ db: listening, clock, ids, catalogue },
+    ...{ stock: { available: () => undefined }, suppliers: { get: () => undefined } },
     databaseClock: { now: () => databaseClock.now() + aheadMs() },
     maintainPartitions: async () => {},
     wake: { wake() {} },

@@ -13,14 +13,14 @@ import { type Shop, waitUntil } from '../harness/shop.ts'
 export const GB = 1_073_741_824
 /** 4.50 USD. */
 export const PRICE = 45_000
-/** Of a day pass, for one day. */
+/** The price of a day pass for one day. */
 export const DAY_PRICE = 10_000
 
 export interface Esim {
   dealer: Dealer
   esimTranNo: string
   iccid: string
-  /** Of the order that delivered it. */
+  /** The number of the order that delivered it. */
   orderNo: string
 }
 

@@ -8,12 +8,12 @@ import { insertProfiles, type NewProfile } from '../../profiles/insert.ts'
 import { type AddedPackage, applyTopUp } from '../../profiles/life/top-up.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import type { Outcome, Supplier } from '../../suppliers/supplier.ts'
-import { wakeNextTopUps } from '../topped-up-esims.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import type { Attempt, ItemResult } from './items.ts'
 import { NOT_CHARGED, setSupplierCharge, writeItems } from './items.ts'
 import { keepOrphan, keepOrphanTopUp, type Orphan, type OrphanTopUp } from './orphans.ts'
 import { type Transition, transition, transitionOnDelivery, transitionOnTopUp } from './outcome.ts'
+import { wakeNextTopUps } from './topped-up-esims.ts'
 import { type WatchedItem, watchItem } from './watched-items.ts'
 
 /** The holder of the lease on the orders whose outcomes are saved. */
@@ -272,7 +272,7 @@ function nextDueAt(order: LockedOrder, now: Date): Date | null {
   return next
 }
 
-/** Whether the supplier reports status and usage of the product's eSIMs. */
+/** Returns whether the supplier reports status and usage of the product's eSIMs. */
 function isReported(supplier: Supplier | undefined, productCode: string | null): boolean {
   if (supplier?.report === undefined) return false
   return productCode === null || supplier.traits.reportsProduct?.(productCode) !== false

@@ -171,3 +171,25 @@ it('an item is retried after 1 s, 2 s, 4 s … up to a minute, jittered down to 
   expect(waitMs(1, 1, { ...RETRY, afterMs: 5_000 })).toBe(5_000)
   expect(waitMs(1, 1, { ...RETRY, afterMs: 3_600_000 })).toBe(60_000)
 })
+
+describe('the outcome of a top-up', () => {
+  const TOPPED_UP: Outcome = { kind: 'toppedUp' }
+  const topUp = context({ operation: 'TOPUP' })
+
+  it.each([
+    ['WAITING', 'TOPPED_UP'],
+    ['ASKED', 'TOPPED_UP'],
+    ['UNKNOWN', 'TOPPED_UP'],
+    ['REVIEW', 'TOPPED_UP'],
+    ['DELIVERED', 'SAME'],
+    ['REFUSED', 'ORPHAN_TOP_UP'],
+    ['CANCELLED', 'ORPHAN_TOP_UP'],
+  ] as const)('that was carried out, on an item that is %s: %s', (status, to) => {
+    expect(transition(item(status), TOPPED_UP, topUp).to).toBe(to)
+  })
+
+  it('leaves as much doubt as a purchase when it is unknown', () => {
+    const made = transition(item('ASKED'), UNKNOWN, topUp)
+    expect(made).toMatchObject({ to: 'UNKNOWN', inDoubtAt: topUp.startedAt })
+  })
+})

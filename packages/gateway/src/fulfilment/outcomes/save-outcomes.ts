@@ -4,11 +4,11 @@ import { failpoint } from '../../lib/process/failpoint.ts'
 import { lockOrders, lockWalletAndOrders } from '../../orders/lock.ts'
 import { awaitResolving, fingerprint } from '../../suppliers/stock/taken-codes.ts'
 import type { DeliveredEsim, Outcome } from '../../suppliers/supplier.ts'
-import { listEsimOrders } from '../topped-up-esims.ts'
 import { type LeaseState, OutcomeBatch } from './apply-outcome.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import type { ItemResult } from './items.ts'
 import { finishAttempts } from './items.ts'
+import { listEsimOrders } from './topped-up-esims.ts'
 
 /**
  * Saves outcomes and all that follows from them in one transaction: items, profiles, refunds, order statuses, events.

@@ -5,7 +5,7 @@ import type { ConfiguredSupplier } from '../../suppliers/registry.ts'
 import type { SuppliedEsim } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { acceptFound } from '../outcomes/save-outcomes.ts'
-import { readEsimsOfTopUps } from '../topped-up-esims.ts'
+import { readEsimsOfTopUps } from '../outcomes/topped-up-esims.ts'
 
 /** Keys of one event. An upstream order is one of our items. */
 const KEYS_MAX = 100

@@ -10,14 +10,14 @@ import { lockResolving } from '../../suppliers/stock/taken-codes.ts'
 import { OutcomeBatch } from '../outcomes/apply-outcome.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import type { Transition } from '../outcomes/outcome.ts'
+import { listEsimOrders } from '../outcomes/topped-up-esims.ts'
 import { watchItem } from '../outcomes/watched-items.ts'
-import { listEsimOrders } from '../topped-up-esims.ts'
 import { type AssignedEsim, recordResolvedCodes, refuseDuplicateEsims, refuseTakenEsims } from './taken-esims.ts'
 
 /** What the supplier said about the eSIMs under review. */
 export type Verdict =
   | { kind: 'delivered'; esims: readonly CsvEsim[] }
-  /** Of a TOPUP order: the package was added to the eSIM. */
+  /** The package was added to the eSIM of a TOPUP order. */
   | { kind: 'toppedUp' }
   | { kind: 'refused' }
   /** Nothing was bought, and the order may be sent again. */

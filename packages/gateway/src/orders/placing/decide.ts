@@ -3,49 +3,22 @@ import {
   formatTime,
   MONEY_MAX,
   type OrderAnswer,
-  type OrderRequest,
   type OrderStatus,
   type OrderType,
   orderNoOf,
-  type RequestHeaders,
   stripIccidPadding,
   type TopupAnswer,
-  type TopupRequest,
 } from '@dealer-esim/contract'
 import type { Offer, Snapshot } from '../../catalogue/catalogue.ts'
 import type { ErrorParts } from '../../lib/api-error.ts'
 import { groupBy } from '../../lib/batch.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
-import type { Tenant } from '../../tenants/tenant.ts'
 import type { Wallet } from '../../wallet/ledger/lock.ts'
 import type { BalanceFall } from '../../wallet/ledger/low-balance.ts'
 import { lowBalancePercent } from '../../wallet/ledger/low-balance.ts'
 import { itemPriceOf, type PackageLine } from '../item.ts'
+import type { NewOrderInput, OrderInput, TopUpInput } from './input.ts'
 import { offerTopUp, type ToppedUpEsim, topUpVolume } from './topup.ts'
-
-/** An order to be placed. Its id is made beforehand, so that the order is recognised after a lost COMMIT. */
-export type OrderInput = NewOrderInput | TopUpInput
-
-interface InputMembers {
-  tenant: Pick<Tenant, 'tenantId' | 'currencyCode'>
-  orderId: string
-  /** The request's RequestID and timestamp; absent where the gateway itself places it. */
-  headers?: Pick<RequestHeaders, 'requestId' | 'timestamp'>
-  /** Present while the request is still being admitted; resolves within 100 ms to whether it was. */
-  isAdmitted?: Promise<boolean>
-}
-
-/** Buys eSIMs. */
-export interface NewOrderInput extends InputMembers {
-  orderType?: 'NEW'
-  request: OrderRequest
-}
-
-/** Adds a package to one eSIM. */
-export interface TopUpInput extends InputMembers {
-  orderType: 'TOPUP'
-  request: TopupRequest
-}
 
 /** The part of an existing order that an answer needs. */
 export interface ExistingOrder {
@@ -197,7 +170,7 @@ function byCode(left: readonly [string, ...unknown[]], right: readonly [string, 
 /** What an order buys, at today's prices. */
 interface Priced {
   lines: PackageLine[]
-  /** Of a top-up: its eSIM, and the volume that all top-ups of the batch add to it. */
+  /** The eSIM of a top-up, and the volume that all top-ups of the batch add to it. */
   esim?: ToppedUpEsim
   addedVolume: bigint
 }

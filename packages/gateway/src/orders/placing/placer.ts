@@ -8,8 +8,9 @@ import { failpoint } from '../../lib/process/failpoint.ts'
 import type { Log } from '../../lib/telemetry/log.ts'
 import { createWalletCache } from '../../wallet/ledger/cache.ts'
 import type { OrderMetrics } from '../change.ts'
-import type { OrderInput, Verdict } from './decide.ts'
+import type { Verdict } from './decide.ts'
 import { replayOrConflict } from './decide.ts'
+import type { OrderInput } from './input.ts'
 import { type BatchVerdict, type PlacementDeps, placeBatch, readOrderContext, type Trouble } from './place-batch.ts'
 
 export interface OrderPlacer {

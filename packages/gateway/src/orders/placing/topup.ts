@@ -11,8 +11,9 @@ import type { ErrorParts } from '../../lib/api-error.ts'
 import { isUuid } from '../../lib/ids.ts'
 import { textArray, uuidArray } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
+import type { Suppliers } from '../../suppliers/registry.ts'
 import { allowanceOf, type PackageLine } from '../item.ts'
-import type { DecisionContext, OrderInput } from './decide.ts'
+import type { OrderInput } from './input.ts'
 
 /** An eSIM that is to be topped up, as it is under the wallet's lock: no action and no other top-up begins meanwhile. */
 export interface ToppedUpEsim {
@@ -46,7 +47,7 @@ export function offerTopUp(
     esim,
     added,
   }: { tenant: OrderInput['tenant']; request: TopupRequest; esim: ToppedUpEsim; added: bigint },
-  { catalogue, suppliers }: Pick<DecisionContext, 'catalogue' | 'suppliers'>,
+  { catalogue, suppliers }: { catalogue: Snapshot; suppliers: Pick<Suppliers, 'get'> },
 ): Offer | { code: FailureCode; parts: ErrorParts } {
   const supplier = suppliers.get(esim.supplier)?.supplier
   if (!isTopUpAllowed(esim, supplier?.traits.topsUpExpired === true)) return { code: '200002', parts: stateOf(esim) }

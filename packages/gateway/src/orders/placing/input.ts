@@ -1,0 +1,26 @@
+import type { OrderRequest, RequestHeaders, TopupRequest } from '@dealer-esim/contract'
+import type { Tenant } from '../../tenants/tenant.ts'
+
+/** An order to be placed. Its id is made beforehand, so that the order is recognised after a lost COMMIT. */
+export type OrderInput = NewOrderInput | TopUpInput
+
+interface InputMembers {
+  tenant: Pick<Tenant, 'tenantId' | 'currencyCode'>
+  orderId: string
+  /** The request's RequestID and timestamp; absent where the gateway itself places it. */
+  headers?: Pick<RequestHeaders, 'requestId' | 'timestamp'>
+  /** Present while the request is still being admitted; resolves within 100 ms to whether it was. */
+  isAdmitted?: Promise<boolean>
+}
+
+/** Buys eSIMs. */
+export interface NewOrderInput extends InputMembers {
+  orderType?: 'NEW'
+  request: OrderRequest
+}
+
+/** Adds a package to one eSIM. */
+export interface TopUpInput extends InputMembers {
+  orderType: 'TOPUP'
+  request: TopupRequest
+}

@@ -27,7 +27,7 @@ export function fitKeys(item: CataloguePackage): string[] {
   return [...new Set(item.routes.map(({ supplier }) => supplier))].map((supplier) => fitKey(item, supplier))
 }
 
-/** Whether two versions of a package fit the same packages. */
+/** Compares what two versions of a package fit. */
 export function hasSameFit(before: CataloguePackage, after: CataloguePackage): boolean {
   if (before.packageType !== after.packageType) return false
   if (before === after || (before.routes === after.routes && before.coverage === after.coverage)) {

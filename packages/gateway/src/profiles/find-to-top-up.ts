@@ -34,7 +34,7 @@ export async function findEsimToTopUp(
   return esim
 }
 
-/** Whether the eSIM's state allows a top-up, apart from what is in progress. */
+/** Checks whether the eSIM's state allows a top-up, apart from what is in progress. */
 export function allowsTopUp(
   { esimStatus, smdpStatus }: Pick<TopUpCandidate, 'esimStatus' | 'smdpStatus'>,
   traits: Pick<Supplier['traits'], 'topsUpExpired'>,

@@ -113,7 +113,7 @@ export type TopUpRequest = SupplierRequest & { topUp: ToppedUpEsim }
 
 /** An eSIM that is topped up, with the data by which its supplier finds it. */
 export interface ToppedUpEsim {
-  /** Of the item that delivered it. */
+  /** The key of the item that delivered it. */
   key: string
   iccid: string
   matchingId: string
@@ -140,7 +140,7 @@ export interface Charge {
 /** The outcome of one request. */
 export type Outcome =
   | { kind: 'delivered'; esim: DeliveredEsim }
-  /** Of a top-up: the package was added. `expiredTime`: the new end of validity, if the supplier states it. */
+  /** The package was added to the eSIM. `expiredTime`: the new end of validity, if the supplier states it. */
   | { kind: 'toppedUp'; expiredTime?: Date | undefined; charged?: Charge | undefined }
   /** Definite: this supplier has not sold this eSIM and will not. `price`: the supplier's price, where it is the reason. */
   | { kind: 'refused'; message: string; price?: Charge }

@@ -12,7 +12,7 @@ interface Size {
   readonly dataType: PackageDocument['dataType']
   readonly gigabytes: number | null
   readonly days: number
-  /** Of a day pass, which the dealer orders for as many days as it wants. */
+  /** The days for which a day pass can be ordered. */
   readonly periodNum?: { readonly min: number; readonly max: number }
   /** The price as a percentage of that of 1 GB for a week. */
   readonly percent: number

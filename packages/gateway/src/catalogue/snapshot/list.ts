@@ -181,7 +181,7 @@ function onlyChanged(index: PackageIndex, tariff: Tariff, since: number): Show {
 }
 
 interface TopUps {
-  /** Whether the tenant may buy one of them now. */
+  /** The tenant may buy one of them now. */
   readonly isSupported: boolean
   /** When one of them last changed for the tenant (ms). */
   readonly changedAt: number

@@ -272,7 +272,7 @@ function nextDueAt(order: LockedOrder, now: Date): Date | null {
   return next
 }
 
-/** Whether the supplier reports status and usage of the product's eSIMs. */
+/** Returns whether the supplier reports status and usage of the product's eSIMs. */
 function isReported(supplier: Supplier | undefined, productCode: string | null): boolean {
   if (supplier?.report === undefined) return false
   return productCode === null || supplier.traits.reportsProduct?.(productCode) !== false

@@ -9,6 +9,8 @@ interface InputMembers {
   orderId: string
   /** The request's RequestID and timestamp; absent where the gateway itself places it. */
   headers?: Pick<RequestHeaders, 'requestId' | 'timestamp'>
+  /** When the request arrived, by `Clock.monotonic`; present together with `headers`. */
+  receivedAt?: number
   /** Present while the request is still being admitted; resolves within 100 ms to whether it was. */
   isAdmitted?: Promise<boolean>
 }

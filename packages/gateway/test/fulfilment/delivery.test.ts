@@ -300,7 +300,7 @@ describe('an order of the sandbox', () => {
     const heir = shop.ids.uuid()
     await waitUntil(async () => {
       const taken = await shop.db.query({
-        text: `update orders set lease_token = $2, lease_until = now() + interval '1 hour'
+        text: `update orders set lease_token = $2, lease_until = now() + interval '20 seconds'
                where tenant_id = $1 and lease_token is not null returning order_id`,
         values: [tenantId, heir],
       })

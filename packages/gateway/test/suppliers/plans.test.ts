@@ -97,10 +97,8 @@ async function grow(): Promise<void> {
       values: [encryptedCode],
     })
     tx.send({
-      text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, attempts, due_at,
-               give_up_at)
-             select $1, ${id(0)}, 1, 'CANCEL', 'warehouse', 'P', 20, now() + n * interval '0.4 seconds',
-               now() + interval '7 days' from ${n}`,
+      text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, due_at, give_up_at)
+             select $1, ${id(0)}, 1, 'CANCEL', 'warehouse', 'P', now() + n * interval '1 minute', now() + interval '7 days' from ${n}`,
       values: [tenantId],
     })
     tx.send({

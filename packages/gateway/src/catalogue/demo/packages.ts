@@ -128,7 +128,7 @@ function roundUp(value: number, step: number): number {
 }
 
 /**
- * Packages with which a dealer's developer can test every state of an order. Their product codes tell the sandbox supplier
+ * Packages with which a dealer's developer can test every state of an order. Their product codes instruct the sandbox supplier
  * how to behave.
  */
 const BEHAVIOURS: Readonly<Record<string, readonly [name: string, description: string]>> = {

@@ -156,7 +156,7 @@ interface Placement {
  * statement of its own: the snapshot of a statement is older than the lock that it waits for, and would not show the
  * orders of the transaction that it waited for.
  *
- * The locks are held for two round trips, whatever the number of orders: locks and reads, then the writing statement and
+ * The locks are held for two round trips for any number of orders: locks and reads, then the writing statement and
  * COMMIT. Orders whose requests are not admitted in between are left out.
  */
 export async function placeLocked(
@@ -217,7 +217,7 @@ left join (
     select tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after, package_lines,
            created_at
     from orders where tenant_id = input.tenant_id and transaction_id = input.transaction_id
-    limit 1 -- keeps the plan an index look-up for each, whatever the statistics say
+    limit 1 -- keeps the plan an index look-up for each, independent of statistics
   ) o
 ) existing on true`
 

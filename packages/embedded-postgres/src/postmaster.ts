@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Binaries } from './binaries.ts'
 import { type Cluster, dataArgument } from './cluster.ts'
-import { isPostgresIn, pidIsTaken, signalOnExit } from './processes.ts'
+import { isPostgresIn, pidIsTaken, startWatchdog } from './processes.ts'
 import type { Logger } from './start-error.ts'
 
 /** A server process that we started. */
@@ -34,6 +34,8 @@ export async function launch(
   cluster: Cluster,
   logLine: (line: string) => void,
 ): Promise<Postmaster> {
+  // Started first: this process may be killed while the server starts.
+  const watchdog = startWatchdog('INT', cluster.account)
   const child = spawn(binaries.postgres, ['-D', dataArgument(cluster.directory, cluster.account)], {
     ...cluster.account,
     cwd: cluster.directory,
@@ -46,9 +48,8 @@ export async function launch(
     child.once('error', (error) => resolve(error.message))
     child.once('exit', (code, signal) => resolve(signal ? `killed by ${signal}` : `exit code ${code}`))
   })
-  // From the beginning: this process may be killed while the server starts.
-  const watchdog = child.pid ? signalOnExit(child.pid, 'INT', cluster.account) : undefined
-  void exited.then(() => watchdog?.cancel())
+  if (child.pid) watchdog.watch(child.pid)
+  void exited.then(() => watchdog.cancel())
   await waitUntilReady(child, exited, logLine)
   return { pid: child.pid!, exited, stop: () => stopChild(child, exited) }
 }

@@ -38,9 +38,12 @@ export function pidIsTaken(pid: number): boolean {
  * Signals a process when ours has ended, even by SIGKILL, after which we cannot stop what we started. A small helper
  * process waits on a pipe that the kernel closes when we end. Without it, a gateway that is killed and whose DATA_DIR is
  * removed would leave a database server running for ever.
+ *
+ * The helper runs before the process that it watches: started after it, a gateway that was killed in between left its
+ * server running.
  */
-export function signalOnExit(pid: number, signal: 'INT' | 'KILL', account?: Account): { cancel(): void } {
-  const helper = spawn('/bin/sh', ['-c', 'read -r _; kill -"$2" "$1"', 'sh', String(pid), signal], {
+export function startWatchdog(signal: 'INT' | 'KILL', account?: Account): Watchdog {
+  const helper = spawn('/bin/sh', ['-c', 'read -r pid; read -r _; [ -z "$pid" ] || kill -"$1" "$pid"', 'sh', signal], {
     ...account,
     cwd: '/',
     env: {},
@@ -48,8 +51,24 @@ export function signalOnExit(pid: number, signal: 'INT' | 'KILL', account?: Acco
     detached: true,
   })
   helper.on('error', () => {}) // without the helper, the next start finds the orphan and stops it
+  helper.stdin.on('error', () => {})
   helper.unref()
-  return { cancel: () => void helper.kill('SIGKILL') }
+  return {
+    watch: (pid) => void helper.stdin.write(`${pid}\n`),
+    cancel: () => void helper.kill('SIGKILL'),
+  }
+}
+
+export interface Watchdog {
+  watch(pid: number): void
+  cancel(): void
+}
+
+/** A watchdog for a process that runs already. */
+export function signalOnExit(pid: number, signal: 'INT' | 'KILL', account?: Account): Watchdog {
+  const watchdog = startWatchdog(signal, account)
+  watchdog.watch(pid)
+  return watchdog
 }
 
 /** Clock ticks from boot to the process's start, and the id of that boot: neither depends on the wall clock. */

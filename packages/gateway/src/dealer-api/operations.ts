@@ -69,8 +69,10 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
   async 'esim/action/query'(deps, { tenant, request }) {
     return { data: await getAction(deps.db, tenant.tenantId, request) }
   },
-  async 'webhook/set'(deps, { tenant, request, address }) {
-    return { data: await setWebhook(deps, tenant.tenantId, request, { actor: 'tenant', address }) }
+  async 'webhook/set'(deps, { tenant, request, headers, address }) {
+    const { tenantId } = tenant
+    const accepted = { tenantId, requestId: headers.requestId, timestampMs: Number(headers.timestamp) }
+    return { data: await setWebhook(deps, tenantId, request, { actor: 'tenant', address }, accepted) }
   },
   async 'order/list'(deps, { tenant, request }) {
     return { data: await listOrders(deps, tenant.tenantId, request) }

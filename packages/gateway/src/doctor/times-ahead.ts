@@ -81,7 +81,7 @@ interface TimesAheadDeps {
 
 /** How often this node checks whether the database's clock was set back. */
 const POLL_MS = 1_000
-/** How often the tables are searched anyway: another node may have written while this one did not run. */
+/** How often the tables are searched even without a step: another node may have written while this one did not run. */
 const SEARCH_EVERY_MS = 60_000
 /** After the clock was set back, nodes that have not noticed may still write: the tables are searched again for a while. */
 const AFTER_STEP = { everyMs: 5_000, forMs: 30_000 }

@@ -369,7 +369,7 @@ const ITEMS = `
   select c.order_id, i.* from orders c
   cross join lateral (
     select ${ITEM_COLUMNS} from order_items where tenant_id = $1 and order_id = c.order_id
-    offset 0 -- keeps the plan one index range for each order, whatever the statistics say
+    offset 0 -- keeps the plan one index range for each order, independent of statistics
   ) i
   where c.tenant_id = $1 and c.due_at <= now() and c.lease_token = $2`
 const CLOCK = `select date_trunc('milliseconds', clock_timestamp()) as now, version from catalogue_version`

@@ -32,7 +32,7 @@ export interface Pace {
   overlapAfterMs: number
   /**
    * How long the next batch collects after a burst, unless half as many items arrive sooner. Started at once, it would take
-   * the first one or two items and make the rest of the burst wait. An item that comes to an idle batcher never waits.
+   * the first one or two items and make the rest of the burst wait. An item added to an idle batcher never waits.
    */
   gatherMs: number
   /**

@@ -124,7 +124,9 @@ describe('a RequestID that the database lost while it failed over', () => {
     })
   })
   afterEach(async () => {
-    await node.deps.db.query({ text: 'drop trigger if exists lose_request_ids on orders' })
+    for (const table of ['orders', 'webhook_endpoints']) {
+      await node.deps.db.query({ text: `drop trigger if exists lose_request_ids on ${table}` })
+    }
     await behind.stop()
     await proxy.close()
   })
@@ -147,6 +149,15 @@ describe('a RequestID that the database lost while it failed over', () => {
     expect(await placeTwice()).toBe('101006')
     await Promise.all(busy)
     expect(proxy.faultCount).toBe(1)
+  })
+
+  it('is entered again with a change of the webhook setting', async () => {
+    await node.deps.db.query({
+      text: 'create trigger lose_request_ids before update on webhook_endpoints for each row execute function lose_request_ids()',
+    })
+    const parts = { requestId: randomUUID(), body: JSON.stringify({ enabled: false }) }
+    const lost = await call(node, own, 'webhook/set', parts)
+    expect([lost.code, (await call(node, own, 'webhook/set', parts)).code]).toEqual(['000000', '101006'])
   })
 
   it.each([

@@ -41,7 +41,7 @@ describe('any input', () => {
     await eachOf(requests, describeRequest, async ({ path, body, headers }) => {
       expectEnvelope(await call(node, dealer, '', { path, body, headers }))
     })
-    // The answers were not all the same refusal.
+    // The refusals differ from each other.
     const usual = ['000000', '000102', '000104', '000105', '000107', '000108', '000109', '000110', '200013', '310241']
     expect([...heard]).toEqual(expect.arrayContaining(usual))
   })

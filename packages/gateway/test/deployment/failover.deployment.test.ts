@@ -27,7 +27,7 @@ const FAILURES = ['kill', 'stall'] as const
 /** Median of the first good answers of the nodes, after the failure. */
 const FIRST_ANSWER_MS = { kill: 2_000, stall: 10_000 }
 const PRODUCT = 'SANDBOX_OK'
-/** An order of each node every so often, whatever became of those before. */
+/** Each node gets an order at this interval, even if earlier ones have not ended. */
 const BETWEEN_ORDERS_MS = 100
 /** How many orders each node acknowledges before the failure. */
 const UNDISTURBED_ORDERS = 10

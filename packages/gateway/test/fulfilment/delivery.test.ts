@@ -52,7 +52,7 @@ async function finalStatuses(tenantId: string) {
   })
 }
 
-it('a supplier’s message is saved whatever its characters and length', async () => {
+it('a supplier’s message of any characters and length is saved', async () => {
   const message = `sold out\u0000 ${'\u{1F30D}'.repeat(5_000)}\ud83c`
   const answer = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
     requests.map(() => ({ kind: 'refused', message }))
@@ -291,7 +291,7 @@ describe('an order of the sandbox', () => {
     expect(delivered.lastUpdateTime > reviewed.lastUpdateTime).toBe(true)
   })
 
-  it('stays with the worker that took it over, whatever a late answer says', async () => {
+  it('stays with the worker that took it over when a late answer arrives', async () => {
     await addSupplier(shop, 'late', 'sandbox', { slowMs: 1_000 })
     await addPackage(shop.db, 'LATE', [{ supplier: 'late', productCode: 'SANDBOX_SLOW' }])
     const tenantId = await addTenant(shop.db)
@@ -300,7 +300,7 @@ describe('an order of the sandbox', () => {
     const heir = shop.ids.uuid()
     await waitUntil(async () => {
       const taken = await shop.db.query({
-        text: `update orders set lease_token = $2, lease_until = now() + interval '1 hour'
+        text: `update orders set lease_token = $2, lease_until = now() + interval '20 seconds'
                where tenant_id = $1 and lease_token is not null returning order_id`,
         values: [tenantId, heir],
       })

@@ -121,7 +121,7 @@ export function watchCertificate(files: CertificateFiles, log: Log, pollMs = POL
   }
 }
 
-/** The certificate is served anyway: an expired certificate tells callers more than a closed port. */
+/** Serves an expired certificate too: callers see a clearer error than from a closed port. */
 function warnOfDates({ startsAt, expiresAt, names }: Certificate, log: Log): void {
   const now = Date.now()
   if (startsAt.getTime() > now) log.warn({ names, startsAt: startsAt }, 'the TLS certificate is not valid yet')

@@ -165,7 +165,7 @@ interface Placement {
  * statement of its own: the snapshot of a statement is older than the lock that it waits for, and would not show the
  * orders of the transaction that it waited for.
  *
- * The locks are held for two round trips, whatever the number of orders: locks and reads, then the writing statement and
+ * The locks are held for two round trips for any number of orders: locks and reads, then the writing statement and
  * COMMIT. Orders whose requests are not admitted in between are left out.
  */
 export async function placeLocked(
@@ -238,7 +238,7 @@ left join (
     -- An action on an eSIM: of no order type, so that no order has the same content.
     (select tenant_id, action_id, transaction_id, null, null, null, null, 0, currency_code, 0, '[]', created_at
      from esim_actions where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
-    limit 1 -- keeps the plan an index look-up for each, whatever the statistics say
+    limit 1 -- keeps the plan an index look-up for each, independent of statistics
   ) o
 ) existing on true`
 

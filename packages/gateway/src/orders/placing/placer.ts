@@ -120,7 +120,7 @@ const BETWEEN_ATTEMPTS_MS = 100
  * retried; a batch with any other failure is split until the order that causes it fails alone.
  *
  * A batch whose COMMIT was not answered runs again with the ids that it already made: the wallet's lock makes it wait for
- * whatever is left of the first attempt, and an order found under its own id was placed by that attempt. An optimistic
+ * the remainder of the first attempt, and an order found under its own id was placed by that attempt. An optimistic
  * first attempt may not have its lock yet: if it gets it later, it finds the wallet changed and writes nothing. The answer
  * is "unknown" only where the database does not come back in time.
  */

@@ -8,6 +8,7 @@ import {
   type WebhookSetAnswer,
   type WebhookSetRequest,
 } from '@dealer-esim/contract'
+import { type AcceptedRequestId, reenterRequestIds } from '../../admission/admit-batch.ts'
 import { audit, type By } from '../../audit/audit.ts'
 import { ApiError } from '../../lib/api-error.ts'
 import type { Cipher } from '../../lib/crypto.ts'
@@ -27,6 +28,7 @@ type SettingDeps = Pick<
  * `{}` reads. A URL that is set or enabled is checked first (health-check.ts), outside any transaction; if the check fails,
  * the old setting stays. Setting or removing the URL enables an endpoint that the gateway disabled, unless the request has
  * `enabled: false`. Does not change admission.
+ * @param accepted entered again with the change: a database that took over during the health check may have lost it
  * @throws ApiError 400101, 400102, 101007
  */
 export async function setWebhook(
@@ -34,6 +36,7 @@ export async function setWebhook(
   tenantId: string,
   request: WebhookSetRequest,
   by: By,
+  accepted?: AcceptedRequestId,
 ): Promise<WebhookSetAnswer> {
   const current = await findEndpoint(deps.db, deps.cipher, tenantId)
   const { callbackUrl, enabled } = request
@@ -41,7 +44,7 @@ export async function setWebhook(
     return answerOf(current ?? (await defaultEndpoint(deps, tenantId)))
   }
   const url = callbackUrl ?? (callbackUrl === undefined && enabled ? current?.callbackUrl : undefined)
-  const change = () => changeEndpoint(deps, tenantId, request, url ?? undefined, by)
+  const change = () => changeEndpoint(deps, tenantId, request, url ?? undefined, by, accepted)
   if (typeof url !== 'string') return change()
   if (url.length > CALLBACK_URL_LENGTH_MAX) {
     throw new ApiError('400101', { details: [{ field: 'callbackUrl', reason: 'This address is too long.' }] })
@@ -56,6 +59,7 @@ async function changeEndpoint(
   request: WebhookSetRequest,
   checkedUrl: string | undefined,
   by: By,
+  accepted: AcceptedRequestId | undefined,
 ): Promise<WebhookSetAnswer> {
   const changed = await deps.db.tx(async (tx) => {
     tx.send({
@@ -74,6 +78,7 @@ async function changeEndpoint(
       before: auditedOf(before),
       after: auditedOf(after),
     })
+    if (accepted) reenterRequestIds(tx, [accepted], deps.databaseClock.now())
     return after
   })
   // The sender marks events UNSENT that were waiting for a removed endpoint.

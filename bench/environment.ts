@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { SYSTEM } from '../packages/gateway/src/audit/audit.ts'
 import { type Cipher, createCipher } from '../packages/gateway/src/lib/crypto.ts'
-import { type Ids, systemIds } from '../packages/gateway/src/lib/ids.ts'
+import { systemIds } from '../packages/gateway/src/lib/ids.ts'
 import { createDb, type Db } from '../packages/gateway/src/lib/postgres/db.ts'
 import { silentLog } from '../packages/gateway/src/lib/telemetry/log.ts'
-import { createTenant } from '../packages/gateway/src/tenants/create.ts'
+import { type CreateTenantDeps, createTenant } from '../packages/gateway/src/tenants/create.ts'
 import { topUp } from '../packages/gateway/src/wallet/ledger/top-up.ts'
 import { median } from './compare.ts'
 import { type BenchGateway, startBenchGateway } from './gateway.ts'
@@ -146,12 +146,12 @@ async function createBenchDatabase(
     db,
     startApi: () => start('api'),
     startWorker: () => start('worker'),
-    createTenants: (count) => createTenants({ db, ids: systemIds, cipher }, count),
+    createTenants: (count) => createTenants({ db, ids: systemIds, cipher, config: { cellName: 'main' } }, count),
     close: () => db.close(),
   }
 }
 
-async function createTenants(deps: { db: Db; ids: Ids; cipher: Cipher }, count: number): Promise<Tenant[]> {
+async function createTenants(deps: CreateTenantDeps, count: number): Promise<Tenant[]> {
   const tenants: Tenant[] = []
   for (let index = 0; index < count; index++) {
     const tenant = await createTenant(deps, { clientName: `Bench dealer ${index}`, currencyCode: 'USD' }, SYSTEM)

@@ -21,6 +21,8 @@ interface BenchDatabase {
   startApi(): Promise<BenchGateway>
   /** Starts a gateway with the role `worker` only, which sends events. */
   startWorker(): Promise<BenchGateway>
+  /** Starts a gateway with both roles, as `npm start` does. */
+  startAll(): Promise<BenchGateway>
   /** Creates tenants with OPENING_BALANCE and a QPS limit that is never reached. */
   createTenants(count: number): Promise<Tenant[]>
   drop(): Promise<void>
@@ -136,7 +138,7 @@ async function createBenchDatabase(
     DATABASE_URL: databaseUrl,
     DATA_DIR: join(dataDir, 'local'),
   }
-  const start = (role: 'api' | 'worker') =>
+  const start = (role: 'api' | 'worker' | 'all') =>
     startBenchGateway({ folder: dataDir, name: `gateway-${++started}`, role, env, profileDir })
   const first = await start('api') // migrates the database and loads the catalogue
   await first.stop()
@@ -146,6 +148,7 @@ async function createBenchDatabase(
     db,
     startApi: () => start('api'),
     startWorker: () => start('worker'),
+    startAll: () => start('all'),
     createTenants: (count) => createTenants({ db, ids: systemIds, cipher, config: { cellName: 'main' } }, count),
     close: () => db.close(),
   }

@@ -40,7 +40,11 @@ export function pollSuppliersLoop(deps: PollDeps): Loop {
     const until = deps.clock.monotonic() + PASS_MAX_MS
     const isTimeUp = () => stopping.signal.aborted || deps.clock.monotonic() >= until
     for (;;) {
-      const tenantId = await findNextTenant(deps.db, lastTenants.get(name) ?? LOWEST_UUID)
+      const tenantId = await findNextTenant(deps.db, {
+        name: 'profiles-next-polled',
+        conditions: [DUE_OF_SUPPLIER, AHEAD_OF_SUPPLIER],
+        values: [lastTenants.get(name) ?? LOWEST_UUID, name, POLL_EVERY_S],
+      })
       if (tenantId === undefined) {
         lastTenants.delete(name)
         return
@@ -147,10 +151,12 @@ async function requestReports(
   return (await settlesWithin(reporting, supplier.traits.timeoutMs)) ? reporting : []
 }
 
-const LIVE = `tenant_id = $1 and supplier = $2 and esim_status in ('GOT_RESOURCE', 'IN_USE')`
+const LIVE = `supplier = $2 and esim_status in ('GOT_RESOURCE', 'IN_USE')`
 /** A time in the future was written by a clock that was ahead, and does not count. Two ranges of one index. */
-const DUE = `${LIVE} and polled_at < now() - $3 * interval '1 second'`
-const AHEAD = `${LIVE} and polled_at > now() + interval '10 seconds'`
+const DUE_OF_SUPPLIER = `${LIVE} and polled_at < now() - $3 * interval '1 second'`
+const AHEAD_OF_SUPPLIER = `${LIVE} and polled_at > now() + interval '10 seconds'`
+const DUE = `tenant_id = $1 and ${DUE_OF_SUPPLIER}`
+const AHEAD = `tenant_id = $1 and ${AHEAD_OF_SUPPLIER}`
 
 interface PolledEsim {
   profileId: string

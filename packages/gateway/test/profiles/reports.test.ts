@@ -133,3 +133,21 @@ it('a supplier that is down is not polled about each eSIM: its breaker opens for
   await waitUntil(async () => away.gate.state === 'open')
   expect(asked).toBeLessThan(15)
 })
+
+it('dealers with nothing due cost expiry and polling no statements of their own', async () => {
+  const reporting = supplierThat('reporting', used)
+  for (let dealer = 0; dealer < 20; dealer++) await set(await dealerWith(reporting), 'polled_at = now()')
+  const due = await dealerWith(reporting)
+  let statements = 0
+  const db: Shop['db'] = {
+    ...shop.db,
+    query(statement) {
+      statements++
+      return shop.db.query(statement)
+    },
+  }
+  loops.push(expiryLoop({ ...shop, db }), pollSuppliersLoop({ ...withSuppliers(shop, reporting), db }))
+  await becomes(due, 'IN_USE')
+  await Promise.all(loops.splice(0).map((loop) => loop.stop(500)))
+  expect(statements).toBeLessThan(10)
+})

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { SYSTEM } from '../packages/gateway/src/audit/audit.ts'
 import { type Cipher, createCipher } from '../packages/gateway/src/lib/crypto.ts'
-import { type Ids, systemIds } from '../packages/gateway/src/lib/ids.ts'
+import { systemIds } from '../packages/gateway/src/lib/ids.ts'
 import { createDb, type Db } from '../packages/gateway/src/lib/postgres/db.ts'
 import { silentLog } from '../packages/gateway/src/lib/telemetry/log.ts'
-import { createTenant } from '../packages/gateway/src/tenants/create.ts'
+import { type CreateTenantDeps, createTenant } from '../packages/gateway/src/tenants/create.ts'
 import { topUp } from '../packages/gateway/src/wallet/ledger/top-up.ts'
 import { median } from './compare.ts'
 import { type BenchGateway, startBenchGateway } from './gateway.ts'
@@ -21,6 +21,8 @@ interface BenchDatabase {
   startApi(): Promise<BenchGateway>
   /** Starts a gateway with the role `worker` only, which sends events. */
   startWorker(): Promise<BenchGateway>
+  /** Starts a gateway with both roles, as `npm start` does. */
+  startAll(): Promise<BenchGateway>
   /** Creates tenants with OPENING_BALANCE and a QPS limit that is never reached. */
   createTenants(count: number): Promise<Tenant[]>
   drop(): Promise<void>
@@ -136,7 +138,7 @@ async function createBenchDatabase(
     DATABASE_URL: databaseUrl,
     DATA_DIR: join(dataDir, 'local'),
   }
-  const start = (role: 'api' | 'worker') =>
+  const start = (role: 'api' | 'worker' | 'all') =>
     startBenchGateway({ folder: dataDir, name: `gateway-${++started}`, role, env, profileDir })
   const first = await start('api') // migrates the database and loads the catalogue
   await first.stop()
@@ -146,12 +148,13 @@ async function createBenchDatabase(
     db,
     startApi: () => start('api'),
     startWorker: () => start('worker'),
-    createTenants: (count) => createTenants({ db, ids: systemIds, cipher }, count),
+    startAll: () => start('all'),
+    createTenants: (count) => createTenants({ db, ids: systemIds, cipher, config: { cellName: 'main' } }, count),
     close: () => db.close(),
   }
 }
 
-async function createTenants(deps: { db: Db; ids: Ids; cipher: Cipher }, count: number): Promise<Tenant[]> {
+async function createTenants(deps: CreateTenantDeps, count: number): Promise<Tenant[]> {
   const tenants: Tenant[] = []
   for (let index = 0; index < count; index++) {
     const tenant = await createTenant(deps, { clientName: `Bench dealer ${index}`, currencyCode: 'USD' }, SYSTEM)

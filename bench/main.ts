@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import type { Result } from './compare.ts'
 import { createBenchServer } from './environment.ts'
 import type { Figure } from './figure.ts'
+import { dealers } from './figures/dealers.ts'
 import { growth } from './figures/growth.ts'
 import { health } from './figures/health.ts'
 import { latency } from './figures/latency.ts'
@@ -15,7 +16,18 @@ import { plot } from './plot.ts'
 import { markdown } from './report.ts'
 
 /** Each figure is a ratio of two measurements in one run on one machine. The longest is last. */
-const FIGURES: readonly Figure[] = [health, orderHot, orderSpread, latency, replay, nodes, start, webhooks, growth]
+const FIGURES: readonly Figure[] = [
+  health,
+  orderHot,
+  orderSpread,
+  latency,
+  replay,
+  nodes,
+  dealers,
+  start,
+  webhooks,
+  growth,
+]
 
 const program = new Command('bench')
   .description('Compares the gateway with baselines on the same machine.')

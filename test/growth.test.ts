@@ -40,7 +40,7 @@ let operations: Operations
 async function fillDatabase({ url }: TestDatabase, orders: number): Promise<Operations> {
   const db = createDb({ url, poolSize: 2, applicationName: 'test' })
   const cipher = createCipher([Buffer.alloc(32, 1)])
-  const deps = { db, ids: systemIds, cipher }
+  const deps = { db, ids: systemIds, cipher, config: { cellName: 'main' } }
   await ensureDeployment(deps, 'local')
   const tenantIds: string[] = []
   for (const clientName of ['Half', 'Other', 'Third']) {

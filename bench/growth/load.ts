@@ -47,7 +47,8 @@ async function dropIndexes(db: Db): Promise<string[]> {
   })
   const indexes = await db.query<{ name: string; definition: string }>({
     text: `select quote_ident(indexname) as name, indexdef as definition from pg_indexes
-           where tablename = any ($1) and not exists (select from pg_constraint where conname = indexname)`,
+           where schemaname = current_schema() and tablename = any ($1)
+             and not exists (select from pg_constraint where conname = indexname)`,
     values,
   })
   for (const { table, name } of [...constraints].reverse()) {

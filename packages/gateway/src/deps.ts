@@ -123,8 +123,9 @@ export async function createDeps(
   const nodeId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const wake = createWakeups<Topic>({
     url: databaseUrl,
+    schema: config.databaseSchema,
     nodeId,
-    applicationName: nameWithKeys('dealer-esim wake', cipher),
+    applicationName: nameWithKeys('wake', cipher, config.databaseSchema),
     onError: onIdleError,
   })
   const metrics = createMetrics()
@@ -177,12 +178,12 @@ export async function createDeps(
 
 /** The general connections, and those of orders, whose options (`hot`) admission shares. */
 function createDatabases(config: Config, url: string, cipher: Cipher, onIdleError: (error: Error) => void) {
-  const connection = { url, onIdleError, stalled: createStallWatch() }
+  const connection = { url, schema: config.databaseSchema, onIdleError, stalled: createStallWatch() }
   const hot = { ...connection, genericPlans: true, keepConnections: true } satisfies Partial<DbOptions>
   const db = createDb({
     ...connection,
     poolSize: config.databasePoolSize,
-    applicationName: nameWithKeys('dealer-esim gateway', cipher),
+    applicationName: nameWithKeys('gateway', cipher, config.databaseSchema),
   })
   const orderDb = createDb({
     ...hot,

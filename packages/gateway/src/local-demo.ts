@@ -3,6 +3,7 @@ import { SYSTEM } from './audit/audit.ts'
 import { seedDemoCatalogue } from './catalogue/demo/seed.ts'
 import { type LocalAccess, localAccessFile, readLocalAccess, writeLocalAccess } from './config/local-access.ts'
 import type { Deps } from './deps.ts'
+import { advisoryKey } from './lib/postgres/schema.ts'
 import { consoleUrlOf } from './people/link.ts'
 import { ensureFirstOperator, FIRST_OPERATOR } from './people/manage.ts'
 import { createTenant } from './tenants/create.ts'
@@ -17,7 +18,7 @@ export async function ensureLocalDemo(deps: Deps): Promise<void> {
   if (await findDemoTenantId(deps)) return
   await deps.db.tx(async (tx) => {
     // Several nodes may start on one new database: the lock lets only one create the demo.
-    await tx.query({ text: `select pg_advisory_xact_lock(hashtext('local demo'))` })
+    await tx.query({ text: `select pg_advisory_xact_lock(${advisoryKey('local demo')})` })
     if (await findDemoTenantId(deps)) return
     await seedDemoCatalogue(deps)
     const tenant = await createTenant(deps, { clientName: CLIENT_NAME, currencyCode: 'USD' }, SYSTEM)

@@ -64,9 +64,15 @@ function hasDatabase(dataDir: string): boolean {
 export async function createAdminDeps(): Promise<{ deps: AdminDeps; close(): Promise<void> }> {
   const database = await borrowDatabase()
   const { config, url } = database
+  const { databaseSchema: schema } = config
   const cipher = createCipher(config.masterKeys ?? [ensureLocalMasterKey(config.dataDir)])
-  const db = createDb({ url, poolSize: 4, applicationName: nameWithKeys('dealer-esim admin', cipher) })
-  const wakeups = collectWakeups(db)
+  const db = createDb({
+    url,
+    schema,
+    poolSize: 4,
+    applicationName: nameWithKeys('admin', cipher, schema),
+  })
+  const wakeups = collectWakeups(db, schema)
   const close = async () => {
     await wakeups.send().catch(() => {}) // nodes also poll
     await db.close()
@@ -74,7 +80,7 @@ export async function createAdminDeps(): Promise<{ deps: AdminDeps; close(): Pro
   }
   try {
     const isOurs = config.databaseUrl === undefined && !readRunningPostgres(config.dataDir)
-    if (isOurs) await prepareDatabase(db, url)
+    if (isOurs) await prepareDatabase(db, database)
     else await requireMigrated(db)
     const clock = systemClock
     const clocks = { clock, databaseClock: await createSampledClock(db, clock) }
@@ -89,8 +95,8 @@ export async function createAdminDeps(): Promise<{ deps: AdminDeps; close(): Pro
 }
 
 /** Migrates a database and creates the partitions that are needed now. @returns the migrations that ran */
-export async function prepareDatabase(db: Db, url: string): Promise<string[]> {
-  const ran = await migrate({ databaseUrl: url, log: silentLog })
+export async function prepareDatabase(db: Db, { url, config }: { url: string; config: Config }): Promise<string[]> {
+  const ran = await migrate({ databaseUrl: url, schema: config.databaseSchema, log: silentLog })
   await maintainPartitions(db)
   return ran
 }
@@ -101,13 +107,13 @@ async function createSampledClock(db: Db, clock: Clock): Promise<DatabaseClock> 
   return databaseClock
 }
 
-function collectWakeups(db: Db) {
+function collectWakeups(db: Db, schema: string) {
   const topics = new Set<Topic>()
   return {
     wake: (topic: Topic) => void topics.add(topic),
     on: () => () => {}, // a command does not wait for wakeups
     async send() {
-      if (topics.size > 0) await db.query(wakeupStatement(`admin-${process.pid}`, topics))
+      if (topics.size > 0) await db.query(wakeupStatement(`admin-${process.pid}`, topics, schema))
     },
   }
 }

@@ -53,6 +53,8 @@ describe('the configuration', () => {
       metricsPort: 9464,
       dataDir: join(process.cwd(), '.data'),
       databaseUrl: undefined,
+      databaseSchema: 'public',
+      cellName: 'main',
       publicUrl: undefined,
       masterKeys: undefined,
       trustedProxies: [],
@@ -163,6 +165,22 @@ describe('the configuration', () => {
       expect.stringContaining('write @ : / # in the password as %40 %3A %2F %23'),
     ])
     expect(faultsOf({ DATABASE_URL: 'mysql://u:hunter2@h/d' }).join()).not.toContain('hunter2')
+  })
+
+  it.each(['Cell', '1a', 'a-b', 'pg_cell', 'information_schema', 'a'.repeat(64), 'a.b', '"a"', 'ä'])(
+    'refuses the schema %s',
+    (DATABASE_SCHEMA) => {
+      expect(faultsOf({ DATABASE_SCHEMA })[0]).toMatch(/^DATABASE_SCHEMA is a name of up to 63/)
+    },
+  )
+
+  it.each(['Cell', 'a_b', 'a-b', 'a'.repeat(13)])('refuses the cell name %s', (CELL_NAME) => {
+    expect(faultsOf({ CELL_NAME })[0]).toMatch(/^CELL_NAME is 1 to 12 lower-case letters and digits/)
+  })
+
+  it('reads schema and cell name', () => {
+    const read = readConfig({ DATABASE_SCHEMA: `_${'a'.repeat(62)}`, CELL_NAME: 'eu1' }, [])
+    expect(read).toMatchObject({ databaseSchema: `_${'a'.repeat(62)}`, cellName: 'eu1' })
   })
 
   it.each(['1.2.3', '10.0.0.0/33', 'proxy', '10.0.0.0/', 'fe80::/129'])('refuses the proxy %s', (TRUSTED_PROXIES) => {

@@ -22,7 +22,8 @@ const NOTES = `Rules on several variables:
 - Test and production deployments require HTTPS: \`PUBLIC_URL\` and \`CONSOLE_URL\` must begin with \`https://\`, and either
   \`TLS_CERT_FILE\` and \`TLS_KEY_FILE\` are set or \`TRUSTED_PROXIES\` lists the proxies that terminate TLS.
 - \`PORT\`, \`CONSOLE_PORT\` and \`METRICS_PORT\` must differ, also between processes on one machine.
-- All nodes of one deployment share \`DATABASE_URL\`, \`MASTER_KEY\`, \`PUBLIC_URL\` and \`DEPLOYMENT\`.
+- All nodes of one deployment share \`DATABASE_URL\`, \`MASTER_KEY\`, \`PUBLIC_URL\`, \`DEPLOYMENT\`,
+  \`DATABASE_SCHEMA\` and \`CELL_NAME\`.
 - \`DATA_DIR\` must be on one machine: its lock works between processes of one machine, not between containers on shared storage.`
 
 function row({ name, description, default: value, requiredOn, secret }: Variable<unknown>): string {

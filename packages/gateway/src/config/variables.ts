@@ -84,6 +84,20 @@ export const VARIABLES = {
     requiredOn: NOT_LOCAL,
     secret: true,
   },
+  databaseSchema: {
+    name: 'DATABASE_SCHEMA',
+    description:
+      'Schema of the tables, created if it is missing: up to 63 lower-case letters, digits and _. Gateways with different schemas can share a database and do not see each other.',
+    parse: databaseSchema,
+    default: 'public',
+  },
+  cellName: {
+    name: 'CELL_NAME',
+    description:
+      'Name of this gateway in the AppKeys of new dealers, `ak_<cell>_…`, by which a load balancer in front of several gateways finds the right one: 1 to 12 lower-case letters and digits. Must be the same on every node.',
+    parse: cellName,
+    default: 'main',
+  },
   databasePoolSize: {
     name: 'DATABASE_POOL_SIZE',
     description: `Maximum database connections of this process, in addition to up to ${OTHER_CONNECTIONS} for orders, admission, wakeups and migrations.`,
@@ -252,6 +266,21 @@ function databaseUrl(value: string): string {
       'is an address like postgres://user:password@host:5432/database; write @ : / # in the password as %40 %3A %2F %23',
     )
   }
+  return value
+}
+
+/** PostgreSQL reserves names with pg_. */
+function databaseSchema(value: string): string {
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(value) || value.startsWith('pg_') || value === 'information_schema') {
+    throw new Error(
+      `is a name of up to 63 lower-case letters, digits and _ that begins with a letter or _ and is not PostgreSQL’s own; it is “${value}”`,
+    )
+  }
+  return value
+}
+
+function cellName(value: string): string {
+  if (!/^[a-z0-9]{1,12}$/.test(value)) throw new Error(`is 1 to 12 lower-case letters and digits; it is “${value}”`)
   return value
 }
 

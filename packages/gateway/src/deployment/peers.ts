@@ -1,5 +1,6 @@
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/postgres/db.ts'
+import { APPLICATION_PREFIX, applicationPrefix, DEFAULT_SCHEMA } from '../lib/postgres/schema.ts'
 
 /*
  * Every gateway and every admin command lists its master keys in the application name of its connections. A process never
@@ -20,8 +21,9 @@ export interface Peer {
   keyIds: string[]
 }
 
-/** `dealer-esim gateway 4711 keys=1a2b3c4d,5e6f7081` */
-export function nameWithKeys(name: string, { keyIds }: Pick<Cipher, 'keyIds'>): string {
+/** `dealer-esim gateway 4711 keys=1a2b3c4d,5e6f7081` for the part `gateway` */
+export function nameWithKeys(part: string, { keyIds }: Pick<Cipher, 'keyIds'>, schema = DEFAULT_SCHEMA): string {
+  const name = `${applicationPrefix(schema)} ${part}`
   // PostgreSQL truncates names to 63 bytes. There are at most four keys of eight digits, and process ids up to 2²².
   const keys = ` keys=${keyIds.join(',')}`
   const full = `${name} ${process.pid}${keys}`
@@ -30,14 +32,14 @@ export function nameWithKeys(name: string, { keyIds }: Pick<Cipher, 'keyIds'>): 
 
 const NAME_SIZE_MAX_BYTES = 63
 
-/** Lists the connections of gateways and admin commands to this database, including our own. */
+/** Lists the connections of gateways and admin commands to this schema, including our own. */
 export async function listPeers(db: Pick<Db, 'query'>): Promise<Peer[]> {
   const rows = await db.query<{ address: string | null; pid: number; name: string }>({
     text: `select host(client_addr) as address, pid, application_name as name from pg_stat_activity
-           where datname = current_database() and application_name like 'dealer-esim % keys=%' order by pid`,
+           where datname = current_database() and application_name like ${APPLICATION_PREFIX} || ' % keys=%' order by pid`,
   })
   return rows.map(({ address, pid, name }) => {
-    const [, part = '', ownPid, keys = ''] = /^dealer-esim (.*?)(?: (\d+))? keys=(.*)$/.exec(name) ?? []
+    const [, part = '', ownPid, keys = ''] = /^\S+ (.*?)(?: (\d+))? keys=(.*)$/.exec(name) ?? []
     return {
       address,
       part,

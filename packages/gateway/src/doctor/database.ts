@@ -4,6 +4,7 @@ import { readDatabaseTime } from '../lib/clock.ts'
 import { type Db, sessionSettings } from '../lib/postgres/db.ts'
 import { explainNoConnection } from '../lib/postgres/errors.ts'
 import { type DatabaseServer, SERVER, whyServerUnfit } from '../lib/postgres/migrate.ts'
+import { DEFAULT_SCHEMA, SCHEMA_ACCESS, type SchemaAccess, whySchemaUnfit } from '../lib/postgres/schema.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
 const NEWEST_TESTED = 18
@@ -32,8 +33,10 @@ export async function checkDatabase({ db, config }: DatabaseCheckInput, findings
       ),
     )
   }
+  const schema = config.databaseSchema ?? DEFAULT_SCHEMA
+  const [access] = await db.query<SchemaAccess>({ text: SCHEMA_ACCESS, values: [schema] })
   const [state] = await db.query<StateRow>({ text: STATE })
-  const { user, mayCreate, foreignTables, standby, connections } = state!
+  const { user, foreignTables, standby, connections } = state!
   const unencrypted = unencryptedWarning(state!)
   if (unencrypted !== undefined) found.push(findings.warning(unencrypted))
   if (standby) {
@@ -41,9 +44,8 @@ export async function checkDatabase({ db, config }: DatabaseCheckInput, findings
       findings.fault('This server is a read-only standby. Change DATABASE_URL so that it leads to the primary.'),
     )
   }
-  if (!mayCreate) {
-    found.push(findings.fault(`${user} may not create tables. As its owner: grant create on schema public to ${user}.`))
-  }
+  const unfitSchema = whySchemaUnfit(schema, access!)
+  if (unfitSchema !== undefined) found.push(findings.fault(unfitSchema))
   if (foreignTables > 0) {
     found.push(
       findings.fault(
@@ -76,7 +78,6 @@ interface StateRow {
   /** null: a unix socket. */
   address: string | null
   user: string
-  mayCreate: boolean
   foreignTables: number
   standby: boolean
   connections: number
@@ -85,15 +86,14 @@ interface StateRow {
 const STATE = `
   select current_user as user, pg_is_in_recovery() as standby, host(inet_server_addr()) as address,
          coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as encrypted,
-         has_schema_privilege(current_user, 'public', 'create') as may_create,
          (select count(*)::int from pg_class
-          where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+          where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
             and not pg_has_role(current_user, relowner, 'usage')) as foreign_tables,
          current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections`
 
 /** Compares the settings of a connection with those that the gateway made: a pooler in between may lose them. */
-export async function checkSession({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
-  const expected = sessionSettings({})
+export async function checkSession({ db, config }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
+  const expected = sessionSettings({ schema: config.databaseSchema })
   const rows = await db.query<{ name: string; setting: string }>({
     text: 'select name, setting from pg_settings where name = any ($1::text[])',
     values: [Object.keys(expected)],

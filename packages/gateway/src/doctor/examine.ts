@@ -70,7 +70,7 @@ async function examineDatabase(url: string, input: Omit<DatabaseCheckInput, 'db'
   // A failed connection is reported below.
   const poolerFault = await findPoolerFault(url).catch(() => undefined)
   if (poolerFault !== undefined) return [fault(poolerFault)]
-  const db = createDb({ url, poolSize: 2, applicationName: 'dealer-esim doctor' })
+  const db = createDb({ url, schema: input.config.databaseSchema, poolSize: 2, applicationName: 'dealer-esim doctor' })
   try {
     const connectionFault = await findConnectionFault(db)
     if (connectionFault !== undefined) return [fault(connectionFault)]

@@ -44,5 +44,5 @@ export async function checkLinkLimit(tx: Tx, ids: Ids, tenantId: string | null, 
 /** Makes concurrent checks of one organisation wait for each other. Taken after locks on people's rows. */
 async function lockOrganisation(tx: Tx, tenantId: string | null): Promise<void> {
   await tx.query(sql`
-    select pg_advisory_xact_lock(hashtext('people of an organisation'), hashtext((${tenantId ?? NIL_TENANT}::uuid)::text))`)
+    select pg_advisory_xact_lock(hashtextextended(current_schema() || ' people of ' || ${tenantId ?? NIL_TENANT}::uuid, 0))`)
 }

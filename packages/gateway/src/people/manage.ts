@@ -3,6 +3,7 @@ import { type AuditEntry, audit, type By, SYSTEM } from '../audit/audit.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import { violatedKey } from '../lib/postgres/errors.ts'
+import { advisoryKey } from '../lib/postgres/schema.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
 import { deleteAccessTokens } from './access-token.ts'
 import { checkLinkLimit, checkPeopleLimit } from './limits.ts'
@@ -163,7 +164,7 @@ export async function ensureFirstOperator(deps: { db: Db; ids: Ids }): Promise<s
   const oneTimePassword = deps.ids.bytes(12).toString('base64url')
   return deps.db.tx(async (tx) => {
     // If several nodes start concurrently, the lock lets one of them create the person.
-    await tx.query(sql`select pg_advisory_xact_lock(hashtext('people.first_operator'))`)
+    await tx.query({ text: `select pg_advisory_xact_lock(${advisoryKey('first operator')})` })
     const rows = await tx.query(sql`select 1 from people limit 1`)
     if (rows.length > 0) return undefined
     const person = { email: FIRST_OPERATOR, name: 'First operator', role: 'OPERATOR_ADMIN' as const, tenantId: null }

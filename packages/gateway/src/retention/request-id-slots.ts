@@ -24,7 +24,7 @@ export function ageRequestIdSlots(tx: Tx, elapsedMs: number): void {
 const SLOTS = `
   select substr(c.relname, length('request_ids_') + 1)::integer
   from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
-  where p.relnamespace = 'public'::regnamespace and p.relname = 'request_ids'`
+  where p.relnamespace = current_schema()::regnamespace and p.relname = 'request_ids'`
 
 const AGE = `
   insert into request_id_slots as s (slot, age_ms) select slot, 0 from (${SLOTS} order by 1) present(slot)

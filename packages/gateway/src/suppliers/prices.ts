@@ -3,6 +3,7 @@ import { createAlert } from '../alerts/alerts.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
+import { advisoryKey } from '../lib/postgres/schema.ts'
 import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
@@ -124,7 +125,7 @@ export function priceAlertLoop(deps: PriceAlertDeps): Loop {
  */
 export async function alertPriceDifferences(deps: Pick<PriceAlertDeps, 'db' | 'ids'>): Promise<boolean> {
   return deps.db.tx(async (tx) => {
-    tx.send({ text: `select pg_advisory_xact_lock(hashtext('price alerts'))` })
+    tx.send({ text: `select pg_advisory_xact_lock(${advisoryKey('price alerts')})` })
     const differences = await claimNewDifferences(tx)
     for (const [supplier, differencesOfSupplier] of groupBy(differences, (difference) => difference.supplier)) {
       createAlert(tx, deps.ids, {

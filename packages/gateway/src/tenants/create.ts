@@ -1,16 +1,19 @@
 import sql from 'sql-template-tag'
 import { audit, type By } from '../audit/audit.ts'
+import type { Config } from '../config/config.ts'
+import type { Ids } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { insertSecret, type SecretDeps } from './secret.ts'
 import { textFault } from './settings.ts'
-
-/** 20 characters, which nobody can guess. */
-const APP_KEY_BYTES = 15
 
 export interface NewTenant {
   clientName: string
   /** ISO 4217. It can never be changed. */
   currencyCode: string
+}
+
+export interface CreateTenantDeps extends Omit<SecretDeps, 'wake'> {
+  config: Pick<Config, 'cellName'>
 }
 
 export interface Credentials {
@@ -24,7 +27,7 @@ export interface Credentials {
  * @returns the credentials; the caller shows the AppSecret once
  * @throws Refusal for an invalid name or an unknown currency
  */
-export async function createTenant(deps: Omit<SecretDeps, 'wake'>, tenant: NewTenant, by: By): Promise<Credentials> {
+export async function createTenant(deps: CreateTenantDeps, tenant: NewTenant, by: By): Promise<Credentials> {
   const clientName = tenant.clientName.trim()
   const fault = textFault('clientName', clientName)
   if (fault) throw new Refusal(422, 'NAME_INVALID', fault)
@@ -37,7 +40,7 @@ export async function createTenant(deps: Omit<SecretDeps, 'wake'>, tenant: NewTe
     )
   }
   const tenantId = deps.ids.uuid()
-  const appKey = `ak_${deps.ids.bytes(APP_KEY_BYTES).toString('base64url')}`
+  const appKey = createAppKey(deps.ids, deps.config.cellName)
   const { appSecret } = await deps.db.tx(async (tx) => {
     tx.send(sql`
       insert into tenants (tenant_id, app_key, tenant_name, currency_code)
@@ -52,4 +55,20 @@ export async function createTenant(deps: Omit<SecretDeps, 'wake'>, tenant: NewTe
     return secret
   })
   return { tenantId, appKey, appSecret }
+}
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+/** 142 bits, which nobody can guess. */
+const RANDOM_CHARACTERS = 24
+/** The largest multiple of 62 in a byte: the bytes from there on would make some characters more frequent. */
+const EVEN_BYTES = 248
+
+/** `ak_<cell>_<24 random characters>`: a load balancer finds the cell without a look-up. Older AppKeys have no cell. */
+function createAppKey(ids: Ids, cellName: string): string {
+  let random = ''
+  while (random.length < RANDOM_CHARACTERS) {
+    const even = ids.bytes(RANDOM_CHARACTERS).filter((byte) => byte < EVEN_BYTES)
+    for (const byte of even) random += BASE62[byte % BASE62.length]
+  }
+  return `ak_${cellName}_${random.slice(0, RANDOM_CHARACTERS)}`
 }

@@ -163,7 +163,7 @@ describe('the rotation of the master key', () => {
     }
     const rows = await db.query<{ name: string }>({
       text: `select table_name || '.' || column_name as name from information_schema.columns
-             where table_schema = 'public' and data_type = 'bytea'
+             where table_schema = current_schema() and data_type = 'bytea'
                and table_name not in (select inhrelid::regclass::text from pg_inherits) order by 1`,
     })
     const known = [...ENCRYPTED_COLUMNS.map(({ table, column }) => `${table}.${column}`), ...Object.keys(plain)].sort()
@@ -172,7 +172,11 @@ describe('the rotation of the master key', () => {
 
   it('runs while gateways are under load, is killed and resumed, and leaves nothing under the old key', async () => {
     let node = await gateway(OLD)
-    const made = await createTenant({ db, ids: systemIds, cipher: oldCipher }, CLIENT, OPERATOR)
+    const made = await createTenant(
+      { db, ids: systemIds, cipher: oldCipher, config: { cellName: 'main' } },
+      CLIENT,
+      OPERATOR,
+    )
     dealer = made
     const plenty = { tenantId: dealer.tenantId, amount: 10_000_000_000n, reference: 'plenty' }
     await topUp({ db, ids: systemIds }, plenty, OPERATOR)
@@ -282,7 +286,7 @@ describe('the rotation of the master key', () => {
   it('uses connection names that PostgreSQL does not truncate', () => {
     const keyIds = ['01234567', '89abcdef', '01234567', '89abcdef']
     for (let keys = 1; keys <= 4; keys++) {
-      const name = nameWithKeys('dealer-esim gateway', { keyIds: keyIds.slice(0, keys) })
+      const name = nameWithKeys('gateway', { keyIds: keyIds.slice(0, keys) })
       expect(name.length).toBeLessThanOrEqual(63)
       expect(name.endsWith(` keys=${keyIds.slice(0, keys).join(',')}`)).toBe(true)
     }

@@ -103,6 +103,24 @@ describe.skipIf(!canRun('gateways behind PgBouncer', 'pgbouncer'))('behind PgBou
     expect(ofIt.map(({ check }) => check)).toContain('session')
   })
 
+  it('in session mode gateways with different schemas share the pooler', async () => {
+    const url = await startPgBouncer('session')
+    const env = { ...NODE_ENV, DATABASE_SCHEMA: 'cell_two', CELL_NAME: 'two' }
+    const gateway = await startGateway({ databaseUrl: url, env })
+    const second = await startNode(url, env)
+    try {
+      await addPackages(second)
+      const dealer = await addDealer(second.deps)
+      const body = JSON.stringify({ transactionId: 'TWO', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
+      expect((await call(gateway, dealer, 'esim/order', { body })).code).toBe('000000')
+      const text = `select from cell_two.orders where transaction_id = 'TWO'`
+      expect(await operator.deps.db.query({ text })).toHaveLength(1)
+      expect(await operator.deps.db.query({ text: text.replace('cell_two.', '') })).toEqual([])
+    } finally {
+      await second.stop()
+    }
+  })
+
   it.each(['transaction', 'statement'] as const)(
     'in %s mode a gateway does not start and says what to do',
     async (mode) => {

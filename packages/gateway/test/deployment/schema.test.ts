@@ -72,7 +72,7 @@ describe('the schema', () => {
   it('lets autovacuum work without pauses on tables that grow with orders', async () => {
     const rows = await db.query<{ name: string; options: string | null }>({
       text: `select c.relname as name, array_to_string(c.reloptions, ', ') as options from pg_class c
-             where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
+             where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
                and (c.relispartition or c.relname in ('orders', 'order_items', 'transfers', 'profiles'))`,
     })
     expect(rows.filter(({ name }) => name.startsWith('events_')).length).toBeGreaterThan(1)
@@ -85,12 +85,12 @@ describe('the schema', () => {
       text: `
       select c.relname as table, i.relname as name, 'unique' as kind, pg_get_indexdef(x.indexrelid, 1, true) as first
       from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class c on c.oid = x.indrelid
-      where x.indisunique and c.relnamespace = 'public'::regnamespace and not c.relispartition
+      where x.indisunique and c.relnamespace = current_schema()::regnamespace and not c.relispartition
       union all
       select c.relname, k.conname, 'foreign', a.attname
       from pg_constraint k join pg_class c on c.oid = k.conrelid
       join pg_attribute a on a.attrelid = c.oid and a.attnum = k.conkey[1]
-      where k.contype = 'f' and c.relnamespace = 'public'::regnamespace and not c.relispartition
+      where k.contype = 'f' and c.relnamespace = current_schema()::regnamespace and not c.relispartition
       order by 1, 2`,
     })
     const tenantTables = (await tables()).filter((table) => !REFERENCE_TABLES[table] && !SUPPLIER_TABLES[table])
@@ -104,7 +104,7 @@ describe('the schema', () => {
 
   it('has a primary key on every table', async () => {
     const rows = await db.query({
-      text: `select c.relname from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+      text: `select c.relname from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
         and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p')`,
     })
     expect(rows).toEqual([])
@@ -119,7 +119,7 @@ describe('the schema', () => {
 async function tables(): Promise<string[]> {
   const rows = await db.query<{ name: string }>({
     text: `select c.relname as name from pg_class c
-           where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`,
+           where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`,
   })
   return rows.map((row) => row.name)
 }

@@ -21,6 +21,7 @@ export async function createWalletTestbed(poolSize = 10) {
   const deps = {
     db,
     ids: systemIds,
+    config: { cellName: 'main' },
     cipher: createCipher([systemIds.bytes(32)]),
     wake: { wake: (topic: Topic) => void woken.push(topic) },
   }

@@ -11,7 +11,7 @@ import {
   unnest,
   uuidArray,
 } from '../../src/lib/postgres/columns.ts'
-import { createDb, type Db } from '../../src/lib/postgres/db.ts'
+import { createDb, type Db, TransactionEnded, type Tx } from '../../src/lib/postgres/db.ts'
 import { CommitUnknown, isConnectionLoss } from '../../src/lib/postgres/errors.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { startTcpProxy } from '../harness/databases/proxies.ts'
@@ -45,6 +45,46 @@ describe('a transaction whose connection is lost during several statements', () 
     await new Promise(setImmediate) // rejections are reported at the end of a turn
     process.off('unhandledRejection', note)
     expect(unhandled).toEqual([])
+  })
+})
+
+describe('a transaction that has ended', () => {
+  const note = { text: 'insert into noted values (1)' }
+  beforeAll(() => db.query({ text: 'create table noted (number integer)' }))
+
+  it.each(['query', 'send'] as const)('refuses a %s after its commit was sent', async (method) => {
+    let kept: Tx | undefined
+    let late: (() => void) | undefined
+    const working = db.tx(async (tx) => {
+      kept = tx
+      late = () => void tx[method](note)
+      setImmediate(() => {
+        // COMMIT is sent and not answered yet.
+        expect(late).toThrow(TransactionEnded)
+      })
+    })
+    await working
+    expect(() => void kept![method](note)).toThrow(/the transaction has ended, .*: insert into noted/)
+    expect(await db.query({ text: 'select from noted' })).toEqual([])
+  })
+
+  it('refuses the statements of parallel work that goes on after a failure', async () => {
+    let refused: unknown
+    let goOn: () => void = () => {}
+    const paused = new Promise<void>((resolve) => (goOn = resolve))
+    const parallel = async (tx: Tx) => {
+      await paused
+      await tx.query(note)
+    }
+    const working = db.tx((tx) => {
+      const other = parallel(tx).catch((error: unknown) => (refused = error))
+      return Promise.all([other, tx.query({ text: 'select 1 / 0' })])
+    })
+    await expect(working).rejects.toThrow(/division by zero/)
+    goOn()
+    await new Promise(setImmediate)
+    expect(refused).toBeInstanceOf(TransactionEnded)
+    expect(await db.query({ text: 'select from noted' })).toEqual([])
   })
 })
 

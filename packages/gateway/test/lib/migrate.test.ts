@@ -127,7 +127,7 @@ describe('migrating', () => {
     writeFileSync(join(broken, '0001_a.sql'), 'create table a (x int);')
     writeFileSync(join(broken, '0002_b.sql'), 'create table b (x int); select nonsense;')
     await expect(migrate({ databaseUrl: database.url, log, directory: broken })).rejects.toThrow(/0002_b\.sql failed/)
-    const tables = await query(`select tablename from pg_tables where schemaname = 'public' order by 1`)
+    const tables = await query(`select tablename from pg_tables where schemaname = current_schema() order by 1`)
     expect(tables.map((row) => row.tablename)).toEqual(['a', 'schema_migrations'])
     rmSync(broken, { recursive: true, force: true })
   })
@@ -186,7 +186,41 @@ describe('migrating', () => {
     await expect(migrate({ databaseUrl: proxy.url, log, directory })).rejects.toThrow(
       /^PostgreSQL 15 or newer is needed; this server is .+\.$/,
     )
-    expect(await query(`select tablename from pg_tables where schemaname = 'public'`)).toEqual([])
+    expect(await query(`select tablename from pg_tables where schemaname = current_schema()`)).toEqual([])
     await proxy.close()
+  })
+
+  it('creates its tables in a schema of its own, beside those of another gateway', async () => {
+    const of = (schema: string) => migrate({ databaseUrl: database.url, schema, log, directory })
+    const [first, second] = await Promise.all([of('cell_one'), of('user')])
+    expect(second).toEqual(first)
+    expect(await of('cell_one')).toEqual([])
+    const tables = await query(`select schemaname, count(*)::int from pg_tables
+      where schemaname in ('cell_one', 'user', 'public') group by 1 order by 1`)
+    expect(tables).toEqual([
+      { schemaname: 'cell_one', count: expect.any(Number) },
+      { schemaname: 'user', count: tables[0]!.count },
+    ])
+  })
+
+  it('says what to do if it may not create the schema, or tables in it', async () => {
+    const user = `${new URL(database.url).pathname.slice(1)}_guest`
+    await query(`create role ${user} login password 'guest'`)
+    try {
+      const url = new URL(database.url)
+      url.username = user
+      url.password = 'guest'
+      const migrating = () => migrate({ databaseUrl: url.href, schema: 'cell_one', log, directory })
+      await expect(migrating()).rejects.toThrow(
+        `The schema cell_one does not exist, and ${user} may not create it. As the database's owner: create schema "cell_one" authorization ${user}.`,
+      )
+      await query('create schema cell_one')
+      await expect(migrating()).rejects.toThrow(
+        `${user} may not create tables. As its owner: grant create on schema cell_one to ${user}.`,
+      )
+      await expect(migrating()).rejects.toBeInstanceOf(StartRefused)
+    } finally {
+      await query(`drop role ${user}`)
+    }
   })
 })

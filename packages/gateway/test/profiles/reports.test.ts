@@ -164,3 +164,21 @@ it('each poll without a change doubles the interval of an eSIM, and usage next t
   usage = 499_000_000n
   expect(await poll()).toBe(15)
 })
+
+it('dealers with nothing due cost expiry and polling no statements of their own', async () => {
+  const reporting = supplierThat('reporting', used)
+  for (let dealer = 0; dealer < 20; dealer++) await set(await dealerWith(reporting), "poll_at = now() + interval '10 minutes'")
+  const due = await dealerWith(reporting)
+  let statements = 0
+  const db: Shop['db'] = {
+    ...shop.db,
+    query(statement) {
+      statements++
+      return shop.db.query(statement)
+    },
+  }
+  loops.push(expiryLoop({ ...shop, db }), pollSuppliersLoop({ ...withSuppliers(shop, reporting), db }))
+  await becomes(due, 'IN_USE')
+  await Promise.all(loops.splice(0).map((loop) => loop.stop(500)))
+  expect(statements).toBeLessThan(10)
+})

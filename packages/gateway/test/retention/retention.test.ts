@@ -36,7 +36,7 @@ describe('the retention table', () => {
   it('lists every table of the database once', async () => {
     const rows = await db.query<{ name: string }>({
       text: `select relname as name from pg_class
-             where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
+             where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
     })
     const tables = [...PARTITIONED, ...DELETED].map(({ table }) => table).concat(Object.keys(KEPT))
     expect(tables.sort()).toEqual(rows.map((row) => row.name))

@@ -22,7 +22,7 @@ afterAll(async () => {
 async function tablesWith(text: string): Promise<string[]> {
   const tables = await shop.db.query<{ name: string }>({
     text: `select relname as name from pg_class
-           where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
+           where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
   })
   const found: string[] = []
   for (const { name } of tables) {

@@ -32,7 +32,7 @@ describe('a new tenant', () => {
   test('has credentials of the documented form and an empty wallet, and is found by its AppKey and its id', async () => {
     const input = { clientName: ' Acme Travel ', currencyCode: 'EUR' }
     const { tenantId, appKey, appSecret } = await createTenant(money.deps, input, ALICE)
-    expect(appKey).toMatch(/^ak_[A-Za-z0-9_-]{20}$/)
+    expect(appKey).toMatch(/^ak_main_[A-Za-z0-9]{24}$/)
     expect(Buffer.from(appSecret, 'base64url')).toHaveLength(32)
     const tenant = await load(tenantId)
     expect(tenant).toMatchObject({ appKey, clientName: 'Acme Travel', currencyCode: 'EUR', status: 'ACTIVE' })

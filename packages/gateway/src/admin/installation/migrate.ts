@@ -9,10 +9,11 @@ export function migrateCommand(migrateNoun: Command, context: AdminContext): voi
       'Migrate the database to this release. A gateway also does this when it starts; concurrent runs are safe.',
     )
     .action(async () => {
-      const { url, stop } = await borrowDatabase()
-      const db = createDb({ url, poolSize: 1, applicationName: 'dealer-esim admin' })
+      const database = await borrowDatabase()
+      const { url, config, stop } = database
+      const db = createDb({ url, schema: config.databaseSchema, poolSize: 1, applicationName: 'dealer-esim admin' })
       try {
-        const ran = await prepareDatabase(db, url)
+        const ran = await prepareDatabase(db, database)
         const human = ran.length === 0 ? 'The database is up to date.' : ran.map((name) => `ran ${name}`).join('\n')
         context.print(human, { ran })
       } finally {

@@ -1,5 +1,6 @@
 import { createAlert } from '../../alerts/alerts.ts'
 import { NIL_TENANT } from '../../audit/audit.ts'
+import { advisoryKey } from '../../lib/postgres/schema.ts'
 import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 
@@ -26,7 +27,7 @@ export function reviewAlertLoop(deps: FulfilmentDeps): Loop {
 /** @returns whether an alert was created. The advisory lock makes the other nodes see it. */
 export async function alertOperatorsOfReviews(deps: Pick<FulfilmentDeps, 'db' | 'ids'>): Promise<boolean> {
   return deps.db.tx(async (tx) => {
-    tx.send({ text: `select pg_advisory_xact_lock(hashtext('review alerts'))` })
+    tx.send({ text: `select pg_advisory_xact_lock(${advisoryKey('review alerts')})` })
     const [last] = await tx.query<{ alertedAt: Date; recent: boolean }>({
       text: `select created_at as alerted_at, created_at > now() - $2::interval as recent from alerts
              where tenant_id = $1 and kind = 'UNDER_REVIEW' order by alert_id desc limit 1`,

@@ -8,6 +8,7 @@ import {
   type Statement,
   type StatementResult,
 } from './pipeline.ts'
+import { DEFAULT_SCHEMA } from './schema.ts'
 import { applySettings, CONNECT_TIMEOUT_MS, type SessionSettings } from './session.ts'
 import { type ResponseWatch, type StalledConnections, watchStalledConnections } from './stalled-connections.ts'
 
@@ -41,13 +42,30 @@ export interface Tx {
   readonly brand: 'tx'
   /** When its connection was made, by `performance.now`. Before that moment it may have been another server. */
   readonly connectedAt: number
+  /** @throws TransactionEnded */
   query<Row>(statement: Statement): Promise<Row[]>
-  /** Sends a statement whose rows are not needed, without waiting for it. Its failure fails the commit. */
+  /**
+   * Sends a statement whose rows are not needed, without waiting for it. Its failure fails the commit.
+   * @throws TransactionEnded
+   */
   send(statement: Statement): void
+}
+
+/**
+ * A statement was sent in a transaction after its COMMIT or ROLLBACK. The server would run it in a transaction of its own, or
+ * in the next one of the connection, so it is not sent.
+ */
+export class TransactionEnded extends Error {
+  override readonly name = 'TransactionEnded'
+  constructor({ name, text }: Statement) {
+    super(`the transaction has ended, so this statement was not sent; await it before the end: ${name ?? text}`)
+  }
 }
 
 export interface DbOptions {
   url: string
+  /** The search_path of the connections. */
+  schema?: string | undefined
   poolSize: number
   applicationName: string
   lockTimeoutMs?: number
@@ -140,8 +158,10 @@ async function takeConnection({ pool, stalled }: ConnectionSource): Promise<pg.P
 
 /** All settings of our connections that differ from the server's. */
 export function sessionSettings(options: Omit<DbOptions, 'url' | 'poolSize' | 'applicationName'>): SessionSettings {
-  const { lockTimeoutMs = 10_000, statementTimeoutMs = STATEMENT_TIMEOUT_MS, idleInTransactionMs = 60_000 } = options
+  const { schema = DEFAULT_SCHEMA, lockTimeoutMs = 10_000, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
+  const { idleInTransactionMs = 60_000 } = options
   return {
+    search_path: schema,
     jit: 'off',
     lock_timeout: String(lockTimeoutMs),
     statement_timeout: String(statementTimeoutMs),
@@ -168,12 +188,14 @@ async function runTransaction<Result>(source: ConnectionSource, work: (tx: Tx) =
   const client = await takeConnection(source)
   const ask = createPipeline(client, source.watch)
   const unsettled: Promise<unknown>[] = []
+  let hasEnded = false
   const send = (statement: Statement) => {
     const answer = ask(statement)
     answer.catch(() => {}) // handled where it is awaited
     return answer
   }
   const sendInside = (statement: Statement) => {
+    if (hasEnded) throw new TransactionEnded(statement)
     const answer = send(statement)
     const settled = answer.then(() => {}) // releases the rows
     settled.catch(() => {})
@@ -195,9 +217,11 @@ async function runTransaction<Result>(source: ConnectionSource, work: (tx: Tx) =
   try {
     sendInside(BEGIN)
     const result = await work(tx)
+    hasEnded = true
     await commit(send(COMMIT), unsettled)
     return result
   } catch (error) {
+    hasEnded = true
     if (isConnectionLoss(error)) broken = error as Error
     else await send(ROLLBACK).catch((lost: Error) => (broken = lost))
     throw error

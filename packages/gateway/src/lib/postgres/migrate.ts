@@ -7,10 +7,13 @@ import { packageRoot } from '../process/package-root.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Db } from './db.ts'
 import { explainNoConnection, sqlState } from './errors.ts'
-import { CONNECT_TIMEOUT_MS, findPoolerFault } from './session.ts'
+import { DEFAULT_SCHEMA, SCHEMA_ACCESS, type SchemaAccess, whySchemaUnfit } from './schema.ts'
+import { applySettings, CONNECT_TIMEOUT_MS, findPoolerFault } from './session.ts'
 
 export interface MigrateOptions {
   databaseUrl: string
+  /** Created if it is missing. */
+  schema?: string
   log: Log
   /** Where the numbered files lie; the gateway's own where nothing is said. */
   directory?: string
@@ -29,7 +32,7 @@ export class MigrationRefused extends StartRefused {
  * ran there has changed since
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { databaseUrl, log, directory = join(packageRoot(), 'migrations') } = options
+  const { databaseUrl, schema = DEFAULT_SCHEMA, log, directory = join(packageRoot(), 'migrations') } = options
   const files = readMigrations(directory)
   const poolerFault = await findPoolerFault(databaseUrl).catch((cause) => {
     throw new StartRefused(explainNoConnection(cause), { cause })
@@ -47,7 +50,9 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   })
   try {
     await checkServer(client)
-    await client.query('select pg_advisory_lock($1)', [ADVISORY_LOCK])
+    await applySettings(client, { search_path: schema })
+    await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [`${schema} migrations`])
+    await ensureSchema(client, schema)
     await client.query(MIGRATIONS_TABLE)
     const pending = compare(files, await recorded(client))
     for (const file of pending) {
@@ -90,9 +95,6 @@ export async function pendingMigrations(
 
 const UNDEFINED_TABLE = '42P01'
 const RECORDED = 'select version, name, checksum from schema_migrations order by version'
-
-/** Any number that nobody else in this database uses. */
-const ADVISORY_LOCK = 7_236_501
 
 const OLDEST_SERVER = 150_000
 
@@ -153,6 +155,15 @@ async function checkServer(client: pg.Client): Promise<void> {
   const { rows } = await client.query<DatabaseServer>(SERVER)
   const refusal = whyServerUnfit(rows[0]!)
   if (refusal !== undefined) throw new MigrationRefused(refusal)
+}
+
+/** Refused before anything is created, because PostgreSQL's own error does not say what to do. */
+async function ensureSchema(client: pg.Client, schema: string): Promise<void> {
+  const { rows } = await client.query<{ user: string; exists: boolean; may_create: boolean }>(SCHEMA_ACCESS, [schema])
+  const { may_create: mayCreate, ...rest } = rows[0]!
+  const refusal = whySchemaUnfit(schema, { ...rest, mayCreate } satisfies SchemaAccess)
+  if (refusal !== undefined) throw new StartRefused(refusal)
+  if (!rest.exists) await client.query(`create schema "${schema}"`)
 }
 
 async function recorded(client: pg.Client): Promise<Migration[]> {

@@ -1,5 +1,6 @@
 import { firstUuidAt } from '../ids.ts'
 import type { Db, Tx } from './db.ts'
+import { advisoryKey } from './schema.ts'
 
 /** How a table is partitioned by time. Partitions are created ahead and dropped whole; rows are never deleted singly. */
 export interface PartitionedTable {
@@ -77,7 +78,7 @@ export async function findMissingPartitions(
   const rows = await db.query<{ parent: string; name: string; now: number }>({
     text: `select p.relname as parent, c.relname as name, extract(epoch from clock_timestamp())::float8 * 1000 as now
            from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
-           where p.relnamespace = 'public'::regnamespace and p.relname = any ($1)`,
+           where p.relnamespace = current_schema()::regnamespace and p.relname = any ($1)`,
     values: [tables.map((table) => table.table)],
   })
   const present = new Set(rows.map((row) => row.name))
@@ -93,14 +94,14 @@ async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<str
   return db.tx(async (tx) => {
     // A drop waits for readers, and writers queue behind it: give up early and retry later.
     tx.send({ text: `set local lock_timeout = '2s'` })
-    tx.send({ text: `select pg_advisory_xact_lock(hashtext('partitions'))` })
+    tx.send({ text: `select pg_advisory_xact_lock(${advisoryKey('partitions')})` })
     const [clock] = await tx.query<{ now: number }>({
       text: 'select extract(epoch from clock_timestamp())::float8 * 1000 as now',
     })
     const present = await tx.query<{ name: string }>({
       text: `select c.relname as name from pg_inherits i
              join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
-             where p.relnamespace = 'public'::regnamespace and p.relname = $1`,
+             where p.relnamespace = current_schema()::regnamespace and p.relname = $1`,
       values: [table.table],
     })
     return work(tx, table, new Set(present.map((row) => row.name)), clock!.now)

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Statement } from './pipeline.ts'
+import { DEFAULT_SCHEMA, wakeupChannel } from './schema.ts'
 import { applySettings, CONNECT_TIMEOUT_MS } from './session.ts'
 
 /**
@@ -18,10 +19,11 @@ const COALESCE_MS = 5
 const RECONNECT_MS = 1_000
 /** A server that does not answer such a small statement in this time is dead, or was replaced. */
 const NOTIFY_TIMEOUT_MS = 5_000
-const CHANNEL = 'dealer_esim_wake'
 
 export interface WakeupOptions {
   url: string
+  /** Nodes of another schema do not wake each other. */
+  schema?: string
   nodeId: string
   applicationName?: string
   onError(error: Error): void
@@ -40,7 +42,7 @@ export function createWakeups<Topic extends string>(options: WakeupOptions): Wak
   async function notifyNodes(): Promise<void> {
     while (unsent.size > 0) {
       await delay(COALESCE_MS)
-      const statement = wakeupStatement(options.nodeId, unsent)
+      const statement = wakeupStatement(options.nodeId, unsent, options.schema)
       unsent.clear()
       await connection.notify(statement)
     }
@@ -65,9 +67,10 @@ export function createWakeups<Topic extends string>(options: WakeupOptions): Wak
   }
 }
 
-/** Wakes all nodes except `nodeId`. Also for processes that only notify and never listen. */
-export function wakeupStatement(nodeId: string, topics: Iterable<string>): Statement {
-  return { name: 'wake', text: 'select pg_notify($1, $2)', values: [CHANNEL, `${nodeId}:${[...topics].join(',')}`] }
+/** Wakes all nodes of the schema except `nodeId`. Also for processes that only notify and never listen. */
+export function wakeupStatement(nodeId: string, topics: Iterable<string>, schema = DEFAULT_SCHEMA): Statement {
+  const payload = `${nodeId}:${[...topics].join(',')}`
+  return { name: 'wake', text: 'select pg_notify($1, $2)', values: [wakeupChannel(schema), payload] }
 }
 
 /**
@@ -82,7 +85,7 @@ function connect(options: WakeupOptions, wakeLocal: (topic: string) => void) {
   let isListening = false
 
   async function open(): Promise<void> {
-    const { url, applicationName = 'dealer-esim wake' } = options
+    const { url, schema = DEFAULT_SCHEMA, applicationName = 'dealer-esim wake' } = options
     const next = new pg.Client({
       connectionString: url,
       application_name: applicationName,
@@ -98,8 +101,8 @@ function connect(options: WakeupOptions, wakeLocal: (topic: string) => void) {
       if (nodeId !== options.nodeId) for (const topic of topics.split(',')) wakeLocal(topic)
     })
     await next.connect()
-    await applySettings(next, { synchronous_commit: 'off' })
-    await next.query(`listen ${CHANNEL}`)
+    await applySettings(next, { search_path: schema, synchronous_commit: 'off' })
+    await next.query(`listen ${wakeupChannel(schema)}`)
     isListening = true
   }
 

@@ -14,7 +14,7 @@ const POLL_MS = 60_000
 /** Profiles in one transaction. */
 const BATCH_MAX = 200
 
-/** Expires profiles by the time, tenant by tenant, without asking suppliers. */
+/** Expires profiles by the time, tenant by tenant, without asking suppliers. Tenants with nothing to expire cost a probe. */
 export function expiryLoop(deps: LifeDeps): Loop {
   return runLoop({
     name: 'profiles',
@@ -22,7 +22,7 @@ export function expiryLoop(deps: LifeDeps): Loop {
     loops: deps.loops,
     pollMs: POLL_MS,
     async pass(signal) {
-      let tenantId = await findNextTenant(deps.db, LOWEST_UUID)
+      let tenantId = await findNextExpiring(deps.db, LOWEST_UUID)
       while (tenantId !== undefined && !signal.aborted) {
         try {
           while ((await expireProfiles(deps, tenantId)) === BATCH_MAX && !signal.aborted);
@@ -32,7 +32,7 @@ export function expiryLoop(deps: LifeDeps): Loop {
             'the eSIMs of a tenant could not be expired; continuing with the next tenant',
           )
         }
-        tenantId = await findNextTenant(deps.db, tenantId)
+        tenantId = await findNextExpiring(deps.db, tenantId)
       }
       return false
     },
@@ -44,20 +44,27 @@ export async function expireProfiles(deps: ProfileDeps, tenantId: string): Promi
   const rows = await deps.db.query<{ orderId: string; profileId: string }>({
     name: 'profiles-expired',
     text: `select order_id, profile_id from profiles
-           where tenant_id = $1 and esim_status in ('GOT_RESOURCE', 'IN_USE')
-             and case esim_status when 'GOT_RESOURCE' then install_before else expired_time end <= now()
-           order by case esim_status when 'GOT_RESOURCE' then install_before else expired_time end limit $2`,
+           where tenant_id = $1 and ${EXPIRED} order by ${EXPIRY} limit $2`,
     values: [tenantId, BATCH_MAX],
   })
   await applyReports(deps, tenantId, rows)
   return rows.length
 }
 
-/** The next tenant that has eSIMs: one index probe, however many eSIMs it has. */
-async function findNextTenant(db: Db, after: string): Promise<string | undefined> {
+const EXPIRY = `case esim_status when 'GOT_RESOURCE' then install_before else expired_time end`
+const EXPIRED = `esim_status in ('GOT_RESOURCE', 'IN_USE') and ${EXPIRY} <= now()`
+
+/**
+ * The next tenant with an eSIM that has expired. One statement that probes the index of expiry times once per tenant; a
+ * statement per tenant took 20 000 a minute with 10 000 idle tenants. The limit inside keeps the planner from reading all
+ * profiles.
+ */
+async function findNextExpiring(db: Db, after: string): Promise<string | undefined> {
   const [next] = await db.query<{ tenantId: string }>({
-    name: 'profiles-next-tenant',
-    text: 'select tenant_id from profiles where tenant_id > $1 order by tenant_id limit 1',
+    name: 'profiles-next-expiring',
+    text: `select t.tenant_id from tenants t
+           cross join lateral (select from profiles where tenant_id = t.tenant_id and ${EXPIRED} limit 1) due
+           where t.tenant_id > $1 order by t.tenant_id limit 1`,
     values: [after],
   })
   return next?.tenantId

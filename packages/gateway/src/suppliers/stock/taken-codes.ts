@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { orderNoOf } from '@dealer-esim/contract'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { sqlState } from '../../lib/postgres/errors.ts'
+import { advisoryKey } from '../../lib/postgres/schema.ts'
 import { Refusal } from '../../lib/refusal.ts'
 
 /** The members of a row that are compared with stock and sold codes. */
@@ -18,7 +19,7 @@ export interface FingerprintedCode {
  */
 export async function lockImports(tx: Tx): Promise<void> {
   try {
-    await tx.query({ text: `select pg_advisory_xact_lock(hashtext('stock import'))` })
+    await tx.query({ text: `select pg_advisory_xact_lock(${advisoryKey('stock import')})` })
   } catch (error) {
     if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
     const message = 'Another file is being imported. Try again when that import has ended.'
@@ -30,12 +31,12 @@ const LOCK_NOT_AVAILABLE = '55P03'
 
 /** Serialises resolutions with eSIMs and the ends of imports, until the commit. */
 export function lockResolving(tx: Tx): void {
-  tx.send({ text: `select pg_advisory_xact_lock(hashtext('resolved esims'))` })
+  tx.send({ text: `select pg_advisory_xact_lock(${advisoryKey('resolved esims')})` })
 }
 
 /** Waits for running resolutions with eSIMs and blocks new ones until the commit. Take it before every other lock. */
 export function awaitResolving(tx: Tx): void {
-  tx.send({ name: 'await-resolving', text: `select pg_advisory_xact_lock_shared(hashtext('resolved esims'))` })
+  tx.send({ name: 'await-resolving', text: `select pg_advisory_xact_lock_shared(${advisoryKey('resolved esims')})` })
 }
 
 /**

@@ -79,12 +79,12 @@ function columnLine(column: Column): string {
   return `  ${parts.join(' ')}`
 }
 
-const OWN_TABLES = `c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`
+const OWN_TABLES = `c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`
 
 const ENUMS = `
   select t.typname as name, array_agg(e.enumlabel::text order by e.enumsortorder) as labels
   from pg_type t join pg_enum e on e.enumtypid = t.oid
-  where t.typnamespace = 'public'::regnamespace group by t.typname order by t.typname collate "C"`
+  where t.typnamespace = current_schema()::regnamespace group by t.typname order by t.typname collate "C"`
 
 const TABLES = `
   select c.relname as name, c.relpersistence = 'u' as unlogged, c.reloptions as options,
@@ -118,10 +118,10 @@ const TRIGGERS = `
 
 const VIEWS = `
   select c.relname as name, pg_get_viewdef(c.oid, true) as definition from pg_class c
-  where c.relnamespace = 'public'::regnamespace and c.relkind in ('v', 'm') order by c.relname collate "C"`
+  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('v', 'm') order by c.relname collate "C"`
 
 const FUNCTIONS = `
   select pg_get_functiondef(p.oid) as definition from pg_proc p
-  where p.pronamespace = 'public'::regnamespace and p.prokind in ('f', 'p')
+  where p.pronamespace = current_schema()::regnamespace and p.prokind in ('f', 'p')
     and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
   order by p.proname collate "C", pg_get_function_identity_arguments(p.oid) collate "C"`

@@ -8,23 +8,22 @@ export interface SteppableClock {
 }
 
 /**
- * Makes the clock of a database settable: connections opened afterwards find now(), clock_timestamp() and
- * statement_timestamp() in the schema public before PostgreSQL's own. Column defaults keep the machine's clock.
+ * Makes the clock of a database settable: replaces PostgreSQL's own now(), clock_timestamp() and statement_timestamp(), because
+ * the gateway's connections search no other schema first. Only a superuser may. Column defaults keep the machine's clock.
  */
 export async function installSteppableClock(url: string): Promise<SteppableClock> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  const name = new URL(url).pathname.slice(1)
   const functions = ['now', 'clock_timestamp', 'statement_timestamp'].map(
-    (clock) => `create function public.${clock}() returns timestamptz language sql stable
-      return pg_catalog.${clock}() + (select ahead from test_clock.step);`,
+    (clock) => `alter function pg_catalog.${clock}() rename to machine_${clock};
+      create function pg_catalog.${clock}() returns timestamptz language sql stable
+      return pg_catalog.machine_${clock}() + (select ahead from test_clock.step);`,
   )
   await client.query(`
     create schema test_clock;
     create table test_clock.step (ahead interval not null);
     insert into test_clock.step values ('0');
-    ${functions.join('\n')}
-    alter database ${name} set search_path = public, pg_catalog;`)
+    ${functions.join('\n')}`)
   return {
     async setOffset(offsetMs) {
       await client.query(`update test_clock.step set ahead = $1 * interval '1 millisecond'`, [offsetMs])

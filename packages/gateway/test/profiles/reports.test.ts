@@ -167,7 +167,8 @@ it('each poll without a change doubles the interval of an eSIM, and usage next t
 
 it('dealers with nothing due cost expiry and polling no statements of their own', async () => {
   const reporting = supplierThat('reporting', used)
-  for (let dealer = 0; dealer < 20; dealer++) await set(await dealerWith(reporting), "poll_at = now() + interval '10 minutes'")
+  for (let dealer = 0; dealer < 20; dealer++)
+    await set(await dealerWith(reporting), "poll_at = now() + interval '10 minutes'")
   const due = await dealerWith(reporting)
   let statements = 0
   const db: Shop['db'] = {

@@ -43,6 +43,13 @@ module.exports = {
       to: { path: '^packages/(?!embedded-postgres/)' },
     },
     {
+      name: 'wholesaler-simulators-stand-alone',
+      comment: 'written independently of the suppliers that buy from them: a misreading on one side must show on the other',
+      severity: 'error',
+      from: { path: '^packages/wholesaler-simulators/(src|bin)' },
+      to: { path: '^packages/(?!wholesaler-simulators/)' },
+    },
+    {
       name: 'no-room-imports-a-door',
       comment: 'nor what the doors share',
       severity: 'error',

@@ -259,9 +259,9 @@ export class Account {
     if (plan.isRevoked || plan.endsMs !== null || this.usedBytes(esim, plan) > 0)
       throw new Refused('wrong-state', `The package ${plan.product.code} of eSIM ${esim.iccid} has been started.`)
     plan.isRevoked = true
-    if (plan.order.kind === 'eSIM' && plan.order.esims.includes(esim)) return this.cancel(esim)
     plan.order.state = 'cancelled'
-    this.#pay(plan.order.amount)
+    if (plan.order.kind === 'eSIM') count(this.counters, 'cancelled', plan.order)
+    this.#pay(plan.order.amount / plan.order.count)
   }
 
   /** Changes an eSIM as its use would. `usedBytes` is the total. */

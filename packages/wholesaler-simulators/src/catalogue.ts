@@ -28,10 +28,12 @@ export interface Coverage {
 }
 
 export interface CatalogueOptions {
-  /** Packages for eSIMs. Each has a top-up besides. */
+  /** Packages for eSIMs. */
   size: number
   /** Names a package in the wholesaler's way. Must differ for each. */
   codeOf(draft: Draft): string
+  /** Whether top-ups are packages of their own. Otherwise each package serves as one. */
+  hasTopUps?: boolean
   /** Whether the interface knows packages whose volume renews each day. */
   hasDaily?: boolean
 }
@@ -40,7 +42,7 @@ export interface CatalogueOptions {
 export type Draft = Pick<Product, 'kind' | 'coverage' | 'volume' | 'days' | 'isDaily'> & { serial: number }
 
 /** A catalogue of plausible packages. The same options give the same catalogue. */
-export function createCatalogue({ size, codeOf, hasDaily = false }: CatalogueOptions): Product[] {
+export function createCatalogue({ size, codeOf, hasTopUps = true, hasDaily = false }: CatalogueOptions): Product[] {
   const coverages = listCoverages().slice(0, Math.max(1, Math.ceil(size / TIERS_OF_A_SMALL_CATALOGUE)))
   return Array.from({ length: size }, (_, serial) => {
     const tier = Math.floor(serial / coverages.length)
@@ -49,7 +51,8 @@ export function createCatalogue({ size, codeOf, hasDaily = false }: CatalogueOpt
     const days = isDaily ? 1 : DAYS[tier % DAYS.length]! + Math.floor(tier / (GIGABYTES.length * DAYS.length))
     const coverage = coverages[serial % coverages.length]!
     const draft = { serial, coverage, days, isDaily, volume: gigabytes === null ? null : gigabytes * 1_000_000_000 }
-    return (['eSIM', 'topUp'] as const).map((kind) => priced({ ...draft, kind }, codeOf))
+    const kinds = hasTopUps ? (['eSIM', 'topUp'] as const) : (['eSIM'] as const)
+    return kinds.map((kind) => priced({ ...draft, kind }, codeOf))
   }).flat()
 }
 

@@ -56,6 +56,11 @@ export function oneOf<const T extends string | number | boolean>(...values: T[])
   }
 }
 
+/** A value of one of two shapes. */
+export function either<A, B>(one: Shape<A>, other: Shape<B>): Shape<A | B> {
+  return { check: (value, path) => (one.check(value, path) === undefined ? undefined : other.check(value, path)) }
+}
+
 export function list<T>(of: Shape<T>, { min = 1, max = 1_000 } = {}): Shape<T[]> {
   return {
     check(value, path) {

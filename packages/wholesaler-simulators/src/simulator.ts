@@ -6,9 +6,11 @@ import { answerControl, type Controls, createControls } from './controls.ts'
 import { describeEsimAccess } from './esim-access/esim-access.ts'
 import { Events } from './events.ts'
 import { Faults } from './faults.ts'
+import { describeMobimatter } from './mobimatter/mobimatter.ts'
 import { RequestLog } from './requests.ts'
 import { CONTROL_PATH, createSimulatorServer } from './server.ts'
 import type { Description, Wholesaler, World } from './wholesaler.ts'
+import { describeZendit } from './zendit/zendit.ts'
 
 export type { EsimStatus, ProfileStatus } from './account.ts'
 export { type Controls, type Counters, connectControls, type RemoteControls } from './controls.ts'
@@ -18,6 +20,8 @@ export type { RequestRecord } from './requests.ts'
 /** What each kind of simulator is made from. */
 const KINDS = {
   'esim-access': describeEsimAccess,
+  zendit: describeZendit,
+  mobimatter: describeMobimatter,
 }
 
 export type SimulatorKind = keyof typeof KINDS
@@ -44,7 +48,6 @@ export interface SimulatorOptions {
   reusesIccids?: boolean
   /** How long MobiMatter holds money before the order lapses. Default 15 minutes. */
   holdMs?: number
-  /** Tokens that Airalo issues in a minute. Default 3. */
   tokensPerMinute?: number
   /** RT family: a query of a time span with an undelivered order is refused with 200010 (default), or leaves it out. */
   pendingInWindow?: World['options']['pendingInWindow']
@@ -113,14 +116,15 @@ export async function createSimulator(kind: SimulatorKind, options: SimulatorOpt
 }
 
 function createAccount(
-  { codeOf, hasDaily = false, smdpAddress, createReference, reusesIccids = false }: Description,
+  description: Description,
   options: SimulatorOptions,
   clock: Clock,
   onChange: (change: Parameters<Wholesaler['eventsOf']>[0]) => void,
 ): Account {
+  const { smdpAddress, createReference, reusesIccids = false } = description
   return new Account({
     clock,
-    products: createCatalogue({ size: options.catalogueSize ?? 300, codeOf, hasDaily }),
+    products: createCatalogue({ ...description, size: options.catalogueSize ?? 300 }),
     balance: options.balance ?? 100_000_000,
     currencyCode: options.currencyCode ?? 'USD',
     smdpAddress,

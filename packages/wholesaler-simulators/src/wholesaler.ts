@@ -99,6 +99,7 @@ export interface World {
 /** How a kind is described: what the account must know before the interface exists. */
 export interface Description {
   codeOf: CatalogueOptions['codeOf']
+  hasTopUps?: boolean
   hasDaily?: boolean
   smdpAddress: string
   createReference(kind: 'order' | 'eSIM', serial: number): string

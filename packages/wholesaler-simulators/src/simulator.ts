@@ -1,9 +1,11 @@
 import type { AddressInfo } from 'node:net'
 import { Account } from './account.ts'
+import { describeAiralo } from './airalo/airalo.ts'
 import { createCatalogue } from './catalogue.ts'
 import { Clock } from './clock.ts'
 import { answerControl, type Controls, createControls } from './controls.ts'
 import { describeEsimAccess } from './esim-access/esim-access.ts'
+import { describeEsimGo } from './esim-go/esim-go.ts'
 import { Events } from './events.ts'
 import { Faults } from './faults.ts'
 import { describeMobimatter } from './mobimatter/mobimatter.ts'
@@ -22,6 +24,8 @@ const KINDS = {
   'esim-access': describeEsimAccess,
   zendit: describeZendit,
   mobimatter: describeMobimatter,
+  airalo: describeAiralo,
+  'esim-go': describeEsimGo,
 }
 
 export type SimulatorKind = keyof typeof KINDS
@@ -48,6 +52,7 @@ export interface SimulatorOptions {
   reusesIccids?: boolean
   /** How long MobiMatter holds money before the order lapses. Default 15 minutes. */
   holdMs?: number
+  /** Tokens that Airalo issues in a minute. Default 3. */
   tokensPerMinute?: number
   /** RT family: a query of a time span with an undelivered order is refused with 200010 (default), or leaves it out. */
   pendingInWindow?: World['options']['pendingInWindow']

@@ -44,7 +44,8 @@ module.exports = {
     },
     {
       name: 'wholesaler-simulators-stand-alone',
-      comment: 'written independently of the suppliers that buy from them: a misreading on one side must show on the other',
+      comment:
+        'written independently of the suppliers that buy from them: a misreading on one side must show on the other',
       severity: 'error',
       from: { path: '^packages/wholesaler-simulators/(src|bin)' },
       to: { path: '^packages/(?!wholesaler-simulators/)' },

@@ -22,6 +22,8 @@ export interface Product {
 export interface Coverage {
   /** ISO code of a country, `!RG-…` for a region, `!GL`. */
   code: string
+  /** Unique, in capital letters: the ISO code, or the name of a region. */
+  label: string
   name: string
   /** ISO codes. */
   countries: string[]
@@ -32,14 +34,14 @@ export interface CatalogueOptions {
   size: number
   /** Names a package in the wholesaler's way. Must differ for each. */
   codeOf(draft: Draft): string
-  /** Whether top-ups are packages of their own. Otherwise each package serves as one. */
+  /** Top-ups are packages of their own. Default true; otherwise each package serves as one. */
   hasTopUps?: boolean
-  /** Whether the interface knows packages whose volume renews each day. */
+  /** The interface has packages whose volume renews each day. Default false. */
   hasDaily?: boolean
 }
 
 /** A package before it is named. */
-export type Draft = Pick<Product, 'kind' | 'coverage' | 'volume' | 'days' | 'isDaily'> & { serial: number }
+type Draft = Pick<Product, 'kind' | 'coverage' | 'volume' | 'days' | 'isDaily'> & { serial: number }
 
 /** A catalogue of plausible packages. The same options give the same catalogue. */
 export function createCatalogue({ size, codeOf, hasTopUps = true, hasDaily = false }: CatalogueOptions): Product[] {
@@ -65,7 +67,7 @@ function priced(draft: Draft, codeOf: CatalogueOptions['codeOf']): Product {
   const size = volume === null ? 'Unlimited' : `${gigabytes}GB`
   return {
     code: codeOf(draft),
-    slug: `${coverage.code.replace('!', '')}_${size}_${isDaily ? 'Daily' : days}${kind === 'topUp' ? '_TOPUP' : ''}_${serial}`,
+    slug: `${coverage.label}_${size}_${isDaily ? 'Daily' : days}${kind === 'topUp' ? '_TOPUP' : ''}_${serial}`,
     name: `${coverage.name} ${size}${isDaily ? '/Day' : ` ${days}Days`}`,
     kind,
     coverage,
@@ -86,13 +88,19 @@ const GIGABYTES = [1, 2, 3, 5, 10, 20, null]
 const DAYS = [7, 30, 15, 3, 90]
 
 function listCoverages(): Coverage[] {
-  const countries = COUNTRIES.split(' ').map((code) => ({ code, name: countryName(code), countries: [code] }))
+  const countries = COUNTRIES.split(' ').map((code) => ({
+    code,
+    label: code,
+    name: countryName(code),
+    countries: [code],
+  }))
   const regions = Object.entries(REGIONS).map(([name, codes]) => ({
     code: `!RG-${name.replace(' ', '').toUpperCase()}`,
+    label: name.replace(' ', '').toUpperCase(),
     name,
     countries: codes.split(' '),
   }))
-  const everywhere = { code: '!GL', name: 'Global', countries: COUNTRIES.split(' ').slice(0, 120) }
+  const everywhere = { code: '!GL', label: 'GLOBAL', name: 'Global', countries: COUNTRIES.split(' ').slice(0, 120) }
   return [...countries.slice(0, 20), everywhere, ...regions, ...countries.slice(20)]
 }
 

@@ -1,7 +1,8 @@
-import type { Account, AccountCounters, Esim, EsimStatus, Order, ProfileStatus } from './account.ts'
+import type { Account, AccountCounters } from './account.ts'
 import type { Clock } from './clock.ts'
 import type { EventRecord, Events } from './events.ts'
 import type { Fault, Faults } from './faults.ts'
+import type { Esim, EsimStatus, Order, ProfileStatus } from './order.ts'
 import type { RequestLog, RequestRecord } from './requests.ts'
 import type { Answer, RawRequest } from './wholesaler.ts'
 
@@ -50,7 +51,7 @@ export interface Counters extends AccountCounters {
 
 export interface OrderRecord extends Omit<Order, 'product' | 'esims' | 'target'> {
   productCode: string
-  /** Of the eSIMs that it delivered, or the one that it topped up. */
+  /** The eSIMs that it delivered, or the one that it topped up. */
   iccids: string[]
 }
 

@@ -10,7 +10,7 @@ export interface RequestRecord {
   faults: string[]
   /** HTTP status; null: no complete answer was sent. */
   status: number | null
-  /** Whether the action took place, at least as a refusal of the account. */
+  /** The account decided on it. False: refused before, or lost. */
   reachedAccount: boolean
 }
 

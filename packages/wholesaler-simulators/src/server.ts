@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Account } from './account.ts'
-import { Refused } from './account.ts'
 import { type Fault, type Faults, isCatalogueFault, isRefusal, orderEffects } from './faults.ts'
+import { Refused } from './order.ts'
 import { type ParsedBody, parseBody } from './parse-body.ts'
 import type { RequestLog, RequestRecord } from './requests.ts'
 import type { Answer, Call, Operation, RawRequest, RequestProblem, Wholesaler } from './wholesaler.ts'

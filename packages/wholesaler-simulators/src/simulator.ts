@@ -14,12 +14,19 @@ import { CONTROL_PATH, createSimulatorServer } from './server.ts'
 import type { Description, Wholesaler, World } from './wholesaler.ts'
 import { describeZendit } from './zendit/zendit.ts'
 
-export type { EsimStatus, ProfileStatus } from './account.ts'
-export { type Controls, type Counters, connectControls, type RemoteControls } from './controls.ts'
+export {
+  type Controls,
+  type Counters,
+  connectControls,
+  type EsimRecord,
+  type OrderRecord,
+  type RemoteControls,
+} from './controls.ts'
 export { FAULT_KINDS, type Fault, type FaultKind } from './faults.ts'
+export type { EsimStatus, ProfileStatus } from './order.ts'
 export type { RequestRecord } from './requests.ts'
 
-/** What each kind of simulator is made from. */
+/** The kinds of simulators, each with its description. */
 const KINDS = {
   'esim-access': describeEsimAccess,
   zendit: describeZendit,
@@ -36,11 +43,11 @@ export interface SimulatorOptions {
   port?: number
   /** Packages for eSIMs in the catalogue; each has a top-up besides where the interface keeps them apart. Default 300. */
   catalogueSize?: number
-  /** Of the account, in 1/10 000. Default 10 000 units of the currency. */
+  /** The account's balance, in 1/10 000. Default 10 000 units of the currency. */
   balance?: number
-  /** Default USD. */
+  /** The currency of balance and prices. Default USD. */
   currencyCode?: string
-  /** Where events go. Default: nowhere. */
+  /** The URL to which events are sent. Default null: none are. */
   eventsUrl?: string | null
   /** How long an order takes until it is delivered. Default 0: delivered with the answer. */
   deliverAfterMs?: number

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Account, Change, OrderEffects, RefusalReason } from './account.ts'
+import type { Account, OrderEffects } from './account.ts'
 import type { CatalogueOptions, Product } from './catalogue.ts'
 import type { Clock } from './clock.ts'
 import type { RefusalFault } from './faults.ts'
+import type { Change, RefusalReason } from './order.ts'
 import type { Problem, Shape } from './shape.ts'
 
 /** One wholesaler's interface: its requests, its answers and its events, in its own form. */
@@ -49,7 +50,7 @@ export interface Operation {
 export interface Call {
   params: Record<string, string>
   query: Record<string, string>
-  /** Of the shape of the operation. */
+  /** Fits the shape of the operation. */
   body: unknown
   /** Applied to an order that the call places. */
   effects: OrderEffects

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { type Account, type Change, DAY_MS, type Esim, type Order, type Plan, planBytes } from '../account.ts'
+import type { Account } from '../account.ts'
 import { countryName, type Product } from '../catalogue.ts'
+import { type Change, DAY_MS, type Esim, type Order, type Plan, planBytes } from '../order.ts'
 import type { Answer, EventMessage, Refusal, RequestProblem } from '../wholesaler.ts'
 
 /* Answers and events of eSIM Go. Money is a decimal number, volume is in MB in the catalogue and in bytes on an eSIM. */
@@ -79,7 +80,7 @@ function esimEntry({ iccid, matchingId, smdpAddress }: Esim) {
   return { iccid, matchingId, smdpAddress }
 }
 
-export function bundleState(account: Account, esim: Esim, plan: Plan): string {
+function bundleState(account: Account, esim: Esim, plan: Plan): string {
   if (plan.isRevoked) return 'revoked'
   if (plan.endsMs === null) return 'queued'
   return account.usedBytes(esim, plan) === planBytes(plan) ? 'depleted' : 'active'

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { type Order, Refused, randomReference } from '../account.ts'
+import { randomReference } from '../account.ts'
+import { type Order, Refused } from '../order.ts'
 import type { Answer, Call, Description, Operation, Wholesaler, World } from '../wholesaler.ts'
 import * as answers from './answers.ts'
 import * as shapes from './shapes.ts'
@@ -8,7 +9,7 @@ import * as shapes from './shapes.ts'
 export function describeEsimGo(): Description {
   return {
     codeOf: ({ coverage, volume, days }) =>
-      `esim_${volume === null ? 'UL' : `${volume / 1_000_000_000}GB`}_${days}D_${coverage.code.replace('!', '')}_V2`,
+      `esim_${volume === null ? 'UL' : `${volume / 1_000_000_000}GB`}_${days}D_${coverage.label}_V2`,
     hasTopUps: false,
     smdpAddress: 'smdp.esim-go.example',
     createReference: randomReference,

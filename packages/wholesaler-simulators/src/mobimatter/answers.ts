@@ -1,5 +1,5 @@
-import type { Esim, Order, OrderState } from '../account.ts'
 import type { Product } from '../catalogue.ts'
+import type { Esim, Order, OrderState } from '../order.ts'
 import type { Answer, Refusal, RequestProblem } from '../wholesaler.ts'
 
 /* Answers of MobiMatter: `{statusCode, result}`, errors `{statusCode, message}`. Money is a decimal number. */
@@ -46,7 +46,7 @@ const STATE: Record<OrderState, string> = {
 
 /** A family is one coverage: add-ons fit the eSIMs of their family. */
 export function familyOf({ coverage }: Product): string {
-  return `family-${coverage.code.replace('!', '')}`
+  return `family-${coverage.label}`
 }
 
 export function categoryOf({ kind }: Product): string {

@@ -1,5 +1,6 @@
-import { type Account, DAY_MS, type Esim, type Order, planBytes } from '../account.ts'
+import type { Account } from '../account.ts'
 import type { Product } from '../catalogue.ts'
+import { DAY_MS, type Esim, type Order, planBytes } from '../order.ts'
 import type { Answer, Refusal, RequestProblem } from '../wholesaler.ts'
 
 /* Answers of Zendit. Money is in hundredths, with the divisor beside it. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { type Order, Refused, randomReference } from '../account.ts'
+import { randomReference } from '../account.ts'
+import { type Order, Refused } from '../order.ts'
 import type { Answer, Call, Description, Operation, Wholesaler, World } from '../wholesaler.ts'
 import * as answers from './answers.ts'
 import * as shapes from './shapes.ts'
@@ -8,7 +9,7 @@ import * as shapes from './shapes.ts'
 export function describeZendit(): Description {
   return {
     codeOf: ({ serial, coverage, volume, days }) =>
-      `ESIM-${coverage.code.replace('!', '')}-${days}D-${volume === null ? 'UNL' : `${volume / 1_000_000_000}GB`}-${serial}`,
+      `ESIM-${coverage.label}-${days}D-${volume === null ? 'UNL' : `${volume / 1_000_000_000}GB`}-${serial}`,
     hasTopUps: false,
     smdpAddress: 'smdp.zendit.example',
     createReference: randomReference,

@@ -78,6 +78,7 @@ export class Account {
   counters = emptyCounters()
   readonly #options: AccountOptions
   readonly #freeIccids: string[] = []
+  readonly #byKey = new Map<string, Order>()
   #serial = 0
 
   constructor(options: AccountOptions) {
@@ -108,8 +109,9 @@ export class Account {
     return order
   }
 
+  /** The first order with this key. */
   findOrderByKey(key: string): Order | undefined {
-    return [...this.orders.values()].find((order) => order.key === key)
+    return this.#byKey.get(key)
   }
 
   /** Orders that lists and filters have, the newest last. */
@@ -239,6 +241,7 @@ export class Account {
       findableMs: clock.now() + (effects.findableAfterMs ?? 0),
     }
     this.orders.set(order.reference, order)
+    if (key !== null && !this.#byKey.has(key)) this.#byKey.set(key, order)
     this.balance -= amount
     this.counters.debited += amount
     return order

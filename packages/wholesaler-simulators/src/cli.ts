@@ -1,10 +1,11 @@
+import { fstatSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { createSimulator, SIMULATOR_KINDS, type SimulatorKind } from './simulator.ts'
 
 const USAGE = `wholesaler-simulator KIND [--port PORT] [--events-url URL] [--catalogue-size COUNT] [--balance UNITS]
 KIND: ${SIMULATOR_KINDS.join(', ')}
 Prints {"kind", "url", "credentials", "controlUrl"} as one line of JSON when it listens. Runs until SIGINT, SIGTERM, or the end
-of its standard input, so that it ends with the process that started it.
+of its standard input if that is a pipe, so that it ends with the process that started it.
 `
 
 /** Runs one simulator from a command line. @returns the exit code, after it was stopped */
@@ -19,8 +20,9 @@ async function run(argv: string[]): Promise<number> {
   process.stdout.write(`${JSON.stringify({ kind, url, credentials, controlUrl })}\n`)
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
-    // A terminal or /dev/null does not end with the parent: signals end the simulator then.
-    if (!process.stdin.isTTY) process.stdin.resume().once('end', resolve)
+    // Only a pipe ends with the parent: a terminal does not, and /dev/null is at its end from the start.
+    const stdin = fstatSync(0)
+    if (stdin.isFIFO() || stdin.isSocket()) process.stdin.resume().once('end', resolve)
   })
   await simulator.close()
   return 0

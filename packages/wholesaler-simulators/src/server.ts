@@ -4,7 +4,7 @@ import { type Fault, type Faults, isCatalogueFault, isRefusal, orderEffects } fr
 import { Refused } from './order.ts'
 import { type ParsedBody, parseBody } from './parse-body.ts'
 import type { RequestLog, RequestRecord } from './requests.ts'
-import type { Answer, Call, Operation, RawRequest, RequestProblem, Wholesaler } from './wholesaler.ts'
+import type { Answer, Call, Operation, RawRequest, RequestProblem, ShownCatalogue, Wholesaler } from './wholesaler.ts'
 
 export interface ServerDeps {
   wholesaler: Wholesaler
@@ -45,7 +45,7 @@ async function serve(deps: ServerDeps, request: IncomingMessage, response: Serve
   record.operation = typeof operation.name === 'string' ? operation.name : nameOf(operation.name, parsed)
   const faults = deps.faults.take(record.operation, `${request.url} ${raw.raw}`)
   record.faults = faults.map(({ kind }) => kind)
-  if (await applyBefore(faults, response)) return
+  if (await applyBefore(faults, response, record)) return
   const refusal = check(deps, operation, raw, parsed, search)
   const answer = refusal ?? refusalOf(deps, faults) ?? run(deps, operation, { params, search, parsed, faults })
   record.reachedAccount = refusal === undefined && !faults.some(isRefusal)
@@ -94,7 +94,8 @@ interface RunInput {
 function run(deps: ServerDeps, operation: Operation, { params, search, parsed, faults }: RunInput): Answer {
   const query = Object.fromEntries(new URLSearchParams(search))
   const effects = orderEffects(faults, deps.deliverAfterMs)
-  const call: Call = { params, query, body: parsed.value, effects, catalogue: catalogueUnder(faults, deps.account) }
+  const catalogue = () => catalogueUnder(faults, deps.account)
+  const call: Call = { params, query, body: parsed.value, effects, catalogue }
   try {
     return operation.run(call)
   } catch (error) {
@@ -108,7 +109,7 @@ function refusalOf({ wholesaler }: ServerDeps, faults: Fault[]): Answer | undefi
   return fault && wholesaler.refuse(fault.kind, `Fault ${fault.kind}.`, fault.code)
 }
 
-function catalogueUnder(faults: Fault[], account: Account): Call['catalogue'] {
+function catalogueUnder(faults: Fault[], account: Account): ShownCatalogue {
   const listed = [...account.products.values()].filter(({ isListed }) => isListed)
   let catalogue = { products: listed, currencyCode: account.currencyCode }
   const priced = (factor: number) =>
@@ -128,10 +129,10 @@ function catalogueUnder(faults: Fault[], account: Account): Call['catalogue'] {
 const YEN_PER_UNIT = 150
 
 /** @returns whether the request ends here, without an action */
-async function applyBefore(faults: Fault[], response: ServerResponse): Promise<boolean> {
+async function applyBefore(faults: Fault[], response: ServerResponse, record: RequestRecord): Promise<boolean> {
   for (const { kind, delayMs } of faults) {
     if (kind === 'request-lost') response.destroy()
-    else if (kind === 'server-error-before') send(response, SERVER_ERROR)
+    else if (kind === 'server-error-before') finish(response, record, SERVER_ERROR)
     else if (kind === 'hang') await wait(delayMs).then(() => response.destroy())
     else if (kind === 'slow-request') await wait(delayMs)
     if (kind === 'request-lost' || kind === 'server-error-before' || kind === 'hang') return true
@@ -143,12 +144,11 @@ async function answerUnder(faults: Fault[], response: ServerResponse, record: Re
   for (const { kind, delayMs } of faults) {
     if (kind === 'slow-answer') await wait(delayMs)
     if (kind === 'answer-lost') return response.destroy()
-    if (kind === 'server-error-after') return send(response, SERVER_ERROR)
-    if (kind === 'answer-garbled') return send(response, { ...SERVER_ERROR, status: 200 })
+    if (kind === 'server-error-after') return finish(response, record, SERVER_ERROR)
+    if (kind === 'answer-garbled') return finish(response, record, { ...SERVER_ERROR, status: 200 })
     if (kind === 'answer-cut') return sendHalf(response, answer)
   }
-  record.status = answer.status
-  return send(response, answer)
+  return finish(response, record, answer)
 }
 
 /** As a proxy in front of the interface answers, so not in the form of the interface. */
@@ -159,7 +159,10 @@ const SERVER_ERROR: Answer = {
 }
 
 function refuse({ wholesaler }: ServerDeps, response: ServerResponse, record: RequestRecord, problem: RequestProblem) {
-  const answer = wholesaler.refuseShape(problem)
+  finish(response, record, wholesaler.refuseShape(problem))
+}
+
+function finish(response: ServerResponse, record: RequestRecord, answer: Answer) {
   record.status = answer.status
   send(response, answer)
 }

@@ -55,7 +55,12 @@ export interface Call {
   /** Applied to an order that the call places. */
   effects: OrderEffects
   /** The catalogue as the call shows it: faults may change it. */
-  catalogue: { products: Product[]; currencyCode: string }
+  catalogue(): ShownCatalogue
+}
+
+export interface ShownCatalogue {
+  products: Product[]
+  currencyCode: string
 }
 
 export interface RawRequest {

@@ -123,7 +123,7 @@ function listOperations(world: World, tokens: Tokens): Operation[] {
 function listPackages({ query, catalogue }: Call): Answer {
   const { include = '', 'filter[type]': type, 'filter[country]': country } = query
   const groups = new Map<string, Product[]>()
-  for (const product of catalogue.products) {
+  for (const product of catalogue().products) {
     const { coverage, kind } = product
     const isLocal = !coverage.code.startsWith('!')
     if (type !== undefined && isLocal !== (type === 'local')) continue

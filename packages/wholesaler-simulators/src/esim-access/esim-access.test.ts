@@ -1,5 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { afterEach, expect, it } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, it, vi } from 'vitest'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../simulator.ts'
 
 let simulator: Simulator
@@ -137,3 +139,42 @@ it('refusals have the codes of the family', async () => {
   expect((await order('T-1')).errorCode).toBe('200011')
   expect(simulator.counters().taken).toBe(0)
 })
+
+it('notifications go to the saved URL, of each kind', async () => {
+  await start()
+  const received: { notifyType: string; content: Record<string, unknown> }[] = []
+  const receiver = createServer(async (request, response) => {
+    let content = ''
+    for await (const chunk of request) content += chunk
+    received.push(JSON.parse(content))
+    response.end()
+  })
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  try {
+    await call('webhook/save', { webhook: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/` })
+    await order('T-1')
+    const { iccid, reference } = simulator.esims()[0]!
+    simulator.changeEsim({ iccid, profile: 'ENABLED', status: 'IN_USE', usedBytes: 850_000_000 })
+    await vi.waitFor(() => expect(received).toHaveLength(5))
+    const kinds = ['CHECK_HEALTH', 'DATA_USAGE', 'ESIM_STATUS', 'ORDER_STATUS', 'SMDP_EVENT']
+    expect(received.map(({ notifyType }) => notifyType).sort()).toEqual(kinds)
+    const contentOf = (kind: string) => received.find(({ notifyType }) => notifyType === kind)!.content
+    expect(contentOf('ORDER_STATUS')).toEqual({ orderNo: reference, orderStatus: 'GOT_RESOURCE' })
+    expect(contentOf('DATA_USAGE')).toMatchObject({ transactionId: 'T-1', remain: 150_000_000, remainThreshold: 0.8 })
+  } finally {
+    receiver.closeAllConnections()
+    receiver.close()
+  }
+})
+
+it.each(['refused', 'omitted'] as const)(
+  'an undelivered order in a queried time span is %s',
+  async (pendingInWindow) => {
+    await start({ pendingInWindow })
+    simulator.addFault({ kind: 'delivered-later', operation: 'order', containing: 'T-1' })
+    for (const key of ['T-1', 'T-2']) await order(key)
+    const [startTime, endTime] = [-60_000, 60_000].map((ms) => new Date(Date.now() + ms).toISOString())
+    const { errorCode, obj } = await call('esim/query', { startTime, endTime, pager })
+    expect([errorCode, obj?.pager.total]).toEqual(pendingInWindow === 'refused' ? ['200010', undefined] : ['0', 1])
+  },
+)

@@ -121,6 +121,7 @@ function locations(account: Account): Answer {
 }
 
 function listPackages(account: Account, { body, catalogue }: Call): Answer {
+  const { products, currencyCode } = catalogue()
   const { locationCode, type, packageCode, slug, iccid } = (body ?? {}) as Record<string, string | null | undefined>
   const esim = iccid ? account.getEsim(iccid) : undefined
   const fits = (product: Product) =>
@@ -129,9 +130,9 @@ function listPackages(account: Account, { body, catalogue }: Call): Answer {
     (!packageCode || product.code === packageCode || (type === 'TOPUP' && product.code === `TOPUP_${packageCode}`)) &&
     (!slug || product.slug === slug) &&
     (!esim || product.coverage.code === esim.order.product.coverage.code)
-  const listed = catalogue.products.filter(fits)
+  const listed = products.filter(fits)
   return answers.success({
-    packageList: listed.map((product) => answers.packageEntry(product, catalogue.currencyCode)),
+    packageList: listed.map((product) => answers.packageEntry(product, currencyCode)),
   })
 }
 

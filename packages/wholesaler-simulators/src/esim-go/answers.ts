@@ -109,7 +109,7 @@ export function assignmentEntry(account: Account, esim: Esim, plan: Plan) {
   }
 }
 
-/** Usage of a bundle. One public document says base64 for the signature, another hex: they alternate here. */
+/** Usage of a bundle. One public document says base64 for the signature, another hex: both occur here. */
 export function eventsOf(account: Account, change: Change, apiKey: string): EventMessage[] {
   if ('order' in change || change.kind === 'status') return []
   const { esim, kind } = change
@@ -118,8 +118,7 @@ export function eventsOf(account: Account, change: Change, apiKey: string): Even
   const { name, assignments } = assignmentEntry(account, esim, plan)
   const bundle = { name, ...assignments[0] }
   const body = { iccid: esim.iccid, alertType: kind === 'usage' ? 'Utilisation' : 'FirstAttachment', bundle }
-  const encoding = sent++ % 2 === 0 ? 'base64' : 'hex'
+  const encoding = kind === 'usage' ? 'base64' : 'hex'
   const signature = createHmac('sha256', apiKey).update(JSON.stringify(body)).digest(encoding)
   return [{ headers: { 'X-Signature-SHA256': signature }, body }]
 }
-let sent = 0

@@ -73,7 +73,8 @@ const nameOfOrder = (body: unknown) => {
   return Array.isArray(lines) && lines[0]?.iccids !== undefined ? 'topUp' : 'order'
 }
 
-function listBundles({ query, catalogue: { products } }: Call): Answer {
+function listBundles({ query, catalogue }: Call): Answer {
+  const { products } = catalogue()
   const { countries } = query
   const wanted = countries?.split(',')
   const listed = products.filter(({ coverage }) => !wanted || coverage.countries.some((iso) => wanted.includes(iso)))

@@ -1,4 +1,7 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createVerify } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createSimulator, type FaultKind, type Simulator } from '../simulator.ts'
 
 let simulator: Simulator
@@ -110,4 +113,28 @@ it('an add-on needs the first order of the eSIM and a product of its family', as
   expect(simulator.counters()).toMatchObject({ taken: 1, toppedUp: 1 })
   const foreign = 'a0000000-0000-4000-8000-000000000001'
   expect((await create({ ...addOn, productId: foreign, addOnOrderIdentifier: orderId })).status).toBe(400)
+})
+
+it('an event of a completed order is signed with RSA', async () => {
+  const received: { isSigned: boolean; body: unknown }[] = []
+  const receiver = createServer(async (request, response) => {
+    let content = ''
+    for await (const chunk of request) content += chunk
+    const signature = String(request.headers['x-signature'])
+    const verifier = createVerify('sha256').update(content)
+    const isSigned = verifier.verify(simulator.credentials.webhookPublicKey!, signature, 'base64')
+    received.push({ isSigned, body: JSON.parse(content) })
+    response.end()
+  })
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  try {
+    simulator.setEventsUrl(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`)
+    const { orderId } = (await create()).body.result
+    await complete(orderId)
+    await vi.waitFor(() => expect(received).toHaveLength(1))
+    expect(received).toMatchObject([{ isSigned: true, body: { eventType: 'ORDER_COMPLETED', orderId } }])
+  } finally {
+    receiver.closeAllConnections()
+    receiver.close()
+  }
 })

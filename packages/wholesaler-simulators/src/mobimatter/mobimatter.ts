@@ -102,7 +102,8 @@ const nameOfCreate = (body: unknown) =>
   (body as { productCategory?: unknown }).productCategory === 'esim_addon' ? 'topUp' : 'order'
 
 /** No pages. */
-function listProducts({ query, catalogue: { products, currencyCode } }: Call): Answer {
+function listProducts({ query, catalogue }: Call): Answer {
+  const { products, currencyCode } = catalogue()
   const { productCategory, category = productCategory, productFamilyId, country } = query
   const listed = products.filter(
     (product) =>

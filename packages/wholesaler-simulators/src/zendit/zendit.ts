@@ -85,7 +85,8 @@ function listOperations(world: World): Operation[] {
 
 const nameOfPurchase = (body: unknown) => ((body as { iccid?: unknown }).iccid === undefined ? 'order' : 'topUp')
 
-function listOffers({ query, catalogue: { products, currencyCode } }: Call): Answer {
+function listOffers({ query, catalogue }: Call): Answer {
+  const { products, currencyCode } = catalogue()
   const { _limit, _offset, country } = query
   const offers = products.filter(({ coverage }) => country === undefined || coverage.code === country)
   return answers.ok(page(offers, _limit, _offset, (product) => answers.offerEntry(product, currencyCode)))

@@ -51,6 +51,13 @@ module.exports = {
       to: { path: '^packages/(?!wholesaler-simulators/)' },
     },
     {
+      name: 'only-tests-import-wholesaler-simulators',
+      comment: 'a gateway starts one as a process of its own',
+      severity: 'error',
+      from: { path: '^packages/(contract|gateway|console|sdk|embedded-postgres)/src', pathNot: '\\.test\\.ts$' },
+      to: { path: '^packages/wholesaler-simulators/' },
+    },
+    {
       name: 'no-room-imports-a-door',
       comment: 'nor what the doors share',
       severity: 'error',

@@ -49,6 +49,8 @@ export interface AccountCounters {
   cancelledByKey: Record<string, number>
   /** Orders that reserved money, whether they were completed or not. */
   held: number
+  /** Held orders that the buyer cancelled. */
+  released: number
   /** In 1/10 000. */
   debited: number
   returned: number
@@ -140,6 +142,7 @@ export class Account {
   release(order: Order): void {
     if (order.state !== 'held') throw new Refused('wrong-state', `Order ${order.reference} is ${order.state}.`)
     this.#return(order, 'cancelled')
+    this.counters.released += 1
   }
 
   /** Debits and delivers an order in one step. @throws Refused */
@@ -350,6 +353,7 @@ function emptyCounters(): AccountCounters {
     cancelled: 0,
     cancelledByKey: {},
     held: 0,
+    released: 0,
     debited: 0,
     returned: 0,
   }

@@ -48,7 +48,7 @@ it('a hold that is not completed lapses, and a cancelled one cannot be completed
   simulator.advanceClock(15 * 60_000)
   expect([await stateOf(orderId), await stateOf(other)]).toEqual(['Expired', 'Cancelled'])
   expect((await complete(orderId)).status).toBe(400)
-  expect(simulator.counters()).toMatchObject({ taken: 0, balance: 100_000_000 })
+  expect(simulator.counters()).toMatchObject({ taken: 0, held: 2, released: 1, balance: 100_000_000 })
 })
 
 it.each([

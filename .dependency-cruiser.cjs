@@ -113,6 +113,8 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {
+      // Without it imports of a package by its name are not resolved, and no rule applies to them.
+      exportsFields: ['exports'],
       conditionNames: ['import', 'node', 'default'],
       extensions: ['.ts', '.tsx', '.mjs', '.js'],
     },

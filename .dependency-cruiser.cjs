@@ -43,6 +43,21 @@ module.exports = {
       to: { path: '^packages/(?!embedded-postgres/)' },
     },
     {
+      name: 'wholesaler-simulators-stand-alone',
+      comment:
+        'written independently of the suppliers that buy from them: a misreading on one side must show on the other',
+      severity: 'error',
+      from: { path: '^packages/wholesaler-simulators/(src|bin)' },
+      to: { path: '^packages/(?!wholesaler-simulators/)' },
+    },
+    {
+      name: 'only-tests-import-wholesaler-simulators',
+      comment: 'a gateway starts one as a process of its own',
+      severity: 'error',
+      from: { path: '^packages/(contract|gateway|console|sdk|embedded-postgres)/src', pathNot: '\\.test\\.ts$' },
+      to: { path: '^packages/wholesaler-simulators/' },
+    },
+    {
       name: 'no-room-imports-a-door',
       comment: 'nor what the doors share',
       severity: 'error',
@@ -98,6 +113,8 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {
+      // Without it imports of a package by its name are not resolved, and no rule applies to them.
+      exportsFields: ['exports'],
       conditionNames: ['import', 'node', 'default'],
       extensions: ['.ts', '.tsx', '.mjs', '.js'],
     },

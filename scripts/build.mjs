@@ -1,6 +1,6 @@
-// Builds the programs that run: gateway, admin CLI and SDK CLI as bundles with their dependencies, the console as static
-// files. Builds only if sources have changed, so that npm start can call it each time. Called by npm (prepare), start.mjs,
-// admin.mjs and the test harness.
+// Builds the programs that run: gateway, admin CLI, SDK CLI and wholesaler simulators as bundles with their dependencies,
+// the console as static files. Builds only if sources have changed, so that npm start can call it each time. Called by npm
+// (prepare), start.mjs, admin.mjs and the test harness.
 
 import { createHash } from 'node:crypto'
 import {
@@ -39,6 +39,13 @@ const targets = [
     output: 'packages/sdk/dist',
     present: () => existsSync(join(root, 'packages/sdk/src/cli/main.ts')),
     build: (output) => bundle('packages/sdk', output, { cli: 'src/cli/main.ts' }),
+  },
+  {
+    name: 'wholesaler-simulators',
+    sources: ['packages/wholesaler-simulators/src'],
+    output: 'packages/wholesaler-simulators/dist',
+    present: () => true,
+    build: (output) => bundle('packages/wholesaler-simulators', output, { cli: 'src/cli.ts' }),
   },
   {
     name: 'console',

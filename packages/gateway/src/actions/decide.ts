@@ -24,7 +24,7 @@ export function refuseAction(
   return action === 'CANCEL' ? refusedByPolicy(esim, policy, now) : undefined
 }
 
-/** Whether the eSIM's state allows the action, and no other action or top-up is open on it. */
+/** Checks that the eSIM's state allows the action, and that no other action or top-up is open on it. */
 export function isAllowed(action: EsimAction, esim: EsimState): boolean {
   if (esim.openActionId !== null || esim.openTopUpId !== null) return false
   const { esimStatus, smdpStatus, suspended, toppedUpAt } = esim

@@ -52,7 +52,7 @@ export async function findEsim(
   return esim
 }
 
-/** Whether a reference means this eSIM. */
+/** Compares a reference with an eSIM: each given member must match. */
 export function isMeant(
   { esimTranNo, iccid }: EsimReference,
   esim: Pick<EsimIdentity, 'profileId' | 'iccid'>,

@@ -22,7 +22,7 @@ export interface Action {
   itemNo: number
   supplier: string
   actionStatus: ActionStatus
-  /** Of the cancel policy; 0 for an operator's. */
+  /** The fee of the cancel policy in percent; 0 for an operator's cancel. */
   feePercent: number
   /** 0 until it is DONE. */
   refundAmount: bigint
@@ -35,7 +35,7 @@ export interface Action {
   updatedAt: Date
 }
 
-/** Of `esim_actions a join profiles p using (tenant_id, profile_id)`. */
+/** Columns of `esim_actions a join profiles p using (tenant_id, profile_id)`. */
 export const ACTION_COLUMNS = `a.action_id, a.transaction_id, a.started_by, a.action, a.profile_id, p.iccid, a.order_id,
   a.item_no, a.supplier, a.action_status, a.fee_percent, a.refund_amount, a.fee_amount, a.currency_code,
   a.failure_reason, a.attempts, a.created_at, a.updated_at`
@@ -68,7 +68,7 @@ export function feeOf(price: bigint, feePercent: number): bigint {
   return (price * BigInt(feePercent) + 50n) / 100n
 }
 
-/** Whether the eSIM was never downloaded. An expired eSIM may still be cancelled: eSIMs are returned on their last day. */
+/** True if the eSIM was never downloaded. An expired eSIM may still be cancelled: eSIMs are returned on their last day. */
 export function wasNeverUsed({
   esimStatus,
   smdpStatus,

@@ -19,7 +19,7 @@ export interface Esim {
   esimTranNo: string
   iccid: string
   orderNo: string
-  /** Of its order. */
+  /** The transactionId of the eSIM's order. */
   transactionId: string
 }
 

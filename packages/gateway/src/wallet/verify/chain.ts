@@ -116,7 +116,7 @@ async function readPage(tx: Tx, { tenantId, pageRows }: Verification, after: big
       ) i on true
       left join lateral (
         select esim_status, (
-            -- Of a cancelled eSIM the fee of its cancel is kept.
+            -- The fee of a cancelled eSIM's cancel is kept.
             select fee_amount from esim_actions a
             where a.tenant_id = ${tenantId} and a.profile_id = profiles.profile_id and action = 'CANCEL'
               and action_status = 'DONE' limit 1) as fee_amount

@@ -1,0 +1,141 @@
+import type { Account } from '../account.ts'
+import { type Coverage, countryName, type Product } from '../catalogue.ts'
+import { DAY_MS, type Esim, type Order } from '../order.ts'
+import type { Answer, Refusal, RequestProblem } from '../wholesaler.ts'
+
+/* Answers of Airalo. Money is a decimal number, volume is in MB. */
+
+export function ok(data: unknown, rest: Record<string, unknown> = {}): Answer {
+  return { status: 200, body: { data, meta: { message: 'success' }, ...rest } }
+}
+
+export function message(status: number, text: string): Answer {
+  return { status, body: { data: [], meta: { message: text } } }
+}
+
+/** Codes of `{code, reason}`, sent with status 422. */
+const CODE_OF_REFUSAL: Partial<Record<Refusal, number>> = {
+  'no-balance': 11,
+  down: 13,
+  'out-of-stock': 33,
+  'unknown-package': 34,
+  'unknown-esim': 73,
+  'wrong-state': 23,
+  refused: 53,
+}
+
+const STATUS_OF_REFUSAL: Partial<Record<Refusal, number>> = {
+  'rate-limited': 429,
+  unauthorized: 401,
+  'unknown-order': 404,
+}
+
+export function refusal(reason: Refusal, text: string, code?: string): Answer {
+  const status = STATUS_OF_REFUSAL[reason]
+  if (status !== undefined) return message(status, text)
+  return { status: 422, body: { code: Number(code ?? CODE_OF_REFUSAL[reason] ?? 53), reason: text } }
+}
+
+export function shapeRefusal({ kind, path }: RequestProblem): Answer {
+  if (kind === 'unknown-path') return message(404, 'Not found')
+  if (kind === 'method') return message(405, 'Method not allowed')
+  if (kind === 'content-type') return message(415, 'Unsupported media type')
+  const data = { [path === '' ? 'body' : path]: `The ${path} field is invalid: ${kind}.` }
+  return { status: 422, body: { data, meta: { message: 'the parameter is invalid' } } }
+}
+
+/** One row of the catalogue: the packages of one coverage. */
+export function coverageEntry(coverage: Coverage, products: Product[]) {
+  const isRegion = coverage.code.startsWith('!')
+  return {
+    slug: slugOf(coverage.name),
+    country_code: isRegion ? '' : coverage.code,
+    title: coverage.name,
+    operators: [
+      {
+        id: 1,
+        title: `${coverage.name} Mobile`,
+        type: isRegion ? 'global' : 'local',
+        plan_type: 'data',
+        activation_policy: 'first-usage',
+        is_kyc_verify: false,
+        rechargeability: true,
+        coverages: coverage.countries.map((code) => ({ code, name: countryName(code), networks: [] })),
+        packages: products.map(packageEntry),
+      },
+    ],
+  }
+}
+
+function packageEntry({ code, kind, name, price, retailPrice, volume, days }: Product) {
+  return {
+    id: code,
+    type: kind === 'topUp' ? 'topup' : 'sim',
+    price: retailPrice / 10_000,
+    net_price: price / 10_000,
+    amount: volume === null ? 0 : volume / 1_000_000,
+    day: days,
+    is_unlimited: volume === null,
+    title: name,
+  }
+}
+
+export function slugOf(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z]+/g, '-')
+}
+
+export function orderBody(order: Order, currency: string, withSims: boolean) {
+  const { product } = order
+  return {
+    id: Number(order.reference.split('-')[1]),
+    code: order.reference,
+    type: order.kind === 'topUp' ? 'topup' : 'sim',
+    package_id: product.code,
+    quantity: order.count,
+    description: order.key,
+    data: product.volume === null ? 'Unlimited' : `${product.volume / 1_000_000_000} GB`,
+    validity: product.days,
+    price: order.amount / 10_000,
+    currency,
+    created_at: new Date(order.createdMs).toISOString().replace('T', ' ').slice(0, 19),
+    ...(withSims && order.kind === 'eSIM' ? { sims: order.esims.map(simEntry) } : {}),
+  }
+}
+
+function simEntry({ iccid, esimNo, smdpAddress, matchingId, imsi }: Esim) {
+  return {
+    id: Number(esimNo),
+    iccid,
+    lpa: smdpAddress,
+    matching_id: matchingId,
+    qrcode: `LPA:1$${smdpAddress}$${matchingId}`,
+    confirmation_code: null,
+    apn_value: 'internet',
+    imsis: [imsi],
+    is_roaming: true,
+  }
+}
+
+export function usageBody(account: Account, esim: Esim) {
+  const total = account.totalBytes(esim)
+  const megabytes = (bytes: number) => Math.floor(bytes / 1_000_000)
+  const endsMs = esim.activatedMs === null ? null : esim.activatedMs + esim.order.product.days * DAY_MS
+  return {
+    remaining: total === null ? 0 : megabytes(Math.max(0, total - esim.usedBytes)),
+    total: total === null ? 0 : megabytes(total),
+    expired_at: endsMs === null ? null : new Date(endsMs).toISOString().replace('T', ' ').slice(0, 19),
+    is_unlimited: total === null,
+    status: STATUS[esim.status],
+  }
+}
+
+const STATUS: Record<Esim['status'], string> = {
+  GOT_RESOURCE: 'NOT_ACTIVE',
+  IN_USE: 'ACTIVE',
+  USED_UP: 'FINISHED',
+  USED_EXPIRED: 'EXPIRED',
+  UNUSED_EXPIRED: 'EXPIRED',
+  CANCEL: 'UNKNOWN',
+  SUSPENDED: 'UNKNOWN',
+  REVOKED: 'UNKNOWN',
+}

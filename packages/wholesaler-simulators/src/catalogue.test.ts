@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { createCatalogue, type Product } from './catalogue.ts'
+import { describeEsimGo } from './esim-go/esim-go.ts'
+
+it('a catalogue of 5 000 has different codes, slugs and prices above zero over 200 countries', () => {
+  // eSIM Go names a package by coverage, volume and days alone.
+  const products = createCatalogue({ size: 5_000, ...describeEsimGo() })
+  const different = (property: (product: Product) => unknown) => new Set(products.map(property)).size
+  expect([different(({ code }) => code), different(({ slug }) => slug)]).toEqual([5_000, 5_000])
+  expect(different(({ coverage }) => coverage.code)).toBeGreaterThan(200)
+  expect(products.every(({ price }) => price > 0 && price % 100 === 0)).toBe(true)
+})
+
+it('more volume costs more in the same place for the same time', () => {
+  const products = createCatalogue({ size: 5_000, ...describeEsimGo() })
+  const find = (volume: number) =>
+    products.filter(({ coverage, days, volume: bytes }) => coverage.code === 'FR' && days === 7 && bytes === volume)
+  const prices = [1, 20].map((gigabytes) => find(gigabytes * 1_000_000_000)[0]?.price ?? 0)
+  expect(prices[0]).toBeGreaterThan(0)
+  expect(prices[1]).toBeGreaterThan(prices[0]!)
+})
+
+it('a package with top-ups of its own has one besides', () => {
+  const products = createCatalogue({ size: 3, codeOf: ({ serial, kind }) => `${kind}${serial}` })
+  expect(products.map(({ code }) => code)).toEqual(['eSIM0', 'topUp0', 'eSIM1', 'topUp1', 'eSIM2', 'topUp2'])
+})

@@ -1,0 +1,108 @@
+import type { Product } from '../catalogue.ts'
+import type { Esim, Order, OrderState } from '../order.ts'
+import type { Answer, Refusal, RequestProblem } from '../wholesaler.ts'
+
+/* Answers of MobiMatter: `{statusCode, result}`, errors `{statusCode, message}`. Money is a decimal number. */
+
+export function ok(result: unknown): Answer {
+  return { status: 200, body: { statusCode: 200, result } }
+}
+
+export function failure(status: number, message: string): Answer {
+  return { status, body: { statusCode: status, message } }
+}
+
+/** 429 means out of stock. The interface documents no limit of requests: 503 stands for one. */
+export const STATUS_OF_REFUSAL: Record<Refusal, number> = {
+  'rate-limited': 503,
+  down: 455,
+  unauthorized: 401,
+  refused: 400,
+  'out-of-stock': 429,
+  'no-balance': 402,
+  'unknown-package': 404,
+  'unknown-order': 404,
+  'unknown-esim': 404,
+  'wrong-state': 400,
+  'repeated-key': 400,
+  'wrong-price': 400,
+  'wrong-amount': 400,
+}
+
+export const STATUS_OF_PROBLEM: Partial<Record<RequestProblem['kind'], number>> = {
+  'unknown-path': 404,
+  method: 405,
+  'content-type': 415,
+}
+
+const STATE: Record<OrderState, string> = {
+  held: 'Created',
+  pending: 'Processing',
+  delivered: 'Completed',
+  failed: 'Failed',
+  cancelled: 'Cancelled',
+  lapsed: 'Expired',
+}
+
+/** A family is one coverage: add-ons fit the eSIMs of their family. */
+export function familyOf({ coverage }: Product): string {
+  return `family-${coverage.label}`
+}
+
+export function categoryOf({ kind }: Product): string {
+  return kind === 'topUp' ? 'esim_addon' : 'esim_realtime'
+}
+
+export function productEntry(product: Product, currencyCode: string) {
+  const { coverage, volume, days, name } = product
+  const isRegion = coverage.code.startsWith('!')
+  return {
+    productId: product.code,
+    productCategory: categoryOf(product),
+    productFamilyId: familyOf(product),
+    productFamilyName: coverage.name,
+    providerId: '1',
+    providerName: 'Sim Mobile',
+    wholesalePrice: product.price / 10_000,
+    retailPrice: product.retailPrice / 10_000,
+    currencyCode,
+    countries: coverage.countries,
+    regions: isRegion ? [coverage.name] : [],
+    productDetails: [
+      { name: 'PLAN_TITLE', value: name },
+      { name: 'PLAN_DATA_LIMIT', value: volume === null ? 'Unlimited' : String(volume / 1_000_000_000) },
+      { name: 'PLAN_DATA_UNIT', value: 'GB' },
+      { name: 'PLAN_VALIDITY', value: String(days * 24) },
+    ],
+  }
+}
+
+export function orderBody(order: Order, currencyCode: string) {
+  const esim = order.target ?? order.esims[0]
+  const { product } = order
+  return {
+    orderId: order.reference,
+    orderState: STATE[order.state],
+    created: new Date(order.createdMs).toISOString(),
+    currencyCode,
+    ...(order.key === null ? {} : { label: order.key }),
+    orderLineItem: {
+      productId: product.code,
+      productCategory: categoryOf(product),
+      title: product.name,
+      wholesalePrice: order.amount / 10_000,
+      lineItemDetails: order.deliveredMs !== null && esim ? details(esim) : [],
+    },
+  }
+}
+
+function details({ iccid, smdpAddress, matchingId }: Esim) {
+  return [
+    { name: 'LOCAL_PROFILE_ASSISTANT', value: `LPA:1$${smdpAddress}$${matchingId}` },
+    { name: 'ICCID', value: iccid },
+    { name: 'SMDP_ADDRESS', value: smdpAddress },
+    { name: 'ACTIVATION_CODE', value: matchingId },
+    { name: 'ACCESS_POINT_NAME', value: 'internet' },
+    { name: 'PHONE_NUMBER', value: '' },
+  ]
+}

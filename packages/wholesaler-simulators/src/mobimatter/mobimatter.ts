@@ -1,0 +1,137 @@
+import { createSign, generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
+import { randomReference } from '../account.ts'
+import { type Change, Refused } from '../order.ts'
+import type { Answer, Call, Description, EventMessage, Operation, Wholesaler, World } from '../wholesaler.ts'
+import * as answers from './answers.ts'
+import * as shapes from './shapes.ts'
+
+/** MobiMatter: no key, but two steps. Creating an order holds the money, completing it captures the money and delivers. */
+export function describeMobimatter(): Description {
+  return {
+    codeOf: ({ serial, kind }) =>
+      `${kind === 'topUp' ? 'a' : 'e'}0000000-0000-4000-8000-${String(serial).padStart(12, '0')}`,
+    smdpAddress: 'smdp.mobimatter.example',
+    createReference: (kind, serial) => (kind === 'order' ? `MM-${100_000 + serial}` : randomReference()),
+    repeatedKey: 'bought-again',
+    createWholesaler,
+  }
+}
+
+/** Operations: catalogue, order and topUp (the first step), complete, cancel, query, balance. */
+function createWholesaler(world: World): Wholesaler {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const credentials = {
+    apiKey: randomBytes(16).toString('hex'),
+    merchantId: randomUUID(),
+    /** Verifies events. */
+    webhookPublicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  }
+  const sign = (body: unknown): EventMessage => ({
+    // The name of the header is an assumption: the public documentation does not have it.
+    headers: { 'X-Signature': createSign('sha256').update(JSON.stringify(body)).sign(privateKey, 'base64') },
+    body,
+  })
+  return {
+    basePath: '/mobimatter',
+    credentials,
+    operations: listOperations(world),
+    authenticate: ({ headers }) =>
+      headers['api-key'] === credentials.apiKey && headers.merchantid === credentials.merchantId
+        ? undefined
+        : answers.failure(401, 'The API key or the merchant is wrong.'),
+    refuse: (reason, message, code) =>
+      answers.failure(code === undefined ? answers.STATUS_OF_REFUSAL[reason] : Number(code), message),
+    refuseShape: ({ kind, path }) => answers.failure(answers.STATUS_OF_PROBLEM[kind] ?? 400, `${path}: ${kind}`),
+    eventsOf: (change) => eventsOf(world, change).map(sign),
+  }
+}
+
+/** Few kinds: an order that ended. */
+function eventsOf({ account }: World, change: Change): unknown[] {
+  if (!('order' in change)) return []
+  const eventType = change.kind === 'delivered' ? 'ORDER_COMPLETED' : 'ORDER_FAILED'
+  return [{ eventType, ...answers.orderBody(change.order, account.currencyCode) }]
+}
+
+function listOperations(world: World): Operation[] {
+  const { account } = world
+  const root = '/mobimatter/api/v2'
+  const show = (orderId: string) => answers.ok(answers.orderBody(account.getOrder(orderId), account.currencyCode))
+  return [
+    { name: 'catalogue', method: 'GET', path: `${root}/products`, query: shapes.PRODUCTS, run: listProducts },
+    {
+      name: nameOfCreate,
+      method: 'POST',
+      path: `${root}/order`,
+      body: shapes.CREATE,
+      run: (call) => create(world, call),
+    },
+    {
+      name: 'complete',
+      method: 'PUT',
+      path: `${root}/order/complete`,
+      body: shapes.COMPLETE,
+      run({ body, effects }) {
+        const { orderId } = body as { orderId: string }
+        account.complete(account.getOrder(orderId), effects)
+        return show(orderId)
+      },
+    },
+    {
+      name: 'cancel',
+      method: 'PUT',
+      path: `${root}/order/cancel`,
+      body: shapes.CANCEL,
+      run({ body }) {
+        const { orderId } = body as { orderId: string }
+        account.release(account.getOrder(orderId))
+        return show(orderId)
+      },
+    },
+    { name: 'query', method: 'GET', path: `${root}/order/{orderId}`, run: ({ params }) => show(params.orderId!) },
+    {
+      name: 'balance',
+      method: 'GET',
+      path: `${root}/merchant/balance`,
+      run: () => answers.ok({ balance: account.balance / 10_000, currency: account.currencyCode }),
+    },
+  ]
+}
+
+const nameOfCreate = (body: unknown) =>
+  (body as { productCategory?: unknown }).productCategory === 'esim_addon' ? 'topUp' : 'order'
+
+/** No pages. */
+function listProducts({ query, catalogue }: Call): Answer {
+  const { products, currencyCode } = catalogue()
+  const { productCategory, category = productCategory, productFamilyId, country } = query
+  const listed = products.filter(
+    (product) =>
+      (category === undefined || answers.categoryOf(product) === category) &&
+      (productFamilyId === undefined || answers.familyOf(product) === productFamilyId) &&
+      (country === undefined || product.coverage.countries.includes(country)),
+  )
+  return answers.ok(listed.map((product) => answers.productEntry(product, currencyCode)))
+}
+
+interface CreateBody {
+  productId: string
+  productCategory: string
+  addOnOrderIdentifier?: string
+  label?: string
+}
+
+function create({ account, options }: World, { body, effects }: Call): Answer {
+  const { productId, productCategory, addOnOrderIdentifier, label } = body as CreateBody
+  const product = account.getProduct(productId)
+  if (answers.categoryOf(product) !== productCategory)
+    throw new Refused('unknown-package', `${productId} is not of the category ${productCategory}.`)
+  if ((product.kind === 'topUp') !== (addOnOrderIdentifier !== undefined))
+    throw new Refused('wrong-state', 'An add-on, and nothing else, has an addOnOrderIdentifier.')
+  const first = addOnOrderIdentifier === undefined ? undefined : account.getOrder(addOnOrderIdentifier)
+  const [target] = first?.esims ?? []
+  if (first && (!target || answers.familyOf(first.product) !== answers.familyOf(product)))
+    throw new Refused('wrong-state', `${productId} does not fit order ${addOnOrderIdentifier}.`)
+  const order = account.hold({ product, key: label ?? null, target }, effects, options.holdMs)
+  return answers.ok({ orderId: order.reference, orderState: 'Created' })
+}

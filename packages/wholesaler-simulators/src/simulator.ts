@@ -1,0 +1,147 @@
+import type { AddressInfo } from 'node:net'
+import { Account } from './account.ts'
+import { describeAiralo } from './airalo/airalo.ts'
+import { createCatalogue } from './catalogue.ts'
+import { Clock } from './clock.ts'
+import { answerControl, type Controls, createControls } from './controls.ts'
+import { describeEsimAccess } from './esim-access/esim-access.ts'
+import { describeEsimGo } from './esim-go/esim-go.ts'
+import { Events } from './events.ts'
+import { Faults } from './faults.ts'
+import { describeMobimatter } from './mobimatter/mobimatter.ts'
+import { RequestLog } from './requests.ts'
+import { CONTROL_PATH, createSimulatorServer } from './server.ts'
+import type { Description, Wholesaler, World } from './wholesaler.ts'
+import { describeZendit } from './zendit/zendit.ts'
+
+export {
+  type Controls,
+  type Counters,
+  connectControls,
+  type EsimRecord,
+  type OrderRecord,
+  type RemoteControls,
+} from './controls.ts'
+export { FAULT_KINDS, type Fault, type FaultKind } from './faults.ts'
+export type { EsimStatus, ProfileStatus } from './order.ts'
+export type { RequestRecord } from './requests.ts'
+
+/** The kinds of simulators, each with its description. */
+const KINDS = {
+  'esim-access': describeEsimAccess,
+  zendit: describeZendit,
+  mobimatter: describeMobimatter,
+  airalo: describeAiralo,
+  'esim-go': describeEsimGo,
+}
+
+export type SimulatorKind = keyof typeof KINDS
+export const SIMULATOR_KINDS = Object.keys(KINDS) as SimulatorKind[]
+
+export interface SimulatorOptions {
+  /** Port of loopback. Default 0: any free one. */
+  port?: number
+  /** Packages for eSIMs in the catalogue; each has a top-up besides where the interface keeps them apart. Default 300. */
+  catalogueSize?: number
+  /** The account's balance, in 1/10 000. Default 10 000 units of the currency. */
+  balance?: number
+  /** The currency of balance and prices. Default USD. */
+  currencyCode?: string
+  /** The URL to which events are sent. Default null: none are. */
+  eventsUrl?: string | null
+  /** How long an order takes until it is delivered. Default 0: delivered with the answer. */
+  deliverAfterMs?: number
+  /** Refuses more requests than this in a sliding second, in the interface's form. Default null: only counts them. */
+  perSecond?: number | null
+  /** What a second purchase with the same key does. Default: each interface's documented behaviour, or `refused`. */
+  repeatedKey?: World['options']['repeatedKey']
+  /** The ICCID of a cancelled eSIM is given to the next order. Default: only at eSIM Access. */
+  reusesIccids?: boolean
+  /** How long MobiMatter holds money before the order lapses. Default 15 minutes. */
+  holdMs?: number
+  /** Tokens that Airalo issues in a minute. Default 3. */
+  tokensPerMinute?: number
+  /** RT family: a query of a time span with an undelivered order is refused with 200010 (default), or leaves it out. */
+  pendingInWindow?: World['options']['pendingInWindow']
+}
+
+export interface Simulator extends Controls {
+  kind: SimulatorKind
+  /** Base URL as an operator enters it. */
+  url: string
+  /** Named as the wholesaler names them. */
+  credentials: Record<string, string>
+  /** For `connectControls`, from another process. */
+  controlUrl: string
+  /** Closes all connections, answered or not. May be called twice. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts a simulator of one wholesaler on loopback.
+ * @throws Error if the port is taken
+ */
+export async function createSimulator(kind: SimulatorKind, options: SimulatorOptions = {}): Promise<Simulator> {
+  const description: Description = KINDS[kind]()
+  const clock = new Clock()
+  const faults = new Faults()
+  const events = new Events(faults)
+  const requests = new RequestLog()
+  const account = createAccount(description, options, clock, (change) => events.send(wholesaler.eventsOf(change)))
+  events.url = options.eventsUrl ?? null
+  events.needsHead = description.needsHead ?? false
+  let origin = ''
+  const wholesaler = description.createWholesaler({
+    account,
+    clock,
+    events,
+    origin: () => origin,
+    options: {
+      repeatedKey: options.repeatedKey ?? description.repeatedKey,
+      holdMs: options.holdMs ?? 15 * 60_000,
+      tokensPerMinute: options.tokensPerMinute ?? 3,
+      pendingInWindow: options.pendingInWindow ?? 'refused',
+    },
+  })
+  const controls = createControls({ account, clock, faults, requests, events })
+  const { perSecond = null, deliverAfterMs = 0 } = options
+  const control = answerControl.bind(undefined, controls)
+  const server = createSimulatorServer({ wholesaler, account, faults, requests, perSecond, deliverAfterMs, control })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(options.port ?? 0, '127.0.0.1', resolve)
+  })
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    ...controls,
+    kind,
+    url: `${origin}${wholesaler.basePath}`,
+    credentials: wholesaler.credentials,
+    controlUrl: `${origin}${CONTROL_PATH}`,
+    async close() {
+      clock.close()
+      events.close()
+      if (!server.listening) return
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function createAccount(
+  description: Description,
+  options: SimulatorOptions,
+  clock: Clock,
+  onChange: (change: Parameters<Wholesaler['eventsOf']>[0]) => void,
+): Account {
+  const { smdpAddress, createReference, reusesIccids = false } = description
+  return new Account({
+    clock,
+    products: createCatalogue({ ...description, size: options.catalogueSize ?? 300 }),
+    balance: options.balance ?? 100_000_000,
+    currencyCode: options.currencyCode ?? 'USD',
+    smdpAddress,
+    reusesIccids: options.reusesIccids ?? reusesIccids,
+    createReference,
+    onChange,
+  })
+}

@@ -1,0 +1,118 @@
+import type { Account } from '../account.ts'
+import type { Product } from '../catalogue.ts'
+import { DAY_MS, type Esim, type Order, planBytes } from '../order.ts'
+import type { Answer, Refusal, RequestProblem } from '../wholesaler.ts'
+
+/* Answers of Zendit. Money is in hundredths, with the divisor beside it. */
+
+export function ok(body: unknown): Answer {
+  return { status: 200, body }
+}
+
+export function failure(status: number, code: string, message: string): Answer {
+  return { status, body: { error: { code, description: message, message } } }
+}
+
+export const STATUS_OF_REFUSAL: Record<Refusal, number> = {
+  'rate-limited': 429,
+  down: 503,
+  unauthorized: 401,
+  refused: 400,
+  'out-of-stock': 400,
+  'no-balance': 400,
+  'unknown-package': 400,
+  'unknown-order': 404,
+  'unknown-esim': 404,
+  'wrong-state': 409,
+  'repeated-key': 409,
+  'wrong-price': 400,
+  'wrong-amount': 400,
+}
+
+export const STATUS_OF_PROBLEM: Partial<Record<RequestProblem['kind'], number>> = {
+  'unknown-path': 404,
+  method: 405,
+  'content-type': 415,
+}
+
+export function offerEntry(product: Product, currency: string) {
+  return {
+    ...describeProduct(product),
+    enabled: product.inStock,
+    priceType: 'FIXED',
+    cost: { currency, currencyDivisor: 100, fixed: product.price / 100 },
+    price: { currency, currencyDivisor: 100, fixed: product.retailPrice / 100 },
+    deliveryType: 'ESIM',
+    productType: 'ESIM',
+  }
+}
+
+function describeProduct({ code, name, coverage, volume, days }: Product) {
+  const isRegion = coverage.code.startsWith('!')
+  return {
+    offerId: code,
+    brand: 'SIM-ESIM',
+    country: isRegion ? '' : coverage.code,
+    regions: isRegion ? [coverage.name] : [],
+    roaming: isRegion ? coverage.countries.map((country) => ({ country, dataSpeeds: ['4G', '5G'] })) : [],
+    dataGB: volume === null ? 0 : volume / 1_000_000_000,
+    dataUnlimited: volume === null,
+    dataSpeeds: ['4G', '5G'],
+    durationDays: days,
+    shortNotes: name,
+    notes: name,
+  }
+}
+
+/** The same body as the answer to a query and as an event. */
+export function purchaseBody(account: Account, order: Order) {
+  const esim = order.target ?? order.esims[0]
+  const time = (ms: number) => new Date(ms).toISOString()
+  return {
+    ...describeProduct(order.product),
+    transactionId: order.key,
+    status: statusOf(order),
+    productType: 'ESIM',
+    priceType: 'FIXED',
+    cost: order.amount / 100,
+    costCurrency: account.currencyCode,
+    costCurrencyDivisor: 100,
+    createdAt: time(order.createdMs),
+    updatedAt: time(order.deliveredMs ?? order.createdMs),
+    ...(order.deliveredMs !== null && esim ? { confirmation: confirmation(order, esim) } : {}),
+    ...(order.state === 'failed' ? { error: FAILED } : {}),
+  }
+}
+
+const FAILED = { code: 'provider_error', description: 'The provider refused the purchase.', message: 'Purchase failed' }
+
+function confirmation(order: Order, { iccid, smdpAddress, matchingId }: Esim) {
+  return {
+    activationCode: matchingId,
+    iccid,
+    smdpAddress,
+    externalReferenceId: order.reference,
+    redemptionInstructions: `Scan LPA:1$${smdpAddress}$${matchingId}`,
+  }
+}
+
+function statusOf({ state }: Order): string {
+  if (state === 'failed') return 'FAILED'
+  return state === 'pending' ? 'PENDING' : 'DONE'
+}
+
+export function planEntry(account: Account, esim: Esim, plan: Esim['plans'][number]) {
+  const bytes = planBytes(plan)
+  const used = account.usedBytes(esim, plan)
+  const gigabytes = (value: number) => value / 1_000_000_000
+  return {
+    planId: plan.order.reference,
+    offerId: plan.product.code,
+    status: plan.endsMs === null ? 'QUEUED' : used === bytes ? 'USED' : 'ACTIVE',
+    dataUnlimited: bytes === null,
+    initialDataGB: bytes === null ? 0 : gigabytes(bytes),
+    remainingDataGB: bytes === null ? 0 : gigabytes(bytes - used),
+    startAt: plan.endsMs === null ? null : new Date(plan.endsMs - plan.product.days * DAY_MS).toISOString(),
+    endAt: plan.endsMs === null ? null : new Date(plan.endsMs).toISOString(),
+  }
+}

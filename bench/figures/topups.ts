@@ -9,8 +9,8 @@ const ORDERS = 20_000
 const TURNS = 3
 const WARM_TURNS = 2
 const CONNECTIONS = 400
-/** The eSIMs that are topped up in turn. */
-const ESIMS = 500
+/** The eSIMs that are topped up in turn: at most four open top-ups each, as nothing is fulfilled meanwhile. */
+const ESIMS = 5_000
 const DELIVERY_TIMEOUT_MS = 60_000
 
 export const topups: Figure = {
@@ -28,6 +28,7 @@ export const topups: Figure = {
     const topUp = async () => {
       const perSecond = await send(toppingUp!, 'esim/topup', (index) => topupBody(esims[index % ESIMS]!))
       acknowledged += ORDERS
+      await endTopUps(bench, toppingUp!.tenantId)
       return perSecond
     }
     const order = () => send(ordering!, 'esim/order', () => orderBody())
@@ -69,6 +70,13 @@ async function buyEsims(bench: Environment, dealer: Credentials & { tenantId: st
     if (performance.now() > deadline) throw new Error(`Only ${profiles.length} of ${ESIMS} eSIMs were delivered.`)
     await delay(100)
   }
+}
+
+/** As fulfilment would have done meanwhile: an eSIM has few open top-ups. Not part of the measured time. */
+async function endTopUps({ db }: Environment, tenantId: string): Promise<void> {
+  const text = `update orders set order_status = 'DELIVERED', due_at = null where tenant_id = $1 and order_status = 'PAID'`
+  await db.query({ text, values: [tenantId] })
+  await db.query({ text: 'vacuum analyze orders' })
 }
 
 /** Checks that each acknowledged top-up has one row each in orders, order_items and transfers. @throws otherwise */

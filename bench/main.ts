@@ -10,12 +10,24 @@ import { nodes } from './figures/nodes.ts'
 import { orderHot, orderSpread } from './figures/orders.ts'
 import { replay } from './figures/replay.ts'
 import { start } from './figures/start.ts'
+import { topups } from './figures/topups.ts'
 import { webhooks } from './figures/webhooks.ts'
 import { plot } from './plot.ts'
 import { markdown } from './report.ts'
 
 /** Each figure is a ratio of two measurements in one run on one machine. The longest is last. */
-const FIGURES: readonly Figure[] = [health, orderHot, orderSpread, latency, replay, nodes, start, webhooks, growth]
+const FIGURES: readonly Figure[] = [
+  health,
+  orderHot,
+  orderSpread,
+  topups,
+  latency,
+  replay,
+  nodes,
+  start,
+  webhooks,
+  growth,
+]
 
 const program = new Command('bench')
   .description('Compares the gateway with baselines on the same machine.')

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { compare } from '../compare.ts'
 import type { Environment } from '../environment.ts'
 import type { Figure } from '../figure.ts'
-import { orderBody, requireSuccess, sendAll, signedRequest } from '../load.ts'
+import { orderBody, requireSuccess, sendAll, signedRequest, topUpBody } from '../load.ts'
 import { verifyRows } from '../verify-rows.ts'
 
 const CALLS = 20_000
@@ -87,8 +86,4 @@ async function takeEsims({ db }: Environment, tenantId: string): Promise<string[
   })
   if (rows.length < CALLS) throw new Error(`${rows.length} eSIMs have not been topped up, ${CALLS} are needed`)
   return rows.map(({ profileId }) => profileId)
-}
-
-function topUpBody(esimTranNo: string): string {
-  return JSON.stringify({ transactionId: randomUUID(), esimTranNo, packageCode: 'JP_1_7_TOPUP' })
 }

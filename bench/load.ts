@@ -49,7 +49,7 @@ export function orderBody(transactionId: string = randomUUID()): string {
   return JSON.stringify({ transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
 }
 
-export function topupBody(esimTranNo: string): string {
+export function topUpBody(esimTranNo: string): string {
   return JSON.stringify({ transactionId: randomUUID(), esimTranNo, packageCode: 'JP_1_7_TOPUP' })
 }
 

@@ -2,7 +2,8 @@ import type { FaultDetail, PackageListAnswer, PackageListRequest } from '@dealer
 import type { Buyer, Snapshot } from '../catalogue/catalogue.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { allowsTopUp, findEsimToTopUp } from '../profiles/find-to-top-up.ts'
+import { findEsimToTopUp } from '../profiles/find-to-top-up.ts'
+import { allowsTopUp } from '../profiles/top-up-state.ts'
 import type { Suppliers } from '../suppliers/registry.ts'
 
 /**

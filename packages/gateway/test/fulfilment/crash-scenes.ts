@@ -42,6 +42,9 @@ export const CANCEL_POINTS = [
   'action.after-outcome',
 ] as const
 
+/** Between the supplier's record of an action and its answer; killed in test/actions. */
+export const ACTION_RECORD_POINTS = ['sandbox.acted', 'gateway.acted'] as const
+
 /** No call hangs here, so the doubt about a call ends after this time. */
 const TIMEOUT_MS = 5_000
 

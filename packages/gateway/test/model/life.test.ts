@@ -213,7 +213,7 @@ async function expectRecordsToAgree({ tenantId }: Dealer): Promise<void> {
   await expectActionsToAgree(tenantId)
 }
 
-/** What the packages' suppliers make of an action. */
+/** The final status of an action, by the package of its eSIM. */
 const ENDS: Record<string, string[]> = { YES: ['DONE'], NO: ['REFUSED'], LOST: ['UNDER_REVIEW'] }
 const STATES: Partial<Record<EsimAction, string>> = { CANCEL: 'CANCEL', REVOKE: 'REVOKED' }
 

@@ -1,10 +1,10 @@
-import type { EsimAction } from '@dealer-esim/contract'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type EsimAction, orderNoOf } from '@dealer-esim/contract'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runDueActions } from '../../src/actions/loop.ts'
 import { startAction } from '../../src/actions/start.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { CANCEL_POINTS, startUpstream } from '../fulfilment/crash-scenes.ts'
+import { CANCEL_POINTS, type CrashScene, gatewayScene } from '../fulfilment/crash-scenes.ts'
 import { makeActionsDue } from '../harness/actions.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness/processes/child-process.ts'
@@ -23,32 +23,21 @@ import {
 } from '../harness/shop.ts'
 
 /*
- * A worker is killed at each failpoint while it cancels, suspends or revokes eSIMs for a dealer, and another one takes
- * over: each action ends, and an eSIM is refunded once, only where its supplier has cancelled it.
+ * A worker is killed at each failpoint while it cancels eSIMs for a dealer, and another one takes over: each action ends,
+ * and an eSIM is refunded once, only where its supplier has cancelled it.
  */
 
 const ESIMS = 3
-const SUPPLIERS = ['sandbox', 'smdp', 'upstream'] as const
-const POINTS = CANCEL_POINTS.filter((point) => !point.startsWith('es2plus'))
-interface Scene {
-  supplier: (typeof SUPPLIERS)[number]
-  action: EsimAction
-  point: string
-}
-const SCENES: Scene[] = [
-  ...(['CANCEL', 'SUSPEND', 'REVOKE'] as const).flatMap((action) =>
-    [...POINTS, 'sandbox.acted'].map((point) => ({ supplier: 'sandbox', action, point }) as const),
+const SUPPLIERS = ['sandbox', 'smdp'] as const
+const SCENES = SUPPLIERS.flatMap((supplier) =>
+  CANCEL_POINTS.filter((point) => supplier === 'smdp' || !point.startsWith('es2plus')).map(
+    (point) => [supplier, point] as const,
   ),
-  ...[...POINTS, 'gateway.acted'].map((point) => ({ supplier: 'upstream', action: 'CANCEL', point }) as const),
-  // Last: these give up early.
-  ...CANCEL_POINTS.map((point) => ({ supplier: 'smdp', action: 'CANCEL', point }) as const),
-]
-const nameOf = ({ supplier, action, point }: Scene) => `${supplier} ${action} ${point}`
+)
 
 let database: TestDatabase
 let shop: Shop
 let server: Es2plusServer
-let upstream: Awaited<ReturnType<typeof startUpstream>>
 let bundle: ChildBundle
 const tenants = new Map<string, string>()
 const failures = new Map<string, string>()
@@ -60,15 +49,8 @@ beforeAll(async () => {
   server = await startEs2plusServer()
   const config = { url: server.url, functionRequesterIdentifier: '1.2.3', ...server.identity, giveUpAfterMs: 4_000 }
   await addSupplier(shop, 'smdp', 'es2plus', config)
-  upstream = await startUpstream(shop, 'upstream')
-  for (const supplier of SUPPLIERS) {
-    const productCode =
-      supplier === 'upstream'
-        ? upstream.packages.find((one) => one.productCode === 'SANDBOX_CANCEL_FEE')!.packageCode
-        : 'TYPE'
-    await addPackage(shop.db, supplier, [{ supplier, productCode }])
-  }
-  for (const scene of SCENES) await killWhileActing(scene)
+  for (const supplier of SUPPLIERS) await addPackage(shop.db, supplier, [{ supplier, productCode: 'TYPE' }])
+  for (const [supplier, point] of SCENES) await killWhileCancelling(supplier, point)
   await waitUntil(async () => {
     for (const tenantId of tenants.values()) await makeActionsDue(shop.db, tenantId)
     await runDueActions(shop)
@@ -77,16 +59,14 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.close()
-  await upstream.close()
   await shop.close()
   await database.drop()
   bundle.remove()
 })
 
-async function killWhileActing(scene: Scene): Promise<void> {
-  const { supplier, action, point } = scene
+async function killWhileCancelling(supplier: string, point: string): Promise<void> {
   const tenantId = await addTenant(shop.db)
-  tenants.set(nameOf(scene), tenantId)
+  tenants.set(`${supplier} ${point}`, tenantId)
   await payOrders(shop.db, tenantId, supplier, { orders: ESIMS })
   const loop = fulfilmentLoop(shop)
   await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === ESIMS)
@@ -96,13 +76,12 @@ async function killWhileActing(scene: Scene): Promise<void> {
     text: `update orders set package_lines = jsonb_set(package_lines, '{0,cancelPolicy}', $2) where tenant_id = $1`,
     values: [tenantId, JSON.stringify(policy)],
   })
-  if (action === 'SUSPEND') await use(tenantId)
   const profiles = await shop.db.query<{ profileId: string }>({
     text: 'select profile_id from profiles where tenant_id = $1',
     values: [tenantId],
   })
   for (const { profileId } of profiles) {
-    const request = { transactionId: `C-${profileId}`, action, esimTranNo: profileId } as const
+    const request = { transactionId: `C-${profileId}`, action: 'CANCEL', esimTranNo: profileId } as const
     await startAction(shop, tenantId, request)
   }
   const killed = spawnFulfilment(bundle.path, database.url, point)
@@ -110,7 +89,7 @@ async function killWhileActing(scene: Scene): Promise<void> {
   killed.stderr!.on('data', (text) => (stderr += text))
   const [code, signal] = (await killed.ended) as [number | null, string | null]
   if (signal !== 'SIGKILL' || !stderr.includes(`paused at ${point}`)) {
-    failures.set(nameOf(scene), `it was not killed there: ${signal ?? code} ${stderr}`)
+    failures.set(`${supplier} ${point}`, `it was not killed there: ${signal ?? code} ${stderr}`)
   }
   // The next worker gets its own actions, so these wait until all workers have died.
   await shop.db.query({
@@ -119,40 +98,23 @@ async function killWhileActing(scene: Scene): Promise<void> {
   })
 }
 
-/** Puts the tenant's eSIMs in use, here and at the sandbox. */
-async function use(tenantId: string): Promise<void> {
-  await shop.db.query({ text: `update profiles set esim_status = 'IN_USE' where tenant_id = $1`, values: [tenantId] })
-}
-
 it.each(SCENES)(
-  '$supplier: each $action of a worker that dies at $point ends, with one refund or none',
-  async (scene) => {
-    const { supplier, action, point } = scene
-    expect(failures.get(nameOf(scene))).toBeUndefined()
-    const tenantId = tenants.get(nameOf(scene))!
-    const actions = await shop.db.query<{
-      actionStatus: string
-      esimStatus: string
-      suspended: boolean
-      refunds: number
-    }>({
-      text: `select action_status, esim_status, suspended, (select count(*)::int from transfers t where t.tenant_id = a.tenant_id
+  '%s: actions of a worker that dies at %s end, each with one refund or none',
+  async (supplier, point) => {
+    expect(failures.get(`${supplier} ${point}`)).toBeUndefined()
+    const tenantId = tenants.get(`${supplier} ${point}`)!
+    const actions = await shop.db.query<{ actionStatus: string; esimStatus: string; refunds: number }>({
+      text: `select action_status, esim_status, (select count(*)::int from transfers t where t.tenant_id = a.tenant_id
              and t.order_id = a.order_id and t.item_no = a.item_no and kind = 'REFUND' and amount = $2) as refunds
            from esim_actions a join profiles p using (tenant_id, profile_id) where a.tenant_id = $1`,
       values: [tenantId, (PRICE * 90n) / 100n],
     })
-    const done = {
-      actionStatus: 'DONE',
-      esimStatus: action === 'CANCEL' ? 'CANCEL' : action === 'REVOKE' ? 'REVOKED' : 'IN_USE',
-      suspended: action === 'SUSPEND',
-      refunds: action === 'CANCEL' ? 1 : 0,
-    }
-    const reviewed = { actionStatus: 'UNDER_REVIEW', esimStatus: 'GOT_RESOURCE', suspended: false, refunds: 0 }
+    const done = { actionStatus: 'DONE', esimStatus: 'CANCEL', refunds: 1 }
+    const reviewed = { actionStatus: 'UNDER_REVIEW', esimStatus: 'GOT_RESOURCE', refunds: 0 }
     // The dealer has seen the eSIM, so an SM-DP+ that does not know it any more may mean that it was used. While one action
     // is at the failpoint, calls for the others are in progress.
     const mayBeReviewed =
-      supplier === 'smdp' &&
-      CANCEL_POINTS.slice(CANCEL_POINTS.indexOf('es2plus.after-cancel-order')).some((late) => late === point)
+      supplier === 'smdp' && CANCEL_POINTS.indexOf(point) >= CANCEL_POINTS.indexOf('es2plus.after-cancel-order')
     expect(actions).toHaveLength(ESIMS)
     for (const action of actions) expect(mayBeReviewed ? [done, reviewed] : [done]).toContainEqual(action)
     const refunds = actions.reduce((sum, action) => sum + action.refunds, 0)
@@ -162,3 +124,88 @@ it.each(SCENES)(
     expect(faults).toEqual([])
   },
 )
+
+/** The state that allows each action, and what it leaves. */
+const OTHER_ACTIONS = {
+  SUSPEND: {
+    before: `esim_status = 'IN_USE', smdp_status = 'ENABLED'`,
+    after: { esimStatus: 'IN_USE', suspended: true },
+  },
+  UNSUSPEND: {
+    before: `esim_status = 'IN_USE', smdp_status = 'ENABLED', suspended = true`,
+    after: { esimStatus: 'IN_USE', suspended: false },
+  },
+  REVOKE: { before: `esim_status = 'GOT_RESOURCE'`, after: { esimStatus: 'REVOKED', suspended: false } },
+} as const satisfies Partial<Record<EsimAction, object>>
+
+type OtherAction = keyof typeof OTHER_ACTIONS
+
+const ACTION_POINTS = [...CANCEL_POINTS.filter((point) => point.startsWith('action.')), 'sandbox.acted'] as const
+
+/** Kills a worker at the failpoint while it carries out actions for one dealer, and lets another one take over. */
+async function killAndTakeOver(at: Shop, url: string, tenantId: string, action: OtherAction, point: string) {
+  const loop = fulfilmentLoop(at)
+  await waitUntil(async () => (await statuses(at.db, tenantId)).DELIVERED === ESIMS)
+  await loop.stop(5_000)
+  const profiles = await at.db.query<{ profileId: string }>({
+    text: `update profiles set ${OTHER_ACTIONS[action].before} where tenant_id = $1 returning profile_id`,
+    values: [tenantId],
+  })
+  for (const { profileId } of profiles) {
+    await startAction(at, tenantId, { transactionId: `A-${profileId}`, action, esimTranNo: profileId })
+  }
+  const killed = spawnFulfilment(bundle.path, url, point)
+  let stderr = ''
+  killed.stderr!.on('data', (text) => (stderr += text))
+  expect(((await killed.ended) as unknown[])[1], stderr).toBe('SIGKILL')
+  expect(stderr).toContain(`paused at ${point}`)
+  await waitUntil(async () => {
+    await makeActionsDue(at.db, tenantId)
+    await runDueActions(at)
+    const text = `select from esim_actions where tenant_id = $1 and action_status = 'PENDING'`
+    return (await at.db.query({ text, values: [tenantId] })).length === 0
+  })
+  const actions = await at.db.query({
+    text: `select action_status, esim_status, suspended from esim_actions a join profiles p using (tenant_id, profile_id)
+           where a.tenant_id = $1`,
+    values: [tenantId],
+  })
+  expect(actions).toEqual(
+    Array.from({ length: ESIMS }, () => ({ actionStatus: 'DONE', ...OTHER_ACTIONS[action].after })),
+  )
+  const { refunds, balance, sum } = await walletOf(at.db, tenantId)
+  expect({ refunds, balance }).toEqual({ refunds: 0, balance: sum })
+}
+
+describe.each(Object.keys(OTHER_ACTIONS) as OtherAction[])('%s', (action) => {
+  it.each(ACTION_POINTS)('of a worker that dies at %s is made once, and refunds nothing', async (point) => {
+    const tenantId = await addTenant(shop.db)
+    await payOrders(shop.db, tenantId, 'sandbox', { orders: ESIMS })
+    await killAndTakeOver(shop, database.url, tenantId, action, point)
+    const begun = await shop.db.query<{ actionId: string }>({
+      text: 'select action_id from esim_actions where tenant_id = $1',
+      values: [tenantId],
+    })
+    const records = await shop.db.query({
+      text: 'select action, answer from sandbox_actions where key = any ($1)',
+      values: [begun.map(({ actionId }) => orderNoOf(actionId))],
+    })
+    expect(records).toEqual(Array.from({ length: ESIMS }, () => ({ action, answer: 'DONE' })))
+  })
+})
+
+describe('an action at an upstream gateway', () => {
+  let scene: CrashScene
+  beforeAll(async () => {
+    scene = await gatewayScene()
+  })
+  afterAll(() => scene?.close())
+
+  it('of a worker that dies at gateway.acted is found there by its key', async () => {
+    const productCode = await scene.product('revoke', false)
+    await addPackage(scene.shop.db, 'REVOKED', [{ supplier: scene.supplier, productCode }])
+    const tenantId = await addTenant(scene.shop.db)
+    await payOrders(scene.shop.db, tenantId, 'REVOKED', { orders: ESIMS })
+    await killAndTakeOver(scene.shop, scene.databaseUrl, tenantId, 'REVOKE', 'gateway.acted')
+  })
+})

@@ -135,7 +135,7 @@ export async function es2plusScene(withRange: boolean): Promise<CrashScene> {
 
 /** The upstream is a gateway in a process of its own, which keeps running while ours is killed. */
 /** Another gateway, of which the shop is a dealer. */
-export async function startUpstream(shop: Shop, supplier: string) {
+async function startUpstream(shop: Shop, supplier: string) {
   const upstreamDatabase = await createTestDatabase()
   const upstream = await startGateway({ databaseUrl: upstreamDatabase.url })
   const { baseUrl, appKey, appSecret } = JSON.parse(readFileSync(join(upstream.dataDir, 'local.json'), 'utf8')) as {

@@ -123,6 +123,33 @@ describe('a top-up', () => {
     expect(bed.supplier.toppedUp.length - before).toBe(1)
   })
 
+  it('that shares its transactionId with an order and a cancel at once over two nodes: one wins, the others are 200012', async () => {
+    const kinds = ['esim/order', 'esim/topup', 'esim/cancel']
+    for (let n = 0; n < 8; n++) {
+      const esim = await bed.delivered()
+      const policy = { cancellable: true, withinDays: null, feePercent: 0 }
+      await bed.node.deps.db.query({
+        text: `update orders o set package_lines = jsonb_set(package_lines, '{0,cancelPolicy}', $3) from profiles p
+               where o.tenant_id = $1 and p.tenant_id = $1 and p.profile_id = $2 and p.order_id = o.order_id`,
+        values: [esim.dealer.tenantId, esim.esimTranNo, JSON.stringify(policy)],
+      })
+      const { esimTranNo } = esim
+      const transactionId = `T-one-of-${n}`
+      const bodies: Record<string, object> = {
+        'esim/order': { transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] },
+        'esim/topup': { transactionId, esimTranNo, packageCode: 'JP_1_7_TOPUP' },
+        'esim/cancel': { transactionId, esimTranNo, action: 'CANCEL' },
+      }
+      const calls = [...kinds, ...kinds].map((kind, index) => ({ kind, at: bed.nodes[(index + n) % 2]! }))
+      const answers = await Promise.all(calls.map(({ kind, at }) => bed.json(esim.dealer, kind, bodies[kind]!, at)))
+      const winners = new Set(calls.filter((_, index) => answers[index]!.code === '000000').map(({ kind }) => kind))
+      expect(winners.size).toBe(1)
+      for (const [index, { kind }] of calls.entries()) {
+        expect([kind, answers[index]!.code]).toEqual([kind, winners.has(kind) ? '000000' : '200012'])
+      }
+    }
+  })
+
   it('that was answered by nothing is queried by its key, never sent again, and refunded only when refused', async () => {
     const esim = await bed.delivered()
     bed.supplier.topUp = () => ({ kind: 'unknown', message: 'no answer' })

@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox'
 import { audit, type By } from '../../../audit/audit.ts'
 import { listPackagesFor } from '../../../dealer-api/list-packages.ts'
 import { ApiError } from '../../../lib/api-error.ts'
+import { findEsimToTopUp } from '../../../profiles/find-to-top-up.ts'
 import { getTenantView } from '../../../tenants/tenant-views.ts'
 import { type ConsoleDeps, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, money, nullable, profileParams } from '../../kernel/schemas.ts'
@@ -69,6 +70,8 @@ export const topUpRoutes: Route[] = [
     answer: placedTopUp,
     async handle({ deps, by }, { params: { tenantId, profileId }, body }) {
       const tenant = await getBuyer(deps, tenantId)
+      if ((await findEsimToTopUp(deps.db, tenantId, { esimTranNo: profileId })) === undefined)
+        throw new ApiError('310403')
       const orderId = deps.ids.uuid()
       await auditTopUp(deps, { tenantId, orderId, profileId, ...body }, by)
       const request = { ...body, esimTranNo: profileId }

@@ -42,6 +42,7 @@ export function OrdersPage() {
         columns={[
           { accessor: 'transactionId', title: t.orders.transactionId, cellsClassName: 'break' },
           { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me), cellsClassName: 'name' },
+          { accessor: 'orderType', title: t.orders.type, render: (row) => t.orders.types[row.orderType] },
           { accessor: 'orderStatus', title: t.orders.status, render: (row) => <Status status={row.orderStatus} /> },
           { accessor: 'packages', title: t.orders.packages, render: (row) => row.packages.join(', ') },
           { accessor: 'esims', title: t.orders.esims, textAlign: 'right' },

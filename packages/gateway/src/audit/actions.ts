@@ -9,6 +9,7 @@ export const AUDIT_ACTIONS = [
   'order.settle_action',
   'order.settle_cancel',
   'order.suspend_esim',
+  'order.top_up_esim',
   'order.unsuspend_esim',
   'package.add',
   'package.change',

@@ -12,6 +12,7 @@ import { esimActionRoutes } from './routes/orders/esim-actions.ts'
 import { orderActionRoutes } from './routes/orders/order-actions.ts'
 import { orderRoutes } from './routes/orders/orders.ts'
 import { profileRoutes } from './routes/orders/profiles.ts'
+import { topUpRoutes } from './routes/orders/top-ups.ts'
 import { alertRoutes } from './routes/overview/alerts.ts'
 import { dashboardRoutes } from './routes/overview/dashboard.ts'
 import { searchRoutes } from './routes/overview/search.ts'
@@ -43,6 +44,7 @@ export const routes: readonly Route[] = [
   ...orderActionRoutes,
   ...profileRoutes,
   ...esimActionRoutes,
+  ...topUpRoutes,
   ...webhookRoutes,
   ...replayRoutes,
   ...catalogueRoutes,

@@ -40,6 +40,7 @@ export interface ConsoleDeps
     | 'outbound'
     | 'suppliers'
     | 'links'
+    | 'orderPlacer'
   > {
   config: Pick<Config, 'cellName' | 'deployment' | 'smtpUrl'>
   /** The console's address for people, without a trailing slash. Links in messages start with it. */

@@ -11,6 +11,7 @@ import { moneyFlows } from './flows/money.ts'
 import { orderFlows, reviewFlows } from './flows/orders.ts'
 import { priceFlows } from './flows/prices.ts'
 import { sessionFlows } from './flows/sessions.ts'
+import { setupFlows } from './flows/setup.ts'
 import { toolFlows } from './flows/tools.ts'
 import { webhookFlows } from './flows/webhooks.ts'
 
@@ -37,6 +38,7 @@ describe.skipIf(!isBrowserAvailable())('the console in a browser', () => {
 
   firstSignIn(shared)
   credentialFlows(shared)
+  setupFlows(shared)
   moneyFlows(shared)
   orderFlows(shared)
   contextFlows(shared)

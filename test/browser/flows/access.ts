@@ -51,7 +51,7 @@ export function accessFlows(shared: SharedState): void {
     await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
     await dialog.getByRole('button', { name: 'Invite' }).click()
     const link = await dialog.locator('[data-value="Copy this invitation link"]').innerText()
-    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await dialog.getByRole('button', { name: 'I have copied it' }).click()
     const other = await testbed.open(link.slice(testbed.access.consoleUrl.length))
     await field(other, 'New password').fill(PASSWORD)
     await button(other, 'Set password').click()

@@ -1,15 +1,19 @@
 import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
 import { NativeSelect, SimpleGrid, Text } from '@mantine/core'
+import { lazy, Suspense } from 'react'
 import { useApi } from '../api/use-api.ts'
 import { useFilters } from '../parts/filters.tsx'
 import { formatMoney } from '../parts/format.ts'
 import { EmptyState, LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { Amount, Facts } from '../parts/values.tsx'
-import { isOperator, useSession } from '../session/session.ts'
+import { canOperate, isOperator, useSession } from '../session/session.ts'
 import { plural, t } from '../strings/strings.ts'
 import { AttentionCard } from './attention.tsx'
 import { DeliveryTimeChart, EventsChart, OrdersChart, SalesChart, SupplierOutcomes } from './charts.tsx'
+
+// A separate chunk: most people never see it.
+const SetupChecklist = lazy(async () => ({ default: (await import('../setup/checklist.tsx')).SetupChecklist }))
 
 const REFRESH_MS = 60_000
 /** The linked lists filter by days in the browser's time zone, so the charts count the same days. */
@@ -32,6 +36,11 @@ export function DashboardPage() {
         />
       }
     >
+      {canOperate(me) && (
+        <Suspense>
+          <SetupChecklist />
+        </Suspense>
+      )}
       {error && !data && <LoadError error={error} retry={refetch} />}
       {!data && !error && <Loading />}
       {data && (

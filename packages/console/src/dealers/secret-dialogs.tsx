@@ -2,6 +2,7 @@ import { Alert, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { ShownOnce } from '../parts/shown-once.tsx'
 import { Copyable } from '../parts/values.tsx'
 import { ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { t } from '../strings/strings.ts'
@@ -17,7 +18,15 @@ interface NewSecretDialogProps {
 /** Shows a new secret, without asking for the password. Kept in memory only: never in the URL or in storage. */
 export function NewSecretDialog({ title, appKey, appSecret, note, onClose }: NewSecretDialogProps) {
   return (
-    <Dialog title={title} opened onClose={onClose} submit={t.credentials.copied} onSubmit={onClose}>
+    <ShownOnce
+      title={title}
+      onClose={onClose}
+      submit={t.credentials.copied}
+      file={{
+        name: 'api-credentials.txt',
+        text: `${t.credentials.appKey}: ${appKey}\n${t.credentials.appSecret}: ${appSecret}`,
+      }}
+    >
       <Alert color="orange" title={t.credentials.copyTitle}>
         {t.credentials.copyText}
       </Alert>
@@ -34,7 +43,7 @@ export function NewSecretDialog({ title, appKey, appSecret, note, onClose }: New
         <Copyable value={appSecret} label={t.credentials.appSecret} />
       </Stack>
       {note && <Text size="sm">{note}</Text>}
-    </Dialog>
+    </ShownOnce>
   )
 }
 

@@ -93,7 +93,7 @@ export function CopyIcon({ value, label }: { value: string; label: string }) {
     <CopyButton value={value} timeout={1500}>
       {({ copied, copy }) => (
         <Tooltip label={copied ? t.common.copied : `${t.common.copy}: ${label}`}>
-          <ActionIcon variant="subtle" onClick={copy} aria-label={`${t.common.copy}: ${label}`}>
+          <ActionIcon variant="subtle" data-copy onClick={copy} aria-label={`${t.common.copy}: ${label}`}>
             {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
           </ActionIcon>
         </Tooltip>

@@ -15,6 +15,7 @@ import { profileRoutes } from './routes/orders/profiles.ts'
 import { alertRoutes } from './routes/overview/alerts.ts'
 import { dashboardRoutes } from './routes/overview/dashboard.ts'
 import { searchRoutes } from './routes/overview/search.ts'
+import { setupRoutes } from './routes/overview/setup.ts'
 import { priceGroupRoutes } from './routes/prices/price-groups.ts'
 import { pricePlanRoutes } from './routes/prices/price-plans.ts'
 import { tenantPriceRoutes } from './routes/prices/tenant-prices.ts'
@@ -39,6 +40,7 @@ export const routes: readonly Route[] = [
   ...walletRoutes,
   ...adjustmentRoutes,
   ...dashboardRoutes,
+  ...setupRoutes,
   ...orderRoutes,
   ...orderActionRoutes,
   ...profileRoutes,

@@ -41,7 +41,7 @@ export interface ConsoleDeps
     | 'suppliers'
     | 'links'
   > {
-  config: Pick<Config, 'cellName' | 'deployment' | 'smtpUrl'>
+  config: Config
   /** The console's address for people, without a trailing slash. Links in messages start with it. */
   consoleUrl(): string
 }

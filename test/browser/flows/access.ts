@@ -114,7 +114,7 @@ export function accessFlows(shared: SharedState): void {
     await change('Create password link', 'Create link')
     const link = await dialog.locator('[data-value="Copy this password link"]').innerText()
     shared.secrets.push(new URL(link).hash.slice(1))
-    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await dialog.getByRole('button', { name: 'I have copied it' }).click()
     await change('Remove two-factor authentication')
     await row.getByRole('cell', { name: 'No', exact: true }).waitFor()
     await change('Change role', 'Save')

@@ -73,13 +73,14 @@ export function ViewSecret(props: { tenantId: string; onClose(): void; onSecret(
   )
 }
 
-/** In seconds. The contract's default is the first: no grace period. */
-const GRACE_PERIODS = ['0', '3600', '21600', '86400'] as const
-const [NO_GRACE] = GRACE_PERIODS
+/** In seconds, the everyday case first: a rotation during which both secrets work. To end the old one at once is a choice. */
+const GRACE_PERIODS = ['86400', '21600', '3600', '0'] as const
+const [ROTATION] = GRACE_PERIODS
+const NO_GRACE = '0'
 
 export function ResetSecret(props: { tenantId: string; onClose(): void; onReset(reset: ResetResult): void }) {
   const reset = useChange<ResetResult>({ quiet: true })
-  const [grace, setGrace] = useState<string>(NO_GRACE)
+  const [grace, setGrace] = useState<string>(ROTATION)
   const path = `/tenants/${props.tenantId}/secret/reset`
   return (
     <Dialog
@@ -87,7 +88,7 @@ export function ResetSecret(props: { tenantId: string; onClose(): void; onReset(
       opened
       onClose={props.onClose}
       submit={t.credentials.reset}
-      danger
+      danger={grace === NO_GRACE}
       busy={reset.isPending}
       error={reset.error}
       onSubmit={({ password, code }) =>
@@ -101,7 +102,7 @@ export function ResetSecret(props: { tenantId: string; onClose(): void; onReset(
       <Select
         label={t.credentials.oldSecret}
         value={grace}
-        onChange={(value) => setGrace(value ?? NO_GRACE)}
+        onChange={(value) => setGrace(value ?? ROTATION)}
         allowDeselect={false}
         data={GRACE_PERIODS.map((value) => ({ value, label: t.credentials.gracePeriods[value] }))}
       />

@@ -6,6 +6,7 @@ import { accessFlows, firstSignIn } from './flows/access.ts'
 import { catalogueFlows } from './flows/catalogue.ts'
 import { contextFlows } from './flows/context.ts'
 import { credentialFlows } from './flows/credentials.ts'
+import { dealerFlows } from './flows/dealer.ts'
 import { keyboardFlows } from './flows/keyboard.ts'
 import { moneyFlows } from './flows/money.ts'
 import { orderFlows, reviewFlows } from './flows/orders.ts'
@@ -41,6 +42,7 @@ describe.skipIf(!isBrowserAvailable())('the console in a browser', () => {
   setupFlows(shared)
   moneyFlows(shared)
   orderFlows(shared)
+  dealerFlows(shared)
   contextFlows(shared)
   keyboardFlows(shared)
   catalogueFlows(shared)

@@ -3,11 +3,11 @@ import type { EndpointView } from '@dealer-esim/gateway/console-api/routes/tenan
 import { Alert, Button, Checkbox, Group, Stack, Switch, TextInput } from '@mantine/core'
 import type { FormEvent } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
-import { formatDateTime } from '../parts/format.ts'
 import { notifySuccess } from '../parts/notify.ts'
 import { Card } from '../parts/page.tsx'
 import { canAdminister, useSession } from '../session/session.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { t } from '../strings/strings.ts'
+import { endpointState } from './endpoint-state.ts'
 
 /** A dealer's webhook endpoint: its state, its settings, and a test. */
 export function EndpointCard({ tenantId }: { tenantId: string }) {
@@ -121,14 +121,4 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
 function numbersOf(text: FormDataEntryValue | null): (number | string)[] {
   const parts = String(text ?? '').split(/[\s,]+/)
   return parts.filter((part) => part !== '').map((part) => (/^\d+$/.test(part) ? Number(part) : part))
-}
-
-function endpointState(endpoint: EndpointView): { color: string; text: string } {
-  const { states } = t.endpoint
-  if (endpoint.callbackUrl === null) return { color: 'gray', text: states.none }
-  if (endpoint.disabledReason) return { color: 'red', text: states[endpoint.disabledReason] }
-  if (!endpoint.enabled) return { color: 'gray', text: states.off }
-  if (endpoint.failingSince)
-    return { color: 'orange', text: interpolate(states.failing, { time: formatDateTime(endpoint.failingSince) }) }
-  return { color: 'teal', text: states.ok }
 }

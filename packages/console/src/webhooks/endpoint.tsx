@@ -3,6 +3,7 @@ import type { EndpointView } from '@dealer-esim/gateway/console-api/routes/tenan
 import { Alert, Button, Checkbox, Group, Stack, Switch, TextInput } from '@mantine/core'
 import type { FormEvent } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
+import { markSaved } from '../parts/form-values.ts'
 import { notifySuccess } from '../parts/notify.ts'
 import { Card } from '../parts/page.tsx'
 import { canAdminister, useSession } from '../session/session.ts'
@@ -28,7 +29,8 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
   const error = save.error ?? test.error
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
-    const form = new FormData(event.currentTarget)
+    const fields = event.currentTarget
+    const form = new FormData(fields)
     const url = String(form.get('callbackUrl') ?? '').trim()
     const body = {
       callbackUrl: url === '' ? null : url,
@@ -40,7 +42,12 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
     test.reset()
     save.mutate(
       { method: 'PUT', path, body },
-      { onSuccess: () => notifySuccess(url === '' ? t.endpoint.removed : t.endpoint.saved) },
+      {
+        onSuccess: () => {
+          markSaved(fields)
+          notifySuccess(url === '' ? t.endpoint.removed : t.endpoint.saved)
+        },
+      },
     )
   }
   /** Saving the same URL again is a test: the endpoint must answer a CHECK_HEALTH, and nothing else changes. */

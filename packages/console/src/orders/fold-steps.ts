@@ -18,7 +18,7 @@ export interface FoldedStep {
  */
 export function foldSteps(steps: readonly TimelineStep[]): FoldedStep[] {
   const lines: FoldedStep[] = []
-  /** Of the current run of repeatable steps. */
+  /** The lines of the current run of repeatable steps. */
   let lineOf = new Map<string, FoldedStep>()
   for (const step of steps) {
     const key = repeatKey(step)

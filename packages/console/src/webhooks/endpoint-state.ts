@@ -2,7 +2,7 @@ import type { EndpointView } from '@dealer-esim/gateway/console-api/routes/tenan
 import { formatDateTime } from '../parts/format.ts'
 import { interpolate, t } from '../strings/strings.ts'
 
-/** Whether events reach the endpoint, in words and as a colour. */
+/** Says whether events reach the endpoint, as a text and as a colour. */
 export function endpointState(endpoint: EndpointView): { color: string; text: string } {
   const { states } = t.endpoint
   if (endpoint.callbackUrl === null) return { color: 'gray', text: states.none }

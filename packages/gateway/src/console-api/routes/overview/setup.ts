@@ -75,7 +75,7 @@ export const setupRoutes: Route[] = [
   }),
 ]
 
-/** Of many dealers, the oldest are looked at: the first one is set up among these. */
+/** Only the oldest dealers are considered: the first one to be set up is among them. */
 const DEALERS_MAX = 100
 const DAY_MS = 86_400_000
 /** Older results say little about the gateway of today. */

@@ -48,6 +48,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['alerts', 'Alerts'],
       ['configuration', 'Configuration'],
       ['suppliers', 'Suppliers'],
+      ['reconciling', 'Reconciling with suppliers'],
       ['console', 'Console'],
       ['performance', 'Performance'],
     ],

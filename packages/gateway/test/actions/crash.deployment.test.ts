@@ -1,9 +1,10 @@
+import type { EsimAction } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runDueActions } from '../../src/actions/loop.ts'
 import { startAction } from '../../src/actions/start.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { CANCEL_POINTS } from '../fulfilment/crash-scenes.ts'
+import { CANCEL_POINTS, startUpstream } from '../fulfilment/crash-scenes.ts'
 import { makeActionsDue } from '../harness/actions.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness/processes/child-process.ts'
@@ -22,21 +23,32 @@ import {
 } from '../harness/shop.ts'
 
 /*
- * A worker is killed at each failpoint while it cancels eSIMs for a dealer, and another one takes over: each action ends,
- * and an eSIM is refunded once, only where its supplier has cancelled it.
+ * A worker is killed at each failpoint while it cancels, suspends or revokes eSIMs for a dealer, and another one takes
+ * over: each action ends, and an eSIM is refunded once, only where its supplier has cancelled it.
  */
 
 const ESIMS = 3
-const SUPPLIERS = ['sandbox', 'smdp'] as const
-const SCENES = SUPPLIERS.flatMap((supplier) =>
-  CANCEL_POINTS.filter((point) => supplier === 'smdp' || !point.startsWith('es2plus')).map(
-    (point) => [supplier, point] as const,
+const SUPPLIERS = ['sandbox', 'smdp', 'upstream'] as const
+const POINTS = CANCEL_POINTS.filter((point) => !point.startsWith('es2plus'))
+interface Scene {
+  supplier: (typeof SUPPLIERS)[number]
+  action: EsimAction
+  point: string
+}
+const SCENES: Scene[] = [
+  ...(['CANCEL', 'SUSPEND', 'REVOKE'] as const).flatMap((action) =>
+    [...POINTS, 'sandbox.acted'].map((point) => ({ supplier: 'sandbox', action, point }) as const),
   ),
-)
+  ...[...POINTS, 'gateway.acted'].map((point) => ({ supplier: 'upstream', action: 'CANCEL', point }) as const),
+  // Last: these give up early.
+  ...CANCEL_POINTS.map((point) => ({ supplier: 'smdp', action: 'CANCEL', point }) as const),
+]
+const nameOf = ({ supplier, action, point }: Scene) => `${supplier} ${action} ${point}`
 
 let database: TestDatabase
 let shop: Shop
 let server: Es2plusServer
+let upstream: Awaited<ReturnType<typeof startUpstream>>
 let bundle: ChildBundle
 const tenants = new Map<string, string>()
 const failures = new Map<string, string>()
@@ -48,8 +60,15 @@ beforeAll(async () => {
   server = await startEs2plusServer()
   const config = { url: server.url, functionRequesterIdentifier: '1.2.3', ...server.identity, giveUpAfterMs: 4_000 }
   await addSupplier(shop, 'smdp', 'es2plus', config)
-  for (const supplier of SUPPLIERS) await addPackage(shop.db, supplier, [{ supplier, productCode: 'TYPE' }])
-  for (const [supplier, point] of SCENES) await killWhileCancelling(supplier, point)
+  upstream = await startUpstream(shop, 'upstream')
+  for (const supplier of SUPPLIERS) {
+    const productCode =
+      supplier === 'upstream'
+        ? upstream.packages.find((one) => one.productCode === 'SANDBOX_CANCEL_FEE')!.packageCode
+        : 'TYPE'
+    await addPackage(shop.db, supplier, [{ supplier, productCode }])
+  }
+  for (const scene of SCENES) await killWhileActing(scene)
   await waitUntil(async () => {
     for (const tenantId of tenants.values()) await makeActionsDue(shop.db, tenantId)
     await runDueActions(shop)
@@ -58,14 +77,16 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.close()
+  await upstream.close()
   await shop.close()
   await database.drop()
   bundle.remove()
 })
 
-async function killWhileCancelling(supplier: string, point: string): Promise<void> {
+async function killWhileActing(scene: Scene): Promise<void> {
+  const { supplier, action, point } = scene
   const tenantId = await addTenant(shop.db)
-  tenants.set(`${supplier} ${point}`, tenantId)
+  tenants.set(nameOf(scene), tenantId)
   await payOrders(shop.db, tenantId, supplier, { orders: ESIMS })
   const loop = fulfilmentLoop(shop)
   await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === ESIMS)
@@ -75,12 +96,13 @@ async function killWhileCancelling(supplier: string, point: string): Promise<voi
     text: `update orders set package_lines = jsonb_set(package_lines, '{0,cancelPolicy}', $2) where tenant_id = $1`,
     values: [tenantId, JSON.stringify(policy)],
   })
+  if (action === 'SUSPEND') await use(tenantId)
   const profiles = await shop.db.query<{ profileId: string }>({
     text: 'select profile_id from profiles where tenant_id = $1',
     values: [tenantId],
   })
   for (const { profileId } of profiles) {
-    const request = { transactionId: `C-${profileId}`, action: 'CANCEL', esimTranNo: profileId } as const
+    const request = { transactionId: `C-${profileId}`, action, esimTranNo: profileId } as const
     await startAction(shop, tenantId, request)
   }
   const killed = spawnFulfilment(bundle.path, database.url, point)
@@ -88,7 +110,7 @@ async function killWhileCancelling(supplier: string, point: string): Promise<voi
   killed.stderr!.on('data', (text) => (stderr += text))
   const [code, signal] = (await killed.ended) as [number | null, string | null]
   if (signal !== 'SIGKILL' || !stderr.includes(`paused at ${point}`)) {
-    failures.set(`${supplier} ${point}`, `it was not killed there: ${signal ?? code} ${stderr}`)
+    failures.set(nameOf(scene), `it was not killed there: ${signal ?? code} ${stderr}`)
   }
   // The next worker gets its own actions, so these wait until all workers have died.
   await shop.db.query({
@@ -97,23 +119,40 @@ async function killWhileCancelling(supplier: string, point: string): Promise<voi
   })
 }
 
+/** Puts the tenant's eSIMs in use, here and at the sandbox. */
+async function use(tenantId: string): Promise<void> {
+  await shop.db.query({ text: `update profiles set esim_status = 'IN_USE' where tenant_id = $1`, values: [tenantId] })
+}
+
 it.each(SCENES)(
-  '%s: actions of a worker that dies at %s end, each with one refund or none',
-  async (supplier, point) => {
-    expect(failures.get(`${supplier} ${point}`)).toBeUndefined()
-    const tenantId = tenants.get(`${supplier} ${point}`)!
-    const actions = await shop.db.query<{ actionStatus: string; esimStatus: string; refunds: number }>({
-      text: `select action_status, esim_status, (select count(*)::int from transfers t where t.tenant_id = a.tenant_id
+  '$supplier: each $action of a worker that dies at $point ends, with one refund or none',
+  async (scene) => {
+    const { supplier, action, point } = scene
+    expect(failures.get(nameOf(scene))).toBeUndefined()
+    const tenantId = tenants.get(nameOf(scene))!
+    const actions = await shop.db.query<{
+      actionStatus: string
+      esimStatus: string
+      suspended: boolean
+      refunds: number
+    }>({
+      text: `select action_status, esim_status, suspended, (select count(*)::int from transfers t where t.tenant_id = a.tenant_id
              and t.order_id = a.order_id and t.item_no = a.item_no and kind = 'REFUND' and amount = $2) as refunds
            from esim_actions a join profiles p using (tenant_id, profile_id) where a.tenant_id = $1`,
       values: [tenantId, (PRICE * 90n) / 100n],
     })
-    const done = { actionStatus: 'DONE', esimStatus: 'CANCEL', refunds: 1 }
-    const reviewed = { actionStatus: 'UNDER_REVIEW', esimStatus: 'GOT_RESOURCE', refunds: 0 }
+    const done = {
+      actionStatus: 'DONE',
+      esimStatus: action === 'CANCEL' ? 'CANCEL' : action === 'REVOKE' ? 'REVOKED' : 'IN_USE',
+      suspended: action === 'SUSPEND',
+      refunds: action === 'CANCEL' ? 1 : 0,
+    }
+    const reviewed = { actionStatus: 'UNDER_REVIEW', esimStatus: 'GOT_RESOURCE', suspended: false, refunds: 0 }
     // The dealer has seen the eSIM, so an SM-DP+ that does not know it any more may mean that it was used. While one action
     // is at the failpoint, calls for the others are in progress.
     const mayBeReviewed =
-      supplier === 'smdp' && CANCEL_POINTS.indexOf(point) >= CANCEL_POINTS.indexOf('es2plus.after-cancel-order')
+      supplier === 'smdp' &&
+      CANCEL_POINTS.slice(CANCEL_POINTS.indexOf('es2plus.after-cancel-order')).some((late) => late === point)
     expect(actions).toHaveLength(ESIMS)
     for (const action of actions) expect(mayBeReviewed ? [done, reviewed] : [done]).toContainEqual(action)
     const refunds = actions.reduce((sum, action) => sum + action.refunds, 0)

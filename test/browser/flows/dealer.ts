@@ -21,9 +21,11 @@ export function dealerFlows(shared: SharedState): void {
       operator,
       `/orders?tenantId=${dealer.tenantId}`,
     )
-    const shown = await page.locator('[data-order]').evaluateAll((nodes) => nodes.map((node) => node.dataset.order))
+    const shown = await page
+      .locator('[data-latest-order]')
+      .evaluateAll((nodes) => nodes.map((node) => node.dataset.latestOrder))
     expect(shown).toEqual(orders.slice(0, 5).map((order) => order.orderNo))
-    await page.locator('[data-order]').getByRole('link').first().click()
+    await page.locator('[data-latest-order]').getByRole('link').first().click()
     await heading(page, orders[0]!.transactionId).waitFor()
     await navigate(testbed, page, '/')
     expect(await page.locator('[data-setup]').count()).toBe(0)

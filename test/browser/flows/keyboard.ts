@@ -25,7 +25,7 @@ export function keyboardFlows(shared: SharedState): void {
     expect(await linksOf('Supply')).toEqual(['Catalogue', 'Prices', 'Stock', 'Suppliers'])
     await navigation.getByRole('link', { name: 'Prices' }).click()
     await heading(page, 'Prices').waitFor()
-    expect(await navigation.locator('[data-active]').allInnerTexts()).toEqual(['Prices'])
+    expect(await navigation.locator('a[data-active]').allInnerTexts()).toEqual(['Prices'])
   })
 
   it('the skip link leads to the content, and the focus is visible', async () => {

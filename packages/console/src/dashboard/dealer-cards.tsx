@@ -134,7 +134,7 @@ export function LatestOrders() {
         <EmptyState title={t.dashboard.noOrders} text={t.dashboard.noOrdersDealer} action={<ExplorerButton />} />
       )}
       {orders?.map((order) => (
-        <Group key={order.orderNo} justify="space-between" gap="xs" data-order={order.orderNo}>
+        <Group key={order.orderNo} justify="space-between" gap="xs" data-latest-order={order.orderNo}>
           <Anchor
             component={Link}
             to={`/tenants/${order.tenantId}/orders/${order.orderNo}`}

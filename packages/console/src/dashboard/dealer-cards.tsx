@@ -12,7 +12,7 @@ import { Card } from '../parts/page.tsx'
 import { Amount, Facts, Status, Timestamp } from '../parts/values.tsx'
 import { interpolate, plural, t } from '../strings/strings.ts'
 import { endpointState } from '../webhooks/endpoint-state.ts'
-import { daysLeft } from './days-left.ts'
+import { type Forecast, forecastDays } from './days-left.ts'
 
 /** What a dealer comes for: the balance and how long it lasts, then whether its events arrive. */
 export function DealerCards({ tenantId, data }: { tenantId: string; data: Dashboard }) {
@@ -42,7 +42,7 @@ function BalanceCard({ tenantId, data }: { tenantId: string; data: Dashboard }) 
       <Text fz="2rem" fw={650} lh={1.1} data-balance={balance}>
         <Amount value={balance} currency={currency} />
       </Text>
-      <Forecast days={daysLeft(available, spendPerDay(data, currency))} period={data.days.length} />
+      <ForecastText forecast={forecastDays(available, spendPerDay(data, currency))} period={data.days.length} />
       {isLow && (
         <Alert color="orange" py="xs">
           {t.dashboard.balanceLow}
@@ -59,18 +59,18 @@ function BalanceCard({ tenantId, data }: { tenantId: string; data: Dashboard }) 
   )
 }
 
-function Forecast({ days, period }: { days: number | undefined; period: number }) {
-  if (days === undefined)
+function ForecastText({ forecast, period }: { forecast: Forecast | undefined; period: number }) {
+  if (forecast === undefined)
     return (
       <Text size="sm" c="dimmed">
         {plural(t.dashboard.noSpend, period)}
       </Text>
     )
   return (
-    <Text size="sm" data-days-left={days}>
-      {plural(t.dashboard.daysLeft, days)}{' '}
+    <Text size="sm" data-days-left={forecast.days}>
+      {plural(t.dashboard.daysLeft, forecast.days)}{' '}
       <Text span c="dimmed">
-        {plural(t.dashboard.daysLeftBasis, period)}
+        {plural(t.dashboard.daysLeftBasis, forecast.basis)}
       </Text>
     </Text>
   )

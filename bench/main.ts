@@ -11,6 +11,7 @@ import { nodes } from './figures/nodes.ts'
 import { orderHot, orderSpread } from './figures/orders.ts'
 import { replay } from './figures/replay.ts'
 import { start } from './figures/start.ts'
+import { topups } from './figures/topups.ts'
 import { webhooks } from './figures/webhooks.ts'
 import { plot } from './plot.ts'
 import { markdown } from './report.ts'
@@ -20,6 +21,7 @@ const FIGURES: readonly Figure[] = [
   health,
   orderHot,
   orderSpread,
+  topups,
   latency,
   replay,
   nodes,

@@ -6,10 +6,13 @@ import { createCursor } from '../../packages/gateway/src/lib/cursor.ts'
 import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
 import { createDb } from '../../packages/gateway/src/lib/postgres/db.ts'
 import { createOrderPlacer } from '../../packages/gateway/src/orders/placing/placer.ts'
+import { listOrders } from '../../packages/gateway/src/orders/reading/list.ts'
 import { getOrderWithProfiles } from '../../packages/gateway/src/profiles/get-order.ts'
 import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
+import { queryUsage } from '../../packages/gateway/src/profiles/usage.ts'
 import { getBalance } from '../../packages/gateway/src/wallet/ledger/balance.ts'
 import { getStatementPage } from '../../packages/gateway/src/wallet/statement/entries.ts'
+import { listStatement } from '../../packages/gateway/src/wallet/statement/list.ts'
 import { orderBody } from '../load.ts'
 import { type OrderHistory, orderAt, ordersOf, profileIdAt } from './history.ts'
 
@@ -18,6 +21,11 @@ export const PATHS = [
   'query',
   'profile/list, first page',
   'profile/list, deep page',
+  'order/list, first page',
+  'order/list, deep page',
+  'account/statement, first page',
+  'account/statement, deep page',
+  'usage/query',
   'balance',
   'statement, first page',
   'statement, deep page',
@@ -65,9 +73,18 @@ export async function createOperations({
     const n = sampleAt(index)
     if (path === 'order') return orderBody()
     if (path === 'query') return JSON.stringify({ transactionId: orderAt(history, n).transactionId })
-    if (path !== 'profile/list, deep page') return '{}'
-    const scope = { list: 'esim/profile/list', tenantId, filters: {} }
-    return JSON.stringify({ cursor: createCursor(linkKey, scope, [profileIdAt(history, n)]) })
+    if (path === 'usage/query') return JSON.stringify({ esimTranNoList: [profileIdAt(history, n)] })
+    if (path === 'order/list, deep page') {
+      return pageAfter('order/list', orderAt(history, n).orderId)
+    }
+    if (path === 'account/statement, deep page') {
+      return pageAfter('account/statement', String(orderAt(history, n).index + 2))
+    }
+    return path === 'profile/list, deep page' ? pageAfter('esim/profile/list', profileIdAt(history, n)) : '{}'
+  }
+
+  function pageAfter(list: string, position: string): string {
+    return JSON.stringify({ cursor: createCursor(linkKey, { list, tenantId, filters: {} }, [position]) })
   }
 
   function call(path: Path, index: number): Promise<unknown> {
@@ -80,6 +97,14 @@ export async function createOperations({
       case 'profile/list, first page':
       case 'profile/list, deep page':
         return listProfiles(reading, tenantId, request)
+      case 'order/list, first page':
+      case 'order/list, deep page':
+        return listOrders(reading, tenantId, request)
+      case 'account/statement, first page':
+      case 'account/statement, deep page':
+        return listStatement(reading, tenantId, request)
+      case 'usage/query':
+        return queryUsage(db, tenantId, request.esimTranNoList)
       case 'balance':
         return getBalance(db, tenantId)
       case 'statement, first page':

@@ -81,5 +81,10 @@ const OPERATIONS: Partial<Record<Path, string>> = {
   query: 'esim/query',
   'profile/list, first page': 'esim/profile/list',
   'profile/list, deep page': 'esim/profile/list',
+  'order/list, first page': 'order/list',
+  'order/list, deep page': 'order/list',
+  'account/statement, first page': 'account/statement',
+  'account/statement, deep page': 'account/statement',
+  'usage/query': 'esim/usage/query',
   balance: 'account/balance',
 }

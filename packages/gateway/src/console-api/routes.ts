@@ -16,6 +16,7 @@ import { topUpRoutes } from './routes/orders/top-ups.ts'
 import { alertRoutes } from './routes/overview/alerts.ts'
 import { dashboardRoutes } from './routes/overview/dashboard.ts'
 import { searchRoutes } from './routes/overview/search.ts'
+import { setupRoutes } from './routes/overview/setup.ts'
 import { priceGroupRoutes } from './routes/prices/price-groups.ts'
 import { pricePlanRoutes } from './routes/prices/price-plans.ts'
 import { tenantPriceRoutes } from './routes/prices/tenant-prices.ts'
@@ -40,6 +41,7 @@ export const routes: readonly Route[] = [
   ...walletRoutes,
   ...adjustmentRoutes,
   ...dashboardRoutes,
+  ...setupRoutes,
   ...orderRoutes,
   ...orderActionRoutes,
   ...profileRoutes,

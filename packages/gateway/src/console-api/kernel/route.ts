@@ -42,7 +42,7 @@ export interface ConsoleDeps
     | 'links'
     | 'orderPlacer'
   > {
-  config: Pick<Config, 'cellName' | 'deployment' | 'smtpUrl'>
+  config: Config
   /** The console's address for people, without a trailing slash. Links in messages start with it. */
   consoleUrl(): string
 }

@@ -4,8 +4,8 @@ import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import type { Wakeups } from '../lib/postgres/wakeups.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
-import { parseSupplierConfig, SupplierConfigError } from './create.ts'
-import { SUPPLIER_TYPES, type SupplierType, supplierOwner } from './supplier.ts'
+import { parseSupplierConfig, SUPPLIER_TYPES, SupplierConfigError, type SupplierType } from './create.ts'
+import { supplierOwner } from './supplier.ts'
 
 export interface ManageDeps {
   db: Db

@@ -12,6 +12,8 @@ import { gatewaySupplier } from './gateway/gateway.ts'
 import { sandboxConfig, sandboxSupplier } from './sandbox/sandbox.ts'
 import { stockConfig, stockSupplier } from './stock/stock.ts'
 import { type Supplier, supplierOwner } from './supplier.ts'
+import { zenditConfig } from './zendit/client.ts'
+import { zenditSupplier } from './zendit/zendit.ts'
 
 export interface CreateSupplierDeps {
   db: Db
@@ -52,6 +54,7 @@ const KINDS = {
   stock: kindOf({ config: stockConfig, create: stockSupplier }),
   es2plus: kindOf({ config: es2plusConfig, findFault: findEs2plusFault, create: es2plusSupplier }),
   gateway: kindOf({ config: gatewayConfig, create: gatewaySupplier }),
+  zendit: kindOf({ config: zenditConfig, create: zenditSupplier, docs: 'docs/suppliers/zendit.md' }),
 }
 
 export type SupplierType = keyof typeof KINDS

@@ -22,6 +22,7 @@ import {
 } from '../harness/shop.ts'
 import {
   createEs2plusFixtures,
+  createEsimAccessFixtures,
   createGatewayFixtures,
   createSandboxFixtures,
   createStockFixtures,
@@ -39,6 +40,7 @@ const TYPES: [name: string, create: (shop: Shop) => Promise<FixtureFactory>][] =
   ['es2plus with ICCIDs of ours', (shop) => createEs2plusFixtures(shop, true)],
   ['es2plus with ICCIDs of the SM-DP+', (shop) => createEs2plusFixtures(shop, false)],
   ['gateway', createGatewayFixtures],
+  ['esim-access', createEsimAccessFixtures],
 ]
 
 const CASES = ['none', 'refuse', 'half', 'late', 'lost', 'dies', 'twice', 'refunded'] as const

@@ -692,6 +692,12 @@ create table supplier_prices (
   constraint supplier_prices_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
 );
 
+create table supplier_rates (
+  supplier text not null,
+  next_at timestamp with time zone not null,
+  constraint supplier_rates_pkey PRIMARY KEY (supplier)
+) with (fillfactor=50);
+
 create table suppliers (
   supplier text not null,
   type text not null,

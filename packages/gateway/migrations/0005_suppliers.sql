@@ -140,3 +140,9 @@ create table unclaimed_esims (
   found_at timestamptz not null default now(),
   primary key (supplier, key, iccid)
 );
+
+-- When an account at a supplier may send its next request: its rate limit holds over all nodes.
+create table supplier_rates (
+  supplier text primary key,
+  next_at timestamptz not null
+) with (fillfactor = 50);

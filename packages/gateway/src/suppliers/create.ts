@@ -7,6 +7,8 @@ import type { Db } from '../lib/postgres/db.ts'
 import type { Wakeups } from '../lib/postgres/wakeups.ts'
 import { es2plusConfig, findEs2plusFault } from './es2plus/config.ts'
 import { es2plusSupplier } from './es2plus/es2plus.ts'
+import { esimAccessConfig, findEsimAccessFault } from './esim-access/client.ts'
+import { esimAccessSupplier } from './esim-access/esim-access.ts'
 import { gatewayConfig } from './gateway/client.ts'
 import { gatewaySupplier } from './gateway/gateway.ts'
 import { sandboxConfig, sandboxSupplier } from './sandbox/sandbox.ts'
@@ -54,6 +56,12 @@ const KINDS = {
   stock: kindOf({ config: stockConfig, create: stockSupplier }),
   es2plus: kindOf({ config: es2plusConfig, findFault: findEs2plusFault, create: es2plusSupplier }),
   gateway: kindOf({ config: gatewayConfig, create: gatewaySupplier }),
+  'esim-access': kindOf({
+    config: esimAccessConfig,
+    findFault: findEsimAccessFault,
+    create: esimAccessSupplier,
+    docs: 'docs/suppliers/esim-access.md',
+  }),
   zendit: kindOf({ config: zenditConfig, create: zenditSupplier, docs: 'docs/suppliers/zendit.md' }),
 }
 

@@ -52,8 +52,12 @@ export interface Supplier {
   balance?(): Promise<BalanceOutcome>
   /** The allowed senders of events for this supplier: fingerprints of client certificates, addresses and blocks. */
   readonly eventSenders?: { certificates: readonly string[]; addresses: readonly string[] }
-  /** Verifies an event from this supplier and decodes it. */
-  receive?(event: { headers: Record<string, string | string[] | undefined>; body: Buffer }): Promise<ReceivedEvent>
+  /** Verifies an event from this supplier and decodes it. `address`: the caller's, if it is known. */
+  receive?(event: {
+    headers: Record<string, string | string[] | undefined>
+    body: Buffer
+    address?: string | undefined
+  }): Promise<ReceivedEvent>
   /** Called every minute, for suppliers whose records are ours to maintain. @returns whether there may be more to do */
   tidy?(): Promise<boolean>
   stop?(): Promise<void>

@@ -109,7 +109,15 @@ export function isZenditError(body: JsonObject | undefined): boolean {
 }
 
 function codeOf(body: JsonObject | undefined): string | undefined {
-  return isText(body?.errorCode) ? body.errorCode : undefined
+  const code = errorOf(body).code
+  return isText(code) ? code : undefined
+}
+
+/** Zendit documents two forms: `errorCode` and `message`, or an `error` with `code` and `message`. */
+function errorOf(body: JsonObject = {}): { code: unknown; message: unknown } {
+  const { errorCode, message, error } = body
+  if (!isObject(error)) return { code: errorCode, message }
+  return { code: errorCode ?? error.code, message: message ?? error.message ?? error.description }
 }
 
 /** What an operator reads about a failure. */
@@ -117,7 +125,8 @@ export function messageOf(answer: ZenditAnswer): string {
   if (answer.kind === 'failed') return answer.message
   const { body, status } = answer satisfies ZenditReply
   const code = codeOf(body)
-  const text = isText(body?.message) ? body.message : undefined
+  const { message } = errorOf(body)
+  const text = isText(message) ? message : undefined
   if (code !== undefined) return text === undefined ? code : `${code}: ${text}`
   return text === undefined ? `Zendit answered with status ${status} and no readable body` : `status ${status}: ${text}`
 }

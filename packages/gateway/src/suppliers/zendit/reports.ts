@@ -19,7 +19,7 @@ export async function reportOn(client: ZenditClient, { iccid }: SuppliedEsim): P
  */
 export function reportOf({ list }: JsonObject, iccid: string, time: Date): ProfileReport | undefined {
   if (!Array.isArray(list)) return undefined
-  const plans = list.filter((plan) => isObject(plan) && iccidOf(plan) === iccid) as JsonObject[]
+  const plans = list.filter(isObject).filter((plan) => plan.iccid === undefined || iccidOf(plan) === iccid)
   if (plans.length === 0) return undefined
   const starts = plans.flatMap(({ startAt }) => dateOf(startAt) ?? []).filter((start) => start <= time)
   const ends = plans.flatMap(({ endAt }) => dateOf(endAt) ?? [])

@@ -158,6 +158,7 @@ describe('a top-up', () => {
     simulator.clearFaults()
     expect(await query(topUp)).toMatchObject({ kind: 'toppedUp' })
     expect(await supplier.topUp!([topUp])).toMatchObject([{ kind: 'toppedUp', charged: { currencyCode: 'USD' } }])
+    expect(simulator.counters().toppedUpByKey[topUp.key]).toBe(1)
     const sold = simulator.esims().find(({ iccid }) => iccid === esim.iccid)!
     expect(sold.productCodes).toHaveLength(2)
   })

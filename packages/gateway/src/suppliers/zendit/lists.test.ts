@@ -143,7 +143,9 @@ describe('a report on an eSIM', () => {
 
   it('says nothing of an unlimited plan’s usage, and does not take it for used up', () => {
     const unlimited = { ...plan, initialDataGB: 0, remainingDataGB: 0 }
-    expect(reportOf({ list: [unlimited] }, iccid, now)).toMatchObject({ esimStatus: 'IN_USE' })
+    const report = reportOf({ list: [unlimited] }, iccid, now)
+    expect(report).toMatchObject({ esimStatus: 'IN_USE' })
+    expect(report).not.toHaveProperty('usage')
   })
 
   it('reads both spellings of the remaining volume', () => {

@@ -15,6 +15,7 @@ export function esimOf({ confirmation }: JsonObject): DeliveredEsim | undefined 
   if (iccid === undefined || !isText(activationCode)) return undefined
   // Zendit documents the matching id. A whole activation code is accepted, too.
   const isWhole = /^(LPA:)?1\$/i.test(activationCode)
+  if (!isWhole && !isText(smdpAddress)) return undefined
   const code = parseActivationCode(isWhole ? activationCode : `LPA:1$${smdpAddress}$${activationCode}`)
   if (!code.ok || code.value.matchingId === '') return undefined
   const { smdpOid, confirmationCodeRequired, ...parts } = code.value

@@ -36,11 +36,11 @@ export function reportOf({ list }: JsonObject, iccid: string, time: Date): Profi
   }
 }
 
-/** Zendit's documents spell the remaining volume in two ways. */
+/** An unlimited plan has no volume. Zendit's documents spell the remaining one in two ways. */
 function usageOf({ initialDataGB, remainingDataGB, reamainingDataGB }: JsonObject): bigint | undefined {
   const initial = bytesOf(initialDataGB)
   const left = bytesOf(remainingDataGB ?? reamainingDataGB)
-  return initial !== undefined && left !== undefined && left <= initial ? initial - left : undefined
+  return initial && left !== undefined && left <= initial ? initial - left : undefined
 }
 
 function earliest(dates: Date[]): Date {

@@ -264,15 +264,14 @@ export async function createEsimAccessFixtures(shop: Shop): Promise<FixtureFacto
       const config = { url: simulator.url, accessCode, secretKey, timeoutMs, perSecond: 1_000 }
       await addSupplier(shop, name, 'esim-access', config)
       const inner = esimAccessSupplier(name, config, { ...shop, outbound })
-      return {
+      return Object.assign(simulatedFaults(simulator, timeoutMs), {
         supplier: withShortTimes(inner, timeoutMs, true),
         product: await firstProduct(inner),
-        ...simulatedFaults(simulator, timeoutMs),
         canAnswerQueries: true,
         canCancel: true,
         listSold: async () => soldAtSimulator(simulator),
         close: () => simulator.close(),
-      }
+      })
     },
     close: () => outbound.close(),
   }

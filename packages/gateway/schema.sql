@@ -673,9 +673,10 @@ create table supplier_attempts (
   finished_at timestamp with time zone,
   outcome text,
   message text,
+  reference text,
   constraint supplier_attempts_pkey PRIMARY KEY (tenant_id, attempt_id),
   constraint supplier_attempts_operation_check CHECK ((operation = ANY (ARRAY['ORDER'::text, 'TOPUP'::text, 'QUERY'::text, 'CANCEL'::text, 'SUSPEND'::text, 'UNSUSPEND'::text, 'REVOKE'::text]))),
-  constraint supplier_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'toppedUp'::text, 'refused'::text, 'retry'::text, 'unknown'::text, 'cancelled'::text, 'done'::text])))
+  constraint supplier_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'toppedUp'::text, 'ordered'::text, 'refused'::text, 'retry'::text, 'unknown'::text, 'cancelled'::text, 'done'::text])))
 ) partition by RANGE (attempt_id);
 CREATE INDEX supplier_attempts_order ON supplier_attempts USING btree (tenant_id, order_id);
 
@@ -691,6 +692,12 @@ create table supplier_prices (
   constraint supplier_prices_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
 );
 
+create table supplier_rates (
+  supplier text not null,
+  next_at timestamp with time zone not null,
+  constraint supplier_rates_pkey PRIMARY KEY (supplier)
+) with (fillfactor=50);
+
 create table suppliers (
   supplier text not null,
   type text not null,
@@ -701,7 +708,7 @@ create table suppliers (
   updated_at timestamp with time zone not null default now(),
   constraint suppliers_pkey PRIMARY KEY (supplier),
   constraint suppliers_supplier_check CHECK ((supplier ~ '^[A-Za-z0-9_.-]{1,64}$'::text)),
-  constraint suppliers_type_check CHECK ((type = ANY (ARRAY['sandbox'::text, 'stock'::text, 'es2plus'::text, 'gateway'::text])))
+  constraint suppliers_type_check CHECK ((type ~ '^[a-z0-9-]{1,32}$'::text))
 );
 
 create table tenant_price_groups (

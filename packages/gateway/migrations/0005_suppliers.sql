@@ -3,7 +3,7 @@
 
 create table suppliers (
   supplier text primary key check (supplier ~ '^[A-Za-z0-9_.-]{1,64}$'),
-  type text not null check (type in ('sandbox', 'stock', 'es2plus', 'gateway')),
+  type text not null check (type ~ '^[a-z0-9-]{1,32}$'), -- its kind: suppliers/create.ts lists them
   config bytea not null, -- encrypted JSON, bound to the owner supplier:<name>
   paused boolean not null default false,
   version bigint not null default 1, -- counts changes: a node reloads rows newer than its own
@@ -140,3 +140,9 @@ create table unclaimed_esims (
   found_at timestamptz not null default now(),
   primary key (supplier, key, iccid)
 );
+
+-- When an account at a supplier may send its next request: its rate limit holds over all nodes.
+create table supplier_rates (
+  supplier text primary key,
+  next_at timestamptz not null
+) with (fillfactor = 50);

@@ -80,8 +80,9 @@ create table supplier_attempts (
   lease_token uuid not null,
   started_at timestamptz not null,
   finished_at timestamptz,
-  outcome text check (outcome in ('delivered', 'toppedUp', 'refused', 'retry', 'unknown', 'cancelled', 'done')),
+  outcome text check (outcome in ('delivered', 'toppedUp', 'ordered', 'refused', 'retry', 'unknown', 'cancelled', 'done')),
   message text, -- never contains an activation code
+  reference text, -- the supplier's own name of the purchase
   primary key (tenant_id, attempt_id)
 ) partition by range (attempt_id);
 create index supplier_attempts_order on supplier_attempts (tenant_id, order_id);

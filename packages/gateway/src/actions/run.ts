@@ -10,6 +10,7 @@ import { type ActionChange, changeAction } from '../orders/change-action.ts'
 import { itemKeyOf } from '../orders/item.ts'
 import { type LockedOrder, type LockedProfile, lockOrders, lockWalletAndOrders } from '../orders/lock.ts'
 import { type SuppliedEsimRow, toSuppliedEsim } from '../profiles/secrets.ts'
+import { latestReference } from '../suppliers/reference.ts'
 import type { ConfiguredSupplier } from '../suppliers/registry.ts'
 import { withStorableMessage } from '../suppliers/storable-message.ts'
 import type { ActionOutcome, SuppliedEsim } from '../suppliers/supplier.ts'
@@ -73,7 +74,8 @@ export async function runAction(deps: ActionDeps, job: ActionJob): Promise<Actio
 async function readEsim(deps: ActionDeps, { tenantId, actionId }: ActionJob): Promise<SuppliedEsim> {
   const [row] = await deps.db.query<SuppliedEsimRow>({
     name: 'actions-esim',
-    text: `select p.order_id, p.item_no, i.product_code, p.iccid, p.secrets
+    text: `select p.order_id, p.item_no, i.product_code, p.iccid, p.secrets,
+             ${latestReference({ tenantId: 'p.tenant_id', orderId: 'p.order_id', itemNo: 'p.item_no', supplier: 'p.supplier' })} as reference
            from esim_actions a join profiles p using (tenant_id, profile_id)
            join order_items i on i.tenant_id = p.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no
            where a.tenant_id = $1 and a.action_id = $2`,

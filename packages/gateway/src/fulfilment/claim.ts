@@ -15,6 +15,7 @@ import {
   orderOf,
   readProfiles,
 } from '../orders/lock.ts'
+import { readReferences } from '../suppliers/reference.ts'
 import type { ConfiguredSupplier } from '../suppliers/registry.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
 import { type Attempt, insertAttempts, NOT_CHARGED, writeItems } from './outcomes/items.ts'
@@ -97,6 +98,7 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
   const missing = await findMissingSuppliers(tx, deps, catalogue, leased.orders)
   const topUpIds = leased.orders.filter((order) => order.orderType === 'TOPUP').map(({ orderId }) => orderId)
   const topUps = await readEsimsOfTopUps(tx, deps.cipher, claim.tenantId, topUpIds)
+  const findReference = await readReferences(tx, claim.tenantId, leased.orders.flatMap(listItemsInDoubt))
   for (const order of leased.orders) {
     const topUp = topUps.get(order.orderId)
     const next = order.items.map((item) => {
@@ -109,6 +111,7 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
         item,
         step: topUp?.hasToWait ? inTurn(step, now) : step,
         topUp,
+        reference: findReference({ orderId: order.orderId, itemNo: item.itemNo }),
         now,
       })
     })
@@ -119,6 +122,13 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
     changes.orders.push(change)
   }
   return changes
+}
+
+function listItemsInDoubt({ orderId, items }: LockedOrder) {
+  return items.flatMap(({ itemNo, itemStatus, supplier }) => {
+    const mayBeQueried = itemStatus === 'ASKED' || itemStatus === 'UNKNOWN' || itemStatus === 'REVIEW'
+    return mayBeQueried && supplier !== null ? [{ orderId, itemNo, supplier }] : []
+  })
 }
 
 /**
@@ -163,6 +173,8 @@ interface ItemStep {
   step: Step
   /** The eSIM, where the order is a TOPUP. */
   topUp: EsimOfTopUp | undefined
+  /** The supplier's own name of the item's latest purchase. */
+  reference: string | undefined
   now: Date
 }
 
@@ -171,7 +183,7 @@ function takeStep(
   deps: FulfilmentDeps,
   claim: Claim,
   changes: Changes,
-  { order, item, step, topUp, now }: ItemStep,
+  { order, item, step, topUp, reference, now }: ItemStep,
 ): 'busy' | Date | undefined {
   switch (step.do) {
     case 'nothing':
@@ -193,7 +205,7 @@ function takeStep(
         Object.assign(item, { itemStatus: 'REVIEW', failureReason: permit.late, retryAt: permit.retryAt, inDoubtAt })
         return permit.retryAt
       }
-      claim.attempts.push(beginAttempt(deps, { order, item, step, topUp, now }, permit.supplied))
+      claim.attempts.push(beginAttempt(deps, { order, item, step, topUp, reference, now }, permit.supplied))
       return 'busy'
     }
     default:
@@ -231,7 +243,7 @@ function isTooLate({ supplier, gate }: ConfiguredSupplier, order: LockedOrder, i
 /** Marks the item as asked for. A purchase sets the supplier's terms on the item; a query leaves them unchanged. */
 function beginAttempt(
   deps: FulfilmentDeps,
-  { order, item, step, topUp, now }: ItemStep & { step: { do: 'order' | 'query' } },
+  { order, item, step, topUp, reference, now }: ItemStep & { step: { do: 'order' | 'query' } },
   supplied: ConfiguredSupplier,
 ): Attempt {
   const { orderId } = order
@@ -257,6 +269,7 @@ function beginAttempt(
     operation: step.do === 'query' ? 'QUERY' : topUp ? 'TOPUP' : 'ORDER',
     periodNum: order.packageLines[item.lineNo]?.periodNum,
     topUp: topUp?.esim,
+    reference: step.do === 'query' ? reference : undefined,
     startedAt: now,
     doubtSince,
   }

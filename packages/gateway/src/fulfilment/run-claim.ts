@@ -166,6 +166,7 @@ function priceIn(outcome: Outcome, days: number): Charge | undefined {
     case 'delivered':
       return perDay(outcome.esim.charged, days)
     case 'toppedUp':
+    case 'ordered':
     case 'unknown':
       return perDay(outcome.charged, days)
     case 'refused':
@@ -225,8 +226,8 @@ export async function callSupplier(
   }
   await failpoint('fulfilment.before-call')
   const requests = call.map((attempt): SupplierRequest => {
-    const { orderId, itemNo, key, productCode, guard, periodNum, topUp } = attempt
-    return { tenantId, orderId, itemNo, key, productCode, guard, periodNum, topUp }
+    const { orderId, itemNo, key, productCode, reference, guard, periodNum, topUp } = attempt
+    return { tenantId, orderId, itemNo, key, productCode, reference, guard, periodNum, topUp }
   })
   const answering = request(supplier, operation, requests)
   const answers = await inTime(answering, supplier.traits.timeoutMs)

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { LOWEST_UUID } from '../lib/ids.ts'
 import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
+import { latestReference } from '../suppliers/reference.ts'
 import type { ConfiguredSupplier, Suppliers } from '../suppliers/registry.ts'
 import type { ReportOutcome, SuppliedEsim } from '../suppliers/supplier.ts'
 import { applyReports, type ReportedProfile } from './apply-reports.ts'
@@ -195,7 +196,9 @@ async function claimDue(deps: PollDeps, supplier: string, tenantId: string, limi
         from due d where p.tenant_id = $1 and p.profile_id = d.profile_id
         returning p.profile_id, p.order_id, p.item_no, p.iccid, p.secrets
       )
-      select p.*, i.product_code from polled p
+      select p.*, i.product_code,
+        ${latestReference({ tenantId: '$1', orderId: 'p.order_id', itemNo: 'p.item_no', supplier: '$2' })} as reference
+      from polled p
       join order_items i on i.tenant_id = $1 and i.order_id = p.order_id and i.item_no = p.item_no`,
     values: [tenantId, supplier, limit, POLL_IN_USE_LONGEST_S, POLL_UNUSED_LONGEST_S],
   })

@@ -65,6 +65,8 @@ export interface SuppliedEsimRow {
   orderId: string
   itemNo: number
   productCode: string
+  /** The supplier's own name of the purchase. */
+  reference: string | null
   iccid: string
   secrets: Buffer
 }
@@ -77,9 +79,10 @@ export interface SuppliedEsimRow {
 export function toSuppliedEsim(
   cipher: Pick<Cipher, 'decrypt'>,
   tenantId: string,
-  { orderId, itemNo, productCode, iccid, secrets }: SuppliedEsimRow,
+  { orderId, itemNo, productCode, reference, iccid, secrets }: SuppliedEsimRow,
   shown: boolean,
 ): SuppliedEsim {
   const { matchingId } = decryptSecrets(cipher, tenantId, secrets)
-  return { tenantId, orderId, itemNo, key: itemKeyOf(orderId, itemNo), productCode, iccid, matchingId, shown }
+  const key = itemKeyOf(orderId, itemNo)
+  return { tenantId, orderId, itemNo, key, productCode, reference: reference ?? undefined, iccid, matchingId, shown }
 }

@@ -54,7 +54,7 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
   }
 
   app.post<{ Params: { supplier: string } }>('/suppliers/:supplier/events', (request, reply) =>
-    receiveEvent(deps, request, reply),
+    receiveEvent(deps, request, reply, callerOf(request.raw)),
   )
 }
 
@@ -86,11 +86,13 @@ async function receiveEvent(
   deps: SupplierApiDeps,
   request: FastifyRequest<{ Params: { supplier: string } }>,
   reply: FastifyReply,
+  caller: Caller,
 ) {
   const name = request.params.supplier
   const configured = deps.suppliers.get(name)
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-  const event = await configured?.supplier.receive?.({ headers: request.headers, body })
+  const address = 'unknown' in caller ? undefined : caller.address
+  const event = await configured?.supplier.receive?.({ headers: request.headers, body, address })
   if (configured === undefined || event === undefined || event.kind === 'refused') {
     // The reason is only logged: the answer must not reveal whether the supplier exists.
     if (event?.kind === 'refused') deps.log.warn({ supplier: name, reason: event.message }, 'an event was refused')

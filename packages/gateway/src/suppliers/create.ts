@@ -1,17 +1,21 @@
-import type { TSchema } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { Wakeups } from '../lib/postgres/wakeups.ts'
-import { type Es2plusConfig, es2plusConfig, findEs2plusFault } from './es2plus/config.ts'
+import { es2plusConfig, findEs2plusFault } from './es2plus/config.ts'
 import { es2plusSupplier } from './es2plus/es2plus.ts'
-import { type GatewayConfig, gatewayConfig } from './gateway/client.ts'
+import { esimAccessConfig, findEsimAccessFault } from './esim-access/client.ts'
+import { esimAccessSupplier } from './esim-access/esim-access.ts'
+import { gatewayConfig } from './gateway/client.ts'
 import { gatewaySupplier } from './gateway/gateway.ts'
-import { type SandboxConfig, sandboxConfig, sandboxSupplier } from './sandbox/sandbox.ts'
-import { type StockConfig, stockConfig, stockSupplier } from './stock/stock.ts'
-import { type Supplier, type SupplierType, supplierOwner } from './supplier.ts'
+import { sandboxConfig, sandboxSupplier } from './sandbox/sandbox.ts'
+import { stockConfig, stockSupplier } from './stock/stock.ts'
+import { type Supplier, supplierOwner } from './supplier.ts'
+import { zenditConfig } from './zendit/client.ts'
+import { zenditSupplier } from './zendit/zendit.ts'
 
 export interface CreateSupplierDeps {
   db: Db
@@ -27,22 +31,52 @@ export class SupplierConfigError extends Error {
   override readonly name = 'SupplierConfigError'
 }
 
-/** The schema of each type's configuration. Unknown members are refused. */
-const CONFIGS: Record<SupplierType, TSchema> = {
-  sandbox: sandboxConfig,
-  stock: stockConfig,
-  es2plus: es2plusConfig,
-  gateway: gatewayConfig,
+/** A kind of supplier: the schema of its configuration, its factory and its documentation. */
+interface SupplierKind {
+  /** Unknown members are refused. */
+  config: TSchema
+  /** A fault that the schema cannot express. */
+  findFault?(config: unknown): string | undefined
+  create(name: string, config: unknown, deps: CreateSupplierDeps): Supplier
+  docs: string
 }
+
+function kindOf<Schema extends TSchema>(kind: {
+  config: Schema
+  findFault?(config: Static<Schema>): string | undefined
+  create(name: string, config: Static<Schema>, deps: CreateSupplierDeps): Supplier
+  docs?: string
+}): SupplierKind {
+  return { docs: 'docs/suppliers.md', ...kind } as SupplierKind
+}
+
+/** All kinds. A new one needs a folder, a line here and a chapter in the documentation. */
+const KINDS = {
+  sandbox: kindOf({ config: sandboxConfig, create: sandboxSupplier }),
+  stock: kindOf({ config: stockConfig, create: stockSupplier }),
+  es2plus: kindOf({ config: es2plusConfig, findFault: findEs2plusFault, create: es2plusSupplier }),
+  gateway: kindOf({ config: gatewayConfig, create: gatewaySupplier }),
+  'esim-access': kindOf({
+    config: esimAccessConfig,
+    findFault: findEsimAccessFault,
+    create: esimAccessSupplier,
+    docs: 'docs/suppliers/esim-access.md',
+  }),
+  zendit: kindOf({ config: zenditConfig, create: zenditSupplier, docs: 'docs/suppliers/zendit.md' }),
+}
+
+export type SupplierType = keyof typeof KINDS
+export const SUPPLIER_TYPES = Object.keys(KINDS) as SupplierType[]
 
 /** @throws SupplierConfigError */
 export function parseSupplierConfig(type: SupplierType, config: unknown): unknown {
-  const faults = findConfigFaults(CONFIGS[type], config)
-  const fault = type === 'es2plus' && faults.length === 0 ? findEs2plusFault(config as Es2plusConfig) : undefined
+  const kind: SupplierKind = KINDS[type]
+  const faults = findConfigFaults(kind.config, config)
+  const fault = faults.length === 0 ? kind.findFault?.(config) : undefined
   if (fault !== undefined) faults.push(fault)
   if (faults.length === 0) return config
   throw new SupplierConfigError(
-    `The configuration is not valid for type ${type}: ${faults.join('; ')}. docs/suppliers.md lists its members`,
+    `The configuration is not valid for type ${type}: ${faults.join('; ')}. ${kind.docs} lists its members`,
   )
 }
 
@@ -53,22 +87,8 @@ export function createSupplier(
   name: string,
   encryptedConfig: Buffer,
 ): Supplier {
-  const config = parseSupplierConfig(
-    type,
-    JSON.parse(deps.cipher.decrypt(encryptedConfig, supplierOwner(name)).toString()),
-  )
-  switch (type) {
-    case 'sandbox':
-      return sandboxSupplier(name, config as SandboxConfig, deps)
-    case 'stock':
-      return stockSupplier(name, config as StockConfig, deps)
-    case 'es2plus':
-      return es2plusSupplier(name, config as Es2plusConfig, deps)
-    case 'gateway':
-      return gatewaySupplier(name, config as GatewayConfig, deps)
-    default:
-      return type satisfies never
-  }
+  const config = JSON.parse(deps.cipher.decrypt(encryptedConfig, supplierOwner(name)).toString())
+  return KINDS[type].create(name, parseSupplierConfig(type, config), deps)
 }
 
 /** Lists the faults of a configuration, such as "url is missing". */

@@ -151,7 +151,7 @@ export function supplierMetrics(registry: Registry): SupplierMetrics {
   const registers = [registry]
   const attempts = new Counter({
     name: 'dealer_esim_supplier_attempts_total',
-    help: 'Attempts at suppliers, one per eSIM, by operation and outcome: delivered, refused, retry or unknown',
+    help: 'Attempts at suppliers, one per eSIM, by operation and outcome: delivered, toppedUp, ordered, refused, retry or unknown',
     labelNames: ['supplier', 'operation', 'outcome'],
     registers,
   })

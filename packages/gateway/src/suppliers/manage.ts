@@ -4,8 +4,8 @@ import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import type { Wakeups } from '../lib/postgres/wakeups.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
-import { parseSupplierConfig, SupplierConfigError } from './create.ts'
-import { SUPPLIER_TYPES, type SupplierType, supplierOwner } from './supplier.ts'
+import { parseSupplierConfig, SUPPLIER_TYPES, SupplierConfigError, type SupplierType } from './create.ts'
+import { supplierOwner } from './supplier.ts'
 
 export interface ManageDeps {
   db: Db
@@ -76,7 +76,7 @@ export async function setSupplier(deps: ManageDeps, input: { name: string; confi
 }
 
 /** Members that decide which account at which supplier is used. */
-const ACCOUNT_MEMBERS: readonly string[] = ['url', 'appKey', 'functionRequesterIdentifier']
+const ACCOUNT_MEMBERS: readonly string[] = ['url', 'appKey', 'accessCode', 'apiKey', 'functionRequesterIdentifier']
 /** Longer than every node needs to see the pause and to commit the work it had begun. */
 const PAUSED_MIN_S = 10
 

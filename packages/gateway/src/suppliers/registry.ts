@@ -7,10 +7,10 @@ import type { Wakeups } from '../lib/postgres/wakeups.ts'
 import { type Loop, type Running, runLoop, StartRefused } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
-import { type CreateSupplierDeps, createSupplier } from './create.ts'
+import { type CreateSupplierDeps, createSupplier, type SupplierType } from './create.ts'
 import { createGate, type Gate } from './gate.ts'
 import { SANDBOX_PRODUCTS } from './sandbox/records.ts'
-import { type Supplier, type SupplierType, supplierOwner } from './supplier.ts'
+import { type Supplier, supplierOwner } from './supplier.ts'
 
 /** A supplier that can be called, with the limits on its calls. */
 export interface ConfiguredSupplier {

@@ -2,11 +2,14 @@
 const MESSAGE_LENGTH_MAX = 300
 
 /**
- * The answer with a message that PostgreSQL can store. It would refuse control characters and lone surrogates, and with
+ * The answer with a message and a reference that PostgreSQL can store. It would refuse control characters and lone surrogates, and with
  * them the whole outcome, a refund included.
  */
 export function withStorableMessage<Answer extends object>(answer: Answer): Answer {
-  return 'message' in answer ? { ...answer, message: storable(String(answer.message)) } : answer
+  const kept = { ...answer } as { message?: unknown; reference?: unknown }
+  if (kept.message !== undefined) kept.message = storable(String(kept.message))
+  if (kept.reference !== undefined) kept.reference = storable(String(kept.reference))
+  return kept as Answer
 }
 
 function storable(message: string): string {

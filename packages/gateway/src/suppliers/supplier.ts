@@ -1,8 +1,5 @@
 import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
 
-export const SUPPLIER_TYPES = ['sandbox', 'stock', 'es2plus', 'gateway'] as const
-export type SupplierType = (typeof SUPPLIER_TYPES)[number]
-
 /**
  * Where eSIMs come from. Every type passes one conformance suite (test/suppliers/conformance.test.ts). Fulfilment commits
  * an attempt before the call and saves the outcome as data; each supplier decides outcomes in one pure function.
@@ -12,7 +9,8 @@ export type SupplierType = (typeof SUPPLIER_TYPES)[number]
  */
 export interface Supplier {
   readonly name: string
-  readonly type: SupplierType
+  /** Its kind, see create.ts. */
+  readonly type: string
   readonly traits: SupplierTraits
   /** Buys one eSIM for each request. Its key is new to the supplier, or an earlier order with it ended in `retry`. */
   order(requests: SupplierRequest[]): Promise<Outcome[]>
@@ -48,10 +46,18 @@ export interface Supplier {
   report?(esims: SuppliedEsim[]): Promise<ReportOutcome[]>
   /** The supplier's records of our eSIMs, in any order. Reconciliation compares them with ours. */
   list?(since: Date): AsyncIterable<SupplierRecord>
+  /** The products that it sells, in any order. Ends with an exception if they cannot be read to the end. */
+  catalogue?(): AsyncIterable<SupplierProduct>
+  /** The operator's balance at the supplier. */
+  balance?(): Promise<BalanceOutcome>
   /** The allowed senders of events for this supplier: fingerprints of client certificates, addresses and blocks. */
   readonly eventSenders?: { certificates: readonly string[]; addresses: readonly string[] }
-  /** Verifies an event from this supplier and decodes it. */
-  receive?(event: { headers: Record<string, string | string[] | undefined>; body: Buffer }): Promise<ReceivedEvent>
+  /** Verifies an event from this supplier and decodes it. `address`: the caller's, if it is known. */
+  receive?(event: {
+    headers: Record<string, string | string[] | undefined>
+    body: Buffer
+    address?: string | undefined
+  }): Promise<ReceivedEvent>
   /** Called every minute, for suppliers whose records are ours to maintain. @returns whether there may be more to do */
   tidy?(): Promise<boolean>
   stop?(): Promise<void>
@@ -100,6 +106,8 @@ export interface SupplierRequest {
   /** orderNo-itemNo: unique, and the same for every attempt at this item. */
   key: string
   productCode: string
+  /** The supplier's own name of an earlier purchase with this key, if it gave one. Only `query` gets it. */
+  reference?: string | undefined
   /** Days of a day pass. */
   periodNum?: number | undefined
   /** The eSIM that it adds to; undefined: it buys a new one. */
@@ -115,6 +123,8 @@ export type TopUpRequest = SupplierRequest & { topUp: ToppedUpEsim }
 export interface ToppedUpEsim {
   /** The key of the item that delivered it. */
   key: string
+  /** The supplier's own name of the purchase that delivered it, if it gave one. */
+  reference?: string | undefined
   iccid: string
   matchingId: string
 }
@@ -137,11 +147,19 @@ export interface Charge {
   currencyCode: string
 }
 
-/** The outcome of one request. */
+/**
+ * The outcome of one request. `reference`: the supplier's own name of the purchase, such as an order number. It is kept
+ * with the attempt and handed back with every later call about the eSIM.
+ */
 export type Outcome =
-  | { kind: 'delivered'; esim: DeliveredEsim }
+  | { kind: 'delivered'; esim: DeliveredEsim; reference?: string | undefined }
   /** The package was added to the eSIM. `expiredTime`: the new end of validity, if the supplier states it. */
-  | { kind: 'toppedUp'; expiredTime?: Date | undefined; charged?: Charge | undefined }
+  | { kind: 'toppedUp'; expiredTime?: Date | undefined; charged?: Charge | undefined; reference?: string | undefined }
+  /**
+   * It was bought and is not delivered yet: queried until it is. It is reviewed only if that takes longer than
+   * `giveUpAfterMs`. `charged`: the debit for it, if the supplier states it.
+   */
+  | { kind: 'ordered'; message: string; reference: string; charged?: Charge | undefined }
   /** Definite: this supplier has not sold this eSIM and will not. `price`: the supplier's price, where it is the reason. */
   | { kind: 'refused'; message: string; price?: Charge }
   /** Definite: nothing was bought, a later try may succeed. */
@@ -150,7 +168,13 @@ export type Outcome =
    * It may have been bought. `down`: the supplier as a whole seems to be down, which counts for its breaker. `charged`:
    * its debit for an eSIM that it has not delivered yet.
    */
-  | { kind: 'unknown'; message: string; down?: true; charged?: Charge | undefined }
+  | {
+      kind: 'unknown'
+      message: string
+      down?: true
+      charged?: Charge | undefined
+      reference?: string | undefined
+    }
 
 /** Unencrypted codes: they are encrypted before they are stored, and never logged. */
 export interface DeliveredEsim {
@@ -180,6 +204,8 @@ export interface SuppliedEsim {
   itemNo: number
   key: string
   productCode: string
+  /** The supplier's own name of the purchase, if it gave one. */
+  reference?: string | undefined
   iccid: string
   matchingId: string
   /** Its tenant has seen it. If false, it is certainly unused. */
@@ -222,6 +248,29 @@ export interface SupplierRecord {
   cancelled: boolean
   time: Date
 }
+
+/** A product of a supplier's catalogue. */
+export interface SupplierProduct {
+  productCode: string
+  name: string
+  /** TOPUP: it can only be added to an eSIM. */
+  packageType: 'BASE' | 'TOPUP'
+  /** ISO 3166-1 alpha-2. */
+  countries: string[]
+  /** Bytes, of a day pass for one day; null: unlimited. */
+  volume: bigint | null
+  isDayPass: boolean
+  durationDays: number
+  /** In 1/10 000, of a day pass for one day. */
+  cost: bigint
+  currencyCode: string
+}
+
+export type BalanceOutcome =
+  /** In 1/10 000. */
+  | { kind: 'balance'; amount: bigint; currencyCode: string }
+  /** No answer, or no valid one. `down`: the supplier as a whole seems to be down. */
+  | { kind: 'silent'; message: string; down?: true }
 
 /** The owner to which encrypted secrets of a supplier are bound. */
 export function supplierOwner(name: string): string {

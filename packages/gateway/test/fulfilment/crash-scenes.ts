@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
+import { createSimulator } from '@dealer-esim/wholesaler-simulators'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import type { SupplierTraits } from '../../src/suppliers/supplier.ts'
@@ -128,6 +129,37 @@ export async function es2plusScene(withRange: boolean): Promise<CrashScene> {
     },
     async close() {
       await server.close()
+      await scene.close()
+    },
+  }
+}
+
+/** The wholesaler's simulator keeps running while our worker is killed. */
+export async function esimAccessScene(): Promise<CrashScene> {
+  const scene = await openScene()
+  const simulator = await createSimulator('esim-access', { catalogueSize: 60 })
+  const { accessCode, secretKey } = simulator.credentials
+  const supplier = 'crash-wholesaler'
+  const config = { url: simulator.url, accessCode, secretKey, timeoutMs: TIMEOUT_MS, perSecond: 1_000 }
+  await addSupplier(scene.shop, supplier, 'esim-access', config)
+  const codes: string[] = []
+  for await (const product of scene.shop.suppliers.get(supplier)!.supplier.catalogue!()) {
+    if (product.packageType === 'BASE' && !product.isDayPass) codes.push(product.productCode)
+  }
+  return {
+    ...scene,
+    supplier,
+    async product(play, refused) {
+      const code = codes.shift()!
+      scene.products.set(play, code)
+      if (refused) simulator.changeProduct({ code, inStock: false })
+      return code
+    },
+    async soldCount(play) {
+      return simulator.counters().takenByProduct[scene.products.get(play)!] ?? 0
+    },
+    async close() {
+      await simulator.close()
       await scene.close()
     },
   }

@@ -11,6 +11,7 @@ import {
   type CrashScene,
   ES2PLUS_POINTS,
   es2plusScene,
+  esimAccessScene,
   gatewayScene,
   localScene,
 } from './crash-scenes.ts'
@@ -84,6 +85,13 @@ const KINDS: Kind[] = [
     name: 'gateway',
     open: gatewayScene,
     points: [...POINTS, 'gateway.ordered'],
+    inDoubt: [],
+    refunds: REFUND_POINTS,
+  },
+  {
+    name: 'esim-access',
+    open: esimAccessScene,
+    points: [...POINTS, 'esim-access.ordered'],
     inDoubt: [],
     refunds: REFUND_POINTS,
   },

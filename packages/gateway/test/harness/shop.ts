@@ -9,8 +9,8 @@ import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import type { Wakeups } from '../../src/lib/postgres/wakeups.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
+import type { SupplierType } from '../../src/suppliers/create.ts'
 import { createSuppliers } from '../../src/suppliers/registry.ts'
-import type { SupplierType } from '../../src/suppliers/supplier.ts'
 
 /** Shared by all nodes of a test and its child processes. */
 export const TEST_KEY = Buffer.alloc(32, 7)

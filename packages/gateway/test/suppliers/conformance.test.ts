@@ -22,12 +22,14 @@ import {
 } from '../harness/shop.ts'
 import {
   createEs2plusFixtures,
+  createEsimAccessFixtures,
   createGatewayFixtures,
   createSandboxFixtures,
   createStockFixtures,
   type FixtureFactory,
   type SupplierFixture,
 } from './supplier-fixtures.ts'
+import { createZenditFixtures } from './zendit-fixtures.ts'
 
 /*
  * Every type of supplier passes the same suite. Most of its time is spent waiting for time-outs and deadlines. So every
@@ -39,6 +41,8 @@ const TYPES: [name: string, create: (shop: Shop) => Promise<FixtureFactory>][] =
   ['es2plus with ICCIDs of ours', (shop) => createEs2plusFixtures(shop, true)],
   ['es2plus with ICCIDs of the SM-DP+', (shop) => createEs2plusFixtures(shop, false)],
   ['gateway', createGatewayFixtures],
+  ['esim-access', createEsimAccessFixtures],
+  ['zendit', createZenditFixtures],
 ]
 
 const CASES = ['none', 'refuse', 'half', 'late', 'lost', 'dies', 'twice', 'refunded'] as const

@@ -76,7 +76,9 @@ export class OutcomeBatch {
           })
     if (made.to === 'DELIVERED' && attempt !== undefined) this.reassignToSupplier(order, item, attempt)
     this.applyTransition(order, item, made, attempt?.supplied.supplier.name ?? result.supplier ?? item.supplier)
-    if (outcome.kind === 'unknown' && made.to !== 'SAME') setSupplierCharge(item, outcome.charged)
+    if ((outcome.kind === 'unknown' || outcome.kind === 'ordered') && made.to !== 'SAME') {
+      setSupplierCharge(item, outcome.charged)
+    }
     return made
   }
 

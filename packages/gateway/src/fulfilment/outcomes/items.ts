@@ -67,6 +67,8 @@ export interface Attempt {
   periodNum?: number | undefined
   /** The eSIM that a TOPUP order adds to. */
   topUp?: ToppedUpEsim | undefined
+  /** The supplier's own name of the purchase that a QUERY is about, if it gave one. */
+  reference?: string | undefined
   startedAt: Date
   /** Start of the latest earlier purchase that the supplier may still be processing, or null. */
   doubtSince: Date | null
@@ -103,20 +105,25 @@ export function insertAttempts(tx: Tx, tenantId: string, leaseToken: string, att
   })
 }
 
+/** An attempt that has its outcome already keeps it, but gets the reference of an answer that came late. */
 export function finishAttempts(tx: Tx, tenantId: string, results: readonly ItemResult[], now: Date): void {
   const finished = results.filter((result) => result.attempt !== undefined)
   if (finished.length === 0) return
   tx.send({
     name: 'fulfilment-finish-attempts',
-    text: `update supplier_attempts a set finished_at = $5, outcome = f.outcome, message = f.message
-           from unnest($2::uuid[], $3::text[], $4::text[]) as f(attempt_id, outcome, message)
-           where a.tenant_id = $1 and a.attempt_id = f.attempt_id and a.outcome is null`,
+    text: `update supplier_attempts a set finished_at = coalesce(a.finished_at, $5),
+             outcome = coalesce(a.outcome, f.outcome), message = case when a.outcome is null then f.message else a.message end,
+             reference = coalesce(a.reference, f.reference)
+           from unnest($2::uuid[], $3::text[], $4::text[], $6::text[]) as f(attempt_id, outcome, message, reference)
+           where a.tenant_id = $1 and a.attempt_id = f.attempt_id
+             and (a.outcome is null or a.reference is null and f.reference is not null)`,
     values: [
       tenantId,
       finished.map((result) => result.attempt!.attemptId),
       finished.map((result) => result.outcome.kind),
       finished.map((result) => ('message' in result.outcome ? result.outcome.message : null)),
       now,
+      finished.map(({ outcome }) => ('reference' in outcome ? (outcome.reference ?? null) : null)),
     ],
   })
 }

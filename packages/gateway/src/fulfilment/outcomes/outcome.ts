@@ -53,7 +53,7 @@ export const LONGEST_RETRY_MS = 60_000
  *   refused, retry      → believed only once no earlier purchase can still be running; UNKNOWN until then
  *   refused             → the next supplier, or REFUSED
  *   retry               → WAITING, bought again later; past the deadline REVIEW, bought again occasionally
- *   unknown             → UNKNOWN, asked again later; past the deadline REVIEW, asked again occasionally
+ *   ordered, unknown    → UNKNOWN, asked again later; past the deadline REVIEW, asked again occasionally
  */
 export function transition(item: LockedItem, outcome: Outcome, context: OutcomeContext): Transition {
   if (outcome.kind === 'delivered') return transitionOnDelivery(item, outcome.esim, context.deliveredIccid)
@@ -62,7 +62,7 @@ export function transition(item: LockedItem, outcome: Outcome, context: OutcomeC
   if (!open) return { to: 'SAME' }
   const message = outcome.message
   const reviewed = item.itemStatus === 'REVIEW'
-  if (outcome.kind === 'unknown') {
+  if (outcome.kind === 'unknown' || outcome.kind === 'ordered') {
     const inDoubtAt = doubtAfter(context)
     if (reviewed || isLate(item, context, context.now)) return review(item, message, context, inDoubtAt)
     return { to: 'UNKNOWN', message, inDoubtAt, retryAt: later(context.now, backoff(item, context)) }

@@ -2,6 +2,7 @@ import type { Cipher } from '../../lib/crypto.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { itemKeyOf } from '../../orders/item.ts'
 import { decryptSecrets } from '../../profiles/secrets.ts'
+import { latestReference } from '../../suppliers/reference.ts'
 import type { ToppedUpEsim } from '../../suppliers/supplier.ts'
 
 /** The eSIM of a TOPUP order, as fulfilment needs it. */
@@ -30,9 +31,15 @@ export async function readEsimsOfTopUps(
   if (orderIds.length === 0) return new Map()
   const rows = await db.query<Row>({ name: 'fulfilment-topped-up', text: READ, values: [tenantId, orderIds] })
   return new Map(
-    rows.map(({ orderId, esimOrderId, itemNo, iccid, secrets, ...rest }) => {
+    rows.map(({ orderId, esimOrderId, itemNo, iccid, secrets, reference, ...rest }) => {
       const { matchingId } = decryptSecrets(cipher, tenantId, secrets)
-      return [orderId, { ...rest, esim: { key: itemKeyOf(esimOrderId, itemNo), iccid, matchingId } }]
+      return [
+        orderId,
+        {
+          ...rest,
+          esim: { key: itemKeyOf(esimOrderId, itemNo), reference: reference ?? undefined, iccid, matchingId },
+        },
+      ]
     }),
   )
 }
@@ -43,12 +50,14 @@ interface Row {
   itemNo: number
   iccid: string
   secrets: Buffer
+  reference: string | null
   supplier: string
   hasToWait: boolean
 }
 
 const READ = `
   select o.order_id, p.order_id as esim_order_id, p.item_no, p.iccid, p.secrets, p.supplier,
+    ${latestReference({ tenantId: '$1', orderId: 'p.order_id', itemNo: 'p.item_no', supplier: 'p.supplier' })} as reference,
     exists (
       select from orders e
       where e.tenant_id = $1 and e.topped_up_profile_id = o.topped_up_profile_id and e.wallet_version < o.wallet_version

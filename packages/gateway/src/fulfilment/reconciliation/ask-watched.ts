@@ -1,5 +1,6 @@
 import { claimJobs, type JobTable, runJob } from '../../jobs/jobs.ts'
 import { itemKeyOf } from '../../orders/item.ts'
+import { latestReference } from '../../suppliers/reference.ts'
 import type { Outcome } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { acceptFound } from '../outcomes/save-outcomes.ts'
@@ -10,7 +11,7 @@ import { askBySupplier, CLAIMED_MAX } from './ask-by-supplier.ts'
 const ASK_AGAIN_MIN_MS = 60_000
 const ASK_AGAIN_MAX_MS = 6 * 3_600_000
 
-type WatchedJob = WatchedItem & { tenantId: string }
+type WatchedJob = WatchedItem & { tenantId: string; reference: string | null }
 
 const WAIT_MS = `least(${ASK_AGAIN_MAX_MS}, ${ASK_AGAIN_MIN_MS} * power(2, least(attempts, 20)))`
 
@@ -23,7 +24,8 @@ export const WATCHED: JobTable = {
   dueAt: 'due_at',
   longestWaitMs: WAIT_MS,
   claim: `attempts = attempts + 1, due_at = now() + interval '1 millisecond' * ${WAIT_MS}`,
-  columns: 'job.tenant_id, job.order_id, job.item_no, job.purpose, job.supplier, job.product_code',
+  columns: `job.tenant_id, job.order_id, job.item_no, job.purpose, job.supplier, job.product_code,
+    ${latestReference({ tenantId: 'job.tenant_id', orderId: 'job.order_id', itemNo: 'job.item_no', supplier: 'job.supplier' })} as reference`,
 }
 
 /** Claims the watched items that are due and asks their suppliers. @returns how many were due */
@@ -45,7 +47,8 @@ async function askForLateEsim(deps: FulfilmentDeps, job: WatchedJob): Promise<vo
   if (supplied === undefined || productCode === null) return
   const key = itemKeyOf(orderId, itemNo)
   const topUp = (await readEsimsOfTopUps(deps.db, deps.cipher, tenantId, [orderId])).get(orderId)?.esim
-  const answering = supplied.supplier.query([{ tenantId, orderId, itemNo, key, productCode, topUp }], 'CHECK')
+  const request = { tenantId, orderId, itemNo, key, productCode, reference: job.reference ?? undefined, topUp }
+  const answering = supplied.supplier.query([request], 'CHECK')
   const [outcome] = await answering.catch((): Outcome[] => [])
   if (!(await acceptFound(deps, tenantId, { orderId, itemNo, supplier: job.supplier }, outcome))) return
   await deps.db.tx(async (tx) => unwatchItem(tx, tenantId, { orderId, itemNo, purpose: job.purpose }))

@@ -1,6 +1,7 @@
 import { callForAction } from '../../actions/call-supplier.ts'
 import { claimJobs, type JobTable, runJob } from '../../jobs/jobs.ts'
 import { type SuppliedEsimRow, toSuppliedEsim } from '../../profiles/secrets.ts'
+import { latestReference } from '../../suppliers/reference.ts'
 import { withStorableMessage } from '../../suppliers/storable-message.ts'
 import type { ActionOutcome } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
@@ -25,7 +26,8 @@ export const ORPHANS: JobTable = {
   claim: `updated_at = now() + interval '1 millisecond' * ${CANCEL_AGAIN_MS}`,
   columns: `job.tenant_id, job.orphan_id, job.order_id, job.item_no, job.supplier, job.iccid, job.secrets,
     (select product_code from order_items i
-     where i.tenant_id = job.tenant_id and i.order_id = job.order_id and i.item_no = job.item_no) as product_code`,
+     where i.tenant_id = job.tenant_id and i.order_id = job.order_id and i.item_no = job.item_no) as product_code,
+    ${latestReference({ tenantId: 'job.tenant_id', orderId: 'job.order_id', itemNo: 'job.item_no', supplier: 'job.supplier' })} as reference`,
 }
 
 /** Cancels orphans at their suppliers. An orphan that cannot be cancelled is kept and reported. @returns how many were due */

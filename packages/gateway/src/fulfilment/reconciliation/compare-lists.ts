@@ -2,6 +2,7 @@ import { stripIccidPadding } from '@dealer-esim/contract'
 import type { Db } from '../../lib/postgres/db.ts'
 import type { ItemStatus } from '../../orders/item.ts'
 import { parseItemKey } from '../../orders/item.ts'
+import { latestReference } from '../../suppliers/reference.ts'
 import type { ConfiguredSupplier } from '../../suppliers/registry.ts'
 import type { SupplierRecord } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
@@ -45,8 +46,10 @@ interface ListedItem {
   orderId: string
   itemNo: number
   productCode: string
+  /** The supplier's own name of its latest purchase for the item. */
+  reference: string | null
   itemStatus: ItemStatus
-  /** The listed eSIM is the item's own, or one of its orphans. */
+  /** The listed eSIM is the item's own, one of its orphans, or one that it topped up. */
   known: boolean
 }
 
@@ -57,7 +60,8 @@ async function findItem(db: Db, supplied: ConfiguredSupplier, record: SupplierRe
   const [item] = await db.query<Omit<ListedItem, 'orderId' | 'itemNo'>>({
     name: 'reconcile-own-item',
     text: `select i.tenant_id, coalesce(w.product_code, i.product_code) as product_code,
-             i.item_status, k.known
+             i.item_status, k.known,
+             ${latestReference({ tenantId: 'i.tenant_id', orderId: 'i.order_id', itemNo: 'i.item_no', supplier: '$3' })} as reference
            from tenants t join order_items i on i.tenant_id = t.tenant_id
            left join watched_items w on w.tenant_id = i.tenant_id and w.order_id = i.order_id and w.item_no = i.item_no
              and w.purpose = 'DELIVERED_IN_DOUBT' and w.supplier = $3
@@ -65,7 +69,9 @@ async function findItem(db: Db, supplied: ConfiguredSupplier, record: SupplierRe
              select exists (select from profiles p where p.tenant_id = i.tenant_id and p.order_id = i.order_id
                  and p.item_no = i.item_no and p.iccid = $4)
                or exists (select from orphans p where p.tenant_id = i.tenant_id and p.order_id = i.order_id
-                 and p.item_no = i.item_no and p.iccid = $4) as known
+                 and p.item_no = i.item_no and p.iccid = $4)
+               or exists (select from orders o where o.tenant_id = i.tenant_id and o.order_id = i.order_id
+                and o.order_type = 'TOPUP') as known
            ) k
            where i.order_id = $1 and i.item_no = $2 and (i.supplier = $3 or w.supplier is not null or k.known)`,
     values: [named.orderId, named.itemNo, supplied.supplier.name, record.iccid],
@@ -86,7 +92,8 @@ async function acceptOrReport(
 ): Promise<void> {
   if (item !== undefined) {
     const { tenantId, orderId, itemNo, productCode } = item
-    const request = { tenantId, orderId, itemNo, key: record.key, productCode }
+    const reference = item.reference ?? undefined
+    const request = { tenantId, orderId, itemNo, key: record.key, productCode, reference }
     const purpose = item.itemStatus === 'REVIEW' ? 'RESUME' : 'CHECK'
     const [outcome] = await supplied.supplier.query([request], purpose)
     if (outcome?.kind === 'delivered') {

@@ -1,6 +1,7 @@
 import { parseItemKey } from '../../orders/item.ts'
 import { applyReports } from '../../profiles/apply-reports.ts'
 import { decryptSecrets } from '../../profiles/secrets.ts'
+import { latestReference } from '../../suppliers/reference.ts'
 import type { ConfiguredSupplier } from '../../suppliers/registry.ts'
 import type { SuppliedEsim } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
@@ -13,6 +14,7 @@ const KEYS_MAX = 100
 interface ItemRow {
   tenantId: string
   productCode: string
+  reference: string | null
   itemStatus: string
   profileId: string | null
   iccid: string | null
@@ -37,7 +39,8 @@ async function refresh(deps: FulfilmentDeps, supplied: ConfiguredSupplier, key: 
   const { orderId, itemNo } = named
   const [row] = await deps.db.query<ItemRow>({
     name: 'fulfilment-refresh',
-    text: `select i.tenant_id, i.product_code, i.item_status, p.profile_id, p.iccid, p.secrets
+    text: `select i.tenant_id, i.product_code, i.item_status, p.profile_id, p.iccid, p.secrets,
+             ${latestReference({ tenantId: 'i.tenant_id', orderId: 'i.order_id', itemNo: 'i.item_no', supplier: 'i.supplier' })} as reference
            from tenants t join order_items i on i.tenant_id = t.tenant_id
            left join profiles p on p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
            where i.order_id = $1 and i.item_no = $2 and i.supplier = $3`,
@@ -45,7 +48,7 @@ async function refresh(deps: FulfilmentDeps, supplied: ConfiguredSupplier, key: 
   })
   if (row === undefined) return
   const tenantId = row.tenantId
-  const item = { tenantId, orderId, itemNo, productCode: row.productCode }
+  const item = { tenantId, orderId, itemNo, productCode: row.productCode, reference: row.reference ?? undefined }
   switch (row.itemStatus) {
     case 'UNKNOWN':
     case 'REVIEW':

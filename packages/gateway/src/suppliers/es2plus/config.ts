@@ -67,6 +67,6 @@ export function findEs2plusFault({ iccidRange, cert, key, notices }: Es2plusConf
   return invalid === undefined ? undefined : `notices.addresses: ${invalid} is neither an address nor a block`
 }
 
-function isAddressOrBlock(text: string): boolean {
+export function isAddressOrBlock(text: string): boolean {
   return text.includes('/') ? ipaddr.isValidCIDR(text) : ipaddr.isValid(text)
 }

@@ -69,7 +69,7 @@ export function iccidOf({ iccid }: { iccid: unknown }): string | undefined {
 }
 
 /** Parses RFC 3339. Rejects times before the first eSIMs and beyond the year 9999, which a table cannot store. */
-function dateOf(value: unknown): Date | undefined {
+export function dateOf(value: unknown): Date | undefined {
   const time = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : Number.NaN
   return time >= BEFORE_ESIMS_MS && time < YEAR_10000_MS ? new Date(time) : undefined
 }

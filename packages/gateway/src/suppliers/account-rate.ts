@@ -1,0 +1,50 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Db } from '../lib/postgres/db.ts'
+
+/**
+ * The rate limit of an account at a supplier, over all nodes together: each request takes the next free moment from a row
+ * that the nodes share.
+ */
+export interface AccountRate {
+  /** Waits for this request's moment. @returns false if it would wait too long: the request must not be sent */
+  turn(): Promise<boolean>
+}
+
+/** Requests are spaced this much wider than the limit allows, so that an uneven network does not exceed it. */
+const MARGIN = 16 / 15
+/** Many times the queue of all nodes at their default concurrency. */
+const WAIT_MAX_MS = 10_000
+
+/** @param share the part of the account that this gateway may use, from 0 to 1 */
+export function accountRate(
+  db: Pick<Db, 'query'>,
+  supplier: string,
+  { perSecond, share = 1 }: { perSecond: number; share?: number | undefined },
+): AccountRate {
+  const everyMs = (1000 / (perSecond * share)) * MARGIN
+  return {
+    async turn() {
+      const [taken] = await db.query<{ waitMs: number }>({
+        name: 'supplier-rate',
+        text: TAKE,
+        values: [supplier, everyMs],
+      })
+      if (taken === undefined) return false
+      if (taken.waitMs > 0) await delay(taken.waitMs)
+      return true
+    },
+  }
+}
+
+/**
+ * Locks the supplier's row until its own commit. A time further ahead than the longest wait was written by a clock that
+ * was ahead, and does not count.
+ */
+const AHEAD = `r.next_at > clock_timestamp() + interval '${2 * WAIT_MAX_MS} milliseconds'`
+const TAKE = `
+  insert into supplier_rates as r (supplier, next_at) values ($1, clock_timestamp() + $2 * interval '1 millisecond')
+  on conflict (supplier) do update
+    set next_at = case when ${AHEAD} then clock_timestamp() else greatest(r.next_at, clock_timestamp()) end
+      + $2 * interval '1 millisecond'
+    where ${AHEAD} or r.next_at <= clock_timestamp() + interval '${WAIT_MAX_MS} milliseconds'
+  returning greatest(0, extract(epoch from next_at - clock_timestamp()) * 1000 - $2)::float8 as wait_ms`

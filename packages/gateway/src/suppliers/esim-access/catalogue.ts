@@ -1,0 +1,53 @@
+import type { BalanceOutcome, SupplierProduct } from '../supplier.ts'
+import { type Call, isMembers, type Members, textOf, wholeOf } from './client.ts'
+
+/** Reads the packages for new eSIMs, then those for top-ups: one answer each. @throws if one of them is unreadable */
+export async function* listProducts(call: Call): AsyncGenerator<SupplierProduct> {
+  for (const packageType of ['BASE', 'TOPUP'] as const) {
+    const answer = await call('package/list', { type: packageType })
+    if (answer.kind !== 'done') throw new Error(answer.message)
+    const { packageList } = answer.obj
+    if (!Array.isArray(packageList)) throw new Error('the catalogue is unreadable')
+    for (const one of packageList) yield productOf(one, packageType)
+  }
+}
+
+/** dataType: 1 in total, 2 and 3 a day, 4 unlimited a day. */
+const UNLIMITED_DAILY = 4
+const DAYS: Readonly<Record<string, number>> = { DAY: 1, MONTH: 30 }
+
+/** @throws if a member is missing: a product that is left out would go off sale */
+export function productOf(value: unknown, packageType: 'BASE' | 'TOPUP'): SupplierProduct {
+  const members: Members = isMembers(value) ? value : {}
+  const [productCode, name, currencyCode] = [members.packageCode, members.name, members.currencyCode].map(textOf)
+  const cost = wholeOf(members.price)
+  const duration = wholeOf(members.duration)
+  const days = DAYS[textOf(members.durationUnit)?.toUpperCase() ?? 'DAY']
+  const missing = [productCode, name, cost, duration, days].includes(undefined)
+  if (missing) throw new Error(`package ${productCode ?? '(without a code)'} of the catalogue is unreadable`)
+  const isDaily = typeof members.dataType === 'number' && members.dataType > 1
+  const volume = wholeOf(members.volume)
+  const durationDays = Number(duration) * days!
+  return {
+    productCode: productCode!,
+    name: name!,
+    packageType,
+    countries: (textOf(members.location) ?? '').split(',').filter((code) => /^[A-Z]{2}$/.test(code)),
+    volume: members.dataType === UNLIMITED_DAILY || volume === undefined || volume === 0n ? null : volume,
+    isDayPass: isDaily && durationDays === 1,
+    durationDays,
+    cost: cost!,
+    currencyCode: currencyCode ?? 'USD',
+  }
+}
+
+export async function queryBalance(call: Call, currencyCode: string): Promise<BalanceOutcome> {
+  const answer = await call('balance/query', {})
+  if (answer.kind !== 'done') {
+    const isDown = answer.kind === 'none' && answer.down === true
+    return { kind: 'silent', message: answer.message, ...(isDown ? { down: true as const } : {}) }
+  }
+  const { balance } = answer.obj
+  if (!Number.isSafeInteger(balance)) return { kind: 'silent', message: 'the balance is unreadable' }
+  return { kind: 'balance', amount: BigInt(balance as number), currencyCode }
+}

@@ -1,0 +1,142 @@
+import { createHmac } from 'node:crypto'
+import Type, { type Static } from 'typebox'
+import { systemClock } from '../../lib/clock.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { Outbound } from '../../lib/outbound/outbound.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import { accountRate } from '../account-rate.ts'
+import { isAddressOrBlock } from '../es2plus/config.ts'
+
+const MINUTE_MS = 60_000
+
+export const esimAccessConfig = Type.Object(
+  {
+    /** Without /api/v1/open. Any wholesaler with the same interface. */
+    url: Type.Optional(Type.String({ pattern: '^https?://', maxLength: 2048 })),
+    accessCode: Type.String({ minLength: 1, maxLength: 256 }),
+    secretKey: Type.String({ minLength: 1, maxLength: 256 }),
+    /** Of the account: USD by default. Prices name no currency when something is bought. */
+    currencyCode: Type.Optional(Type.String({ pattern: '^[A-Z]{3}$' })),
+    /** Requests a second of the account, over all nodes. */
+    perSecond: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
+    /** The part of `perSecond` that this gateway may use, if several share the account. */
+    share: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
+    concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+    timeoutMs: Type.Optional(Type.Integer({ minimum: 100, maximum: 2 * MINUTE_MS })),
+    /** How long after our time-out the wholesaler may still execute a call. */
+    settlesMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 * MINUTE_MS })),
+    giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 60 * MINUTE_MS })),
+    /** Addresses and blocks from which it sends events. */
+    eventAddresses: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 })),
+  },
+  { additionalProperties: false },
+)
+export type EsimAccessConfig = Static<typeof esimAccessConfig>
+
+/** Checks what the schema cannot express. */
+export function findEsimAccessFault({ eventAddresses = [] }: EsimAccessConfig): string | undefined {
+  const invalid = eventAddresses.find((block) => !isAddressOrBlock(block))
+  return invalid === undefined ? undefined : `eventAddresses: ${invalid} is neither an address nor a block`
+}
+
+export const URL_DEFAULT = 'https://api.esimaccess.com'
+export const CURRENCY_DEFAULT = 'USD'
+export const TIMEOUT_MS = 15_000
+/** The account's documented limit. */
+const PER_SECOND = 8
+/** A catalogue of 3 000 packages has 3 MB. */
+const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
+
+/** The members of an answer are those of another program: each is checked where it is used. */
+export type Members = Readonly<Record<string, unknown>>
+
+export type RtAnswer =
+  | { kind: 'done'; obj: Members }
+  /** A failure in the form of the interface. */
+  | { kind: 'failed'; code: string; message: string }
+  /** No answer, or none in the form of the interface. `sent`: it may have been executed. */
+  | { kind: 'none'; message: string; sent: boolean; phase?: string; down?: true }
+
+/** One call of an operation, such as `esim/order`. */
+export type Call = (operation: string, body: Members) => Promise<RtAnswer>
+
+export interface EsimAccessDeps {
+  db: Db
+  ids: Ids
+  outbound: Outbound
+}
+
+export function createCall(supplier: string, config: EsimAccessConfig, deps: EsimAccessDeps): Call {
+  const base = (config.url ?? URL_DEFAULT).replace(/\/+$/, '').replace(/\/api\/v1\/open$/, '')
+  const rate = accountRate(deps.db, supplier, { perSecond: config.perSecond ?? PER_SECOND, share: config.share })
+  return async (operation, members) => {
+    const hasTurn = await rate.turn().catch(() => undefined)
+    if (!hasTurn) {
+      const why = hasTurn === false ? 'the rate limit of the account is used up' : 'the database is not reachable'
+      return { kind: 'none', message: `not sent: ${why}`, sent: false }
+    }
+    const body = JSON.stringify(members)
+    const outcome = await deps.outbound.request({
+      url: `${base}/api/v1/open/${operation}`,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...sign(config, deps.ids.uuid(), body) },
+      body,
+      timeoutMs: config.timeoutMs ?? TIMEOUT_MS,
+      answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
+      allowPrivate: true, // configured by an operator
+    })
+    if (outcome.kind === 'failed') {
+      const { message, sent, phase } = outcome
+      return { kind: 'none', message, sent, phase, down: true }
+    }
+    return parseAnswer(outcome.status, outcome.truncated ? '' : outcome.body.toString())
+  }
+}
+
+function sign({ accessCode, secretKey }: EsimAccessConfig, requestId: string, body: string): Record<string, string> {
+  const timestamp = String(systemClock.now())
+  const signed = timestamp + requestId + accessCode + body
+  return {
+    'RT-AccessCode': accessCode,
+    'RT-RequestID': requestId,
+    'RT-Timestamp': timestamp,
+    'RT-Signature': createHmac('sha256', secretKey).update(signed).digest('hex'),
+  }
+}
+
+/** Pure. Failures come with HTTP 200, too. */
+export function parseAnswer(status: number, text: string): RtAnswer {
+  const answer = parseObject(text)
+  if (answer?.success === true) return { kind: 'done', obj: isMembers(answer.obj) ? answer.obj : {} }
+  const code = answer?.errorCode
+  if (answer?.success === false && typeof code === 'string' && /^\d{6}$/.test(code)) {
+    const message = [answer.errorMsg, answer.errorMessage].find((one) => typeof one === 'string' && one !== '')
+    return { kind: 'failed', code, message: `${code}: ${message ?? 'no message'}` }
+  }
+  // A request that was refused before it reached the interface, by a proxy for example, was not executed.
+  const isRefused = status >= 400 && status < 500 && status !== 408
+  return { kind: 'none', message: `HTTP ${status} without a valid answer`, sent: !isRefused, down: true }
+}
+
+export function parseObject(text: string): Members | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isMembers(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** An empty text means absent. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** A whole number that is not negative, such as an amount or bytes. */
+export function wholeOf(value: unknown): bigint | undefined {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? BigInt(value as number) : undefined
+}

@@ -1,0 +1,41 @@
+import type { Tx } from '../lib/postgres/db.ts'
+
+/** An item at a supplier, as SQL expressions. */
+interface ItemInSql {
+  tenantId: string
+  orderId: string
+  itemNo: string
+  supplier: string
+}
+
+/**
+ * SQL: the supplier's own name of its latest purchase for an item, or null. It aggregates, because with `order by … limit 1`
+ * PostgreSQL may read the primary key backwards instead of the few attempts of the order.
+ */
+export function latestReference({ tenantId, orderId, itemNo, supplier }: ItemInSql): string {
+  return `(select (array_agg(r.reference order by r.attempt_id desc))[1] from supplier_attempts r
+    where r.tenant_id = ${tenantId} and r.order_id = ${orderId} and r.item_no = ${itemNo} and r.supplier = ${supplier}
+      and r.reference is not null)`
+}
+
+/** Reads the references of items in doubt, by order and item. No statement where there are none. Takes no lock. */
+export async function readReferences(
+  tx: Pick<Tx, 'query'>,
+  tenantId: string,
+  items: readonly { orderId: string; itemNo: number; supplier: string }[],
+): Promise<(item: { orderId: string; itemNo: number }) => string | undefined> {
+  if (items.length === 0) return () => undefined
+  const rows = await tx.query<{ orderId: string; itemNo: number; reference: string | null }>({
+    name: 'supplier-references',
+    text: `select i.order_id, i.item_no, ${latestReference({ tenantId: '$1', orderId: 'i.order_id', itemNo: 'i.item_no', supplier: 'i.supplier' })} as reference
+           from unnest($2::uuid[], $3::smallint[], $4::text[]) as i(order_id, item_no, supplier)`,
+    values: [
+      tenantId,
+      items.map(({ orderId }) => orderId),
+      items.map(({ itemNo }) => itemNo),
+      items.map(({ supplier }) => supplier),
+    ],
+  })
+  const references = new Map(rows.map(({ orderId, itemNo, reference }) => [`${orderId} ${itemNo}`, reference]))
+  return ({ orderId, itemNo }) => references.get(`${orderId} ${itemNo}`) ?? undefined
+}

@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import type { Result } from './compare.ts'
 import { createBenchServer } from './environment.ts'
 import type { Figure } from './figure.ts'
+import { dealers } from './figures/dealers.ts'
 import { growth } from './figures/growth.ts'
 import { health } from './figures/health.ts'
 import { latency } from './figures/latency.ts'
@@ -24,6 +25,7 @@ const FIGURES: readonly Figure[] = [
   latency,
   replay,
   nodes,
+  dealers,
   start,
   webhooks,
   growth,

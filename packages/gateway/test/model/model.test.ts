@@ -146,7 +146,7 @@ async function request(step: RequestStep, { model, dealer }: Play): Promise<void
   if (!anyLost) expect(firsts).toBe(expected.isNew ? 1 : 0)
 }
 
-/** @returns undefined for an eSIM where there is none yet */
+/** @returns undefined for a request about an eSIM while the dealer has no eSIM */
 async function requestOf({ request }: RequestStep, { model, dealer }: Play) {
   if (request.kind === 'order') {
     const { transactionId, lines, isMisquoted } = request.input

@@ -10,12 +10,12 @@ export type Step =
   | Crash
 
 /** `esim` is a place in the list of delivered eSIMs, modulo its length; there is no request while the list is empty. */
-export type DealerRequest =
+type DealerRequest =
   | { kind: 'order'; input: OrderInput }
   | { kind: 'topup'; transactionId: string; esim: number; packageCode: keyof typeof TOP_UPS }
   | { kind: 'cancel'; transactionId: string; esim: number }
 export type RequestStep = Extract<Step, { request: DealerRequest }>
-export type Crash = {
+type Crash = {
   do: 'kill' | 'cut'
   request: DealerRequest
   calls: number

@@ -20,9 +20,9 @@ import {
   waitUntil,
   walletOf,
 } from '../harness/shop.ts'
+import { createEsimAccessFixtures } from './simulator-fixtures.ts'
 import {
   createEs2plusFixtures,
-  createEsimAccessFixtures,
   createGatewayFixtures,
   createSandboxFixtures,
   createStockFixtures,

@@ -11,8 +11,8 @@ import type { ErrorParts } from '../../lib/api-error.ts'
 import { isUuid } from '../../lib/ids.ts'
 import { textArray, uuidArray } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
-import { allowsTopUp } from '../../profiles/top-up-state.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
+import type { Supplier } from '../../suppliers/supplier.ts'
 import { allowanceOf, type PackageLine } from '../item.ts'
 import type { OrderInput } from './input.ts'
 
@@ -75,6 +75,31 @@ export function offerTopUp(
 export function topUpVolume(catalogue: Snapshot, line: Pick<PackageLine, 'packageCode' | 'periodNum'>): bigint {
   const item = catalogue.find(line.packageCode)
   return (item && allowanceOf(item, line.periodNum).volume) ?? 0n
+}
+
+/**
+ * Checks whether the state of an eSIM allows a top-up, apart from what is in progress. A supplier that this node does not
+ * know takes no expired eSIM.
+ */
+export function allowsTopUp(
+  { esimStatus, smdpStatus }: { esimStatus: EsimStatus; smdpStatus: SmdpStatus | null },
+  traits: Pick<Supplier['traits'], 'topsUpExpired'> | undefined,
+): boolean {
+  if (smdpStatus === 'DELETED') return false
+  switch (esimStatus) {
+    case 'GOT_RESOURCE':
+    case 'IN_USE':
+    case 'USED_UP':
+      return true
+    case 'USED_EXPIRED':
+      return traits?.topsUpExpired === true
+    case 'UNUSED_EXPIRED':
+    case 'CANCEL':
+    case 'REVOKED':
+      return false
+    default:
+      return esimStatus satisfies never
+  }
 }
 
 function stateOf({ esimStatus, smdpStatus, suspended, openActionId }: ToppedUpEsim): ErrorParts {

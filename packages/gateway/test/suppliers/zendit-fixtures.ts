@@ -19,7 +19,7 @@ export async function createZenditFixtures(shop: Shop): Promise<FixtureFactory> 
       const { apiKey = '' } = simulator.credentials
       const config = { url: simulator.url, apiKey, timeoutMs }
       await addSupplier(shop, name, 'zendit', config)
-      const inner = zenditSupplier(name, config, { outbound })
+      const inner = zenditSupplier(name, config, { ...shop, outbound })
       return Object.assign(simulatedFaults(simulator, timeoutMs), {
         supplier: withShortTimes(inner, timeoutMs, true),
         product: await firstProduct(inner),

@@ -48,6 +48,8 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['alerts', 'Alerts'],
       ['configuration', 'Configuration'],
       ['suppliers', 'Suppliers'],
+      ['es2plus', 'ES2+'],
+      ['esim-access', 'eSIM Access'],
       ['console', 'Console'],
       ['performance', 'Performance'],
     ],

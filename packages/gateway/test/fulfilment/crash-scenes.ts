@@ -37,6 +37,8 @@ export const ES2PLUS_POINTS = [
 
 export const CANCEL_POINTS = [
   'action.after-attempt',
+  'sandbox.acted',
+  'esim-access.acted',
   'es2plus.before-cancel-order',
   'es2plus.after-cancel-order',
   'action.after-call',
@@ -186,7 +188,9 @@ export async function gatewayScene(): Promise<CrashScene> {
   const db = createDb({ url: upstreamDatabase.url, poolSize: 2, applicationName: 'test scene' })
   const packages = await db.query<{ packageCode: string; productCode: string }>({
     text: `select s.package_code, s.product_code from package_suppliers s join list_prices l using (package_code)
-           where s.supplier = 'sandbox' and l.currency_code = 'USD' order by l.price, s.package_code`,
+           join packages p using (package_code)
+           where s.supplier = 'sandbox' and l.currency_code = 'USD' and p.package_type = 'BASE'
+             and p.period_num_min is null order by l.price, s.package_code`,
   })
   const sold = packages.filter((one) => !one.productCode.startsWith('SANDBOX'))
   const refusedOne = packages.find((one) => one.productCode === 'SANDBOX_REFUSED')!

@@ -53,15 +53,8 @@ const ATTEMPTS_MAX = 32_767
  * number of orders. Orders that cannot proceed now are released in the same transaction.
  */
 export async function claimDueOrders(deps: FulfilmentDeps, tenantId: string, limit: number): Promise<Claim> {
-  const claim: Claim = {
-    tenantId,
-    leaseToken: deps.ids.uuid(),
-    attempts: [],
-    refusals: [],
-    orderCount: 0,
-    heldCount: 0,
-    nextDueAt: undefined,
-  }
+  const counts = { orderCount: 0, heldCount: 0, nextDueAt: undefined }
+  const claim: Claim = { tenantId, leaseToken: deps.ids.uuid(), attempts: [], refusals: [], ...counts }
   let eventsToSend = false
   try {
     await deps.db.tx(async (tx) => {
@@ -98,7 +91,7 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
   const missing = await findMissingSuppliers(tx, deps, catalogue, leased.orders)
   const topUpIds = leased.orders.filter((order) => order.orderType === 'TOPUP').map(({ orderId }) => orderId)
   const topUps = await readEsimsOfTopUps(tx, deps.cipher, claim.tenantId, topUpIds)
-  const findReference = await readReferences(tx, claim.tenantId, leased.orders.flatMap(listItemsInDoubt))
+  const findReference = await readReferences(tx, claim.tenantId, leased.orders)
   for (const order of leased.orders) {
     const topUp = topUps.get(order.orderId)
     const next = order.items.map((item) => {
@@ -122,13 +115,6 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
     changes.orders.push(change)
   }
   return changes
-}
-
-function listItemsInDoubt({ orderId, items }: LockedOrder) {
-  return items.flatMap(({ itemNo, itemStatus, supplier }) => {
-    const mayBeQueried = itemStatus === 'ASKED' || itemStatus === 'UNKNOWN' || itemStatus === 'REVIEW'
-    return mayBeQueried && supplier !== null ? [{ orderId, itemNo, supplier }] : []
-  })
 }
 
 /**

@@ -54,15 +54,20 @@ function kindOf<Schema extends TSchema>(kind: {
 const KINDS = {
   sandbox: kindOf({ config: sandboxConfig, create: sandboxSupplier }),
   stock: kindOf({ config: stockConfig, create: stockSupplier }),
-  es2plus: kindOf({ config: es2plusConfig, findFault: findEs2plusFault, create: es2plusSupplier }),
+  es2plus: kindOf({
+    config: es2plusConfig,
+    findFault: findEs2plusFault,
+    create: es2plusSupplier,
+    docs: 'docs/es2plus.md',
+  }),
   gateway: kindOf({ config: gatewayConfig, create: gatewaySupplier }),
   'esim-access': kindOf({
     config: esimAccessConfig,
     findFault: findEsimAccessFault,
     create: esimAccessSupplier,
-    docs: 'docs/suppliers/esim-access.md',
+    docs: 'docs/esim-access.md',
   }),
-  zendit: kindOf({ config: zenditConfig, create: zenditSupplier, docs: 'docs/suppliers/zendit.md' }),
+  zendit: kindOf({ config: zenditConfig, create: zenditSupplier, docs: 'docs/zendit.md' }),
 }
 
 export type SupplierType = keyof typeof KINDS

@@ -18,12 +18,24 @@ export function latestReference({ tenantId, orderId, itemNo, supplier }: ItemInS
       and r.reference is not null)`
 }
 
-/** Reads the references of items in doubt, by order and item. No statement where there are none. Takes no lock. */
+const IN_DOUBT: readonly string[] = ['ASKED', 'UNKNOWN', 'REVIEW']
+
+interface OrderWithItems {
+  orderId: string
+  items: readonly { itemNo: number; itemStatus: string; supplier: string | null }[]
+}
+
+/** Reads the references of the items that may be queried. Without such items it sends no statement. Takes no lock. */
 export async function readReferences(
   tx: Pick<Tx, 'query'>,
   tenantId: string,
-  items: readonly { orderId: string; itemNo: number; supplier: string }[],
+  orders: readonly OrderWithItems[],
 ): Promise<(item: { orderId: string; itemNo: number }) => string | undefined> {
+  const items = orders.flatMap((order) =>
+    order.items.flatMap(({ itemNo, itemStatus, supplier }) =>
+      IN_DOUBT.includes(itemStatus) && supplier !== null ? [{ orderId: order.orderId, itemNo, supplier }] : [],
+    ),
+  )
   if (items.length === 0) return () => undefined
   const rows = await tx.query<{ orderId: string; itemNo: number; reference: string | null }>({
     name: 'supplier-references',

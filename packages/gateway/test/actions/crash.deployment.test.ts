@@ -1,4 +1,5 @@
 import { type EsimAction, orderNoOf } from '@dealer-esim/contract'
+import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runDueActions } from '../../src/actions/loop.ts'
 import { startAction } from '../../src/actions/start.ts'
@@ -21,6 +22,7 @@ import {
   waitUntil,
   walletOf,
 } from '../harness/shop.ts'
+import { firstProduct } from '../suppliers/wholesalers/simulator-fixtures.ts'
 
 /*
  * A worker is killed at each failpoint while it cancels eSIMs for a dealer, and another one takes over: each action ends,
@@ -28,16 +30,20 @@ import {
  */
 
 const ESIMS = 3
-const SUPPLIERS = ['sandbox', 'smdp'] as const
+const SUPPLIERS = ['sandbox', 'smdp', 'wholesaler'] as const
+/** Suppliers with failpoints of their own. */
+const OWN_POINTS = { sandbox: 'sandbox', es2plus: 'smdp', 'esim-access': 'wholesaler' } as const
 const SCENES = SUPPLIERS.flatMap((supplier) =>
-  CANCEL_POINTS.filter((point) => supplier === 'smdp' || !point.startsWith('es2plus')).map(
-    (point) => [supplier, point] as const,
-  ),
+  CANCEL_POINTS.filter((point) => {
+    const owner = OWN_POINTS[point.split('.')[0] as keyof typeof OWN_POINTS]
+    return owner === undefined || owner === supplier
+  }).map((point) => [supplier, point] as const),
 )
 
 let database: TestDatabase
 let shop: Shop
 let server: Es2plusServer
+let simulator: Simulator
 let bundle: ChildBundle
 const tenants = new Map<string, string>()
 const failures = new Map<string, string>()
@@ -49,7 +55,14 @@ beforeAll(async () => {
   server = await startEs2plusServer()
   const config = { url: server.url, functionRequesterIdentifier: '1.2.3', ...server.identity, giveUpAfterMs: 4_000 }
   await addSupplier(shop, 'smdp', 'es2plus', config)
-  for (const supplier of SUPPLIERS) await addPackage(shop.db, supplier, [{ supplier, productCode: 'TYPE' }])
+  simulator = await createSimulator('esim-access', { catalogueSize: 3 })
+  const { accessCode, secretKey } = simulator.credentials
+  await addSupplier(shop, 'wholesaler', 'esim-access', { url: simulator.url, accessCode, secretKey, perSecond: 1_000 })
+  const sold = await firstProduct(shop.suppliers.get('wholesaler')!.supplier)
+  for (const supplier of SUPPLIERS) {
+    const productCode = supplier === 'wholesaler' ? sold : 'TYPE'
+    await addPackage(shop.db, supplier, [{ supplier, productCode }])
+  }
   for (const [supplier, point] of SCENES) await killWhileCancelling(supplier, point)
   await waitUntil(async () => {
     for (const tenantId of tenants.values()) await makeActionsDue(shop.db, tenantId)
@@ -59,6 +72,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.close()
+  await simulator.close()
   await shop.close()
   await database.drop()
   bundle.remove()

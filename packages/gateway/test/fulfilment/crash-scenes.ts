@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
-import { createSimulator } from '@dealer-esim/wholesaler-simulators'
+import { createSimulator, type SimulatorKind } from '@dealer-esim/wholesaler-simulators'
 import { createDb } from '../../src/lib/postgres/db.ts'
+import type { SupplierType } from '../../src/suppliers/create.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import type { SupplierTraits } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase } from '../harness/databases/database.ts'
@@ -36,6 +37,8 @@ export const ES2PLUS_POINTS = [
 
 export const CANCEL_POINTS = [
   'action.after-attempt',
+  'sandbox.acted',
+  'esim-access.acted',
   'es2plus.before-cancel-order',
   'es2plus.after-cancel-order',
   'action.after-call',
@@ -134,14 +137,24 @@ export async function es2plusScene(withRange: boolean): Promise<CrashScene> {
   }
 }
 
+export function esimAccessScene(): Promise<CrashScene> {
+  return wholesalerScene('esim-access', ({ accessCode, secretKey }) => ({ accessCode, secretKey, perSecond: 1_000 }))
+}
+
+export function zenditScene(): Promise<CrashScene> {
+  return wholesalerScene('zendit', ({ apiKey }) => ({ apiKey }))
+}
+
 /** The wholesaler's simulator keeps running while our worker is killed. */
-export async function esimAccessScene(): Promise<CrashScene> {
+async function wholesalerScene(
+  kind: SimulatorKind & SupplierType,
+  configOf: (credentials: Record<string, string>) => object,
+): Promise<CrashScene> {
   const scene = await openScene()
-  const simulator = await createSimulator('esim-access', { catalogueSize: 60 })
-  const { accessCode, secretKey } = simulator.credentials
+  const simulator = await createSimulator(kind, { catalogueSize: 60 })
   const supplier = 'crash-wholesaler'
-  const config = { url: simulator.url, accessCode, secretKey, timeoutMs: TIMEOUT_MS, perSecond: 1_000 }
-  await addSupplier(scene.shop, supplier, 'esim-access', config)
+  const config = { url: simulator.url, timeoutMs: TIMEOUT_MS, ...configOf(simulator.credentials) }
+  await addSupplier(scene.shop, supplier, kind, config)
   const codes: string[] = []
   for await (const product of scene.shop.suppliers.get(supplier)!.supplier.catalogue!()) {
     if (product.packageType === 'BASE' && !product.isDayPass) codes.push(product.productCode)

@@ -14,6 +14,7 @@ import {
   esimAccessScene,
   gatewayScene,
   localScene,
+  zenditScene,
 } from './crash-scenes.ts'
 
 /*
@@ -92,6 +93,13 @@ const KINDS: Kind[] = [
     name: 'esim-access',
     open: esimAccessScene,
     points: [...POINTS, 'esim-access.ordered'],
+    inDoubt: [],
+    refunds: REFUND_POINTS,
+  },
+  {
+    name: 'zendit',
+    open: zenditScene,
+    points: [...POINTS, 'zendit.ordered'],
     inDoubt: [],
     refunds: REFUND_POINTS,
   },

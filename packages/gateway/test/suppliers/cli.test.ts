@@ -1,6 +1,7 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { SUPPLIER_TYPES } from '../../src/suppliers/create.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { admin, adminFailure, adminJson, adminUsageError } from '../harness/processes/admin-in-process.ts'
 import { type Es2plusServer, startEs2plusServer } from '../harness/servers/es2plus-server.ts'
@@ -48,11 +49,11 @@ describe('supplier', () => {
         ...['supplier', 'add', 'bad', '--type', type],
         ...(config === undefined ? [] : ['--config', shop.file('bad.json', JSON.stringify(config))]),
       )
-    expect(await add('fax')).toBe('The type must be one of sandbox, stock, es2plus, gateway.')
+    expect(await add('fax')).toBe(`The type must be one of ${SUPPLIER_TYPES.join(', ')}.`)
     expect(await add('es2plus', { foo: 1, url: 'smdp', timeoutMs: 5, iccidRange: { first: '1' } })).toBe(
       'The configuration is not valid for type es2plus: functionRequesterIdentifier is missing; unknown member foo; url must be an ' +
         'address that begins with https://; iccidRange.last is missing; iccidRange.first must be 19 digits; ' +
-        'timeoutMs must be >= 100. docs/suppliers.md lists its members.',
+        'timeoutMs must be >= 100. docs/es2plus.md lists its members.',
     )
     expect(await add('stock', { colour: 'red' })).toContain('type stock: unknown member colour. ')
     const smdp = { url: 'https://smdp.example.com', functionRequesterIdentifier: '1' }

@@ -20,7 +20,6 @@ import {
   waitUntil,
   walletOf,
 } from '../harness/shop.ts'
-import { createEsimAccessFixtures } from './simulator-fixtures.ts'
 import {
   createEs2plusFixtures,
   createGatewayFixtures,
@@ -29,7 +28,8 @@ import {
   type FixtureFactory,
   type SupplierFixture,
 } from './supplier-fixtures.ts'
-import { createZenditFixtures } from './zendit-fixtures.ts'
+import { createEsimAccessFixtures } from './wholesalers/simulator-fixtures.ts'
+import { createZenditFixtures } from './wholesalers/zendit-fixtures.ts'
 
 /*
  * Every type of supplier passes the same suite. Most of its time is spent waiting for time-outs and deadlines. So every

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import { applyReports } from '../../src/profiles/apply-reports.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
@@ -57,6 +58,31 @@ describe('a top-up', () => {
     expect(row).toEqual({ usageAlerted: 50, expiryAlertedHours: [] })
     const statement = await bed.json(esim.dealer, 'account/statement', { kind: 'TOPUP' })
     expect(statement.data.entryList[0]).toMatchObject({ amount: -PRICE, esimTranNo: esim.esimTranNo, kind: 'TOPUP' })
+  })
+
+  it('in a list of its supplier is not taken for another eSIM', async () => {
+    const esim = await bed.delivered()
+    await bed.topUp(esim, { transactionId: 'T-listed' })
+    await bed.order(esim.dealer, 'T-listed', 'DELIVERED')
+    const { key } = bed.supplier.toppedUp.at(-1)!
+    const { deps } = bed.node
+    const supplied = deps.suppliers.all()[0]!
+    const { iccid } = esim
+    async function* list() {
+      yield { key, iccid, cancelled: false, time: new Date() }
+    }
+    // A supplier whose top-ups are purchases like any other.
+    bed.supplier.query = () => ({
+      kind: 'delivered',
+      esim: { iccid, smdpAddress: 'smdp.example.com', matchingId: 'M-LISTED' },
+    })
+    const listing = { ...supplied, supplier: { ...supplied.supplier, list } }
+    expect(await compareSupplierList(deps, listing, 3_600_000)).toBe(0)
+    const orphans = await deps.db.query({
+      text: 'select iccid from orphans where iccid = $1 union all select iccid from unclaimed_esims where iccid = $1',
+      values: [iccid],
+    })
+    expect(orphans).toEqual([])
   })
 
   it('is not undone by a report from before it, and a later one counts', async () => {

@@ -15,7 +15,7 @@ export const esimAccessConfig = Type.Object(
     url: Type.Optional(Type.String({ pattern: '^https?://', maxLength: 2048 })),
     accessCode: Type.String({ minLength: 1, maxLength: 256 }),
     secretKey: Type.String({ minLength: 1, maxLength: 256 }),
-    /** Of the account: USD by default. Prices name no currency when something is bought. */
+    /** The account's currency: USD by default. A purchase states none. */
     currencyCode: Type.Optional(Type.String({ pattern: '^[A-Z]{3}$' })),
     /** Requests a second of the account, over all nodes. */
     perSecond: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),

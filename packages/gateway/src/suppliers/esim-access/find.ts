@@ -1,4 +1,5 @@
 import { systemClock } from '../../lib/clock.ts'
+import { timeOfUuid } from '../../lib/ids.ts'
 import { type Call, isMembers, type Members, wholeOf } from './client.ts'
 import { type EsimRow, rowsOf } from './esim.ts'
 import type { Failure } from './outcome.ts'
@@ -68,8 +69,6 @@ export async function* scan(call: Call, from: Date, to: Date): AsyncGenerator<Pa
 
 /** The wholesaler's clock may be wrong by this much. */
 export const CLOCK_TOLERANCE_MS = 10 * MINUTE_MS
-/** For an order whose id has no time. */
-const SPAN_DEFAULT_MS = 26 * 60 * MINUTE_MS
 
 /**
  * Looks for the eSIM with our key among all that were sold since our order: nothing else finds it.
@@ -81,7 +80,7 @@ export async function findByKey(
   withinMs: number,
 ): Promise<Found<EsimRow | undefined>> {
   const now = systemClock.now()
-  const orderedAt = timeOfId(orderId) ?? now - SPAN_DEFAULT_MS
+  const orderedAt = timeOfUuid(orderId)
   const deadline = systemClock.monotonic() + withinMs
   let failure: Failure | undefined
   for await (const part of scan(call, new Date(orderedAt - CLOCK_TOLERANCE_MS), new Date(now + CLOCK_TOLERANCE_MS))) {
@@ -98,11 +97,6 @@ export async function findByKey(
 
 function isPendingFailure(failure: Failure): boolean {
   return failure.kind === 'failed' && failure.code === PENDING
-}
-
-/** The time in a UUIDv7. */
-function timeOfId(id: string): number | undefined {
-  return /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id) ? Number.parseInt(id.replace('-', '').slice(0, 12), 16) : undefined
 }
 
 /** 2025-09-11T13:28:09Z */

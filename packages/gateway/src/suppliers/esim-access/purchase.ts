@@ -49,7 +49,6 @@ export async function topUp(account: Account, request: TopUpRequest): Promise<Ou
   const added = await buyAtPrice(account, request, 'TOPUP', (price) =>
     account.call('esim/topup', { esimTranNo, packageCode, transactionId, ...(price && { amount: price }) }),
   )
-  await failpoint('esim-access.topped-up')
   if ('kind' in added) return added
   const { obj, charged } = added
   if ((textOf(obj.transactionId) ?? transactionId) !== transactionId) return OTHER_ORDER

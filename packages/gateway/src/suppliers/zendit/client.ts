@@ -1,5 +1,7 @@
 import Type, { type Static } from 'typebox'
 import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import { accountRate } from '../account-rate.ts'
 
 const MINUTE_MS = 60_000
 
@@ -14,7 +16,10 @@ export const zenditConfig = Type.Object(
     settlesMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 * MINUTE_MS })),
     giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 60 * MINUTE_MS })),
     concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
+    /** Requests a second of the account, over all nodes. */
     perSecond: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+    /** The part of `perSecond` that this gateway may use, if several share the account. */
+    share: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
   },
   { additionalProperties: false },
 )
@@ -25,8 +30,10 @@ export const TIMEOUT_MS = 15_000
 /** A page of 1,024 offers, each with its countries. */
 const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
 
-/** An answer of Zendit, or why there is none. */
-export type ZenditAnswer = ZenditReply | OutboundFailure
+/** A reply of Zendit, or the failure to get one. */
+export type ZenditAnswer = ZenditReply | ZenditFailure
+
+export type ZenditFailure = Pick<OutboundFailure, 'kind' | 'sent' | 'message'> & Partial<Pick<OutboundFailure, 'phase'>>
 
 export interface ZenditReply {
   kind: 'reply'
@@ -45,11 +52,23 @@ export interface ZenditClient {
   post(path: string, body: JsonObject | undefined): Promise<ZenditAnswer>
 }
 
-export function zenditClient(config: ZenditConfig, outbound: Outbound): ZenditClient {
+export interface ZenditDeps {
+  outbound: Outbound
+  db: Pick<Db, 'query'>
+}
+
+export function zenditClient(supplier: string, config: ZenditConfig, deps: ZenditDeps): ZenditClient {
+  const { perSecond, share } = config
+  const rate = perSecond === undefined ? undefined : accountRate(deps.db, supplier, { perSecond, share })
   const base = (config.url ?? URL_DEFAULT).replace(/\/+$/, '')
 
   async function send(method: 'GET' | 'POST', path: string, body: string | undefined): Promise<ZenditAnswer> {
-    const outcome = await outbound.request({
+    const hasTurn = rate === undefined || (await rate.turn().catch(() => undefined))
+    if (!hasTurn) {
+      const why = hasTurn === false ? 'the rate limit of the account is used up' : 'the database is not reachable'
+      return { kind: 'failed', sent: false, message: `not sent: ${why}` }
+    }
+    const outcome = await deps.outbound.request({
       url: `${base}${path}`,
       method,
       headers: {

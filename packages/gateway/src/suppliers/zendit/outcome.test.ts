@@ -59,7 +59,7 @@ describe('the outcome of an order', () => {
     expect(outcomeOfOrder(reply(429, undefined, 7_000), KEY)).toMatchObject({ kind: 'retry', afterMs: 7_000 })
   })
 
-  it('of a rejection is a refusal, except for want of money', () => {
+  it('of a rejection is a refusal, unless money is missing', () => {
     expect(outcomeOfRejection(reply(404, refusal('NOT_FOUND')))).toEqual({ kind: 'refused', message: 'NOT_FOUND: No.' })
     expect(outcomeOfRejection(reply(400, refusal('INSUFFICIENT_FUNDS')))).toMatchObject({ kind: 'retry' })
   })

@@ -1,5 +1,5 @@
 import type { CancelOutcome, Outcome, SupplierRequest } from '../supplier.ts'
-import { isObject, type JsonObject, type ZenditAnswer, type ZenditReply } from './client.ts'
+import { isObject, type JsonObject, type ZenditAnswer, type ZenditFailure, type ZenditReply } from './client.ts'
 import { chargeOf, esimOf, iccidOf, isText } from './purchase.ts'
 
 type Purchase = Pick<SupplierRequest, 'key' | 'topUp'>
@@ -24,7 +24,7 @@ const NO_MONEY_WAIT_MS = 30_000
  */
 export function outcomeOfOrder(answer: ZenditAnswer, key: string): Outcome | 'accepted' | 'rejected' {
   if (answer.kind === 'failed') {
-    return { kind: answer.sent ? 'unknown' : 'retry', message: answer.message, down: true }
+    return { kind: answer.sent ? 'unknown' : 'retry', message: answer.message, ...downOf(answer) }
   }
   const { status, body } = answer
   const message = messageOf(answer)
@@ -50,7 +50,7 @@ export function outcomeOfRejection(answer: ZenditAnswer): Outcome {
  * bought: any other failure leaves the item in doubt.
  */
 export function outcomeOfQuery(answer: ZenditAnswer, request: Purchase): Outcome {
-  if (answer.kind === 'failed') return { kind: 'unknown', message: answer.message, down: true }
+  if (answer.kind === 'failed') return { kind: 'unknown', message: answer.message, ...downOf(answer) }
   const { status, body } = answer
   const message = messageOf(answer)
   if (status === 200 && body !== undefined) return outcomeOfPurchase(body, request)
@@ -101,6 +101,11 @@ export function outcomeOfRefund({ status, error }: JsonObject): CancelOutcome | 
     default:
       return undefined
   }
+}
+
+/** A request that waits for the limit of the account says nothing about Zendit. */
+export function downOf({ phase }: ZenditFailure): { down?: true } {
+  return phase === undefined ? {} : { down: true }
 }
 
 /** Zendit's own error, not that of a proxy or of another server. */

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import type { CancelOutcome, Outcome, ReceivedEvent, SuppliedEsim, Supplier, SupplierRequest } from '../supplier.ts'
-import { isObject, TIMEOUT_MS, type ZenditClient, type ZenditConfig, zenditClient } from './client.ts'
+import { isObject, TIMEOUT_MS, type ZenditClient, type ZenditConfig, type ZenditDeps, zenditClient } from './client.ts'
 import { listProducts, listPurchases } from './lists.ts'
 import {
   isZenditError,
@@ -22,14 +21,15 @@ const CONCURRENCY = 16
 /** Queries after an order in the same call: most purchases are completed at once. */
 const CHECKS = 4
 const FIRST_CHECK_MS = 150
+const RATE_WAIT_MS = 10_000
 
 /**
  * The wholesaler Zendit. Each item is a purchase whose transactionId is the item's key, which Zendit accepts once and finds
  * again: a purchase in doubt is queried before it is repeated. Written from public documentation; not yet verified against
  * a live account.
  */
-export function zenditSupplier(name: string, config: ZenditConfig, deps: { outbound: Outbound }): Supplier {
-  const client = zenditClient(config, deps.outbound)
+export function zenditSupplier(name: string, config: ZenditConfig, deps: ZenditDeps): Supplier {
+  const client = zenditClient(name, config, deps)
   const timeoutMs = config.timeoutMs ?? TIMEOUT_MS
   return {
     name,
@@ -37,9 +37,9 @@ export function zenditSupplier(name: string, config: ZenditConfig, deps: { outbo
     traits: {
       batch: 1,
       concurrency: config.concurrency ?? CONCURRENCY,
-      perSecond: config.perSecond ?? null,
-      // The order, a query that is late, and the waits between the queries.
-      timeoutMs: 2 * timeoutMs + FIRST_CHECK_MS * 2 ** CHECKS,
+      perSecond: null, // the limit of the account holds over all nodes: client.ts
+      // The order, a query that is late, and the waits between the queries and for the limit of the account.
+      timeoutMs: 2 * timeoutMs + (config.perSecond === undefined ? 0 : RATE_WAIT_MS) + FIRST_CHECK_MS * 2 ** CHECKS,
       graceMs: config.settlesMs ?? GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
     },

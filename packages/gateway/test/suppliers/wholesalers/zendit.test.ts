@@ -1,11 +1,13 @@
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createOutbound, type Outbound } from '../../src/lib/outbound/outbound.ts'
-import type { DeliveredEsim, ProfileReport, Supplier, SupplierRequest } from '../../src/suppliers/supplier.ts'
-import { zenditSupplier } from '../../src/suppliers/zendit/zendit.ts'
+import { createOutbound, type Outbound } from '../../../src/lib/outbound/outbound.ts'
+import type { DeliveredEsim, ProfileReport, Supplier, SupplierRequest } from '../../../src/suppliers/supplier.ts'
+import { zenditSupplier } from '../../../src/suppliers/zendit/zendit.ts'
 import { firstProduct } from './simulator-fixtures.ts'
 
 const TIMEOUT_MS = 1_000
+/** The rate limit of the account is always used up. */
+const FULL = { query: async () => [] }
 let simulator: Simulator
 let outbound: Outbound
 let supplier: Supplier
@@ -29,7 +31,7 @@ afterAll(async () => {
 
 function create(changes: object): Supplier {
   const config = { url: simulator.url, apiKey: simulator.credentials.apiKey!, timeoutMs: TIMEOUT_MS, ...changes }
-  return zenditSupplier('zendit', config, { outbound })
+  return zenditSupplier('zendit', config, { outbound, db: FULL })
 }
 
 function request(): SupplierRequest {
@@ -120,6 +122,13 @@ describe('a purchase', () => {
     expect(await order(wanted)).toMatchObject({ kind: 'retry' })
     simulator.clearFaults()
     expect(await order(wanted)).toMatchObject({ kind: 'delivered' })
+  })
+
+  it('is not sent while the rate limit of the account is used up', async () => {
+    const wanted = request()
+    const limited = create({ perSecond: 8 })
+    expect(await limited.order([wanted])).toEqual([{ kind: 'retry', message: expect.stringMatching(/^not sent/) }])
+    expect(takenWith(wanted.key)).toBe(0)
   })
 
   it('is ordered until it is delivered later', async () => {
@@ -235,7 +244,7 @@ describe('the account', () => {
   it('reports usage, and when the use began and ends', async () => {
     const fresh = await createSimulator('zendit', { catalogueSize: 3 })
     const config = { url: fresh.url, apiKey: fresh.credentials.apiKey! }
-    const other = zenditSupplier('zendit', config, { outbound })
+    const other = zenditSupplier('zendit', config, { outbound, db: FULL })
     const wanted = { ...request(), productCode: await firstProduct(other) }
     const [bought] = await other.order([wanted])
     if (bought?.kind !== 'delivered') throw new Error(`it answered ${bought?.kind}`)

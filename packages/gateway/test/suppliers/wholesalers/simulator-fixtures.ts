@@ -1,9 +1,9 @@
 import { createSimulator, type Simulator, type Fault as SimulatorFault } from '@dealer-esim/wholesaler-simulators'
-import { createOutbound } from '../../src/lib/outbound/outbound.ts'
-import { esimAccessSupplier } from '../../src/suppliers/esim-access/esim-access.ts'
-import type { Supplier } from '../../src/suppliers/supplier.ts'
-import { addSupplier, type Shop } from '../harness/shop.ts'
-import { type Fault, type FixtureFactory, LATE_BY_MS, type Switches, withShortTimes } from './supplier-fixtures.ts'
+import { createOutbound } from '../../../src/lib/outbound/outbound.ts'
+import { esimAccessSupplier } from '../../../src/suppliers/esim-access/esim-access.ts'
+import type { Supplier } from '../../../src/suppliers/supplier.ts'
+import { addSupplier, type Shop } from '../../harness/shop.ts'
+import { type Fault, type FixtureFactory, LATE_BY_MS, type Switches, withShortTimes } from '../supplier-fixtures.ts'
 
 /** A wholesaler's simulator with a catalogue of its own for each fixture. */
 export async function createEsimAccessFixtures(shop: Shop): Promise<FixtureFactory> {

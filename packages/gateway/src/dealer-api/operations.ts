@@ -9,11 +9,11 @@ import type { Verdict } from '../orders/placing/decide.ts'
 import { listOrders } from '../orders/reading/list.ts'
 import { getOrderWithProfiles } from '../profiles/get-order.ts'
 import { listProfiles } from '../profiles/list.ts'
+import { listPackagesFor } from '../profiles/list-packages.ts'
 import { queryUsage } from '../profiles/usage.ts'
 import { getBalance } from '../wallet/ledger/balance.ts'
 import { listStatement } from '../wallet/statement/list.ts'
 import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
-import { listPackagesFor } from './list-packages.ts'
 
 export interface Call<Name extends OperationName> extends Admitted {
   request: RequestOf<Name>

@@ -2,8 +2,8 @@ import type { FaultDetail, PackageListAnswer, PackageListRequest } from '@dealer
 import type { Buyer, Snapshot } from '../catalogue/catalogue.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { allowsTopUp, findEsimToTopUp } from '../profiles/find-to-top-up.ts'
 import type { Suppliers } from '../suppliers/registry.ts'
+import { allowsTopUp, findEsimToTopUp } from './find-to-top-up.ts'
 
 /**
  * The answer of `package/list`. Where the request names an eSIM it lists what can be added to it now; the list is empty

@@ -148,7 +148,7 @@ async function query(deps: Deps, { tenant, request, catalogueVersion }: RtCall):
   return { esimList, pager: { ...pager, total: found.total } }
 }
 
-/** Reads if the tenant may buy a package that tops up eSIMs of this one; asks the catalogue once for each. */
+/** Reads from the catalogue, once for each package, if the tenant may buy one that tops up its eSIMs. */
 function topUpReader(catalogue: Snapshot, buyer: Admitted['tenant']): (packageCode: string) => boolean {
   const known = new Map<string, boolean>()
   return (packageCode) => {

@@ -1,6 +1,6 @@
 // The walls between the rooms. ARCHITECTURE.md draws them; this file keeps them.
 const gateway = '^packages/gateway/src'
-const doors = `${gateway}/(dealer-api|console-api|supplier-api|public|probes|admin)/`
+const doors = `${gateway}/(dealer-api|rt-api|console-api|supplier-api|public|probes|admin)/`
 // From the bottom up: each room may use those before it.
 const ROOMS = [
   ...['audit', 'alerts', 'events', 'jobs', 'retention', 'deployment', 'people', 'mail', 'wallet', 'tenants'],

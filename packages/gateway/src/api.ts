@@ -12,6 +12,7 @@ import type { Running } from './lib/process/lifecycle.ts'
 import { closeWithin, listen } from './lib/process/listener.ts'
 import { addDocsRoutes } from './public/docs.ts'
 import { addQrRoutes } from './public/qr.ts'
+import { RT_API_PATH, rtApi } from './rt-api/rt-api.ts'
 import { supplierApi } from './supplier-api/supplier-api.ts'
 
 /** Starts the HTTP server of this process, with every API that dealers, suppliers and browsers call. */
@@ -28,6 +29,7 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   }
   const server = createServer(deps, parts)
   await server.register(async (app) => dealerApi(app, deps, shedder), { prefix: API_PATH.slice(0, -1) })
+  await server.register(async (app) => rtApi(app, deps, shedder), { prefix: RT_API_PATH.slice(0, -1) })
   const registerQueued = (to: FastifyInstance, add: (app: FastifyInstance) => unknown) =>
     to.register(async (app) => {
       queuePages(app, shedder.pages)

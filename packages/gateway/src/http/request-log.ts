@@ -79,7 +79,7 @@ export interface RequestMetrics {
 export function requestMetrics(metrics: Metrics): RequestMetrics {
   const requests = new Counter({
     name: 'dealer_esim_requests_total',
-    help: 'Requests to the dealer API, by operation and code',
+    help: 'Requests to the dealer API, and to the RT family API (rt/…), by operation and code',
     labelNames: ['operation', 'code'],
     registers: [metrics],
   })

@@ -1,0 +1,43 @@
+import { codes, type FailureCode } from '@dealer-esim/contract'
+import { toApiError } from '../http/answer.ts'
+
+/** A failure with a code that only the RT family has. */
+export class RtFailure extends Error {
+  readonly code: string
+  constructor(code: '000105' | '200008' | '200009' | '200010' | '401001', message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** Our codes that the family names otherwise. It repeats a request on 900001 only. */
+const CODES: { [Code in FailureCode]?: string } = {
+  '000002': '900001',
+  '000108': '200008',
+  '000109': '000102',
+  '000110': '000102',
+  '000111': '000102',
+  '101004': '101003',
+  '101005': '401001',
+  '101006': '900001',
+  '101007': '900001',
+  '101008': '401001',
+  '200012': '310402',
+  '200013': '310272',
+  '200014': '200007',
+  '200015': '200002',
+  '200017': '200002',
+  '310244': '310243',
+  '310245': '310243',
+  '400101': '200008',
+  '400102': '200008',
+}
+
+/** The family's code and message of any error. */
+export function failureOf(error: unknown): { code: string; message: string } {
+  if (error instanceof RtFailure) return { code: error.code, message: error.message }
+  const { code, parts } = toApiError(error)
+  const message = parts.message ?? codes[code].message
+  const [fault] = parts.details ?? []
+  return { code: CODES[code] ?? code, message: fault ? `${message} ${fault.field}: ${fault.reason}` : message }
+}

@@ -1,0 +1,65 @@
+import { type OperationName, parseRequest, parseStrictJson, type RequestOf } from '@dealer-esim/contract'
+import { ApiError } from '../lib/api-error.ts'
+import { RtFailure } from './failure.ts'
+
+export type RtRequest = Readonly<Record<string, unknown>>
+
+/**
+ * Parses a body as the family's programs send it: an empty one is {}, and null and "" mean absent at any depth.
+ * @throws ApiError 000104; RtFailure 200008 for an event of ours, which a captured signature would otherwise admit
+ */
+export function parseBody(body: Buffer): RtRequest {
+  if (body.length === 0) return {}
+  const json = parseStrictJson(body)
+  if (!json.ok) throw new ApiError('000104', { details: [{ field: 'body', reason: json.reason }] })
+  if (Object.hasOwn(json.value, 'notifyType')) throw new RtFailure('200008', 'This is an event and not a request.')
+  return withoutEmpty(json.value) as RtRequest
+}
+
+function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutEmpty)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).filter(([, member]) => member !== null && member !== '')
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutEmpty(member)]))
+}
+
+/** Checks a request of ours that was made from the family's. @throws ApiError 000105 to 000108 */
+export function checkRequest<Name extends OperationName>(operation: Name, request: object): RequestOf<Name> {
+  const defined = Object.fromEntries(Object.entries(request).filter(([, member]) => member !== undefined))
+  const parsed = parseRequest(operation, defined)
+  if (!parsed.ok) throw new ApiError(parsed.code, { details: parsed.details })
+  return parsed.value
+}
+
+/** 0 means that there is no guard. */
+export function guardOf(value: unknown): unknown {
+  return value === 0 ? undefined : value
+}
+
+/** @throws RtFailure 200008 */
+export function textOf(request: RtRequest, member: string): string | undefined {
+  const value = request[member]
+  if (value === undefined || (typeof value === 'string' && value.length <= 64)) return value
+  throw new RtFailure('200008', `${member}: send a text of at most 64 characters.`)
+}
+
+/** @returns milliseconds since 1970. @throws RtFailure 200008 */
+export function timeOf(request: RtRequest, member: string): number | undefined {
+  const text = textOf(request, member)
+  if (text === undefined) return undefined
+  const timeMs = TIME.test(text) ? Date.parse(text.replace(/([+-]\d\d)(\d\d)$/, '$1:$2')) : Number.NaN
+  if (timeMs >= 0) return timeMs
+  throw new RtFailure('200008', `${member}: send a time such as 2025-09-11T13:28:09+0000.`)
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)$/
+
+/** Page 1 of 500 where none is asked for. @throws RtFailure 200008 */
+export function pagerOf(request: RtRequest): { pageNum: number; pageSize: number } {
+  const pager = (request.pager ?? {}) as Record<string, unknown>
+  const { pageNum = 1, pageSize = 500 } = pager
+  const isPage = Number.isSafeInteger(pageNum) && (pageNum as number) >= 1 && (pageNum as number) <= 1_000_000
+  const isSize = Number.isInteger(pageSize) && (pageSize as number) >= 1 && (pageSize as number) <= 500
+  if (isPage && isSize) return { pageNum: pageNum as number, pageSize: pageSize as number }
+  throw new RtFailure('200008', 'pager: send a pageNum from 1 and a pageSize from 5 to 500.')
+}

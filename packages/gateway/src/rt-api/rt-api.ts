@@ -1,0 +1,167 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { checkRequestHeaders, type RequestHeaders } from '@dealer-esim/contract'
+import type { FastifyInstance } from 'fastify'
+import { admit, authenticate } from '../admission/admission.ts'
+import type { Deps } from '../deps.ts'
+import { sendAnswer, unavailableLog } from '../http/answer.ts'
+import { readBody } from '../http/body.ts'
+import { callerReader, isSecure } from '../http/caller.ts'
+import type { LoadShedder } from '../http/load-shedding.ts'
+import { ApiError } from '../lib/api-error.ts'
+import { failureOf, RtFailure } from './failure.ts'
+import { handlers, type RtCall, type RtOperation } from './operations.ts'
+import { parseBody } from './request.ts'
+
+export const RT_API_PATH = '/api/v1/open/'
+
+interface RtApi {
+  app: FastifyInstance
+  deps: Deps
+  shedder: LoadShedder
+  callerOf: ReturnType<typeof callerReader>
+  logUnavailable(error: unknown): void
+}
+
+interface Context {
+  response: ServerResponse
+  start: number
+  address: string
+  operation: RtOperation | 'none'
+  requestId?: string
+  tenantId?: string
+}
+
+/**
+ * The API of the RT family (docs/coming-from-another-api.md), for programs written for it. It has the checks of the dealer
+ * API in their order, and the same admission. Failures are answered with HTTP 200, because such programs read no code
+ * behind any other status.
+ */
+export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
+  const callerOf = callerReader(deps.config.trustedProxies)
+  const api: RtApi = { app, deps, shedder, callerOf, logUnavailable: unavailableLog(deps.log) }
+  app.addHook('onRequest', (request, reply) => {
+    reply.hijack()
+    handle(api, request.raw, reply.raw)
+  })
+  app.setNotFoundHandler(() => {}) // makes Fastify call the hook for every path under the prefix
+}
+
+function handle(api: RtApi, request: IncomingMessage, response: ServerResponse): void {
+  const { deps, shedder } = api
+  const address = request.socket.remoteAddress ?? ''
+  const context: Context = { response, start: deps.clock.monotonic(), address, operation: 'none' }
+  try {
+    if (shedder.requests.isReached()) throw new ApiError('000002')
+    const operation = checkRoute(request)
+    const headers = checkBeforeBody(api, context, request)
+    context.operation = operation
+    context.requestId = headers.requestId
+    readBody(request, shedder.bodies, (body) => void serve(api, context, operation, headers, body))
+  } catch (error) {
+    respond(api, context, undefined, error)
+  }
+}
+
+/** @throws ApiError 000109 or 000103 */
+function checkRoute({ url = '', method }: IncomingMessage): RtOperation {
+  const name = url.split('?', 1)[0]!.slice(RT_API_PATH.length)
+  if (!Object.hasOwn(handlers, name)) throw new ApiError('000109')
+  if (method !== 'POST') throw new ApiError('000103')
+  return name as RtOperation
+}
+
+/** A missing Content-Type is accepted: some programs send none. @throws ApiError 101008, 000110, 000101, 000102 */
+function checkBeforeBody({ callerOf, deps }: RtApi, context: Context, request: IncomingMessage) {
+  const { headers } = request
+  const caller = callerOf(request)
+  if ('address' in caller) context.address = caller.address
+  if (!isSecure(caller, deps.config)) throw new ApiError('101008')
+  const mediaType = headers['content-type']
+  if (mediaType !== undefined && !/^application\/json\s*(?:;|$)/i.test(mediaType)) throw new ApiError('000110')
+  if (headers['content-encoding'] !== undefined) throw new ApiError('000110')
+  const checked = checkRequestHeaders({ ...headers, 'x-signature': headers['rt-signature'] })
+  if (checked.ok) return checked.headers
+  const details = checked.details.map(({ field, reason }) => {
+    return { field: field === 'X-Signature' ? 'RT-Signature' : field, reason }
+  })
+  throw new ApiError(checked.code, { details })
+}
+
+async function serve(
+  api: RtApi,
+  context: Context,
+  operation: RtOperation,
+  headers: RequestHeaders,
+  body: Buffer | ApiError,
+): Promise<void> {
+  const { requests } = api.shedder
+  if (requests.isReached()) {
+    respond(api, context, undefined, new ApiError('000002'))
+    return
+  }
+  let obj: object | undefined
+  let failure: unknown
+  requests.begin()
+  try {
+    if (body instanceof ApiError) throw body
+    obj = await perform(api, context, operation, headers, body)
+  } catch (error) {
+    failure = error
+  }
+  requests.end(operation === 'package/list' ? undefined : api.deps.clock.monotonic() - context.start)
+  respond(api, context, obj, failure)
+}
+
+async function perform(
+  { deps, shedder }: RtApi,
+  context: Context,
+  operation: RtOperation,
+  headers: RequestHeaders,
+  body: Buffer,
+): Promise<object> {
+  const signed = { headers, body, address: context.address }
+  const { tenant, catalogueVersion } = await admit(deps.admission, signed, await authenticate(deps.admission, signed))
+  context.tenantId = tenant.tenantId
+  if (tenant.currencyCode !== 'USD') {
+    throw new RtFailure(
+      '401001',
+      `This API is in USD and the account is in ${tenant.currencyCode}: use the dealer API.`,
+    )
+  }
+  const call: RtCall = { tenant, catalogueVersion, request: parseBody(body), headers, receivedAt: context.start }
+  if (operation === 'package/list') {
+    const turn = shedder.turns.take(tenant.tenantId)
+    if (turn) await turn
+    if (context.response.req.socket.destroyed) throw new ApiError('000002')
+  }
+  return handlers[operation](deps, call)
+}
+
+/** Sends the answer and reports the request once: a log line and an observation under the operation's name with `rt/`. */
+function respond({ app, deps, shedder, logUnavailable }: RtApi, context: Context, obj?: object, error?: unknown): void {
+  const { response, requestId, address, tenantId } = context
+  const failure = obj === undefined ? failureOf(error) : undefined
+  const envelope = {
+    success: failure === undefined,
+    errorCode: failure?.code ?? null,
+    errorMsg: failure?.message ?? null,
+    errorMessage: failure?.message ?? null,
+    obj: obj ?? {},
+  }
+  const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8' }
+  if (requestId !== undefined) headers['rt-requestid'] = requestId
+  const code = failure?.code ?? '000000'
+  const answer = { code, http: 200, headers, body: JSON.stringify(envelope) }
+  const sizeBytes = sendAnswer(response, answer, { isLast: app.isClosing === true })
+  shedder.unread.watch(response, sizeBytes, tenantId)
+  const operation = `rt/${context.operation}`
+  const durationMs = deps.clock.monotonic() - context.start
+  deps.requestMetrics.observe(operation, code, durationMs)
+  const line = { requestId, address, tenantId, operation, code, durationMs }
+  const isExpected = error === undefined || error instanceof ApiError || error instanceof RtFailure
+  if (!isExpected && code !== '900001') deps.log.error({ ...line, err: error }, 'request')
+  else {
+    if (!isExpected) logUnavailable(error)
+    deps.logRequest(line)
+  }
+}

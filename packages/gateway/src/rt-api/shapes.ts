@@ -1,0 +1,77 @@
+import type { ActivationPolicy, DataType, PackageOnSale, Profile } from '@dealer-esim/contract'
+import type { Snapshot } from '../catalogue/catalogue.ts'
+
+/** 2 goes on slower after the day's volume, which the fair-use policy describes; 3 stops. */
+function dataTypeOf(dataType: DataType, fupPolicy: string | null): number {
+  if (dataType === 'TOTAL') return 1
+  if (dataType === 'UNLIMITED') return 4
+  return fupPolicy === null ? 3 : 2
+}
+
+const ACTIVE_TYPES: Record<ActivationPolicy, number> = { ON_INSTALL: 1, ON_FIRST_NETWORK: 2, ON_PURCHASE: 3 }
+
+/** The family's form of a time, such as 2025-09-11T13:28:09+0000. */
+export function rtTime(time: string): string
+export function rtTime(time: string | null): string | null
+export function rtTime(time: string | null): string | null {
+  return time && `${time.slice(0, 19)}+0000`
+}
+
+function locationsOf(codes: readonly string[]): { location: string; locationCode: string } {
+  const location = codes.filter((code) => !code.startsWith('!')).join(',')
+  return { location, locationCode: codes.find((code) => code.startsWith('!')) ?? location }
+}
+
+export function rtPackage(item: PackageOnSale) {
+  const { packageCode, slug, name, price, currencyCode, smsStatus, unusedValidTime, duration, durationUnit } = item
+  return {
+    ...{ packageCode, slug, name, price, currencyCode, smsStatus, unusedValidTime, duration, durationUnit },
+    retailPrice: item.retailPrice ?? price,
+    volume: item.volume ?? 0,
+    dataType: dataTypeOf(item.dataType, item.fupPolicy),
+    ...locationsOf(item.locationCodes),
+    description: item.description ?? name,
+    activeType: ACTIVE_TYPES[item.activationPolicy],
+    favorite: false,
+    speed: item.speed ?? '',
+    ipExport: '',
+    supportTopUpType: item.topUpSupported ? 2 : 1,
+    fupPolicy: item.fupPolicy ?? '',
+    locationNetworkList: item.locationNetworkList.map((network) => ({ ...network, locationLogo: '' })),
+  }
+}
+
+/** An eSIM, with what the catalogue says of its package now. */
+export function rtEsim(profile: Profile, catalogue: Pick<Snapshot, 'find'>, takesTopUp: boolean) {
+  const { esimTranNo, orderNo, transactionId, imsi, iccid, msisdn, ac, qrCodeUrl, esimStatus, eid, pin, puk } = profile
+  const { packageCode, packageName, totalDuration, durationUnit } = profile
+  const item = catalogue.find(packageCode)
+  const createTime = rtTime(profile.createTime)
+  const duration = item?.duration ?? totalDuration
+  const { locationCode } = locationsOf(item?.coverage.locationCodes ?? [])
+  const volume = item?.volume == null ? (profile.totalVolume ?? 0) : Number(item.volume)
+  return {
+    ...{ esimTranNo, orderNo, transactionId, imsi, iccid, msisdn, ac, qrCodeUrl, eid, pin, puk },
+    smsStatus: item?.smsStatus ?? 0,
+    shortUrl: profile.shareUrl ?? qrCodeUrl,
+    smdpStatus: profile.smdpStatus ?? 'RELEASED',
+    activeType: item ? ACTIVE_TYPES[item.activationPolicy] : 1,
+    dataType: item ? dataTypeOf(item.dataType, item.fupPolicy) : 1,
+    activateTime: rtTime(profile.activateTime),
+    expiredTime: rtTime(profile.expiredTime ?? profile.installBefore),
+    installationTime: null,
+    totalVolume: profile.totalVolume ?? 0,
+    ...{ totalDuration, durationUnit, esimStatus },
+    orderUsage: profile.orderUsage ?? 0,
+    apn: profile.apn ?? '',
+    ipExport: '',
+    supportTopUpType: takesTopUp ? 2 : 1,
+    fupPolicy: item?.fupPolicy ?? '',
+    packageList: [
+      {
+        ...{ packageName, packageCode, duration, volume, locationCode, createTime, esimTranNo, transactionId },
+        slug: item?.slug ?? packageCode,
+      },
+    ],
+  }
+}

@@ -14,6 +14,8 @@ import { gatewaySupplier } from './gateway/gateway.ts'
 import { sandboxConfig, sandboxSupplier } from './sandbox/sandbox.ts'
 import { stockConfig, stockSupplier } from './stock/stock.ts'
 import { type Supplier, supplierOwner } from './supplier.ts'
+import { zenditConfig } from './zendit/client.ts'
+import { zenditSupplier } from './zendit/zendit.ts'
 
 export interface CreateSupplierDeps {
   db: Db
@@ -65,6 +67,7 @@ const KINDS = {
     create: esimAccessSupplier,
     docs: 'docs/esim-access.md',
   }),
+  zendit: kindOf({ config: zenditConfig, create: zenditSupplier, docs: 'docs/suppliers/zendit.md' }),
 }
 
 export type SupplierType = keyof typeof KINDS

@@ -29,6 +29,7 @@ import {
   type FixtureFactory,
   type SupplierFixture,
 } from './supplier-fixtures.ts'
+import { createZenditFixtures } from './zendit-fixtures.ts'
 
 /*
  * Every type of supplier passes the same suite. Most of its time is spent waiting for time-outs and deadlines. So every
@@ -41,6 +42,7 @@ const TYPES: [name: string, create: (shop: Shop) => Promise<FixtureFactory>][] =
   ['es2plus with ICCIDs of the SM-DP+', (shop) => createEs2plusFixtures(shop, false)],
   ['gateway', createGatewayFixtures],
   ['esim-access', createEsimAccessFixtures],
+  ['zendit', createZenditFixtures],
 ]
 
 const CASES = ['none', 'refuse', 'half', 'late', 'lost', 'dies', 'twice', 'refunded'] as const

@@ -49,7 +49,7 @@ interface ListedItem {
   /** The supplier's own name of its latest purchase for the item. */
   reference: string | null
   itemStatus: ItemStatus
-  /** The listed eSIM is the item's own, or one of its orphans. */
+  /** The listed eSIM is the item's own, one of its orphans, or one that it topped up. */
   known: boolean
 }
 
@@ -69,7 +69,9 @@ async function findItem(db: Db, supplied: ConfiguredSupplier, record: SupplierRe
              select exists (select from profiles p where p.tenant_id = i.tenant_id and p.order_id = i.order_id
                  and p.item_no = i.item_no and p.iccid = $4)
                or exists (select from orphans p where p.tenant_id = i.tenant_id and p.order_id = i.order_id
-                 and p.item_no = i.item_no and p.iccid = $4) as known
+                 and p.item_no = i.item_no and p.iccid = $4)
+               or exists (select from orders o where o.tenant_id = i.tenant_id and o.order_id = i.order_id
+                and o.order_type = 'TOPUP') as known
            ) k
            where i.order_id = $1 and i.item_no = $2 and (i.supplier = $3 or w.supplier is not null or k.known)`,
     values: [named.orderId, named.itemNo, supplied.supplier.name, record.iccid],

@@ -1,0 +1,74 @@
+import { buildActivationCode, isIccid, parseActivationCode, stripIccidPadding } from '@dealer-esim/contract'
+import type { Charge, DeliveredEsim } from '../supplier.ts'
+import { isObject, type JsonObject } from './client.ts'
+
+/*
+ * Pure: decodes Zendit's members. A member of an unknown form is left out, because our tables cannot store it, and the rest
+ * of the answer would be lost with it.
+ */
+
+/** @returns undefined if the activation data is unreadable */
+export function esimOf({ confirmation }: JsonObject): DeliveredEsim | undefined {
+  if (!isObject(confirmation)) return undefined
+  const iccid = iccidOf(confirmation)
+  const { activationCode, smdpAddress } = confirmation
+  if (iccid === undefined || !isText(activationCode)) return undefined
+  // Zendit documents the matching id. A whole activation code is accepted, too.
+  const isWhole = /^(LPA:)?1\$/i.test(activationCode)
+  if (!isWhole && !isText(smdpAddress)) return undefined
+  const code = parseActivationCode(isWhole ? activationCode : `LPA:1$${smdpAddress}$${activationCode}`)
+  if (!code.ok || code.value.matchingId === '') return undefined
+  const { smdpOid, confirmationCodeRequired, ...parts } = code.value
+  const hasMore = smdpOid !== undefined || confirmationCodeRequired
+  return { iccid, ...parts, ...(hasMore ? { ac: buildActivationCode(code.value) } : {}) }
+}
+
+/** 18 to 20 digits without padding, as in our tables. */
+export function iccidOf({ iccid }: JsonObject): string | undefined {
+  const stripped = isText(iccid) ? stripIccidPadding(iccid) : ''
+  return isIccid(stripped) ? stripped : undefined
+}
+
+/** @returns undefined if Zendit does not state it in a valid form */
+export function chargeOf({ cost, costCurrency, costCurrencyDivisor }: JsonObject): Charge | undefined {
+  return moneyOf(cost, costCurrency, costCurrencyDivisor)
+}
+
+/**
+ * Converts minor units of a currency, exactly: 1250 with the divisor 100 is 12.50.
+ * @returns undefined if they are not valid, or if 1/10 000 of the currency cannot express them
+ */
+export function moneyOf(minor: unknown, currencyCode: unknown, divisor: unknown): Charge | undefined {
+  if (!isCount(minor) || !isCount(divisor) || divisor === 0) return undefined
+  if (typeof currencyCode !== 'string' || !/^[A-Z]{3}$/.test(currencyCode)) return undefined
+  const scaled = BigInt(minor) * 10_000n
+  return scaled % BigInt(divisor) === 0n ? { amount: scaled / BigInt(divisor), currencyCode } : undefined
+}
+
+/** Zendit does not document whether its GB is 10^9 or 2^30 bytes. The smaller one promises a traveller no more than there is. */
+const GIGABYTE = 10 ** 9
+const GIGABYTES_MAX = 1_000_000
+
+/** @returns undefined if it is not a valid number of gigabytes */
+export function bytesOf(gigabytes: unknown): bigint | undefined {
+  const isValid = typeof gigabytes === 'number' && gigabytes >= 0 && gigabytes <= GIGABYTES_MAX
+  return isValid ? BigInt(Math.round(gigabytes * GIGABYTE)) : undefined
+}
+
+const BEFORE_ESIMS_MS = Date.UTC(2010, 0, 1)
+const YEAR_10000_MS = Date.UTC(10_000, 0, 1)
+
+/** Parses RFC 3339. Rejects times that a table cannot store. */
+export function dateOf(value: unknown): Date | undefined {
+  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : Number.NaN
+  return time >= BEFORE_ESIMS_MS && time < YEAR_10000_MS ? new Date(time) : undefined
+}
+
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+/** A string that is not empty, without control characters and lone surrogates. */
+export function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && !/[\p{Cc}\p{Cs}]/u.test(value)
+}

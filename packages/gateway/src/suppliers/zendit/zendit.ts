@@ -1,0 +1,151 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Outbound } from '../../lib/outbound/outbound.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
+import type { CancelOutcome, Outcome, ReceivedEvent, SuppliedEsim, Supplier, SupplierRequest } from '../supplier.ts'
+import { isObject, TIMEOUT_MS, type ZenditClient, type ZenditConfig, zenditClient } from './client.ts'
+import { listProducts, listPurchases } from './lists.ts'
+import {
+  isZenditError,
+  messageOf,
+  outcomeOfOrder,
+  outcomeOfQuery,
+  outcomeOfRefund,
+  outcomeOfRejection,
+} from './outcome.ts'
+import { iccidOf, isText } from './purchase.ts'
+import { readBalance, reportOn, testAccount } from './reports.ts'
+
+const MINUTE_MS = 60_000
+const GRACE_MS = MINUTE_MS
+const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
+const CONCURRENCY = 16
+/** Queries after an order in the same call: most purchases are completed at once. */
+const CHECKS = 4
+const FIRST_CHECK_MS = 150
+
+/**
+ * The wholesaler Zendit. Each item is a purchase whose transactionId is the item's key, which Zendit accepts once and finds
+ * again: a purchase in doubt is queried before it is repeated. Written from public documentation; not yet verified against
+ * a live account.
+ */
+export function zenditSupplier(name: string, config: ZenditConfig, deps: { outbound: Outbound }): Supplier {
+  const client = zenditClient(config, deps.outbound)
+  const timeoutMs = config.timeoutMs ?? TIMEOUT_MS
+  return {
+    name,
+    type: 'zendit',
+    traits: {
+      batch: 1,
+      concurrency: config.concurrency ?? CONCURRENCY,
+      perSecond: config.perSecond ?? null,
+      // The order, a query that is late, and the waits between the queries.
+      timeoutMs: 2 * timeoutMs + FIRST_CHECK_MS * 2 ** CHECKS,
+      graceMs: config.settlesMs ?? GRACE_MS,
+      giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+    },
+    order: (requests) => Promise.all(requests.map((request) => purchase(client, request))),
+    topUp: (requests) => Promise.all(requests.map((request) => purchase(client, request))),
+    query: (requests) => Promise.all(requests.map((request) => query(client, request))),
+    cancel: (esim) => cancel(client, esim),
+    report: (esims) => Promise.all(esims.map((esim) => reportOn(client, esim))),
+    list: (since) => listPurchases(client, since),
+    catalogue: () => listProducts(client),
+    balance: () => readBalance(client),
+    receive: ({ body }) => Promise.resolve(receive(body)),
+    test: () => testAccount(client),
+  }
+}
+
+/** Buys a new eSIM, or adds the offer to an eSIM. */
+async function purchase(client: ZenditClient, request: SupplierRequest): Promise<Outcome> {
+  const { key, productCode, topUp } = request
+  const body = { transactionId: key, offerId: productCode, ...(topUp && { iccid: topUp.iccid }) }
+  const placed = await client.post('/esim/purchases', body)
+  await failpoint('zendit.ordered')
+  const decided = outcomeOfOrder(placed, key)
+  if (decided === 'accepted') return untilDelivered(client, request)
+  if (decided !== 'rejected') return decided
+  // The transactionId may have been refused because an earlier call used it.
+  const earlier = await query(client, request)
+  return earlier.kind === 'retry' ? outcomeOfRejection(placed) : earlier
+}
+
+async function untilDelivered(client: ZenditClient, request: SupplierRequest): Promise<Outcome> {
+  let outcome: Outcome = { kind: 'ordered', message: 'Zendit has accepted the purchase', reference: request.key }
+  for (let check = 0; check < CHECKS; check++) {
+    const answer = await client.get(purchasePath(request.key))
+    // The purchase exists, even if it cannot be seen just now.
+    if (answer.kind === 'failed') return outcome
+    if (answer.status === 200 && answer.body !== undefined) outcome = outcomeOfQuery(answer, request)
+    if (outcome.kind !== 'ordered') return outcome
+    await delay(FIRST_CHECK_MS * 2 ** check)
+  }
+  return outcome
+}
+
+async function query(client: ZenditClient, request: SupplierRequest): Promise<Outcome> {
+  return outcomeOfQuery(await client.get(purchasePath(request.key)), request)
+}
+
+/**
+ * Requests the refund of the purchase. Zendit has one refund for each purchase, so a repeat finds that of the earlier call.
+ * The eSIM is compared first: it may be another one that was sold under the same key.
+ */
+async function cancel(client: ZenditClient, { key, iccid }: SuppliedEsim): Promise<CancelOutcome> {
+  const sold = await client.get(purchasePath(key))
+  if (sold.kind === 'failed' || sold.status !== 200 || sold.body === undefined) {
+    const isMissing = sold.kind === 'reply' && sold.status === 404 && isZenditError(sold.body)
+    return { kind: isMissing ? 'refused' : 'unknown', message: messageOf(sold) }
+  }
+  const { confirmation } = sold.body
+  if (sold.body.transactionId !== key || !isObject(confirmation) || iccidOf(confirmation) !== iccid) {
+    return { kind: 'refused', message: 'Zendit has sold another eSIM with this transactionId' }
+  }
+  const earlier = await findRefund(client, key)
+  if (earlier !== 'none') return earlier
+  const requested = await client.post(`${purchasePath(key)}/refund`, undefined)
+  await failpoint('zendit.acted')
+  for (let check = 0; check < CHECKS; check++) {
+    const found = await findRefund(client, key)
+    if (found === 'none') {
+      const isRefused = requested.kind === 'reply' && requested.status < 500 && isZenditError(requested.body)
+      return { kind: isRefused ? 'refused' : 'unknown', message: messageOf(requested) }
+    }
+    if (found.kind !== 'unknown') return found
+    await delay(FIRST_CHECK_MS * 2 ** check)
+  }
+  return UNDER_WAY
+}
+
+const UNDER_WAY: CancelOutcome = { kind: 'unknown', message: 'Zendit has not decided on the refund yet' }
+
+async function findRefund(client: ZenditClient, key: string): Promise<CancelOutcome | 'none'> {
+  const answer = await client.get(`${purchasePath(key)}/refund`)
+  if (answer.kind === 'reply' && answer.status === 404 && isZenditError(answer.body)) return 'none'
+  const body = answer.kind === 'reply' && answer.status === 200 ? answer.body : undefined
+  if (body === undefined) return { kind: 'unknown', message: messageOf(answer) }
+  return outcomeOfRefund(body) ?? UNDER_WAY
+}
+
+const KEY_LENGTH_MAX = 64
+
+/**
+ * Zendit does not sign its events, so one is only a hint to query the purchase that it names. Others cannot guess our keys,
+ * and a query changes nothing.
+ */
+function receive(body: Buffer): ReceivedEvent {
+  let event: unknown
+  try {
+    event = JSON.parse(body.toString())
+  } catch {
+    event = undefined
+  }
+  const key = isObject(event) ? event.transactionId : undefined
+  return isText(key) && key.length <= KEY_LENGTH_MAX
+    ? { kind: 'changed', keys: [key] }
+    : { kind: 'refused', message: 'the event of Zendit names no transactionId' }
+}
+
+function purchasePath(key: string): string {
+  return `/esim/purchases/${encodeURIComponent(key)}`
+}

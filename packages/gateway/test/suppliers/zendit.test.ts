@@ -1,0 +1,278 @@
+import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createOutbound, type Outbound } from '../../src/lib/outbound/outbound.ts'
+import type { DeliveredEsim, ProfileReport, Supplier, SupplierRequest } from '../../src/suppliers/supplier.ts'
+import { zenditSupplier } from '../../src/suppliers/zendit/zendit.ts'
+import { firstProduct } from './supplier-fixtures.ts'
+
+const TIMEOUT_MS = 1_000
+let simulator: Simulator
+let outbound: Outbound
+let supplier: Supplier
+let productCode: string
+let serial = 0
+
+beforeAll(async () => {
+  simulator = await createSimulator('zendit', { catalogueSize: 2_100 })
+  outbound = createOutbound()
+  supplier = create({})
+  productCode = await firstProduct(supplier)
+})
+afterEach(() => {
+  simulator.clearFaults()
+  simulator.setBalance(100_000_000)
+})
+afterAll(async () => {
+  await simulator.close()
+  await outbound.close()
+})
+
+function create(changes: object): Supplier {
+  const config = { url: simulator.url, apiKey: simulator.credentials.apiKey!, timeoutMs: TIMEOUT_MS, ...changes }
+  return zenditSupplier('zendit', config, { outbound })
+}
+
+function request(): SupplierRequest {
+  serial += 1
+  return { tenantId: 'T', orderId: `ORDER-${serial}`, itemNo: 1, key: `ORDER-${serial}-1`, productCode }
+}
+
+async function order(wanted: SupplierRequest) {
+  const [outcome] = await supplier.order([wanted])
+  return outcome!
+}
+
+async function query(wanted: SupplierRequest) {
+  const [outcome] = await supplier.query([wanted], 'RESUME')
+  return outcome!
+}
+
+async function buy(): Promise<{ wanted: SupplierRequest; esim: DeliveredEsim }> {
+  const wanted = request()
+  const outcome = await order(wanted)
+  if (outcome.kind !== 'delivered') throw new Error(JSON.stringify(outcome))
+  return { wanted, esim: outcome.esim }
+}
+
+function supplied({ wanted, esim }: Awaited<ReturnType<typeof buy>>) {
+  return { ...wanted, iccid: esim.iccid, matchingId: esim.matchingId, shown: true }
+}
+
+function takenWith(key: string): number {
+  return simulator.counters().takenByKey[key] ?? 0
+}
+
+describe('a purchase', () => {
+  it('has its codes and the charge, exactly', async () => {
+    const { wanted, esim } = await buy()
+    const sold = simulator.esims().find(({ iccid }) => iccid === esim.iccid)!
+    expect(esim).toMatchObject({ smdpAddress: sold.smdpAddress, matchingId: sold.matchingId })
+    const products = []
+    for await (const product of supplier.catalogue!()) products.push(product)
+    const { cost, currencyCode } = products.find((product) => product.productCode === wanted.productCode)!
+    expect(esim.charged).toEqual({ amount: cost, currencyCode })
+  })
+
+  it('is made once, although its transactionId is sent twice', async () => {
+    const { wanted, esim } = await buy()
+    expect(await order(wanted)).toMatchObject({ kind: 'delivered', esim: { iccid: esim.iccid } })
+    expect(takenWith(wanted.key)).toBe(1)
+  })
+
+  it.each(['answer-lost', 'answer-cut', 'answer-garbled', 'server-error-after', 'slow-answer'] as const)(
+    'whose answer fails (%s) is unknown, and a query finds it',
+    async (kind) => {
+      simulator.addFault({ kind, operation: 'order', delayMs: 2 * TIMEOUT_MS })
+      const wanted = request()
+      expect(await order(wanted)).toMatchObject({ kind: 'unknown' })
+      simulator.clearFaults()
+      expect(await query(wanted)).toMatchObject({ kind: 'delivered' })
+      expect(takenWith(wanted.key)).toBe(1)
+    },
+  )
+
+  it.each(['request-lost', 'server-error-before', 'hang'] as const)(
+    'that may not have arrived (%s) is unknown, and a query shows that nothing was bought',
+    async (kind) => {
+      simulator.addFault({ kind, operation: 'order' })
+      const wanted = request()
+      expect(await order(wanted)).toMatchObject({ kind: 'unknown', down: true })
+      simulator.clearFaults()
+      expect(await query(wanted)).toMatchObject({ kind: 'retry' })
+      expect(await order(wanted)).toMatchObject({ kind: 'delivered' })
+    },
+  )
+
+  it.each(['out-of-stock', 'unknown-package', 'refused', 'no-balance'] as const)(
+    'that Zendit refuses (%s) is taken from nobody',
+    async (kind) => {
+      simulator.addFault({ kind, operation: 'order' })
+      const wanted = request()
+      const expected = kind === 'no-balance' ? /refused|retry/ : /refused/
+      expect((await order(wanted)).kind).toMatch(expected)
+      expect(takenWith(wanted.key)).toBe(0)
+    },
+  )
+
+  it.each(['rate-limited', 'unauthorized'] as const)('is tried again after %s', async (kind) => {
+    simulator.addFault({ kind, operation: 'order' })
+    const wanted = request()
+    expect(await order(wanted)).toMatchObject({ kind: 'retry' })
+    simulator.clearFaults()
+    expect(await order(wanted)).toMatchObject({ kind: 'delivered' })
+  })
+
+  it('is ordered until it is delivered later', async () => {
+    simulator.addFault({ kind: 'delivered-later', operation: 'order', delayMs: 60_000 })
+    const wanted = request()
+    expect(await order(wanted)).toMatchObject({ kind: 'ordered', reference: wanted.key })
+    expect(await query(wanted)).toMatchObject({ kind: 'ordered' })
+    simulator.advanceClock(61_000)
+    expect(await query(wanted)).toMatchObject({ kind: 'delivered' })
+  })
+
+  it('is refused if its delivery fails', async () => {
+    simulator.addFault({ kind: 'delivery-fails', operation: 'order', delayMs: 60_000 })
+    const wanted = request()
+    expect((await order(wanted)).kind).toMatch(/ordered|refused/)
+    simulator.advanceClock(61_000)
+    expect(await query(wanted)).toMatchObject({ kind: 'refused' })
+  })
+
+  it.each(['unauthorized', 'rate-limited', 'down', 'request-lost', 'answer-garbled'] as const)(
+    'stays in doubt while a query fails (%s)',
+    async (kind) => {
+      const { wanted } = await buy()
+      simulator.addFault({ kind, operation: 'query' })
+      expect(await query(wanted)).toMatchObject({ kind: 'unknown' })
+    },
+  )
+})
+
+describe('a top-up', () => {
+  it('is added to its eSIM once, and a query finds it', async () => {
+    const { wanted, esim } = await buy()
+    const topUp = { ...request(), topUp: { key: wanted.key, iccid: esim.iccid, matchingId: esim.matchingId } }
+    simulator.addFault({ kind: 'answer-lost', operation: 'topUp' })
+    expect(await supplier.topUp!([topUp])).toMatchObject([{ kind: 'unknown' }])
+    simulator.clearFaults()
+    expect(await query(topUp)).toMatchObject({ kind: 'toppedUp' })
+    expect(await supplier.topUp!([topUp])).toMatchObject([{ kind: 'toppedUp', charged: { currencyCode: 'USD' } }])
+    expect(simulator.counters().toppedUpByKey[topUp.key]).toBe(1)
+    const sold = simulator.esims().find(({ iccid }) => iccid === esim.iccid)!
+    expect(sold.productCodes).toHaveLength(2)
+  })
+})
+
+describe('the cancellation of an eSIM', () => {
+  it('refunds it, and a repeat changes nothing', async () => {
+    const bought = await buy()
+    const before = simulator.counters().balance
+    expect(await supplier.cancel(supplied(bought), 'CANCEL-1')).toEqual({ kind: 'cancelled' })
+    const after = simulator.counters().balance
+    expect(after).toBeGreaterThan(before)
+    expect(await supplier.cancel(supplied(bought), 'CANCEL-1')).toEqual({ kind: 'cancelled' })
+    expect(simulator.counters().balance).toBe(after)
+  })
+
+  it('is refused for an eSIM in use', async () => {
+    const bought = await buy()
+    simulator.changeEsim({ iccid: bought.esim.iccid, status: 'IN_USE', usedBytes: 1_000_000 })
+    expect(await supplier.cancel(supplied(bought), 'CANCEL-1')).toMatchObject({ kind: 'refused' })
+  })
+
+  it.each(['answer-lost', 'request-lost', 'server-error-after'] as const)(
+    'whose answer fails (%s) is completed by a repeat',
+    async (kind) => {
+      const bought = await buy()
+      simulator.addFault({ kind, operation: 'cancel' })
+      simulator.addFault({ kind, operation: 'refund' })
+      expect((await supplier.cancel(supplied(bought), 'CANCEL-1')).kind).not.toBe('refused')
+      simulator.clearFaults()
+      expect(await supplier.cancel(supplied(bought), 'CANCEL-1')).toEqual({ kind: 'cancelled' })
+    },
+  )
+})
+
+describe('the account', () => {
+  it('has a catalogue that is read to its end', async () => {
+    const products = []
+    for await (const product of supplier.catalogue!()) products.push(product)
+    expect(products).toHaveLength(2_100)
+    expect(new Set(products.map((product) => product.productCode)).size).toBe(2_100)
+    for (const product of products) {
+      expect(product.countries.length).toBeGreaterThan(0)
+      expect(product.cost).toBeGreaterThan(0n)
+    }
+  })
+
+  it('has no catalogue if a page of it is broken', async () => {
+    simulator.addFault({ kind: 'answer-garbled', operation: 'catalogue', skip: 1 })
+    const read = async () => {
+      for await (const _ of supplier.catalogue!()) {
+        // only read
+      }
+    }
+    await expect(read()).rejects.toThrow(/page 2 of the list cannot be read/)
+  })
+
+  it('has its balance in 1/10 000', async () => {
+    simulator.setBalance(12_345_600)
+    expect(await supplier.balance!()).toEqual({ kind: 'balance', amount: 12_345_600n, currencyCode: 'USD' })
+  })
+
+  it('lists every completed purchase once', async () => {
+    const since = new Date(Date.now() - 3_600_000)
+    const { wanted, esim } = await buy()
+    const keys = new Map<string, string>()
+    for await (const record of supplier.list!(since)) keys.set(record.key, record.iccid)
+    expect(keys.get(wanted.key)).toBe(esim.iccid)
+    const later = []
+    for await (const record of supplier.list!(new Date(Date.now() + 86_400_000_000))) later.push(record)
+    expect(later).toEqual([])
+  })
+
+  it('reports usage, and when the use began and ends', async () => {
+    const fresh = await createSimulator('zendit', { catalogueSize: 3 })
+    const config = { url: fresh.url, apiKey: fresh.credentials.apiKey! }
+    const other = zenditSupplier('zendit', config, { outbound })
+    const wanted = { ...request(), productCode: await firstProduct(other) }
+    const [bought] = await other.order([wanted])
+    if (bought?.kind !== 'delivered') throw new Error(`it answered ${bought?.kind}`)
+    const { iccid } = bought.esim
+    fresh.changeEsim({ iccid, status: 'IN_USE', usedBytes: 250_000_000 })
+    await new Promise((resolve) => setTimeout(resolve, 1_100)) // the time of an answer has no milliseconds
+    const [report] = await other.report!([supplied({ wanted, esim: bought.esim })])
+    await fresh.close()
+    expect(report).toMatchObject({ kind: 'reported', report: { esimStatus: 'IN_USE', usage: 250_000_000n } })
+    const { activateTime, expiredTime } = (report as { report: ProfileReport }).report
+    expect(Number(expiredTime) - Number(activateTime)).toBeGreaterThanOrEqual(86_400_000)
+  })
+
+  it('passes its test, and a fault is named with its remedy', async () => {
+    expect(await supplier.test()).toBeUndefined()
+    expect(await create({ apiKey: 'wrong' }).test()).toMatch(/^Credentials: .*Copy the API key/)
+    expect(await create({ url: 'http://127.0.0.1:1/v1' }).test()).toMatch(/^Connection: /)
+    expect(await create({ url: simulator.url.replace('/v1', '/v9') }).test()).toMatch(
+      /^Protocol: .*must end with the version/,
+    )
+  })
+})
+
+describe('an event', () => {
+  const receive = (body: string) => supplier.receive!({ headers: {}, body: Buffer.from(body) })
+
+  it('is a hint to query the purchase that it names', async () => {
+    expect(await receive('{"transactionId":"ORDER-1-1","status":"DONE"}')).toEqual({
+      kind: 'changed',
+      keys: ['ORDER-1-1'],
+    })
+  })
+
+  it.each(['', '[]', '{"transactionId":7}', '{"status":"DONE"}', `{"transactionId":"${'K'.repeat(65)}"}`])(
+    'without a transactionId is refused (%s)',
+    async (body) => {
+      expect(await receive(body)).toMatchObject({ kind: 'refused' })
+    },
+  )
+})

@@ -49,6 +49,10 @@ export function orderBody(transactionId: string = randomUUID()): string {
   return JSON.stringify({ transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
 }
 
+export function topUpBody(esimTranNo: string): string {
+  return JSON.stringify({ transactionId: randomUUID(), esimTranNo, packageCode: 'JP_1_7_TOPUP' })
+}
+
 /** Sends each request once over keep-alive connections, one at a time on each. */
 export async function sendAll(baseUrl: string, requests: Buffer[], connections: number): Promise<LoadResult> {
   const { hostname, port } = new URL(baseUrl)

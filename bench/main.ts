@@ -3,7 +3,6 @@ import { Command } from 'commander'
 import type { Result } from './compare.ts'
 import { createBenchServer } from './environment.ts'
 import type { Figure } from './figure.ts'
-import { dealers } from './figures/dealers.ts'
 import { growth } from './figures/growth.ts'
 import { health } from './figures/health.ts'
 import { latency } from './figures/latency.ts'
@@ -11,6 +10,7 @@ import { nodes } from './figures/nodes.ts'
 import { orderHot, orderSpread } from './figures/orders.ts'
 import { replay } from './figures/replay.ts'
 import { start } from './figures/start.ts'
+import { topups } from './figures/topups.ts'
 import { webhooks } from './figures/webhooks.ts'
 import { plot } from './plot.ts'
 import { markdown } from './report.ts'
@@ -20,10 +20,10 @@ const FIGURES: readonly Figure[] = [
   health,
   orderHot,
   orderSpread,
+  topups,
   latency,
   replay,
   nodes,
-  dealers,
   start,
   webhooks,
   growth,

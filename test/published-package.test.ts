@@ -76,7 +76,16 @@ export async function buy(esim: DealerEsim): Promise<[Order, Profile[]]> {
 }
 export const receiver = nodeWebhook({
   appSecret: 's',
-  onEvent: (event) => event.notifyType === 'ORDER_PAID' ? event.content.balanceAfter + 1 : event.content.profiles.length,
+  onEvent: (event) => {
+    switch (event.notifyType) {
+      case 'ORDER_PAID': return event.content.balanceAfter + 1
+      case 'DELIVERY_UPDATED': return event.content.profiles.length
+      case 'ESIM_USAGE': return event.content.sequence
+      case 'BALANCE_LOW': return event.content.lowBalanceThreshold
+      // @ts-expect-error an event of no type
+      case 'DELIVERED': return 0
+    }
+  },
 })
 export async function prices(esim: DealerEsim): Promise<number[]> {
   const found: number[] = []

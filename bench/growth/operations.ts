@@ -6,19 +6,28 @@ import { createCursor } from '../../packages/gateway/src/lib/cursor.ts'
 import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
 import { createDb } from '../../packages/gateway/src/lib/postgres/db.ts'
 import { createOrderPlacer } from '../../packages/gateway/src/orders/placing/placer.ts'
+import { listOrders } from '../../packages/gateway/src/orders/reading/list.ts'
 import { getOrderWithProfiles } from '../../packages/gateway/src/profiles/get-order.ts'
 import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
+import { queryUsage } from '../../packages/gateway/src/profiles/usage.ts'
 import { getBalance } from '../../packages/gateway/src/wallet/ledger/balance.ts'
 import { getStatementPage } from '../../packages/gateway/src/wallet/statement/entries.ts'
-import { orderBody } from '../load.ts'
+import { listStatement } from '../../packages/gateway/src/wallet/statement/list.ts'
+import { orderBody, topUpBody } from '../load.ts'
 import { type OrderHistory, orderAt, ordersOf, profileIdAt } from './history.ts'
 
 export const PATHS = [
   'order',
+  'topup',
   'query',
+  'usage/query',
+  'order/list, first page',
+  'order/list, deep page',
   'profile/list, first page',
   'profile/list, deep page',
   'balance',
+  'account/statement, first page',
+  'account/statement, deep page',
   'statement, first page',
   'statement, deep page',
 ] as const
@@ -63,11 +72,26 @@ export async function createOperations({
 
   function body(path: Path, index: number): string {
     const n = sampleAt(index)
-    if (path === 'order') return orderBody()
-    if (path === 'query') return JSON.stringify({ transactionId: orderAt(history, n).transactionId })
-    if (path !== 'profile/list, deep page') return '{}'
-    const scope = { list: 'esim/profile/list', tenantId, filters: {} }
-    return JSON.stringify({ cursor: createCursor(linkKey, scope, [profileIdAt(history, n)]) })
+    const cursorOf = (list: string, key: string) =>
+      JSON.stringify({ cursor: createCursor(linkKey, { list, tenantId, filters: {} }, [key]) })
+    switch (path) {
+      case 'order':
+        return orderBody()
+      case 'topup':
+        return topUpBody(profileIdAt(history, n))
+      case 'query':
+        return JSON.stringify({ transactionId: orderAt(history, n).transactionId })
+      case 'usage/query':
+        return JSON.stringify({ esimTranNoList: [profileIdAt(history, n)] })
+      case 'order/list, deep page':
+        return cursorOf('order/list', orderAt(history, n).orderId)
+      case 'profile/list, deep page':
+        return cursorOf('esim/profile/list', profileIdAt(history, n))
+      case 'account/statement, deep page':
+        return cursorOf('account/statement', String(orderAt(history, n).index + 2))
+      default:
+        return '{}'
+    }
   }
 
   function call(path: Path, index: number): Promise<unknown> {
@@ -75,6 +99,13 @@ export async function createOperations({
     switch (path) {
       case 'order':
         return placer.place({ tenant, orderId: systemIds.uuid(), request })
+      case 'topup':
+        return placer.place({ tenant, orderId: systemIds.uuid(), orderType: 'TOPUP', request })
+      case 'usage/query':
+        return queryUsage(db, tenantId, request.esimTranNoList)
+      case 'order/list, first page':
+      case 'order/list, deep page':
+        return listOrders(reading, tenantId, request)
       case 'query':
         return getOrderWithProfiles(reading, tenantId, request)
       case 'profile/list, first page':
@@ -82,6 +113,9 @@ export async function createOperations({
         return listProfiles(reading, tenantId, request)
       case 'balance':
         return getBalance(db, tenantId)
+      case 'account/statement, first page':
+      case 'account/statement, deep page':
+        return listStatement(reading, tenantId, request)
       case 'statement, first page':
         return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE })
       case 'statement, deep page': {

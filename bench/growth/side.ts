@@ -9,7 +9,7 @@ import { createOperations, type Path } from './operations.ts'
 
 /** One of the two databases: the dealer with half of its orders, and a gateway. */
 export interface Side {
-  /** p50 of sequential calls over HTTP; statements, which the dealer API does not offer, are read directly. */
+  /** p50 of sequential calls over HTTP; statements by the console's function are read directly. */
   p50Ms(path: Path, calls: number): Promise<number>
   /** Shared buffers that a call of the module's function touches, on one connection. */
   buffers(path: Path): Promise<number>
@@ -48,7 +48,9 @@ export async function createSide(bench: Environment, name: string, orders: numbe
       return requireSuccess(await sendAll(gateway.baseUrl, requests, 1)).p50Ms
     },
     buffers: (path) =>
-      countBuffers(path === 'order' ? operations.orderDb : operations.db, (index) => operations.call(path, index)),
+      countBuffers(path === 'order' || path === 'topup' ? operations.orderDb : operations.db, (index) =>
+        operations.call(path, index),
+      ),
     async close() {
       await gateway.stop()
       await operations.close()
@@ -78,8 +80,14 @@ async function verifySmallLedger(db: Parameters<typeof verifyLedger>[0], orders:
 
 const OPERATIONS: Partial<Record<Path, string>> = {
   order: 'esim/order',
+  topup: 'esim/topup',
   query: 'esim/query',
+  'usage/query': 'esim/usage/query',
+  'order/list, first page': 'order/list',
+  'order/list, deep page': 'order/list',
   'profile/list, first page': 'esim/profile/list',
   'profile/list, deep page': 'esim/profile/list',
   balance: 'account/balance',
+  'account/statement, first page': 'account/statement',
+  'account/statement, deep page': 'account/statement',
 }

@@ -6,11 +6,13 @@ import { accessFlows, firstSignIn } from './flows/access.ts'
 import { catalogueFlows } from './flows/catalogue.ts'
 import { contextFlows } from './flows/context.ts'
 import { credentialFlows } from './flows/credentials.ts'
+import { dealerFlows } from './flows/dealer.ts'
 import { keyboardFlows } from './flows/keyboard.ts'
 import { moneyFlows } from './flows/money.ts'
 import { orderFlows, reviewFlows } from './flows/orders.ts'
 import { priceFlows } from './flows/prices.ts'
 import { sessionFlows } from './flows/sessions.ts'
+import { setupFlows } from './flows/setup.ts'
 import { toolFlows } from './flows/tools.ts'
 import { webhookFlows } from './flows/webhooks.ts'
 
@@ -37,8 +39,10 @@ describe.skipIf(!isBrowserAvailable())('the console in a browser', () => {
 
   firstSignIn(shared)
   credentialFlows(shared)
+  setupFlows(shared)
   moneyFlows(shared)
   orderFlows(shared)
+  dealerFlows(shared)
   contextFlows(shared)
   keyboardFlows(shared)
   catalogueFlows(shared)

@@ -168,7 +168,7 @@ create table esim_actions (
   due_at timestamptz, -- null: nothing left to do
   lease_token uuid,
   lease_until timestamptz,
-  actor text, -- of an operator's action
+  actor text, -- the person, of an action from the console or the command line
   created_at timestamptz not null,
   updated_at timestamptz not null,
   primary key (tenant_id, action_id),

@@ -39,6 +39,8 @@ describe('operations', () => {
     expect(await esim.statement({ kind: 'REFUND' })).toEqual({ operation: 'account/statement' })
     expect(await esim.locations({ language: 'de' })).toEqual({ operation: 'location/list' })
     expect(await esim.usage({ esimTranNoList: ['E1'] })).toEqual({ operation: 'esim/usage/query' })
+    const topup = { transactionId: 'T-2', esimTranNo: 'E1', packageCode: 'JP_1_7_TOPUP' }
+    expect(await esim.topup(topup)).toMatchObject({ operation: 'esim/topup', replayed: false })
     const which = { transactionId: 'A-1', esimTranNo: 'E1' }
     for (const name of ['cancel', 'suspend', 'unsuspend', 'revoke'] as const) {
       expect(await esim[name](which)).toEqual({ operation: `esim/${name}`, replayed: false })
@@ -56,6 +58,7 @@ describe('operations', () => {
       { kind: 'REFUND' },
       { language: 'de' },
       { esimTranNoList: ['E1'] },
+      topup,
       ...['CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE'].map((action) => ({ ...which, action })),
       { actionNo: 'A1' },
     ])
@@ -74,6 +77,24 @@ describe('operations', () => {
     const order = () => esim.order({ transactionId: 'T-1', packageInfoList: LINES })
     expect((await order()).replayed).toBe(false)
     expect((await order()).replayed).toBe(true)
+  })
+
+  const WHICH = { transactionId: 'A-1', esimTranNo: 'E1' }
+  test.each([
+    ['topup', (esim: DealerEsim) => esim.topup({ ...WHICH, packageCode: 'JP_1_7_TOPUP' })],
+    ['cancel', (esim: DealerEsim) => esim.cancel(WHICH)],
+    ['suspend', (esim: DealerEsim) => esim.suspend(WHICH)],
+    ['unsuspend', (esim: DealerEsim) => esim.unsuspend(WHICH)],
+    ['revoke', (esim: DealerEsim) => esim.revoke(WHICH)],
+  ])('a failed %s is repeated with the same content, and its replay is distinguished', async (name, run) => {
+    const esim = await client((_operation, body, arrival) => {
+      if (arrival === 1) return refusal(500, '000001')
+      return { ...ok({ transactionId: body.transactionId }), headers: { 'Idempotent-Replayed': 'true' } }
+    })
+    expect(await run(esim)).toMatchObject({ transactionId: 'A-1', replayed: true })
+    const [first, second, ...more] = gateway?.seen ?? []
+    expect([first?.operation, second?.operation, more]).toEqual([`esim/${name}`, `esim/${name}`, []])
+    expect(second?.body).toEqual(first?.body)
   })
 
   test('a generated transactionId is in the answer, or in the error if no answer came', async () => {

@@ -75,6 +75,23 @@ export function contextFlows(shared: SharedState): void {
     expect(await field(page, 'Callback URL').inputValue()).toBe('https://not-saved.example/')
   })
 
+  it('leaving a page with unsaved settings asks first, and an error of the allowlist stands at its field', async () => {
+    const { page } = shared
+    const dialog = page.getByRole('dialog', { name: 'Leave without saving?' })
+    await page.getByRole('link', { name: 'Orders', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Stay on this page' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    expect(await field(page, 'Legal name').inputValue()).toBe('Not saved yet')
+    await field(page, 'IP allowlist').fill('office\n203.0.113.7\n127.1')
+    await button(page, 'Save').first().click()
+    await page.getByText('“office”, “127.1” are neither addresses nor CIDR blocks').waitFor()
+    expect(await field(page, 'IP allowlist').getAttribute('aria-invalid')).toBe('true')
+    expect(await page.getByText('Something went wrong').count()).toBe(0)
+    await page.getByRole('link', { name: 'Orders', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Leave' }).click()
+    await heading(page, 'Orders').waitFor()
+  })
+
   it('a page keeps its data and input when a refresh fails, and warns that it may be out of date', async () => {
     const { testbed, page, dealer } = shared
     const wallet = `/tenants/${dealer.tenantId}/wallet`

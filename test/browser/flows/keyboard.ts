@@ -16,6 +16,18 @@ export function keyboardFlows(shared: SharedState): void {
     expect(await button(page, 'Try again').count()).toBe(0)
   })
 
+  it('the navigation has groups, and adjustments and prices are in it', async () => {
+    const { testbed, page } = shared
+    await navigate(testbed, page, '/')
+    const navigation = page.getByRole('navigation', { name: 'Main navigation' })
+    const linksOf = (group: string) => navigation.getByRole('group', { name: group }).getByRole('link').allInnerTexts()
+    expect(await linksOf('Sales')).toEqual(['Dealers', 'Orders', 'eSIMs', 'Adjustments'])
+    expect(await linksOf('Supply')).toEqual(['Catalogue', 'Prices', 'Stock', 'Suppliers'])
+    await navigation.getByRole('link', { name: 'Prices' }).click()
+    await heading(page, 'Prices').waitFor()
+    expect(await navigation.locator('a[data-active]').allInnerTexts()).toEqual(['Prices'])
+  })
+
   it('the skip link leads to the content, and the focus is visible', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/tenants')

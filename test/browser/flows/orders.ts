@@ -120,12 +120,33 @@ export function reviewFlows(shared: SharedState): void {
     expect((await testbed.client(dealer).balance()).balance).toBeGreaterThan(balance)
   })
 
+  it('an eSIM can be entered by its ICCID and activation code, and what the gateway refuses stays in the fields', async () => {
+    const { page } = shared
+    await button(page, 'Resolve').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('radio', { name: /enter the eSIMs/ }).click()
+    await dialog.getByRole('textbox', { name: 'ICCID' }).fill('8999')
+    await dialog.getByRole('textbox', { name: 'Activation code' }).fill('LPA:1$smdp.example.com$LATE-1')
+    await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Ticket 78: by telephone')
+    const sent = page.waitForRequest(/\/settle$/)
+    await dialog.getByRole('button', { name: 'Deliver 1 eSIM' }).click()
+    expect((await sent).postDataJSON()).toMatchObject({
+      itemNos: [1],
+      csv: 'itemNo,iccid,ac\n"1","8999","LPA:1$smdp.example.com$LATE-1"',
+    })
+    await dialog.getByRole('alert').getByText('iccid').waitFor()
+    expect(await dialog.getByRole('textbox', { name: 'ICCID' }).inputValue()).toBe('8999')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+  })
+
   it('the remaining eSIM is delivered from the supplier’s file', async () => {
     const { page } = shared
     await button(page, 'Resolve').click()
     const dialog = page.getByRole('dialog')
     expect(await dialog.getByRole('checkbox', { name: /^1:/ }).isChecked()).toBe(true)
     await dialog.getByRole('radio', { name: /enter the eSIMs/ }).click()
+    await dialog.getByRole('switch', { name: 'Use a CSV file instead' }).click()
     const csv = `iccid,ac\n${makeIccid('89999', 777_777n)},LPA:1$smdp.example.com$LATE-1\n`
     const file = { name: 'esims.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) }
     await page.locator('input[type=file]').setInputFiles(file)

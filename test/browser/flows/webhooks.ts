@@ -22,7 +22,9 @@ export function webhookFlows(shared: SharedState): void {
     expect(Number(done)).toBeGreaterThan(0)
     expect(done).toBe(all)
     const unsent = `/events?tenantId=${dealer.tenantId}&state=UNSENT`
-    expect((await api<{ events: unknown[] }>(testbed, page, unsent)).events).toEqual([])
+    const { events } = await api<{ events: { notifyType: string }[] }>(testbed, page, unsent)
+    // The endpoint does not take events of other types.
+    expect(events.filter(({ notifyType }) => ['ORDER_PAID', 'DELIVERY_UPDATED'].includes(notifyType))).toEqual([])
     await expect
       .poll(() => new Set(receiver.received.map(({ notifyType }) => notifyType)))
       .toEqual(new Set(['CHECK_HEALTH', 'ORDER_PAID', 'DELIVERY_UPDATED']))

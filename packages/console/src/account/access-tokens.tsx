@@ -4,6 +4,7 @@ import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { List } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
+import { ShownOnce } from '../parts/shown-once.tsx'
 import { Copyable, Timestamp } from '../parts/values.tsx'
 import { ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { t } from '../strings/strings.ts'
@@ -74,10 +75,15 @@ function NewToken({ onClose }: { onClose(): void }) {
   const [token, setToken] = useState<string>()
   if (token !== undefined)
     return (
-      <Dialog title={t.account.newToken} opened onClose={onClose} submit={t.common.close} onSubmit={onClose}>
+      <ShownOnce
+        title={t.account.newToken}
+        onClose={onClose}
+        submit={t.credentials.copied}
+        file={{ name: 'access-token.txt', text: token }}
+      >
         <Alert color="orange">{t.account.copyToken}</Alert>
         <Copyable value={token} label={t.account.token} />
-      </Dialog>
+      </ShownOnce>
     )
   return (
     <Dialog

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Card } from '../parts/page.tsx'
+import { ShownOnce } from '../parts/shown-once.tsx'
 import { CopyIcon } from '../parts/values.tsx'
 import { ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { useSession } from '../session/session.ts'
@@ -71,15 +72,16 @@ export function SecondFactor() {
       >
         {step?.at === 'scan' && <Scan setup={step.setup} />}
       </Dialog>
-      <Dialog
-        title={t.account.recoveryCodes}
-        opened={step?.at === 'codes'}
-        onClose={close}
-        submit={t.account.recoverySaved}
-        onSubmit={close}
-      >
-        {step?.at === 'codes' && <RecoveryCodes codes={step.codes} />}
-      </Dialog>
+      {step?.at === 'codes' && (
+        <ShownOnce
+          title={t.account.recoveryCodes}
+          onClose={close}
+          submit={t.account.recoverySaved}
+          file={{ name: 'recovery-codes.txt', text: step.codes.join('\n') }}
+        >
+          <RecoveryCodes codes={step.codes} />
+        </ShownOnce>
+      )}
       <Dialog
         title={t.account.turnOff}
         opened={step?.at === 'remove'}

@@ -2,6 +2,7 @@ import type { PersonRow } from '@dealer-esim/gateway/console-api/routes/administ
 import { Alert, Select, Text, TextInput } from '@mantine/core'
 import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { ShownOnce } from '../parts/shown-once.tsx'
 import { Copyable } from '../parts/values.tsx'
 import { ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { interpolate, t } from '../strings/strings.ts'
@@ -63,10 +64,15 @@ export function ShowLink({
   onClose(): void
 }) {
   return (
-    <Dialog title={title} opened onClose={onClose} submit={t.common.close} onSubmit={onClose}>
+    <ShownOnce
+      title={title}
+      onClose={onClose}
+      submit={t.credentials.copied}
+      file={{ name: 'link.txt', text: `${email}\n${link}` }}
+    >
       <Alert color="orange">{interpolate(t.people.linkText, { email })}</Alert>
       <Copyable value={link} label={title} />
-    </Dialog>
+    </ShownOnce>
   )
 }
 

@@ -4,20 +4,17 @@ import { IconCheck } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { formatCount } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
-import { isOperator, useSession } from '../session/session.ts'
 import { type PluralForms, pluralForm, t } from '../strings/strings.ts'
 
 type Kind = keyof Dashboard['attention']
 
-/** What needs a person's attention, each linked to its list. */
+/** What needs an operator's attention, each linked to its list. */
 export function AttentionCard({ attention }: { attention: Dashboard['attention'] }) {
-  const me = useSession()
-  const own = `/tenants/${me.tenant?.tenantId}`
   const links: Record<Kind, { to: string; search?: Record<string, string> }> = {
     underReview: { to: '/orders', search: { status: 'UNDER_REVIEW' } },
     deadEvents: { to: '/webhooks', search: { state: 'DEAD' } },
-    lowBalances: isOperator(me) ? { to: '/tenants' } : { to: `${own}/wallet` },
-    failingEndpoints: { to: isOperator(me) ? '/notices' : '/webhooks' },
+    lowBalances: { to: '/tenants' },
+    failingEndpoints: { to: '/notices' },
     lowStock: { to: '/stock' },
     orphans: { to: '/notices' },
     adjustments: { to: '/adjustments' },

@@ -43,15 +43,16 @@ export function OrdersChart({ data }: { data: Dashboard }) {
   )
 }
 
-export function SalesChart({ data, currency }: { data: Dashboard; currency: string }) {
+/** Named as its reader sees it: the operator's sales are a dealer's spend. */
+export function SalesChart({ data, currency, name }: { data: Dashboard; currency: string; name: string }) {
   const rows = data.sales.filter((row) => row.currencyCode === currency)
   const sum = rows.reduce((all, row) => all + row.amount, 0)
   return (
-    <Card title={`${t.dashboard.sales}: ${formatMoney(sum, currency)}`}>
+    <Card title={`${name}: ${formatMoney(sum, currency)}`}>
       <BarChart
-        label={`${t.dashboard.sales} ${currency}`}
+        label={`${name} ${currency}`}
         format={(amount) => formatMoneyShort(amount, currency)}
-        series={[{ name: t.dashboard.sales, color: CYAN }]}
+        series={[{ name, color: CYAN }]}
         bars={dailyBars(data.days, rows, (row) => ({
           values: [row?.amount ?? 0],
           title: formatMoney(row?.amount ?? 0, currency),

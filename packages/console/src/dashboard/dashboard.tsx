@@ -1,15 +1,21 @@
 import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
 import { NativeSelect, SimpleGrid, Text } from '@mantine/core'
+import { lazy, Suspense } from 'react'
 import { useApi } from '../api/use-api.ts'
+import { ExplorerButton } from '../explorer/explorer-button.tsx'
 import { useFilters } from '../parts/filters.tsx'
 import { formatMoney } from '../parts/format.ts'
 import { EmptyState, LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { Amount, Facts } from '../parts/values.tsx'
-import { isOperator, useSession } from '../session/session.ts'
+import { canOperate, isOperator, useSession } from '../session/session.ts'
 import { plural, t } from '../strings/strings.ts'
 import { AttentionCard } from './attention.tsx'
 import { DeliveryTimeChart, EventsChart, OrdersChart, SalesChart, SupplierOutcomes } from './charts.tsx'
+import { DealerCards, LatestOrders } from './dealer-cards.tsx'
+
+// A separate chunk: most people never see it.
+const SetupChecklist = lazy(async () => ({ default: (await import('../setup/checklist.tsx')).SetupChecklist }))
 
 const REFRESH_MS = 60_000
 /** The linked lists filter by days in the browser's time zone, so the charts count the same days. */
@@ -32,32 +38,56 @@ export function DashboardPage() {
         />
       }
     >
+      {canOperate(me) && (
+        <Suspense>
+          <SetupChecklist />
+        </Suspense>
+      )}
       {error && !data && <LoadError error={error} retry={refetch} />}
       {!data && !error && <Loading />}
       {data && (
         <>
-          <AttentionCard attention={data.attention} />
-          {data.orders.length === 0 && (
+          {me.tenant ? (
+            <DealerCards tenantId={me.tenant.tenantId} data={data} />
+          ) : (
+            <AttentionCard attention={data.attention} />
+          )}
+          {!me.tenant && data.orders.length === 0 && (
             <Card>
               <EmptyState
                 title={t.dashboard.noOrders}
-                text={isOperator(me) ? t.dashboard.noOrdersOperator : t.dashboard.noOrdersDealer}
+                text={t.dashboard.noOrdersOperator}
+                action={<ExplorerButton />}
               />
             </Card>
           )}
           <SimpleGrid cols={{ base: 1, lg: 2 }}>
-            <OrdersChart data={data} />
-            {currenciesOf(data).map((currency) => (
-              <SalesChart key={currency} data={data} currency={currency} />
-            ))}
+            {me.tenant && <SpendAndOrders data={data} />}
+            {!me.tenant && <OrdersChart data={data} />}
+            {!me.tenant &&
+              currenciesOf(data).map((currency) => (
+                <SalesChart key={currency} data={data} currency={currency} name={t.dashboard.sales} />
+              ))}
             <DeliveryTimeChart data={data} />
             <EventsChart data={data} />
-            <Balances data={data} />
+            {!me.tenant && <Balances data={data} />}
             {isOperator(me) && <SupplierOutcomes data={data} />}
           </SimpleGrid>
         </>
       )}
     </Page>
+  )
+}
+
+function SpendAndOrders({ data }: { data: Dashboard }) {
+  return (
+    <>
+      {currenciesOf(data).map((currency) => (
+        <SalesChart key={currency} data={data} currency={currency} name={t.dashboard.spend} />
+      ))}
+      <LatestOrders />
+      <OrdersChart data={data} />
+    </>
   )
 }
 

@@ -1,19 +1,19 @@
-import type { Credentials, TenantRow } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
-import { Button, Group, NativeSelect, Select, TextInput } from '@mantine/core'
+import type { TenantRow } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
+import { Button, Group, NativeSelect } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useApi, useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
+import { useApi } from '../api/use-api.ts'
 import { SearchField, useFilters } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
 import { Amount, Status, Timestamp } from '../parts/values.tsx'
 import { canOperate, useSession } from '../session/session.ts'
-import { interpolate, t } from '../strings/strings.ts'
-import { NewSecretDialog } from './secret-dialogs.tsx'
+import { t } from '../strings/strings.ts'
+import { NewDealer } from './new-dealer.tsx'
 
 export function DealersPage() {
   const me = useSession()
+  const navigate = useNavigate()
   const [filters, setFilters] = useFilters()
   const { q, status, cursor } = filters
   const list = useApi<{ tenants: TenantRow[]; nextCursor: string | null }>('/tenants', { q, status, cursor })
@@ -62,55 +62,12 @@ export function DealersPage() {
           { accessor: 'createdAt', title: t.dealers.created, render: (row) => <Timestamp time={row.createdAt} /> },
         ]}
       />
-      {creating && <NewDealer onClose={() => setCreating(false)} />}
+      {creating && (
+        <NewDealer
+          onClose={() => setCreating(false)}
+          onCreated={({ tenantId }) => void navigate({ to: `/tenants/${tenantId}` })}
+        />
+      )}
     </Page>
-  )
-}
-
-const currencies = Intl.supportedValuesOf('currency')
-
-function NewDealer({ onClose }: { onClose(): void }) {
-  const navigate = useNavigate()
-  const create = useChange<Credentials>({ quiet: true })
-  const [created, setCreated] = useState<Credentials & { clientName: string }>()
-  if (created)
-    return (
-      <NewSecretDialog
-        title={interpolate(t.dealers.credentialsTitle, { name: created.clientName })}
-        appKey={created.appKey}
-        appSecret={created.appSecret}
-        onClose={() => {
-          onClose()
-          void navigate({ to: `/tenants/${created.tenantId}` })
-        }}
-      />
-    )
-  return (
-    <Dialog
-      title={t.dealers.new}
-      opened
-      onClose={onClose}
-      submit={t.dealers.create}
-      busy={create.isPending}
-      error={create.error}
-      onSubmit={({ clientName = '', currencyCode }) =>
-        create.mutate(
-          { method: 'POST', path: '/tenants', body: { clientName, currencyCode } },
-          { onSuccess: (credentials) => setCreated({ ...credentials, clientName }) },
-        )
-      }
-    >
-      <TextInput name="clientName" label={t.dealers.name} required maxLength={100} data-autofocus />
-      <Select
-        name="currencyCode"
-        label={t.dealers.currency}
-        description={t.dealers.currencyHint}
-        data={currencies}
-        defaultValue="USD"
-        searchable
-        allowDeselect={false}
-        required
-      />
-    </Dialog>
   )
 }

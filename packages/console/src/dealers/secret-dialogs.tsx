@@ -2,6 +2,7 @@ import { Alert, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { ShownOnce } from '../parts/shown-once.tsx'
 import { Copyable } from '../parts/values.tsx'
 import { ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { t } from '../strings/strings.ts'
@@ -17,7 +18,15 @@ interface NewSecretDialogProps {
 /** Shows a new secret, without asking for the password. Kept in memory only: never in the URL or in storage. */
 export function NewSecretDialog({ title, appKey, appSecret, note, onClose }: NewSecretDialogProps) {
   return (
-    <Dialog title={title} opened onClose={onClose} submit={t.credentials.copied} onSubmit={onClose}>
+    <ShownOnce
+      title={title}
+      onClose={onClose}
+      submit={t.credentials.copied}
+      file={{
+        name: 'api-credentials.txt',
+        text: `${t.credentials.appKey}: ${appKey}\n${t.credentials.appSecret}: ${appSecret}`,
+      }}
+    >
       <Alert color="orange" title={t.credentials.copyTitle}>
         {t.credentials.copyText}
       </Alert>
@@ -34,7 +43,7 @@ export function NewSecretDialog({ title, appKey, appSecret, note, onClose }: New
         <Copyable value={appSecret} label={t.credentials.appSecret} />
       </Stack>
       {note && <Text size="sm">{note}</Text>}
-    </Dialog>
+    </ShownOnce>
   )
 }
 
@@ -64,13 +73,14 @@ export function ViewSecret(props: { tenantId: string; onClose(): void; onSecret(
   )
 }
 
-/** In seconds. The contract's default is the first: no grace period. */
-const GRACE_PERIODS = ['0', '3600', '21600', '86400'] as const
-const [NO_GRACE] = GRACE_PERIODS
+/** In seconds, the everyday case first: a rotation during which both secrets work. To end the old one at once is a choice. */
+const GRACE_PERIODS = ['86400', '21600', '3600', '0'] as const
+const [ROTATION] = GRACE_PERIODS
+const NO_GRACE = '0'
 
 export function ResetSecret(props: { tenantId: string; onClose(): void; onReset(reset: ResetResult): void }) {
   const reset = useChange<ResetResult>({ quiet: true })
-  const [grace, setGrace] = useState<string>(NO_GRACE)
+  const [grace, setGrace] = useState<string>(ROTATION)
   const path = `/tenants/${props.tenantId}/secret/reset`
   return (
     <Dialog
@@ -78,7 +88,7 @@ export function ResetSecret(props: { tenantId: string; onClose(): void; onReset(
       opened
       onClose={props.onClose}
       submit={t.credentials.reset}
-      danger
+      danger={grace === NO_GRACE}
       busy={reset.isPending}
       error={reset.error}
       onSubmit={({ password, code }) =>
@@ -92,7 +102,7 @@ export function ResetSecret(props: { tenantId: string; onClose(): void; onReset(
       <Select
         label={t.credentials.oldSecret}
         value={grace}
-        onChange={(value) => setGrace(value ?? NO_GRACE)}
+        onChange={(value) => setGrace(value ?? ROTATION)}
         allowDeselect={false}
         data={GRACE_PERIODS.map((value) => ({ value, label: t.credentials.gracePeriods[value] }))}
       />

@@ -1,9 +1,12 @@
 import type { TenantDetail } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
-import { Button, Group, type InputWrapperProps, SimpleGrid, Textarea, TextInput } from '@mantine/core'
+import { Button, Group, type InputWrapperProps, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core'
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
+import type { ApiError } from '../api/call.ts'
 import { useApi, useChange } from '../api/use-api.ts'
-import { formatMoneyInput, formFields, parseMoneyInput } from '../parts/form-values.ts'
+import { formatMoneyInput, formFields, markSaved, parseMoneyInput } from '../parts/form-values.ts'
+import { notifyError } from '../parts/notify.ts'
 import { Card } from '../parts/page.tsx'
+import { UnsavedWarning } from '../parts/unsaved.tsx'
 import { canAdminister, canOperate, isOperator, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 import { EndpointCard } from '../webhooks/endpoint.tsx'
@@ -14,13 +17,17 @@ export function SettingsPage() {
   if (!tenant) return null
   return (
     <DealerSection title={t.settings.title}>
-      <ApiAccess key={keyOf('api', tenant.ipAllowlist, tenant.qpsLimit)} tenant={tenant} />
-      <EndpointCard tenantId={tenant.tenantId} />
-      <Limits key={keyOf('limits', ...MONEY_FIELDS.map((name) => tenant[name]))} tenant={tenant} />
-      <Billing
-        key={keyOf('billing', tenant.clientName, ...BILLING_TEXTS.map((name) => tenant[name]))}
-        tenant={tenant}
-      />
+      <UnsavedWarning>
+        <Stack gap="md">
+          <ApiAccess key={keyOf('api', tenant.ipAllowlist, tenant.qpsLimit)} tenant={tenant} />
+          <EndpointCard tenantId={tenant.tenantId} />
+          <Limits key={keyOf('limits', ...MONEY_FIELDS.map((name) => tenant[name]))} tenant={tenant} />
+          <Billing
+            key={keyOf('billing', tenant.clientName, ...BILLING_TEXTS.map((name) => tenant[name]))}
+            tenant={tenant}
+          />
+        </Stack>
+      </UnsavedWarning>
     </DealerSection>
   )
 }
@@ -36,13 +43,23 @@ function SettingsCard(props: {
   children(errors: Record<string, string>): ReactNode
 }) {
   const me = useSession()
-  const save = useChange({ success: t.common.saved })
+  const save = useChange({ success: t.common.saved, quiet: true })
   const [errors, setErrors] = useState<Record<string, string>>({})
+  /** The gateway's errors stand at their fields, where they are corrected. */
+  function showError(error: ApiError) {
+    if (error.data.fields) setErrors(error.data.fields as Record<string, string>)
+    else notifyError(error)
+  }
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
-    const read = props.parse(formFields(event.currentTarget))
+    const form = event.currentTarget
+    const read = props.parse(formFields(form))
     setErrors('errors' in read ? read.errors : {})
-    if ('body' in read) save.mutate({ method: 'PATCH', path: `/tenants/${props.tenantId}/settings`, body: read.body })
+    if ('errors' in read) return
+    save.mutate(
+      { method: 'PATCH', path: `/tenants/${props.tenantId}/settings`, body: read.body },
+      { onSuccess: () => markSaved(form), onError: showError },
+    )
   }
   return (
     <form onSubmit={submit}>
@@ -93,6 +110,7 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
             description={t.settings.allowlistHint}
             defaultValue={tenant.ipAllowlist.join('\n')}
             readOnly={!canAdminister(me)}
+            error={errors.ipAllowlist}
             autosize
             minRows={3}
           />
@@ -108,6 +126,7 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
             label={t.settings.qps}
             description={canOperate(me) ? t.settings.qpsHint : t.settings.operatorOnly}
             defaultValue={tenant.qpsLimit ?? ''}
+            placeholder={t.settings.qpsDefault}
             readOnly={!canOperate(me)}
             inputMode="numeric"
             error={errors.qpsLimit}
@@ -191,23 +210,36 @@ function Billing({ tenant }: { tenant: TenantDetail }) {
         },
       })}
     >
-      {() => (
+      {(errors) => (
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
           {isOperator(me) && (
-            <TextInput name="clientName" label={t.settings.name} defaultValue={tenant.clientName} required />
+            <TextInput
+              name="clientName"
+              label={t.settings.name}
+              defaultValue={tenant.clientName}
+              error={errors.clientName}
+              required
+            />
           )}
-          <TextInput name="legalName" label={t.dealers.legalName} defaultValue={tenant.legalName ?? ''} />
-          <TextInput name="taxId" label={t.dealers.taxId} defaultValue={tenant.taxId ?? ''} />
+          <TextInput
+            name="legalName"
+            label={t.dealers.legalName}
+            defaultValue={tenant.legalName ?? ''}
+            error={errors.legalName}
+          />
+          <TextInput name="taxId" label={t.dealers.taxId} defaultValue={tenant.taxId ?? ''} error={errors.taxId} />
           <TextInput
             name="billingEmail"
             type="email"
             label={t.dealers.billingEmail}
             defaultValue={tenant.billingEmail ?? ''}
+            error={errors.billingEmail}
           />
           <Textarea
             name="billingAddress"
             label={t.dealers.billingAddress}
             defaultValue={tenant.billingAddress ?? ''}
+            error={errors.billingAddress}
             autosize
           />
         </SimpleGrid>

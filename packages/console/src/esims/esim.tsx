@@ -10,6 +10,7 @@ import { plural, t } from '../strings/strings.ts'
 import { ActionHistory, DealerActions, RenewShareLink } from './dealer-actions.tsx'
 import { CancelEsim, Codes } from './esim-actions.tsx'
 import { formatUsage } from './esims.tsx'
+import { TopUp } from './top-up.tsx'
 
 export function EsimPage() {
   const me = useSession()
@@ -35,6 +36,7 @@ export function EsimPage() {
         <>
           {canEdit(me) && <RenewShareLink path={path} />}
           {canOperate(me) && unused && <CancelEsim path={path} iccid={profile.iccid} />}
+          {canTopUp(me, profile) && <TopUp path={path} iccid={profile.iccid} />}
           {!isOperator(me) && <DealerActions path={path} profile={profile} />}
         </>
       }
@@ -75,6 +77,12 @@ export function EsimPage() {
       {canEdit(me) && <Codes path={path} />}
     </Page>
   )
+}
+
+/** Hides the button where no supplier takes a top-up. The gateway has the last word. */
+function canTopUp(me: ReturnType<typeof useSession>, { esimStatus, smdpStatus }: ProfileRow): boolean {
+  const isOver = ['CANCEL', 'REVOKED', 'UNUSED_EXPIRED'].includes(esimStatus) || smdpStatus === 'DELETED'
+  return !isOperator(me) && !isOver
 }
 
 /** Nothing where the supplier does not report usage, or the volume is unlimited. */

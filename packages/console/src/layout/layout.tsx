@@ -2,6 +2,7 @@ import {
   ActionIcon,
   AppShell,
   Badge,
+  Box,
   Burger,
   Group,
   Kbd,
@@ -24,7 +25,7 @@ import { useSession } from '../session/session.ts'
 import { Logo } from '../session/sign-in-layout.tsx'
 import { t } from '../strings/strings.ts'
 import { Finder } from './finder.tsx'
-import { type NavigationItem, navigationFor } from './navigation.ts'
+import { type NavigationItem, navigationFor, navigationGroups } from './navigation.ts'
 
 /** The frame of every page: navigation, search and the account menu. */
 export function Layout() {
@@ -161,21 +162,31 @@ function UserMenu() {
 
 function Navigation({ path }: { path: string }) {
   const me = useSession()
-  const items = navigationFor(me)
+  const active = activeItem(path, navigationFor(me))
   return (
     <ScrollArea type="never">
-      {items.map(({ to, label, Icon }) => (
-        <NavLink
-          key={to}
-          component={Link}
-          to={to}
-          // Exact: an order's path is below its dealer, but it does not belong to the dealers' list.
-          activeOptions={{ exact: true }}
-          label={label}
-          leftSection={<Icon size={18} stroke={1.7} />}
-          active={activeItem(path, items) === to}
-          aria-current={path === to ? 'page' : undefined}
-        />
+      {navigationGroups(me).map(({ label: group = '', items }) => (
+        <Box key={group} role={group ? 'group' : undefined} aria-label={group || undefined} mb="xs">
+          {group && (
+            <Text size="xs" fw={600} c="dimmed" px="sm" pb={2} aria-hidden="true">
+              {group}
+            </Text>
+          )}
+          {items.map(({ to, label, Icon }) => (
+            <NavLink
+              key={to}
+              component={Link}
+              to={to}
+              // Exact: an order's path is below its dealer, but it does not belong to the dealers' list.
+              activeOptions={{ exact: true }}
+              label={label}
+              leftSection={<Icon size={18} stroke={1.7} />}
+              active={active === to}
+              aria-current={path === to ? 'page' : undefined}
+              py={6}
+            />
+          ))}
+        </Box>
       ))}
     </ScrollArea>
   )

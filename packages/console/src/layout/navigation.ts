@@ -10,12 +10,15 @@ import {
   IconHistory,
   IconKey,
   IconPackage,
+  IconScale,
   IconShoppingCart,
+  IconTag,
   IconTruckDelivery,
   IconUsers,
   IconWallet,
   IconWebhook,
 } from '@tabler/icons-react'
+import { PLANS } from '../prices/paths.ts'
 import { isOperator } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
@@ -25,40 +28,81 @@ export interface NavigationItem {
   Icon: typeof IconUsers
 }
 
-/** The navigation of a person. A dealer's people see their own tenant's pages. */
-export function navigationFor(me: Me): NavigationItem[] {
-  return isOperator(me) ? operatorItems : dealerItems(me.tenant?.tenantId ?? '')
+export interface NavigationGroup {
+  /** undefined: its items need no heading. */
+  label?: string
+  items: NavigationItem[]
 }
 
-const operatorItems: NavigationItem[] = [
-  { to: '/', label: t.dashboard.title, Icon: IconDashboard },
-  { to: '/tenants', label: t.dealers.title, Icon: IconBuilding },
-  { to: '/orders', label: t.orders.title, Icon: IconShoppingCart },
-  { to: '/profiles', label: t.esims.title, Icon: IconDeviceMobile },
-  { to: '/catalogue', label: t.catalogue.title, Icon: IconPackage },
-  { to: '/stock', label: t.stock.title, Icon: IconBuildingWarehouse },
-  { to: '/suppliers', label: t.suppliers.title, Icon: IconTruckDelivery },
-  { to: '/webhooks', label: t.webhooks.title, Icon: IconWebhook },
-  { to: '/explorer', label: t.explorer.title, Icon: IconFlask },
-  { to: '/notices', label: t.alerts.title, Icon: IconBell },
-  { to: '/people', label: t.people.title, Icon: IconUsers },
-  { to: '/audit', label: t.audit.title, Icon: IconHistory },
+/** Every page in the navigation of a person. */
+export function navigationFor(me: Me): NavigationItem[] {
+  return navigationGroups(me).flatMap((group) => group.items)
+}
+
+/** The navigation of a person. A dealer's people see their own tenant's pages. */
+export function navigationGroups(me: Me): NavigationGroup[] {
+  return isOperator(me) ? operatorGroups : dealerGroups(me.tenant?.tenantId ?? '')
+}
+
+const { groups } = t.navigation
+
+const DASHBOARD = { items: [{ to: '/', label: t.dashboard.title, Icon: IconDashboard }] }
+const ORDERS = { to: '/orders', label: t.orders.title, Icon: IconShoppingCart }
+const ESIMS = { to: '/profiles', label: t.esims.title, Icon: IconDeviceMobile }
+const WEBHOOKS = { to: '/webhooks', label: t.webhooks.title, Icon: IconWebhook }
+const EXPLORER = { to: '/explorer', label: t.explorer.title, Icon: IconFlask }
+const ALERTS = { to: '/notices', label: t.alerts.title, Icon: IconBell }
+const AUDIT = { to: '/audit', label: t.audit.title, Icon: IconHistory }
+
+const operatorGroups: NavigationGroup[] = [
+  DASHBOARD,
+  {
+    label: groups.sales,
+    items: [
+      { to: '/tenants', label: t.dealers.title, Icon: IconBuilding },
+      ORDERS,
+      ESIMS,
+      { to: '/adjustments', label: t.wallet.adjustments, Icon: IconScale },
+    ],
+  },
+  {
+    label: groups.supply,
+    items: [
+      { to: '/catalogue', label: t.catalogue.title, Icon: IconPackage },
+      { to: PLANS, label: t.prices.title, Icon: IconTag },
+      { to: '/stock', label: t.stock.title, Icon: IconBuildingWarehouse },
+      { to: '/suppliers', label: t.suppliers.title, Icon: IconTruckDelivery },
+    ],
+  },
+  { label: groups.integration, items: [WEBHOOKS, EXPLORER] },
+  { label: groups.administration, items: [ALERTS, { to: '/people', label: t.people.title, Icon: IconUsers }, AUDIT] },
 ]
 
-function dealerItems(tenantId: string): NavigationItem[] {
+function dealerGroups(tenantId: string): NavigationGroup[] {
   const own = `/tenants/${tenantId}`
   return [
-    { to: '/', label: t.dashboard.title, Icon: IconDashboard },
-    { to: '/orders', label: t.orders.title, Icon: IconShoppingCart },
-    { to: '/profiles', label: t.esims.title, Icon: IconDeviceMobile },
-    { to: `${own}/wallet`, label: t.wallet.title, Icon: IconWallet },
-    { to: `${own}/prices`, label: t.prices.title, Icon: IconPackage },
-    { to: `${own}/credentials`, label: t.credentials.title, Icon: IconKey },
-    { to: `${own}/settings`, label: t.settings.title, Icon: IconAdjustments },
-    { to: '/webhooks', label: t.webhooks.title, Icon: IconWebhook },
-    { to: '/explorer', label: t.explorer.title, Icon: IconFlask },
-    { to: '/notices', label: t.alerts.title, Icon: IconBell },
-    { to: `${own}/people`, label: t.people.title, Icon: IconUsers },
-    { to: '/audit', label: t.audit.title, Icon: IconHistory },
+    DASHBOARD,
+    {
+      label: groups.sales,
+      items: [
+        ORDERS,
+        ESIMS,
+        { to: `${own}/wallet`, label: t.wallet.title, Icon: IconWallet },
+        { to: `${own}/prices`, label: t.prices.title, Icon: IconTag },
+      ],
+    },
+    {
+      label: groups.integration,
+      items: [
+        { to: `${own}/credentials`, label: t.credentials.title, Icon: IconKey },
+        { to: `${own}/settings`, label: t.settings.title, Icon: IconAdjustments },
+        WEBHOOKS,
+        EXPLORER,
+      ],
+    },
+    {
+      label: groups.administration,
+      items: [ALERTS, { to: `${own}/people`, label: t.people.title, Icon: IconUsers }, AUDIT],
+    },
   ]
 }

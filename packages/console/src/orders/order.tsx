@@ -46,6 +46,7 @@ export function OrderPage() {
         <Facts
           items={[
             [t.orders.number, <Copyable key="n" value={order.orderNo} label={t.orders.number} />],
+            [t.orders.type, t.orders.types[order.orderType]],
             [t.orders.transactionId, <Copyable key="t" value={order.transactionId} label={t.orders.transactionId} />],
             [t.common.created, <Timestamp key="c" time={order.createdAt} />],
             [t.orders.amount, <Amount key="a" value={order.amount} currency={currency} />],

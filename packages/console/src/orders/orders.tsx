@@ -2,6 +2,7 @@ import { ORDER_STATUSES } from '@dealer-esim/contract'
 import type { OrderRow } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
 import { Group } from '@mantine/core'
 import { useApi } from '../api/use-api.ts'
+import { ExplorerButton } from '../explorer/explorer-button.tsx'
 import { DealerFilter } from '../parts/dealer-filter.tsx'
 import { FilterSelect, PeriodFilter, periodRange, SearchField, useFilters } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
@@ -37,11 +38,12 @@ export function OrdersPage() {
         empty={
           filtered
             ? { title: t.orders.noMatch, text: t.orders.noMatchText }
-            : { title: t.orders.noOrders, text: t.orders.noOrdersText }
+            : { title: t.orders.noOrders, text: t.orders.noOrdersText, action: <ExplorerButton /> }
         }
         columns={[
           { accessor: 'transactionId', title: t.orders.transactionId, cellsClassName: 'break' },
           { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me), cellsClassName: 'name' },
+          { accessor: 'orderType', title: t.orders.type, render: (row) => t.orders.types[row.orderType] },
           { accessor: 'orderStatus', title: t.orders.status, render: (row) => <Status status={row.orderStatus} /> },
           { accessor: 'packages', title: t.orders.packages, render: (row) => row.packages.join(', ') },
           { accessor: 'esims', title: t.orders.esims, textAlign: 'right' },

@@ -1,5 +1,5 @@
 import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
-import { Checkbox, FileInput, Radio, Stack, Text, Textarea } from '@mantine/core'
+import { Checkbox, Fieldset, FileInput, Radio, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
@@ -27,7 +27,8 @@ export function ResolveOrder({ order, onClose }: { order: OrderDetail; onClose()
       danger={verdict === 'refused'}
       busy={settle.isPending}
       error={settle.error}
-      onSubmit={({ evidence, csv }) => {
+      onSubmit={({ evidence, csv: file, ...fields }) => {
+        const csv = file ?? (verdict === 'delivered' ? csvOfFields(fields, chosen) : undefined)
         setIsMissing(chosen.length === 0)
         if (chosen.length === 0) return
         settle.mutate(
@@ -61,7 +62,7 @@ export function ResolveOrder({ order, onClose }: { order: OrderDetail; onClose()
           ))}
         </Stack>
       </Radio.Group>
-      {verdict === 'delivered' && <EsimCodesField />}
+      {verdict === 'delivered' && <DeliveredEsims chosen={chosen} />}
       <EvidenceField />
     </Dialog>
   )
@@ -89,6 +90,14 @@ function ItemChoice(props: {
   const isAll = value.length === items.length
   return (
     <Stack gap="xs">
+      {items.length > 1 && (
+        <Checkbox
+          label={interpolate(t.orders.selectAll, { count: items.length })}
+          checked={isAll}
+          indeterminate={!isAll && value.length > 0}
+          onChange={() => onChange(isAll ? [] : items.map((item) => item.itemNo))}
+        />
+      )}
       <Checkbox.Group
         label={t.orders.underReview}
         value={value.map(String)}
@@ -108,16 +117,48 @@ function ItemChoice(props: {
           ))}
         </Stack>
       </Checkbox.Group>
-      {items.length > 1 && (
-        <Checkbox
-          label={interpolate(t.orders.selectAll, { count: items.length })}
-          checked={isAll}
-          indeterminate={!isAll && value.length > 0}
-          onChange={() => onChange(isAll ? [] : items.map((item) => item.itemNo))}
-        />
-      )}
     </Stack>
   )
+}
+
+/** Beyond, nobody types them. */
+const TYPED_ESIMS_MAX = 10
+
+/** Two fields for each eSIM, or a file, which may have more columns. */
+function DeliveredEsims({ chosen }: { chosen: OrderItem[] }) {
+  const [isFile, setIsFile] = useState(chosen.length > TYPED_ESIMS_MAX)
+  return (
+    <>
+      {isFile ? (
+        <EsimCodesField />
+      ) : (
+        chosen.map(({ itemNo }) => (
+          <Fieldset key={itemNo} legend={interpolate(t.orders.esimNumber, { item: itemNo })}>
+            <Stack gap="xs">
+              <TextInput name={`iccid-${itemNo}`} label={t.esims.iccid} inputMode="numeric" required maxLength={22} />
+              <TextInput
+                name={`ac-${itemNo}`}
+                label={t.esims.activationCode}
+                placeholder={ACTIVATION_CODE_EXAMPLE}
+                required
+                maxLength={255}
+              />
+            </Stack>
+          </Fieldset>
+        ))
+      )}
+      <Switch label={t.orders.useCsv} checked={isFile} onChange={(event) => setIsFile(event.currentTarget.checked)} />
+    </>
+  )
+}
+
+const ACTIVATION_CODE_EXAMPLE = 'LPA:1$smdp.example.com$MATCHING-ID'
+
+/** The same file as a person would write, so that the gateway checks both in one way. */
+function csvOfFields(fields: Record<string, string>, chosen: OrderItem[]): string {
+  const rows = chosen.map(({ itemNo }) => [itemNo, fields[`iccid-${itemNo}`] ?? '', fields[`ac-${itemNo}`] ?? ''])
+  const quoted = rows.map((row) => row.map((cell) => `"${String(cell).trim().replaceAll('"', '""')}"`).join(','))
+  return ['itemNo,iccid,ac', ...quoted].join('\n')
 }
 
 /** CSV text, typed or from a file, whose text can then be edited. Field name: csv. */

@@ -1,10 +1,21 @@
 import type { OrderDetail, TimelineStep } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
 import { Anchor, Timeline as Line, Text } from '@mantine/core'
+import {
+  IconBell,
+  IconClock,
+  IconInbox,
+  IconMinus,
+  IconPlus,
+  IconSend,
+  IconTruckDelivery,
+  IconUser,
+} from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { formatDuration, formatMoney } from '../parts/format.ts'
 import { Timestamp } from '../parts/values.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { interpolate, plural, t } from '../strings/strings.ts'
 import { attemptResult } from '../webhooks/event.tsx'
+import { type FoldedStep, foldSteps, formatItemNos } from './fold-steps.ts'
 
 const COLORS: Record<TimelineStep['kind'], string> = {
   REQUEST: 'cyan',
@@ -17,20 +28,38 @@ const COLORS: Record<TimelineStep['kind'], string> = {
   DECISION: 'orange',
 }
 
-/** Every step of an order, oldest first. */
+const ICONS: Record<TimelineStep['kind'], typeof IconClock> = {
+  REQUEST: IconInbox,
+  STATUS: IconClock,
+  DEBIT: IconMinus,
+  REFUND: IconPlus,
+  ATTEMPT: IconTruckDelivery,
+  EVENT: IconBell,
+  DELIVERY: IconSend,
+  DECISION: IconUser,
+}
+
+/** Every step of an order, oldest first. Repeated polls are one line. */
 export function Timeline({ order }: { order: OrderDetail }) {
   return (
-    <Line bulletSize={14} lineWidth={2} active={order.timeline.length}>
-      {order.timeline.map((step, index) => (
+    <Line bulletSize={22} lineWidth={2} active={order.timeline.length}>
+      {foldSteps(order.timeline).map((line, index) => (
         <Line.Item
           // biome-ignore lint/suspicious/noArrayIndexKey: the steps of an order are only ever appended
           key={index}
-          color={COLORS[step.kind]}
-          title={stepTitle(step, order)}
-          data-step={step.kind}
+          color={COLORS[line.step.kind]}
+          bullet={<Bullet kind={line.step.kind} />}
+          title={stepTitle(line, order)}
+          data-step={line.step.kind}
         >
           <Text size="sm" c="dimmed" component="div">
-            <Timestamp time={step.at} format="exact" /> {stepDetail(step, order)}
+            <Timestamp time={line.step.at} format="exact" /> {stepDetail(line.step, order)}
+            {line.count > 1 && (
+              <span data-repeats={line.count}>
+                {' · '}
+                {plural(t.orders.timelineRepeats, line.count)} <Timestamp time={line.until} format="exact" />
+              </span>
+            )}
           </Text>
         </Line.Item>
       ))}
@@ -38,7 +67,12 @@ export function Timeline({ order }: { order: OrderDetail }) {
   )
 }
 
-function stepTitle(step: TimelineStep, order: OrderDetail): string {
+function Bullet({ kind }: { kind: TimelineStep['kind'] }) {
+  const Icon = ICONS[kind]
+  return <Icon size={13} aria-hidden="true" />
+}
+
+function stepTitle({ step, itemNos }: FoldedStep, order: OrderDetail): string {
   switch (step.kind) {
     case 'REQUEST':
       return t.orders.timelineSteps.REQUEST
@@ -52,12 +86,15 @@ function stepTitle(step: TimelineStep, order: OrderDetail): string {
     case 'ATTEMPT':
       return interpolate(labelFor(t.orders.timelineAttempts, step.operation), {
         supplier: step.supplier ?? '',
-        item: step.itemNo ?? '',
+        item: formatItemNos(itemNos),
       })
     case 'EVENT':
       return interpolate(t.orders.timelineSteps.EVENT, { type: labelFor(t.webhooks.types, step.notifyType) })
     case 'DELIVERY':
-      return t.orders.timelineSteps.DELIVERY
+      return interpolate(t.orders.timelineSteps.DELIVERY, {
+        type: labelFor(t.webhooks.types, eventTypeOf(step, order)),
+        result: attemptResult({ outcome: step.outcome ?? '', httpStatus: step.httpStatus ?? null }),
+      })
     case 'DECISION':
       return interpolate(t.orders.timelineSteps.DECISION, {
         action: labelFor(t.audit.actions, step.action),
@@ -66,6 +103,12 @@ function stepTitle(step: TimelineStep, order: OrderDetail): string {
     default:
       return step.kind satisfies never
   }
+}
+
+/** An attempt names its event by id only; the event is a step of the same order. */
+function eventTypeOf(step: TimelineStep, order: OrderDetail): string {
+  const event = order.timeline.find((one) => one.kind === 'EVENT' && one.notifyId === step.notifyId)
+  return event?.notifyType ?? ''
 }
 
 /** The label of a name, or the name itself if there is no label for it. */
@@ -110,7 +153,7 @@ function stepDetail(step: TimelineStep, order: OrderDetail) {
         </>
       )
     case 'DELIVERY':
-      return joinParts(attemptResult({ outcome: step.outcome ?? '', httpStatus: step.httpStatus ?? null }), duration)
+      return joinParts(duration)
     case 'DECISION': {
       const after = (step.after ?? {}) as { reason?: string; evidence?: string }
       return joinParts(after.reason ?? after.evidence)

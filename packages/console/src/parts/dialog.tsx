@@ -13,6 +13,10 @@ interface DialogProps {
   busy?: boolean
   error?: Error | null
   danger?: boolean
+  /** The label of the button that closes, if there is nothing to cancel any more. */
+  closing?: string | undefined
+  /** false: the submit button is the only one besides the X. */
+  hasCancel?: boolean
   children?: ReactNode
 }
 
@@ -22,6 +26,7 @@ interface DialogProps {
  */
 export function Dialog(props: DialogProps) {
   const { title, opened, onClose, onSubmit, submit, busy = false, error, danger, children } = props
+  const { closing = t.common.cancel, hasCancel = true } = props
   useReturnFocus(opened)
   return (
     <Modal
@@ -44,9 +49,11 @@ export function Dialog(props: DialogProps) {
             </Alert>
           )}
           <Group justify="flex-end">
-            <Button variant="default" disabled={busy} onClick={onClose}>
-              {t.common.cancel}
-            </Button>
+            {hasCancel && (
+              <Button variant="default" disabled={busy} onClick={onClose}>
+                {closing}
+              </Button>
+            )}
             <Button type="submit" loading={busy} {...(danger && { color: 'red' })}>
               {submit}
             </Button>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { formatMoneyInput, parseMoneyInput } from './form-values.ts'
+import { formatMoneyInput, isChanged, markSaved, parseMoneyInput } from './form-values.ts'
 
 it.each([
   ['1250.00', 12_500_000],
@@ -26,4 +26,34 @@ it('a formatted amount is read back unchanged, and no amount is empty', () => {
   for (const amount of [12_500_000, 45_010, -1, 0])
     expect(parseMoneyInput(formatMoneyInput(amount))).toEqual({ amount })
   expect([formatMoneyInput(null), formatMoneyInput(undefined)]).toEqual(['', ''])
+})
+
+it('a form is changed while a field that can be edited differs from what was saved', () => {
+  const text = { type: 'text', value: 'a', defaultValue: 'a', disabled: false }
+  const box = {
+    type: 'checkbox',
+    value: 'on',
+    defaultValue: 'on',
+    checked: true,
+    defaultChecked: true,
+    disabled: false,
+  }
+  const button = { type: 'submit', disabled: false }
+  const form = { elements: [text, box, button] }
+  expect(isChanged(form)).toBe(false)
+  text.value = 'b'
+  expect(isChanged(form)).toBe(true)
+  expect(
+    isChanged({
+      elements: [
+        { ...text, readOnly: true },
+        { ...text, disabled: true },
+      ],
+    }),
+  ).toBe(false)
+  text.value = 'a'
+  box.checked = false
+  expect(isChanged(form)).toBe(true)
+  markSaved(form)
+  expect(isChanged(form)).toBe(false)
 })

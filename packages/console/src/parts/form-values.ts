@@ -23,3 +23,31 @@ export function formFields(form: HTMLFormElement): Record<string, string> {
   }
   return fields
 }
+
+interface Field {
+  type: string
+  value: string
+  defaultValue: string
+  checked?: boolean
+  defaultChecked?: boolean
+  readOnly?: boolean
+  disabled: boolean
+}
+
+/** True if a field of a form has another value than the one that it was shown with. */
+export function isChanged(form: { elements: ArrayLike<unknown> }): boolean {
+  return Array.from(form.elements as ArrayLike<Partial<Field>>).some((field) => {
+    if (field.disabled || field.readOnly || field.defaultValue === undefined) return false
+    if (field.type === 'checkbox' || field.type === 'radio') return field.checked !== field.defaultChecked
+    return field.value !== field.defaultValue
+  })
+}
+
+/** The fields of a form, as they are now, count as saved. */
+export function markSaved(form: { elements: ArrayLike<unknown> }): void {
+  for (const field of Array.from(form.elements as ArrayLike<Partial<Field>>)) {
+    if (field.defaultValue === undefined || field.value === undefined) continue
+    field.defaultValue = field.value
+    if (field.checked !== undefined) field.defaultChecked = field.checked
+  }
+}

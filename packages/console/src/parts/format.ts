@@ -24,7 +24,11 @@ const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyl
 const withoutYear = { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' } as const
 const shortDateTime = new Intl.DateTimeFormat(locale, withoutYear)
 const dateTimeWithYear = new Intl.DateTimeFormat(locale, { ...withoutYear, year: 'numeric' })
-const dateTimeWithSeconds = new Intl.DateTimeFormat(locale, { ...withoutYear, second: '2-digit' })
+const dateTimeWithMilliseconds = new Intl.DateTimeFormat(locale, {
+  ...withoutYear,
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+})
 const monthAndDay = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', timeZone: 'UTC' })
 
 export function formatDateTime(time: string): string {
@@ -37,9 +41,9 @@ export function formatTime(time: string): string {
   return (date.getFullYear() === new Date().getFullYear() ? shortDateTime : dateTimeWithYear).format(date)
 }
 
-/** For steps that are seconds apart. */
-export function formatTimeWithSeconds(time: string): string {
-  return dateTimeWithSeconds.format(new Date(time))
+/** For steps that are less than a second apart. */
+export function formatTimeExactly(time: string): string {
+  return dateTimeWithMilliseconds.format(new Date(time))
 }
 
 /** Formats a day such as 2026-11-22, independent of the time zone. */

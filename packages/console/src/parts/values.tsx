@@ -2,14 +2,13 @@ import { ActionIcon, Badge, Code, CopyButton, Group, SimpleGrid, Text, Tooltip }
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { t } from '../strings/strings.ts'
-import { formatDateTime, formatMoney, formatRelativeTime, formatTime, formatTimeWithSeconds } from './format.ts'
+import { formatDateTime, formatMoney, formatRelativeTime, formatTime, formatTimeExactly } from './format.ts'
 
-/** A time: short, relative, or to the second. The full time is shown on hover. */
+/** A time: short, relative, or to the millisecond. The full time is shown on hover. */
 export function Timestamp(props: { time: string | null | undefined; format?: 'relative' | 'exact' }) {
   const { time, format } = props
   if (!time) return <>–</>
-  const write =
-    format === undefined ? formatTime : { relative: formatRelativeTime, exact: formatTimeWithSeconds }[format]
+  const write = format === undefined ? formatTime : { relative: formatRelativeTime, exact: formatTimeExactly }[format]
   return (
     <Tooltip label={formatDateTime(time)}>
       <time dateTime={time}>{write(time)}</time>
@@ -93,7 +92,7 @@ export function CopyIcon({ value, label }: { value: string; label: string }) {
     <CopyButton value={value} timeout={1500}>
       {({ copied, copy }) => (
         <Tooltip label={copied ? t.common.copied : `${t.common.copy}: ${label}`}>
-          <ActionIcon variant="subtle" onClick={copy} aria-label={`${t.common.copy}: ${label}`}>
+          <ActionIcon variant="subtle" data-copy onClick={copy} aria-label={`${t.common.copy}: ${label}`}>
             {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
           </ActionIcon>
         </Tooltip>

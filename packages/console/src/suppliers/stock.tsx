@@ -16,17 +16,16 @@ export function StockPage() {
   const [importing, setImporting] = useState(false)
   const [low, setLow] = useState<StockLevel>()
   const suppliers = list.data?.stockSuppliers ?? []
+  const importButton = canOperate(me) && (
+    <Button onClick={() => setImporting(true)} disabled={suppliers.length === 0}>
+      {t.stock.import}
+    </Button>
+  )
   return (
     <Page
       title={t.stock.title}
       description={list.data && suppliers.length === 0 ? t.stock.noSupplier : t.stock.text}
-      actions={
-        canOperate(me) && (
-          <Button onClick={() => setImporting(true)} disabled={suppliers.length === 0}>
-            {t.stock.import}
-          </Button>
-        )
-      }
+      actions={importButton}
     >
       <List<StockLevel>
         label={t.stock.title}
@@ -35,7 +34,7 @@ export function StockPage() {
         error={list.error}
         retry={list.refetch}
         idOf={(row) => `${row.supplier} ${row.productCode}`}
-        empty={{ title: t.stock.noStock, text: t.stock.noStockText }}
+        empty={{ title: t.stock.noStock, text: t.stock.noStockText, action: importButton }}
         columns={[
           { accessor: 'productCode', title: t.stock.product },
           { accessor: 'supplier', title: t.stock.supplier },

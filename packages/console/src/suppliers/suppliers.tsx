@@ -3,7 +3,7 @@ import { Badge, Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { formatCount, formatTimeWithSeconds } from '../parts/format.ts'
+import { formatCount, formatTimeExactly } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { notifyError, notifySuccess } from '../parts/notify.ts'
 import { Page } from '../parts/page.tsx'
@@ -83,7 +83,7 @@ function State({ row, tested }: { row: SupplierRow; tested: TestResult | undefin
       {tested && (
         <Text size="xs" {...(tested.works && { c: 'dimmed' })} className="break" data-tested={tested.works}>
           {interpolate(tested.works ? t.suppliers.testPassed : t.suppliers.testFailed, {
-            time: formatTimeWithSeconds(tested.at),
+            time: formatTimeExactly(tested.at),
             message: tested.message ?? '',
           })}
         </Text>

@@ -3,11 +3,12 @@ import type { EndpointView } from '@dealer-esim/gateway/console-api/routes/tenan
 import { Alert, Button, Checkbox, Group, Stack, Switch, TextInput } from '@mantine/core'
 import type { FormEvent } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
-import { formatDateTime } from '../parts/format.ts'
+import { markSaved } from '../parts/form-values.ts'
 import { notifySuccess } from '../parts/notify.ts'
 import { Card } from '../parts/page.tsx'
 import { canAdminister, useSession } from '../session/session.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { t } from '../strings/strings.ts'
+import { endpointState } from './endpoint-state.ts'
 
 /** A dealer's webhook endpoint: its state, its settings, and a test. */
 export function EndpointCard({ tenantId }: { tenantId: string }) {
@@ -28,7 +29,8 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
   const error = save.error ?? test.error
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
-    const form = new FormData(event.currentTarget)
+    const fields = event.currentTarget
+    const form = new FormData(fields)
     const url = String(form.get('callbackUrl') ?? '').trim()
     const body = {
       callbackUrl: url === '' ? null : url,
@@ -40,7 +42,12 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
     test.reset()
     save.mutate(
       { method: 'PUT', path, body },
-      { onSuccess: () => notifySuccess(url === '' ? t.endpoint.removed : t.endpoint.saved) },
+      {
+        onSuccess: () => {
+          markSaved(fields)
+          notifySuccess(url === '' ? t.endpoint.removed : t.endpoint.saved)
+        },
+      },
     )
   }
   /** Saving the same URL again is a test: the endpoint must answer a CHECK_HEALTH, and nothing else changes. */
@@ -121,14 +128,4 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
 function numbersOf(text: FormDataEntryValue | null): (number | string)[] {
   const parts = String(text ?? '').split(/[\s,]+/)
   return parts.filter((part) => part !== '').map((part) => (/^\d+$/.test(part) ? Number(part) : part))
-}
-
-function endpointState(endpoint: EndpointView): { color: string; text: string } {
-  const { states } = t.endpoint
-  if (endpoint.callbackUrl === null) return { color: 'gray', text: states.none }
-  if (endpoint.disabledReason) return { color: 'red', text: states[endpoint.disabledReason] }
-  if (!endpoint.enabled) return { color: 'gray', text: states.off }
-  if (endpoint.failingSince)
-    return { color: 'orange', text: interpolate(states.failing, { time: formatDateTime(endpoint.failingSince) }) }
-  return { color: 'teal', text: states.ok }
 }

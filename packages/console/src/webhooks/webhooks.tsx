@@ -2,6 +2,7 @@ import { EVENT_TYPES } from '@dealer-esim/contract'
 import type { EventRow } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
 import { Group } from '@mantine/core'
 import { useApi } from '../api/use-api.ts'
+import { ExplorerButton } from '../explorer/explorer-button.tsx'
 import { DealerFilter } from '../parts/dealer-filter.tsx'
 import { FilterSelect, PeriodFilter, periodRange, useFilters } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
@@ -48,7 +49,7 @@ export function WebhooksPage() {
         empty={
           filtered
             ? { title: t.webhooks.noMatch, text: t.webhooks.noMatchText }
-            : { title: t.webhooks.noEvents, text: t.webhooks.noEventsText }
+            : { title: t.webhooks.noEvents, text: t.webhooks.noEventsText, action: <ExplorerButton /> }
         }
         columns={[
           { accessor: 'notifyType', title: t.webhooks.type, render: (row) => t.webhooks.types[row.notifyType] },

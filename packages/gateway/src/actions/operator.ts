@@ -1,5 +1,4 @@
 import { type EsimAction, orderNoOf } from '@dealer-esim/contract'
-import type { AuditAction } from '../audit/actions.ts'
 import { audit, type By } from '../audit/audit.ts'
 import { isFree } from '../jobs/times-ahead.ts'
 import type { Tx } from '../lib/postgres/db.ts'
@@ -12,7 +11,7 @@ import { canDo, isAllowed } from './decide.ts'
 import type { ActionDeps } from './deps.ts'
 import { type EsimIdentity, type EsimState, findEsim } from './esim.ts'
 import { type ActionJob, LEASE_MS, runAction } from './run.ts'
-import { insertAction, lockEsim, newAction } from './start.ts'
+import { AUDITED, insertAction, lockEsim, newAction } from './start.ts'
 
 /**
  * Carries out an action for an operator, at once: without fee and policy. Where the same action is open on the eSIM
@@ -58,13 +57,6 @@ export async function actForOperator(
     return { ...leased, actionId: started.actionId }
   })
   return (await runAction(deps, job)) ?? { kind: 'unknown', message: 'another worker has taken it over' }
-}
-
-const AUDITED: Record<EsimAction, AuditAction> = {
-  CANCEL: 'order.cancel_esim',
-  SUSPEND: 'order.suspend_esim',
-  UNSUSPEND: 'order.unsuspend_esim',
-  REVOKE: 'order.revoke_esim',
 }
 
 /** @throws Refusal while a worker asks the supplier */

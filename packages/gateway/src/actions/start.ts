@@ -1,5 +1,6 @@
-import type { ActionAnswer, ActionRequest } from '@dealer-esim/contract'
-import type { Actor } from '../audit/audit.ts'
+import { type ActionAnswer, type ActionRequest, type EsimAction, orderNoOf } from '@dealer-esim/contract'
+import type { AuditAction } from '../audit/actions.ts'
+import { type Actor, audit, type By } from '../audit/audit.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { ACTION_COLUMNS, type Action, actionAnswerOf } from '../orders/action.ts'
@@ -15,12 +16,14 @@ import { type EsimIdentity, findEsim, isMeant, readEsimState } from './esim.ts'
  * namespace of transactionIds, which the wallet's lock guards: the id is looked up before anything else is decided.
  *
  * Locks: the wallet, then the eSIM's order.
+ * @param by the dealer's person who began it in the console, for the audit log; absent for a call of the dealer API
  * @throws ApiError 200012, 310403, 200002, 200015, 200017, in this order
  */
 export async function startAction(
   deps: Pick<ActionDeps, 'db' | 'ids' | 'suppliers' | 'wake'>,
   tenantId: string,
   request: ActionRequest,
+  by?: By,
 ): Promise<{ answer: ActionAnswer; isReplay: boolean }> {
   const started = await deps.db.tx(async (tx) => {
     // Sent with the lock but executed after it: its snapshot shows what the transaction that held the lock has written.
@@ -43,11 +46,25 @@ export async function startAction(
       action: request.action,
       feePercent: request.action === 'CANCEL' ? policy!.feePercent : 0,
     })
-    insertAction(tx, tenantId, action, { reason: request.reason ?? null, actor: null })
+    const reason = request.reason ?? null
+    insertAction(tx, tenantId, action, { reason, actor: by?.actor ?? null })
+    if (by !== undefined) {
+      const after = { profileId: esim.profileId, itemNo: esim.itemNo, transactionId: request.transactionId, reason }
+      const entry = { tenantId, ...by, action: AUDITED[request.action], subject: orderNoOf(esim.orderId), after }
+      audit(tx, deps.ids, entry)
+    }
     return { action, isReplay: false }
   })
   if (!started.isReplay) deps.wake.wake('actions')
   return { answer: actionAnswerOf(started.action), isReplay: started.isReplay }
+}
+
+/** The name of each action in the audit log. */
+export const AUDITED: Record<EsimAction, AuditAction> = {
+  CANCEL: 'order.cancel_esim',
+  SUSPEND: 'order.suspend_esim',
+  UNSUSPEND: 'order.unsuspend_esim',
+  REVOKE: 'order.revoke_esim',
 }
 
 /** An earlier use of a transactionId: an action, or null for an order. */

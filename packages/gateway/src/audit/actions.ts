@@ -1,5 +1,6 @@
 /** Every action in the audit log, as noun.verb. The console has a text for each, and searches by action or by noun. */
 export const AUDIT_ACTIONS = [
+  'deployment.check',
   'master_key.rotate',
   'master_key.rotated',
   'order.cancel',
@@ -9,6 +10,7 @@ export const AUDIT_ACTIONS = [
   'order.settle_action',
   'order.settle_cancel',
   'order.suspend_esim',
+  'order.top_up_esim',
   'order.unsuspend_esim',
   'package.add',
   'package.change',

@@ -12,9 +12,11 @@ import { esimActionRoutes } from './routes/orders/esim-actions.ts'
 import { orderActionRoutes } from './routes/orders/order-actions.ts'
 import { orderRoutes } from './routes/orders/orders.ts'
 import { profileRoutes } from './routes/orders/profiles.ts'
+import { topUpRoutes } from './routes/orders/top-ups.ts'
 import { alertRoutes } from './routes/overview/alerts.ts'
 import { dashboardRoutes } from './routes/overview/dashboard.ts'
 import { searchRoutes } from './routes/overview/search.ts'
+import { setupRoutes } from './routes/overview/setup.ts'
 import { priceGroupRoutes } from './routes/prices/price-groups.ts'
 import { pricePlanRoutes } from './routes/prices/price-plans.ts'
 import { tenantPriceRoutes } from './routes/prices/tenant-prices.ts'
@@ -39,10 +41,12 @@ export const routes: readonly Route[] = [
   ...walletRoutes,
   ...adjustmentRoutes,
   ...dashboardRoutes,
+  ...setupRoutes,
   ...orderRoutes,
   ...orderActionRoutes,
   ...profileRoutes,
   ...esimActionRoutes,
+  ...topUpRoutes,
   ...webhookRoutes,
   ...replayRoutes,
   ...catalogueRoutes,

@@ -6,6 +6,7 @@ import { listLocations } from '../catalogue/locations.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { Verdict } from '../orders/placing/decide.ts'
+import { listPackagesFor } from '../orders/placing/list-packages.ts'
 import { listOrders } from '../orders/reading/list.ts'
 import { getOrderWithProfiles } from '../profiles/get-order.ts'
 import { listProfiles } from '../profiles/list.ts'
@@ -13,7 +14,6 @@ import { queryUsage } from '../profiles/usage.ts'
 import { getBalance } from '../wallet/ledger/balance.ts'
 import { listStatement } from '../wallet/statement/list.ts'
 import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
-import { listPackagesFor } from './list-packages.ts'
 
 export interface Call<Name extends OperationName> extends Admitted {
   request: RequestOf<Name>

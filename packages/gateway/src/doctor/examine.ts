@@ -65,6 +65,16 @@ export async function examine({ config, configFaults, databaseUrl, masterKeys }:
   }
 }
 
+/** Checks a running gateway with its own connections. */
+export async function examineRunning({ config, outbound, db, cipher }: DatabaseCheckInput): Promise<Finding[]> {
+  const input = { config, outbound, db, cipher }
+  return [
+    ...(await runChecks(OUTSIDE, input)),
+    ...(await runChecks(DATABASE, input)),
+    ...(await runChecks(CONTENT, input)),
+  ]
+}
+
 async function examineDatabase(url: string, input: Omit<DatabaseCheckInput, 'db'>): Promise<Finding[]> {
   const { fault } = createFindings('database')
   // A failed connection is reported below.

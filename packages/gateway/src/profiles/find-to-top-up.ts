@@ -2,7 +2,6 @@ import { type EsimStatus, type SmdpStatus, stripIccidPadding } from '@dealer-esi
 import type { EsimToTopUp } from '../catalogue/topup-fit.ts'
 import { isUuid } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import type { Supplier } from '../suppliers/supplier.ts'
 
 /** A tenant's eSIM, as far as it decides whether it can be topped up. */
 export interface TopUpCandidate extends EsimToTopUp {
@@ -32,26 +31,4 @@ export async function findEsimToTopUp(
     ],
   })
   return esim
-}
-
-/** Checks whether the eSIM's state allows a top-up, apart from what is in progress. */
-export function allowsTopUp(
-  { esimStatus, smdpStatus }: Pick<TopUpCandidate, 'esimStatus' | 'smdpStatus'>,
-  traits: Pick<Supplier['traits'], 'topsUpExpired'>,
-): boolean {
-  if (smdpStatus === 'DELETED') return false
-  switch (esimStatus) {
-    case 'GOT_RESOURCE':
-    case 'IN_USE':
-    case 'USED_UP':
-      return true
-    case 'USED_EXPIRED':
-      return traits.topsUpExpired === true
-    case 'UNUSED_EXPIRED':
-    case 'CANCEL':
-    case 'REVOKED':
-      return false
-    default:
-      return esimStatus satisfies never
-  }
 }

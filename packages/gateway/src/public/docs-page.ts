@@ -50,6 +50,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['suppliers', 'Suppliers'],
       ['es2plus', 'ES2+'],
       ['esim-access', 'eSIM Access'],
+      ['reconciling', 'Reconciling with suppliers'],
       ['console', 'Console'],
       ['performance', 'Performance'],
     ],

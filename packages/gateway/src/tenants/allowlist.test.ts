@@ -95,3 +95,11 @@ describe('a caller is allowed by its address', () => {
     expect(allows(['0.0.0.0/0'], '2001:db8::1')).toBe(false)
   })
 })
+
+test('every malformed entry is named, and of many the first', () => {
+  expect(parseAllowlist(['127.1', '203.0.113.7', 'office'])).toEqual({
+    fault: expect.stringContaining('“127.1”, “office” are neither addresses nor CIDR blocks'),
+  })
+  const many = Array.from({ length: 7 }, (_, index) => `office-${index}`)
+  expect(parseAllowlist(many)).toEqual({ fault: expect.stringContaining('“office-4” and 2 more are neither') })
+})

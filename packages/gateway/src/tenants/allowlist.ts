@@ -13,21 +13,32 @@ export type ParsedAllowlist = { entries: string[] } | { fault: string }
  */
 export function parseAllowlist(texts: readonly string[]): ParsedAllowlist {
   const entries = new Set<string>()
+  const malformed: string[] = []
   for (const text of texts) {
     const entry = canonicalEntry(text.trim())
-    if (entry === undefined) {
-      return {
-        fault: `“${text.slice(0, 60)}” is neither an address nor a CIDR block. Write it like 203.0.113.7, 203.0.113.0/24, 2001:db8::7 or 2001:db8::/32.`,
-      }
-    }
-    entries.add(entry)
+    if (entry === undefined) malformed.push(`“${text.slice(0, 60)}”`)
+    else entries.add(entry)
   }
+  if (malformed.length > 0) return { fault: describeMalformed(malformed) }
   if (entries.size > ALLOWLIST_ENTRIES_MAX) {
     return {
       fault: `${entries.size} entries are too many; the limit is ${ALLOWLIST_ENTRIES_MAX}. List blocks instead of addresses.`,
     }
   }
   return { entries: [...entries] }
+}
+
+/** A list of which most entries are wrong is another kind of mistake. */
+const MALFORMED_SHOWN_MAX = 5
+
+function describeMalformed(malformed: readonly string[]): string {
+  const shown = malformed.slice(0, MALFORMED_SHOWN_MAX).join(', ')
+  const more = malformed.length > MALFORMED_SHOWN_MAX ? ` and ${malformed.length - MALFORMED_SHOWN_MAX} more` : ''
+  const problem =
+    malformed.length === 1
+      ? `${shown} is neither an address nor a CIDR block. Write it`
+      : `${shown}${more} are neither addresses nor CIDR blocks. Write them`
+  return `${problem} like 203.0.113.7, 203.0.113.0/24, 2001:db8::7 or 2001:db8::/32.`
 }
 
 /** True if the address is in the allowlist (in its stored form), or if the allowlist is empty. */

@@ -92,31 +92,32 @@ const WALLET_MEMBERS = new Set<keyof Settings>(['creditLimit', 'dailySpendLimit'
 
 /** Checks settings and returns them in their stored form. @throws Refusal that lists all faults */
 export function checkSettings(input: SettingsInput): Partial<Settings> {
-  const faults: string[] = []
+  const fields: Record<string, string> = {}
   const checked: Partial<Record<keyof Settings, unknown>> = {}
   for (const [key, value] of Object.entries(input)) if (value !== undefined) checked[key as keyof Settings] = value
   for (const member of Object.keys(TEXTS) as (keyof typeof TEXTS)[]) {
     const text = input[member]?.trim()
     if (text === undefined) continue
     const fault = textFault(member, text)
-    if (fault) faults.push(fault)
+    if (fault) fields[member] = fault
     checked[member] = text
   }
   if (input.ipAllowlist) {
     const parsed = parseAllowlist(input.ipAllowlist)
-    if ('fault' in parsed) faults.push(parsed.fault)
+    if ('fault' in parsed) fields.ipAllowlist = parsed.fault
     else checked.ipAllowlist = parsed.entries
   }
   const qps = input.qpsLimit ?? null
   if (qps !== null && !(Number.isInteger(qps) && qps >= 1 && qps <= QPS_LIMIT_MAX)) {
-    faults.push(`The QPS limit must be a whole number from 1 to ${QPS_LIMIT_MAX}, not “${qps}”.`)
+    fields.qpsLimit = `The QPS limit must be a whole number from 1 to ${QPS_LIMIT_MAX}, not “${qps}”.`
   }
   for (const [member, label] of AMOUNTS) {
     const amount = input[member] ?? null
     if (amount === null || (amount >= 0n && amount <= MONEY_MAX)) continue
-    faults.push(`The ${label} must be between 0.00 and ${formatMoney(MONEY_MAX)}, not ${formatMoney(amount)}.`)
+    fields[member] = `The ${label} must be between 0.00 and ${formatMoney(MONEY_MAX)}, not ${formatMoney(amount)}.`
   }
-  if (faults.length > 0) throw new Refusal(422, 'SETTING_INVALID', faults.join('\n'), { faults })
+  const faults = Object.values(fields)
+  if (faults.length > 0) throw new Refusal(422, 'SETTING_INVALID', faults.join('\n'), { faults, fields })
   return checked as Partial<Settings>
 }
 

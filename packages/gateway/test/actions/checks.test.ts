@@ -52,8 +52,27 @@ describe('the parameters of an action', () => {
   })
 })
 
+interface Check {
+  code: string
+  breakIt(esim: Esim, body: Record<string, unknown>, action: EsimAction): Promise<void> | void
+}
+
+/** The state that allows an action, and one that does not. */
+const ALLOWING: Record<EsimAction, [allowing: string, other: string]> = {
+  CANCEL: [`smdp_status = 'RELEASED'`, `smdp_status = 'DOWNLOAD'`],
+  SUSPEND: [`esim_status = 'IN_USE'`, `suspended = true`],
+  UNSUSPEND: [`esim_status = 'IN_USE', suspended = true`, `suspended = false`],
+  REVOKE: [`esim_status = 'IN_USE'`, `esim_status = 'USED_EXPIRED'`],
+}
+
 /** What is wrong with an action, in the order in which it is answered. */
-const CHECKS: { code: string; breakIt(esim: Esim, body: Record<string, unknown>): Promise<void> | void }[] = [
+const CHECKS: Check[] = [
+  {
+    code: '000108',
+    breakIt(_, body) {
+      body.action = 'DELETE'
+    },
+  },
   {
     code: '200012',
     breakIt({ transactionId }, body) {
@@ -66,11 +85,12 @@ const CHECKS: { code: string; breakIt(esim: Esim, body: Record<string, unknown>)
       body.iccid = makeIccid('8985000', 7)
     },
   },
-  { code: '200002', breakIt: (esim) => bed.set(esim, `smdp_status = 'DOWNLOAD'`) },
+  { code: '200002', breakIt: (esim, _, action) => bed.set(esim, ALLOWING[action][1]) },
   {
     code: '200015',
-    breakIt() {
-      bed.supplier.traits.cancelsUnseenOnly = true
+    breakIt(_, __, action) {
+      if (action === 'CANCEL') bed.supplier.traits.cancelsUnseenOnly = true
+      else Object.assign(bed.supplier.can, { [action.toLowerCase()]: undefined })
     },
   },
   {
@@ -79,28 +99,57 @@ const CHECKS: { code: string; breakIt(esim: Esim, body: Record<string, unknown>)
   },
 ]
 
-describe('of two faults the earlier check is answered', () => {
-  async function codeOf(broken: typeof CHECKS): Promise<string> {
+describe.each(ACTIONS)('of two faults of a %s the earlier check is answered', (action) => {
+  // Only a cancel has a policy.
+  const checks = action === 'CANCEL' ? CHECKS : CHECKS.slice(0, -1)
+
+  async function codeOf(broken: Check[]): Promise<string> {
     const esim = await bed.delivered({ ...FREE, withinDays: 30 })
+    await bed.set(esim, ALLOWING[action][0])
+    const can = { ...bed.supplier.can }
     const body: Record<string, unknown> = { transactionId: randomUUID() }
-    for (const check of broken) await check.breakIt(esim, body)
-    const { code } = await bed.act(esim, 'CANCEL', body)
+    for (const check of broken) await check.breakIt(esim, body, action)
+    const { code } = await bed.act(esim, action, body)
     delete bed.supplier.traits.cancelsUnseenOnly
+    Object.assign(bed.supplier.can, can)
     return code
   }
 
   it('and an action without a fault begins', async () => {
     expect(await codeOf([])).toBe('000000')
-    for (const check of CHECKS) expect(await codeOf([check])).toBe(check.code)
+    for (const check of checks) expect(await codeOf([check])).toBe(check.code)
   })
 
-  it.each(CHECKS.slice(1).map((later, i) => [`${CHECKS[i]!.code} before ${later.code}`, CHECKS[i]!, later] as const))(
+  it.each(checks.slice(1).map((later, i) => [`${checks[i]!.code} before ${later.code}`, checks[i]!, later] as const))(
     '%s',
     async (_, earlier, later) => expect(await codeOf([earlier, later])).toBe(earlier.code),
   )
 
+  it('for any two checks that are not adjacent', async () => {
+    for (const [i, earlier] of checks.entries()) {
+      for (const later of checks.slice(i + 2)) {
+        expect([later.code, await codeOf([earlier, later])]).toEqual([later.code, earlier.code])
+      }
+    }
+  })
+
   it('with all faults at once', async () => {
-    for (const [i, check] of CHECKS.entries()) expect(await codeOf(CHECKS.slice(i))).toBe(check.code)
+    for (const [i, check] of checks.entries()) expect(await codeOf(checks.slice(i))).toBe(check.code)
+  })
+
+  it('and a repeat is answered before any of them', async () => {
+    const esim = await bed.delivered({ ...FREE, withinDays: 30 })
+    await bed.set(esim, ALLOWING[action][0])
+    const can = { ...bed.supplier.can }
+    const body = { transactionId: randomUUID() }
+    const first = await bed.act(esim, action, body)
+    for (const check of checks.slice(3)) await check.breakIt(esim, {}, action)
+    const again = await bed.act(esim, action, body)
+    Object.assign(bed.supplier.can, can)
+    expect([again.code, again.headers['idempotent-replayed']]).toEqual(['000000', 'true'])
+    expect(again.data.actionNo).toBe(first.data.actionNo)
+    const other = ACTIONS.find((each) => each !== action)!
+    expect((await bed.act(esim, other, body)).code).toBe('200012')
   })
 })
 
@@ -146,6 +195,20 @@ describe('esim/action/query', () => {
     expect((await query('esim/action/query', { actionNo, transactionId: 'other' })).code).toBe('200013')
     expect((await query('esim/action/query', { actionNo: 'nothing' })).code).toBe('200013')
     expect((await query('esim/action/query', { actionNo, transactionId })).data.actionNo).toBe(actionNo)
+    const another = (await bed.act(await bed.delivered(), 'REVOKE')).data
+    const ofTwo = { actionNo, transactionId: another.transactionId }
+    expect((await query('esim/action/query', ofTwo)).code).toBe('200013')
+  })
+
+  it('refuses a missing parameter, then a malformed one, then an unknown action', async () => {
+    const ask = async (which: object) => (await bed.json(bed.dealer, 'esim/action/query', which)).code
+    expect(await ask({})).toBe('000105')
+    expect(await ask({ esimTranNo: 'E' })).toBe('000105')
+    expect(await ask({ actionNo: 'nothing', esimTranNo: 'E' })).toBe('000108')
+    expect(await ask({ transactionId: 'a b' })).toBe('000108')
+    expect(await ask({ transactionId: 'x'.repeat(65) })).toBe('000107')
+    expect(await ask({ actionNo: 'nothing', transactionId: 'a b' })).toBe('000108')
+    expect(await ask({ actionNo: 'nothing' })).toBe('200013')
   })
 })
 

@@ -1,10 +1,11 @@
+import { type EsimAction, orderNoOf } from '@dealer-esim/contract'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runDueActions } from '../../src/actions/loop.ts'
 import { startAction } from '../../src/actions/start.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
-import { CANCEL_POINTS } from '../fulfilment/crash-scenes.ts'
+import { CANCEL_POINTS, type CrashScene, gatewayScene } from '../fulfilment/crash-scenes.ts'
 import { makeActionsDue } from '../harness/actions.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness/processes/child-process.ts'
@@ -31,7 +32,7 @@ import { firstProduct } from '../suppliers/supplier-fixtures.ts'
 const ESIMS = 3
 const SUPPLIERS = ['sandbox', 'smdp', 'wholesaler'] as const
 /** Suppliers with failpoints of their own. */
-const OWN_POINTS = { sandbox: 'sandbox', es2plus: 'smdp', 'esim-access': 'wholesaler' } as const
+const OWN_POINTS = { es2plus: 'smdp', 'esim-access': 'wholesaler' } as const
 const SCENES = SUPPLIERS.flatMap((supplier) =>
   CANCEL_POINTS.filter((point) => {
     const owner = OWN_POINTS[point.split('.')[0] as keyof typeof OWN_POINTS]
@@ -137,3 +138,88 @@ it.each(SCENES)(
     expect(faults).toEqual([])
   },
 )
+
+/** The state that allows each action, and what it leaves. */
+const OTHER_ACTIONS = {
+  SUSPEND: {
+    before: `esim_status = 'IN_USE', smdp_status = 'ENABLED'`,
+    after: { esimStatus: 'IN_USE', suspended: true },
+  },
+  UNSUSPEND: {
+    before: `esim_status = 'IN_USE', smdp_status = 'ENABLED', suspended = true`,
+    after: { esimStatus: 'IN_USE', suspended: false },
+  },
+  REVOKE: { before: `esim_status = 'GOT_RESOURCE'`, after: { esimStatus: 'REVOKED', suspended: false } },
+} as const satisfies Partial<Record<EsimAction, object>>
+
+type OtherAction = keyof typeof OTHER_ACTIONS
+
+const ACTION_POINTS = [...CANCEL_POINTS.filter((point) => point.startsWith('action.')), 'sandbox.acted'] as const
+
+/** Kills a worker at the failpoint while it carries out actions for one dealer, and lets another one take over. */
+async function killAndTakeOver(at: Shop, url: string, tenantId: string, action: OtherAction, point: string) {
+  const loop = fulfilmentLoop(at)
+  await waitUntil(async () => (await statuses(at.db, tenantId)).DELIVERED === ESIMS)
+  await loop.stop(5_000)
+  const profiles = await at.db.query<{ profileId: string }>({
+    text: `update profiles set ${OTHER_ACTIONS[action].before} where tenant_id = $1 returning profile_id`,
+    values: [tenantId],
+  })
+  for (const { profileId } of profiles) {
+    await startAction(at, tenantId, { transactionId: `A-${profileId}`, action, esimTranNo: profileId })
+  }
+  const killed = spawnFulfilment(bundle.path, url, point)
+  let stderr = ''
+  killed.stderr!.on('data', (text) => (stderr += text))
+  expect(((await killed.ended) as unknown[])[1], stderr).toBe('SIGKILL')
+  expect(stderr).toContain(`paused at ${point}`)
+  await waitUntil(async () => {
+    await makeActionsDue(at.db, tenantId)
+    await runDueActions(at)
+    const text = `select from esim_actions where tenant_id = $1 and action_status = 'PENDING'`
+    return (await at.db.query({ text, values: [tenantId] })).length === 0
+  })
+  const actions = await at.db.query({
+    text: `select action_status, esim_status, suspended from esim_actions a join profiles p using (tenant_id, profile_id)
+           where a.tenant_id = $1`,
+    values: [tenantId],
+  })
+  expect(actions).toEqual(
+    Array.from({ length: ESIMS }, () => ({ actionStatus: 'DONE', ...OTHER_ACTIONS[action].after })),
+  )
+  const { refunds, balance, sum } = await walletOf(at.db, tenantId)
+  expect({ refunds, balance }).toEqual({ refunds: 0, balance: sum })
+}
+
+describe.each(Object.keys(OTHER_ACTIONS) as OtherAction[])('%s', (action) => {
+  it.each(ACTION_POINTS)('of a worker that dies at %s is made once, and refunds nothing', async (point) => {
+    const tenantId = await addTenant(shop.db)
+    await payOrders(shop.db, tenantId, 'sandbox', { orders: ESIMS })
+    await killAndTakeOver(shop, database.url, tenantId, action, point)
+    const begun = await shop.db.query<{ actionId: string }>({
+      text: 'select action_id from esim_actions where tenant_id = $1',
+      values: [tenantId],
+    })
+    const records = await shop.db.query({
+      text: 'select action, answer from sandbox_actions where key = any ($1)',
+      values: [begun.map(({ actionId }) => orderNoOf(actionId))],
+    })
+    expect(records).toEqual(Array.from({ length: ESIMS }, () => ({ action, answer: 'DONE' })))
+  })
+})
+
+describe('an action at an upstream gateway', () => {
+  let scene: CrashScene
+  beforeAll(async () => {
+    scene = await gatewayScene()
+  })
+  afterAll(() => scene?.close())
+
+  it('of a worker that dies at gateway.acted is found there by its key', async () => {
+    const productCode = await scene.product('revoke', false)
+    await addPackage(scene.shop.db, 'REVOKED', [{ supplier: scene.supplier, productCode }])
+    const tenantId = await addTenant(scene.shop.db)
+    await payOrders(scene.shop.db, tenantId, 'REVOKED', { orders: ESIMS })
+    await killAndTakeOver(scene.shop, scene.databaseUrl, tenantId, 'REVOKE', 'gateway.acted')
+  })
+})

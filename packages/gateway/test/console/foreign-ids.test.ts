@@ -105,6 +105,7 @@ const BODIES: Record<string, object> = {
   'POST /tenants/:tenantId/orders/:orderNo/cancel': { reason: 'a good one' },
   'POST /tenants/:tenantId/orders/:orderNo/settle': { verdict: 'refused', evidence: 'they said so' },
   'POST /tenants/:tenantId/profiles/:profileId/actions': { action: 'CANCEL', transactionId: 'A' },
+  'POST /tenants/:tenantId/profiles/:profileId/top-ups': { packageCode: 'P', transactionId: 'A', amount: 1 },
   'POST /tenants/:tenantId/profiles/:profileId/cancel': { reason: 'a good one' },
   'POST /tenants/:tenantId/profiles/:profileId/settle-cancel': { verdict: 'kept', evidence: 'they said so' },
 }

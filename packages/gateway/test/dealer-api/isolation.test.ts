@@ -13,6 +13,8 @@ let stranger: Dealer
 /** A delivered order of the owner. */
 let order: { orderNo: string; transactionId: string }
 let profile: { esimTranNo: string; iccid: string }
+/** An open action of the owner on that eSIM. */
+let action: { actionNo: string; transactionId: string }
 
 beforeAll(async () => {
   stage = await createApiFixture()
@@ -26,6 +28,8 @@ beforeAll(async () => {
   })
   await loop.stop(5_000)
   profile = delivered.profileList[0]
+  const revoke = { transactionId: 'revoked', action: 'REVOKE', esimTranNo: profile.esimTranNo }
+  action = (await stage.json(owner, 'esim/revoke', revoke)).data
 })
 afterAll(() => stage.close())
 
@@ -54,6 +58,7 @@ function questions(): [string, string, Record<string, unknown>, Record<string, u
     ['esim/profile/list', {}, { startTime: '2040-01-01T00:00:00.000Z' }],
     ['order/list', { orderStatus: 'DELIVERED' }, { orderStatus: 'FAILED' }],
     ['order/list', {}, { startTime: '2040-01-01T00:00:00.000Z' }],
+    ['order/list', { orderType: 'NEW' }, { orderType: 'TOPUP' }],
     ['account/statement', { kind: 'ORDER' }, { kind: 'REFUND' }],
   ]
   return pairs.map(([operation, theirs, absent]) => {
@@ -85,6 +90,71 @@ describe('an order, profile or package of another tenant', () => {
       expect([title, withoutIds(one)]).toEqual([title, withoutIds(other)])
       expect([title, one.code]).toEqual([title, operation === 'esim/query' ? '200013' : '000000'])
     }
+  })
+
+  it.each([
+    ['esim/topup', { packageCode: 'JP_1_7' }],
+    ['esim/cancel', { action: 'CANCEL' }],
+    ['esim/suspend', { action: 'SUSPEND' }],
+    ['esim/unsuspend', { action: 'UNSUSPEND' }],
+    ['esim/revoke', { action: 'REVOKE' }],
+    ['package/list', { type: 'TOPUP' }],
+  ])('is an eSIM that %s does not find', async (operation, request) => {
+    const { esimTranNo, iccid } = profile
+    const noIccid = iccid.replace(/.$/, (last) => String((Number(last) + 1) % 10))
+    const pairs = [
+      [{ esimTranNo }, { esimTranNo: randomUUID() }],
+      [{ iccid }, { iccid: noIccid }],
+      [
+        { esimTranNo, iccid },
+        { esimTranNo: randomUUID(), iccid: noIccid },
+      ],
+    ]
+    const id = operation === 'package/list' ? {} : { transactionId: 'new' }
+    for (const [theirs, absent] of pairs) {
+      const body = { ...id, ...request }
+      const known = await stage.json(owner, operation, { ...body, ...theirs })
+      expect(known.code).toBe(operation === 'package/list' ? '000000' : '200002')
+      const one = await stage.json(stranger, operation, { ...body, ...theirs })
+      expect(one.code).toBe('310403')
+      expect(withoutIds(one)).toEqual(withoutIds(await stage.json(stranger, operation, { ...body, ...absent })))
+    }
+  })
+
+  it('is an action that esim/action/query does not find', async () => {
+    const { actionNo, transactionId } = action
+    const noAction = actionNo.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
+    const pairs = [
+      [{ actionNo }, { actionNo: noAction }],
+      [{ transactionId }, { transactionId: 'another' }],
+      [
+        { actionNo, transactionId },
+        { actionNo: noAction, transactionId: 'another' },
+      ],
+    ]
+    for (const [theirs, absent] of pairs) {
+      expect((await stage.json(owner, 'esim/action/query', theirs!)).data.actionNo).toBe(actionNo)
+      const one = await stage.json(stranger, 'esim/action/query', theirs!)
+      expect(one.code).toBe('200013')
+      expect(withoutIds(one)).toEqual(withoutIds(await stage.json(stranger, 'esim/action/query', absent!)))
+    }
+  })
+
+  it('is an eSIM without usage', async () => {
+    const ask = async (of: Dealer, esimTranNo: string) => {
+      const answer = await stage.json(of, 'esim/usage/query', { esimTranNoList: [esimTranNo] })
+      const { text, ...rest } = withoutIds(answer)
+      return { ...rest, text: text.replaceAll(esimTranNo, 'ESIM') }
+    }
+    expect((await ask(owner, profile.esimTranNo)).text).toContain(profile.iccid)
+    const one = await ask(stranger, profile.esimTranNo)
+    expect(one).toEqual(await ask(stranger, randomUUID()))
+    expect(one.text).toContain('"notFound":["ESIM"]')
+  })
+
+  it('does not occupy the transactionId of an action', async () => {
+    const answer = await stage.order(stranger, { transactionId: 'revoked' })
+    expect([answer.code, answer.headers['idempotent-replayed']]).toEqual(['000000', undefined])
   })
 
   it('does not occupy a transactionId', async () => {

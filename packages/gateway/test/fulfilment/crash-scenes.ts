@@ -37,7 +37,6 @@ export const ES2PLUS_POINTS = [
 
 export const CANCEL_POINTS = [
   'action.after-attempt',
-  'sandbox.acted',
   'esim-access.acted',
   'es2plus.before-cancel-order',
   'es2plus.after-cancel-order',
@@ -45,6 +44,9 @@ export const CANCEL_POINTS = [
   'action.before-outcome-commit',
   'action.after-outcome',
 ] as const
+
+/** Failpoints between the effect of an action at a supplier and its answer. */
+export const ACTED_POINTS = ['sandbox.acted', 'gateway.acted'] as const
 
 /** No call hangs here, so the doubt about a call ends after this time. */
 const TIMEOUT_MS = 5_000
@@ -176,8 +178,8 @@ async function wholesalerScene(
 }
 
 /** The upstream is a gateway in a process of its own, which keeps running while ours is killed. */
-export async function gatewayScene(): Promise<CrashScene> {
-  const scene = await openScene()
+/** Another gateway, of which the shop is a dealer. */
+async function startUpstream(shop: Shop, supplier: string) {
   const upstreamDatabase = await createTestDatabase()
   const upstream = await startGateway({ databaseUrl: upstreamDatabase.url })
   const { baseUrl, appKey, appSecret } = JSON.parse(readFileSync(join(upstream.dataDir, 'local.json'), 'utf8')) as {
@@ -187,15 +189,29 @@ export async function gatewayScene(): Promise<CrashScene> {
   }
   const db = createDb({ url: upstreamDatabase.url, poolSize: 2, applicationName: 'test scene' })
   const packages = await db.query<{ packageCode: string; productCode: string }>({
-    text: `select s.package_code, s.product_code from package_suppliers s join list_prices l using (package_code)
-           join packages p using (package_code)
-           where s.supplier = 'sandbox' and l.currency_code = 'USD' and p.package_type = 'BASE'
-             and p.period_num_min is null order by l.price, s.package_code`,
+    text: `select s.package_code, s.product_code from package_suppliers s
+             join list_prices l using (package_code) join packages p using (package_code)
+           where s.supplier = 'sandbox' and l.currency_code = 'USD' and p.package_type = 'BASE' and p.period_num_max is null
+           order by l.price, s.package_code`,
   })
+  await addSupplier(shop, supplier, 'gateway', { url: baseUrl, appKey, appSecret, timeoutMs: TIMEOUT_MS })
+  return {
+    db,
+    packages,
+    async close() {
+      await db.close()
+      await upstream.kill()
+      await upstreamDatabase.drop()
+    },
+  }
+}
+
+export async function gatewayScene(): Promise<CrashScene> {
+  const scene = await openScene()
+  const supplier = 'crash-upstream'
+  const { db, packages, close } = await startUpstream(scene.shop, supplier)
   const sold = packages.filter((one) => !one.productCode.startsWith('SANDBOX'))
   const refusedOne = packages.find((one) => one.productCode === 'SANDBOX_REFUSED')!
-  const supplier = 'crash-upstream'
-  await addSupplier(scene.shop, supplier, 'gateway', { url: baseUrl, appKey, appSecret, timeoutMs: TIMEOUT_MS })
   return {
     ...scene,
     supplier,
@@ -209,9 +225,7 @@ export async function gatewayScene(): Promise<CrashScene> {
       return (await db.query({ text, values: [scene.products.get(play)] })).length
     },
     async close() {
-      await db.close()
-      await upstream.kill()
-      await upstreamDatabase.drop()
+      await close()
       await scene.close()
     },
   }

@@ -6,6 +6,7 @@ import { packageRoot } from '../../src/lib/process/package-root.ts'
 import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness/processes/child-process.ts'
 import { addPackage, addTenant, payOrders, statuses, waitUntil, walletOf } from '../harness/shop.ts'
 import {
+  ACTED_POINTS,
   CANCEL_POINTS,
   type CrashScene,
   ES2PLUS_POINTS,
@@ -116,7 +117,7 @@ const PATIENCE_MS = 40_000
 const ALL_PLAYS_MS = 300_000
 
 it('every named failpoint has a crash test', () => {
-  const tested = [...KINDS.flatMap(({ points, refunds }) => [...points, ...refunds]), ...CANCEL_POINTS]
+  const tested = [...KINDS.flatMap(({ points, refunds }) => [...points, ...refunds]), ...CANCEL_POINTS, ...ACTED_POINTS]
   expect(namedPoints(['actions', 'fulfilment', 'suppliers'])).toEqual([...new Set(tested)].sort())
 })
 

@@ -12,7 +12,10 @@ const currency = fc.constantFrom('USD', 'EUR')
 const plan = fc.constantFrom('P', 'Q')
 const removed = fc.boolean()
 
-/** Changes of packages and of the prices of one tenant (T), its group and its plans. Other tenants pay list prices. */
+/**
+ * Changes of packages and of the prices of one tenant (T), its group and its plans. Other tenants pay list prices. A code
+ * that ends in _TOPUP is a TOPUP package; it fits the eSIMs of all others.
+ */
 export function arbitraryChanges(...codes: string[]) {
   const code = fc.constantFrom(...codes)
   return fc.oneof(
@@ -119,7 +122,8 @@ function withSaleStatus(
 function newPackage(packageCode: string, createdAt: number): CataloguePackage {
   return {
     ...{ packageCode, slug: packageCode, name: 'x', description: null, dataType: 'TOTAL', volume: 1n, duration: 7 },
-    ...{ packageType: 'BASE', productFamily: null, periodNumMin: null, periodNumMax: null },
+    packageType: packageCode.endsWith('_TOPUP') ? 'TOPUP' : 'BASE',
+    ...{ productFamily: null, periodNumMin: null, periodNumMax: null },
     ...{ cancelPolicy: { cancellable: false, withinDays: null, feePercent: 0 } },
     ...{ durationUnit: 'DAY', unusedValidTime: 1, activationPolicy: 'ON_INSTALL', ekycRequired: false },
     ...{
@@ -131,10 +135,12 @@ function newPackage(packageCode: string, createdAt: number): CataloguePackage {
       everOnSale: false,
       firstOnSaleAt: 0,
     },
-    ...{ saleChangedAt: createdAt, createdAt, updatedAt: createdAt, prices: [], routes: [] },
+    ...{ saleChangedAt: createdAt, createdAt, updatedAt: createdAt, prices: [], routes: [ROUTE] },
     coverage: coverageOf(['JP'], []),
   }
 }
+
+const ROUTE = { supplier: 'sandbox', productCode: 'P', cost: null, costCurrency: null }
 
 function setPrice(
   packages: Packages,

@@ -224,7 +224,7 @@ function addMail(id: string) {
 function addWatched(id: string) {
   return shop.db.query({
     text: `insert into watched_items (tenant_id, order_id, item_no, purpose, due_at, give_up_at, supplier)
-           values ($1, $1, 1, 'CANCEL', now(), now() + interval '7 days', 'odd')`,
+           values ($1, $1, 1, 'REFUNDED_IN_DOUBT', now(), now() + interval '7 days', 'odd')`,
     values: [id],
   })
 }

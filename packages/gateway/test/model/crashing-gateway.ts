@@ -11,7 +11,7 @@ export interface CrashingGateway {
   kill(afterMs: number, next: string | null): Promise<void>
   /** Closes all its database sessions together. */
   closeSessions(afterMs: number): Promise<void>
-  /** Resolves when every order of the tenant is final. */
+  /** Resolves when every order and action of the tenant is final. */
   waitUntilFinal(tenantId: string): Promise<void>
   lastOutput(): string
   stop(): Promise<void>
@@ -77,7 +77,8 @@ export async function startCrashingGateway(databaseUrl: string, db: Db): Promise
       await waitUntil(async () => {
         if (hasEnded(current)) await restart(current)
         const [row] = await db.query<{ open: number }>({
-          text: `select count(*)::int as open from orders where tenant_id = $1 and due_at is not null`,
+          text: `select (select count(*)::int from orders where tenant_id = $1 and due_at is not null)
+                   + (select count(*)::int from esim_actions where tenant_id = $1 and due_at is not null) as open`,
           values: [tenantId],
         })
         return row!.open === 0
@@ -105,6 +106,7 @@ function hasEnded({ pid }: GatewayProcess): boolean {
 async function passOneMinute(db: Db): Promise<void> {
   await db.tx(async (tx) => {
     tx.send({ text: `update orders set due_at = now(), lease_until = null where due_at is not null` })
+    tx.send({ text: `update esim_actions set due_at = now(), lease_until = null where due_at is not null` })
     tx.send({
       text: `update order_items set in_doubt_at = in_doubt_at - interval '1 minute', retry_at = null,
                updated_at = updated_at - interval '1 minute'

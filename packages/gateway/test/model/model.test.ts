@@ -11,8 +11,8 @@ import { type Answer, addDealer, type Dealer, type Node, OPERATOR, startNode } f
 import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { type CrashingGateway, startCrashingGateway } from './crashing-gateway.ts'
-import { amountOf, Model, OFF_SALE, type OrderInput, PACKAGES } from './model.ts'
-import { type Crash, type Step, sequences } from './steps.ts'
+import { amountOf, CANCEL_POLICY, type EsimKey, Model, OFF_SALE, PACKAGES, TOP_UPS } from './model.ts'
+import { type RequestStep, type Step, sequences } from './steps.ts'
 
 /*
  * Compares random sequences of a dealer's and an operator's actions, with crashes of the gateway, with a model in memory.
@@ -22,7 +22,12 @@ import { type Crash, type Step, sequences } from './steps.ts'
 const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 5)
 /** The longest step: a gateway that crashes twice and restarts on a busy machine. */
 const STEP_MS = 60_000
-const PRODUCTS = { FINE: 'SANDBOX_OK', PARTLY: SANDBOX_PRODUCTS.partial, REFUSED: SANDBOX_PRODUCTS.refused }
+const PRODUCTS: Readonly<Record<string, string>> = {
+  PARTLY: SANDBOX_PRODUCTS.partial,
+  REFUSED: SANDBOX_PRODUCTS.refused,
+  NOT_ADDED: SANDBOX_PRODUCTS.refused,
+}
+const VOLUME = 1_073_741_824
 
 let database: TestDatabase
 let operator: Node
@@ -35,8 +40,11 @@ beforeAll(async () => {
   // Long timeouts, so that nothing is given up because a busy machine is slow.
   const config = { giveUpAfterMs: 86_400_000 }
   await addSupplier(deps, { name: 'model', type: 'sandbox', config }, OPERATOR)
-  const packages = Object.entries(PACKAGES).map(([code, { price }]) => onSale(code, price))
-  await putPackages(deps, [...packages, onSale(OFF_SALE, 1n)], OPERATOR)
+  const packages = Object.entries(PACKAGES).map(([code, { price }]) =>
+    onSale(code, price, code === 'FINE' ? { cancelPolicy: CANCEL_POLICY } : {}),
+  )
+  const topUps = Object.entries(TOP_UPS).map(([code, { price }]) => onSale(code, price, { packageType: 'TOPUP' }))
+  await putPackages(deps, [...packages, ...topUps, onSale(OFF_SALE, 1n)], OPERATOR)
   await setOnSale(deps, { packageCodes: [OFF_SALE] }, false, OPERATOR)
   gateway = await startCrashingGateway(database.url, deps.db)
 })
@@ -46,16 +54,17 @@ afterAll(async () => {
   await database.drop()
 })
 
-function onSale(packageCode: string, price: bigint) {
+function onSale(packageCode: string, price: bigint, members: Record<string, unknown> = {}) {
   return packageInput({
     packageCode,
     status: 'ON_SALE',
     prices: [{ currencyCode: 'USD', price: Number(price), retailPrice: null }],
-    suppliers: [{ supplier: 'model', productCode: PRODUCTS[packageCode as keyof typeof PRODUCTS] ?? 'SANDBOX_OK' }],
+    suppliers: [{ supplier: 'model', productCode: PRODUCTS[packageCode] ?? 'SANDBOX_OK' }],
+    ...members,
   })
 }
 
-test('a tenant’s orders and balance match the model through crashes, and the ledger is consistent after every step', async () => {
+test('a tenant’s orders, top-ups, cancels and balance match the model through crashes, and the ledger is consistent after every step', async () => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
   console.info(`model: SEED=${seed}`)
   const property = fc.asyncProperty(sequences, async (steps) => {
@@ -68,7 +77,10 @@ test('a tenant’s orders and balance match the model through crashes, and the l
         await expectAccount(play)
       })
     }
-    await timed('the end', () => expectOrders(play))
+    await timed('the end', async () => {
+      await expectOrders(play)
+      await expectEsims(play)
+    })
   })
   await fc.assert(property, { seed, numRuns: SEQUENCES, endOnFailure: true })
 }, 600_000)
@@ -96,31 +108,37 @@ async function take(step: Step, { model, dealer }: Play): Promise<void> {
       Object.assign(model, { creditLimit, dailySpendLimit })
       return
     }
-    case 'order':
+    case 'request':
     case 'kill':
     case 'cut':
-      return order(step, { model, dealer })
+      return request(step, { model, dealer })
     default:
       step satisfies never
   }
 }
 
 /** Sends the same body `calls` times concurrently, and repeats after a lost connection, as a dealer would. */
-async function order(step: Crash | Extract<Step, { do: 'order' }>, { model, dealer }: Play): Promise<void> {
-  const { input } = step
-  const body = JSON.stringify(bodyOf(input))
-  const answering = Promise.all(Array.from({ length: step.calls }, () => gateway.request(dealer, 'esim/order', body)))
+async function request(step: RequestStep, { model, dealer }: Play): Promise<void> {
+  const asked = await requestOf(step, { model, dealer })
+  if (asked === undefined) return
+  const body = JSON.stringify(asked.body)
+  const answering = Promise.all(
+    Array.from({ length: step.calls }, () => gateway.request(dealer, asked.operation, body)),
+  )
   if (step.do === 'kill') await gateway.kill(step.afterMs, step.next)
   if (step.do === 'cut') await gateway.closeSessions(step.afterMs)
   const answered = await answering
   const answers = answered.map(({ answer }) => answer)
-  const expected = model.order(input, dayOf(answers))
+  const expected = asked.expect(dayOf(answers))
   expect(new Set(answers.map((answer) => answer.code))).toEqual(new Set([expected.code]))
   if (expected.code !== '000000') return
-  const { amount, balanceAfter } = expected
-  const numbers = { amount: Number(amount), balanceAfter: Number(balanceAfter), transactionId: input.transactionId }
-  for (const { data } of answers) expect(data).toMatchObject(numbers)
-  expect(new Set(answers.map(({ data }) => `${data.orderNo} ${data.createTime}`)).size).toBe(1)
+  for (const { data } of answers) expect(data).toMatchObject({ transactionId: asked.body.transactionId })
+  if ('amount' in expected && 'balanceAfter' in expected) {
+    const numbers = { amount: Number(expected.amount), balanceAfter: Number(expected.balanceAfter) }
+    for (const { data } of answers) expect(data).toMatchObject(numbers)
+  }
+  const ids = answers.map(({ data }) => `${data.orderNo} ${data.actionNo} ${data.createTime}`)
+  expect(new Set(ids).size).toBe(1)
   const firsts = answers.filter(({ headers }) => headers['idempotent-replayed'] !== 'true').length
   // If an answer was lost, it may have been the first one.
   const anyLost = answered.some(({ wasLost }) => wasLost)
@@ -128,12 +146,43 @@ async function order(step: Crash | Extract<Step, { do: 'order' }>, { model, deal
   if (!anyLost) expect(firsts).toBe(expected.isNew ? 1 : 0)
 }
 
-function bodyOf({ transactionId, lines, isMisquoted }: OrderInput) {
-  return {
-    transactionId,
-    packageInfoList: lines,
-    ...(isMisquoted ? { amount: Number(amountOf(lines)) + 1 } : {}),
+/** @returns undefined for an eSIM where there is none yet */
+async function requestOf({ request }: RequestStep, { model, dealer }: Play) {
+  if (request.kind === 'order') {
+    const { transactionId, lines, isMisquoted } = request.input
+    const body = {
+      transactionId,
+      packageInfoList: lines,
+      ...(isMisquoted ? { amount: Number(amountOf(lines)) + 1 } : {}),
+    }
+    return { operation: 'esim/order', body, expect: (day: string) => model.order(request.input, day) }
   }
+  const esim = model.esims[request.esim % model.esims.length]
+  if (esim === undefined) return undefined
+  const { transactionId } = request
+  const esimTranNo = await findProfile(dealer.tenantId, esim)
+  if (request.kind === 'cancel') {
+    return {
+      operation: 'esim/cancel',
+      body: { transactionId, action: 'CANCEL', esimTranNo },
+      expect: () => model.cancel({ transactionId, esim }),
+    }
+  }
+  const { packageCode } = request
+  return {
+    operation: 'esim/topup',
+    body: { transactionId, esimTranNo, packageCode },
+    expect: (day: string) => model.addPackage({ transactionId, esim, packageCode }, day),
+  }
+}
+
+async function findProfile(tenantId: string, { orderTransactionId, itemNo }: EsimKey): Promise<string> {
+  const [row] = await operator.deps.db.query<{ profileId: string }>({
+    text: `select profile_id from profiles p join orders o using (tenant_id, order_id)
+           where tenant_id = $1 and transaction_id = $2 and p.item_no = $3`,
+    values: [tenantId, orderTransactionId, itemNo],
+  })
+  return row!.profileId
 }
 
 /** The day on which the orders were decided; at midnight, the day of the last one. */
@@ -185,6 +234,39 @@ async function expectOrders({ model, dealer }: Play): Promise<void> {
     })
     expect(records).toEqual(Array.from({ length: expected.count }, () => ({ requests: 1 })))
   }
+}
+
+/** Compares each eSIM and each cancel, here and at the supplier, with the model. */
+async function expectEsims({ model, dealer }: Play): Promise<void> {
+  const { db } = operator.deps
+  const values = [dealer.tenantId]
+  const profiles = await db.query<EsimKey & { orderId: string; esimStatus: string; volume: bigint }>({
+    text: `select transaction_id as order_transaction_id, order_id, p.item_no, esim_status, total_volume as volume
+           from profiles p join orders o using (tenant_id, order_id) where tenant_id = $1`,
+    values,
+  })
+  const expected = model.esims.map(({ orderTransactionId, itemNo, isCancelled, toppedUp }) => {
+    const volume = BigInt(VOLUME * (1 + toppedUp))
+    return { orderTransactionId, itemNo, esimStatus: isCancelled ? 'CANCEL' : 'GOT_RESOURCE', volume }
+  })
+  expect(sorted(profiles.map(({ orderId: _, ...esim }) => esim))).toEqual(sorted(expected))
+  const actions = await db.query<{ transactionId: string; actionStatus: string }>({
+    text: 'select transaction_id, action_status from esim_actions where tenant_id = $1',
+    values,
+  })
+  expect(actions.map(({ transactionId }) => transactionId).sort()).toEqual([...model.actions.keys()].sort())
+  for (const { actionStatus } of actions) expect(actionStatus).toBe('DONE')
+  const keys = profiles.map(({ orderId, itemNo }) => `${orderNoOf(orderId)}-${itemNo}`)
+  const cancelled = await db.query({
+    text: `select from sandbox_issued where supplier = 'model' and key = any ($1) and cancelled_at is not null`,
+    values: [keys],
+  })
+  expect(cancelled).toHaveLength(model.actions.size)
+}
+
+function sorted(rows: EsimKey[]): EsimKey[] {
+  const key = ({ orderTransactionId, itemNo }: EsimKey) => `${orderTransactionId} ${itemNo}`
+  return [...rows].sort((left, right) => key(left).localeCompare(key(right)))
 }
 
 /** Adds the step to the error of a step that hangs or fails. */

@@ -1,16 +1,27 @@
 import fc from 'fast-check'
-import { OFF_SALE, type OrderInput, PACKAGES } from './model.ts'
+import { OFF_SALE, type OrderInput, PACKAGES, TOP_UPS } from './model.ts'
 
 /** One action of a sequence. */
 export type Step =
   | { do: 'top up'; reference: string; amount: bigint }
   | { do: 'limit'; creditLimit: bigint; dailySpendLimit: bigint | null }
-  | OrderStep
-  /** An order during which the gateway or its connections are killed, `afterMs` after it was sent. */
+  | { do: 'request'; request: DealerRequest /** The same body at once. */; calls: number }
+  /** A request during which the gateway or its connections are killed, `afterMs` after it was sent. */
   | Crash
 
-type OrderStep = { do: 'order'; input: OrderInput /** The same body at once. */; calls: number }
-export type Crash = { do: 'kill' | 'cut'; input: OrderInput; calls: number; afterMs: number; next: string | null }
+/** `esim` is a place in the list of delivered eSIMs, modulo its length; there is no request while the list is empty. */
+export type DealerRequest =
+  | { kind: 'order'; input: OrderInput }
+  | { kind: 'topup'; transactionId: string; esim: number; packageCode: keyof typeof TOP_UPS }
+  | { kind: 'cancel'; transactionId: string; esim: number }
+export type RequestStep = Extract<Step, { request: DealerRequest }>
+export type Crash = {
+  do: 'kill' | 'cut'
+  request: DealerRequest
+  calls: number
+  afterMs: number
+  next: string | null
+}
 
 /** The failpoint at which the next gateway kills itself. */
 const PAUSE_POINTS = [
@@ -26,11 +37,17 @@ const PAUSE_POINTS = [
   'fulfilment.outcome-half-written',
   'fulfilment.before-outcome-commit',
   'fulfilment.after-outcome',
+  'action.after-attempt',
+  'sandbox.acted',
+  'action.after-call',
+  'action.before-outcome-commit',
+  'action.after-outcome',
 ]
 
 // Few of each, so that values repeat.
+const transactionId = fc.constantFrom('T1', 'T2', 'T3', 'T4', 'T5', 'T6', 'T7', 'T8')
 const input: fc.Arbitrary<OrderInput> = fc.record({
-  transactionId: fc.constantFrom('T1', 'T2', 'T3', 'T4', 'T5', 'T6'),
+  transactionId,
   lines: fc.uniqueArray(
     fc.record({
       packageCode: fc.constantFrom(...(Object.keys(PACKAGES) as (keyof typeof PACKAGES)[]), OFF_SALE),
@@ -40,6 +57,20 @@ const input: fc.Arbitrary<OrderInput> = fc.record({
   ),
   isMisquoted: fc.nat({ max: 7 }).map((chance) => chance === 0),
 })
+const esim = fc.nat({ max: 3 })
+const request: fc.Arbitrary<DealerRequest> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('order' as const), input }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('topup' as const),
+      transactionId,
+      esim,
+      packageCode: fc.constantFrom(...(Object.keys(TOP_UPS) as (keyof typeof TOP_UPS)[])),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('cancel' as const), transactionId, esim }) },
+)
 const calls = fc.integer({ min: 1, max: 3 })
 
 const everyday: fc.Arbitrary<Step> = fc.oneof(
@@ -48,7 +79,7 @@ const everyday: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('top up' as const),
       reference: fc.constantFrom('R1', 'R2', 'R3', 'R4'),
-      amount: fc.bigInt({ min: 1n, max: 20n }),
+      amount: fc.bigInt({ min: 1n, max: 30n }),
     }),
   },
   {
@@ -59,7 +90,7 @@ const everyday: fc.Arbitrary<Step> = fc.oneof(
       dailySpendLimit: fc.option(fc.bigInt({ min: 0n, max: 30n })),
     }),
   },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('order' as const), input, calls }) },
+  { weight: 10, arbitrary: fc.record({ do: fc.constant('request' as const), request, calls }) },
 )
 
 const pausePoint = fc
@@ -68,7 +99,7 @@ const pausePoint = fc
 
 const calamity: fc.Arbitrary<Step> = fc.record({
   do: fc.constantFrom('kill' as const, 'kill' as const, 'cut' as const),
-  input,
+  request,
   calls,
   afterMs: fc.integer({ min: 0, max: 25 }),
   next: fc.option(pausePoint, { nil: null }),

@@ -251,7 +251,11 @@ describe('esim', () => {
       expect(await adminJson(...cancel(esimTranNo))).toEqual({ esimTranNo, outcome: 'unknown' })
     }
     delete server.fault.cancelOrder
-    expect(await adminUsageError(...settle(cancelled.esimTranNo, ...word))).toBe('Give one of --cancelled and --kept.')
+    for (const verdicts of [[], ['--cancelled', '--kept'], ['--done', '--kept']]) {
+      expect(await adminUsageError(...settle(cancelled.esimTranNo, ...verdicts, ...word))).toBe(
+        'Give exactly one of --cancelled, --done and --kept.',
+      )
+    }
     expect(await adminFailure(...settle(cancelled.esimTranNo, '--cancelled', '--evidence', ''))).toMatch(
       /what the supplier said/,
     )

@@ -110,7 +110,7 @@ describe('order settle', () => {
 
   it('resolves nothing without exactly one verdict, evidence and an order under review', async () => {
     const { tenantId, orderNo } = await underReview(1)
-    const one = 'Give one of --delivered FILE, --refused and --retry.'
+    const one = 'Give one of --delivered FILE, --topped-up, --refused and --retry.'
     expect(await adminUsageError(...settle(orderNo, ...WORD))).toBe(one)
     expect(await adminUsageError(...settle(orderNo, '--refused', '--retry', ...WORD))).toBe(one)
     for (const items of ['x', '1,', '1;2', '0', '1.5', '-1', '101', '1e0']) {

@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { makeIccid } from '@dealer-esim/contract'
+import { type EsimAction, makeIccid } from '@dealer-esim/contract'
 import { createSimulator, type Simulator, type Fault as SimulatorFault } from '@dealer-esim/wholesaler-simulators'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
-import { createDb } from '../../src/lib/postgres/db.ts'
+import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { es2plusSupplier } from '../../src/suppliers/es2plus/es2plus.ts'
 import { esimAccessSupplier } from '../../src/suppliers/esim-access/esim-access.ts'
 import { gatewaySupplier } from '../../src/suppliers/gateway/gateway.ts'
@@ -35,6 +35,8 @@ export interface SupplierFixture {
   canAnswerQueries: boolean
   /** false: it cannot cancel an unwanted eSIM. */
   canCancel: boolean
+  /** What the remote side has done to one of its eSIMs; absent: it cannot do anything after the sale. */
+  countDone?(iccid: string, what: EsimAction | 'TOPUP'): Promise<number>
   close(): Promise<void>
 }
 
@@ -88,14 +90,39 @@ function withFaults(inner: Supplier, switches: Switches, timeoutMs: number): Sup
         throw new Error('it crashed in the middle')
     }
   }
+  /** Carries out what is requested for a sold eSIM and then loses the answer. */
+  function losing<Args extends unknown[], Answer>(call: (...args: Args) => Promise<Answer>) {
+    return async (...args: Args): Promise<Answer> => {
+      const answer = await call(...args)
+      if (switches.fault === 'lost') throw new Error('the answer was lost')
+      return answer
+    }
+  }
   return {
     ...inner,
+    ...(inner.topUp && { topUp: losing(inner.topUp) }),
+    ...(inner.suspend && { suspend: losing(inner.suspend) }),
+    ...(inner.unsuspend && { unsuspend: losing(inner.unsuspend) }),
+    ...(inner.revoke && { revoke: losing(inner.revoke) }),
+    cancel: losing(inner.cancel),
     order,
     query: async (requests, purpose) => {
       if (switches.ignoresQueries) return requests.map(() => ({ kind: 'unknown', message: 'no answer' }))
       return inner.query(requests, purpose)
     },
   }
+}
+
+/** Counts at a sandbox, by the ICCID of the eSIM: a record is one top-up or action, however often it was requested. */
+async function countAtSandbox(db: Pick<Db, 'query'>, iccid: string, what: EsimAction | 'TOPUP'): Promise<number> {
+  const text =
+    what === 'TOPUP'
+      ? `select e.iccid_number from sandbox_issued e join sandbox_issued t
+           on t.supplier = e.supplier and t.topped_up_key = e.key and t.answer = 'ISSUED'`
+      : `select e.iccid_number from sandbox_issued e join sandbox_actions a
+           on a.supplier = e.supplier and a.esim_key = e.key and a.answer = 'DONE' and a.action = $1`
+  const rows = await db.query<{ iccidNumber: bigint }>({ text, values: what === 'TOPUP' ? [] : [what] })
+  return rows.filter(({ iccidNumber }) => makeIccid('89999', iccidNumber) === iccid).length
 }
 
 export async function createSandboxFixtures(shop: Shop): Promise<FixtureFactory> {
@@ -108,6 +135,7 @@ export async function createSandboxFixtures(shop: Shop): Promise<FixtureFactory>
         product: 'ANY',
         canAnswerQueries: true,
         canCancel: true,
+        countDone: (iccid: string, what: EsimAction | 'TOPUP') => countAtSandbox(shop.db, iccid, what),
         async listSold() {
           const rows = await shop.db.query<{ n: bigint }>({
             text: `select iccid_number as n from sandbox_issued
@@ -234,6 +262,7 @@ export async function createGatewayFixtures(shop: Shop): Promise<FixtureFactory>
         product,
         canAnswerQueries: true,
         canCancel: true,
+        countDone: (iccid: string, what: EsimAction | 'TOPUP') => countAtSandbox(db, iccid, what),
         async listSold() {
           const rows = await db.query<{ n: bigint }>({
             text: `select iccid_number as n from sandbox_issued
@@ -328,7 +357,7 @@ export function simulatedFaults(simulator: Simulator, timeoutMs: number): Switch
   }
 }
 
-/** An HTTP proxy that loses, delays and refuses orders and drops queries. */
+/** An HTTP proxy that loses, delays and refuses orders and top-ups, loses the answers of actions and drops queries. */
 async function startFaultyProxy(target: string, switches: Switches, timeoutMs: number) {
   let orders = 0
   const seen = new Set<string>()
@@ -336,11 +365,13 @@ async function startFaultyProxy(target: string, switches: Switches, timeoutMs: n
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const sent = Buffer.concat(chunks)
-    const isOrder = request.url?.endsWith('/esim/order')
+    const isOrder = /\/esim\/(order|topup)$/.test(request.url ?? '')
+    const isAction = /\/esim\/(cancel|suspend|unsuspend|revoke)$/.test(request.url ?? '')
     if (!isOrder && switches.ignoresQueries) return void request.socket.destroy()
-    const key = isOrder ? (JSON.parse(sent.toString()) as { transactionId: string }).transactionId : ''
+    const key = isOrder || isAction ? (JSON.parse(sent.toString()) as { transactionId: string }).transactionId : ''
     // Repeated requests succeed.
-    const fault = isOrder && !seen.has(key) ? switches.fault : 'none'
+    const isFaulty = (isOrder || (isAction && switches.fault === 'lost')) && !seen.has(key)
+    const fault = isFaulty ? switches.fault : 'none'
     if (isOrder) orders += 1
     seen.add(key)
     if (fault === 'refuse' || (fault === 'half' && orders % 2 === 0)) {

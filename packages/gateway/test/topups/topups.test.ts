@@ -2,6 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import { applyReports } from '../../src/profiles/apply-reports.ts'
+import { changeSettings } from '../../src/tenants/settings.ts'
+import { topUp as topUpWallet } from '../../src/wallet/ledger/top-up.ts'
 import { addDealer, OPERATOR } from '../harness/api-node.ts'
 import { createTopUpTestbed, DAY_PRICE, type Esim, GB, PRICE, type TopUpTestbed } from './testbed.ts'
 
@@ -147,6 +149,33 @@ describe('a top-up', () => {
     expect(bed.supplier.toppedUp.length - before).toBe(1)
   })
 
+  it('that shares its transactionId with an order and a cancel at once over two nodes: one wins, the others are 200012', async () => {
+    const kinds = ['esim/order', 'esim/topup', 'esim/cancel']
+    for (let n = 0; n < 8; n++) {
+      const esim = await bed.delivered()
+      const policy = { cancellable: true, withinDays: null, feePercent: 0 }
+      await bed.node.deps.db.query({
+        text: `update orders o set package_lines = jsonb_set(package_lines, '{0,cancelPolicy}', $3) from profiles p
+               where o.tenant_id = $1 and p.tenant_id = $1 and p.profile_id = $2 and p.order_id = o.order_id`,
+        values: [esim.dealer.tenantId, esim.esimTranNo, JSON.stringify(policy)],
+      })
+      const { esimTranNo } = esim
+      const transactionId = `T-one-of-${n}`
+      const bodies: Record<string, object> = {
+        'esim/order': { transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] },
+        'esim/topup': { transactionId, esimTranNo, packageCode: 'JP_1_7_TOPUP' },
+        'esim/cancel': { transactionId, esimTranNo, action: 'CANCEL' },
+      }
+      const calls = [...kinds, ...kinds].map((kind, index) => ({ kind, at: bed.nodes[(index + n) % 2]! }))
+      const answers = await Promise.all(calls.map(({ kind, at }) => bed.json(esim.dealer, kind, bodies[kind]!, at)))
+      const winners = new Set(calls.filter((_, index) => answers[index]!.code === '000000').map(({ kind }) => kind))
+      expect(winners.size).toBe(1)
+      for (const [index, { kind }] of calls.entries()) {
+        expect([kind, answers[index]!.code]).toEqual([kind, winners.has(kind) ? '000000' : '200012'])
+      }
+    }
+  })
+
   it('that was answered by nothing is queried by its key, never sent again, and refunded only when refused', async () => {
     const esim = await bed.delivered()
     bed.supplier.topUp = () => ({ kind: 'unknown', message: 'no answer' })
@@ -268,6 +297,96 @@ describe('a top-up is refused', () => {
     expect(await refusal(esim, { packageCode: 'JP_GONE_TOPUP', price: 1 })).toBe('200005')
     expect(await refusal(esim, { packageCode: 'JP_GONE_TOPUP', amount: 1 })).toBe('200011')
     expect(await refusal(esim, { amount: 1 })).toBe('200006')
+  })
+
+  it('over the balance, then over the daily limit, after its guards', async () => {
+    const { deps } = bed.node
+    const poor = await addDealer(deps, 0)
+    const spent = PRICE + 2 * DAY_PRICE
+    const opening = BigInt(spent + PRICE)
+    await topUpWallet(deps, { tenantId: poor.tenantId, amount: opening, reference: 'opening' }, OPERATOR)
+    const esim = await bed.delivered('JP_1_7', poor)
+    const pass = await bed.delivered('JP_DAY', poor, 2)
+    const limit = (dailySpendLimit: bigint | null) => changeSettings(deps, poor.tenantId, { dailySpendLimit }, OPERATOR)
+    const days = { packageCode: 'JP_DAY_TOPUP', periodNum: 5 }
+    const total = 5 * DAY_PRICE
+    await limit(BigInt(spent))
+    expect(await refusal(pass, { ...days, price: 1, amount: 1 })).toBe('200005')
+    expect(await refusal(esim, { packageCode: 'JP_GONE_TOPUP', amount: 1 })).toBe('200011')
+    expect(await bed.topUp(pass, { ...days, amount: 1 })).toMatchObject({ code: '200006', data: { current: total } })
+    const shortfall = { currentBalance: PRICE, requiredAmount: total, shortfall: total - PRICE, currencyCode: 'USD' }
+    expect(await bed.topUp(pass, { ...days, amount: total })).toMatchObject({ code: '200007', data: shortfall })
+    const overLimit = { code: '200014', data: { limit: spent, spent } }
+    expect(await bed.topUp(esim, { transactionId: 'T-limited', amount: PRICE })).toMatchObject(overLimit)
+    await limit(null)
+    // The refusals left no trace.
+    expect((await bed.topUp(esim, { transactionId: 'T-limited' })).data.balanceAfter).toBe(0)
+    expect(await refusal(esim, {})).toBe('200007')
+    await bed.order(poor, 'T-limited', 'DELIVERED')
+  })
+
+  it.each([
+    ['310403 before 200002', { iccid: '8985000000000000000' }, '310403', `esim_status = 'CANCEL'`],
+    ['200002 before 310241', { packageCode: 'NONE' }, '200002', `esim_status = 'CANCEL'`],
+    ['200002 before 310245', { packageCode: 'FR_TOPUP' }, '200002', `esim_status = 'REVOKED'`],
+    ['200002 before 200005', { price: 1 }, '200002', `esim_status = 'UNUSED_EXPIRED'`],
+  ])('with the earlier of two codes: %s', async (_, body, code, columns) => {
+    const esim = await bed.delivered()
+    await bed.set(esim, columns)
+    expect(await refusal(esim, body)).toBe(code)
+  })
+
+  it('as 200002 before 200015, and as 200012 before an eSIM that is not there', async () => {
+    const esim = await bed.delivered()
+    await bed.topUp(esim, { transactionId: 'T-taken' })
+    const stranger = { esimTranNo: '00000000-0000-4000-8000-000000000000', packageCode: 'NONE' }
+    expect(await refusal(esim, { ...stranger, transactionId: 'T-taken' })).toBe('200012')
+    expect(await refusal(esim, stranger)).toBe('310403')
+    await bed.order(esim.dealer, 'T-taken', 'DELIVERED')
+    const { topUp } = bed.supplier.itself
+    delete bed.supplier.itself.topUp
+    expect(await refusal(esim, {})).toBe('200015')
+    await bed.set(esim, `esim_status = 'CANCEL'`)
+    expect(await refusal(esim, {})).toBe('200002')
+    bed.supplier.itself.topUp = topUp!
+  })
+
+  it('on another tenant’s eSIM with the answer for an eSIM that does not exist', async () => {
+    const esim = await bed.delivered()
+    await bed.set(esim, `esim_status = 'CANCEL'`)
+    const stranger = { ...esim, dealer: await addDealer(bed.node.deps) }
+    const absent = await bed.topUp(stranger, { esimTranNo: '00000000-0000-4000-8000-000000000000' })
+    for (const body of [{}, { iccid: esim.iccid }, { esimTranNo: undefined, iccid: esim.iccid }]) {
+      const { code, message, data } = await bed.topUp(stranger, body)
+      expect([code, message, Object.keys(data)]).toEqual(['310403', absent.message, Object.keys(absent.data)])
+    }
+  })
+})
+
+describe('a used-up or expired eSIM', () => {
+  it('that is used up is topped up; one that expired only where its supplier takes it', async () => {
+    const usedUp = await bed.delivered()
+    await bed.set(usedUp, `esim_status = 'USED_UP', activate_time = now()`)
+    expect((await bed.topUp(usedUp, { transactionId: 'T-used-up' })).code).toBe('000000')
+    await bed.order(usedUp.dealer, 'T-used-up', 'DELIVERED')
+    expect((await bed.profile(usedUp)).esimStatus).toBe('IN_USE')
+
+    const [expired, unused] = [await bed.delivered(), await bed.delivered()]
+    const past = `expired_time = now() - interval '1 day', activate_time = now() - interval '8 days'`
+    await bed.set(expired, `esim_status = 'USED_EXPIRED', ${past}`)
+    await bed.set(unused, `esim_status = 'UNUSED_EXPIRED'`)
+    const { traits } = bed.supplier.itself
+    expect((await bed.topUp(expired)).code).toBe('200002')
+    traits.topsUpExpired = true
+    try {
+      expect((await bed.topUp(unused)).code).toBe('200002')
+      expect((await bed.topUp(expired, { transactionId: 'T-expired' })).code).toBe('000000')
+      await bed.order(expired.dealer, 'T-expired', 'DELIVERED')
+    } finally {
+      delete traits.topsUpExpired
+    }
+    const { esimStatus, expiredTime } = await bed.profile(expired)
+    expect([esimStatus, Date.parse(expiredTime) > Date.now() + 6.9 * 86_400_000]).toEqual(['IN_USE', true])
   })
 })
 

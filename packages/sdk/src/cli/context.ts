@@ -12,6 +12,8 @@ export interface Context {
   /** Prints the result: text for people, or one JSON document. */
   print(human: string, json: unknown): void
   credentials(): Credentials
+  /** The local gateway's file, once credentials have been read from it. */
+  credentialsFile(): string | undefined
   client(options?: Partial<DealerEsimOptions>): DealerEsim
 }
 
@@ -31,12 +33,14 @@ export function context(io: Io, options: GlobalOptions): Context {
     json: options.json === true,
     print: (human, json) => io.out(options.json ? `${JSON.stringify(json, null, 2)}\n` : human),
     credentials: getCredentials,
+    credentialsFile: () => credentials?.file,
     client: (more) => {
       const limits = {
         ...(options.timeout === undefined ? {} : { timeoutMs: options.timeout }),
         ...(options.retries === undefined ? {} : { retries: options.retries }),
       }
-      return orUsageError(() => new DealerEsim({ ...getCredentials(), ...limits, ...more }))
+      const { file: _, ...given } = getCredentials()
+      return orUsageError(() => new DealerEsim({ ...given, ...limits, ...more }))
     },
   }
 }

@@ -8,6 +8,8 @@ export interface Credentials {
   baseUrl: string
   appKey: string
   appSecret: string
+  /** The file of a local gateway that they were read from, as shown to people. */
+  file?: string
 }
 
 const VARIABLES = {
@@ -27,7 +29,7 @@ export function readCredentials(io: Io): Credentials {
     appKey: inEnvironment(io, 'appKey'),
     appSecret: inEnvironment(io, 'appSecret'),
   }
-  const missing = (Object.keys(VARIABLES) as (keyof Credentials)[]).filter((key) => !given[key])
+  const missing = (Object.keys(VARIABLES) as (keyof typeof VARIABLES)[]).filter((key) => !given[key])
   if (missing.length === 0) return given as Credentials
   if (missing.length < 3) {
     const names = missing.map((key) => VARIABLES[key]).join(' and ')
@@ -44,7 +46,7 @@ export function readSecret(io: Io): Pick<Credentials, 'appSecret'> & Partial<Cre
   return appKey ? { appSecret, appKey } : { appSecret }
 }
 
-function inEnvironment(io: Io, name: keyof Credentials): string | undefined {
+function inEnvironment(io: Io, name: keyof typeof VARIABLES): string | undefined {
   const value = io.env[VARIABLES[name]]
   return value && orUsageError(() => checkText(VARIABLES[name], value))
 }
@@ -69,7 +71,7 @@ function localCredentials(io: Io): Credentials {
     )
   }
   io.err(`Using the local gateway ${baseUrl} (credentials from ${shown}).\n`)
-  return { baseUrl, appKey, appSecret }
+  return { baseUrl, appKey, appSecret, file: shown }
 }
 
 function parse(text: string, shown: string): Partial<Record<keyof Credentials, unknown>> {

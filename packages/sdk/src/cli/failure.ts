@@ -26,6 +26,10 @@ export function reportFailure(context: Context, error: unknown): ExitCode {
   }
   if (apiError !== undefined) {
     if (!context.json) context.io.err(describe(context, apiError))
+    const file = context.credentialsFile()
+    if (apiError.code === SIGNATURE_WRONG && file !== undefined) {
+      context.io.err(`${printable(file)} is older than the last reset of the AppSecret. ${REWRITE}\n`)
+    }
     return apiError.outcomeUnknown || apiError.httpStatus === undefined || apiError.code === 'ANSWER_UNREADABLE'
       ? EXIT.OUTCOME_UNKNOWN
       : EXIT.REFUSED
@@ -34,6 +38,10 @@ export function reportFailure(context: Context, error: unknown): ExitCode {
   if (!context.json) context.io.err(`${printable(error.message)}\n`)
   return error.exitCode
 }
+
+const SIGNATURE_WRONG = '101003'
+const REWRITE =
+  'Restart the local gateway, which writes the file again, or set DEALER_ESIM_APP_SECRET and the other variables.'
 
 function describe({ paint: { red, dim } }: Context, error: DealerEsimError): string {
   const { code, data, details } = error

@@ -39,6 +39,19 @@ describe('credentials', () => {
     )
   })
 
+  test('of a local gateway that are older than a reset are named as the cause of a wrong signature', async () => {
+    await start(() => refusal(401, '101003'))
+    const cwd = mkdtempSync(join(tmpdir(), 'dealer-esim-cli-'))
+    onTestFinished(() => rmSync(cwd, { recursive: true }))
+    mkdirSync(join(cwd, '.data'))
+    const { baseUrl, appKey, appSecret } = gateway!
+    writeFileSync(join(cwd, '.data/local.json'), JSON.stringify({ baseUrl, appKey, appSecret }))
+    const hint = '.data/local.json is older than the last reset of the AppSecret.'
+    expect((await command(['balance'], { cwd })).err).toContain(hint)
+    // With credentials of the environment, the file is not the cause.
+    expect((await command(['balance'], { env: environment(gateway!) })).err).not.toContain('local.json')
+  })
+
   test('that are missing are named', async () => {
     const { code, err } = await command(['health'])
     expect(code).toBe(2)

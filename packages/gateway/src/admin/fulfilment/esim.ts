@@ -107,6 +107,7 @@ interface ResolveOptions {
 /** @throws UsageError unless exactly one is given */
 function verdictOf(options: ResolveOptions): 'cancelled' | 'done' | 'kept' {
   const [verdict, ...others] = (['cancelled', 'done', 'kept'] as const).filter((name) => options[name])
-  if (verdict === undefined || others.length > 0) throw new UsageError('Give one of --cancelled and --kept.')
+  if (verdict === undefined || others.length > 0)
+    throw new UsageError('Give exactly one of --cancelled, --done and --kept.')
   return verdict
 }

@@ -1,3 +1,4 @@
+import type { PackageType } from '@dealer-esim/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { arbitraryChanges, type Change, rowsAfter } from '../../../test/harness/catalogue-history.ts'
@@ -12,11 +13,12 @@ const BUYERS: readonly Buyer[] = [
   { tenantId: 'U', currencyCode: 'EUR' },
 ]
 const history = fc.array(arbitraryChanges('A'), { maxLength: 20, size: 'max' })
+const historyWithTopUps = fc.array(arbitraryChanges('A', 'A_TOPUP'), { maxLength: 20, size: 'max' })
 
 const after = (changes: readonly Change[]) =>
   LoadedSnapshot.empty(context).with(rowsAfter(changes)(Number.NEGATIVE_INFINITY))
-const list = (snapshot: LoadedSnapshot, buyer: Buyer, updatedSince?: string) =>
-  snapshot.list(buyer, updatedSince === undefined ? {} : { updatedSince })
+const list = (snapshot: LoadedSnapshot, buyer: Buyer, updatedSince?: string, type: PackageType = 'BASE') =>
+  snapshot.list(buyer, updatedSince === undefined ? { type } : { type, updatedSince })
 
 const onSale = { kind: 'package', code: 'A', onSale: true, name: 'x' } as const
 const draft = { ...onSale, onSale: false } as const
@@ -26,25 +28,30 @@ const taken = { ...given, removed: true } as const
 const price = { kind: 'price', code: 'A', currency: 'USD', removed: false, isMaximum: false } as const
 const own = { kind: 'own', code: 'A', removed: false } as const
 
+/** Polls once after each change and compares what the poller knows with the complete list at the end. */
+function expectPollersToKnow(changes: readonly Change[], type: PackageType): void {
+  const last = after(changes)
+  for (const polled of changes.keys()) {
+    const before = after(changes.slice(0, polled))
+    for (const buyer of BUYERS) {
+      const { packageList, asOf } = list(before, buyer, undefined, type)
+      const known = new Map(packageList.map((item) => [item.packageCode, item]))
+      for (const item of list(last, buyer, asOf, type).packageList) {
+        if (item.status === 'ON_SALE') known.set(item.packageCode, item)
+        else known.delete(item.packageCode)
+      }
+      const comparable = (items: Iterable<{ packageCode: string }>) =>
+        [...items]
+          .map((item) => ({ ...item, lastUpdateTime: 0 }))
+          .sort((a, b) => (a.packageCode < b.packageCode ? -1 : 1))
+      expect(comparable(known.values())).toEqual(comparable(list(last, buyer, undefined, type).packageList))
+    }
+  }
+}
+
 test('a poller knows the packages and prices of its tenant after each poll, at any interval', () => {
   fc.assert(
-    fc.property(history, (changes) => {
-      const last = after(changes)
-      for (const polled of changes.keys()) {
-        const before = after(changes.slice(0, polled))
-        for (const buyer of BUYERS) {
-          const { packageList, asOf } = list(before, buyer)
-          const known = new Map(packageList.map((item) => [item.packageCode, item]))
-          for (const item of list(last, buyer, asOf).packageList) {
-            if (item.status === 'ON_SALE') known.set(item.packageCode, item)
-            else known.delete(item.packageCode)
-          }
-          const comparable = (items: Iterable<object>) =>
-            JSON.stringify([...items].map((item) => ({ ...item, lastUpdateTime: 0 })))
-          expect(comparable(known.values())).toEqual(comparable(list(last, buyer).packageList))
-        }
-      }
-    }),
+    fc.property(history, (changes) => expectPollersToKnow(changes, 'BASE')),
     {
       numRuns: 1_000,
       examples: [
@@ -54,6 +61,41 @@ test('a poller knows the packages and prices of its tenant after each poll, at a
         [[onSale, rule, given, taken, { ...rule, removed: true }, given]],
       ],
     },
+  )
+}, 60_000)
+
+test('a poller knows TOPUP packages and which packages can be topped up, at any interval', () => {
+  const topUp = { ...onSale, code: 'A_TOPUP' }
+  const topUpPrice = { ...price, code: 'A_TOPUP' }
+  fc.assert(
+    fc.property(historyWithTopUps, (changes) => {
+      for (const type of ['BASE', 'TOPUP'] as const) expectPollersToKnow(changes, type)
+    }),
+    {
+      numRuns: 1_000,
+      examples: [
+        // The first TOPUP package of a package on sale, and the end of its sale, price and own price.
+        [[onSale, price, topUp, topUpPrice]],
+        [[onSale, price, topUp, topUpPrice, { ...topUp, onSale: false }]],
+        [[onSale, price, topUp, topUpPrice, { ...topUpPrice, removed: true }]],
+        [[onSale, price, topUp, { ...own, code: 'A_TOPUP' }, { ...own, code: 'A_TOPUP', removed: true }]],
+        // A plan gives the TOPUP package its only price, and is taken again.
+        [[onSale, price, topUp, { ...rule, code: 'A_TOPUP' }, topUpPrice, given, taken]],
+      ],
+    },
+  )
+}, 60_000)
+
+test('a package can be topped up exactly while a TOPUP package of it can be bought', () => {
+  fc.assert(
+    fc.property(historyWithTopUps, (changes) => {
+      const last = after(changes)
+      for (const buyer of BUYERS) {
+        const canTopUp = list(last, buyer, undefined, 'TOPUP').packageList.length > 0
+        for (const item of list(last, buyer).packageList) expect(item).toMatchObject({ topUpSupported: canTopUp })
+      }
+    }),
+    { numRuns: 1_000 },
   )
 }, 60_000)
 

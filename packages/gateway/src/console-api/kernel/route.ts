@@ -40,8 +40,9 @@ export interface ConsoleDeps
     | 'outbound'
     | 'suppliers'
     | 'links'
+    | 'orderPlacer'
   > {
-  config: Pick<Config, 'cellName' | 'deployment' | 'smtpUrl'>
+  config: Config
   /** The console's address for people, without a trailing slash. Links in messages start with it. */
   consoleUrl(): string
 }

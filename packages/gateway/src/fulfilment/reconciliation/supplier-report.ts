@@ -45,11 +45,12 @@ const DISCREPANCIES_MAX = 10_000
  */
 export async function listSupplierMonths(db: Db, period: { from: Date; to: Date }): Promise<SupplierMonth[]> {
   return db.query<SupplierMonth>({
+    // The item of a top-up has no profile. The cost of a day pass is that of one day.
     text: `
       select to_char(o.created_at at time zone 'utc', 'YYYY-MM') as month, coalesce(i.supplier, '') as supplier,
         o.currency_code,
         case when i.supplier_charge is null then i.cost_currency else i.supplier_charge_currency end as cost_currency,
-        count(*) filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::int as delivered,
+        count(*) filter (where i.item_status = 'DELIVERED' and p.esim_status is distinct from 'CANCEL')::int as delivered,
         count(*) filter (where p.esim_status = 'CANCEL')::int as cancelled,
         count(*) filter (where i.item_status in ('REFUSED', 'CANCELLED'))::int as refused,
         count(*) filter (where i.item_status = 'REVIEW')::int as under_review,
@@ -57,13 +58,13 @@ export async function listSupplierMonths(db: Db, period: { from: Date; to: Date 
         sum(i.price)::bigint as sales,
         coalesce(sum(i.price) filter (where i.item_status in ('REFUSED', 'CANCELLED') or p.esim_status = 'CANCEL'),
           0)::bigint as refunds,
-        sum(coalesce(i.supplier_charge, i.cost))
-          filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::bigint
+        sum(coalesce(i.supplier_charge, i.cost * coalesce((o.package_lines -> i.line_no ->> 'periodNum')::int, 1)))
+          filter (where i.item_status = 'DELIVERED' and p.esim_status is distinct from 'CANCEL')::bigint
           as cost,
         count(i.supplier_charge)
-          filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL')::int as charged,
+          filter (where i.item_status = 'DELIVERED' and p.esim_status is distinct from 'CANCEL')::int as charged,
         coalesce(sum(i.supplier_charge)
-          filter (where i.item_status = 'DELIVERED' and p.esim_status <> 'CANCEL'), 0)::bigint
+          filter (where i.item_status = 'DELIVERED' and p.esim_status is distinct from 'CANCEL'), 0)::bigint
           as charged_cost
       from tenants t join orders o on o.tenant_id = t.tenant_id and o.order_id >= $3 and o.order_id < $4
       join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id

@@ -11,6 +11,7 @@ import type { ErrorParts } from '../../lib/api-error.ts'
 import { isUuid } from '../../lib/ids.ts'
 import { textArray, uuidArray } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
+import { allowsTopUp } from '../../profiles/top-up-state.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import { allowanceOf, type PackageLine } from '../item.ts'
 import type { OrderInput } from './input.ts'
@@ -50,7 +51,8 @@ export function offerTopUp(
   { catalogue, suppliers }: { catalogue: Snapshot; suppliers: Pick<Suppliers, 'get'> },
 ): Offer | { code: FailureCode; parts: ErrorParts } {
   const supplier = suppliers.get(esim.supplier)?.supplier
-  if (!isTopUpAllowed(esim, supplier?.traits.topsUpExpired === true)) return { code: '200002', parts: stateOf(esim) }
+  if (esim.openActionId !== null || !allowsTopUp(esim, supplier?.traits))
+    return { code: '200002', parts: stateOf(esim) }
   const { packageCode, periodNum } = request
   const refuse = (code: FailureCode, reason: string) => {
     return { code, parts: { details: [{ field: 'packageCode', reason }] } }
@@ -73,24 +75,6 @@ export function offerTopUp(
 export function topUpVolume(catalogue: Snapshot, line: Pick<PackageLine, 'packageCode' | 'periodNum'>): bigint {
   const item = catalogue.find(line.packageCode)
   return (item && allowanceOf(item, line.periodNum).volume) ?? 0n
-}
-
-function isTopUpAllowed({ esimStatus, smdpStatus, openActionId }: ToppedUpEsim, topsUpExpired: boolean): boolean {
-  if (openActionId !== null || smdpStatus === 'DELETED') return false
-  switch (esimStatus) {
-    case 'GOT_RESOURCE':
-    case 'IN_USE':
-    case 'USED_UP':
-      return true
-    case 'USED_EXPIRED':
-      return topsUpExpired
-    case 'UNUSED_EXPIRED':
-    case 'CANCEL':
-    case 'REVOKED':
-      return false
-    default:
-      return esimStatus satisfies never
-  }
 }
 
 function stateOf({ esimStatus, smdpStatus, suspended, openActionId }: ToppedUpEsim): ErrorParts {

@@ -47,3 +47,28 @@ test('an action without an answer exits 3, because its outcome is unknown', asyn
   const { around } = await start(() => refusal(500, '000001'))
   expect((await command(['cancel', 'E1', '--transaction-id', 'C-1', '--retries', '0'], around)).code).toBe(3)
 })
+
+const TOPUP = {
+  ...{ orderNo: 'O1', transactionId: 'T-1', orderType: 'TOPUP', esimTranNo: 'E1', orderStatus: 'PAID', amount: 45_000 },
+  ...{ currencyCode: 'USD', balanceAfter: 55_000, packageInfoList: [] },
+}
+
+test('topup names its eSIM by esimTranNo or ICCID, and reports a replay', async () => {
+  const { gateway, around } = await start(() => ({ ...ok(TOPUP), headers: { 'Idempotent-Replayed': 'true' } }))
+  expect((await command(['topup', 'P'], around)).code).toBe(2)
+  const { code, out } = await command(['topup', 'P', 'E1', '--transaction-id', 'T-1', '--amount', '4.50'], around)
+  expect([code, out]).toEqual([0, expect.stringContaining('nothing was debited again')])
+  const { err } = await command(['topup', 'P', '--iccid', '8900'], around)
+  const [, transactionId] = /^transactionId (\S+)$/m.exec(err) ?? []
+  expect(gateway.seen.map(({ operation, body }) => [operation, body])).toEqual([
+    ['esim/topup', { transactionId: 'T-1', esimTranNo: 'E1', packageCode: 'P', amount: 45_000 }],
+    ['esim/topup', { transactionId, iccid: '8900', packageCode: 'P' }],
+  ])
+})
+
+test('a topup without an answer is repeated with its transactionId, then exits 3', async () => {
+  const { gateway, around } = await start(() => refusal(500, '000001'))
+  const { code } = await command(['topup', 'P', 'E1', '--transaction-id', 'T-1', '--retries', '1'], around)
+  expect(code).toBe(3)
+  expect(gateway.seen.map(({ body }) => body.transactionId)).toEqual(['T-1', 'T-1'])
+})

@@ -7,6 +7,7 @@ import { integer } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { CommandFailed, EXIT } from '../exit-codes.ts'
 import { money } from '../output.ts'
+import { AFTER_SALE_EVENTS, afterTheSale } from './after-sale-tour.ts'
 import { describeEvent } from './listen.ts'
 import { failureMessage, type Receiver, restoreWebhook, startReceiver } from './receiver.ts'
 import { type TourLog, tourLog } from './tour-log.ts'
@@ -16,6 +17,7 @@ interface Options {
   callbackUrl?: string
   port: number
   yes?: boolean
+  full?: boolean
 }
 
 const EVENTS_WAIT_MS = 60_000
@@ -28,13 +30,15 @@ export function tourCommand(program: Command, context: () => Context): void {
     .option('--package-code <code>', 'the package to buy; the cheapest by default')
     .option('--callback-url <url>', 'the URL at which the gateway reaches this receiver, such as a tunnel to --port')
     .option('--port <port>', 'the port of the receiver for events; a free port by default', integer(0, 65535), 0)
+    .option('--full', 'also top up, use, suspend, unsuspend and cancel eSIMs, on the sandbox; takes about a minute')
     .option('--yes', 'allow buying two eSIMs on a gateway that is not on this machine')
     .addHelpText('after', TOUR_HELP)
     .action(async (options: Options) => {
       const current = context()
       const { baseUrl } = current.credentials()
       if (!isLocal(baseUrl) && !options.yes) {
-        const message = `The tour buys two eSIMs, and ${baseUrl} is not on this machine. Add --yes to confirm.`
+        const count = options.full ? 'four' : 'two'
+        const message = `The tour buys ${count} eSIMs, and ${baseUrl} is not on this machine. Add --yes to confirm.`
         throw new CommandFailed(message, EXIT.USAGE)
       }
       const log = tourLog(current)
@@ -91,6 +95,7 @@ async function events(esim: DealerEsim, log: TourLog, current: Context, options:
     log.step('webhook/set', 'Read the webhook setting.')
     await esim.setWebhook()
     log.note(`${baseUrl} cannot reach this machine. Add --callback-url and --port to receive events.`)
+    if (options.full) await afterTheSale({ esim, log, signal: current.io.interrupted, toCancel: bought })
     return
   }
   const inbox = eventInbox()
@@ -100,7 +105,7 @@ async function events(esim: DealerEsim, log: TourLog, current: Context, options:
   const transactionId = newTransactionId()
   try {
     log.step('webhook/set', 'Have events sent to a receiver that was started here. It must answer a test event first.')
-    const eventTypes = ['ORDER_PAID', 'DELIVERY_UPDATED'] as const
+    const eventTypes = ['ORDER_PAID', 'DELIVERY_UPDATED', ...(options.full ? AFTER_SALE_EVENTS : [])] as const
     await esim.setWebhook({
       callbackUrl,
       enabled: true,
@@ -109,6 +114,11 @@ async function events(esim: DealerEsim, log: TourLog, current: Context, options:
     log.step('esim/order', 'Order once more, now with events.')
     await esim.order({ transactionId, packageInfoList: [{ packageCode: bought.packageCode, count: 1 }] })
     await inbox.complete(transactionId, current.io.interrupted)
+    if (options.full) {
+      const signal = current.io.interrupted
+      const waitForUsage = (esimTranNo: string) => inbox.usage(esimTranNo, signal)
+      await afterTheSale({ esim, log, signal, toCancel: bought, waitForUsage })
+    }
   } finally {
     // The receiver is about to close, so the setting must not point to it.
     log.note(await log.quietly(() => restoreWebhook(esim, before, callbackUrl)))
@@ -133,6 +143,8 @@ interface EventInbox {
   add(event: Notification): void
   /** Resolves when the order's first and last events have arrived. */
   complete(transactionId: string, signal: AbortSignal): Promise<void>
+  /** Resolves when a usage event of the eSIM has arrived. */
+  usage(esimTranNo: string, signal: AbortSignal): Promise<void>
 }
 
 function eventInbox(): EventInbox {
@@ -149,20 +161,30 @@ function eventInbox(): EventInbox {
       seen.push(event)
       arrived.abort()
     },
-    async complete(transactionId, signal) {
-      const end = performance.now() + EVENTS_WAIT_MS
-      for (;;) {
-        const done = [isLast, isPaid].every((matches) => seen.some((event) => matches(event, transactionId)))
-        const leftMs = end - performance.now()
-        if (done || signal.aborted) return
-        if (leftMs <= 0) {
-          const message = `The events of order ${transactionId} did not arrive within ${EVENTS_WAIT_MS / 1000} s. Check that a node of the gateway runs the worker role.`
-          throw new CommandFailed(message, EXIT.OUTCOME_UNKNOWN)
-        }
-        arrived = new AbortController()
-        await sleep(leftMs, AbortSignal.any([arrived.signal, signal]))
-      }
+    complete(transactionId, signal) {
+      const wanted = [isLast, isPaid].map((matches) => (event: Notification) => matches(event, transactionId))
+      return wait(wanted, `The events of order ${transactionId}`, signal)
     },
+    usage(esimTranNo, signal) {
+      const isUsage = (event: Notification) =>
+        event.notifyType === 'ESIM_USAGE' && event.content.esimTranNo === esimTranNo
+      return wait([isUsage], `A usage event of eSIM ${esimTranNo}`, signal)
+    },
+  }
+
+  async function wait(wanted: ((event: Notification) => boolean)[], subject: string, signal: AbortSignal) {
+    const end = performance.now() + EVENTS_WAIT_MS
+    for (;;) {
+      const done = wanted.every((matches) => seen.some(matches))
+      const leftMs = end - performance.now()
+      if (done || signal.aborted) return
+      if (leftMs <= 0) {
+        const message = `${subject} did not arrive within ${EVENTS_WAIT_MS / 1000} s. Check that a node of the gateway runs the worker role.`
+        throw new CommandFailed(message, EXIT.OUTCOME_UNKNOWN)
+      }
+      arrived = new AbortController()
+      await sleep(leftMs, AbortSignal.any([arrived.signal, signal]))
+    }
   }
 }
 
@@ -182,8 +204,10 @@ function isLocal(baseUrl: string): boolean {
 }
 
 const TOUR_HELP = `
-The tour buys two eSIMs of the cheapest package and restores the webhook setting afterwards.
+The tour buys two eSIMs of the cheapest package and restores the webhook setting afterwards. With --full it buys two more
+and a top-up.
 
 Examples:
   $ dealer-esim tour
-  $ dealer-esim tour --package-code JP_1_7 --json`
+  $ dealer-esim tour --package-code JP_1_7 --json
+  $ dealer-esim tour --full`

@@ -41,7 +41,8 @@ export const esimActionRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/profiles/:profileId/actions',
     access: ['DEALER_ADMIN', 'DEALER_STAFF'],
-    summary: 'Cancel, suspend, unsuspend or revoke an eSIM. A repeat with the same transactionId begins nothing',
+    summary:
+      'Cancel, suspend, unsuspend or revoke an eSIM. A repeat with the same transactionId begins nothing. Audited',
     params: profileParams,
     body: Type.Object(
       {
@@ -52,8 +53,8 @@ export const esimActionRoutes: Route[] = [
       CLOSED,
     ),
     answer: esimAction,
-    async handle({ deps }, { params, body }) {
-      const { answer } = await startAction(deps, params.tenantId, { ...body, esimTranNo: params.profileId })
+    async handle({ deps, by }, { params, body }) {
+      const { answer } = await startAction(deps, params.tenantId, { ...body, esimTranNo: params.profileId }, by)
       const { esimTranNo: _, iccid: __, orderNo: ___, ...row } = answer
       return row
     },

@@ -1,9 +1,10 @@
 import type { FaultDetail, PackageListAnswer, PackageListRequest } from '@dealer-esim/contract'
-import type { Buyer, Snapshot } from '../catalogue/catalogue.ts'
-import { ApiError } from '../lib/api-error.ts'
-import type { Db } from '../lib/postgres/db.ts'
-import { allowsTopUp, findEsimToTopUp } from '../profiles/find-to-top-up.ts'
-import type { Suppliers } from '../suppliers/registry.ts'
+import type { Buyer, Snapshot } from '../../catalogue/catalogue.ts'
+import { ApiError } from '../../lib/api-error.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import { findEsimToTopUp } from '../../profiles/find-to-top-up.ts'
+import { allowsTopUp } from '../../profiles/top-up-state.ts'
+import type { Suppliers } from '../../suppliers/registry.ts'
 
 /**
  * The answer of `package/list`. Where the request names an eSIM it lists what can be added to it now; the list is empty

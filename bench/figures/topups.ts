@@ -1,0 +1,89 @@
+import { compare } from '../compare.ts'
+import type { Environment } from '../environment.ts'
+import type { Figure } from '../figure.ts'
+import { orderBody, requireSuccess, sendAll, signedRequest, topUpBody } from '../load.ts'
+import { verifyRows } from '../verify-rows.ts'
+
+const CALLS = 20_000
+const TURNS = 3
+const WARM_TURNS = 2
+/** As in order-hot. */
+const CONNECTIONS = 400
+
+export const topups: Figure = {
+  name: 'topups',
+  summary: 'signed esim/topup/s over HTTP on one wallet, against esim/order on the same wallet',
+  async run(bench) {
+    const gateway = await bench.startApi()
+    const [dealer] = await bench.createTenants(1)
+    const { tenantId } = dealer!
+    let acknowledged = 0
+    const rateOf = async (operation: string, bodies: string[]) => {
+      const requests = bodies.map((body) => signedRequest(dealer!, operation, body))
+      const result = requireSuccess(await sendAll(gateway.baseUrl, requests, CONNECTIONS))
+      acknowledged += bodies.length
+      return result.perSecond
+    }
+    const order = async () => {
+      const rate = await rateOf(
+        'esim/order',
+        Array.from({ length: CALLS }, () => orderBody()),
+      )
+      await deliver(bench, tenantId)
+      return rate
+    }
+    // Every eSIM is topped up once, because the open top-ups of an eSIM are read with it.
+    const topUp = async () => rateOf('esim/topup', (await takeEsims(bench, tenantId)).map(topUpBody))
+    // The orders of a turn are the eSIMs of a later one: one turn is in reserve for a round that begins with top-ups.
+    await order()
+    for (let warmed = 0; warmed < WARM_TURNS; warmed++) {
+      await order()
+      await topUp()
+    }
+    const result = await compare({
+      name: 'topups',
+      what: `signed esim/topup/s over HTTP, 1 wallet, ${CONNECTIONS} connections, each on another eSIM, against esim/order/s on the same wallet and connections`,
+      aim: { min: 0.9 },
+      rounds: bench.rounds,
+      turnsPerRound: TURNS,
+      progress: bench.progress,
+      ours: topUp,
+      against: order,
+    })
+    result.notes.push(await verifyRows(bench.db, [tenantId], acknowledged))
+    result.notes.push('the gateway has the role api: neither side includes fulfilment')
+    await gateway.stop()
+    return [result]
+  },
+}
+
+/** Gives each new order its eSIM, as fulfilment would. The eSIM has the id of its order. */
+async function deliver({ db }: Environment, tenantId: string): Promise<void> {
+  await db.query({
+    text: `insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, smdp_address, secrets,
+             esim_status, total_volume, total_duration, duration_unit, created_at, updated_at)
+           select tenant_id, order_id, order_id, 1, 'sandbox', '8943108' || lpad(wallet_version::text, 12, '0'),
+             'smdp.example', '\\x00', 'GOT_RESOURCE', 1073741824, 7, 'DAY', created_at, created_at
+           from orders where tenant_id = $1 and order_type = 'NEW' and order_status = 'PAID'`,
+    values: [tenantId],
+  })
+  await db.query({
+    text: `update orders set order_status = 'DELIVERED'
+           where tenant_id = $1 and order_type = 'NEW' and order_status = 'PAID'`,
+    values: [tenantId],
+  })
+  await db.query({ text: 'analyze profiles' })
+}
+
+/** @returns the ids of eSIMs that have not been topped up */
+async function takeEsims({ db }: Environment, tenantId: string): Promise<string[]> {
+  const rows = await db.query<{ profileId: string }>({
+    text: `update profiles set topped_up_at = created_at
+           where (tenant_id, profile_id) in (
+             select tenant_id, profile_id from profiles where tenant_id = $1 and topped_up_at is null limit $2)
+           returning profile_id`,
+    values: [tenantId, CALLS],
+  })
+  if (rows.length < CALLS) throw new Error(`${rows.length} eSIMs have not been topped up, ${CALLS} are needed`)
+  return rows.map(({ profileId }) => profileId)
+}

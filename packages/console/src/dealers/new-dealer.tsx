@@ -1,0 +1,57 @@
+import type { Credentials } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
+import { Select, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { interpolate, t } from '../strings/strings.ts'
+import { NewSecretDialog } from './secret-dialogs.tsx'
+
+const currencies = Intl.supportedValuesOf('currency')
+
+export interface CreatedDealer extends Credentials {
+  clientName: string
+  currencyCode: string
+}
+
+/** Creates a dealer and shows its credentials once. `onCreated` is called when they are safe. */
+export function NewDealer({ onClose, onCreated }: { onClose(): void; onCreated(dealer: CreatedDealer): void }) {
+  const create = useChange<Credentials>({ quiet: true })
+  const [created, setCreated] = useState<CreatedDealer>()
+  if (created)
+    return (
+      <NewSecretDialog
+        title={interpolate(t.dealers.credentialsTitle, { name: created.clientName })}
+        appKey={created.appKey}
+        appSecret={created.appSecret}
+        onClose={() => onCreated(created)}
+      />
+    )
+  return (
+    <Dialog
+      title={t.dealers.new}
+      opened
+      onClose={onClose}
+      submit={t.dealers.create}
+      busy={create.isPending}
+      error={create.error}
+      onSubmit={({ clientName = '', currencyCode = '' }) =>
+        create.mutate(
+          { method: 'POST', path: '/tenants', body: { clientName, currencyCode } },
+          { onSuccess: (credentials) => setCreated({ ...credentials, clientName, currencyCode }) },
+        )
+      }
+    >
+      <TextInput name="clientName" label={t.dealers.name} required maxLength={100} data-autofocus />
+      <Select
+        name="currencyCode"
+        label={t.dealers.currency}
+        description={t.dealers.currencyHint}
+        data={currencies}
+        defaultValue="USD"
+        searchable
+        allowDeselect={false}
+        required
+      />
+    </Dialog>
+  )
+}

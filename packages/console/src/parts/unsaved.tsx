@@ -1,0 +1,33 @@
+import { Text } from '@mantine/core'
+import { useBlocker } from '@tanstack/react-router'
+import { type ReactNode, useRef } from 'react'
+import { t } from '../strings/strings.ts'
+import { Dialog } from './dialog.tsx'
+import { isChanged } from './form-values.ts'
+
+/** Asks before a page is left whose forms have input that was not saved. */
+export function UnsavedWarning({ children }: { children: ReactNode }) {
+  const area = useRef<HTMLDivElement>(null)
+  const hasInput = () => [...(area.current?.querySelectorAll('form') ?? [])].some(isChanged)
+  const blocker = useBlocker({
+    shouldBlockFn: ({ current, next }) => current.pathname !== next.pathname && hasInput(),
+    enableBeforeUnload: hasInput,
+    withResolver: true,
+  })
+  return (
+    <>
+      <div ref={area}>{children}</div>
+      <Dialog
+        title={t.common.unsaved}
+        opened={blocker.status === 'blocked'}
+        onClose={() => blocker.reset?.()}
+        closing={t.common.stay}
+        submit={t.common.leave}
+        danger
+        onSubmit={() => blocker.proceed?.()}
+      >
+        <Text size="sm">{t.common.unsavedText}</Text>
+      </Dialog>
+    </>
+  )
+}

@@ -1,0 +1,14 @@
+import type { EndpointView } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
+import { formatDateTime } from '../parts/format.ts'
+import { interpolate, t } from '../strings/strings.ts'
+
+/** Says whether events reach the endpoint, as a text and as a colour. */
+export function endpointState(endpoint: EndpointView): { color: string; text: string } {
+  const { states } = t.endpoint
+  if (endpoint.callbackUrl === null) return { color: 'gray', text: states.none }
+  if (endpoint.disabledReason) return { color: 'red', text: states[endpoint.disabledReason] }
+  if (!endpoint.enabled) return { color: 'gray', text: states.off }
+  if (endpoint.failingSince)
+    return { color: 'orange', text: interpolate(states.failing, { time: formatDateTime(endpoint.failingSince) }) }
+  return { color: 'teal', text: states.ok }
+}

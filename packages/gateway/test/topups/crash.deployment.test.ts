@@ -1,0 +1,121 @@
+import { orderNoOf } from '@dealer-esim/contract'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness/processes/child-process.ts'
+import {
+  addPackage,
+  addTenant,
+  createShop,
+  payOrders,
+  type Shop,
+  statuses,
+  waitUntil,
+  walletOf,
+} from '../harness/shop.ts'
+
+/*
+ * A worker is killed at each failpoint while it tops eSIMs up, and another one takes over: each top-up is applied once and
+ * recorded once at the supplier, or refunded once where the supplier refuses it.
+ */
+
+const ESIMS = 3
+const VOLUME = 1_000_000_000n
+const POINTS = [
+  'fulfilment.claimed',
+  'fulfilment.before-attempt',
+  'fulfilment.after-attempt',
+  'fulfilment.before-call',
+  'sandbox.issued',
+  'fulfilment.after-call',
+  'fulfilment.outcome-half-written',
+  'fulfilment.before-outcome-commit',
+  'fulfilment.after-outcome',
+]
+const PLAYS = POINTS.flatMap((point) => [[point, 'UP'] as const, [point, 'UP_REFUSED'] as const])
+
+let database: TestDatabase
+let shop: Shop
+let bundle: ChildBundle
+
+beforeAll(async () => {
+  bundle = await bundleForChildren(new URL('../harness/processes/fulfilment-node.ts', import.meta.url))
+  database = await createTestDatabase()
+  shop = await createShop(database.url)
+  await addPackage(shop.db, 'BASE', [{ supplier: 'sandbox', productCode: 'BASE' }])
+  await addPackage(shop.db, 'UP', [{ supplier: 'sandbox', productCode: 'UP' }])
+  await addPackage(shop.db, 'UP_REFUSED', [{ supplier: 'sandbox', productCode: 'SANDBOX_REFUSED' }])
+  await shop.db.query({ text: `update packages set package_type = 'TOPUP' where package_code <> 'BASE'` })
+  for (const { supplier } of shop.suppliers.all()) Object.assign(supplier.traits, { timeoutMs: 1_000, graceMs: 0 })
+})
+afterAll(async () => {
+  await shop.close()
+  await database.drop()
+  bundle.remove()
+})
+
+/** Pays one top-up for each eSIM of a new tenant. @returns the tenant and the orders of the top-ups */
+async function payTopUps(packageCode: string) {
+  const tenantId = await addTenant(shop.db)
+  await payOrders(shop.db, tenantId, 'BASE', { orders: ESIMS })
+  const loop = fulfilmentLoop(shop)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === ESIMS)
+  await loop.stop(5_000)
+  const profiles = await shop.db.query<{ profileId: string }>({
+    text: 'select profile_id from profiles where tenant_id = $1',
+    values: [tenantId],
+  })
+  const orderIds = await payOrders(shop.db, tenantId, packageCode, { orders: ESIMS })
+  await shop.db.query({
+    text: `update orders o set order_type = 'TOPUP', topped_up_profile_id = t.profile_id,
+             package_lines = jsonb_set(package_lines, '{0}', package_lines -> 0 || $4)
+           from unnest($2::uuid[], $3::uuid[]) as t(order_id, profile_id)
+           where o.tenant_id = $1 and o.order_id = t.order_id`,
+    values: [
+      tenantId,
+      orderIds,
+      profiles.map(({ profileId }) => profileId),
+      JSON.stringify({ volume: Number(VOLUME), duration: 7, dataType: 'TOTAL', durationUnit: 'DAY' }),
+    ],
+  })
+  return { tenantId, orderIds }
+}
+
+it.each(PLAYS)(
+  'a worker that dies at %s while it handles top-ups of %s handles each once',
+  async (point, packageCode) => {
+    const { tenantId, orderIds } = await payTopUps(packageCode)
+    const killed = spawnFulfilment(bundle.path, database.url, point)
+    let stderr = ''
+    killed.stderr!.on('data', (text) => (stderr += text))
+    expect(((await killed.ended) as unknown[])[1], stderr).toBe('SIGKILL')
+    expect(stderr).toContain(`paused at ${point}`)
+    // As if half a minute had passed: the leases of the dead worker have expired.
+    await shop.db.query({ text: 'update orders set due_at = now(), lease_until = null where due_at is not null' })
+    const successor = fulfilmentLoop(shop)
+    const end = packageCode === 'UP' ? { DELIVERED: 2 * ESIMS } : { DELIVERED: ESIMS, FAILED: ESIMS }
+    try {
+      await waitUntil(async () => {
+        const { PAID, ALLOCATING } = await statuses(shop.db, tenantId)
+        return !PAID && !ALLOCATING
+      })
+    } finally {
+      await successor.stop(5_000)
+    }
+    expect(await statuses(shop.db, tenantId)).toEqual(end)
+    const records = await shop.db.query({
+      text: 'select answer, topped_up_key is not null as is_top_up from sandbox_issued where key = any ($1)',
+      values: [orderIds.map((orderId) => `${orderNoOf(orderId)}-1`)],
+    })
+    const answer = packageCode === 'UP' ? 'ISSUED' : 'REFUSED'
+    expect(records).toEqual(Array.from({ length: ESIMS }, () => ({ answer, isTopUp: true })))
+    const volumes = await shop.db.query<{ totalVolume: bigint }>({
+      text: 'select total_volume from profiles where tenant_id = $1',
+      values: [tenantId],
+    })
+    const volume = packageCode === 'UP' ? 2n * VOLUME : VOLUME
+    expect(volumes.map(({ totalVolume }) => BigInt(totalVolume))).toEqual(Array(ESIMS).fill(volume))
+    const { balance, sum, refunds } = await walletOf(shop.db, tenantId)
+    expect({ balance, refunds }).toEqual({ balance: sum, refunds: packageCode === 'UP' ? 0 : ESIMS })
+  },
+)

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest'
+import { api, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
+
+/** What a dealer's own people see. */
+export function dealerFlows(shared: SharedState): void {
+  it('a dealer’s dashboard begins with the balance, and has nothing that only the operator can do', async () => {
+    const { testbed, page: operator, dealer } = shared
+    const person = { email: 'portal@dealer.test', role: 'DEALER_STAFF', tenantId: dealer.tenantId }
+    const page = await inviteAndSignIn(shared, person)
+    const { balance } = await testbed.client(dealer).balance()
+    await page.locator(`[data-balance="${balance}"]`).waitFor()
+    const [first] = await page.locator('main h2').allInnerTexts()
+    expect(first).toBe('Balance')
+    expect(await page.getByText('Action needed').count()).toBe(0)
+    // Orders were paid today, so there is a spend to forecast from.
+    const days = Number(await page.locator('[data-days-left]').getAttribute('data-days-left'))
+    expect(days).toBeGreaterThan(0)
+    await page.getByText('No URL is set.').waitFor()
+    const { orders } = await api<{ orders: { orderNo: string; transactionId: string }[] }>(
+      testbed,
+      operator,
+      `/orders?tenantId=${dealer.tenantId}`,
+    )
+    const shown = await page
+      .locator('[data-latest-order]')
+      .evaluateAll((nodes) => nodes.map((node) => node.dataset.latestOrder))
+    expect(shown).toEqual(orders.slice(0, 5).map((order) => order.orderNo))
+    await page.locator('[data-latest-order]').getByRole('link').first().click()
+    await heading(page, orders[0]!.transactionId).waitFor()
+    await navigate(testbed, page, '/')
+    expect(await page.locator('[data-setup]').count()).toBe(0)
+    await page.context().close()
+  })
+
+  it('repeated polls of an order under review are one line of its timeline, and an attempt names its event', async () => {
+    const { testbed, page, dealer } = shared
+    const path = `/orders?tenantId=${dealer.tenantId}&q=unanswered`
+    const { orders } = await api<{ orders: { orderNo: string }[] }>(testbed, page, path)
+    await navigate(testbed, page, `/tenants/${dealer.tenantId}/orders/${orders[0]!.orderNo}`)
+    const polls = page.locator('[data-step=ATTEMPT]').filter({ hasText: /asked about eSIM/ })
+    await expect.poll(() => polls.locator('[data-repeats]').count(), { timeout: 30_000 }).toBeGreaterThan(0)
+    await polls.filter({ hasText: 'eSIM 1–2' }).first().waitFor()
+    // Times have milliseconds.
+    expect(await polls.first().locator('time').first().innerText()).toMatch(/:\d\d\.\d{3}/)
+  })
+}

@@ -32,7 +32,7 @@ import { firstProduct } from '../suppliers/wholesalers/simulator-fixtures.ts'
 const ESIMS = 3
 const SUPPLIERS = ['sandbox', 'smdp', 'wholesaler'] as const
 /** Suppliers with failpoints of their own. */
-const OWN_POINTS = { sandbox: 'sandbox', es2plus: 'smdp', 'esim-access': 'wholesaler' } as const
+const OWN_POINTS = { es2plus: 'smdp', 'esim-access': 'wholesaler' } as const
 const SCENES = SUPPLIERS.flatMap((supplier) =>
   CANCEL_POINTS.filter((point) => {
     const owner = OWN_POINTS[point.split('.')[0] as keyof typeof OWN_POINTS]

@@ -37,7 +37,6 @@ export const ES2PLUS_POINTS = [
 
 export const CANCEL_POINTS = [
   'action.after-attempt',
-  'sandbox.acted',
   'esim-access.acted',
   'es2plus.before-cancel-order',
   'es2plus.after-cancel-order',

@@ -1,7 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import type { CancelOutcome, Outcome, ReceivedEvent, SuppliedEsim, Supplier, SupplierRequest } from '../supplier.ts'
-import { isObject, TIMEOUT_MS, type ZenditClient, type ZenditConfig, type ZenditDeps, zenditClient } from './client.ts'
+import {
+  isObject,
+  TIMEOUT_MS,
+  type ZenditAnswer,
+  type ZenditClient,
+  type ZenditConfig,
+  type ZenditDeps,
+  zenditClient,
+} from './client.ts'
 import { listProducts, listPurchases } from './lists.ts'
 import {
   isZenditError,
@@ -73,14 +81,19 @@ async function purchase(client: ZenditClient, request: SupplierRequest): Promise
 async function untilDelivered(client: ZenditClient, request: SupplierRequest): Promise<Outcome> {
   let outcome: Outcome = { kind: 'ordered', message: 'Zendit has accepted the purchase', reference: request.key }
   for (let check = 0; check < CHECKS; check++) {
+    await waitBefore(check)
     const answer = await client.get(purchasePath(request.key))
     // The purchase exists, even if it cannot be seen just now.
     if (answer.kind === 'failed') return outcome
     if (answer.status === 200 && answer.body !== undefined) outcome = outcomeOfQuery(answer, request)
     if (outcome.kind !== 'ordered') return outcome
-    await delay(FIRST_CHECK_MS * 2 ** check)
   }
   return outcome
+}
+
+/** The first query follows at once, the others in growing distances. */
+async function waitBefore(check: number): Promise<void> {
+  if (check > 0) await delay(FIRST_CHECK_MS * 2 ** (check - 1))
 }
 
 async function query(client: ZenditClient, request: SupplierRequest): Promise<Outcome> {
@@ -106,15 +119,22 @@ async function cancel(client: ZenditClient, { key, iccid }: SuppliedEsim): Promi
   const requested = await client.post(`${purchasePath(key)}/refund`, undefined)
   await failpoint('zendit.acted')
   for (let check = 0; check < CHECKS; check++) {
+    await waitBefore(check)
     const found = await findRefund(client, key)
     if (found === 'none') {
-      const isRefused = requested.kind === 'reply' && requested.status < 500 && isZenditError(requested.body)
-      return { kind: isRefused ? 'refused' : 'unknown', message: messageOf(requested) }
+      return { kind: isRefusal(requested) ? 'refused' : 'unknown', message: messageOf(requested) }
     }
     if (found.kind !== 'unknown') return found
-    await delay(FIRST_CHECK_MS * 2 ** check)
   }
   return UNDER_WAY
+}
+
+/** The key, the address and the rate are the operator's matter: a repeat may succeed. */
+const REPEATABLE: readonly number[] = [401, 403, 408, 429]
+
+function isRefusal(answer: ZenditAnswer): boolean {
+  if (answer.kind === 'failed' || !isZenditError(answer.body)) return false
+  return answer.status >= 400 && answer.status < 500 && !REPEATABLE.includes(answer.status)
 }
 
 const UNDER_WAY: CancelOutcome = { kind: 'unknown', message: 'Zendit has not decided on the refund yet' }

@@ -190,6 +190,14 @@ describe('the cancellation of an eSIM', () => {
     expect(await supplier.cancel(supplied(bought), 'CANCEL-1')).toMatchObject({ kind: 'refused' })
   })
 
+  it.each(['rate-limited', 'unauthorized'] as const)('that may be repeated (%s) is not refused', async (kind) => {
+    const bought = await buy()
+    simulator.addFault({ kind, operation: 'cancel' })
+    expect(await supplier.cancel(supplied(bought), 'CANCEL-1')).toMatchObject({ kind: 'unknown' })
+    simulator.clearFaults()
+    expect(await supplier.cancel(supplied(bought), 'CANCEL-1')).toEqual({ kind: 'cancelled' })
+  })
+
   it.each(['answer-lost', 'request-lost', 'server-error-after'] as const)(
     'whose answer fails (%s) is completed by a repeat',
     async (kind) => {

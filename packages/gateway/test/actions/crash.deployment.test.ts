@@ -22,7 +22,7 @@ import {
   waitUntil,
   walletOf,
 } from '../harness/shop.ts'
-import { firstProduct } from '../suppliers/supplier-fixtures.ts'
+import { firstProduct } from '../suppliers/wholesalers/simulator-fixtures.ts'
 
 /*
  * A worker is killed at each failpoint while it cancels eSIMs for a dealer, and another one takes over: each action ends,

@@ -22,13 +22,13 @@ import {
 } from '../harness/shop.ts'
 import {
   createEs2plusFixtures,
-  createEsimAccessFixtures,
   createGatewayFixtures,
   createSandboxFixtures,
   createStockFixtures,
   type FixtureFactory,
   type SupplierFixture,
 } from './supplier-fixtures.ts'
+import { createEsimAccessFixtures } from './wholesalers/simulator-fixtures.ts'
 import { createZenditFixtures } from './zendit-fixtures.ts'
 
 /*

@@ -2,13 +2,8 @@ import { createSimulator } from '@dealer-esim/wholesaler-simulators'
 import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import { zenditSupplier } from '../../src/suppliers/zendit/zendit.ts'
 import { addSupplier, type Shop } from '../harness/shop.ts'
-import {
-  type FixtureFactory,
-  firstProduct,
-  simulatedFaults,
-  soldAtSimulator,
-  withShortTimes,
-} from './supplier-fixtures.ts'
+import { type FixtureFactory, withShortTimes } from './supplier-fixtures.ts'
+import { firstProduct, simulatedFaults, soldAtSimulator } from './wholesalers/simulator-fixtures.ts'
 
 /** Each fixture buys from an account of its own at a simulator. */
 export async function createZenditFixtures(shop: Shop): Promise<FixtureFactory> {

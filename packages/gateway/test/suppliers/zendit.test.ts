@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createOutbound, type Outbound } from '../../src/lib/outbound/outbound.ts'
 import type { DeliveredEsim, ProfileReport, Supplier, SupplierRequest } from '../../src/suppliers/supplier.ts'
 import { zenditSupplier } from '../../src/suppliers/zendit/zendit.ts'
-import { firstProduct } from './supplier-fixtures.ts'
+import { firstProduct } from './wholesalers/simulator-fixtures.ts'
 
 const TIMEOUT_MS = 1_000
 let simulator: Simulator

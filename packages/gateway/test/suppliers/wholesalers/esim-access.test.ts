@@ -1,11 +1,17 @@
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { systemIds } from '../../src/lib/ids.ts'
-import { createOutbound } from '../../src/lib/outbound/outbound.ts'
-import { esimAccessSupplier } from '../../src/suppliers/esim-access/esim-access.ts'
-import type { Outcome, SuppliedEsim, Supplier, SupplierProduct, SupplierRequest } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { createShop, type Shop } from '../harness/shop.ts'
+import { systemIds } from '../../../src/lib/ids.ts'
+import { createOutbound } from '../../../src/lib/outbound/outbound.ts'
+import { esimAccessSupplier } from '../../../src/suppliers/esim-access/esim-access.ts'
+import type {
+  Outcome,
+  SuppliedEsim,
+  Supplier,
+  SupplierProduct,
+  SupplierRequest,
+} from '../../../src/suppliers/supplier.ts'
+import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
+import { createShop, type Shop } from '../../harness/shop.ts'
 
 /* The supplier at its wholesaler's simulator, where purchases are counted. */
 

@@ -1,0 +1,80 @@
+import { createSimulator, type Simulator, type Fault as SimulatorFault } from '@dealer-esim/wholesaler-simulators'
+import { createOutbound } from '../../../src/lib/outbound/outbound.ts'
+import { esimAccessSupplier } from '../../../src/suppliers/esim-access/esim-access.ts'
+import type { Supplier } from '../../../src/suppliers/supplier.ts'
+import { addSupplier, type Shop } from '../../harness/shop.ts'
+import { type Fault, type FixtureFactory, LATE_BY_MS, type Switches, withShortTimes } from '../supplier-fixtures.ts'
+
+/** A wholesaler's simulator with a catalogue of its own for each fixture. */
+export async function createEsimAccessFixtures(shop: Shop): Promise<FixtureFactory> {
+  const outbound = createOutbound()
+  return {
+    async create(name, timeoutMs) {
+      const simulator = await createSimulator('esim-access', { catalogueSize: 3 })
+      const { accessCode = '', secretKey = '' } = simulator.credentials
+      const config = { url: simulator.url, accessCode, secretKey, timeoutMs, perSecond: 1_000 }
+      await addSupplier(shop, name, 'esim-access', config)
+      const inner = esimAccessSupplier(name, config, { ...shop, outbound })
+      return Object.assign(simulatedFaults(simulator, timeoutMs), {
+        supplier: withShortTimes(inner, timeoutMs, true),
+        product: await firstProduct(inner),
+        canAnswerQueries: true,
+        canCancel: true,
+        listSold: async () => soldAtSimulator(simulator),
+        close: () => simulator.close(),
+      })
+    },
+    close: () => outbound.close(),
+  }
+}
+
+/** A package for new eSIMs that is not sold by the day. */
+export async function firstProduct(supplier: Supplier): Promise<string> {
+  for await (const product of supplier.catalogue!()) {
+    if (product.packageType === 'BASE' && !product.isDayPass) return product.productCode
+  }
+  throw new Error(`the catalogue of ${supplier.name} has no package for new eSIMs`)
+}
+
+export function soldAtSimulator(simulator: Simulator): string[] {
+  return simulator.esims().flatMap(({ iccid, status }) => (status === 'CANCEL' ? [] : [iccid]))
+}
+
+/** Faults of a conformance fixture at a simulator. Each but a refusal hits as many requests as a case has eSIMs. */
+export function simulatedFaults(simulator: Simulator, timeoutMs: number): Switches {
+  const operation = 'order'
+  const faults: Record<Fault, SimulatorFault[]> = {
+    none: [],
+    refuse: [{ kind: 'out-of-stock', operation }],
+    half: [{ kind: 'out-of-stock', operation, every: 2 }],
+    late: [{ kind: 'slow-answer', operation, delayMs: timeoutMs + LATE_BY_MS, times: 6 }],
+    lost: [{ kind: 'answer-lost', operation, times: 6 }],
+    dies: [
+      { kind: 'request-lost', operation, every: 2, times: 3 },
+      { kind: 'answer-lost', operation, every: 2, skip: 1, times: 3 },
+    ],
+  }
+  const switches = { fault: 'none' as Fault, ignoresQueries: false }
+  function apply() {
+    simulator.clearFaults()
+    for (const fault of faults[switches.fault]) simulator.addFault(fault)
+    if (!switches.ignoresQueries) return
+    for (const query of ['query', 'list']) simulator.addFault({ kind: 'request-lost', operation: query })
+  }
+  return {
+    get fault() {
+      return switches.fault
+    },
+    set fault(fault: Fault) {
+      switches.fault = fault
+      apply()
+    },
+    get ignoresQueries() {
+      return switches.ignoresQueries
+    },
+    set ignoresQueries(ignoresQueries: boolean) {
+      switches.ignoresQueries = ignoresQueries
+      apply()
+    },
+  }
+}

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { packageRoot } from '../../src/lib/process/package-root.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { bundleForChildren, type ChildBundle } from '../harness/processes/child-process.ts'
+import { packageRoot } from '../../../src/lib/process/package-root.ts'
+import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
+import { bundleForChildren, type ChildBundle } from '../../harness/processes/child-process.ts'
 
 const NODES = 4
 const MEASURED_MS = 60_000

@@ -17,7 +17,7 @@ import { startGateway } from '../harness/processes/gateway-process.ts'
 import { startEs2plusServer } from '../harness/servers/es2plus-server.ts'
 import { addSupplier, type Shop } from '../harness/shop.ts'
 
-type Fault = 'none' | 'refuse' | 'half' | 'late' | 'lost' | 'dies'
+export type Fault = 'none' | 'refuse' | 'half' | 'late' | 'lost' | 'dies'
 
 /** A supplier with its remote side, where faults are simulated and sales are counted: never in our tables. */
 export interface SupplierFixture {

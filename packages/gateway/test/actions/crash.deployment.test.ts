@@ -30,9 +30,9 @@ import { firstProduct } from '../suppliers/wholesalers/simulator-fixtures.ts'
  */
 
 const ESIMS = 3
-const SUPPLIERS = ['sandbox', 'smdp', 'wholesaler'] as const
+const SUPPLIERS = ['sandbox', 'smdp', 'esim-access', 'zendit'] as const
 /** Suppliers with failpoints of their own. */
-const OWN_POINTS = { es2plus: 'smdp', 'esim-access': 'wholesaler' } as const
+const OWN_POINTS = { es2plus: 'smdp', 'esim-access': 'esim-access', zendit: 'zendit' } as const
 const SCENES = SUPPLIERS.flatMap((supplier) =>
   CANCEL_POINTS.filter((point) => {
     const owner = OWN_POINTS[point.split('.')[0] as keyof typeof OWN_POINTS]
@@ -43,7 +43,7 @@ const SCENES = SUPPLIERS.flatMap((supplier) =>
 let database: TestDatabase
 let shop: Shop
 let server: Es2plusServer
-let simulator: Simulator
+let simulators: Record<'esim-access' | 'zendit', Simulator>
 let bundle: ChildBundle
 const tenants = new Map<string, string>()
 const failures = new Map<string, string>()
@@ -55,12 +55,17 @@ beforeAll(async () => {
   server = await startEs2plusServer()
   const config = { url: server.url, functionRequesterIdentifier: '1.2.3', ...server.identity, giveUpAfterMs: 4_000 }
   await addSupplier(shop, 'smdp', 'es2plus', config)
-  simulator = await createSimulator('esim-access', { catalogueSize: 3 })
-  const { accessCode, secretKey } = simulator.credentials
-  await addSupplier(shop, 'wholesaler', 'esim-access', { url: simulator.url, accessCode, secretKey, perSecond: 1_000 })
-  const sold = await firstProduct(shop.suppliers.get('wholesaler')!.supplier)
+  simulators = {
+    'esim-access': await createSimulator('esim-access', { catalogueSize: 3 }),
+    zendit: await createSimulator('zendit', { catalogueSize: 3 }),
+  }
+  for (const kind of ['esim-access', 'zendit'] as const) {
+    const { url, credentials } = simulators[kind]
+    await addSupplier(shop, kind, kind, { url, ...credentials, perSecond: 1_000 })
+  }
   for (const supplier of SUPPLIERS) {
-    const productCode = supplier === 'wholesaler' ? sold : 'TYPE'
+    const isSimulated = supplier === 'esim-access' || supplier === 'zendit'
+    const productCode = isSimulated ? await firstProduct(shop.suppliers.get(supplier)!.supplier) : 'TYPE'
     await addPackage(shop.db, supplier, [{ supplier, productCode }])
   }
   for (const [supplier, point] of SCENES) await killWhileCancelling(supplier, point)
@@ -72,7 +77,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.close()
-  await simulator.close()
+  for (const simulator of Object.values(simulators)) await simulator.close()
   await shop.close()
   await database.drop()
   bundle.remove()

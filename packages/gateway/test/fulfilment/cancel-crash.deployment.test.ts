@@ -28,11 +28,12 @@ let server: Es2plusServer
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-cancels-'))
 const cancelled = new Map<string, { tenantId: string; iccid: string }>()
 const SUPPLIERS = ['sandbox', 'smdp'] as const
-const SCENES = CANCEL_POINTS.flatMap((point) =>
-  SUPPLIERS.filter((supplier) => supplier === 'smdp' || !point.startsWith('es2plus')).map(
+const SCENES = CANCEL_POINTS.flatMap((point) => {
+  const owner = point.split('.')[0]
+  return SUPPLIERS.filter((supplier) => owner === 'action' || (owner === 'es2plus' && supplier === 'smdp')).map(
     (supplier) => [supplier, point] as const,
-  ),
-)
+  )
+})
 
 beforeAll(async () => {
   database = await createTestDatabase()

@@ -38,6 +38,7 @@ export const ES2PLUS_POINTS = [
 export const CANCEL_POINTS = [
   'action.after-attempt',
   'esim-access.acted',
+  'zendit.acted',
   'es2plus.before-cancel-order',
   'es2plus.after-cancel-order',
   'action.after-call',

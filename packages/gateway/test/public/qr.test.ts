@@ -251,7 +251,7 @@ describe('shareUrl', () => {
       share.slice(0, -1),
       `${share}A`,
       `${share}.gif`,
-      `${token.slice(0, 43)}${share.slice(43)}`,
+      `${token.slice(0, 54)}${share.slice(54)}`,
     ])
       expect(await get(`/share/${changed}`)).toMatchObject({ status: 404, text: revoked.text, headers: PRIVATE })
     expect((await get(`/qr/${share}`)).status).toBe(404)

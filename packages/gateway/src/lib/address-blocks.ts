@@ -23,6 +23,10 @@ export function unmapAddress(address: IPv4 | IPv6): IPv4 | IPv6 {
     : address
 }
 
+export function isAddressOrBlock(text: string): boolean {
+  return text.includes('/') ? ipaddr.isValidCIDR(text) : ipaddr.isValid(text)
+}
+
 /** Parses `10.0.0.0/8`, or one address as a block of its own. @throws if the text is neither */
 export function parseBlock(text: string): Block {
   if (text.includes('/')) return ipaddr.parseCIDR(text)

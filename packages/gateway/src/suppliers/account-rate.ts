@@ -12,8 +12,8 @@ export interface AccountRate {
 
 /** Requests are spaced this much wider than the limit allows, so that an uneven network does not exceed it. */
 const MARGIN = 16 / 15
-/** Many times the queue of all nodes at their default concurrency. */
-const WAIT_MAX_MS = 10_000
+/** The longest wait of a request: many times the queue of all nodes at their default concurrency. */
+export const TURN_WAIT_MAX_MS = 10_000
 
 /** @param share the part of the account that this gateway may use, from 0 to 1 */
 export function accountRate(
@@ -40,11 +40,11 @@ export function accountRate(
  * Locks the supplier's row until its own commit. A time further ahead than the longest wait was written by a clock that
  * was ahead, and does not count.
  */
-const AHEAD = `r.next_at > clock_timestamp() + interval '${2 * WAIT_MAX_MS} milliseconds'`
+const AHEAD = `r.next_at > clock_timestamp() + interval '${2 * TURN_WAIT_MAX_MS} milliseconds'`
 const TAKE = `
   insert into supplier_rates as r (supplier, next_at) values ($1, clock_timestamp() + $2 * interval '1 millisecond')
   on conflict (supplier) do update
     set next_at = case when ${AHEAD} then clock_timestamp() else greatest(r.next_at, clock_timestamp()) end
       + $2 * interval '1 millisecond'
-    where ${AHEAD} or r.next_at <= clock_timestamp() + interval '${WAIT_MAX_MS} milliseconds'
+    where ${AHEAD} or r.next_at <= clock_timestamp() + interval '${TURN_WAIT_MAX_MS} milliseconds'
   returning greatest(0, extract(epoch from next_at - clock_timestamp()) * 1000 - $2)::float8 as wait_ms`

@@ -28,8 +28,7 @@ import {
   type FixtureFactory,
   type SupplierFixture,
 } from './supplier-fixtures.ts'
-import { createEsimAccessFixtures } from './wholesalers/simulator-fixtures.ts'
-import { createZenditFixtures } from './wholesalers/zendit-fixtures.ts'
+import { createSimulatorFixtures } from './wholesalers/simulator-fixtures.ts'
 
 /*
  * Every type of supplier passes the same suite. Most of its time is spent waiting for time-outs and deadlines. So every
@@ -41,8 +40,8 @@ const TYPES: [name: string, create: (shop: Shop) => Promise<FixtureFactory>][] =
   ['es2plus with ICCIDs of ours', (shop) => createEs2plusFixtures(shop, true)],
   ['es2plus with ICCIDs of the SM-DP+', (shop) => createEs2plusFixtures(shop, false)],
   ['gateway', createGatewayFixtures],
-  ['esim-access', createEsimAccessFixtures],
-  ['zendit', createZenditFixtures],
+  ['esim-access', (shop) => createSimulatorFixtures(shop, 'esim-access')],
+  ['zendit', (shop) => createSimulatorFixtures(shop, 'zendit')],
 ]
 
 const CASES = ['none', 'refuse', 'half', 'late', 'lost', 'dies', 'twice', 'refunded'] as const

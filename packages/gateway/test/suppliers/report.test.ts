@@ -50,6 +50,24 @@ describe('supplier report', () => {
     expect(await adminFailure('supplier', 'report', '--csv', '/no/such/folder.csv')).toMatch(/no such file/)
   })
 
+  it('counts a delivered top-up, and the cost of a day pass for each of its days', async () => {
+    await addSupplier(shop, 'by-day', 'sandbox')
+    await addPackage(shop.db, 'BY_DAY', [{ supplier: 'by-day', productCode: 'TYPE', cost: 1_000n }])
+    const dealer = await addTenant(shop.db)
+    const [topUp] = await payOrders(shop.db, dealer, 'BY_DAY', { orders: 2 })
+    const loop = fulfilmentLoop(shop)
+    await waitUntil(async () => (await statuses(shop.db, dealer)).DELIVERED === 2)
+    await loop.stop(5_000)
+    // The item of a top-up has no eSIM of its own; here it was bought for three days.
+    await shop.db.query({ text: 'delete from profiles where order_id = $1', values: [topUp] })
+    await shop.db.query({
+      text: `update orders set package_lines = jsonb_set(package_lines, '{0,periodNum}', '3') where order_id = $1`,
+      values: [topUp],
+    })
+    const { monthList } = await adminJson('supplier', 'report')
+    expect(monthList).toContainEqual(expect.objectContaining({ supplier: 'by-day', delivered: 2, cost: 4_000 }))
+  })
+
   it('lists orders without eSIMs and eSIMs without orders', async () => {
     const esim = { iccid: makeIccid('8985999', 1), smdpAddress: 'a.example', matchingId: 'ORPHAN' }
     const refused = await shop.db.query<{ itemNo: number }>({

@@ -1,5 +1,5 @@
-import ipaddr from 'ipaddr.js'
 import Type, { type Static } from 'typebox'
+import { isAddressOrBlock } from '../../lib/address-blocks.ts'
 
 const MINUTE_MS = 60_000
 
@@ -65,8 +65,4 @@ export function findEs2plusFault({ iccidRange, cert, key, notices }: Es2plusConf
   }
   const invalid = notices?.addresses?.find((block) => !isAddressOrBlock(block))
   return invalid === undefined ? undefined : `notices.addresses: ${invalid} is neither an address nor a block`
-}
-
-export function isAddressOrBlock(text: string): boolean {
-  return text.includes('/') ? ipaddr.isValidCIDR(text) : ipaddr.isValid(text)
 }

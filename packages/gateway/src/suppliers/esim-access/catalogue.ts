@@ -1,5 +1,6 @@
+import { isObject, type JsonObject, textOf, wholeOf } from '../members.ts'
 import type { BalanceOutcome, SupplierProduct } from '../supplier.ts'
-import { type Call, isMembers, type Members, textOf, wholeOf } from './client.ts'
+import type { Call } from './client.ts'
 
 /** Reads the packages for new eSIMs, then those for top-ups: one answer each. @throws if one of them is unreadable */
 export async function* listProducts(call: Call): AsyncGenerator<SupplierProduct> {
@@ -18,7 +19,7 @@ const DAYS: Readonly<Record<string, number>> = { DAY: 1, MONTH: 30 }
 
 /** @throws if a member is missing: a product that is left out would go off sale */
 export function productOf(value: unknown, packageType: 'BASE' | 'TOPUP'): SupplierProduct {
-  const members: Members = isMembers(value) ? value : {}
+  const members: JsonObject = isObject(value) ? value : {}
   const [productCode, name, currencyCode] = [members.packageCode, members.name, members.currencyCode].map(textOf)
   const cost = wholeOf(members.price)
   const duration = wholeOf(members.duration)

@@ -1,11 +1,12 @@
 import { createHmac } from 'node:crypto'
 import Type, { type Static } from 'typebox'
+import { isAddressOrBlock } from '../../lib/address-blocks.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { accountRate } from '../account-rate.ts'
-import { isAddressOrBlock } from '../es2plus/config.ts'
+import { isObject, type JsonObject, parseObject } from '../members.ts'
 
 const MINUTE_MS = 60_000
 
@@ -47,18 +48,15 @@ const PER_SECOND = 8
 /** A catalogue of 3 000 packages has 3 MB. */
 const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
 
-/** The members of an answer are those of another program: each is checked where it is used. */
-export type Members = Readonly<Record<string, unknown>>
-
 export type RtAnswer =
-  | { kind: 'done'; obj: Members }
+  | { kind: 'done'; obj: JsonObject }
   /** A failure in the form of the interface. */
   | { kind: 'failed'; code: string; message: string }
   /** No answer, or none in the form of the interface. `sent`: it may have been executed. */
   | { kind: 'none'; message: string; sent: boolean; phase?: string; down?: true }
 
 /** One call of an operation, such as `esim/order`. */
-export type Call = (operation: string, body: Members) => Promise<RtAnswer>
+export type Call = (operation: string, body: JsonObject) => Promise<RtAnswer>
 
 export interface EsimAccessDeps {
   db: Db
@@ -107,7 +105,7 @@ function sign({ accessCode, secretKey }: EsimAccessConfig, requestId: string, bo
 /** Pure. Failures come with HTTP 200, too. */
 export function parseAnswer(status: number, text: string): RtAnswer {
   const answer = parseObject(text)
-  if (answer?.success === true) return { kind: 'done', obj: isMembers(answer.obj) ? answer.obj : {} }
+  if (answer?.success === true) return { kind: 'done', obj: isObject(answer.obj) ? answer.obj : {} }
   const code = answer?.errorCode
   if (answer?.success === false && typeof code === 'string' && /^\d{6}$/.test(code)) {
     const message = [answer.errorMsg, answer.errorMessage].find((one) => typeof one === 'string' && one !== '')
@@ -116,27 +114,4 @@ export function parseAnswer(status: number, text: string): RtAnswer {
   // A request that was refused before it reached the interface, by a proxy for example, was not executed.
   const isRefused = status >= 400 && status < 500 && status !== 408
   return { kind: 'none', message: `HTTP ${status} without a valid answer`, sent: !isRefused, down: true }
-}
-
-export function parseObject(text: string): Members | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isMembers(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-export function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** An empty text means absent. */
-export function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
-}
-
-/** A whole number that is not negative, such as an amount or bytes. */
-export function wholeOf(value: unknown): bigint | undefined {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? BigInt(value as number) : undefined
 }

@@ -1,5 +1,7 @@
 import { isInBlocks, parseBlock } from '../../lib/address-blocks.ts'
 import { systemClock } from '../../lib/clock.ts'
+import { TURN_WAIT_MAX_MS } from '../account-rate.ts'
+import { isObject, parseObject, textOf, wholeOf } from '../members.ts'
 import type { ReceivedEvent, ReportOutcome, SuppliedEsim, Supplier, SupplierRecord } from '../supplier.ts'
 import { act } from './actions.ts'
 import { listProducts, queryBalance } from './catalogue.ts'
@@ -9,11 +11,7 @@ import {
   createCall,
   type EsimAccessConfig,
   type EsimAccessDeps,
-  isMembers,
-  parseObject,
   TIMEOUT_MS,
-  textOf,
-  wholeOf,
 } from './client.ts'
 import { profileReportOf, timeOf } from './esim.ts'
 import { CLOCK_TOLERANCE_MS, findEsim, PENDING, queryRows, scan } from './find.ts'
@@ -26,7 +24,6 @@ const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
 const CONCURRENCY = 8
 /** An order has four calls, and each may wait for its turn at the account. */
 const CALLS_MAX = 4
-const TURN_MAX_MS = 10_000
 
 /**
  * The eSIM Access interface, which several wholesalers serve. Each item is an order of one eSIM whose transactionId is the
@@ -45,7 +42,7 @@ export function esimAccessSupplier(name: string, config: EsimAccessConfig, deps:
       concurrency: config.concurrency ?? CONCURRENCY,
       // The account's limit holds over all nodes: each call waits for its turn.
       perSecond: null,
-      timeoutMs: CALLS_MAX * (timeoutMs + TURN_MAX_MS) + CHECK_AFTER_MS.reduce((sum, ms) => sum + ms, 0),
+      timeoutMs: CALLS_MAX * (timeoutMs + TURN_WAIT_MAX_MS) + CHECK_AFTER_MS.reduce((sum, ms) => sum + ms, 0),
       graceMs: config.settlesMs ?? GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
     },
@@ -89,7 +86,7 @@ async function report(call: Call, esim: SuppliedEsim): Promise<ReportOutcome> {
 async function queryUsage(call: Call, esimTranNo: string): Promise<bigint | undefined> {
   const answer = await call('esim/usage/query', { esimTranNoList: [esimTranNo] })
   if (answer.kind !== 'done' || !Array.isArray(answer.obj.esimUsageList)) return undefined
-  const row = answer.obj.esimUsageList.filter(isMembers).find((one) => one.esimTranNo === esimTranNo)
+  const row = answer.obj.esimUsageList.filter(isObject).find((one) => one.esimTranNo === esimTranNo)
   return wholeOf(row?.dataUsage)
 }
 
@@ -122,7 +119,7 @@ async function receive(
     return { kind: 'refused', message: `it came from ${address ?? 'an unknown address'}, not from eventAddresses` }
   }
   const content = parseObject(body.toString())?.content
-  if (!isMembers(content)) return { kind: 'refused', message: 'the body is not an event' }
+  if (!isObject(content)) return { kind: 'refused', message: 'the body is not an event' }
   const key = textOf(content.transactionId)
   if (key !== undefined) return { kind: 'changed', keys: [key] }
   const orderNo = textOf(content.orderNo)

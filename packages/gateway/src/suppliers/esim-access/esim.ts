@@ -1,7 +1,7 @@
 import { type Profile, parseActivationCode } from '@dealer-esim/contract'
-import { dateOf, esimOf, iccidOf, reportOf } from '../gateway/esim.ts'
+import { esimOf, reportOf } from '../gateway/esim.ts'
+import { dateOf, iccidOf, isObject, type JsonObject, textOf, wholeOf } from '../members.ts'
 import type { DeliveredEsim, ProfileReport } from '../supplier.ts'
-import { isMembers, type Members, textOf, wholeOf } from './client.ts'
 
 /*
  * Pure: decodes an eSIM in an answer of esim/query. Identifiers and states have the names and values of our own interface.
@@ -18,12 +18,12 @@ export interface EsimRow {
   /** The keys of its packages, top-ups included; undefined: one of them names no key. */
   packageKeys: string[] | undefined
   /** The row itself, with the members that are rarely needed. */
-  members: Members
+  members: JsonObject
 }
 
 /** @returns undefined if the answer has no valid list */
-export function rowsOf({ esimList }: Members): EsimRow[] | undefined {
-  if (!Array.isArray(esimList) || !esimList.every(isMembers)) return undefined
+export function rowsOf({ esimList }: JsonObject): EsimRow[] | undefined {
+  if (!Array.isArray(esimList) || !esimList.every(isObject)) return undefined
   return esimList.map((members) => ({
     orderNo: textOf(members.orderNo),
     transactionId: textOf(members.transactionId),
@@ -35,9 +35,9 @@ export function rowsOf({ esimList }: Members): EsimRow[] | undefined {
   }))
 }
 
-function packageKeysOf({ packageList }: Members): string[] | undefined {
+function packageKeysOf({ packageList }: JsonObject): string[] | undefined {
   if (!Array.isArray(packageList)) return undefined
-  const keys = packageList.map((one) => (isMembers(one) ? textOf(one.transactionId) : undefined))
+  const keys = packageList.map((one) => (isObject(one) ? textOf(one.transactionId) : undefined))
   return keys.every((key) => key !== undefined) ? keys : undefined
 }
 
@@ -72,6 +72,6 @@ function timeText(value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/([+-]\d\d)(\d\d)$/, '$1:$2') : value
 }
 
-function withoutEmpty(members: Members): Members {
+function withoutEmpty(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== ''))
 }

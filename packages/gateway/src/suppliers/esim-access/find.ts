@@ -1,6 +1,7 @@
 import { systemClock } from '../../lib/clock.ts'
 import { timeOfUuid } from '../../lib/ids.ts'
-import { type Call, isMembers, type Members, wholeOf } from './client.ts'
+import { isObject, type JsonObject, wholeOf } from '../members.ts'
+import type { Call } from './client.ts'
 import { type EsimRow, rowsOf } from './esim.ts'
 import type { Failure } from './outcome.ts'
 
@@ -13,7 +14,7 @@ const PAGE_SIZE = 500
 const PAGES_MAX = 1_000
 
 /** Pages of esim/query. */
-export async function queryRows(call: Call, filter: Members): Promise<Found<EsimRow[]>> {
+export async function queryRows(call: Call, filter: JsonObject): Promise<Found<EsimRow[]>> {
   const rows: EsimRow[] = []
   for (let pageNum = 1; pageNum <= PAGES_MAX; pageNum++) {
     const answer = await call('esim/query', { ...filter, pager: { pageNum, pageSize: PAGE_SIZE } })
@@ -27,8 +28,8 @@ export async function queryRows(call: Call, filter: Members): Promise<Found<Esim
 }
 
 /** A wholesaler may have shorter pages than we ask for. */
-function isLastPage({ pager }: Members, pageLength: number, read: number): boolean {
-  const total = isMembers(pager) ? wholeOf(pager.total) : undefined
+function isLastPage({ pager }: JsonObject, pageLength: number, read: number): boolean {
+  const total = isObject(pager) ? wholeOf(pager.total) : undefined
   return pageLength === 0 || (total === undefined ? pageLength < PAGE_SIZE : read >= total)
 }
 

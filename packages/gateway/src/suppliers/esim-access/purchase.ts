@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../../lib/process/failpoint.ts'
+import { isObject, type JsonObject, textOf, wholeOf } from '../members.ts'
 import type { Charge, Outcome, PriceGuard, SupplierRequest, TopUpRequest } from '../supplier.ts'
-import { type Call, isMembers, type Members, type RtAnswer, textOf, wholeOf } from './client.ts'
+import type { Call, RtAnswer } from './client.ts'
 import { timeOf } from './esim.ts'
 import { findByKey, findEsim, PENDING, queryRows } from './find.ts'
 import { OTHER_ORDER, outcomeOfFailure, outcomeOfRow, outcomeOfToppedUpRow } from './outcome.ts'
@@ -100,7 +101,7 @@ function downOf(failure: Exclude<RtAnswer, { kind: 'done' }>): { down?: true } {
   return failure.kind === 'none' && failure.down ? { down: true } : {}
 }
 
-type Bought = { obj: Members; charged: Charge | undefined }
+type Bought = { obj: JsonObject; charged: Charge | undefined }
 
 const OTHER_PRICE: readonly string[] = ['200005', '200006']
 
@@ -144,7 +145,7 @@ async function currentPrice(call: Call, packageCode: string, type: 'BASE' | 'TOP
   const answer = await call('package/list', { type, packageCode })
   if (answer.kind !== 'done' || !Array.isArray(answer.obj.packageList)) return undefined
   const offered = answer.obj.packageList
-    .filter(isMembers)
+    .filter(isObject)
     .find((one) => one.packageCode === packageCode || one.slug === packageCode)
   return wholeOf(offered?.price)
 }

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ActionAnswer, EsimAction, Profile } from '@dealer-esim/contract'
 import { failpoint } from '../../lib/process/failpoint.ts'
+import { iccidOf } from '../members.ts'
 import type { ActionOutcome, SuppliedEsim, ToppedUpEsim } from '../supplier.ts'
 import type { Upstream } from './client.ts'
-import { iccidOf, profilesOf } from './esim.ts'
+import { profilesOf } from './esim.ts'
 import { outcomeOfFailure } from './outcome.ts'
 
 /** Queries after an action in the same call: most suppliers answer immediately. */

@@ -1,6 +1,7 @@
 import { makeEid, type Profile } from '@dealer-esim/contract'
 import { describe, expect, it } from 'vitest'
-import { esimOf, iccidOf, reportOf } from './esim.ts'
+import { iccidOf } from '../members.ts'
+import { esimOf, reportOf } from './esim.ts'
 
 const PROFILE = {
   iccid: '8999900000000000017',

@@ -2,12 +2,11 @@ import {
   ESIM_STATUSES,
   type EsimStatus,
   isEid,
-  isIccid,
   type Profile,
   SMDP_STATUSES,
   type SmdpStatus,
-  stripIccidPadding,
 } from '@dealer-esim/contract'
+import { dateOf, iccidOf, isStorableText } from '../members.ts'
 import type { DeliveredEsim, ProfileReport } from '../supplier.ts'
 
 /*
@@ -26,11 +25,11 @@ export function profilesOf({ profileList }: { profileList: unknown }): Profile[]
 export function esimOf(profile: Profile): DeliveredEsim | undefined {
   const { smdpAddress, matchingId, ac, installBefore } = profile
   const iccid = iccidOf(profile)
-  if (iccid === undefined || ![smdpAddress, matchingId, ac].every(isText)) return undefined
+  if (iccid === undefined || ![smdpAddress, matchingId, ac].every(isStorableText)) return undefined
   const esim: DeliveredEsim = { iccid, smdpAddress, matchingId, ac, ...statusesOf(profile) }
   for (const member of ['confirmationCode', 'pin', 'puk', 'imsi', 'msisdn', 'apn'] as const) {
     const value = profile[member]
-    if (isText(value)) esim[member] = value
+    if (isStorableText(value)) esim[member] = value
   }
   const eid = eidOf(profile)
   if (eid !== undefined) esim.eid = eid
@@ -62,28 +61,8 @@ export function reportOf(profile: Profile): ProfileReport | undefined {
 
 const TIMES = ['lastUpdateTime', 'activateTime', 'expiredTime'] as const
 
-/** 18 to 20 digits without padding, as in our tables. */
-export function iccidOf({ iccid }: { iccid: unknown }): string | undefined {
-  const stripped = isText(iccid) ? stripIccidPadding(iccid) : ''
-  return isIccid(stripped) ? stripped : undefined
-}
-
-/** Parses RFC 3339. Rejects times before the first eSIMs and beyond the year 9999, which a table cannot store. */
-export function dateOf(value: unknown): Date | undefined {
-  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : Number.NaN
-  return time >= BEFORE_ESIMS_MS && time < YEAR_10000_MS ? new Date(time) : undefined
-}
-
-const BEFORE_ESIMS_MS = Date.UTC(2010, 0, 1)
-const YEAR_10000_MS = Date.UTC(10_000, 0, 1)
-
 function eidOf({ eid }: { eid: unknown }): string | undefined {
-  return isText(eid) && isEid(eid) ? eid : undefined
-}
-
-/** A string without control characters and lone surrogates. */
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && !/[\p{Cc}\p{Cs}]/u.test(value)
+  return isStorableText(eid) && isEid(eid) ? eid : undefined
 }
 
 function statusesOf(profile: Profile): { esimStatus?: EsimStatus; smdpStatus?: SmdpStatus } {

@@ -3,6 +3,7 @@ import { type OrderAnswer, PAGE_SIZE_MAX } from '@dealer-esim/contract'
 import { DealerEsimError, verifyEvent } from '@dealer-esim/sdk'
 import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
+import { iccidOf } from '../members.ts'
 import type {
   CancelOutcome,
   Charge,
@@ -17,7 +18,7 @@ import type {
 } from '../supplier.ts'
 import { act, findProfile } from './actions.ts'
 import { type GatewayConfig, TIMEOUT_MS, type Upstream, type UpstreamAnswer, upstreamOf } from './client.ts'
-import { iccidOf, reportOf } from './esim.ts'
+import { reportOf } from './esim.ts'
 import { chargeOf, OTHER_ORDER, outcomeOfFailure, outcomeOfOrder, outcomeOfTopUp } from './outcome.ts'
 
 const MINUTE_MS = 60_000

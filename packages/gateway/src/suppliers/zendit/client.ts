@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox'
 import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { accountRate } from '../account-rate.ts'
+import { type JsonObject, parseObject } from '../members.ts'
 
 const MINUTE_MS = 60_000
 
@@ -45,8 +46,6 @@ export interface ZenditReply {
   time: Date | undefined
 }
 
-export type JsonObject = Readonly<Record<string, unknown>>
-
 export interface ZenditClient {
   get(path: string, query?: Record<string, string>): Promise<ZenditAnswer>
   post(path: string, body: JsonObject | undefined): Promise<ZenditAnswer>
@@ -86,7 +85,7 @@ export function zenditClient(supplier: string, config: ZenditConfig, deps: Zendi
     return {
       kind: 'reply',
       status,
-      body: truncated ? undefined : parseObject(outcome.body),
+      body: truncated ? undefined : parseObject(outcome.body.toString()),
       retryAfterMs: parseRetryAfter(headers['retry-after']),
       time: parseTime(headers.date),
     }
@@ -99,21 +98,8 @@ export function zenditClient(supplier: string, config: ZenditConfig, deps: Zendi
   }
 }
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function queryOf(query: Record<string, string>): string {
   return new URLSearchParams(query).toString()
-}
-
-function parseObject(body: Buffer): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(body.toString())
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }
 
 const RETRY_AFTER_MAX_S = 3_600

@@ -1,7 +1,8 @@
+import { dateOf, iccidOf, isCount, isObject, isText, type JsonObject } from '../members.ts'
 import type { SupplierProduct, SupplierRecord } from '../supplier.ts'
-import { isObject, type JsonObject, type ZenditClient } from './client.ts'
+import type { ZenditClient } from './client.ts'
 import { messageOf } from './outcome.ts'
-import { bytesOf, dateOf, iccidOf, isCount, isText, moneyOf } from './purchase.ts'
+import { bytesOf, moneyOf } from './purchase.ts'
 
 /** Zendit's maximum. */
 const PAGE_SIZE = 1_024

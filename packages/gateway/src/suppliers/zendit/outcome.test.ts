@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject, ZenditAnswer } from './client.ts'
+import type { JsonObject } from '../members.ts'
+import type { ZenditAnswer } from './client.ts'
 import { outcomeOfOrder, outcomeOfPurchase, outcomeOfQuery, outcomeOfRefund, outcomeOfRejection } from './outcome.ts'
 
 const KEY = 'ORDER-1'

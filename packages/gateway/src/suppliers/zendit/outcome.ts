@@ -1,6 +1,7 @@
+import { iccidOf, isObject, isText, type JsonObject } from '../members.ts'
 import type { CancelOutcome, Outcome, SupplierRequest } from '../supplier.ts'
-import { isObject, type JsonObject, type ZenditAnswer, type ZenditFailure, type ZenditReply } from './client.ts'
-import { chargeOf, esimOf, iccidOf, isText } from './purchase.ts'
+import type { ZenditAnswer, ZenditFailure, ZenditReply } from './client.ts'
+import { chargeOf, esimOf } from './purchase.ts'
 
 type Purchase = Pick<SupplierRequest, 'key' | 'topUp'>
 

@@ -1,6 +1,6 @@
-import { buildActivationCode, isIccid, parseActivationCode, stripIccidPadding } from '@dealer-esim/contract'
+import { buildActivationCode, parseActivationCode } from '@dealer-esim/contract'
+import { iccidOf, isCount, isObject, isText, type JsonObject } from '../members.ts'
 import type { Charge, DeliveredEsim } from '../supplier.ts'
-import { isObject, type JsonObject } from './client.ts'
 
 /*
  * Pure: decodes Zendit's members. A member of an unknown form is left out, because our tables cannot store it, and the rest
@@ -21,12 +21,6 @@ export function esimOf({ confirmation }: JsonObject): DeliveredEsim | undefined 
   const { smdpOid, confirmationCodeRequired, ...parts } = code.value
   const hasMore = smdpOid !== undefined || confirmationCodeRequired
   return { iccid, ...parts, ...(hasMore ? { ac: buildActivationCode(code.value) } : {}) }
-}
-
-/** 18 to 20 digits without padding, as in our tables. */
-export function iccidOf({ iccid }: JsonObject): string | undefined {
-  const stripped = isText(iccid) ? stripIccidPadding(iccid) : ''
-  return isIccid(stripped) ? stripped : undefined
 }
 
 /** @returns undefined if Zendit does not state it in a valid form */
@@ -53,22 +47,4 @@ const GIGABYTES_MAX = 1_000_000
 export function bytesOf(gigabytes: unknown): bigint | undefined {
   const isValid = typeof gigabytes === 'number' && gigabytes >= 0 && gigabytes <= GIGABYTES_MAX
   return isValid ? BigInt(Math.round(gigabytes * GIGABYTE)) : undefined
-}
-
-const BEFORE_ESIMS_MS = Date.UTC(2010, 0, 1)
-const YEAR_10000_MS = Date.UTC(10_000, 0, 1)
-
-/** Parses RFC 3339. Rejects times that a table cannot store. */
-export function dateOf(value: unknown): Date | undefined {
-  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : Number.NaN
-  return time >= BEFORE_ESIMS_MS && time < YEAR_10000_MS ? new Date(time) : undefined
-}
-
-export function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
-/** A string that is not empty, without control characters and lone surrogates. */
-export function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && !/[\p{Cc}\p{Cs}]/u.test(value)
 }

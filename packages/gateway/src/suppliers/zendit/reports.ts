@@ -1,7 +1,8 @@
+import { dateOf, iccidOf, isObject, type JsonObject } from '../members.ts'
 import type { BalanceOutcome, ProfileReport, ReportOutcome, SuppliedEsim } from '../supplier.ts'
-import { isObject, type JsonObject, type ZenditClient } from './client.ts'
+import type { ZenditClient } from './client.ts'
 import { downOf, messageOf } from './outcome.ts'
-import { bytesOf, dateOf, iccidOf, moneyOf } from './purchase.ts'
+import { bytesOf, moneyOf } from './purchase.ts'
 
 /** Asks for the plans of one eSIM: its package and those added to it. */
 export async function reportOn(client: ZenditClient, { iccid }: SuppliedEsim): Promise<ReportOutcome> {

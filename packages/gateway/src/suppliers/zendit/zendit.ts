@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../../lib/process/failpoint.ts'
+import { TURN_WAIT_MAX_MS } from '../account-rate.ts'
+import { iccidOf, isObject, isText } from '../members.ts'
 import type { CancelOutcome, Outcome, ReceivedEvent, SuppliedEsim, Supplier, SupplierRequest } from '../supplier.ts'
 import {
-  isObject,
   TIMEOUT_MS,
   type ZenditAnswer,
   type ZenditClient,
@@ -19,7 +20,6 @@ import {
   outcomeOfRefund,
   outcomeOfRejection,
 } from './outcome.ts'
-import { iccidOf, isText } from './purchase.ts'
 import { readBalance, reportOn, testAccount } from './reports.ts'
 
 const MINUTE_MS = 60_000
@@ -29,7 +29,6 @@ const CONCURRENCY = 16
 /** Queries after an order in the same call: most purchases are completed at once. */
 const CHECKS = 4
 const FIRST_CHECK_MS = 150
-const RATE_WAIT_MS = 10_000
 
 /**
  * The wholesaler Zendit. Each item is a purchase whose transactionId is the item's key, which Zendit accepts once and finds
@@ -47,7 +46,7 @@ export function zenditSupplier(name: string, config: ZenditConfig, deps: ZenditD
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: null, // the limit of the account holds over all nodes: client.ts
       // The order, a query that is late, and the waits between the queries and for the limit of the account.
-      timeoutMs: 2 * timeoutMs + (config.perSecond === undefined ? 0 : RATE_WAIT_MS) + FIRST_CHECK_MS * 2 ** CHECKS,
+      timeoutMs: 2 * timeoutMs + (config.perSecond === undefined ? 0 : TURN_WAIT_MAX_MS) + FIRST_CHECK_MS * 2 ** CHECKS,
       graceMs: config.settlesMs ?? GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
     },

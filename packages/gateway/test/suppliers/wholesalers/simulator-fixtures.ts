@@ -2,19 +2,23 @@ import { createSimulator, type Simulator, type Fault as SimulatorFault } from '@
 import { createOutbound } from '../../../src/lib/outbound/outbound.ts'
 import { esimAccessSupplier } from '../../../src/suppliers/esim-access/esim-access.ts'
 import type { Supplier } from '../../../src/suppliers/supplier.ts'
+import { zenditSupplier } from '../../../src/suppliers/zendit/zendit.ts'
 import { addSupplier, type Shop } from '../../harness/shop.ts'
 import { type Fault, type FixtureFactory, LATE_BY_MS, type Switches, withShortTimes } from '../supplier-fixtures.ts'
 
-/** A wholesaler's simulator with a catalogue of its own for each fixture. */
-export async function createEsimAccessFixtures(shop: Shop): Promise<FixtureFactory> {
+/** The suppliers that are tested at simulators. */
+const CREATE = { 'esim-access': esimAccessSupplier, zendit: zenditSupplier } as const
+
+/** Each fixture buys from an account of its own at a simulator. */
+export async function createSimulatorFixtures(shop: Shop, kind: keyof typeof CREATE): Promise<FixtureFactory> {
   const outbound = createOutbound()
   return {
     async create(name, timeoutMs) {
-      const simulator = await createSimulator('esim-access', { catalogueSize: 3 })
-      const { accessCode = '', secretKey = '' } = simulator.credentials
-      const config = { url: simulator.url, accessCode, secretKey, timeoutMs, perSecond: 1_000 }
-      await addSupplier(shop, name, 'esim-access', config)
-      const inner = esimAccessSupplier(name, config, { ...shop, outbound })
+      const simulator = await createSimulator(kind, { catalogueSize: 3 })
+      const config = { url: simulator.url, ...simulator.credentials, timeoutMs, perSecond: 1_000 }
+      await addSupplier(shop, name, kind, config)
+      // The credentials of a simulator are those of its kind.
+      const inner = CREATE[kind](name, config as never, { ...shop, outbound })
       return Object.assign(simulatedFaults(simulator, timeoutMs), {
         supplier: withShortTimes(inner, timeoutMs, true),
         product: await firstProduct(inner),
@@ -36,12 +40,12 @@ export async function firstProduct(supplier: Supplier): Promise<string> {
   throw new Error(`the catalogue of ${supplier.name} has no package for new eSIMs`)
 }
 
-export function soldAtSimulator(simulator: Simulator): string[] {
+function soldAtSimulator(simulator: Simulator): string[] {
   return simulator.esims().flatMap(({ iccid, status }) => (status === 'CANCEL' ? [] : [iccid]))
 }
 
 /** Faults of a conformance fixture at a simulator. Each but a refusal hits as many requests as a case has eSIMs. */
-export function simulatedFaults(simulator: Simulator, timeoutMs: number): Switches {
+function simulatedFaults(simulator: Simulator, timeoutMs: number): Switches {
   const operation = 'order'
   const faults: Record<Fault, SimulatorFault[]> = {
     none: [],

@@ -9,10 +9,10 @@ import { nullable } from '../../kernel/schemas.ts'
 const setup = Type.Object({
   /** Each step, and whether it is done. */
   steps: Type.Object({
-    secondFactor: Type.Boolean({ description: 'Of the person who asks' }),
+    secondFactor: Type.Boolean({ description: 'The caller has one' }),
     supplier: Type.Boolean(),
     catalogue: Type.Boolean(),
-    dealer: Type.Boolean({ description: 'There is a dealer that has people, and money' }),
+    dealer: Type.Boolean({ description: 'A dealer has a person, and something was posted to its wallet' }),
     testOrder: Type.Boolean(),
     webhook: Type.Boolean(),
     goLive: Type.Boolean({ description: 'The latest go-live checks found no fault' }),

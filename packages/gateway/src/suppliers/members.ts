@@ -1,0 +1,60 @@
+import { isIccid, stripIccidPadding } from '@dealer-esim/contract'
+
+/*
+ * Pure: decodes the members of a supplier's answers. They are those of another program, so each is checked where it is used.
+ * A member of an unknown form is ignored: our tables cannot store it, and the rest of the answer would be lost with it.
+ */
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** @returns undefined if the text is not a JSON object */
+export function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A string without control characters and lone surrogates; it may be empty. */
+export function isStorableText(value: unknown): value is string {
+  return typeof value === 'string' && !/[\p{Cc}\p{Cs}]/u.test(value)
+}
+
+/** The same, not empty: suppliers send an empty text for an absent one. */
+export function isText(value: unknown): value is string {
+  return isStorableText(value) && value !== ''
+}
+
+export function textOf(value: unknown): string | undefined {
+  return isText(value) ? value : undefined
+}
+
+/** A whole number that is not negative, such as an amount or bytes. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+export function wholeOf(value: unknown): bigint | undefined {
+  return isCount(value) ? BigInt(value) : undefined
+}
+
+/** 18 to 20 digits without padding, as in our tables. */
+export function iccidOf({ iccid }: { iccid?: unknown }): string | undefined {
+  const stripped = isText(iccid) ? stripIccidPadding(iccid) : ''
+  return isIccid(stripped) ? stripped : undefined
+}
+
+/** Parses RFC 3339. Rejects times before the first eSIMs and beyond the year 9999, which a table cannot store. */
+export function dateOf(value: unknown): Date | undefined {
+  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : Number.NaN
+  return time >= BEFORE_ESIMS_MS && time < YEAR_10000_MS ? new Date(time) : undefined
+}
+
+const BEFORE_ESIMS_MS = Date.UTC(2010, 0, 1)
+const YEAR_10000_MS = Date.UTC(10_000, 0, 1)

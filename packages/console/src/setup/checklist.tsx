@@ -3,7 +3,7 @@ import { Button, CloseButton, Group, Progress, Stack, Text } from '@mantine/core
 import { useLocalStorage } from '@mantine/hooks'
 import { IconCircle, IconCircleCheckFilled } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { useApi } from '../api/use-api.ts'
 import { Card } from '../parts/page.tsx'
 import { useSession } from '../session/session.ts'
@@ -34,7 +34,12 @@ export function SetupChecklist() {
   const [open, setOpen] = useState<StepName>()
   // A dialog stays open while the step that it completes is counted.
   const left = data ? STEPS.filter((step) => !data.steps[step]).length : 0
-  if (isDismissed || !data || (left === 0 && open === undefined)) return null
+  const isFinished = data !== undefined && left === 0 && open === undefined
+  // Once finished it is not fetched again.
+  useEffect(() => {
+    if (isFinished) setDismissed(true)
+  }, [isFinished, setDismissed])
+  if (isDismissed || !data || isFinished) return null
   const done = STEPS.length - left
   const close = () => setOpen(undefined)
   return (

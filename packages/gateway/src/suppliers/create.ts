@@ -73,6 +73,18 @@ const KINDS = {
 export type SupplierType = keyof typeof KINDS
 export const SUPPLIER_TYPES = Object.keys(KINDS) as SupplierType[]
 
+/** The JSON Schema of a kind's configuration and its page in docs/, see settings.ts. */
+export function describeSupplierType(type: SupplierType): { config: TSchema; docs: string } {
+  const { config, docs }: SupplierKind = KINDS[type]
+  return { config, docs }
+}
+
+/** The members of a kind's configuration that are secrets. */
+export function secretMembers(type: SupplierType): string[] {
+  const { properties = {} } = KINDS[type].config as { properties?: Record<string, { writeOnly?: boolean }> }
+  return Object.keys(properties).filter((member) => properties[member]!.writeOnly)
+}
+
 /** @throws SupplierConfigError */
 export function parseSupplierConfig(type: SupplierType, config: unknown): unknown {
   const kind: SupplierKind = KINDS[type]

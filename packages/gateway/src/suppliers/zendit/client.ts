@@ -3,24 +3,18 @@ import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { accountRate } from '../account-rate.ts'
 import { type JsonObject, parseObject } from '../members.ts'
-
-const MINUTE_MS = 60_000
+import { accountRateSettings, addressSetting, callSettings, secretSetting } from '../settings.ts'
 
 export const zenditConfig = Type.Object(
   {
-    /** Secret of the environment, test or production: it decides which wallet pays. */
-    apiKey: Type.String({ minLength: 1, maxLength: 512, pattern: '^[\\x21-\\x7e]+$' }),
-    /** With the version, such as https://api.zendit.io/v1. */
-    url: Type.Optional(Type.String({ pattern: '^https?://', maxLength: 2048 })),
-    timeoutMs: Type.Optional(Type.Integer({ minimum: 100, maximum: 2 * MINUTE_MS })),
-    /** How long after our time-out Zendit may still execute a call. */
-    settlesMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 * MINUTE_MS })),
-    giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 60 * MINUTE_MS })),
-    concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
-    /** Requests a second of the account, over all nodes. */
-    perSecond: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
-    /** The part of `perSecond` that this gateway may use, if several share the account. */
-    share: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
+    apiKey: secretSetting('API key', {
+      description: 'Of the environment, test or production: it decides which wallet pays.',
+      maxLength: 512,
+      pattern: '^[\\x21-\\x7e]+$',
+    }),
+    url: Type.Optional(addressSetting('With the version, such as https://api.zendit.io/v1, which is used by default.')),
+    ...callSettings(),
+    ...accountRateSettings(),
   },
   { additionalProperties: false },
 )

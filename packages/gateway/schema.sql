@@ -268,6 +268,7 @@ create table orders (
   wallet_version bigint not null,
   package_lines jsonb not null,
   remark text,
+  sent jsonb,
   status_history jsonb not null,
   event_sequence integer not null,
   due_at timestamp with time zone,
@@ -285,6 +286,7 @@ create table orders (
 CREATE INDEX orders_due ON orders USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX orders_open_topups ON orders USING btree (tenant_id, topped_up_profile_id, wallet_version) WHERE ((topped_up_profile_id IS NOT NULL) AND (order_status = ANY (ARRAY['PAID'::text, 'ALLOCATING'::text, 'UNDER_REVIEW'::text])));
 CREATE INDEX orders_topups ON orders USING btree (tenant_id, order_id) WHERE (order_type = 'TOPUP'::text);
+CREATE INDEX orders_unanswered ON orders USING btree (tenant_id, topped_up_profile_id) WHERE ((sent ->> 'isUnanswered'::text) IS NOT NULL);
 CREATE INDEX orders_under_review ON orders USING btree (tenant_id, order_id) WHERE (order_status = 'UNDER_REVIEW'::text);
 CREATE INDEX orders_unusual ON orders USING btree (tenant_id, order_status, order_id) WHERE (order_status = ANY (ARRAY['PARTIALLY_DELIVERED'::text, 'FAILED'::text, 'CANCELLED'::text]));
 

@@ -2,18 +2,20 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { notFound, Refusal } from '../../lib/refusal.ts'
+import { SUPPLIER_TYPES } from '../../suppliers/create.ts'
 import { addSupplier, listSuppliers, pauseSupplier, setSupplier } from '../../suppliers/manage.ts'
 import type { AdminContext } from '../context.ts'
 import { withSuppliers } from '../outbound.ts'
 import { getFileSize } from '../parse.ts'
 import { table, timeText } from '../table.ts'
+import { supplierProductCommands } from './supplier-products.ts'
 import { supplierReportCommand } from './supplier-report.ts'
 
 export function supplierCommands(supplier: Command, context: AdminContext): void {
   supplier
     .command('add <name>')
     .description('Add a supplier, from which packages can be bought.')
-    .requiredOption('--type <type>', 'sandbox, stock, es2plus or gateway')
+    .requiredOption('--type <type>', SUPPLIER_TYPES.join(', '))
     .option('--config <file>', 'JSON; ca, cert and key are PEM, or names of files in the same folder')
     .action(async (name: string, options: { type: string; config?: string }) => {
       const config = readConfigFile(options.config)
@@ -67,6 +69,7 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
         context.print(human, { supplierList: rows })
       }),
     )
+  supplierProductCommands(supplier, context)
   supplierReportCommand(supplier, context)
 }
 

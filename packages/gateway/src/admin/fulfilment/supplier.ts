@@ -8,6 +8,7 @@ import type { AdminContext } from '../context.ts'
 import { withSuppliers } from '../outbound.ts'
 import { getFileSize } from '../parse.ts'
 import { table, timeText } from '../table.ts'
+import { supplierProductCommands } from './supplier-products.ts'
 import { supplierReportCommand } from './supplier-report.ts'
 
 export function supplierCommands(supplier: Command, context: AdminContext): void {
@@ -68,6 +69,7 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
         context.print(human, { supplierList: rows })
       }),
     )
+  supplierProductCommands(supplier, context)
   supplierReportCommand(supplier, context)
 }
 

@@ -242,6 +242,19 @@ create table mails (
 CREATE INDEX mails_due ON mails USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX mails_time ON mails USING btree (mail_id);
 
+create table mobimatter_orders (
+  supplier text not null,
+  key text not null,
+  step text not null,
+  order_id text,
+  updated_at timestamp with time zone not null default now(),
+  constraint mobimatter_orders_pkey PRIMARY KEY (supplier, key),
+  constraint mobimatter_orders_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
+  constraint mobimatter_orders_check CHECK (((step = ANY (ARRAY['CREATED'::text, 'COMPLETING'::text])) = (order_id IS NOT NULL))),
+  constraint mobimatter_orders_step_check CHECK ((step = ANY (ARRAY['CREATING'::text, 'CREATED'::text, 'COMPLETING'::text, 'ENDED'::text])))
+);
+CREATE UNIQUE INDEX mobimatter_orders_order_id ON mobimatter_orders USING btree (supplier, order_id);
+
 create table order_items (
   tenant_id uuid not null,
   order_id uuid not null,

@@ -96,6 +96,20 @@ create table es2plus_ranges (
   primary key (supplier, first_number)
 );
 
+-- MobiMatter ---------------------------------------------------------------------------------------------------------
+
+-- The progress of an order at MobiMatter, which takes two requests: the first holds the money, the second buys. Written
+-- before each of them and independently of any lease, so that one order of each item is completed at most.
+create table mobimatter_orders (
+  supplier text not null references suppliers,
+  key text not null, -- orderNo-itemNo
+  step text not null check (step in ('CREATING', 'CREATED', 'COMPLETING', 'ENDED')),
+  order_id text check (step in ('CREATED', 'COMPLETING') = (order_id is not null)), -- MobiMatter's
+  updated_at timestamptz not null default now(),
+  primary key (supplier, key)
+);
+create unique index mobimatter_orders_order_id on mobimatter_orders (supplier, order_id);
+
 -- Sandbox ------------------------------------------------------------------------------------------------------------
 
 -- Stands in for a supplier's own records, and is written in separate transactions, so that tests can count what a

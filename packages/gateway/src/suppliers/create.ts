@@ -11,6 +11,8 @@ import { esimAccessConfig, findEsimAccessFault } from './esim-access/client.ts'
 import { esimAccessSupplier } from './esim-access/esim-access.ts'
 import { gatewayConfig } from './gateway/client.ts'
 import { gatewaySupplier } from './gateway/gateway.ts'
+import { findMobimatterFault, mobimatterConfig } from './mobimatter/client.ts'
+import { mobimatterSupplier } from './mobimatter/mobimatter.ts'
 import { sandboxConfig, sandboxSupplier } from './sandbox/sandbox.ts'
 import { stockConfig, stockSupplier } from './stock/stock.ts'
 import { type Supplier, supplierOwner } from './supplier.ts'
@@ -66,6 +68,12 @@ const KINDS = {
     findFault: findEsimAccessFault,
     create: esimAccessSupplier,
     docs: 'docs/esim-access.md',
+  }),
+  mobimatter: kindOf({
+    config: mobimatterConfig,
+    findFault: findMobimatterFault,
+    create: mobimatterSupplier,
+    docs: 'docs/mobimatter.md',
   }),
   zendit: kindOf({ config: zenditConfig, create: zenditSupplier, docs: 'docs/zendit.md' }),
 }

@@ -37,6 +37,14 @@ export const ES2PLUS_POINTS = [
   'es2plus.confirmed',
 ] as const
 
+export const MOBIMATTER_POINTS = [
+  'mobimatter.before-create',
+  'mobimatter.after-create',
+  'mobimatter.created',
+  'mobimatter.before-complete',
+  'mobimatter.after-complete',
+] as const
+
 export const CANCEL_POINTS = [
   'action.after-attempt',
   'esim-access.acted',
@@ -141,6 +149,10 @@ export async function es2plusScene(withRange: boolean): Promise<CrashScene> {
 
 export function esimAccessScene(): Promise<CrashScene> {
   return wholesalerScene('esim-access', ({ accessCode, secretKey }) => ({ accessCode, secretKey, perSecond: 1_000 }))
+}
+
+export function mobimatterScene(): Promise<CrashScene> {
+  return wholesalerScene('mobimatter', (credentials) => credentials)
 }
 
 export function zenditScene(): Promise<CrashScene> {

@@ -76,7 +76,14 @@ export async function setSupplier(deps: ManageDeps, input: { name: string; confi
 }
 
 /** Members that decide which account at which supplier is used. */
-const ACCOUNT_MEMBERS: readonly string[] = ['url', 'appKey', 'accessCode', 'apiKey', 'functionRequesterIdentifier']
+const ACCOUNT_MEMBERS: readonly string[] = [
+  'url',
+  'appKey',
+  'accessCode',
+  'apiKey',
+  'clientId',
+  'functionRequesterIdentifier',
+]
 /** Longer than every node needs to see the pause and to commit the work it had begun. */
 const PAUSED_MIN_S = 10
 

@@ -1,5 +1,6 @@
 import { createSimulator, type Simulator, type Fault as SimulatorFault } from '@dealer-esim/wholesaler-simulators'
 import { createOutbound } from '../../../src/lib/outbound/outbound.ts'
+import { airaloSupplier } from '../../../src/suppliers/airalo/airalo.ts'
 import { esimAccessSupplier } from '../../../src/suppliers/esim-access/esim-access.ts'
 import type { Supplier } from '../../../src/suppliers/supplier.ts'
 import { zenditSupplier } from '../../../src/suppliers/zendit/zendit.ts'
@@ -7,7 +8,13 @@ import { addSupplier, type Shop } from '../../harness/shop.ts'
 import { type Fault, type FixtureFactory, LATE_BY_MS, type Switches, withShortTimes } from '../supplier-fixtures.ts'
 
 /** The suppliers that are tested at simulators. */
-const CREATE = { 'esim-access': esimAccessSupplier, zendit: zenditSupplier } as const
+const CREATE = {
+  airalo: airaloSupplier,
+  'esim-access': esimAccessSupplier,
+  zendit: zenditSupplier,
+} as const
+/** Airalo cancels by hand. */
+const CANNOT_CANCEL: readonly (keyof typeof CREATE)[] = ['airalo']
 
 /** Each fixture buys from an account of its own at a simulator. */
 export async function createSimulatorFixtures(shop: Shop, kind: keyof typeof CREATE): Promise<FixtureFactory> {
@@ -23,7 +30,7 @@ export async function createSimulatorFixtures(shop: Shop, kind: keyof typeof CRE
         supplier: withShortTimes(inner, timeoutMs, true),
         product: await firstProduct(inner),
         canAnswerQueries: true,
-        canCancel: true,
+        canCancel: !CANNOT_CANCEL.includes(kind),
         listSold: async () => soldAtSimulator(simulator),
         close: () => simulator.close(),
       })

@@ -804,6 +804,16 @@ create table supplier_syncs (
   constraint supplier_syncs_outcome_check CHECK ((outcome = ANY (ARRAY['DONE'::text, 'HELD'::text, 'FAILED'::text])))
 );
 
+create table supplier_tokens (
+  supplier text not null,
+  account text not null,
+  token bytea,
+  expires_at timestamp with time zone,
+  next_fetch_at timestamp with time zone not null,
+  failure text,
+  constraint supplier_tokens_pkey PRIMARY KEY (supplier)
+);
+
 create table suppliers (
   supplier text not null,
   type text not null,

@@ -155,9 +155,19 @@ create table unclaimed_esims (
   primary key (supplier, key, iccid)
 );
 
+-- The access token of an account at a supplier: one node fetches it, all use it.
+create table supplier_tokens (
+  supplier text primary key,
+  account text not null, -- SHA-256 of address and credentials: the token of other ones is not used
+  token bytea, -- encrypted, bound to the owner supplier:<name>; null: it is being fetched, or none was issued
+  expires_at timestamptz,
+  next_fetch_at timestamptz not null, -- suppliers limit how often tokens are issued
+  failure text -- why the last fetch brought none
+);
+
 -- When an account at a supplier may send its next request: its rate limit holds over all nodes.
 create table supplier_rates (
-  supplier text primary key,
+  supplier text primary key, -- NAME, or NAME:usage where usage has a limit of its own
   next_at timestamptz not null
 ) with (fillfactor = 50);
 

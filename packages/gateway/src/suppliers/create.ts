@@ -5,6 +5,8 @@ import type { Ids } from '../lib/ids.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { Wakeups } from '../lib/postgres/wakeups.ts'
+import { airaloSupplier } from './airalo/airalo.ts'
+import { airaloConfig } from './airalo/client.ts'
 import { es2plusConfig, findEs2plusFault } from './es2plus/config.ts'
 import { es2plusSupplier } from './es2plus/es2plus.ts'
 import { esimAccessConfig, findEsimAccessFault } from './esim-access/client.ts'
@@ -63,6 +65,7 @@ const KINDS = {
     docs: 'docs/es2plus.md',
   }),
   gateway: kindOf({ config: gatewayConfig, create: gatewaySupplier }),
+  airalo: kindOf({ config: airaloConfig, create: airaloSupplier, docs: 'docs/airalo.md' }),
   'esim-access': kindOf({
     config: esimAccessConfig,
     findFault: findEsimAccessFault,

@@ -127,6 +127,7 @@ const ACCOUNT_MEMBERS: readonly string[] = [
   'appKey',
   'accessCode',
   'apiKey',
+  'clientId',
   'merchantId',
   'functionRequesterIdentifier',
 ]

@@ -147,6 +147,10 @@ export async function es2plusScene(withRange: boolean): Promise<CrashScene> {
   }
 }
 
+export function airaloScene(): Promise<CrashScene> {
+  return wholesalerScene('airalo', (credentials) => credentials)
+}
+
 export function esimAccessScene(): Promise<CrashScene> {
   return wholesalerScene('esim-access', ({ accessCode, secretKey }) => ({ accessCode, secretKey, perSecond: 1_000 }))
 }

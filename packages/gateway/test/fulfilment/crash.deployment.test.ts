@@ -7,6 +7,7 @@ import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness
 import { addPackage, addTenant, payOrders, statuses, waitUntil, walletOf } from '../harness/shop.ts'
 import {
   ACTED_POINTS,
+  airaloScene,
   CANCEL_POINTS,
   type CrashScene,
   ES2PLUS_POINTS,
@@ -88,6 +89,13 @@ const KINDS: Kind[] = [
     name: 'gateway',
     open: gatewayScene,
     points: [...POINTS, 'gateway.ordered'],
+    inDoubt: [],
+    refunds: REFUND_POINTS,
+  },
+  {
+    name: 'airalo',
+    open: airaloScene,
+    points: [...POINTS, 'airalo.ordered'],
     inDoubt: [],
     refunds: REFUND_POINTS,
   },

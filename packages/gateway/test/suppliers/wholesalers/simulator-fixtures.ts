@@ -1,5 +1,6 @@
 import { createSimulator, type Simulator, type Fault as SimulatorFault } from '@dealer-esim/wholesaler-simulators'
 import { createOutbound } from '../../../src/lib/outbound/outbound.ts'
+import { airaloSupplier } from '../../../src/suppliers/airalo/airalo.ts'
 import { esimAccessSupplier } from '../../../src/suppliers/esim-access/esim-access.ts'
 import { mobimatterSupplier } from '../../../src/suppliers/mobimatter/mobimatter.ts'
 import type { Supplier } from '../../../src/suppliers/supplier.ts'
@@ -9,6 +10,7 @@ import { type Fault, type FixtureFactory, LATE_BY_MS, type Switches, withShortTi
 
 /** The suppliers that are tested at simulators. */
 const CREATE = {
+  airalo: airaloSupplier,
   'esim-access': esimAccessSupplier,
   mobimatter: mobimatterSupplier,
   zendit: zenditSupplier,

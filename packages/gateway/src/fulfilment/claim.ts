@@ -11,7 +11,7 @@ import type { FulfilmentDeps } from './outcomes/deps.ts'
 import { type Attempt, insertAttempts, NOT_CHARGED, writeItems } from './outcomes/items.ts'
 import { isPast } from './outcomes/outcome.ts'
 import { type EsimOfTopUp, readEsimsOfTopUps } from './outcomes/topped-up-esims.ts'
-import { nextStep, onlyFrom, type Step } from './plan.ts'
+import { nextStep, onlyFrom, type SkippedSuppliers, type Step } from './plan.ts'
 
 /** Leased orders of one tenant, with the attempts to send and the refusals to save. */
 export interface Claim {
@@ -85,6 +85,7 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
   const catalogue = await deps.catalogue.current(leased.catalogueVersion)
   const changes: Changes = { orders: [], items: new Map(leased.askedItems.map(({ orderId, item }) => [item, orderId])) }
   const missing = await findMissingSuppliers(tx, deps, catalogue, leased.orders)
+  const skipped: SkippedSuppliers = { missing, isInterrupted: (name) => isInterrupted(deps.suppliers.get(name)) }
   const topUpIds = leased.orders.filter((order) => order.orderType === 'TOPUP').map(({ orderId }) => orderId)
   const topUps = await readEsimsOfTopUps(tx, deps.cipher, claim.tenantId, topUpIds)
   const findReference = await readReferences(tx, claim.tenantId, leased.orders)
@@ -95,7 +96,7 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
       const bought = catalogue.find(item.packageCode)
       const { periodNum } = order.packageLines[item.lineNo] ?? {}
       const terms = { currencyCode: order.currencyCode, periodNum }
-      const step = nextStep(item, terms, topUp ? onlyFrom(topUp.supplier, bought) : bought, missing, now)
+      const step = nextStep(item, terms, topUp ? onlyFrom(topUp.supplier, bought) : bought, skipped, now)
       return takeStep(deps, claim, changes, {
         order,
         item,
@@ -151,6 +152,11 @@ async function findMissingSuppliers(
   })
   for (const { supplier } of existing) unknown.delete(supplier)
   return unknown
+}
+
+/** A supplier that this node has not loaded yet is not interrupted: its orders wait for it. */
+function isInterrupted(supplied: ConfiguredSupplier | undefined): boolean {
+  return supplied !== undefined && (supplied.paused || supplied.gate.isInterrupted)
 }
 
 const TURN_WAIT_MS = 1_000

@@ -31,7 +31,7 @@ export interface SyncState {
   /** Products in the latest accepted catalogue, and when it was accepted. */
   listed: number
   acceptedAt: Date | null
-  /** When an answer was read that an operator has to accept; null: there is none. */
+  /** When a catalogue was read that waits to be accepted; null: no catalogue waits. */
   heldAt: Date | null
 }
 

@@ -14,6 +14,7 @@ import { orderFlows, reviewFlows } from './flows/orders.ts'
 import { priceFlows } from './flows/prices.ts'
 import { sessionFlows } from './flows/sessions.ts'
 import { setupFlows } from './flows/setup.ts'
+import { supplierFlows } from './flows/suppliers.ts'
 import { toolFlows } from './flows/tools.ts'
 import { webhookFlows } from './flows/webhooks.ts'
 
@@ -47,6 +48,7 @@ describe.skipIf(!isBrowserAvailable())('the console in a browser', () => {
   esimFlows(shared)
   contextFlows(shared)
   keyboardFlows(shared)
+  supplierFlows(shared)
   catalogueFlows(shared)
   priceFlows(shared)
   webhookFlows(shared)

@@ -263,6 +263,7 @@ function beginAttempt(
     topUp: topUp?.esim,
     reference: step.do === 'query' ? reference : undefined,
     startedAt: now,
+    requestedAt: item.requestedAt,
     doubtSince,
   }
 }

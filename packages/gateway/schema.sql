@@ -242,6 +242,19 @@ create table mails (
 CREATE INDEX mails_due ON mails USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX mails_time ON mails USING btree (mail_id);
 
+create table mobimatter_orders (
+  supplier text not null,
+  key text not null,
+  step text not null,
+  order_id text,
+  updated_at timestamp with time zone not null default now(),
+  constraint mobimatter_orders_pkey PRIMARY KEY (supplier, key),
+  constraint mobimatter_orders_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
+  constraint mobimatter_orders_check CHECK (((step = ANY (ARRAY['CREATED'::text, 'COMPLETING'::text])) = (order_id IS NOT NULL))),
+  constraint mobimatter_orders_step_check CHECK ((step = ANY (ARRAY['CREATING'::text, 'CREATED'::text, 'COMPLETING'::text, 'ENDED'::text])))
+);
+CREATE UNIQUE INDEX mobimatter_orders_order_id ON mobimatter_orders USING btree (supplier, order_id);
+
 create table order_items (
   tenant_id uuid not null,
   order_id uuid not null,
@@ -281,6 +294,7 @@ create table orders (
   wallet_version bigint not null,
   package_lines jsonb not null,
   remark text,
+  sent jsonb,
   status_history jsonb not null,
   event_sequence integer not null,
   due_at timestamp with time zone,
@@ -298,6 +312,7 @@ create table orders (
 CREATE INDEX orders_due ON orders USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX orders_open_topups ON orders USING btree (tenant_id, topped_up_profile_id, wallet_version) WHERE ((topped_up_profile_id IS NOT NULL) AND (order_status = ANY (ARRAY['PAID'::text, 'ALLOCATING'::text, 'UNDER_REVIEW'::text])));
 CREATE INDEX orders_topups ON orders USING btree (tenant_id, order_id) WHERE (order_type = 'TOPUP'::text);
+CREATE INDEX orders_unanswered ON orders USING btree (tenant_id, topped_up_profile_id) WHERE ((sent ->> 'isUnanswered'::text) IS NOT NULL);
 CREATE INDEX orders_under_review ON orders USING btree (tenant_id, order_id) WHERE (order_status = 'UNDER_REVIEW'::text);
 CREATE INDEX orders_unusual ON orders USING btree (tenant_id, order_status, order_id) WHERE (order_status = ANY (ARRAY['PARTIALLY_DELIVERED'::text, 'FAILED'::text, 'CANCELLED'::text]));
 
@@ -703,6 +718,10 @@ create table supplier_attempts (
   supplier text not null,
   operation text not null,
   lease_token uuid not null,
+  product_code text,
+  cost bigint,
+  cost_currency text,
+  route_no smallint,
   started_at timestamp with time zone not null,
   finished_at timestamp with time zone,
   outcome text,
@@ -791,6 +810,16 @@ create table supplier_syncs (
   constraint supplier_syncs_check1 CHECK (((held IS NULL) = (held_at IS NULL))),
   constraint supplier_syncs_every_minutes_check CHECK (((every_minutes >= 15) AND (every_minutes <= 43200))),
   constraint supplier_syncs_outcome_check CHECK ((outcome = ANY (ARRAY['DONE'::text, 'HELD'::text, 'FAILED'::text])))
+);
+
+create table supplier_tokens (
+  supplier text not null,
+  account text not null,
+  token bytea,
+  expires_at timestamp with time zone,
+  next_fetch_at timestamp with time zone not null,
+  failure text,
+  constraint supplier_tokens_pkey PRIMARY KEY (supplier)
 );
 
 create table suppliers (

@@ -96,6 +96,20 @@ create table es2plus_ranges (
   primary key (supplier, first_number)
 );
 
+-- MobiMatter ---------------------------------------------------------------------------------------------------------
+
+-- The progress of an order at MobiMatter, which takes two requests: the first holds the money, the second buys. Written
+-- before each of them and independently of any lease, so that one order of each item is completed at most.
+create table mobimatter_orders (
+  supplier text not null references suppliers,
+  key text not null, -- orderNo-itemNo
+  step text not null check (step in ('CREATING', 'CREATED', 'COMPLETING', 'ENDED')),
+  order_id text check (step in ('CREATED', 'COMPLETING') = (order_id is not null)), -- MobiMatter's
+  updated_at timestamptz not null default now(),
+  primary key (supplier, key)
+);
+create unique index mobimatter_orders_order_id on mobimatter_orders (supplier, order_id);
+
 -- Sandbox ------------------------------------------------------------------------------------------------------------
 
 -- Stands in for a supplier's own records, and is written in separate transactions, so that tests can count what a
@@ -141,9 +155,19 @@ create table unclaimed_esims (
   primary key (supplier, key, iccid)
 );
 
+-- The access token of an account at a supplier: one node fetches it, all use it.
+create table supplier_tokens (
+  supplier text primary key,
+  account text not null, -- SHA-256 of address and credentials: the token of other ones is not used
+  token bytea, -- encrypted, bound to the owner supplier:<name>; null: it is being fetched, or none was issued
+  expires_at timestamptz,
+  next_fetch_at timestamptz not null, -- suppliers limit how often tokens are issued
+  failure text -- why the last fetch brought none
+);
+
 -- When an account at a supplier may send its next request: its rate limit holds over all nodes.
 create table supplier_rates (
-  supplier text primary key,
+  supplier text primary key, -- NAME, or NAME:usage where usage has a limit of its own
   next_at timestamptz not null
 ) with (fillfactor = 50);
 

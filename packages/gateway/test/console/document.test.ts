@@ -9,6 +9,7 @@ import { createAccessToken } from '../../src/people/access-token.ts'
 import { ROLES, type Role } from '../../src/people/person.ts'
 import { saveProducts } from '../../src/products/sync/save-products.ts'
 import { ensureSync } from '../../src/products/sync/sync-state.ts'
+import { addSupplier } from '../../src/suppliers/manage.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { addPackage } from '../harness/shop.ts'
 import { addPerson, addTenant, browser, type ConsoleTestbed, PASSWORD, startConsole } from './console-testbed.ts'
@@ -148,7 +149,10 @@ const QUERIES: Record<string, () => string> = {
 
 /** Calls with the role's token, or with its session if the route requires one. */
 function callAs(route: Route, role: Role) {
-  const names = { ...seeded, tenantId, planName: 'GOLD', groupName: 'PARTNERS' } as Record<string, string>
+  const names = { ...seeded, tenantId, planName: 'GOLD', groupName: 'PARTNERS', supplier: 'warehouse' } as Record<
+    string,
+    string
+  >
   const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) => names[name]!)
   const bySession = route.access === 'session'
   return testbed.app.inject({
@@ -167,7 +171,9 @@ async function fillLists() {
   await addPackage(testbed.db, 'JP', [{ supplier: 'warehouse', productCode: 'P', cost: 5n }])
   seeded = await seedTenant(testbed, tenantId, 'JP')
   await resetSecret(testbed.deps, tenantId, { graceMs: 0 }, { actor: 'cli:test' })
-  await testbed.db.query({ text: `insert into suppliers (supplier, type, config) values ('warehouse', 'stock', '')` })
+  const config = { url: 'https://upstream.test', appKey: 'ak_0123456789', appSecret: 'secret' }
+  await addSupplier(testbed.deps, { name: 'warehouse', type: 'gateway', config }, { actor: 'cli:test' })
+  await addSupplier(testbed.deps, { name: 'codes', type: 'stock', config: {} }, { actor: 'cli:test' })
   await testbed.db.tx(async (tx) => {
     await ensureSync(tx, 'warehouse')
     await saveProducts(tx, 'warehouse', new Map(), [PRODUCT])

@@ -52,7 +52,8 @@ const REFERENCE_TABLES: Record<string, string> = {
 const SUPPLIER_TABLES: Record<string, string> = {
   suppliers: 'the suppliers themselves, few',
   stock_levels: 'one row per product, read before every order',
-  supplier_rates: 'one row per supplier; its account is shared by all tenants',
+  supplier_tokens: 'one row per supplier; its account is shared by all tenants',
+  supplier_rates: 'one row per limit of a supplier; its account is shared by all tenants',
   supplier_prices: 'one row per product; the price is the same for all tenants',
   supplier_products: 'one row per product; the same for all tenants',
   supplier_product_costs: 'one row per change of a product',
@@ -62,6 +63,7 @@ const SUPPLIER_TABLES: Record<string, string> = {
   unclaimed_esims: 'listed by a supplier, without a known tenant',
   es2plus_orders: 'written by the supplier without a tenant',
   es2plus_ranges: 'one row per range',
+  mobimatter_orders: 'written by the supplier without a tenant',
   sandbox_actions: 'the records of a simulated supplier, which knows no tenants',
   sandbox_issued: 'the records of a simulated supplier, which knows no tenants',
 }

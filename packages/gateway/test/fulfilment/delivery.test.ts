@@ -220,10 +220,7 @@ describe('an order of the sandbox', () => {
       event.content.orderStatus,
       event.content.sequence,
     ])
-    expect(emitted).toEqual([
-      ['ALLOCATING', 2],
-      ['DELIVERED', 3],
-    ])
+    expect(emitted).toEqual([['DELIVERED', 2]])
     const text = 'select from orders where tenant_id = $1 and (due_at is not null or lease_token is not null)'
     expect(await shop.db.query({ text, values: [tenantId] })).toEqual([])
     expect((await listProfiles(shop, tenantId, { orderNo: orderNoOf(orderId!) })).profileList).toHaveLength(3)

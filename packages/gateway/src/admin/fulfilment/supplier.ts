@@ -97,7 +97,7 @@ function testCommand(supplier: Command, context: AdminContext): void {
 const PEM_MEMBERS = ['ca', 'cert', 'key'] as const
 
 /** Replaces file names in ca, cert and key by the PEM text of those files. */
-function readConfigFile(file: string | undefined): unknown {
+function readConfigFile(file: string | undefined): Record<string, unknown> {
   if (file === undefined) return {}
   getFileSize(file)
   let config: unknown
@@ -106,7 +106,8 @@ function readConfigFile(file: string | undefined): unknown {
   } catch (error) {
     throw new Error(`${file} is not valid JSON: ${(error as Error).message}.`)
   }
-  if (typeof config !== 'object' || config === null || Array.isArray(config)) return config
+  if (typeof config !== 'object' || config === null || Array.isArray(config))
+    throw new Error(`${file} is not a JSON object.`)
   const members = config as Record<string, unknown>
   for (const member of PEM_MEMBERS) {
     const value = members[member]

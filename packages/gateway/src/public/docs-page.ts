@@ -52,6 +52,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['reconciling', 'Reconciling with suppliers'],
       ['es2plus', 'ES2+'],
       ['esim-access', 'eSIM Access'],
+      ['esim-go', 'eSIM Go'],
       ['mobimatter', 'MobiMatter'],
       ['zendit', 'Zendit'],
       ['console', 'Console'],

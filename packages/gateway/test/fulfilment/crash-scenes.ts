@@ -46,6 +46,7 @@ export const MOBIMATTER_POINTS = [
 export const CANCEL_POINTS = [
   'action.after-attempt',
   'esim-access.acted',
+  'esim-go.acted',
   'zendit.acted',
   'es2plus.before-cancel-order',
   'es2plus.after-cancel-order',
@@ -147,6 +148,10 @@ export async function es2plusScene(withRange: boolean): Promise<CrashScene> {
 
 export function esimAccessScene(): Promise<CrashScene> {
   return wholesalerScene('esim-access', ({ accessCode, secretKey }) => ({ accessCode, secretKey, perSecond: 1_000 }))
+}
+
+export function esimGoScene(): Promise<CrashScene> {
+  return wholesalerScene('esim-go', ({ apiKey }) => ({ apiKey, perSecond: 1_000 }))
 }
 
 export function mobimatterScene(): Promise<CrashScene> {

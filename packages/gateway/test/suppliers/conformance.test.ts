@@ -41,6 +41,7 @@ const TYPES: [name: string, create: (shop: Shop) => Promise<FixtureFactory>][] =
   ['es2plus with ICCIDs of the SM-DP+', (shop) => createEs2plusFixtures(shop, false)],
   ['gateway', createGatewayFixtures],
   ['esim-access', (shop) => createSimulatorFixtures(shop, 'esim-access')],
+  ['esim-go', (shop) => createSimulatorFixtures(shop, 'esim-go')],
   ['mobimatter', (shop) => createSimulatorFixtures(shop, 'mobimatter', { buys: 'complete', canCancel: false })],
   ['zendit', (shop) => createSimulatorFixtures(shop, 'zendit')],
 ]

@@ -51,6 +51,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['suppliers', 'Suppliers'],
       ['reconciling', 'Reconciling with suppliers'],
       ['es2plus', 'ES2+'],
+      ['airalo', 'Airalo'],
       ['esim-access', 'eSIM Access'],
       ['esim-go', 'eSIM Go'],
       ['mobimatter', 'MobiMatter'],

@@ -4,22 +4,13 @@ import type { Outbound, OutboundFailure, OutboundRequest } from '../lib/outbound
 import type { Db } from '../lib/postgres/db.ts'
 import { accountRate, TURN_WAIT_MAX_MS } from './account-rate.ts'
 import { type JsonObject, parseObject } from './members.ts'
+import { accountRateSettings, addressSetting, callSettings } from './settings.ts'
 
-const MINUTE_MS = 60_000
-
-/** Members of the configuration of every wholesaler with a JSON interface. */
+/** Members of the configuration of every wholesaler with a JSON interface. `url` has the path that all requests share. */
 export const REST_MEMBERS = {
-  /** With the path that all requests share. */
-  url: Type.Optional(Type.String({ pattern: '^https?://', maxLength: 2048 })),
-  timeoutMs: Type.Optional(Type.Integer({ minimum: 100, maximum: 2 * MINUTE_MS })),
-  /** How long after our time-out the wholesaler may still execute a call. */
-  settlesMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 * MINUTE_MS })),
-  giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 60 * MINUTE_MS })),
-  concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
-  /** Requests a second of the account, over all nodes. */
-  perSecond: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
-  /** The part of `perSecond` that this gateway may use, if several share the account. */
-  share: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
+  url: Type.Optional(addressSetting('Only if it is not the public address of the wholesaler.')),
+  ...callSettings(),
+  ...accountRateSettings(),
 }
 
 export const TIMEOUT_MS = 15_000

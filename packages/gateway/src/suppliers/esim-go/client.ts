@@ -1,10 +1,11 @@
 import Type, { type Static } from 'typebox'
 import { TURN_WAIT_MAX_MS } from '../account-rate.ts'
 import { REST_MEMBERS, type RestAnswer, type RestDeps, restClient } from '../rest-client.ts'
+import { secretSetting } from '../settings.ts'
 
 export const esimGoConfig = Type.Object(
   {
-    apiKey: Type.String({ minLength: 1, maxLength: 512, pattern: '^[\\x21-\\x7e]+$' }),
+    apiKey: secretSetting('API key', { maxLength: 512, pattern: '^[\\x21-\\x7e]+$' }),
     ...REST_MEMBERS,
   },
   { additionalProperties: false },

@@ -38,6 +38,7 @@ export function esimGoSupplier(name: string, config: EsimGoConfig, deps: RestDep
         claimWaitMs + longestMs(CALLS_MAX, { timeoutMs, perSecond }) + CHECK_AFTER_MS.reduce((sum, ms) => sum + ms, 0),
       graceMs,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      findsLate: true,
     },
     order: (requests) => Promise.all(requests.map((request) => order(context, request))),
     topUp: (requests) => Promise.all(requests.map((request) => order(context, request))),

@@ -1,13 +1,19 @@
 import { createPublicKey } from 'node:crypto'
 import Type, { type Static } from 'typebox'
 import { REST_MEMBERS, type RestAnswer, type RestClient, type RestDeps, restClient } from '../rest-client.ts'
+import { pemSetting, secretSetting } from '../settings.ts'
 
 export const mobimatterConfig = Type.Object(
   {
-    apiKey: Type.String({ minLength: 1, maxLength: 512, pattern: '^[\\x21-\\x7e]+$' }),
-    merchantId: Type.String({ minLength: 1, maxLength: 128, pattern: '^[\\x21-\\x7e]+$' }),
-    /** PEM. Verifies events; without it they are refused. */
-    webhookPublicKey: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
+    apiKey: secretSetting('API key', { maxLength: 512, pattern: '^[\\x21-\\x7e]+$' }),
+    merchantId: Type.String({ title: 'Merchant ID', minLength: 1, maxLength: 128, pattern: '^[\\x21-\\x7e]+$' }),
+    webhookPublicKey: Type.Optional(
+      pemSetting('Public key of events (PEM)', {
+        description: 'Verifies events; without it they are refused.',
+        minLength: 1,
+        maxLength: 4_096,
+      }),
+    ),
     ...REST_MEMBERS,
   },
   { additionalProperties: false },

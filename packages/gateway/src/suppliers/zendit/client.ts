@@ -1,11 +1,15 @@
 import Type, { type Static } from 'typebox'
 import type { JsonObject } from '../members.ts'
 import { REST_MEMBERS, type RestAnswer, type RestDeps, restClient } from '../rest-client.ts'
+import { secretSetting } from '../settings.ts'
 
 export const zenditConfig = Type.Object(
   {
-    /** Secret of the environment, test or production: it decides which wallet pays. */
-    apiKey: Type.String({ minLength: 1, maxLength: 512, pattern: '^[\\x21-\\x7e]+$' }),
+    apiKey: secretSetting('API key', {
+      description: 'Of the environment, test or production: it decides which wallet pays.',
+      maxLength: 512,
+      pattern: '^[\\x21-\\x7e]+$',
+    }),
     ...REST_MEMBERS,
   },
   { additionalProperties: false },

@@ -1,5 +1,6 @@
 import { createSimulator, type Simulator, type Fault as SimulatorFault } from '@dealer-esim/wholesaler-simulators'
 import { createOutbound } from '../../../src/lib/outbound/outbound.ts'
+import { airaloSupplier } from '../../../src/suppliers/airalo/airalo.ts'
 import { esimAccessSupplier } from '../../../src/suppliers/esim-access/esim-access.ts'
 import { esimGoSupplier } from '../../../src/suppliers/esim-go/esim-go.ts'
 import { mobimatterSupplier } from '../../../src/suppliers/mobimatter/mobimatter.ts'
@@ -10,6 +11,7 @@ import { type Fault, type FixtureFactory, LATE_BY_MS, type Switches, withShortTi
 
 /** The suppliers that are tested at simulators. */
 const CREATE = {
+  airalo: airaloSupplier,
   'esim-access': esimAccessSupplier,
   'esim-go': esimGoSupplier,
   mobimatter: mobimatterSupplier,

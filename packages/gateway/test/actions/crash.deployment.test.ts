@@ -32,7 +32,13 @@ import { firstProduct } from '../suppliers/wholesalers/simulator-fixtures.ts'
 const ESIMS = 3
 const SUPPLIERS = ['sandbox', 'smdp', 'esim-access', 'esim-go', 'zendit'] as const
 /** Suppliers with failpoints of their own. */
-const OWN_POINTS = { sandbox: 'sandbox', es2plus: 'smdp', 'esim-access': 'esim-access', 'esim-go': 'esim-go', zendit: 'zendit' } as const
+const OWN_POINTS = {
+  sandbox: 'sandbox',
+  es2plus: 'smdp',
+  'esim-access': 'esim-access',
+  'esim-go': 'esim-go',
+  zendit: 'zendit',
+} as const
 const SCENES = SUPPLIERS.flatMap((supplier) =>
   [...CANCEL_POINTS, 'sandbox.acted' as const]
     .filter((point) => {

@@ -84,7 +84,7 @@ export function outcomeOfPurchase(
 ): Outcome {
   if (bundle !== productCode) return OTHER_ORDER
   if (esims.length === 0) {
-    // Whether the money returns where an order ends without an eSIM is not documented.
+    // eSIM Go does not document whether the money returns where an order ends without an eSIM.
     const message = `the order is ${status ?? 'accepted'} at eSIM Go, without an eSIM`
     return { kind: status === 'completed' ? 'unknown' : 'ordered', message, reference, charged }
   }

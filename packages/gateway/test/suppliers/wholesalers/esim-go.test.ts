@@ -1,60 +1,14 @@
-import { createHmac } from 'node:crypto'
-import { createSimulator, type FaultKind, type Simulator } from '@dealer-esim/wholesaler-simulators'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createOutbound } from '../../../src/lib/outbound/outbound.ts'
-import type { EsimGoConfig } from '../../../src/suppliers/esim-go/client.ts'
-import { esimGoSupplier } from '../../../src/suppliers/esim-go/esim-go.ts'
-import type { Outcome, Supplier, SupplierProduct, SupplierRequest } from '../../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
-import { addSupplier, createShop, type Shop } from '../../harness/shop.ts'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Outcome, SupplierRequest } from '../../../src/suppliers/supplier.ts'
+import { createEsimGoTestbed, TIMEOUT_MS } from './esim-go-testbed.ts'
 
-/* The supplier at its wholesaler's simulator, where purchases are counted. */
+/* Purchases of the supplier at its wholesaler's simulator, where they are counted. */
 
-const TIMEOUT_MS = 600
-let database: TestDatabase
-let shop: Shop
-let simulator: Simulator
-let config: EsimGoConfig
-/** Two nodes. */
-let supplier: Supplier
-let other: Supplier
-const outbound = createOutbound()
-const products: SupplierProduct[] = []
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await createShop(database.url)
-  simulator = await createSimulator('esim-go', { catalogueSize: 210 })
-  config = { url: simulator.url, apiKey: simulator.credentials.apiKey!, timeoutMs: TIMEOUT_MS, perSecond: 1_000 }
-  await addSupplier(shop, 'wholesaler', 'esim-go', config)
-  supplier = create()
-  other = create()
-  for await (const product of supplier.catalogue!()) products.push(product)
-})
-afterAll(async () => {
-  await simulator.close()
-  await outbound.close()
-  await shop.close()
-  await database.drop()
-})
+const testbed = await createEsimGoTestbed()
+const { buy, buyByHand, create, loseOrder, order, other, products, requestOf, shop, simulator, supplier, topUpOf } =
+  testbed
+afterAll(() => testbed.close())
 beforeEach(() => simulator.clearFaults())
-
-function create(changes: Partial<EsimGoConfig> = {}): Supplier {
-  return esimGoSupplier('wholesaler', { ...config, ...changes }, { ...shop, outbound })
-}
-
-let serial = 0
-/** Each test buys a bundle of its own. */
-function requestOf(changes: Partial<SupplierRequest> = {}): SupplierRequest {
-  serial += 1
-  const { productCode } = products[serial]!
-  return { tenantId: 'T', orderId: `ORDER-${serial}`, itemNo: 1, key: `ORDER-${serial}-1`, productCode, ...changes }
-}
-
-async function order(request: SupplierRequest, by = supplier): Promise<Outcome> {
-  const [outcome] = await (request.topUp ? by.topUp!([request as never]) : by.order([request]))
-  return outcome!
-}
 
 async function query(request: SupplierRequest, purpose: 'RESUME' | 'CHECK' = 'RESUME', by = supplier) {
   const [outcome] = await by.query([request], purpose)
@@ -72,37 +26,9 @@ async function untilDecided(request: SupplierRequest, by = supplier): Promise<Ou
   throw new Error(`it is not decided: ${JSON.stringify(outcome)}`)
 }
 
-async function buy(request = requestOf()) {
-  const outcome = await order(request)
-  if (outcome.kind !== 'delivered') throw new Error(JSON.stringify(outcome))
-  const { iccid, matchingId } = outcome.esim
-  return { ...request, reference: outcome.reference, iccid, matchingId, shown: true }
-}
-
-function topUpOf({ key, reference, iccid, matchingId, productCode }: Awaited<ReturnType<typeof buy>>) {
-  return requestOf({ productCode, topUp: { key, reference, iccid, matchingId } })
-}
-
 const takenOf = ({ productCode }: { productCode: string }) => simulator.counters().takenByProduct[productCode] ?? 0
 const iccidsOf = (outcomes: Outcome[]) =>
   new Set(outcomes.map((one) => (one.kind === 'delivered' ? one.esim.iccid : one)))
-
-/** The next order is made, and neither its answer nor the first search arrives. */
-function loseOrder(kind: FaultKind = 'answer-lost'): void {
-  simulator.addFault({ kind, operation: 'order', times: 1, delayMs: 2 * TIMEOUT_MS })
-  simulator.addFault({ kind: 'request-lost', operation: 'list', times: 1 })
-}
-
-/** Somebody buys the bundle in eSIM Go's portal. */
-async function buyByHand(item: string): Promise<void> {
-  const line = { type: 'bundle', quantity: 1, item }
-  const response = await fetch(`${simulator.url}/orders`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-api-key': config.apiKey },
-    body: JSON.stringify({ type: 'transaction', assign: true, order: [line] }),
-  })
-  expect(response.status).toBe(200)
-}
 
 describe('a purchase', () => {
   it('has its codes, its charge, exactly, and its reference', async () => {
@@ -322,117 +248,4 @@ describe('a top-up', () => {
     await buyByHand(esim.productCode)
     expect(await query(request)).toMatchObject({ kind: 'retry' })
   })
-})
-
-describe('the cancellation of an eSIM', () => {
-  it('returns its price, and a repeat changes nothing', async () => {
-    const before = simulator.counters().balance
-    const esim = await buy()
-    for (let turn = 0; turn < 2; turn++) {
-      expect(await supplier.cancel(esim, 'A')).toEqual({ kind: 'cancelled' })
-      expect(simulator.counters().balance).toBe(before)
-    }
-  })
-
-  it.each(['answer-lost', 'server-error-after', 'answer-cut'] as const)(
-    'whose answer fails (%s) is found in its state',
-    async (kind) => {
-      const esim = await buy()
-      simulator.addFault({ kind, operation: 'cancel', times: 1 })
-      expect(await supplier.cancel(esim, 'A')).toEqual({ kind: 'cancelled' })
-    },
-  )
-
-  it.each(['rate-limited', 'unauthorized', 'request-lost'] as const)(
-    'that may be repeated (%s) is not refused',
-    async (kind) => {
-      const esim = await buy()
-      simulator.addFault({ kind, operation: 'cancel', times: 1 })
-      expect(await supplier.cancel(esim, 'A')).toMatchObject({ kind: 'unknown' })
-      expect(await supplier.cancel(esim, 'A')).toEqual({ kind: 'cancelled' })
-    },
-  )
-
-  it('is refused in use, with a top-up, and for an eSIM that does not exist', async () => {
-    const used = await buy()
-    simulator.changeEsim({ iccid: used.iccid, usedBytes: 1_000_000 })
-    const toppedUp = await buy()
-    expect(await order(topUpOf(toppedUp))).toMatchObject({ kind: 'toppedUp' })
-    const missing = { ...(await buy()), iccid: '8948000000000000000' }
-    for (const esim of [used, toppedUp, missing]) {
-      expect(await supplier.cancel(esim, 'A')).toMatchObject({ kind: 'refused' })
-    }
-    expect(simulator.counters().requestsByOperation.cancel).toBeGreaterThan(0)
-  })
-})
-
-describe('the account', () => {
-  it('has a catalogue that is read to its end', async () => {
-    expect(products).toHaveLength(210)
-    expect(new Set(products.map(({ productCode }) => productCode)).size).toBe(210)
-    for (const { cost, countries, currencyCode } of products) {
-      expect(cost).toBeGreaterThan(0n)
-      expect(countries.length).toBeGreaterThan(0)
-      expect(currencyCode).toBe('USD')
-    }
-    simulator.addFault({ kind: 'answer-garbled', operation: 'catalogue', skip: 1 })
-    const read = async () => {
-      for await (const _ of supplier.catalogue!()) {
-        // only read
-      }
-    }
-    await expect(read()).rejects.toThrow(/page 2 of the list cannot be read/)
-  })
-
-  it('has its balance in 1/10 000', async () => {
-    simulator.setBalance(12_345_600)
-    expect(await supplier.balance!()).toEqual({ kind: 'balance', amount: 12_345_600n, currencyCode: 'USD' })
-    simulator.setBalance(100_000_000)
-  })
-
-  it('lists our eSIMs under their keys and those of others under their references, but none that may be ours', async () => {
-    const ours = await buy()
-    await buyByHand(ours.productCode)
-    const theirs = simulator.esims().at(-1)!
-    const inDoubt = requestOf()
-    loseOrder()
-    expect(await order(inDoubt)).toMatchObject({ kind: 'unknown' })
-    const doubted = simulator.esims().at(-1)!
-    const listed = new Map<string, string>()
-    for await (const { key, iccid } of supplier.list!(new Date(Date.now() - 3_600_000))) listed.set(iccid, key)
-    expect(listed.get(ours.iccid)).toBe(ours.key)
-    expect(listed.get(theirs.iccid)).toBe(theirs.reference)
-    expect(listed.has(doubted.iccid)).toBe(false)
-  })
-
-  it('reports usage, and when the use began and ends', async () => {
-    const esim = await buy()
-    expect(await supplier.report!([esim])).toMatchObject([{ report: { usage: 0n } }])
-    simulator.changeEsim({ iccid: esim.iccid, status: 'IN_USE', usedBytes: 250_000_000 })
-    await expect
-      .poll(async () => (await supplier.report!([esim]))[0], { timeout: 5_000 }) // the time of an answer has no milliseconds
-      .toMatchObject({ report: { esimStatus: 'IN_USE', usage: 250_000_000n, activateTime: expect.any(Date) } })
-    simulator.addFault({ kind: 'request-lost', operation: 'usage' })
-    expect(await supplier.report!([esim])).toEqual([{ kind: 'silent', down: true }])
-  })
-
-  it('passes its test, and a fault is named with its remedy', async () => {
-    expect(await supplier.test()).toBeUndefined()
-    expect(await create({ apiKey: 'wrong' }).test()).toMatch(/^Credentials: .*Copy the API key/)
-    expect(await create({ url: 'http://127.0.0.1:1/v2.5' }).test()).toMatch(/^Connection: .*Check the url/)
-    expect(await create({ url: simulator.url.replace('/v2.5', '/v9') }).test()).toMatch(/^Protocol: .*the version/)
-  })
-})
-
-it.each(['hex', 'base64'] as const)('an event signed in %s is a hint to query its eSIM', async (encoding) => {
-  const { iccid, key } = await buy()
-  const send = (body: string, signature: string) =>
-    supplier.receive!({ headers: { 'x-signature-sha256': signature }, body: Buffer.from(body) })
-  const sign = (body: string) => createHmac('sha256', config.apiKey).update(body).digest(encoding)
-  const body = JSON.stringify({ iccid, alertType: 'Utilisation', bundle: {} })
-  expect(await send(body, sign(body))).toEqual({ kind: 'changed', keys: [key] })
-  const unknown = JSON.stringify({ iccid: '8948000000000000000' })
-  expect(await send(unknown, sign(unknown))).toEqual({ kind: 'changed', keys: [] })
-  expect(await send(`${body} `, sign(body))).toMatchObject({ kind: 'refused' })
-  expect(await send(body, '')).toMatchObject({ kind: 'refused' })
 })

@@ -912,6 +912,7 @@ create table tenants (
   currency_code text not null,
   status text not null default 'ACTIVE'::text,
   ip_allowlist text[] not null default '{}'::text[],
+  unsigned_requests boolean not null default false,
   qps_limit integer,
   legal_name text,
   tax_id text,

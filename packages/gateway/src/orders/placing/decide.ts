@@ -256,7 +256,7 @@ function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, funds: 
   const { dailySpendLimit } = wallet
   const { spent } = funds
   // An unsigned request is admitted under a limit only. It was removed in the meantime.
-  if (dailySpendLimit === null && input.sent?.isUnsigned) return refuse('000101')
+  if (dailySpendLimit === null && input.sent?.unsignedFrom !== undefined) return refuse('000101')
   if (dailySpendLimit !== null && spent + amount > dailySpendLimit) {
     const resetTime = new Date((Math.floor(now.getTime() / DAY_MS) + 1) * DAY_MS).toISOString()
     return refuse('200014', { data: { limit: Number(dailySpendLimit), spent: Number(spent), resetTime } })

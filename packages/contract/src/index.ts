@@ -10,6 +10,14 @@ export * from './order-no.ts'
 export { type Fault, type FaultCode, listFaults } from './requests/faults.ts'
 export { type ParsedRequest, parseRequest } from './requests/parse-request.ts'
 export { parseStrictJson, type StrictJson } from './requests/strict-json.ts'
+export {
+  EVENT_FORMATS,
+  type EventFormat,
+  RT_EVENT_TYPES,
+  type RtContent,
+  type RtNotifyType,
+} from './rt-family/events.ts'
+export { rtTime } from './rt-family/scalars.ts'
 export * from './schemas/accounts.ts'
 export * from './schemas/actions.ts'
 export * from './schemas/enumerations.ts'

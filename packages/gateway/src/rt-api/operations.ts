@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { type PackageOnSale, type Profile, type RequestHeaders, stripIccidPadding } from '@dealer-esim/contract'
+import { type PackageOnSale, type Profile, rtTime, stripIccidPadding } from '@dealer-esim/contract'
 import type { Admitted } from '../admission/admission.ts'
 import type { Snapshot } from '../catalogue/catalogue.ts'
 import { listLocations } from '../catalogue/locations.ts'
@@ -10,17 +10,11 @@ import { listPackagesFor } from '../profiles/list-packages.ts'
 import { COUNTED_PROFILES_MAX, pageProfiles } from '../profiles/page.ts'
 import { queryUsage } from '../profiles/usage.ts'
 import { getBalance } from '../wallet/ledger/balance.ts'
+import type { Handler, RtCall } from './call.ts'
 import { RtFailure } from './failure.ts'
-import { checkRequest, guardOf, pagerOf, type RtRequest, textOf, timeOf } from './request.ts'
-import { rtEsim, rtPackage, rtTime } from './shapes.ts'
-
-export interface RtCall extends Admitted {
-  request: RtRequest
-  headers: RequestHeaders
-  receivedAt: number
-}
-
-type Handler = (deps: Deps, call: RtCall) => Promise<object>
+import { checkRequest, guardOf, pagerOf, textOf, timeOf } from './request.ts'
+import { rtEsim, rtPackage } from './shapes.ts'
+import { queryWebhook, saveWebhook } from './webhook.ts'
 
 /** The operations of the RT family that we serve. Each checks its request by the rules of ours and calls the same module. */
 export const handlers = {
@@ -52,6 +46,8 @@ export const handlers = {
       })),
     }
   },
+  'webhook/save': saveWebhook,
+  'webhook/query': queryWebhook,
 } as const satisfies Record<string, Handler>
 
 export type RtOperation = keyof typeof handlers

@@ -8,8 +8,9 @@ import { readBody } from '../http/body.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
 import type { LoadShedder } from '../http/load-shedding.ts'
 import { ApiError } from '../lib/api-error.ts'
+import type { RtCall } from './call.ts'
 import { failureOf, RtFailure } from './failure.ts'
-import { handlers, type RtCall, type RtOperation } from './operations.ts'
+import { handlers, type RtOperation } from './operations.ts'
 import { parseBody } from './request.ts'
 
 export const RT_API_PATH = '/api/v1/open/'
@@ -128,7 +129,8 @@ async function perform(
       `This API is in USD and the account is in ${tenant.currencyCode}: use the dealer API.`,
     )
   }
-  const call: RtCall = { tenant, catalogueVersion, request: parseBody(body), headers, receivedAt: context.start }
+  const { address, start: receivedAt } = context
+  const call: RtCall = { tenant, catalogueVersion, request: parseBody(body), headers, address, receivedAt }
   if (operation === 'package/list') {
     const turn = shedder.turns.take(tenant.tenantId)
     if (turn) await turn

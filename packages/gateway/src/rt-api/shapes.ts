@@ -1,4 +1,4 @@
-import type { ActivationPolicy, DataType, PackageOnSale, Profile } from '@dealer-esim/contract'
+import { type ActivationPolicy, type DataType, type PackageOnSale, type Profile, rtTime } from '@dealer-esim/contract'
 import type { Snapshot } from '../catalogue/catalogue.ts'
 
 /** 2 goes on slower after the day's volume, which the fair-use policy describes; 3 stops. */
@@ -9,13 +9,6 @@ function dataTypeOf(dataType: DataType, fupPolicy: string | null): number {
 }
 
 const ACTIVE_TYPES: Record<ActivationPolicy, number> = { ON_INSTALL: 1, ON_FIRST_NETWORK: 2, ON_PURCHASE: 3 }
-
-/** The family's form of a time, such as 2025-09-11T13:28:09+0000. */
-export function rtTime(time: string): string
-export function rtTime(time: string | null): string | null
-export function rtTime(time: string | null): string | null {
-  return time && `${time.slice(0, 19)}+0000`
-}
 
 function locationsOf(codes: readonly string[]): { location: string; locationCode: string } {
   const location = codes.filter((code) => !code.startsWith('!')).join(',')

@@ -32,6 +32,7 @@ export function tenantText(tenant: TenantView): string {
     ['QPS limit', tenant.qpsLimit === null ? 'the default' : String(tenant.qpsLimit)],
     ['IP allowlist', tenant.ipAllowlist.join('\n') || 'any address'],
     ['Callback URL', tenant.callbackUrl ?? 'none'],
+    ['Event format', tenant.eventFormat === 'RT' ? 'RT family' : 'dealer API'],
     ['Legal name', tenant.legalName ?? 'none'],
     ['Tax ID', tenant.taxId ?? 'none'],
     ['Billing address', tenant.billingAddress ?? 'none'],

@@ -1,19 +1,18 @@
-import { setImmediate } from 'node:timers/promises'
-import { type PackageOnSale, type Profile, rtTime, stripIccidPadding } from '@dealer-esim/contract'
+import { type Profile, rtTime, stripIccidPadding } from '@dealer-esim/contract'
 import type { Admitted } from '../admission/admission.ts'
 import type { Snapshot } from '../catalogue/catalogue.ts'
 import { listLocations } from '../catalogue/locations.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { getOrderWithProfiles } from '../profiles/get-order.ts'
-import { listPackagesFor } from '../profiles/list-packages.ts'
 import { COUNTED_PROFILES_MAX, pageProfiles } from '../profiles/page.ts'
 import { queryUsage } from '../profiles/usage.ts'
 import { getBalance } from '../wallet/ledger/balance.ts'
 import type { Handler, RtCall } from './call.ts'
 import { RtFailure } from './failure.ts'
+import { listPackages } from './packages.ts'
 import { checkRequest, guardOf, pagerOf, textOf, timeOf } from './request.ts'
-import { rtEsim, rtPackage } from './shapes.ts'
+import { rtEsim } from './shapes.ts'
 import { queryWebhook, saveWebhook } from './webhook.ts'
 
 /** The operations of the RT family that we serve. Each checks its request by the rules of ours and calls the same module. */
@@ -33,7 +32,7 @@ export const handlers = {
     }))
     return { locationList }
   },
-  'package/list': listAllPackages,
+  'package/list': listPackages,
   'esim/order': order,
   'esim/query': query,
   async 'esim/usage/query'(deps, { tenant, request }) {
@@ -51,25 +50,6 @@ export const handlers = {
 } as const satisfies Record<string, Handler>
 
 export type RtOperation = keyof typeof handlers
-
-/** One answer without pages; other requests get their turn between two pages of ours. */
-async function listAllPackages(deps: Deps, { tenant, request, catalogueVersion }: RtCall): Promise<object> {
-  const catalogue = await deps.catalogue.current(catalogueVersion)
-  const { locationCode, packageCode, slug, iccid, type } = request
-  const wanted = checkRequest('package/list', {
-    ...{ locationCode, packageCode, slug, iccid, pageSize: 500 },
-    type: iccid === undefined ? type : (type ?? 'TOPUP'),
-  })
-  const packageList: object[] = []
-  let cursor: string | null | undefined
-  do {
-    const page = await listPackagesFor(deps, catalogue, tenant, { ...wanted, ...(cursor && { cursor }) })
-    for (const item of page.packageList) packageList.push(rtPackage(item as PackageOnSale)) // off sale: only in changes
-    cursor = page.nextCursor
-    if (cursor) await setImmediate()
-  } while (cursor)
-  return { packageList }
-}
 
 /** Without a transactionId each call is a new order, under an id of ours. */
 async function order(deps: Deps, { tenant, request, headers, receivedAt, catalogueVersion }: RtCall): Promise<object> {

@@ -10,6 +10,7 @@ import type { LoadShedder } from '../http/load-shedding.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { RtCall } from './call.ts'
 import { failureOf, RtFailure } from './failure.ts'
+import { createListWriter, ListStream, type ListWriter } from './list-stream.ts'
 import { handlers, type RtOperation } from './operations.ts'
 import { parseBody } from './request.ts'
 
@@ -19,6 +20,7 @@ interface RtApi {
   app: FastifyInstance
   deps: Deps
   shedder: LoadShedder
+  lists: ListWriter
   callerOf: ReturnType<typeof callerReader>
   logUnavailable(error: unknown): void
 }
@@ -39,7 +41,8 @@ interface Context {
  */
 export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
-  const api: RtApi = { app, deps, shedder, callerOf, logUnavailable: unavailableLog(deps.log) }
+  const lists = createListWriter(shedder)
+  const api: RtApi = { app, deps, shedder, lists, callerOf, logUnavailable: unavailableLog(deps.log) }
   app.addHook('onRequest', (request, reply) => {
     reply.hijack()
     handle(api, request.raw, reply.raw)
@@ -110,7 +113,8 @@ async function serve(
     failure = error
   }
   requests.end(operation === 'package/list' ? undefined : api.deps.clock.monotonic() - context.start)
-  respond(api, context, obj, failure)
+  if (obj instanceof ListStream) await respondWithList(api, context, obj)
+  else respond(api, context, obj, failure)
 }
 
 async function perform(
@@ -139,9 +143,38 @@ async function perform(
   return handlers[operation](deps, call)
 }
 
-/** Sends the answer and reports the request once: a log line and an observation under the operation's name with `rt/`. */
-function respond({ app, deps, shedder, logUnavailable }: RtApi, context: Context, obj?: object, error?: unknown): void {
-  const { response, requestId, address, tenantId } = context
+/**
+ * Answers with a list part by part. To a caller that has it already, by If-None-Match, it answers `{notModified: true}` and
+ * HTTP 200: programs of the family throw on 304, and one that looks for a list must not find an empty one. Never rejects.
+ */
+async function respondWithList(api: RtApi, context: Context, list: ListStream): Promise<void> {
+  const { response, tenantId = '' } = context
+  const etag = list.etag === undefined ? undefined : { etag: list.etag }
+  if (list.isKnown(response.req.headers['if-none-match'])) {
+    respond(api, context, { notModified: true }, undefined, etag)
+    return
+  }
+  try {
+    api.lists.begin(tenantId)
+  } catch (error) {
+    respond(api, context, undefined, error)
+    return
+  }
+  let failure: unknown
+  try {
+    response.writeHead(200, { ...headersOf(api, context), ...etag })
+    const isComplete = await api.lists.write(response, tenantId, list, LIST_ENVELOPE)
+    if (!isComplete) failure = new ApiError('000002')
+  } catch (error) {
+    failure = error
+  }
+  report(api, context, failure === undefined ? '000000' : failureOf(failure).code, failure)
+}
+
+const LIST_ENVELOPE = ['{"success":true,"errorCode":null,"errorMsg":null,"errorMessage":null,"obj":', '}'] as const
+
+function respond(api: RtApi, context: Context, obj?: object, error?: unknown, headers?: Record<string, string>): void {
+  const { response, tenantId } = context
   const failure = obj === undefined ? failureOf(error) : undefined
   const envelope = {
     success: failure === undefined,
@@ -150,12 +183,29 @@ function respond({ app, deps, shedder, logUnavailable }: RtApi, context: Context
     errorMessage: failure?.message ?? null,
     obj: obj ?? {},
   }
-  const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8' }
-  if (requestId !== undefined) headers['rt-requestid'] = requestId
   const code = failure?.code ?? '000000'
-  const answer = { code, http: 200, headers, body: JSON.stringify(envelope) }
-  const sizeBytes = sendAnswer(response, answer, { isLast: app.isClosing === true })
-  shedder.unread.watch(response, sizeBytes, tenantId)
+  const answer = {
+    code,
+    http: 200,
+    headers: { ...headersOf(api, context), ...headers },
+    body: JSON.stringify(envelope),
+  }
+  const sizeBytes = sendAnswer(response, answer, { isLast: api.app.isClosing === true })
+  api.shedder.unread.watch(response, sizeBytes, tenantId)
+  report(api, context, code, error)
+}
+
+function headersOf({ app }: RtApi, { requestId }: Context): Record<string, string> {
+  return {
+    'content-type': 'application/json; charset=utf-8',
+    ...(requestId !== undefined && { 'rt-requestid': requestId }),
+    ...(app.isClosing === true && { connection: 'close' }),
+  }
+}
+
+/** Reports the request once: a log line and an observation under the operation's name with `rt/`. */
+function report({ deps, logUnavailable }: RtApi, context: Context, code: string, error: unknown): void {
+  const { requestId, address, tenantId } = context
   const operation = `rt/${context.operation}`
   const durationMs = deps.clock.monotonic() - context.start
   deps.requestMetrics.observe(operation, code, durationMs)

@@ -36,6 +36,7 @@ export const ENCRYPTED_COLUMNS: readonly EncryptedColumn[] = [
   { table: 'tenant_secrets', column: 'ciphertext', owner: OF_TENANT, within: TENANT, id: uuid('secret_id') },
   { table: 'people', column: 'totp_secret', owner: 'person_id::text', id: uuid('person_id') },
   { table: 'suppliers', column: 'config', owner: OF_SUPPLIER, id: text('supplier') },
+  { table: 'supplier_tokens', column: 'token', owner: OF_SUPPLIER, id: text('supplier') },
   { table: 'es2plus_orders', column: 'secrets', owner: OF_SUPPLIER, within: SUPPLIER, id: text('key') },
   { table: 'stock_codes', column: 'secrets', owner: OF_SUPPLIER, within: SUPPLIER, id: uuid('code_id') },
   { table: 'orphans', column: 'secrets', owner: OF_TENANT, within: TENANT, id: uuid('orphan_id') },

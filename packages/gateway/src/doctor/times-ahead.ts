@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from '@platformatic/prom-client'
 import { ACTIONS } from '../actions/loop.ts'
-import { LEASE_MS } from '../fulfilment/claim.ts'
+import { LEASE_MS } from '../fulfilment/lease.ts'
 import { LONGEST_RETRY_MS, REVIEW_WAIT_MAX_MS, REVIEW_WAIT_MIN_MS } from '../fulfilment/outcomes/outcome.ts'
 import { WATCHED } from '../fulfilment/reconciliation/ask-watched.ts'
 import { ORPHANS } from '../fulfilment/reconciliation/cancel-orphans.ts'

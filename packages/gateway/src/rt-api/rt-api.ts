@@ -6,9 +6,10 @@ import type { Deps } from '../deps.ts'
 import { sendAnswer, unavailableLog } from '../http/answer.ts'
 import { readBody } from '../http/body.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
-import type { LoadShedder } from '../http/load-shedding.ts'
+import type { LoadShedder, RequestLimit } from '../http/load-shedding.ts'
 import { ApiError } from '../lib/api-error.ts'
-import type { RtCall } from './call.ts'
+import { createEndWatch, type EndWatch } from '../orders/end-watch.ts'
+import type { Ended, RtCall } from './call.ts'
 import { failureOf, RtFailure } from './failure.ts'
 import { createListWriter, ListStream, type ListWriter } from './list-stream.ts'
 import { handlers, type RtOperation } from './operations.ts'
@@ -20,6 +21,7 @@ interface RtApi {
   app: FastifyInstance
   deps: Deps
   shedder: LoadShedder
+  ends: EndWatch
   lists: ListWriter
   callerOf: ReturnType<typeof callerReader>
   logUnavailable(error: unknown): void
@@ -41,11 +43,16 @@ interface Context {
  */
 export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
+  const ends = createEndWatch(deps)
   const lists = createListWriter(shedder)
-  const api: RtApi = { app, deps, shedder, lists, callerOf, logUnavailable: unavailableLog(deps.log) }
+  const api: RtApi = { app, deps, shedder, ends, lists, callerOf, logUnavailable: unavailableLog(deps.log) }
   app.addHook('onRequest', (request, reply) => {
     reply.hijack()
     handle(api, request.raw, reply.raw)
+  })
+  app.addHook('preClose', (done) => {
+    ends.stop()
+    done()
   })
   app.setNotFoundHandler(() => {}) // makes Fastify call the hook for every path under the prefix
 }
@@ -105,25 +112,44 @@ async function serve(
   }
   let obj: object | undefined
   let failure: unknown
-  requests.begin()
+  const slot = takeSlot(requests)
   try {
     if (body instanceof ApiError) throw body
-    obj = await perform(api, context, operation, headers, body)
+    obj = await perform(api, context, operation, headers, body, slot)
   } catch (error) {
     failure = error
   }
-  requests.end(operation === 'package/list' ? undefined : api.deps.clock.monotonic() - context.start)
+  slot.release(operation === 'package/list' ? undefined : api.deps.clock.monotonic() - context.start)
   if (obj instanceof ListStream) await respondWithList(api, context, obj)
   else respond(api, context, obj, failure)
 }
 
+/** A request's place in the limit of those in progress. */
+interface Slot {
+  /** The first call counts. */
+  release(durationMs: number | undefined): void
+}
+
+function takeSlot(requests: RequestLimit): Slot {
+  requests.begin()
+  let isTaken = true
+  return {
+    release(durationMs) {
+      if (isTaken) requests.end(durationMs)
+      isTaken = false
+    },
+  }
+}
+
 async function perform(
-  { deps, shedder }: RtApi,
+  api: RtApi,
   context: Context,
   operation: RtOperation,
   headers: RequestHeaders,
   body: Buffer,
+  slot: Slot,
 ): Promise<object> {
+  const { deps, shedder } = api
   const signed = { headers, body, address: context.address }
   const { tenant, catalogueVersion } = await admit(deps.admission, signed, await authenticate(deps.admission, signed))
   context.tenantId = tenant.tenantId
@@ -133,14 +159,47 @@ async function perform(
       `This API is in USD and the account is in ${tenant.currencyCode}: use the dealer API.`,
     )
   }
-  const { address, start: receivedAt } = context
-  const call: RtCall = { tenant, catalogueVersion, request: parseBody(body), headers, address, receivedAt }
   if (operation === 'package/list') {
     const turn = shedder.turns.take(tenant.tenantId)
     if (turn) await turn
     if (context.response.req.socket.destroyed) throw new ApiError('000002')
   }
+  const call: RtCall = {
+    ...{ tenant, catalogueVersion, request: parseBody(body), headers },
+    ...{ address: context.address, receivedAt: context.start },
+    waitForEnd: (awaited) => waitForEnd(api, context, slot, awaited),
+  }
   return handlers[operation](deps, call)
+}
+
+/** Programs wait about as long for an answer before they repeat. */
+const WAIT_MS = 10_000
+
+/** A waiting request says nothing about our load: others get its place. A caller that goes away is not waited for. */
+async function waitForEnd(
+  { ends }: RtApi,
+  { response }: Context,
+  slot: Slot,
+  awaited: Parameters<EndWatch['wait']>[0],
+): Promise<Ended> {
+  slot.release(undefined)
+  const gone = new AbortController()
+  const onClose = () => gone.abort()
+  response.once('close', onClose)
+  if (response.req.socket.destroyed) gone.abort()
+  const status = await ends.wait(awaited, WAIT_MS, gone.signal)
+  response.off('close', onClose)
+  switch (status) {
+    case undefined:
+    case null:
+    case 'PAID':
+    case 'ALLOCATING':
+    case 'PENDING':
+    case 'UNDER_REVIEW':
+      throw new RtFailure('900001', 'It is still in progress. Repeat the request: it is not carried out twice.')
+    default:
+      return status
+  }
 }
 
 /**

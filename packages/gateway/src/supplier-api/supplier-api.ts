@@ -53,6 +53,8 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
     })
   }
 
+  // A sender may check the address with HEAD first.
+  app.head('/suppliers/:supplier/events', (_, reply) => reply.code(200).send())
   app.post<{ Params: { supplier: string } }>('/suppliers/:supplier/events', (request, reply) =>
     receiveEvent(deps, request, reply, callerOf(request.raw)),
   )

@@ -5,12 +5,16 @@ import type { Ids } from '../lib/ids.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { Wakeups } from '../lib/postgres/wakeups.ts'
+import { airaloSupplier } from './airalo/airalo.ts'
+import { airaloConfig } from './airalo/client.ts'
 import { es2plusConfig, findEs2plusFault } from './es2plus/config.ts'
 import { es2plusSupplier } from './es2plus/es2plus.ts'
 import { esimAccessConfig, findEsimAccessFault } from './esim-access/client.ts'
 import { esimAccessSupplier } from './esim-access/esim-access.ts'
 import { gatewayConfig } from './gateway/client.ts'
 import { gatewaySupplier } from './gateway/gateway.ts'
+import { findMobimatterFault, mobimatterConfig } from './mobimatter/client.ts'
+import { mobimatterSupplier } from './mobimatter/mobimatter.ts'
 import { sandboxConfig, sandboxSupplier } from './sandbox/sandbox.ts'
 import { stockConfig, stockSupplier } from './stock/stock.ts'
 import { type Supplier, supplierOwner } from './supplier.ts'
@@ -61,17 +65,36 @@ const KINDS = {
     docs: 'docs/es2plus.md',
   }),
   gateway: kindOf({ config: gatewayConfig, create: gatewaySupplier }),
+  airalo: kindOf({ config: airaloConfig, create: airaloSupplier, docs: 'docs/airalo.md' }),
   'esim-access': kindOf({
     config: esimAccessConfig,
     findFault: findEsimAccessFault,
     create: esimAccessSupplier,
     docs: 'docs/esim-access.md',
   }),
+  mobimatter: kindOf({
+    config: mobimatterConfig,
+    findFault: findMobimatterFault,
+    create: mobimatterSupplier,
+    docs: 'docs/mobimatter.md',
+  }),
   zendit: kindOf({ config: zenditConfig, create: zenditSupplier, docs: 'docs/zendit.md' }),
 }
 
 export type SupplierType = keyof typeof KINDS
 export const SUPPLIER_TYPES = Object.keys(KINDS) as SupplierType[]
+
+/** The JSON Schema of a kind's configuration and its page in docs/, see settings.ts. */
+export function describeSupplierType(type: SupplierType): { config: TSchema; docs: string } {
+  const { config, docs }: SupplierKind = KINDS[type]
+  return { config, docs }
+}
+
+/** The members of a kind's configuration that are secrets. */
+export function secretMembers(type: SupplierType): string[] {
+  const { properties = {} } = KINDS[type].config as { properties?: Record<string, { writeOnly?: boolean }> }
+  return Object.keys(properties).filter((member) => properties[member]!.writeOnly)
+}
 
 /** @throws SupplierConfigError */
 export function parseSupplierConfig(type: SupplierType, config: unknown): unknown {

@@ -7,12 +7,13 @@ const MESSAGE_LENGTH_MAX = 300
  */
 export function withStorableMessage<Answer extends object>(answer: Answer): Answer {
   const kept = { ...answer } as { message?: unknown; reference?: unknown }
-  if (kept.message !== undefined) kept.message = storable(String(kept.message))
-  if (kept.reference !== undefined) kept.reference = storable(String(kept.reference))
+  if (kept.message !== undefined) kept.message = storableText(String(kept.message))
+  if (kept.reference !== undefined) kept.reference = storableText(String(kept.reference))
   return kept as Answer
 }
 
-function storable(message: string): string {
+/** A text that PostgreSQL can store, at most so long. */
+export function storableText(message: string): string {
   const kept = message.length > MESSAGE_LENGTH_MAX ? `${message.slice(0, MESSAGE_LENGTH_MAX)}…` : message
   return kept.replace(/[\p{Cc}\p{Cs}]/gu, ' ')
 }

@@ -87,10 +87,12 @@ export interface SupplierTraits {
   giveUpAfterMs: number
   /** How often a new eSIM is polled for status and usage; by default every 15 minutes. */
   pollEveryS?: number
-  /** It cancels only eSIMs whose codes nobody has seen, so a dealer's cancel is always refused. */
+  /** At most eSIMs whose codes nobody has seen can be cancelled, so a dealer's cancel is always refused. */
   cancelsUnseenOnly?: true
   /** It also tops up an eSIM whose validity has ended. */
   topsUpExpired?: true
+  /** A query may find a purchase only a while later, so one that finds nothing is repeated while a doubt lasts. */
+  findsLate?: true
   /** A query may continue a purchase, so an unanswered query leaves as much doubt as an order. */
   queryBuys?: true
   /** The products whose eSIMs `report` knows; absent: all of them. The others are never polled. */

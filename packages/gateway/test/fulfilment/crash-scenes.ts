@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { makeIccid } from '@dealer-esim/contract'
+import { type EsimAction, makeIccid } from '@dealer-esim/contract'
 import { createSimulator, type SimulatorKind } from '@dealer-esim/wholesaler-simulators'
 import { createDb } from '../../src/lib/postgres/db.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
 import type { SupplierType } from '../../src/suppliers/create.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import type { SupplierTraits } from '../../src/suppliers/supplier.ts'
@@ -21,6 +22,8 @@ export interface CrashScene {
   product(play: string, refused: boolean): Promise<string>
   /** eSIMs of the play's product that the supplier has sold and not taken back, by its own records. */
   soldCount(play: string): Promise<number>
+  /** The statuses of all actions of this kind in the records of an upstream gateway. */
+  actionsAtUpstream?(action: EsimAction): Promise<string[]>
   /** Prepares the scene for the worker that takes over. */
   prepareTakeover(): void
   close(): Promise<void>
@@ -33,6 +36,21 @@ export const ES2PLUS_POINTS = [
   'es2plus.before-confirm-order',
   'es2plus.after-confirm-order',
   'es2plus.confirmed',
+] as const
+
+export const MOBIMATTER_POINTS = [
+  'mobimatter.before-create',
+  'mobimatter.after-create',
+  'mobimatter.created',
+  'mobimatter.before-complete',
+  'mobimatter.after-complete',
+] as const
+
+/** Failpoints that are reached only while a supplier takes long. */
+export const SLOW_POINTS = [
+  'fulfilment.before-asked',
+  'fulfilment.asked-half-written',
+  'fulfilment.after-asked',
 ] as const
 
 export const CANCEL_POINTS = [
@@ -83,7 +101,8 @@ export async function localScene(type: 'sandbox' | 'stock'): Promise<CrashScene>
     ...scene,
     supplier,
     async product(play, refused) {
-      const productCode = refused && type === 'sandbox' ? 'SANDBOX_REFUSED' : codeOf(play)
+      const isSlow = SLOW_POINTS.some((point) => play === point)
+      const productCode = isSlow ? 'SANDBOX_SLOW' : refused && type === 'sandbox' ? 'SANDBOX_REFUSED' : codeOf(play)
       products.set(play, productCode)
       if (type === 'stock' && !refused) {
         const rows = Array.from({ length: 5 }, () => {
@@ -99,10 +118,20 @@ export async function localScene(type: 'sandbox' | 'stock'): Promise<CrashScene>
       const text =
         type === 'stock'
           ? `select from stock_codes where supplier = $1 and product_code = $2 and state = 'RESERVED'`
-          : `select from sandbox_issued where supplier = $1 and product_code = $2 and answer = 'ISSUED'`
-      return (await shop.db.query({ text, values: [supplier, products.get(play)] })).length
+          : `select from sandbox_issued where supplier = $1 and product_code = $2 and answer = 'ISSUED' and key = any ($3)`
+      const keys = type === 'sandbox' ? [await keysOf(shop, play)] : []
+      return (await shop.db.query({ text, values: [supplier, products.get(play), ...keys] })).length
     },
   }
+}
+
+/** The keys of the items that a play has sold: its package is named after it. */
+async function keysOf(shop: Shop, play: string): Promise<string[]> {
+  const items = await shop.db.query<{ orderId: string; itemNo: number }>({
+    text: 'select order_id, item_no from order_items where package_code = $1',
+    values: [play.replace(/\W/g, '_')],
+  })
+  return items.map(({ orderId, itemNo }) => itemKeyOf(orderId, itemNo))
 }
 
 export async function es2plusScene(withRange: boolean): Promise<CrashScene> {
@@ -137,8 +166,16 @@ export async function es2plusScene(withRange: boolean): Promise<CrashScene> {
   }
 }
 
+export function airaloScene(): Promise<CrashScene> {
+  return wholesalerScene('airalo', (credentials) => credentials)
+}
+
 export function esimAccessScene(): Promise<CrashScene> {
   return wholesalerScene('esim-access', ({ accessCode, secretKey }) => ({ accessCode, secretKey, perSecond: 1_000 }))
+}
+
+export function mobimatterScene(): Promise<CrashScene> {
+  return wholesalerScene('mobimatter', (credentials) => credentials)
 }
 
 export function zenditScene(): Promise<CrashScene> {
@@ -178,8 +215,7 @@ async function wholesalerScene(
   }
 }
 
-/** The upstream is a gateway in a process of its own, which keeps running while ours is killed. */
-/** Another gateway, of which the shop is a dealer. */
+/** Another gateway, of which the shop is a dealer. It runs in a process of its own while ours is killed. */
 async function startUpstream(shop: Shop, supplier: string) {
   const upstreamDatabase = await createTestDatabase()
   const upstream = await startGateway({ databaseUrl: upstreamDatabase.url })
@@ -224,6 +260,11 @@ export async function gatewayScene(): Promise<CrashScene> {
     async soldCount(play) {
       const text = `select from sandbox_issued where product_code = $1 and answer = 'ISSUED'`
       return (await db.query({ text, values: [scene.products.get(play)] })).length
+    },
+    async actionsAtUpstream(action) {
+      const text = 'select action_status from esim_actions where action = $1'
+      const rows = await db.query<{ actionStatus: string }>({ text, values: [action] })
+      return rows.map(({ actionStatus }) => actionStatus)
     },
     async close() {
       await close()

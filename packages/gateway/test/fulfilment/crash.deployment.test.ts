@@ -7,6 +7,7 @@ import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness
 import { addPackage, addTenant, payOrders, statuses, waitUntil, walletOf } from '../harness/shop.ts'
 import {
   ACTED_POINTS,
+  airaloScene,
   CANCEL_POINTS,
   type CrashScene,
   ES2PLUS_POINTS,
@@ -14,6 +15,9 @@ import {
   esimAccessScene,
   gatewayScene,
   localScene,
+  MOBIMATTER_POINTS,
+  mobimatterScene,
+  SLOW_POINTS,
   zenditScene,
 } from './crash-scenes.ts'
 
@@ -41,6 +45,9 @@ const REFUND_POINTS = [
   'fulfilment.after-outcome',
 ] as const
 
+/** Between the writes of one outcome; the same code for all suppliers. */
+const OUTCOME_POINTS = ['fulfilment.items-written', 'fulfilment.profiles-written'] as const
+
 const POINTS_AFTER_CALLS = [...POINTS.slice(POINTS.indexOf('fulfilment.after-call')), ...ES2PLUS_POINTS]
 
 interface Kind {
@@ -56,9 +63,9 @@ const KINDS: Kind[] = [
   {
     name: 'sandbox',
     open: () => localScene('sandbox'),
-    points: [...POINTS, 'sandbox.issued'],
+    points: [...POINTS, ...OUTCOME_POINTS, ...SLOW_POINTS, 'sandbox.issued'],
     inDoubt: [],
-    refunds: REFUND_POINTS,
+    refunds: [...REFUND_POINTS, ...OUTCOME_POINTS],
   },
   {
     name: 'stock',
@@ -90,9 +97,23 @@ const KINDS: Kind[] = [
     refunds: REFUND_POINTS,
   },
   {
+    name: 'airalo',
+    open: airaloScene,
+    points: [...POINTS, 'airalo.ordered'],
+    inDoubt: [],
+    refunds: REFUND_POINTS,
+  },
+  {
     name: 'esim-access',
     open: esimAccessScene,
     points: [...POINTS, 'esim-access.ordered'],
+    inDoubt: [],
+    refunds: REFUND_POINTS,
+  },
+  {
+    name: 'mobimatter',
+    open: mobimatterScene,
+    points: [...POINTS, ...MOBIMATTER_POINTS],
     inDoubt: [],
     refunds: REFUND_POINTS,
   },

@@ -287,6 +287,15 @@ describe('an event of an upstream gateway', () => {
     })
   }
 
+  it('has an address that answers HEAD, whether or not the supplier exists', async () => {
+    const headers = { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' }
+    for (const name of ['upstream', 'nobody']) {
+      const url = `/suppliers/${name}/events`
+      const answer = await app.inject({ method: 'HEAD', url, remoteAddress: '127.0.0.1', headers })
+      expect([answer.statusCode, answer.body]).toEqual([200, ''])
+    }
+  })
+
   it('makes the order due immediately after its signature was verified', async () => {
     const orderId = await createInDoubt('upstream')
     expect((await sendEvent(orderId, { secret: 'another' })).statusCode).toBe(401)

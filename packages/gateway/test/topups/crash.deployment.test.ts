@@ -1,10 +1,12 @@
 import { orderNoOf } from '@dealer-esim/contract'
+import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness/processes/child-process.ts'
 import {
   addPackage,
+  addSupplier,
   addTenant,
   createShop,
   payOrders,
@@ -26,38 +28,76 @@ const POINTS = [
   'fulfilment.before-attempt',
   'fulfilment.after-attempt',
   'fulfilment.before-call',
-  'sandbox.issued',
   'fulfilment.after-call',
   'fulfilment.outcome-half-written',
   'fulfilment.before-outcome-commit',
   'fulfilment.after-outcome',
 ]
-const PLAYS = POINTS.flatMap((point) => [[point, 'UP'] as const, [point, 'UP_REFUSED'] as const])
+const SUPPLIERS = { airalo: 'airalo.ordered', sandbox: 'sandbox.issued' } as const
+type SupplierName = keyof typeof SUPPLIERS
+const PLAYS = (Object.keys(SUPPLIERS) as SupplierName[]).flatMap((supplier) =>
+  [...POINTS, SUPPLIERS[supplier]].flatMap((point) => [
+    [supplier, point, 'UP'] as const,
+    [supplier, point, 'UP_REFUSED'] as const,
+  ]),
+)
 
 let database: TestDatabase
 let shop: Shop
 let bundle: ChildBundle
+let simulator: Simulator
 
 beforeAll(async () => {
   bundle = await bundleForChildren(new URL('../harness/processes/fulfilment-node.ts', import.meta.url))
   database = await createTestDatabase()
   shop = await createShop(database.url)
-  await addPackage(shop.db, 'BASE', [{ supplier: 'sandbox', productCode: 'BASE' }])
-  await addPackage(shop.db, 'UP', [{ supplier: 'sandbox', productCode: 'UP' }])
-  await addPackage(shop.db, 'UP_REFUSED', [{ supplier: 'sandbox', productCode: 'SANDBOX_REFUSED' }])
-  await shop.db.query({ text: `update packages set package_type = 'TOPUP' where package_code <> 'BASE'` })
+  simulator = await createSimulator('airalo', { catalogueSize: 300 })
+  await addSupplier(shop, 'airalo', 'airalo', { url: simulator.url, ...simulator.credentials })
+  await addPackages('sandbox', { base: 'BASE', up: 'UP', refused: 'SANDBOX_REFUSED' })
+  await addPackages('airalo', await airaloProducts())
+  await shop.db.query({ text: `update packages set package_type = 'TOPUP' where package_code not like '%_BASE'` })
   for (const { supplier } of shop.suppliers.all()) Object.assign(supplier.traits, { timeoutMs: 1_000, graceMs: 0 })
 })
 afterAll(async () => {
+  await simulator.close()
   await shop.close()
   await database.drop()
   bundle.remove()
 })
 
+async function addPackages(supplier: SupplierName, products: { base: string; up: string; refused: string }) {
+  await addPackage(shop.db, `${supplier}_BASE`, [{ supplier, productCode: products.base }])
+  await addPackage(shop.db, `${supplier}_UP`, [{ supplier, productCode: products.up }])
+  await addPackage(shop.db, `${supplier}_UP_REFUSED`, [{ supplier, productCode: products.refused }])
+}
+
+/** A package with two top-ups of its coverage, one of them out of stock. */
+async function airaloProducts() {
+  const groups = new Map<string, { base: string[]; ups: string[] }>()
+  for await (const { productCode, packageType, countries } of shop.suppliers.get('airalo')!.supplier.catalogue!()) {
+    const group = groups.get(countries.join()) ?? { base: [], ups: [] }
+    groups.set(countries.join(), group)
+    group[packageType === 'BASE' ? 'base' : 'ups'].push(productCode)
+  }
+  const { base, ups } = [...groups.values()].find((group) => group.base.length > 0 && group.ups.length > 1)!
+  simulator.changeProduct({ code: ups[1]!, inStock: false })
+  return { base: base[0]!, up: ups[0]!, refused: ups[1]! }
+}
+
+/** How often the supplier has carried out each of these top-ups, by its own records. */
+async function countToppedUp(supplier: SupplierName, keys: string[]): Promise<number[]> {
+  if (supplier === 'airalo') return keys.map((key) => simulator.counters().toppedUpByKey[key] ?? 0)
+  const rows = await shop.db.query<{ key: string }>({
+    text: `select key from sandbox_issued where key = any ($1) and answer = 'ISSUED' and topped_up_key is not null`,
+    values: [keys],
+  })
+  return keys.map((key) => rows.filter((row) => row.key === key).length)
+}
+
 /** Pays one top-up for each eSIM of a new tenant. @returns the tenant and the orders of the top-ups */
-async function payTopUps(packageCode: string) {
+async function payTopUps(supplier: SupplierName, packageCode: string) {
   const tenantId = await addTenant(shop.db)
-  await payOrders(shop.db, tenantId, 'BASE', { orders: ESIMS })
+  await payOrders(shop.db, tenantId, `${supplier}_BASE`, { orders: ESIMS })
   const loop = fulfilmentLoop(shop)
   await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === ESIMS)
   await loop.stop(5_000)
@@ -65,7 +105,7 @@ async function payTopUps(packageCode: string) {
     text: 'select profile_id from profiles where tenant_id = $1',
     values: [tenantId],
   })
-  const orderIds = await payOrders(shop.db, tenantId, packageCode, { orders: ESIMS })
+  const orderIds = await payOrders(shop.db, tenantId, `${supplier}_${packageCode}`, { orders: ESIMS })
   await shop.db.query({
     text: `update orders o set order_type = 'TOPUP', topped_up_profile_id = t.profile_id,
              package_lines = jsonb_set(package_lines, '{0}', package_lines -> 0 || $4)
@@ -82,9 +122,9 @@ async function payTopUps(packageCode: string) {
 }
 
 it.each(PLAYS)(
-  'a worker that dies at %s while it handles top-ups of %s handles each once',
-  async (point, packageCode) => {
-    const { tenantId, orderIds } = await payTopUps(packageCode)
+  'a worker of %s that dies at %s while it handles top-ups of %s handles each once',
+  async (supplier, point, packageCode) => {
+    const { tenantId, orderIds } = await payTopUps(supplier, packageCode)
     const killed = spawnFulfilment(bundle.path, database.url, point)
     let stderr = ''
     killed.stderr!.on('data', (text) => (stderr += text))
@@ -103,12 +143,8 @@ it.each(PLAYS)(
       await successor.stop(5_000)
     }
     expect(await statuses(shop.db, tenantId)).toEqual(end)
-    const records = await shop.db.query({
-      text: 'select answer, topped_up_key is not null as is_top_up from sandbox_issued where key = any ($1)',
-      values: [orderIds.map((orderId) => `${orderNoOf(orderId)}-1`)],
-    })
-    const answer = packageCode === 'UP' ? 'ISSUED' : 'REFUSED'
-    expect(records).toEqual(Array.from({ length: ESIMS }, () => ({ answer, isTopUp: true })))
+    const keys = orderIds.map((orderId) => `${orderNoOf(orderId)}-1`)
+    expect(await countToppedUp(supplier, keys)).toEqual(Array(ESIMS).fill(packageCode === 'UP' ? 1 : 0))
     const volumes = await shop.db.query<{ totalVolume: bigint }>({
       text: 'select total_volume from profiles where tenant_id = $1',
       values: [tenantId],

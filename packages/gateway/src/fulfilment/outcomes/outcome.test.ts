@@ -67,6 +67,18 @@ describe('a refusal after an unknown purchase', () => {
     })
   })
 
+  it('is asked for again sooner at a supplier that finds a purchase late', () => {
+    const asked = (ms: number) =>
+      transition(
+        item('UNKNOWN'),
+        RETRY,
+        context({ ...query, doubtSince: ago(ms), traits: { ...TRAITS, findsLate: true } }),
+      )
+    expect(asked(1_000)).toMatchObject({ to: 'UNKNOWN', retryAt: new Date(NOW.getTime() + 1_000) })
+    expect(asked(DOUBT_MS - 1)).toMatchObject({ to: 'UNKNOWN', retryAt: new Date(NOW.getTime() + 1) })
+    expect(asked(DOUBT_MS).to).toBe('WAITING')
+  })
+
   it('is believed once the purchase cannot be running any more', () => {
     expect(transition(item('UNKNOWN'), REFUSED, context({ ...query, doubtSince: ago(DOUBT_MS) })).to).toBe('REFUSED')
   })

@@ -28,7 +28,7 @@ export interface OutcomeContext {
   operation: 'ORDER' | 'TOPUP' | 'QUERY'
   /** Start of the latest earlier purchase that the supplier may still be processing, or null. */
   doubtSince: Date | null
-  traits: Pick<SupplierTraits, 'timeoutMs' | 'graceMs' | 'giveUpAfterMs' | 'queryBuys'>
+  traits: Pick<SupplierTraits, 'timeoutMs' | 'graceMs' | 'giveUpAfterMs' | 'queryBuys' | 'findsLate'>
   /** ICCID of the eSIM that the item already has. */
   deliveredIccid: string | undefined
   /** True if the package names another supplier after the item's present one. */
@@ -71,7 +71,9 @@ export function transition(item: LockedItem, outcome: Outcome, context: OutcomeC
   const { doubtSince } = context
   const quietFrom = doubtSince === null ? undefined : mayBeRunningUntil(doubtSince, context.traits)
   if (doubtSince !== null && quietFrom !== undefined && quietFrom > context.now) {
-    return { to: reviewed ? 'REVIEW' : 'UNKNOWN', message, inDoubtAt: doubtSince, retryAt: quietFrom }
+    const soon = later(context.now, backoff(item, context))
+    const retryAt = context.traits.findsLate && soon < quietFrom ? soon : quietFrom
+    return { to: reviewed ? 'REVIEW' : 'UNKNOWN', message, inDoubtAt: doubtSince, retryAt }
   }
   if (outcome.kind === 'refused') return { to: context.hasNextRoute ? 'NEXT_ROUTE' : 'REFUSED', message }
   // Waiting for a doubt to end does not use up the time to buy, so a crashed worker does not cause a review.

@@ -1,9 +1,9 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Route } from '../../src/console-api/kernel/route.ts'
-import { routes } from '../../src/console-api/routes.ts'
-import { createAccessToken } from '../../src/people/access-token.ts'
-import { addPackage } from '../harness/shop.ts'
+import type { Route } from '../../../src/console-api/kernel/route.ts'
+import { routes } from '../../../src/console-api/routes.ts'
+import { createAccessToken } from '../../../src/people/access-token.ts'
+import { addPackage } from '../../harness/shop.ts'
 import {
   addTenant,
   type ConsoleTestbed,
@@ -11,8 +11,8 @@ import {
   REAUTHENTICATION,
   signedInAs,
   startConsole,
-} from './console-testbed.ts'
-import { type SeededIds, seedTenant } from './seeded-console.ts'
+} from '../console-testbed.ts'
+import { type SeededIds, seedTenant } from '../seeded-console.ts'
 
 let testbed: ConsoleTestbed
 let own: string
@@ -82,7 +82,7 @@ describe('ids of another tenant', () => {
   })
 })
 
-const NAMES_WITHOUT_TENANT = ['tenantId', 'supplier', 'packageCode', 'planName', 'groupName']
+const NAMES_WITHOUT_TENANT = ['tenantId', 'supplier', 'packageCode', 'planName', 'groupName', 'ruleName']
 
 /** The path parameters that are ids of a tenant's or a person's rows, not names in the operator's catalogue. */
 function idsIn({ path }: Route): string[] {

@@ -1,0 +1,102 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { failpoint } from '../../lib/process/failpoint.ts'
+import { TURN_WAIT_MAX_MS } from '../account-rate.ts'
+import { isObject, isText, parseObject } from '../members.ts'
+import type { CancelOutcome, Outcome, ReceivedEvent, Supplier, SupplierRequest } from '../supplier.ts'
+import { type AiraloClient, type AiraloConfig, type AiraloDeps, airaloClient, TIMEOUT_MS } from './client.ts'
+import { findOrders, ListFailure, listProducts, listSold } from './lists.ts'
+import { outcomeOfFailedQuery, outcomeOfFound, outcomeOfOrder } from './outcome.ts'
+import { readBalance, reportOn, testAccount } from './reports.ts'
+
+const MINUTE_MS = 60_000
+/** Airalo's list has an order after about a minute. Nothing is bought again before many times that. */
+const GRACE_MS = 15 * MINUTE_MS
+const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
+const CONCURRENCY = 16
+/** A token, the order, another token after a refused one, and the order again. */
+const REQUESTS_MAX = 4
+const CURRENCY_DEFAULT = 'USD'
+
+/**
+ * The wholesaler Airalo, Partner API v2. It takes no key, so our key is the description of an order, and an order in doubt
+ * is looked for by it. Written from public documentation; not yet verified against a live account.
+ */
+export function airaloSupplier(name: string, config: AiraloConfig, deps: AiraloDeps): Supplier {
+  const client = airaloClient(name, config, deps)
+  const timeoutMs = config.timeoutMs ?? TIMEOUT_MS
+  return {
+    name,
+    type: 'airalo',
+    traits: {
+      batch: 1,
+      concurrency: config.concurrency ?? CONCURRENCY,
+      perSecond: null, // the limit of the account holds over all nodes: client.ts
+      timeoutMs: REQUESTS_MAX * timeoutMs + (config.perSecond === undefined ? 0 : TURN_WAIT_MAX_MS),
+      graceMs: config.settlesMs ?? GRACE_MS,
+      giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      findsLate: true,
+      cancelsUnseenOnly: true, // by hand, and only for a reason that Airalo accepts
+    },
+    order: (requests) => Promise.all(requests.map((request) => order(client, request))),
+    topUp: (requests) => Promise.all(requests.map((request) => order(client, request))),
+    query: (requests) => Promise.all(requests.map((request) => query(client, request))),
+    cancel: () => Promise.resolve(CANCELLED_BY_HAND),
+    report: (esims) => Promise.all(esims.map((esim) => reportOn(client, esim))),
+    list: (since) => listSold(client, since),
+    catalogue: () => listProducts(client, config.currencyCode ?? CURRENCY_DEFAULT),
+    balance: () => readBalance(client),
+    receive: ({ headers, body }) => Promise.resolve(receive(config.clientSecret, headers['airalo-signature'], body)),
+    test: () => testAccount(client),
+  }
+}
+
+const CANCELLED_BY_HAND: CancelOutcome = {
+  kind: 'refused',
+  message: 'Airalo’s interface cannot cancel: ask its support for a refund',
+}
+
+/** Buys a new eSIM, or adds the package to an eSIM. The description is our key alone, so that it can be compared whole. */
+async function order(client: AiraloClient, request: SupplierRequest): Promise<Outcome> {
+  const { key: description, productCode: package_id, topUp } = request
+  const placed =
+    topUp === undefined
+      ? await client.post('/orders', { quantity: 1, package_id, type: 'sim', description })
+      : await client.post('/orders/topups', { package_id, iccid: topUp.iccid, description })
+  await failpoint('airalo.ordered')
+  return outcomeOfOrder(placed, request)
+}
+
+/**
+ * Queries an order by its number, otherwise by our key. `retry` says that the list does not have it, which is believed only
+ * once the list can no longer lag behind (traits.graceMs). Nothing is ever bought here.
+ */
+async function query(client: AiraloClient, request: SupplierRequest): Promise<Outcome> {
+  const { key, reference } = request
+  if (reference !== undefined) {
+    const answer = await client.get(`/orders/${encodeURIComponent(reference)}`, { include: 'sims' })
+    const data = answer.kind === 'reply' && answer.status === 200 ? answer.body?.data : undefined
+    return isObject(data) ? outcomeOfFound(data, request) : outcomeOfFailedQuery(answer)
+  }
+  try {
+    const [found] = await findOrders(client, key)
+    return found
+      ? outcomeOfFound(found, request)
+      : { kind: 'retry', message: 'Airalo’s list has no order with this key' }
+  } catch (error) {
+    if (!(error instanceof ListFailure)) throw error
+    return error.answer ? outcomeOfFailedQuery(error.answer) : { kind: 'unknown', message: error.message, down: true }
+  }
+}
+
+/** An event only says which order to query: that of its description. Others, such as low data, name none. */
+function receive(secret: string, signature: unknown, body: Buffer): ReceivedEvent {
+  const expected = createHmac('sha512', secret).update(body).digest()
+  const signed =
+    typeof signature === 'string' && /^[0-9a-f]{128}$/i.test(signature) ? Buffer.from(signature, 'hex') : null
+  if (signed === null || !timingSafeEqual(signed, expected)) {
+    return { kind: 'refused', message: 'airalo-signature is not the HMAC-SHA512 of the body by clientSecret' }
+  }
+  const event = parseObject(body.toString())
+  if (event === undefined) return { kind: 'refused', message: 'the body is not an event' }
+  return { kind: 'changed', keys: isText(event.description) ? [event.description] : [] }
+}

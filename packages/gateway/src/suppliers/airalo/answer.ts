@@ -1,0 +1,45 @@
+import type { OutboundFailure } from '../../lib/outbound/outbound.ts'
+import { isCount, isObject, isText, type JsonObject } from '../members.ts'
+
+/** A reply of Airalo, or the failure to get one. */
+export type AiraloAnswer = AiraloReply | AiraloFailure
+
+/** `sent`: it may have been executed. `down`: Airalo as a whole seems to be down, or does not accept the account. */
+export type AiraloFailure = Pick<OutboundFailure, 'kind' | 'sent' | 'message'> &
+  Partial<Pick<OutboundFailure, 'phase'>> & { down?: true }
+
+export interface AiraloReply {
+  kind: 'reply'
+  status: number
+  /** undefined: not a complete JSON object. */
+  body: JsonObject | undefined
+  retryAfterMs: number | undefined
+  /** By the clock of the server. */
+  time: Date | undefined
+}
+
+/** The code of `{code, reason}`. */
+export function codeOf(body: JsonObject | undefined): number | undefined {
+  const code = body?.code
+  if (isCount(code)) return code
+  return typeof code === 'string' && /^\d{1,6}$/.test(code) ? Number(code) : undefined
+}
+
+/** What an operator reads about an answer. */
+export function messageOf(answer: AiraloAnswer): string {
+  if (answer.kind === 'failed') return answer.message
+  const { status, body } = answer
+  const code = codeOf(body)
+  if (code !== undefined) return isText(body?.reason) ? `${code}: ${body.reason}` : `${code}`
+  const meta = isObject(body?.meta) && isText(body.meta.message) ? body.meta.message : undefined
+  const faults = faultsOf(body?.data)
+  if (faults !== undefined) return `status ${status}: ${faults}`
+  return meta === undefined ? `Airalo answered with status ${status} and no readable body` : `status ${status}: ${meta}`
+}
+
+/** The texts of faulty parameters: `{"quantity": "The quantity field is required."}`. */
+function faultsOf(data: unknown): string | undefined {
+  if (!isObject(data)) return undefined
+  const texts = Object.entries(data).flatMap(([field, text]) => (isText(text) ? `${field}: ${text}` : []))
+  return texts.length === 0 ? undefined : texts.join(' ')
+}

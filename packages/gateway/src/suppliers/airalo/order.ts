@@ -1,0 +1,71 @@
+import { buildActivationCode, parseActivationCode } from '@dealer-esim/contract'
+import { dateOf, iccidOf, isCount, isObject, isText, type JsonObject, textOf } from '../members.ts'
+import type { Charge, DeliveredEsim } from '../supplier.ts'
+
+/*
+ * Pure: decodes an order of Airalo. A member of an unknown form is left out, because our tables cannot store it, and the rest
+ * of the answer would be lost with it.
+ */
+
+/** The number by which GET /orders/{id} finds the order. */
+export function referenceOf({ id }: JsonObject): string | undefined {
+  return isCount(id) && id > 0 ? String(id) : undefined
+}
+
+/** @returns none: it is not delivered yet; undefined: an eSIM is unreadable */
+export function esimsOf({ sims }: JsonObject): DeliveredEsim[] | undefined {
+  if (sims === undefined || sims === null) return []
+  if (!Array.isArray(sims)) return undefined
+  const esims = sims.map((sim) => (isObject(sim) ? esimOf(sim) : undefined))
+  return esims.every((esim) => esim !== undefined) ? esims : undefined
+}
+
+/** `lpa` is the address of the SM-DP+, `qrcode` the whole activation code. */
+function esimOf(sim: JsonObject): DeliveredEsim | undefined {
+  const iccid = iccidOf(sim)
+  const { qrcode, lpa, matching_id } = sim
+  const text = isText(qrcode) ? qrcode : isText(lpa) && isText(matching_id) ? `LPA:1$${lpa}$${matching_id}` : ''
+  const code = parseActivationCode(text)
+  if (iccid === undefined || !code.ok || code.value.matchingId === '') return undefined
+  const { smdpOid, confirmationCodeRequired, ...parts } = code.value
+  const confirmationCode = textOf(sim.confirmation_code)
+  const apn = textOf(sim.apn_value)
+  const hasMore = smdpOid !== undefined || confirmationCodeRequired
+  return {
+    iccid,
+    ...parts,
+    ...(hasMore ? { ac: buildActivationCode(code.value) } : {}),
+    ...(confirmationCode && { confirmationCode }),
+    ...(apn && { apn }),
+  }
+}
+
+/** What the account was debited: the net price, where the account has one. */
+export function chargeOf({ net_price, price, currency }: JsonObject): Charge | undefined {
+  const amount = amountOf(net_price) ?? amountOf(price)
+  if (amount === undefined || typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency)) return undefined
+  return { amount, currencyCode: currency }
+}
+
+/** Converts a decimal number, exactly, into 1/10 000. @returns undefined if that cannot express it */
+export function amountOf(value: unknown): bigint | undefined {
+  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : ''
+  const [, whole, fraction = ''] = /^(\d{1,12})(?:\.(\d{1,4})0*)?$/.exec(text) ?? []
+  return whole === undefined ? undefined : BigInt(whole) * 10_000n + BigInt(fraction.padEnd(4, '0'))
+}
+
+/** 2026-11-25 12:00:00, in UTC. */
+export function timeOf(value: unknown): Date | undefined {
+  const match = typeof value === 'string' ? /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/.exec(value) : null
+  return dateOf(match ? `${match[1]}T${match[2]}Z` : value)
+}
+
+/** Airalo does not document whether its MB is 10^6 or 2^20 bytes. The smaller one promises a traveller no more than there is. */
+const MEGABYTE = 10 ** 6
+const MEGABYTES_MAX = 1_000_000_000
+
+/** @returns undefined if it is not a valid number of megabytes */
+export function bytesOf(megabytes: unknown): bigint | undefined {
+  const isValid = typeof megabytes === 'number' && megabytes >= 0 && megabytes <= MEGABYTES_MAX
+  return isValid ? BigInt(Math.round(megabytes * MEGABYTE)) : undefined
+}

@@ -1,0 +1,84 @@
+import { isObject, type JsonObject } from '../members.ts'
+import type { Outcome, SupplierRequest } from '../supplier.ts'
+import { type AiraloAnswer, codeOf, messageOf } from './answer.ts'
+import { chargeOf, esimsOf, referenceOf } from './order.ts'
+
+type Purchase = Pick<SupplierRequest, 'key' | 'topUp'>
+type Described = Extract<Outcome, { message: string }>
+
+/** Accepting it for our key would give one eSIM to two dealers. */
+const OTHER_ORDER: Outcome = { kind: 'unknown', message: 'Airalo answered for another order' }
+/** The account is empty, or Airalo is under maintenance: tried again every half minute. */
+const ACCOUNT_WAIT_MS = 30_000
+
+/**
+ * Pure: decides the outcome of POST /orders and /orders/topups. Airalo takes no key, so a repeated order is another one:
+ * an order in doubt is looked for by its description, for longer than Airalo's list lags behind.
+ *
+ *   | answer                                       | outcome                                         |
+ *   |----------------------------------------------|-------------------------------------------------|
+ *   | 2xx with an eSIM                             | delivered                                       |
+ *   | 2xx without one yet                          | ordered                                         |
+ *   | 2xx that is unreadable, 408, 5xx, no answer  | unknown                                         |
+ *   | 422 with code 23, 33, 34 or 73               | refused: stock, package or eSIM                 |
+ *   | 422 with faults of parameters                | refused                                         |
+ *   | 422 with code 11 or 13                       | retry: the account's credit, maintenance        |
+ *   | 422 with any other code, 53 among them       | unknown                                         |
+ *   | 401, 403, 429, any other 4xx, not sent       | retry                                           |
+ */
+export function outcomeOfOrder(answer: AiraloAnswer, request: Purchase): Outcome {
+  if (answer.kind === 'failed') return outcomeOfFailure(answer, answer.sent ? 'unknown' : 'retry')
+  const { status, body } = answer
+  const message = messageOf(answer)
+  if (status >= 200 && status < 300) {
+    const data = body?.data
+    return isObject(data) ? outcomeOfFound(data, request) : { kind: 'unknown', message, down: true }
+  }
+  if (status >= 500 || status === 408) return { kind: 'unknown', message, down: true }
+  if (status === 429) return { kind: 'retry', message, afterMs: answer.retryAfterMs ?? 1_000 }
+  return status === 422 ? outcomeOfRefusal(body, message) : { kind: 'retry', message, down: true }
+}
+
+const REFUSALS: readonly number[] = [23, 33, 34, 73]
+const ACCOUNT_FAULTS: readonly number[] = [11, 13]
+
+function outcomeOfRefusal(body: JsonObject | undefined, message: string): Outcome {
+  const code = codeOf(body)
+  if (code === undefined) {
+    return isObject(body?.data) ? { kind: 'refused', message } : { kind: 'unknown', message }
+  }
+  if (REFUSALS.includes(code)) return { kind: 'refused', message }
+  if (ACCOUNT_FAULTS.includes(code)) return { kind: 'retry', message, afterMs: ACCOUNT_WAIT_MS, down: true }
+  return { kind: 'unknown', message }
+}
+
+function outcomeOfFailure(failure: Extract<AiraloAnswer, { kind: 'failed' }>, kind: 'unknown' | 'retry'): Described {
+  const { message, down } = failure
+  return { kind, message, ...(down && { down }) }
+}
+
+/** Pure: decides the outcome from an order that Airalo has. `description` is compared whole. */
+export function outcomeOfFound(order: JsonObject, { key, topUp }: Purchase): Outcome {
+  const reference = referenceOf(order)
+  const charged = chargeOf(order)
+  if (order.description !== undefined && order.description !== key) return OTHER_ORDER
+  const isTopUp = order.type === 'topup'
+  if (order.type !== undefined && isTopUp !== (topUp !== undefined)) return OTHER_ORDER
+  if (topUp !== undefined) return { kind: 'toppedUp', charged, reference }
+  const esims = esimsOf(order)
+  if (esims === undefined) {
+    return { kind: 'unknown', message: 'Airalo has an eSIM that is unreadable', charged, reference }
+  }
+  const [esim] = esims
+  if (esim !== undefined) return { kind: 'delivered', esim: { ...esim, charged }, reference }
+  return reference === undefined
+    ? { kind: 'unknown', message: 'Airalo’s answer names no order', charged }
+    : { kind: 'ordered', message: 'Airalo has accepted the order and not delivered it yet', reference, charged }
+}
+
+/** A query changes nothing: any failure leaves the item in doubt. */
+export function outcomeOfFailedQuery(answer: AiraloAnswer): Outcome {
+  if (answer.kind === 'failed') return outcomeOfFailure(answer, 'unknown')
+  const isDown = answer.status !== 429
+  return { kind: 'unknown', message: messageOf(answer), ...(isDown ? { down: true as const } : {}) }
+}

@@ -77,7 +77,7 @@ const notification = <Content extends TObject>(notifyType: string, content: Cont
   })
 
 /** The events of the RT family, for tenants that have chosen its format. */
-const rtEvents = {
+export const rtEvents = {
   ORDER_STATUS: { summary: 'The eSIMs of an order are there', body: notification('ORDER_STATUS', orderStatusContent) },
   SMDP_EVENT: { summary: 'The smdpStatus of an eSIM changed', body: notification('SMDP_EVENT', smdpEventContent) },
   ESIM_STATUS: { summary: 'The esimStatus of an eSIM changed', body: notification('ESIM_STATUS', esimStatusContent) },

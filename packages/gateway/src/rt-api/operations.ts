@@ -1,4 +1,4 @@
-import { rtTime } from '@dealer-esim/contract'
+import { type RtOperationName, rtTime } from '@dealer-esim/contract'
 import { listLocations } from '../catalogue/locations.ts'
 import { queryUsage } from '../profiles/usage.ts'
 import { getBalance } from '../wallet/ledger/balance.ts'
@@ -12,7 +12,7 @@ import { topUp } from './topup.ts'
 import { queryWebhook, saveWebhook } from './webhook.ts'
 
 /** The operations of the RT family that we serve. Each checks its request by the rules of ours and calls the same module. */
-export const handlers = {
+export const handlers: { [Name in RtOperationName]: Handler } = {
   async 'balance/query'(deps, { tenant }) {
     const { balance, lastUpdateTime } = await getBalance(deps.db, tenant.tenantId)
     return { balance, lastUpdateTime: rtTime(lastUpdateTime) }
@@ -45,6 +45,4 @@ export const handlers = {
   },
   'webhook/save': saveWebhook,
   'webhook/query': queryWebhook,
-} as const satisfies Record<string, Handler>
-
-export type RtOperation = keyof typeof handlers
+}

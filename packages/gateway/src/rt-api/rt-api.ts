@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { checkRequestHeaders, type RequestHeaders } from '@dealer-esim/contract'
+import { checkRequestHeaders, type RequestHeaders, RT_API_PATH, type RtOperationName } from '@dealer-esim/contract'
 import type { FastifyInstance } from 'fastify'
 import { admit, authenticate } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
@@ -12,10 +12,8 @@ import { createEndWatch, type EndWatch } from '../orders/end-watch.ts'
 import type { Ended, RtCall } from './call.ts'
 import { failureOf, RtFailure } from './failure.ts'
 import { createListWriter, ListStream, type ListWriter } from './list-stream.ts'
-import { handlers, type RtOperation } from './operations.ts'
+import { handlers } from './operations.ts'
 import { parseBody } from './request.ts'
-
-export const RT_API_PATH = '/api/v1/open/'
 
 interface RtApi {
   app: FastifyInstance
@@ -31,7 +29,7 @@ interface Context {
   response: ServerResponse
   start: number
   address: string
-  operation: RtOperation | 'none'
+  operation: RtOperationName | 'none'
   requestId?: string
   tenantId?: string
 }
@@ -74,11 +72,11 @@ function handle(api: RtApi, request: IncomingMessage, response: ServerResponse):
 }
 
 /** @throws ApiError 000109 or 000103 */
-function checkRoute({ url = '', method }: IncomingMessage): RtOperation {
+function checkRoute({ url = '', method }: IncomingMessage): RtOperationName {
   const name = url.split('?', 1)[0]!.slice(RT_API_PATH.length)
   if (!Object.hasOwn(handlers, name)) throw new ApiError('000109')
   if (method !== 'POST') throw new ApiError('000103')
-  return name as RtOperation
+  return name as RtOperationName
 }
 
 /** A missing Content-Type is accepted: some programs send none. @throws ApiError 101008, 000110, 000101, 000102 */
@@ -101,7 +99,7 @@ function checkBeforeBody({ callerOf, deps }: RtApi, context: Context, request: I
 async function serve(
   api: RtApi,
   context: Context,
-  operation: RtOperation,
+  operation: RtOperationName,
   headers: RequestHeaders,
   body: Buffer | ApiError,
 ): Promise<void> {
@@ -144,7 +142,7 @@ function takeSlot(requests: RequestLimit): Slot {
 async function perform(
   api: RtApi,
   context: Context,
-  operation: RtOperation,
+  operation: RtOperationName,
   headers: RequestHeaders,
   body: Buffer,
   slot: Slot,

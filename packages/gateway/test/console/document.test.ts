@@ -173,6 +173,7 @@ async function fillLists() {
   await resetSecret(testbed.deps, tenantId, { graceMs: 0 }, { actor: 'cli:test' })
   const config = { url: 'https://upstream.test', appKey: 'ak_0123456789', appSecret: 'secret' }
   await addSupplier(testbed.deps, { name: 'warehouse', type: 'gateway', config }, { actor: 'cli:test' })
+  await addSupplier(testbed.deps, { name: 'codes', type: 'stock', config: {} }, { actor: 'cli:test' })
   await testbed.db.tx(async (tx) => {
     await ensureSync(tx, 'warehouse')
     await saveProducts(tx, 'warehouse', new Map(), [PRODUCT])

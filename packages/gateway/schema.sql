@@ -202,6 +202,7 @@ create table events (
   notify_type text not null,
   order_id uuid,
   content json not null,
+  details json,
   created_at timestamp with time zone not null,
   constraint events_pkey PRIMARY KEY (tenant_id, notify_id),
   constraint events_notify_type_check CHECK ((notify_type = ANY (ARRAY['ORDER_PAID'::text, 'DELIVERY_UPDATED'::text, 'ESIM_USAGE'::text, 'ESIM_EXPIRING'::text, 'ESIM_ACTION_UPDATED'::text, 'BALANCE_LOW'::text])))
@@ -1037,6 +1038,7 @@ create table webhook_endpoints (
   tenant_id uuid not null,
   callback_url bytea,
   event_types text[] not null default '{ORDER_PAID,DELIVERY_UPDATED}'::text[],
+  event_format text not null default 'DEALER'::text,
   usage_thresholds smallint[] not null default '{50,80,100}'::smallint[],
   expiry_notice_hours smallint[] not null default '{24,72}'::smallint[],
   expiry_rescan_from timestamp with time zone,
@@ -1046,7 +1048,8 @@ create table webhook_endpoints (
   alerted_percent smallint not null default 0,
   updated_at timestamp with time zone not null default now(),
   constraint webhook_endpoints_pkey PRIMARY KEY (tenant_id),
-  constraint webhook_endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+  constraint webhook_endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
+  constraint webhook_endpoints_event_format_check CHECK ((event_format = ANY (ARRAY['DEALER'::text, 'RT'::text])))
 );
 CREATE INDEX webhook_endpoints_rescan ON webhook_endpoints USING btree (tenant_id) WHERE (expiry_rescan_from IS NOT NULL);
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { openApiDocument } from '@dealer-esim/contract'
+import { openApiDocument, rtOpenApiDocument } from '@dealer-esim/contract'
 import { build } from 'esbuild'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startConsole } from '../../packages/gateway/test/console/console-testbed.ts'
@@ -17,13 +17,14 @@ beforeAll(async () => {
   rmSync(generated, { recursive: true, force: true })
   mkdirSync(generated)
   writeFileSync(documentFile('dealer'), JSON.stringify(openApiDocument(), null, 2))
+  writeFileSync(documentFile('rt'), JSON.stringify(rtOpenApiDocument(), null, 2))
   const console = await startConsole()
   const { body } = await console.app.inject({ url: '/console/api/openapi.json' })
   await console.stop()
   writeFileSync(documentFile('console'), JSON.stringify(JSON.parse(body), null, 2))
 }, 300_000)
 
-describe.each(['dealer', 'console'])('the OpenAPI document of the %s API', (api) => {
+describe.each(['dealer', 'rt', 'console'])('the OpenAPI document of the %s API', (api) => {
   test('has no error and no warning by Redocly', () => {
     const lint = ['lint', documentFile(api), '--config=redocly.yaml', '--format=json']
     const { stdout } = tool('redocly', lint)

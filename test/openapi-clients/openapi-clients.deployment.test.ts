@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 describe.each(['dealer', 'rt', 'console'])('the OpenAPI document of the %s API', (api) => {
   test('has no error and no warning by Redocly', () => {
-    const lint = ['lint', documentFile(api), '--config=redocly.yaml', '--format=json']
+    const lint = ['lint', documentFile(api), `--config=${redoclyConfig(api)}`, '--format=json']
     const { stdout } = tool('redocly', lint)
     const problems: { ruleId: string; location: { pointer: string }[] }[] = JSON.parse(stdout).problems
     expect(problems.map(({ ruleId, location }) => [ruleId, location[0]?.pointer])).toEqual([])
@@ -41,7 +41,8 @@ describe.each(['dealer', 'rt', 'console'])('the OpenAPI document of the %s API',
 
   test('becomes clients that compile: openapi-typescript, hey-api with zod, orval', () => {
     const target = join(generated, api)
-    run(bin('openapi-typescript'), [documentFile(api), '-o', join(target, 'openapi-typescript.ts')])
+    const types = ['-o', join(target, 'openapi-typescript.ts'), '--redocly', redoclyConfig(api)]
+    run(bin('openapi-typescript'), [documentFile(api), ...types])
     const plugins = ['@hey-api/client-fetch', '@hey-api/typescript', '@hey-api/sdk', 'zod']
     run(bin('openapi-ts'), ['-i', documentFile(api), '-o', join(target, 'hey-api'), '-p', ...plugins])
     run(bin('orval'), ['--input', documentFile(api), '--output', join(target, 'orval.ts'), '--client', 'fetch'])
@@ -62,6 +63,10 @@ test('a generated validator accepts every letter where the gateway does, and ref
 
 function documentFile(api: string): string {
   return join(generated, `${api}.json`)
+}
+
+function redoclyConfig(api: string): string {
+  return api === 'rt' ? 'redocly-rt.yaml' : 'redocly.yaml'
 }
 
 function bin(name: string): string {

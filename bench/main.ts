@@ -11,6 +11,7 @@ import { latency } from './figures/latency.ts'
 import { nodes } from './figures/nodes.ts'
 import { orderHot, orderSpread } from './figures/orders.ts'
 import { replay } from './figures/replay.ts'
+import { rtOrders } from './figures/rt-orders.ts'
 import { sold } from './figures/sold.ts'
 import { start } from './figures/start.ts'
 import { topups } from './figures/topups.ts'
@@ -24,6 +25,7 @@ const FIGURES: readonly Figure[] = [
   orderHot,
   orderSpread,
   topups,
+  rtOrders,
   latency,
   replay,
   sold,

@@ -173,6 +173,29 @@ CREATE UNIQUE INDEX esim_actions_open ON esim_actions USING btree (tenant_id, pr
 CREATE INDEX esim_actions_profile ON esim_actions USING btree (tenant_id, profile_id, action_id);
 CREATE UNIQUE INDEX esim_actions_transaction ON esim_actions USING btree (tenant_id, transaction_id) WHERE (transaction_id IS NOT NULL);
 
+create table esim_go_claims (
+  supplier text not null,
+  product_code text not null,
+  key text not null,
+  claimed_until timestamp with time zone not null,
+  constraint esim_go_claims_pkey PRIMARY KEY (supplier, product_code),
+  constraint esim_go_claims_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
+);
+
+create table esim_go_orders (
+  supplier text not null,
+  key text not null,
+  product_code text not null,
+  sent_at timestamp with time zone not null,
+  reference text,
+  iccid text,
+  constraint esim_go_orders_pkey PRIMARY KEY (supplier, key),
+  constraint esim_go_orders_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
+);
+CREATE INDEX esim_go_orders_iccid ON esim_go_orders USING btree (supplier, iccid) WHERE (iccid IS NOT NULL);
+CREATE UNIQUE INDEX esim_go_orders_reference ON esim_go_orders USING btree (supplier, reference);
+CREATE INDEX esim_go_orders_unanswered ON esim_go_orders USING btree (supplier) WHERE (reference IS NULL);
+
 create table events (
   tenant_id uuid not null,
   notify_id uuid not null,
@@ -889,6 +912,7 @@ create table tenants (
   currency_code text not null,
   status text not null default 'ACTIVE'::text,
   ip_allowlist text[] not null default '{}'::text[],
+  unsigned_requests boolean not null default false,
   qps_limit integer,
   legal_name text,
   tax_id text,

@@ -18,7 +18,7 @@ create table orders (
   wallet_version bigint not null, -- of its debit
   package_lines jsonb not null, -- [{packageCode, packageName, count, price, periodNum?, periodNumDefaulted?, cancelPolicy?}]: as ordered, at the price debited
   remark text,
-  sent jsonb, -- of the compatible API: {transactionId?, isUnsigned?, isUnanswered?}; null: as any other order
+  sent jsonb, -- of the compatible API: {transactionId?, unsignedFrom?, isUnanswered?}; null: as any other order
   status_history jsonb not null, -- [{orderStatus, time}]
   event_sequence integer not null, -- of its latest event
   due_at timestamptz,

@@ -54,6 +54,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['es2plus', 'ES2+'],
       ['airalo', 'Airalo'],
       ['esim-access', 'eSIM Access'],
+      ['esim-go', 'eSIM Go'],
       ['mobimatter', 'MobiMatter'],
       ['zendit', 'Zendit'],
       ['console', 'Console'],

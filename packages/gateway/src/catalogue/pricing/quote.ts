@@ -108,7 +108,7 @@ export interface PlanRule {
   readonly percent: bigint | null
   /** The percentage changes the list price, or is added to the cost of the supplier that is tried first. */
   readonly basis: PercentBasis
-  /** Of the percentage: of a list price to the nearest, of a cost up. */
+  /** The prices that the percentage may make: the nearest one to a list price, the next one above a cost. */
   readonly rounding: Rounding
   readonly price: bigint | null
   readonly removed: boolean

@@ -280,7 +280,7 @@ export class Prefilter {
   }
 
   private addPackage(item: CataloguePackage): void {
-    // Of any change, because a change of costs is one of a price for those who pay by cost.
+    // A change of costs is a change of price for those who pay by cost.
     this.touch(item.packageCode, item.touchedAt)
     for (const { updatedAt, currencyCode } of item.prices) {
       this.touch(item.packageCode, updatedAt)

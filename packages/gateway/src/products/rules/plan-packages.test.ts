@@ -16,7 +16,7 @@ function product(parts: Partial<OfferedProduct> = {}): OfferedProduct {
   }
 }
 
-/** The package of these products under one rule, or why there is none. */
+/** The package that one rule makes of these products, or the reason why it makes no package. */
 function planOne(products: OfferedProduct[], input: SaleRuleInput = {}, rates = NO_RATES) {
   const { packages, blocked, skipped } = planPackages([ruleOf('r', input)], products, rates)
   const [made] = packages.values()

@@ -49,6 +49,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['alerts', 'Alerts'],
       ['configuration', 'Configuration'],
       ['suppliers', 'Suppliers'],
+      ['wholesale-catalogues', 'Selling from catalogues'],
       ['reconciling', 'Reconciling with suppliers'],
       ['es2plus', 'ES2+'],
       ['airalo', 'Airalo'],

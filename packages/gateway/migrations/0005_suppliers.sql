@@ -112,7 +112,7 @@ create unique index esim_go_orders_reference on esim_go_orders (supplier, refere
 create index esim_go_orders_iccid on esim_go_orders (supplier, iccid) where iccid is not null;
 create index esim_go_orders_unanswered on esim_go_orders (supplier) where reference is null;
 
--- The purchase of each bundle that may be under way: two equal ones at once could not be told apart.
+-- The purchase of each bundle that may be under way: two equal ones at once could not be distinguished.
 create table esim_go_claims (
   supplier text not null references suppliers,
   product_code text not null,

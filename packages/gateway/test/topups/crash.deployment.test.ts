@@ -43,12 +43,12 @@ const SUPPLIERS = {
 }
 type SupplierName = keyof typeof SUPPLIERS
 const WHOLESALERS = ['airalo', 'esim-go', 'mobimatter'] as const
-/** After these no order of a refused top-up exists. */
-const UNREFUSED: readonly string[] = MOBIMATTER_POINTS.slice(MOBIMATTER_POINTS.indexOf('mobimatter.created'))
+/** Failpoints that a refused top-up does not reach. */
+const NOT_REACHED: readonly string[] = MOBIMATTER_POINTS.slice(MOBIMATTER_POINTS.indexOf('mobimatter.created'))
 const PLAYS = (Object.keys(SUPPLIERS) as SupplierName[]).flatMap((supplier) =>
   SUPPLIERS[supplier].flatMap((point) => [
     [supplier, point, 'UP'] as const,
-    ...(UNREFUSED.includes(point) ? [] : [[supplier, point, 'UP_REFUSED'] as const]),
+    ...(NOT_REACHED.includes(point) ? [] : [[supplier, point, 'UP_REFUSED'] as const]),
   ]),
 )
 /** Suppliers wait this long for a request. */

@@ -109,7 +109,10 @@ async function find(context: EsimGoContext, request: SupplierRequest, reference:
  */
 async function search(context: EsimGoContext, request: SupplierRequest, placed: PlacedOrder): Promise<Outcome> {
   if (context.isShared) {
-    return { kind: 'unknown', message: 'others buy with this account, so the order cannot be told from theirs' }
+    return {
+      kind: 'unknown',
+      message: 'others buy with this account, so the order cannot be distinguished from theirs',
+    }
   }
   const unclaimed: EsimGoOrder[] = []
   try {

@@ -178,7 +178,7 @@ describe('equal purchases at once', () => {
   })
 
   it.each(['RESUME', 'CHECK'] as const)(
-    'of which one was made by hand are told apart by a person (%s)',
+    'of which one was made by hand are distinguished by a person (%s)',
     async (purpose) => {
       const request = requestOf()
       loseOrder()

@@ -17,7 +17,7 @@ import { firstProduct } from './simulator-fixtures.ts'
 
 /* Orders arrive at a steady rate over four wholesalers. One hangs, one has no money, one loses every tenth answer. */
 
-/** Of each run, over all suppliers: `ORDERS=10000` for a long one. */
+/** Orders of each run, over all suppliers together; `ORDERS=10000` makes a long one. */
 const ORDERS = Number(process.env.ORDERS ?? 800)
 const WARM_UP = 80
 const PER_SECOND = 40

@@ -48,7 +48,7 @@ const TENANTS = `
 
 export interface LeasedOrders {
   orders: LockedOrder[]
-  /** Of the rows of the orders, by orderId: another one shows that somebody has written the order since. */
+  /** Versions of the orders' rows, by orderId: another one shows that somebody has written the order since. */
   versions: Map<string, string>
   /** Items that an earlier worker asked for and did not write. The new lease hides its attempts, so they are written now. */
   askedItems: { orderId: string; item: LockedItem }[]

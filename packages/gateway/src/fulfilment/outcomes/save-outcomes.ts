@@ -165,6 +165,6 @@ const RECORDED = `
   select g.place, p.order_id
   from given g join profiles p on p.iccid = g.iccid
   where p.esim_status in ('GOT_RESOURCE', 'IN_USE') and (p.order_id, p.item_no) <> (g.order_id, g.item_no)
-    and exists (select from resolved_codes) -- usually there are none: then nothing is looked up
+    and exists (select from resolved_codes) -- false for most operators, for whom nothing is looked up
     and exists (select from resolved_codes s
                 where s.tenant_id = p.tenant_id and s.order_id = p.order_id and s.iccid = p.iccid)`

@@ -3,7 +3,14 @@ import type { Tx } from '../lib/postgres/db.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import { changeOrders, type OrderChange } from '../orders/change.ts'
 import { itemKeyOf } from '../orders/item.ts'
-import { countAttempt, type LockedItem, type LockedOrder, markAsked, readProfiles } from '../orders/lock.ts'
+import {
+  countAttempt,
+  type KeptOrder,
+  type LockedItem,
+  type LockedOrder,
+  markAsked,
+  readProfiles,
+} from '../orders/lock.ts'
 import { readReferences } from '../suppliers/reference.ts'
 import type { ConfiguredSupplier } from '../suppliers/registry.ts'
 import { type LeasedOrders, leaseDueOrders } from './lease.ts'
@@ -20,6 +27,8 @@ export interface Claim {
   attempts: Attempt[]
   /** Items that no supplier may be asked for. Saved later: a refund locks the wallet, which comes before the orders. */
   refusals: { orderId: string; itemNo: number; message: string }[]
+  /** Orders that are written with their outcome, by orderId. */
+  kept: Map<string, KeptOrder>
   /** Orders that were leased. Fewer than CLAIM_ORDERS_MAX: no more are due. */
   orderCount: number
   /** Leased orders that were not released at once. */
@@ -40,12 +49,12 @@ const NEVER_ORDERED_MS = 3_600_000
  * Leases a tenant's due orders, decides each open item's next step, and commits the attempts: two round trips for any
  * number of orders. Orders that cannot proceed now are released in the same transaction.
  *
- * Of an order whose suppliers are asked for the first time only the lease is written. Its items and its status follow with
- * the outcome (outcomes/save-outcomes.ts), or while a supplier is slow (outcomes/save-asked.ts): each row is written once.
+ * A purchase changes nothing but the lease of its order here. Items and status follow with the outcome
+ * (outcomes/save-outcomes.ts), or while a supplier is slow (outcomes/save-asked.ts): each row is written once.
  */
 export async function claimDueOrders(deps: FulfilmentDeps, tenantId: string, limit: number): Promise<Claim> {
   const counts = { orderCount: 0, heldCount: 0, nextDueAt: undefined }
-  const claim: Claim = { tenantId, leaseToken: deps.ids.uuid(), attempts: [], refusals: [], ...counts }
+  const claim: Claim = { tenantId, leaseToken: deps.ids.uuid(), attempts: [], refusals: [], kept: new Map(), ...counts }
   let eventsToSend = false
   try {
     await deps.db.tx(async (tx) => {
@@ -112,7 +121,10 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
     else change.release = release(claim, waits)
     if (order.items.some((item) => changes.items.has(item))) {
       writeAsked(changes, claim.attempts.slice(firstAttempt))
-    } else if (claim.attempts.length > firstAttempt) continue // written with the outcome
+    } else if (claim.attempts.length > firstAttempt) {
+      claim.kept.set(order.orderId, { order, version: leased.versions.get(order.orderId)! })
+      continue
+    }
     changes.orders.push(change)
   }
   return changes
@@ -277,7 +289,7 @@ function beginAttempt(
     startedAt: now,
     requestedAt: item.requestedAt ?? now,
     doubtSince,
-    unwritten: isBought ? item : undefined,
+    unwritten: isBought ? { ...item } : undefined,
   }
 }
 

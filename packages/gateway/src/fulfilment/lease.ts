@@ -48,6 +48,8 @@ const TENANTS = `
 
 export interface LeasedOrders {
   orders: LockedOrder[]
+  /** Versions of the orders' rows, by orderId: another one shows that somebody has written the order since. */
+  versions: Map<string, string>
   /** Items that an earlier worker asked for and did not write. The new lease hides its attempts, so they are written now. */
   askedItems: { orderId: string; item: LockedItem }[]
   now: Date
@@ -68,7 +70,7 @@ export async function leaseDueOrders(
   leaseToken: string,
   limit: number,
 ): Promise<LeasedOrders> {
-  const claiming = tx.query<OrderRow & { isLeaseOdd: boolean; formerToken: string | null }>({
+  const claiming = tx.query<OrderRow & { isLeaseOdd: boolean; formerToken: string | null; version: string }>({
     name: 'fulfilment-claim',
     text: CLAIM,
     values: [tenantId, leaseToken, LEASE_MS, limit],
@@ -77,10 +79,12 @@ export async function leaseDueOrders(
   const clock = tx.query<{ now: Date; version: bigint }>({ name: 'fulfilment-clock', text: CLOCK })
   const oddOrders = new Set<string>()
   const orders = new Map<string, LockedOrder>()
+  const versions = new Map<string, string>()
   const takenOver: { order: LockedOrder; leaseToken: string }[] = []
-  for (const { isLeaseOdd, formerToken, ...row } of await claiming) {
+  for (const { isLeaseOdd, formerToken, version, ...row } of await claiming) {
     const order = orderOf(row)
     orders.set(row.orderId, order)
+    versions.set(row.orderId, version)
     if (isLeaseOdd) oddOrders.add(row.orderId)
     if (formerToken !== null) takenOver.push({ order, leaseToken: formerToken })
   }
@@ -89,7 +93,7 @@ export async function leaseDueOrders(
   const askedItems = await readAskedItems(tx, tenantId, takenOver)
   for (const orderId of oddOrders) restartDoubt(orders.get(orderId)!, at!.now)
   for (const order of orders.values()) order.items.sort((left, right) => left.itemNo - right.itemNo)
-  return { orders: [...orders.values()], askedItems, now: at!.now, catalogueVersion: at!.version }
+  return { orders: [...orders.values()], versions, askedItems, now: at!.now, catalogueVersion: at!.version }
 }
 
 /**
@@ -115,7 +119,7 @@ const CLAIM = `
   )
   update orders o set lease_token = $2, lease_until = now() + $3 * interval '1 millisecond'
   from due where o.tenant_id = $1 and o.order_id = due.order_id
-  returning ${ORDER_COLUMNS}, due.lease_token as former_token, ${IS_LEASE_ODD} as is_lease_odd`
+  returning ${ORDER_COLUMNS}, due.lease_token as former_token, o.xmin::text as version, ${IS_LEASE_ODD} as is_lease_odd`
 const ITEMS = `
   select c.order_id, i.* from orders c
   cross join lateral (

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { LOWEST_UUID } from '../lib/ids.ts'
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
@@ -13,6 +14,8 @@ const TENANTS_MAX = 64
 const CONCURRENT_CLAIMS = 4
 /** Orders that this node holds at once: bounds memory, and what a crash leaves for other nodes. */
 const HELD_ORDERS_MAX = 4_000
+/** Other work may keep all connections busy for long: then claims compete with it. */
+const CONNECTION_WAIT_MAX_MS = 100
 /** An order that cannot be claimed is postponed by this much. */
 const POISONED_MS = 60_000
 const SHORTEST_TIMER_MS = 5
@@ -59,12 +62,24 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
     const claimInTurn = async () => {
       for (let tenantId = queue.shift(); tenantId !== undefined; tenantId = queue.shift()) {
         while (heldOrders >= HELD_ORDERS_MAX) await Promise.race(runningClaims)
+        await untilConnectionsAreFree()
         if (await claimAndRun(tenantId)) more = true
       }
     }
     await Promise.all(Array.from({ length: CONCURRENT_CLAIMS }, claimInTurn))
     lastTenantId = tenants.at(-1) ?? LOWEST_UUID
     return more
+  }
+
+  /**
+   * While statements wait for a connection, another claim would only wait with them. Meanwhile more orders come due, so that
+   * claims are larger under load.
+   */
+  async function untilConnectionsAreFree(): Promise<void> {
+    const startedAt = deps.clock.monotonic()
+    while (deps.db.pool.waitingCount > 0 && deps.clock.monotonic() - startedAt < CONNECTION_WAIT_MAX_MS) {
+      await delay(SHORTEST_TIMER_MS)
+    }
   }
 
   /** Sets a timer for an order that is due before the next poll. */

@@ -3,6 +3,7 @@ import { groupBy } from '../lib/batch.ts'
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
+import type { KeptOrder } from '../orders/lock.ts'
 import { type ObservedPrice, recordPrice } from '../suppliers/prices.ts'
 import { withStorableMessage } from '../suppliers/storable-message.ts'
 import type { Charge, Outcome, Supplier, SupplierRequest, TopUpRequest } from '../suppliers/supplier.ts'
@@ -16,8 +17,8 @@ import { saveAsked } from './outcomes/save-asked.ts'
 import { acceptLateEsims, saveOutcomes } from './outcomes/save-outcomes.ts'
 
 const RENEW_MS = LEASE_MS / 3
-/** Orders whose suppliers take longer are shown as ALLOCATING meanwhile: in time to report every status within a second. */
-const ASKED_AFTER_MS = 500
+/** Orders whose suppliers take longer to answer are shown as ALLOCATING meanwhile, with an event of their own. */
+const ASKED_AFTER_MS = 1_000
 /** Saving an outcome is retried while the database is unreachable and the lease is renewed. */
 const SAVE_TRIES = 5
 const FIRST_PAUSE_MS = 200
@@ -32,9 +33,10 @@ export async function runClaim(deps: FulfilmentDeps, claim: Claim, startedAt: nu
   const attempts = groupBy(claim.attempts, ({ orderId }) => orderId)
   const openAttempts = new Map([...attempts].map(([orderId, own]) => [orderId, own.length]))
   const isBusy = (orderId: string) => (openAttempts.get(orderId) ?? 0) > 0
+  const unanswered = new Set(claim.attempts)
   const isUnwritten = (attempt: Attempt) => attempt.unwritten !== undefined
   const unwritten = (orderId: string) => (attempts.get(orderId) ?? []).filter(isUnwritten)
-  const lease: HeldLease = { leaseToken, isBusy, unwritten }
+  const lease: HeldLease = { leaseToken, isBusy, unwritten, takeKept: (orderIds) => takeKept(claim, orderIds) }
   let nextDueAt = claim.nextDueAt
   let unsaved: ItemResult[] = claim.refusals.map(({ orderId, itemNo, message }) => ({
     orderId,
@@ -59,7 +61,7 @@ export async function runClaim(deps: FulfilmentDeps, claim: Claim, startedAt: nu
 
   async function saveSlow(): Promise<void> {
     isSlow = false
-    const slow = claim.attempts.filter((attempt) => isUnwritten(attempt) && isBusy(attempt.orderId))
+    const slow = [...unanswered].filter(isUnwritten)
     if (slow.length === 0) return
     await saveAsked(deps, tenantId, lease, slow).catch((error) =>
       deps.log.warn({ err: error, tenantId }, 'orders that take long could not be shown as ALLOCATING'),
@@ -68,6 +70,7 @@ export async function runClaim(deps: FulfilmentDeps, claim: Claim, startedAt: nu
 
   async function run(call: SupplierCall): Promise<void> {
     const results = await callSupplier(deps, tenantId, call, startedAt)
+    for (const attempt of call) unanswered.delete(attempt)
     unsaved.push(...results)
     saving ??= saveAll()
     await saving
@@ -94,6 +97,16 @@ export async function runClaim(deps: FulfilmentDeps, claim: Claim, startedAt: nu
     clearInterval(renewing)
   }
   return nextDueAt
+}
+
+function takeKept({ kept }: Claim, orderIds: readonly string[]): ReadonlyMap<string, KeptOrder> | undefined {
+  const taken = new Map<string, KeptOrder>()
+  for (const orderId of orderIds) {
+    const order = kept.get(orderId)
+    kept.delete(orderId)
+    if (order !== undefined) taken.set(orderId, order)
+  }
+  return taken.size === orderIds.length ? taken : undefined
 }
 
 function earlier(one: Date | undefined, other: Date | undefined): Date | undefined {

@@ -3,7 +3,7 @@ import { orderNoOf } from '@dealer-esim/contract'
 import { Counter, type Registry } from '@platformatic/prom-client'
 import { type EventDetails, type NewEvent, recordEvents } from '../events/record.ts'
 import type { Ids } from '../lib/ids.ts'
-import { recordset } from '../lib/postgres/columns.ts'
+import { type Columns, jsonbArray, plainArray, timeArray, unnest, uuidArray } from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { orderStatusOf, statusesBetween } from './item.ts'
 import type { LockedOrder } from './lock.ts'
@@ -28,13 +28,11 @@ export interface ChangedStatus {
   eid: string | null
 }
 
-/** Statuses that follow each other within this time are reported by one event, the last of them. */
-const REPORTED_TOGETHER_MS = 1_000
-
 /**
  * The one place where an order's status follows from its items: writes the status and its history, and records a
- * DELIVERY_UPDATED event for every change, with the order's next sequence. Updates `order` accordingly. An order that is
- * delivered within a second is written once and has one event; its history shows both statuses.
+ * DELIVERY_UPDATED event for every change, with the order's next sequence. Updates `order` accordingly. From PAID an order
+ * passes ALLOCATING: where nobody could see it so, because its outcome is written with it, the history shows both statuses at
+ * one time and one event reports the last.
  *
  * The caller holds the orders' locks (lockOrders, or a claim). No round trip of its own.
  * @returns whether there are events to send: the caller then wakes the sender after the commit
@@ -46,28 +44,25 @@ export function changeOrders(
   changes: readonly OrderChange[],
   now: Date,
 ): boolean {
-  const rows: ReturnType<typeof rowOf>[] = []
+  const rows: ChangedRow[] = []
   const events: NewEvent[] = []
   for (const change of changes) {
     const { order } = change
     const items = order.items.map((item) => ({ ...item, asked: item.attempts > 0 || item.routeNo > 0 }))
     const statuses = statusesBetween(order.orderStatus, orderStatusOf(items))
-    const allocatedAt = statuses.length > 1 ? askedAt(order, now) : now
-    const isQuick = now.getTime() - allocatedAt.getTime() <= REPORTED_TOGETHER_MS
-    const reported = (isQuick ? statuses.slice(-1) : statuses).map((orderStatus): Reported => ({ orderStatus }))
-    if (statuses.length === 0 && change.profilesChanged) reported.push(...reportedProfiles(change))
+    const last = statuses.at(-1)
+    const reported: Reported[] = last !== undefined ? [{ orderStatus: last }] : []
+    if (last === undefined && change.profilesChanged) reported.push(...reportedProfiles(change))
     if (reported.length === 0 && change.release === undefined) continue
     for (const { orderStatus, details } of reported) {
       order.orderStatus = orderStatus
       order.eventSequence += 1
       events.push(eventOf(deps.ids, tenantId, order, details, now))
     }
-    rows.push(rowOf(change, historyOf(statuses, allocatedAt, now)))
+    rows.push(rowOf(change, statuses, now))
     for (const status of statuses) deps.orderMetrics?.entered(status)
   }
-  if (rows.length > 0) {
-    tx.send({ name: 'orders-change', text: CHANGE, values: [tenantId, recordset(rows), now] })
-  }
+  if (rows.length > 0) tx.send({ name: 'orders-change', text: CHANGE, values: [tenantId, now, ...columnsOf(rows)] })
   recordEvents(tx, events)
   return events.length > 0
 }
@@ -93,35 +88,44 @@ function detailsOf({ status, profileId, eid }: ChangedStatus): EventDetails {
   return { changed: status, esimTranNo: profileId, eid }
 }
 
-interface HistoryEntry {
-  orderStatus: OrderStatus
-  time: string
+interface ChangedRow {
+  order: LockedOrder
+  history: { orderStatus: OrderStatus; time: string }[]
+  release: OrderChange['release']
+  isUpdated: boolean
 }
 
-function historyOf(statuses: readonly OrderStatus[], allocatedAt: Date, now: Date): HistoryEntry[] {
-  return statuses.map((orderStatus, index) => {
-    const at = index < statuses.length - 1 ? allocatedAt : now
-    return { orderStatus, time: at.toISOString() }
-  })
+function rowOf(
+  { order, release, profilesChanged }: OrderChange,
+  statuses: readonly OrderStatus[],
+  now: Date,
+): ChangedRow {
+  const history = statuses.map((orderStatus) => ({ orderStatus, time: now.toISOString() }))
+  return { order, history, release, isUpdated: history.length > 0 || profilesChanged }
 }
 
-/** When an order that was PAID until now became ALLOCATING: when its supplier was first asked. */
-function askedAt({ items, createdAt }: LockedOrder, now: Date): Date {
-  const times = items.flatMap(({ requestedAt }) => requestedAt?.getTime() ?? [])
-  return times.length === 0 ? now : new Date(Math.min(now.getTime(), Math.max(createdAt.getTime(), Math.min(...times))))
+function columnsOf(rows: readonly ChangedRow[]): unknown[] {
+  return [
+    uuidArray(rows.map(({ order }) => order.orderId)),
+    plainArray(rows.map(({ order }) => order.orderStatus)),
+    jsonbArray(rows.map(({ history }) => JSON.stringify(history))),
+    plainArray(rows.map(({ order }) => order.eventSequence)),
+    plainArray(rows.map(({ release }) => String(release !== undefined))),
+    plainArray(rows.map(({ release }) => String(release !== undefined && !release.keepLease))),
+    timeArray(rows.map(({ release }) => release?.dueAt?.getTime() ?? null)),
+    plainArray(rows.map(({ isUpdated }) => String(isUpdated))),
+  ]
 }
 
-function rowOf({ order, release, profilesChanged }: OrderChange, history: HistoryEntry[]) {
-  return {
-    orderId: order.orderId,
-    orderStatus: order.orderStatus,
-    history,
-    eventSequence: order.eventSequence,
-    due: release !== undefined,
-    released: release !== undefined && !release.keepLease,
-    dueAt: release?.dueAt ?? null,
-    updated: history.length > 0 || profilesChanged,
-  }
+const CHANGED: Columns = {
+  order_id: 'uuid',
+  order_status: 'text',
+  history: 'jsonb',
+  event_sequence: 'integer',
+  due: 'boolean',
+  released: 'boolean',
+  due_at: 'timestamptz',
+  updated: 'boolean',
 }
 
 /** One row per order. The indexes orders_due and orders_under_review change only where their columns do. */
@@ -133,9 +137,8 @@ const CHANGE = `
     due_at = case when c.due then c.due_at else o.due_at end,
     lease_token = case when c.released then null else o.lease_token end,
     lease_until = case when c.released then null else o.lease_until end,
-    updated_at = case when c.updated then greatest(o.updated_at, $3::timestamptz) else o.updated_at end
-  from jsonb_to_recordset($2::jsonb) as c(order_id uuid, order_status text, history jsonb, event_sequence integer,
-    due boolean, released boolean, due_at timestamptz, updated boolean)
+    updated_at = case when c.updated then greatest(o.updated_at, $2::timestamptz) else o.updated_at end
+  from ${unnest(3, CHANGED, 'c')}
   where o.tenant_id = $1 and o.order_id = c.order_id`
 
 function eventOf(

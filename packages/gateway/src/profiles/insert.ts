@@ -2,7 +2,16 @@ import { stripIccidPadding } from '@dealer-esim/contract'
 import type { CataloguePackage } from '../catalogue/catalogue.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { type Ids, timeOfUuid } from '../lib/ids.ts'
-import { recordset } from '../lib/postgres/columns.ts'
+import {
+  bytesArray,
+  type Columns,
+  NULL,
+  plainArray,
+  textArray,
+  timeArray,
+  unnest,
+  uuidArray,
+} from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { allowanceOf } from '../orders/item.ts'
 import type { LockedProfile } from '../orders/lock.ts'
@@ -40,7 +49,7 @@ export function insertProfiles(
 ): LockedProfile[] {
   if (profiles.length === 0) return []
   const rows = profiles.map((profile) => rowOf(deps, tenantId, profile))
-  tx.send({ name: 'profiles-insert', text: INSERT, values: [tenantId, recordset(rows)] })
+  tx.send({ name: 'profiles-insert', text: INSERT, values: [tenantId, ...columnsOf(rows)] })
   return rows.map((row) => ({
     profileId: row.profileId,
     itemNo: row.itemNo,
@@ -73,34 +82,78 @@ function rowOf(
     msisdn: esim.msisdn ?? null,
     eid: esim.eid ?? null,
     smdpAddress: esim.smdpAddress,
-    secrets: `\\x${encryptEsimSecrets(deps.cipher, tenantId, esim).toString('hex')}`,
+    secrets: encryptEsimSecrets(deps.cipher, tenantId, esim),
     apn: esim.apn ?? null,
     esimStatus: esim.esimStatus ?? ('GOT_RESOURCE' as const),
     smdpStatus: esim.smdpStatus ?? null,
-    totalVolume: allowance?.volume == null ? null : String(allowance.volume),
+    totalVolume: allowance?.volume ?? null,
     totalDuration: allowance?.days ?? 0,
     durationUnit: bought?.durationUnit ?? 'DAY',
-    installBefore: Number.isFinite(installBefore) ? new Date(installBefore).toISOString() : null,
-    activateTime: ends === undefined ? null : new Date(createdAt).toISOString(),
-    expiredTime: ends === undefined ? null : new Date(ends).toISOString(),
+    installBefore: Number.isFinite(installBefore) ? installBefore : null,
+    activateTime: ends === undefined ? null : createdAt,
+    expiredTime: ends ?? null,
     // Computed by the next pass (life/expiring.ts).
-    expiryNoticeAt: ends !== undefined && esim.esimStatus === 'IN_USE' ? new Date(createdAt).toISOString() : null,
-    pollAt: isReported ? new Date(createdAt + pollEveryS * 1000).toISOString() : null,
+    expiryNoticeAt: ends !== undefined && esim.esimStatus === 'IN_USE' ? createdAt : null,
+    pollAt: isReported ? createdAt + pollEveryS * 1000 : null,
     pollEveryS,
-    createdAt: new Date(createdAt).toISOString(),
+    createdAt,
   }
 }
 
+function columnsOf(rows: readonly ReturnType<typeof rowOf>[]): unknown[] {
+  return [
+    uuidArray(rows.map((row) => row.profileId)),
+    uuidArray(rows.map((row) => row.orderId)),
+    plainArray(rows.map((row) => row.itemNo)),
+    textArray(rows.map((row) => row.supplier)),
+    textArray(rows.map((row) => row.iccid)),
+    textArray(rows.map((row) => row.imsi)),
+    textArray(rows.map((row) => row.msisdn)),
+    textArray(rows.map((row) => row.eid)),
+    textArray(rows.map((row) => row.smdpAddress)),
+    bytesArray(rows.map((row) => row.secrets)),
+    textArray(rows.map((row) => row.apn)),
+    plainArray(rows.map((row) => row.esimStatus)),
+    plainArray(rows.map((row) => row.smdpStatus ?? NULL)),
+    plainArray(rows.map((row) => row.totalVolume ?? NULL)),
+    plainArray(rows.map((row) => row.totalDuration)),
+    textArray(rows.map((row) => row.durationUnit)),
+    timeArray(rows.map((row) => row.installBefore)),
+    timeArray(rows.map((row) => row.activateTime)),
+    timeArray(rows.map((row) => row.expiredTime)),
+    timeArray(rows.map((row) => row.expiryNoticeAt)),
+    timeArray(rows.map((row) => row.pollAt)),
+    plainArray(rows.map((row) => row.pollEveryS)),
+    timeArray(rows.map((row) => row.createdAt)),
+  ]
+}
+
+const PROFILE: Columns = {
+  profile_id: 'uuid',
+  order_id: 'uuid',
+  item_no: 'smallint',
+  supplier: 'text',
+  iccid: 'text',
+  imsi: 'text',
+  msisdn: 'text',
+  eid: 'text',
+  smdp_address: 'text',
+  secrets: 'bytea',
+  apn: 'text',
+  esim_status: 'text',
+  smdp_status: 'text',
+  total_volume: 'bigint',
+  total_duration: 'integer',
+  duration_unit: 'text',
+  install_before: 'timestamptz',
+  activate_time: 'timestamptz',
+  expired_time: 'timestamptz',
+  expiry_notice_at: 'timestamptz',
+  poll_at: 'timestamptz',
+  poll_every_s: 'integer',
+  created_at: 'timestamptz',
+}
+
 const INSERT = `
-  insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, imsi, msisdn, eid, smdp_address,
-    secrets, apn, esim_status, smdp_status, total_volume, total_duration, duration_unit,
-    install_before, activate_time, expired_time, expiry_notice_at, poll_at, poll_every_s, created_at, updated_at)
-  select $1, p.profile_id, p.order_id, p.item_no, p.supplier, p.iccid, p.imsi, p.msisdn, p.eid, p.smdp_address,
-    p.secrets, p.apn, p.esim_status, p.smdp_status, p.total_volume, p.total_duration, p.duration_unit,
-    p.install_before, p.activate_time, p.expired_time, p.expiry_notice_at, p.poll_at, p.poll_every_s, p.created_at,
-    p.created_at
-  from jsonb_to_recordset($2::jsonb) as p(profile_id uuid, order_id uuid, item_no smallint, supplier text, iccid text,
-    imsi text, msisdn text, eid text, smdp_address text, secrets bytea, apn text, esim_status text, smdp_status text,
-    total_volume bigint, total_duration integer, duration_unit text, install_before timestamptz,
-    activate_time timestamptz, expired_time timestamptz, expiry_notice_at timestamptz, poll_at timestamptz,
-    poll_every_s integer, created_at timestamptz)`
+  insert into profiles (tenant_id, ${Object.keys(PROFILE).join(', ')}, updated_at)
+  select $1::uuid, p.*, p.created_at from ${unnest(2, PROFILE, 'p')}`

@@ -43,6 +43,7 @@ export const AGED_BY_CLOCK: readonly Partitioned[] = [
     spanHours: 30 * DAY,
     ahead: 3,
     keepHours: 400 * DAY,
+    fillfactor: 70, // each row gets its outcome
     what: 'attempts at suppliers, with their outcomes',
   },
   // An event can be resent until 36 days after it was recorded, and its attempts then take up to 6 days more

@@ -3,7 +3,7 @@ import type { Tx } from '../../lib/postgres/db.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import { changeOrders, type OrderChange } from '../../orders/change.ts'
 import { allowanceOf, isOpen } from '../../orders/item.ts'
-import type { LockedItem, LockedOrder } from '../../orders/lock.ts'
+import type { KeptOrder, LockedItem, LockedOrder } from '../../orders/lock.ts'
 import { refundItems } from '../../orders/refund.ts'
 import { insertProfiles, type NewProfile } from '../../profiles/insert.ts'
 import { type AddedPackage, applyTopUp } from '../../profiles/life/top-up.ts'
@@ -22,6 +22,8 @@ export interface HeldLease {
   isBusy(orderId: string): boolean
   /** Attempts of the order whose items are not written yet. */
   unwritten(orderId: string): readonly Attempt[]
+  /** The orders as they were claimed, once: a try to save them changes them. undefined: one of them was written since. */
+  takeKept(orderIds: readonly string[]): ReadonlyMap<string, KeptOrder> | undefined
 }
 
 /** The holder of the lease on the orders whose outcomes are saved. */

@@ -1,4 +1,4 @@
-import { recordset } from '../../lib/postgres/columns.ts'
+import { type Columns, NULL, plainArray, textArray, timeArray, unnest, uuidArray } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import type { LockedItem, LockedOrder } from '../../orders/lock.ts'
 import type { ConfiguredSupplier } from '../../suppliers/registry.ts'
@@ -8,36 +8,55 @@ import type { Charge, Outcome, PriceGuard, ToppedUpEsim } from '../../suppliers/
 export function writeItems(tx: Tx, tenantId: string, items: { orderId: string; item: LockedItem }[], now: Date): void {
   if (items.length === 0) return
   for (const { item } of items) item.updatedAt = now
-  const rows = items.map(({ orderId, item }) => ({
-    orderId,
-    itemNo: item.itemNo,
-    itemStatus: item.itemStatus,
-    routeNo: item.routeNo,
-    supplier: item.supplier,
-    productCode: item.productCode,
-    cost: item.cost === null ? null : String(item.cost),
-    costCurrency: item.costCurrency,
-    supplierCharge: item.supplierCharge === null ? null : String(item.supplierCharge),
-    supplierChargeCurrency: item.supplierChargeCurrency,
-    attempts: item.attempts,
-    requestedAt: item.requestedAt,
-    inDoubtAt: item.inDoubtAt,
-    failureReason: item.failureReason,
-    retryAt: item.retryAt,
-  }))
-  tx.send({ name: 'fulfilment-write-items', text: WRITE, values: [tenantId, recordset(rows), now] })
+  const values = [
+    tenantId,
+    uuidArray(items.map(({ orderId }) => orderId)),
+    plainArray(items.map(({ item }) => item.itemNo)),
+    plainArray(items.map(({ item }) => item.itemStatus)),
+    plainArray(items.map(({ item }) => item.routeNo)),
+    textArray(items.map(({ item }) => item.supplier)),
+    textArray(items.map(({ item }) => item.productCode)),
+    plainArray(items.map(({ item }) => item.cost ?? NULL)),
+    plainArray(items.map(({ item }) => item.costCurrency ?? NULL)),
+    plainArray(items.map(({ item }) => item.supplierCharge ?? NULL)),
+    plainArray(items.map(({ item }) => item.supplierChargeCurrency ?? NULL)),
+    plainArray(items.map(({ item }) => item.attempts)),
+    timeArray(items.map(({ item }) => item.requestedAt?.getTime() ?? null)),
+    timeArray(items.map(({ item }) => item.inDoubtAt?.getTime() ?? null)),
+    textArray(items.map(({ item }) => item.failureReason)),
+    timeArray(items.map(({ item }) => item.retryAt?.getTime() ?? null)),
+    now,
+  ]
+  tx.send({ name: 'fulfilment-write-items', text: WRITE, values })
 }
+
+/** The key of an item in its tenant, and its changeable columns. */
+const ITEM: Columns = {
+  order_id: 'uuid',
+  item_no: 'smallint',
+  item_status: 'text',
+  route_no: 'smallint',
+  supplier: 'text',
+  product_code: 'text',
+  cost: 'bigint',
+  cost_currency: 'text',
+  supplier_charge: 'bigint',
+  supplier_charge_currency: 'text',
+  attempts: 'smallint',
+  requested_at: 'timestamptz',
+  in_doubt_at: 'timestamptz',
+  failure_reason: 'text',
+  retry_at: 'timestamptz',
+}
+const NOW = Object.keys(ITEM).length + 2
 
 // None of these columns is in an index: a HOT update.
 const WRITE = `
   update order_items i set item_status = c.item_status, route_no = c.route_no, supplier = c.supplier,
     product_code = c.product_code, cost = c.cost, cost_currency = c.cost_currency, supplier_charge = c.supplier_charge,
     supplier_charge_currency = c.supplier_charge_currency, attempts = c.attempts, requested_at = c.requested_at,
-    in_doubt_at = c.in_doubt_at, failure_reason = c.failure_reason, retry_at = c.retry_at, updated_at = $3
-  from jsonb_to_recordset($2::jsonb) as c(order_id uuid, item_no smallint, item_status text, route_no smallint,
-    supplier text, product_code text, cost bigint, cost_currency text, supplier_charge bigint,
-    supplier_charge_currency text, attempts smallint, requested_at timestamptz, in_doubt_at timestamptz, failure_reason text,
-    retry_at timestamptz)
+    in_doubt_at = c.in_doubt_at, failure_reason = c.failure_reason, retry_at = c.retry_at, updated_at = $${NOW}
+  from ${unnest(2, ITEM, 'c')}
   where i.tenant_id = $1 and i.order_id = c.order_id and i.item_no = c.item_no`
 
 /** The supplier charged nothing for the item, or gave it back. */
@@ -107,27 +126,38 @@ export function insertAttempts(tx: Tx, tenantId: string, leaseToken: string, att
   if (attempts.length === 0) return
   tx.send({
     name: 'fulfilment-attempts',
-    text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, product_code, cost,
-             cost_currency, route_no, lease_token, started_at)
-           select $1, a.*, $11, $12
-           from unnest($2::uuid[], $3::uuid[], $4::smallint[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[],
-             $10::smallint[]) as a`,
+    text: INSERT_ATTEMPTS,
     values: [
       tenantId,
-      attempts.map((attempt) => attempt.attemptId),
-      attempts.map((attempt) => attempt.orderId),
-      attempts.map((attempt) => attempt.itemNo),
-      attempts.map((attempt) => attempt.supplied.supplier.name),
-      attempts.map((attempt) => attempt.operation),
-      attempts.map(({ unwritten }) => unwritten?.productCode ?? null),
-      attempts.map(({ unwritten }) => unwritten?.cost ?? null),
-      attempts.map(({ unwritten }) => unwritten?.costCurrency ?? null),
-      attempts.map(({ unwritten }) => unwritten?.routeNo ?? null),
       leaseToken,
       attempts[0]!.startedAt,
+      uuidArray(attempts.map((attempt) => attempt.attemptId)),
+      uuidArray(attempts.map((attempt) => attempt.orderId)),
+      plainArray(attempts.map((attempt) => attempt.itemNo)),
+      textArray(attempts.map((attempt) => attempt.supplied.supplier.name)),
+      plainArray(attempts.map((attempt) => attempt.operation)),
+      textArray(attempts.map(({ unwritten }) => unwritten?.productCode ?? null)),
+      plainArray(attempts.map(({ unwritten }) => unwritten?.cost ?? NULL)),
+      plainArray(attempts.map(({ unwritten }) => unwritten?.costCurrency ?? NULL)),
+      plainArray(attempts.map(({ unwritten }) => unwritten?.routeNo ?? NULL)),
     ],
   })
 }
+
+const ATTEMPT: Columns = {
+  attempt_id: 'uuid',
+  order_id: 'uuid',
+  item_no: 'smallint',
+  supplier: 'text',
+  operation: 'text',
+  product_code: 'text',
+  cost: 'bigint',
+  cost_currency: 'text',
+  route_no: 'smallint',
+}
+const INSERT_ATTEMPTS = `
+  insert into supplier_attempts (tenant_id, lease_token, started_at, ${Object.keys(ATTEMPT).join(', ')})
+  select $1::uuid, $2::uuid, $3::timestamptz, a.* from ${unnest(4, ATTEMPT, 'a')}`
 
 /** An attempt that has its outcome already keeps it, but gets the reference of an answer that came late. */
 export function finishAttempts(tx: Tx, tenantId: string, results: readonly ItemResult[], now: Date): void {
@@ -135,19 +165,25 @@ export function finishAttempts(tx: Tx, tenantId: string, results: readonly ItemR
   if (finished.length === 0) return
   tx.send({
     name: 'fulfilment-finish-attempts',
-    text: `update supplier_attempts a set finished_at = coalesce(a.finished_at, $5),
-             outcome = coalesce(a.outcome, f.outcome), message = case when a.outcome is null then f.message else a.message end,
-             reference = coalesce(a.reference, f.reference)
-           from unnest($2::uuid[], $3::text[], $4::text[], $6::text[]) as f(attempt_id, outcome, message, reference)
-           where a.tenant_id = $1 and a.attempt_id = f.attempt_id
-             and (a.outcome is null or a.reference is null and f.reference is not null)`,
+    text: FINISH_ATTEMPTS,
     values: [
       tenantId,
-      finished.map((result) => result.attempt!.attemptId),
-      finished.map((result) => result.outcome.kind),
-      finished.map((result) => ('message' in result.outcome ? result.outcome.message : null)),
       now,
-      finished.map(({ outcome }) => ('reference' in outcome ? (outcome.reference ?? null) : null)),
+      uuidArray(finished.map(({ attempt }) => attempt!.attemptId)),
+      plainArray(finished.map(({ outcome }) => outcome.kind)),
+      textArray(finished.map(({ outcome }) => ('message' in outcome ? outcome.message : null))),
+      textArray(finished.map(({ outcome }) => ('reference' in outcome ? (outcome.reference ?? null) : null))),
     ],
   })
 }
+
+const FINISHED: Columns = { attempt_id: 'uuid', outcome: 'text', message: 'text', reference: 'text' }
+
+// No index has these columns: a HOT update. The ids appear twice: the array finds the rows by the primary key.
+const FINISH_ATTEMPTS = `
+  update supplier_attempts a set finished_at = coalesce(a.finished_at, $2),
+    outcome = coalesce(a.outcome, f.outcome), message = case when a.outcome is null then f.message else a.message end,
+    reference = coalesce(a.reference, f.reference)
+  from ${unnest(3, FINISHED, 'f')}
+  where a.tenant_id = $1 and a.attempt_id = any ($3::uuid[]) and a.attempt_id = f.attempt_id
+    and (a.outcome is null or a.reference is null and f.reference is not null)`

@@ -1,7 +1,7 @@
 import { orderNoOf, stripIccidPadding } from '@dealer-esim/contract'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
-import { lockOrders, lockWalletAndOrders } from '../../orders/lock.ts'
+import { lockKeptOrders, lockOrders, lockWalletAndOrders } from '../../orders/lock.ts'
 import { awaitResolving, fingerprint } from '../../suppliers/stock/taken-codes.ts'
 import type { DeliveredEsim, Outcome } from '../../suppliers/supplier.ts'
 import { type LeaseState, OutcomeBatch } from './apply-outcome.ts'
@@ -35,10 +35,13 @@ export async function saveOutcomes(
     const orderIds = [...new Set(results.map((result) => result.orderId))].sort()
     const toppedUp = results.filter((result) => result.outcome.kind === 'toppedUp').map((result) => result.orderId)
     const esimOrderIds = await listEsimOrders(tx, tenantId, toppedUp)
+    const kept = lease.leaseToken === undefined ? undefined : lease.takeKept(orderIds)
     const lock = refunds ? lockWalletAndOrders : lockOrders
     const [checked, { orders, esimOrders, now }] = await Promise.all([
       doubtEsimsResolvedElsewhere(tx, deps.linkKey, results),
-      lock(tx, tenantId, orderIds, lease.leaseToken, esimOrderIds),
+      kept !== undefined && !refunds && esimOrderIds.length === 0
+        ? lockKeptOrders(tx, tenantId, kept, lease.leaseToken!)
+        : lock(tx, tenantId, orderIds, lease.leaseToken, esimOrderIds),
     ])
     if (checked !== results) {
       deps.log.warn(
@@ -157,9 +160,11 @@ const RECORDED = `
   from given g join resolved_codes s on s.fingerprint = g.fingerprint
   join profiles p on p.tenant_id = s.tenant_id and p.order_id = s.order_id and p.iccid = s.iccid
   where p.esim_status <> 'CANCEL' and (p.order_id, p.item_no) <> (g.order_id, g.item_no)
+    and exists (select from resolved_codes)
   union all
   select g.place, p.order_id
   from given g join profiles p on p.iccid = g.iccid
   where p.esim_status in ('GOT_RESOURCE', 'IN_USE') and (p.order_id, p.item_no) <> (g.order_id, g.item_no)
+    and exists (select from resolved_codes) -- false for most operators, for whom nothing is looked up
     and exists (select from resolved_codes s
                 where s.tenant_id = p.tenant_id and s.order_id = p.order_id and s.iccid = p.iccid)`

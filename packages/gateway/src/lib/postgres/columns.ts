@@ -40,10 +40,16 @@ export function uuidArray(ids: readonly string[]): Buffer {
 }
 
 /** Binary timestamptz[] (microseconds since 2000) from milliseconds since 1970. Exact until 2255. */
-export function timeArray(timesMs: readonly number[]): Buffer {
-  const array = binaryArray(TIMESTAMPTZ, timesMs.length, timesMs.length * TIME_BYTES)
+export function timeArray(timesMs: readonly (number | null)[]): Buffer {
+  let present = 0
+  for (const timeMs of timesMs) if (timeMs !== null) present++
+  const array = binaryArray(TIMESTAMPTZ, timesMs.length, present * TIME_BYTES)
   let at = ARRAY_HEADER_BYTES
   for (const timeMs of timesMs) {
+    if (timeMs === null) {
+      at = array.writeInt32BE(-1, at)
+      continue
+    }
     const timeUs = (timeMs - YEAR_2000_MS) * 1000
     const high = Math.floor(timeUs / 2 ** 32)
     at = array.writeInt32BE(TIME_BYTES, at)
@@ -99,6 +105,7 @@ function binaryArray(elementType: number, length: number, elementsBytes: number)
 }
 
 /** Type OIDs. */
+const BYTEA = 17
 const TEXT = 25
 const JSON_TEXT = 114
 const TIMESTAMPTZ = 1184
@@ -113,9 +120,17 @@ const NO_BYTES = new Uint8Array()
 const JSONB_VERSION = Uint8Array.of(1)
 const YEAR_2000_MS = Date.UTC(2000, 0)
 
-/** A bytea[] in hexadecimal form. */
-export function bytesArray(values: readonly (Buffer | null)[]): string {
-  return `{${values.map((value) => (value === null ? NULL : `"\\\\x${value.toString('hex')}"`)).join()}}`
+/** Binary bytea[]. */
+export function bytesArray(values: readonly (Buffer | null)[]): Buffer {
+  let sizeBytes = 0
+  for (const value of values) sizeBytes += value?.length ?? 0
+  const array = binaryArray(BYTEA, values.length, sizeBytes)
+  let at = ARRAY_HEADER_BYTES
+  for (const value of values) {
+    at = array.writeInt32BE(value?.length ?? -1, at)
+    if (value !== null) at += value.copy(array, at)
+  }
+  return array
 }
 
 /**

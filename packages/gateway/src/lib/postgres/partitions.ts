@@ -11,6 +11,8 @@ export interface PartitionedTable {
   ahead: number
   /** How long a partition is kept after its end; undefined: for ever. */
   keepHours: number | undefined
+  /** Percent of each page that inserts fill: the rest is for updates in place. Default 100. */
+  fillfactor?: number
 }
 
 const HOUR_MS = 3_600_000
@@ -24,7 +26,7 @@ export function createPartitions(db: Db, tables: readonly PartitionedTable[]): P
     const missing = wanted(table, nowMs).filter((partition) => !names.has(partition.name))
     for (const { name, from, to } of missing) {
       tx.send({
-        text: `create table ${name} partition of ${table.table} for values from (${from}) to (${to}) with (${UNPAUSED})`,
+        text: `create table ${name} partition of ${table.table} for values from (${from}) to (${to}) with (${UNPAUSED}, fillfactor = ${table.fillfactor ?? 100})`,
       })
     }
     return missing.map((partition) => partition.name)

@@ -24,6 +24,10 @@ export const es2plusConfig = Type.Object(
     smdpAddress: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
     /** false: ConfirmOrder leaves the profile unreleased, and ReleaseProfile follows. */
     releaseWithConfirm: Type.Optional(Type.Boolean()),
+    /** true: a function that answers `Failed` was certainly not executed, whatever its code. */
+    failedIsDefinite: Type.Optional(Type.Boolean()),
+    /** true: answers have no `header`; see outcome.ts. */
+    answersWithoutHeader: Type.Optional(Type.Boolean()),
     ca: Type.Optional(Type.String()),
     cert: Type.Optional(Type.String()),
     key: Type.Optional(Type.String()),
@@ -41,6 +45,8 @@ export const es2plusConfig = Type.Object(
             Type.Array(Type.String({ pattern: '^([0-9A-Fa-f]{2}:?){32}$' }), { maxItems: 20 }),
           ),
           addresses: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 })),
+          /** true: the points 100, 101 and 102 mean enabled, disabled and deleted. */
+          extraPoints: Type.Optional(Type.Boolean()),
         },
         { additionalProperties: false },
       ),

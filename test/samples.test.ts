@@ -32,9 +32,9 @@ interface Language {
   compiled?(program: Program): Promise<string[]>
 }
 
-type Program = 'sign' | 'order' | 'verify-event'
+type Program = 'sign' | 'order' | 'after-sale' | 'verify-event'
 
-const pascal = { sign: 'Sign', order: 'Order', 'verify-event': 'VerifyEvent' }
+const pascal = { sign: 'Sign', order: 'Order', 'after-sale': 'AfterSale', 'verify-event': 'VerifyEvent' }
 const QUICK_JAVA = '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
 let javaClasses: Promise<string> | undefined
 const LANGUAGES: Language[] = [
@@ -92,7 +92,7 @@ for (const language of LANGUAGES) {
     })
 
     test.sequential('print a usage line if called without arguments', async () => {
-      for (const program of ['sign', 'order', 'verify-event'] as const) {
+      for (const program of ['sign', 'order', 'after-sale', 'verify-event'] as const) {
         const { code, out, err } = await run(language, program, [])
         // `go run` reports the exit code of its program on standard error and exits 1.
         expect([program, code, out]).toEqual([program, language.name === 'Go' ? 1 : 2, ''])
@@ -115,6 +115,33 @@ for (const language of LANGUAGES) {
       expect([code, JSON.parse(out).code]).toEqual([1, '310241'])
     })
 
+    test.sequential('top up and cancel once, however often they are run, and wait for the result', async () => {
+      const esim = new DealerEsim(gateway.credentials)
+      const packageInfoList = [{ packageCode: 'JP_1_7', count: 2 }]
+      await esim.order({ transactionId: `SALE-${language.folder}`, packageInfoList })
+      await esim.waitForOrder({ transactionId: `SALE-${language.folder}` })
+      const { profileList } = await esim.profiles({ transactionId: `SALE-${language.folder}` })
+      const [first = '', second = ''] = profileList.map(({ esimTranNo }) => esimTranNo)
+      const afterSale = (...args: string[]) => run(language, 'after-sale', args, gateway.env)
+
+      for (let times = 0; times < 2; times++) {
+        const toppedUp = await afterSale('topup', first, 'JP_1_7_TOPUP', `TOPUP-${language.folder}`)
+        expect(toppedUp).toMatchObject({ code: 0 })
+        expect(JSON.parse(toppedUp.out).data).toMatchObject({ orderType: 'TOPUP', orderStatus: 'DELIVERED' })
+        const cancelled = await afterSale('cancel', second, `CANCEL-${language.folder}`)
+        expect(cancelled).toMatchObject({ code: 0 })
+        expect(JSON.parse(cancelled.out).data).toMatchObject({ action: 'CANCEL', actionStatus: 'DONE' })
+      }
+      const { profileList: after } = await esim.profiles({ transactionId: `SALE-${language.folder}` })
+      const volume = profileList[0]!.totalVolume!
+      expect(after.map(({ esimStatus, totalVolume }) => [esimStatus, totalVolume])).toEqual([
+        ['GOT_RESOURCE', 2 * volume],
+        ['CANCEL', volume],
+      ])
+      const refused = await afterSale('cancel', first, `TOO-LATE-${language.folder}`)
+      expect([refused.code, JSON.parse(refused.out).code]).toEqual([1, '200002'])
+    })
+
     test.sequential('obey Retry-After, repeat a used RequestID with the same transactionId, and reject an HTML page as an answer', async ({
       onTestFinished,
     }) => {
@@ -135,9 +162,14 @@ for (const language of LANGUAGES) {
       expect(fake.seen.map(({ body }) => body.transactionId)).toEqual(['REPEATED', 'REPEATED', 'REPEATED'])
       expect(new Set(fake.seen.map(({ requestId }) => requestId)).size).toBe(3)
       expect((arrived[1] ?? 0) - (arrived[0] ?? 0)).toBeGreaterThanOrEqual(1_990)
-      const page = await run(language, 'order', ['JP_1_7', 'PAGE'], env)
-      expect(page.code).toBe(1)
-      expect(page.out).not.toContain('Welcome')
+      for (const [program, ...args] of [
+        ['order', 'JP_1_7', 'PAGE'],
+        ['after-sale', 'cancel', 'E-1', 'PAGE'],
+      ] as const) {
+        const page = await run(language, program, args, env)
+        expect(page.code).toBe(1)
+        expect(page.out).not.toContain('Welcome')
+      }
     })
 
     test.sequential('distinguish a genuine event from a forged, a changed and an old one', async () => {
@@ -224,7 +256,7 @@ const compiled = new Map<string, Promise<string[]>>()
 async function run(
   language: Language,
   program: Program,
-  args: string[],
+  args: readonly string[],
   env: Record<string, string> = {},
   stdin = '',
 ): Promise<Outcome> {

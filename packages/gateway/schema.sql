@@ -185,6 +185,19 @@ create table events (
 ) partition by RANGE (notify_id);
 CREATE INDEX events_order ON events USING btree (order_id);
 
+create table exchange_rates (
+  cost_currency text not null,
+  sale_currency text not null,
+  rate bigint not null,
+  rated_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint exchange_rates_pkey PRIMARY KEY (cost_currency, sale_currency),
+  constraint exchange_rates_check CHECK ((cost_currency <> sale_currency)),
+  constraint exchange_rates_cost_currency_check CHECK ((cost_currency ~ '^[A-Z]{3}$'::text)),
+  constraint exchange_rates_rate_check CHECK (((rate >= 1) AND (rate <= '1000000000000'::bigint))),
+  constraint exchange_rates_sale_currency_check CHECK ((sale_currency ~ '^[A-Z]{3}$'::text))
+);
+
 create table ledger_checks (
   checked_on date not null,
   started_at timestamp with time zone not null,
@@ -229,6 +242,19 @@ create table mails (
 CREATE INDEX mails_due ON mails USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX mails_time ON mails USING btree (mail_id);
 
+create table mobimatter_orders (
+  supplier text not null,
+  key text not null,
+  step text not null,
+  order_id text,
+  updated_at timestamp with time zone not null default now(),
+  constraint mobimatter_orders_pkey PRIMARY KEY (supplier, key),
+  constraint mobimatter_orders_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
+  constraint mobimatter_orders_check CHECK (((step = ANY (ARRAY['CREATED'::text, 'COMPLETING'::text])) = (order_id IS NOT NULL))),
+  constraint mobimatter_orders_step_check CHECK ((step = ANY (ARRAY['CREATING'::text, 'CREATED'::text, 'COMPLETING'::text, 'ENDED'::text])))
+);
+CREATE UNIQUE INDEX mobimatter_orders_order_id ON mobimatter_orders USING btree (supplier, order_id);
+
 create table order_items (
   tenant_id uuid not null,
   order_id uuid not null,
@@ -268,6 +294,7 @@ create table orders (
   wallet_version bigint not null,
   package_lines jsonb not null,
   remark text,
+  sent jsonb,
   status_history jsonb not null,
   event_sequence integer not null,
   due_at timestamp with time zone,
@@ -285,6 +312,7 @@ create table orders (
 CREATE INDEX orders_due ON orders USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX orders_open_topups ON orders USING btree (tenant_id, topped_up_profile_id, wallet_version) WHERE ((topped_up_profile_id IS NOT NULL) AND (order_status = ANY (ARRAY['PAID'::text, 'ALLOCATING'::text, 'UNDER_REVIEW'::text])));
 CREATE INDEX orders_topups ON orders USING btree (tenant_id, order_id) WHERE (order_type = 'TOPUP'::text);
+CREATE INDEX orders_unanswered ON orders USING btree (tenant_id, topped_up_profile_id) WHERE ((sent ->> 'isUnanswered'::text) IS NOT NULL);
 CREATE INDEX orders_under_review ON orders USING btree (tenant_id, order_id) WHERE (order_status = 'UNDER_REVIEW'::text);
 CREATE INDEX orders_unusual ON orders USING btree (tenant_id, order_status, order_id) WHERE (order_status = ANY (ARRAY['PARTIALLY_DELIVERED'::text, 'FAILED'::text, 'CANCELLED'::text]));
 
@@ -560,6 +588,23 @@ create table retention_clock (
   constraint retention_clock_singleton_check CHECK (singleton)
 );
 
+create table rule_packages (
+  package_code text not null,
+  rule_name text not null,
+  off_sale_by_rule boolean not null,
+  constraint rule_packages_pkey PRIMARY KEY (package_code),
+  constraint rule_packages_package_code_fkey FOREIGN KEY (package_code) REFERENCES packages(package_code)
+);
+
+create table sale_rules (
+  rule_name text not null,
+  position integer not null,
+  definition json not null,
+  applied json,
+  updated_at timestamp with time zone not null,
+  constraint sale_rules_pkey PRIMARY KEY (rule_name)
+);
+
 create table sandbox_actions (
   supplier text not null,
   key text not null,
@@ -692,11 +737,72 @@ create table supplier_prices (
   constraint supplier_prices_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
 );
 
+create table supplier_product_costs (
+  supplier text not null,
+  product_code text not null,
+  since timestamp with time zone not null,
+  cost bigint,
+  currency_code text,
+  constraint supplier_product_costs_pkey PRIMARY KEY (supplier, product_code, since),
+  constraint supplier_product_costs_supplier_product_code_fkey FOREIGN KEY (supplier, product_code) REFERENCES supplier_products(supplier, product_code),
+  constraint supplier_product_costs_check CHECK (((cost IS NULL) = (currency_code IS NULL)))
+);
+CREATE INDEX supplier_product_costs_since ON supplier_product_costs USING btree (since);
+
+create table supplier_products (
+  supplier text not null,
+  product_code text not null,
+  name text not null,
+  package_type text not null,
+  countries text[] not null,
+  volume bigint,
+  is_day_pass boolean not null,
+  duration_days integer not null,
+  cost bigint not null,
+  currency_code text not null,
+  is_listed boolean not null,
+  first_seen_at timestamp with time zone not null,
+  changed_at timestamp with time zone not null,
+  constraint supplier_products_pkey PRIMARY KEY (supplier, product_code),
+  constraint supplier_products_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
+  constraint supplier_products_cost_check CHECK (((cost >= 0) AND (cost <= '9007199254740991'::bigint))),
+  constraint supplier_products_currency_code_check CHECK ((currency_code ~ '^[A-Z]{3}$'::text)),
+  constraint supplier_products_duration_days_check CHECK (((duration_days >= 1) AND (duration_days <= 3650))),
+  constraint supplier_products_package_type_check CHECK ((package_type = ANY (ARRAY['BASE'::text, 'TOPUP'::text]))),
+  constraint supplier_products_volume_check CHECK (((volume >= 1) AND (volume <= '9007199254740991'::bigint)))
+);
+
 create table supplier_rates (
   supplier text not null,
   next_at timestamp with time zone not null,
   constraint supplier_rates_pkey PRIMARY KEY (supplier)
 ) with (fillfactor=50);
+
+create table supplier_syncs (
+  supplier text not null,
+  every_minutes integer,
+  due_at timestamp with time zone not null,
+  lease_token uuid,
+  lease_until timestamp with time zone,
+  started_at timestamp with time zone,
+  products_read integer not null default 0,
+  finished_at timestamp with time zone,
+  outcome text,
+  message text,
+  listed integer not null default 0,
+  accepted_at timestamp with time zone,
+  held json,
+  held_at timestamp with time zone,
+  has_changes boolean not null default false,
+  alerted_as text,
+  alerted_at timestamp with time zone,
+  constraint supplier_syncs_pkey PRIMARY KEY (supplier),
+  constraint supplier_syncs_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
+  constraint supplier_syncs_check CHECK (((lease_token IS NULL) = (lease_until IS NULL))),
+  constraint supplier_syncs_check1 CHECK (((held IS NULL) = (held_at IS NULL))),
+  constraint supplier_syncs_every_minutes_check CHECK (((every_minutes >= 15) AND (every_minutes <= 43200))),
+  constraint supplier_syncs_outcome_check CHECK ((outcome = ANY (ARRAY['DONE'::text, 'HELD'::text, 'FAILED'::text])))
+);
 
 create table supplier_tokens (
   supplier text not null,

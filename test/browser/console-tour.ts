@@ -55,6 +55,8 @@ function operatorStops(
     stop('price-group', '/catalogue/prices/groups/PARTNERS'),
     stop('stock', '/stock'),
     stop('suppliers', '/suppliers'),
+    stop('supplier', '/suppliers/sandbox'),
+    stop('add-supplier', '/add-supplier', (at) => chooseType(at, 'eSIM Access')),
     stop('webhooks', `/webhooks?tenantId=${tenantId}`),
     stop('event', `${tenant}/events/${notifyId}`),
     stop('explorer', `/explorer?tenantId=${tenantId}`, (at) => explore(testbed, at)),
@@ -171,4 +173,9 @@ async function importWithFault(page: Page): Promise<void> {
   await page.locator('input[type=file]').setInputFiles(file)
   await button(page, 'Preview changes').click()
   await page.locator('[data-sum]').first().waitFor()
+}
+
+async function chooseType(at: Page, name: string): Promise<void> {
+  await at.getByRole('combobox', { name: 'Type' }).click()
+  await at.getByRole('option', { name }).click()
 }

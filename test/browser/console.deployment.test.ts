@@ -13,6 +13,7 @@ import { orderFlows, reviewFlows } from './flows/orders.ts'
 import { priceFlows } from './flows/prices.ts'
 import { sessionFlows } from './flows/sessions.ts'
 import { setupFlows } from './flows/setup.ts'
+import { supplierFlows } from './flows/suppliers.ts'
 import { toolFlows } from './flows/tools.ts'
 import { webhookFlows } from './flows/webhooks.ts'
 
@@ -45,6 +46,7 @@ describe.skipIf(!isBrowserAvailable())('the console in a browser', () => {
   dealerFlows(shared)
   contextFlows(shared)
   keyboardFlows(shared)
+  supplierFlows(shared)
   catalogueFlows(shared)
   priceFlows(shared)
   webhookFlows(shared)

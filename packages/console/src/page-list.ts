@@ -1,4 +1,5 @@
 import { GROUP_PAGE, GROUPS, PLAN_PAGE, PLANS } from './prices/paths.ts'
+import { ADD_SUPPLIER, SUPPLIER_PAGE, SUPPLIERS } from './suppliers/paths.ts'
 
 /** A page of the console: its path and its component. Tests read this list, so it has no side effects. */
 export interface PageRoute {
@@ -49,7 +50,9 @@ export const pages = [
   page(PLAN_PAGE, () => import('./prices/price-plan.tsx'), 'PricePlanPage'),
   page(GROUP_PAGE, () => import('./prices/price-group.tsx'), 'PriceGroupPage'),
   page('/stock', () => import('./suppliers/stock.tsx'), 'StockPage'),
-  page('/suppliers', () => import('./suppliers/suppliers.tsx'), 'SuppliersPage'),
+  page(SUPPLIERS, () => import('./suppliers/suppliers.tsx'), 'SuppliersPage'),
+  page(ADD_SUPPLIER, () => import('./suppliers/add-supplier.tsx'), 'AddSupplierPage'),
+  page(SUPPLIER_PAGE, () => import('./suppliers/supplier.tsx'), 'SupplierPage'),
   page('/explorer', () => import('./explorer/explorer.tsx'), 'ExplorerPage'),
   page('/debugger', () => import('./explorer/explorer.tsx'), 'ExplorerPage'),
   page('/notices', () => import('./administration/alerts.tsx'), 'AlertsPage'),

@@ -7,6 +7,8 @@ export const LINE_COUNT_MAX = 30
 export const ORDER_ESIMS_MAX = 100
 
 export const TRANSACTION_ID_LENGTH_MAX = 64
+/** Begins the ids that a gateway derives from transactionIds of other forms, so no request may use it. */
+export const DERIVED_ID_PREFIX = 'rt-sha256:'
 export const REMARK_LENGTH_MAX = 200
 export const REASON_LENGTH_MAX = 200
 /** Days of a day pass. */

@@ -96,6 +96,20 @@ create table es2plus_ranges (
   primary key (supplier, first_number)
 );
 
+-- MobiMatter ---------------------------------------------------------------------------------------------------------
+
+-- The progress of an order at MobiMatter, which takes two requests: the first holds the money, the second buys. Written
+-- before each of them and independently of any lease, so that one order of each item is completed at most.
+create table mobimatter_orders (
+  supplier text not null references suppliers,
+  key text not null, -- orderNo-itemNo
+  step text not null check (step in ('CREATING', 'CREATED', 'COMPLETING', 'ENDED')),
+  order_id text check (step in ('CREATED', 'COMPLETING') = (order_id is not null)), -- MobiMatter's
+  updated_at timestamptz not null default now(),
+  primary key (supplier, key)
+);
+create unique index mobimatter_orders_order_id on mobimatter_orders (supplier, order_id);
+
 -- Sandbox ------------------------------------------------------------------------------------------------------------
 
 -- Stands in for a supplier's own records, and is written in separate transactions, so that tests can count what a
@@ -156,3 +170,86 @@ create table supplier_rates (
   supplier text primary key, -- NAME, or NAME:usage where usage has a limit of its own
   next_at timestamptz not null
 ) with (fillfactor = 50);
+
+-- Products -----------------------------------------------------------------------------------------------------------
+
+-- What suppliers sell, as their latest accepted catalogues say. A row is written only when its product changes.
+create table supplier_products (
+  supplier text not null references suppliers,
+  product_code text not null,
+  name text not null,
+  package_type text not null check (package_type in ('BASE', 'TOPUP')),
+  countries text[] not null, -- ISO 3166-1 alpha-2, ascending
+  volume bigint check (volume between 1 and 9007199254740991), -- bytes, of a day pass for one day; null: unlimited
+  is_day_pass boolean not null,
+  duration_days integer not null check (duration_days between 1 and 3650),
+  cost bigint not null check (cost between 0 and 9007199254740991), -- of a day pass for one day
+  currency_code text not null check (currency_code ~ '^[A-Z]{3}$'),
+  is_listed boolean not null, -- false: it has left the catalogue
+  first_seen_at timestamptz not null,
+  changed_at timestamptz not null,
+  primary key (supplier, product_code)
+);
+
+-- What a product has cost since when. Without a cost: it was not listed from then on.
+create table supplier_product_costs (
+  supplier text not null,
+  product_code text not null,
+  since timestamptz not null,
+  cost bigint,
+  currency_code text,
+  primary key (supplier, product_code, since),
+  foreign key (supplier, product_code) references supplier_products,
+  check ((cost is null) = (currency_code is null))
+);
+create index supplier_product_costs_since on supplier_product_costs (since);
+
+-- The job that reads a supplier's catalogue. One node at a time has the lease.
+create table supplier_syncs (
+  supplier text primary key references suppliers,
+  every_minutes integer check (every_minutes between 15 and 43200), -- null: only on demand
+  due_at timestamptz not null, -- infinity: only on demand
+  lease_token uuid,
+  lease_until timestamptz,
+  started_at timestamptz, -- of the latest sync
+  products_read integer not null default 0,
+  finished_at timestamptz, -- of the latest finished sync
+  outcome text check (outcome in ('DONE', 'HELD', 'FAILED')),
+  message text, -- why it was held or failed
+  listed integer not null default 0, -- products in the latest accepted catalogue
+  accepted_at timestamptz,
+  held json, -- an answer that an operator has to accept
+  held_at timestamptz,
+  has_changes boolean not null default false, -- products have changed that packages do not follow yet
+  alerted_as text, -- what operators were alerted about last; null: the latest sync was accepted
+  alerted_at timestamptz,
+  check ((lease_token is null) = (lease_until is null)),
+  check ((held is null) = (held_at is null))
+);
+
+-- Sale rules: which products are sold as packages, and at which price.
+create table sale_rules (
+  rule_name text primary key,
+  position integer not null, -- the first rule that selects a product takes it
+  definition json not null, -- as an operator last set it
+  applied json, -- as it was last applied: changed costs are followed by it; null: never applied
+  updated_at timestamptz not null
+);
+
+-- The packages that sale rules have made.
+create table rule_packages (
+  package_code text primary key references packages,
+  rule_name text not null, -- of a deleted rule: its packages go off sale when the rules are next applied
+  off_sale_by_rule boolean not null -- false while it is off sale: an operator took it off
+);
+
+-- Rates that an operator entered, for costs in another currency than the sale.
+create table exchange_rates (
+  cost_currency text not null check (cost_currency ~ '^[A-Z]{3}$'),
+  sale_currency text not null check (sale_currency ~ '^[A-Z]{3}$'),
+  rate bigint not null check (rate between 1 and 1000000000000), -- in 1/1 000 000: units of the sale for one of the cost
+  rated_at timestamptz not null, -- the date of the rate, as the operator states it
+  updated_at timestamptz not null,
+  primary key (cost_currency, sale_currency),
+  check (cost_currency <> sale_currency)
+);

@@ -18,6 +18,7 @@ create table orders (
   wallet_version bigint not null, -- of its debit
   package_lines jsonb not null, -- [{packageCode, packageName, count, price, periodNum?, periodNumDefaulted?, cancelPolicy?}]: as ordered, at the price debited
   remark text,
+  sent jsonb, -- of the compatible API: {transactionId?, isUnsigned?, isUnanswered?}; null: as any other order
   status_history jsonb not null, -- [{orderStatus, time}]
   event_sequence integer not null, -- of its latest event
   due_at timestamptz,
@@ -37,6 +38,8 @@ create index orders_topups on orders (tenant_id, order_id) where order_type = 'T
 -- The open top-ups of one eSIM, in order of debit.
 create index orders_open_topups on orders (tenant_id, topped_up_profile_id, wallet_version)
   where topped_up_profile_id is not null and order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW');
+-- Top-ups requested without a transactionId whose end was not answered yet (orders/unanswered-topup.ts).
+create index orders_unanswered on orders (tenant_id, topped_up_profile_id) where sent ->> 'isUnanswered' is not null;
 create index orders_under_review on orders (tenant_id, order_id) where order_status = 'UNDER_REVIEW';
 
 -- One eSIM each; of a TOPUP, what it adds to one. Its key at the supplier is orderNo-itemNo.

@@ -12,6 +12,7 @@ import { createLog } from './lib/telemetry/json-log.ts'
 import type { Log } from './lib/telemetry/log.ts'
 import { ensureLocalDemo, printLocalAccess } from './local-demo.ts'
 import { type Readiness, startProbes } from './probes/server.ts'
+import { startTrialSupplier } from './trial-supplier.ts'
 import { startWorker } from './worker.ts'
 
 /** EX_CONFIG of sysexits.h: the configuration is wrong, and a restart will not help. */
@@ -82,6 +83,7 @@ async function start(
   stack.push('probes', probes)
   if (config.deployment === 'local') await ensureLocalDemo(deps)
   if (config.deployment === 'test') await seedSandboxPackages(deps)
+  if (config.isTrial) stack.push('trial supplier', await startTrialSupplier(deps))
   if (config.role !== 'api') stack.push('worker', await startWorker(deps))
   if (config.role === 'worker') return { metricsPort }
   const api = await startApi(deps)

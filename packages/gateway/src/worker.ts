@@ -6,6 +6,7 @@ import { reconcileLoop } from './fulfilment/reconciliation/reconcile.ts'
 import { reviewAlertLoop } from './fulfilment/review/review-alerts.ts'
 import type { Running } from './lib/process/lifecycle.ts'
 import { mailLoop } from './mail/loop.ts'
+import { syncLoop } from './products/sync/sync-loop.ts'
 import { expiryLoop } from './profiles/life/expire.ts'
 import { expiringLoop } from './profiles/life/expiring.ts'
 import { pollSuppliersLoop } from './profiles/poll-suppliers.ts'
@@ -26,6 +27,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     reconcileLoop(deps),
     reviewAlertLoop(deps),
     priceAlertLoop(deps),
+    syncLoop(deps),
     expiryLoop(deps),
     expiringLoop(deps),
     pollSuppliersLoop(deps),

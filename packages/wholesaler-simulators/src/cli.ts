@@ -2,7 +2,7 @@ import { fstatSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { createSimulator, SIMULATOR_KINDS, type SimulatorKind } from './simulator.ts'
 
-const USAGE = `wholesaler-simulator KIND [--port PORT] [--events-url URL] [--catalogue-size COUNT] [--balance UNITS]
+const USAGE = `wholesaler-simulator KIND [--port PORT] [--events-url URL] [--catalogue-size COUNT] [--balance UNITS] [--credentials JSON]
 KIND: ${SIMULATOR_KINDS.join(', ')}
 Prints {"kind", "url", "credentials", "controlUrl"} as one line of JSON when it listens. Runs until SIGINT, SIGTERM, or the end
 of its standard input if that is a pipe, so that it ends with the process that started it.
@@ -34,7 +34,7 @@ function parse(argv: string[]) {
     const { positionals, values } = parseArgs({
       args: argv,
       allowPositionals: true,
-      options: { port: text, 'events-url': text, 'catalogue-size': text, balance: text },
+      options: { port: text, 'events-url': text, 'catalogue-size': text, balance: text, credentials: text },
     })
     const [kind, extra] = positionals
     if (extra !== undefined || !SIMULATOR_KINDS.includes(kind as SimulatorKind)) return undefined
@@ -48,6 +48,9 @@ function parse(argv: string[]) {
       ...(values.port !== undefined && { port: number('port') }),
       ...(values['events-url'] !== undefined && { eventsUrl: values['events-url'] }),
       ...(values['catalogue-size'] !== undefined && { catalogueSize: number('catalogue-size') }),
+      ...(values.credentials !== undefined && {
+        credentials: JSON.parse(values.credentials) as Record<string, string>,
+      }),
       ...(values.balance !== undefined && { balance: number('balance') * 10_000 }),
     }
   } catch {

@@ -47,6 +47,8 @@ export interface SimulatorOptions {
   balance?: number
   /** The currency of balance and prices. Default USD. */
   currencyCode?: string
+  /** Credentials by name, as the wholesaler names them. Default: random ones. */
+  credentials?: Record<string, string>
   /** The URL to which events are sent. Default null: none are. */
   eventsUrl?: string | null
   /** How long an order takes until it is delivered. Default 0: delivered with the answer. */
@@ -97,6 +99,7 @@ export async function createSimulator(kind: SimulatorKind, options: SimulatorOpt
     events,
     origin: () => origin,
     options: {
+      credentials: options.credentials,
       repeatedKey: options.repeatedKey ?? description.repeatedKey,
       holdMs: options.holdMs ?? 15 * 60_000,
       tokensPerMinute: options.tokensPerMinute ?? 3,

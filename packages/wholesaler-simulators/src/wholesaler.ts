@@ -91,6 +91,8 @@ export interface World {
   /** The address to which events are sent. */
   events: { url: string | null; send(messages: EventMessage[]): void }
   options: {
+    /** Replaces random ones. */
+    credentials?: Record<string, string> | undefined
     /** A repeated key is answered with the first order, refused, or bought again. */
     repeatedKey: 'same' | 'refused' | 'bought-again'
     /** How long MobiMatter holds money. */

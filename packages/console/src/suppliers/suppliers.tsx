@@ -1,15 +1,17 @@
 import type { SupplierRow } from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
-import { Badge, Button, Group, Stack, Text } from '@mantine/core'
+import { Button } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useApi, useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { formatCount, formatTimeExactly } from '../parts/format.ts'
+import { useApi } from '../api/use-api.ts'
+import { formatCount } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
-import { notifyError, notifySuccess } from '../parts/notify.ts'
 import { Page } from '../parts/page.tsx'
 import { Timestamp } from '../parts/values.tsx'
-import { canOperate, useSession } from '../session/session.ts'
-import { interpolate, plural, t } from '../strings/strings.ts'
+import { canOperate, isOperatorAdmin, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { typeLabel } from './add-supplier.tsx'
+import { ADD_SUPPLIER, supplierPage } from './paths.ts'
+import { SupplierActions, SupplierState, type TestResult } from './supplier-state.tsx'
 
 const REFRESH_MS = 10_000
 
@@ -18,7 +20,17 @@ export function SuppliersPage() {
   const list = useApi<{ suppliers: SupplierRow[] }>('/suppliers', {}, { refreshMs: REFRESH_MS })
   const [tested, setTested] = useState<Record<string, TestResult>>({})
   return (
-    <Page title={t.suppliers.title} description={t.suppliers.text}>
+    <Page
+      title={t.suppliers.title}
+      description={t.suppliers.text}
+      actions={
+        isOperatorAdmin(me) && (
+          <Button component={Link} to={ADD_SUPPLIER}>
+            {t.suppliers.add}
+          </Button>
+        )
+      }
+    >
       <List<SupplierRow>
         label={t.suppliers.title}
         rows={list.data?.suppliers}
@@ -28,12 +40,16 @@ export function SuppliersPage() {
         idOf={(row) => row.supplier}
         empty={{ title: t.suppliers.noSuppliers, text: t.suppliers.noSuppliersText }}
         columns={[
-          { accessor: 'supplier', title: t.suppliers.name },
-          { accessor: 'type', title: t.suppliers.type },
+          {
+            accessor: 'supplier',
+            title: t.suppliers.name,
+            render: (row) => <Link to={supplierPage(row.supplier)}>{row.supplier}</Link>,
+          },
+          { accessor: 'type', title: t.suppliers.type, render: (row) => typeLabel(row.type) },
           {
             accessor: 'state',
             title: t.suppliers.state,
-            render: (row) => <State row={row} tested={tested[row.supplier]} />,
+            render: (row) => <SupplierState row={row} tested={tested[row.supplier]} />,
           },
           {
             accessor: 'waiting',
@@ -54,102 +70,11 @@ export function SuppliersPage() {
             textAlign: 'right',
             hidden: !canOperate(me),
             render: (row) => (
-              <Actions row={row} onTested={(one) => setTested((all) => ({ ...all, [row.supplier]: one }))} />
+              <SupplierActions row={row} onTested={(one) => setTested((all) => ({ ...all, [row.supplier]: one }))} />
             ),
           },
         ]}
       />
     </Page>
   )
-}
-
-/** The result of a supplier's last test, kept while the page is open. */
-interface TestResult {
-  works: boolean
-  message: string | null
-  at: string
-}
-
-function State({ row, tested }: { row: SupplierRow; tested: TestResult | undefined }) {
-  const known = row.paused ? 'paused' : (row.breaker ?? 'broken')
-  // The circuit breaker counts orders only, so a failed test takes precedence over a closed breaker.
-  const state = known === 'closed' && tested?.works === false ? 'failed' : known
-  const colors = { closed: 'teal', open: 'red', 'half-open': 'yellow', paused: 'orange', broken: 'red', failed: 'red' }
-  return (
-    <Stack gap={4} align="flex-start" className="list-lines">
-      <Badge variant="light" color={colors[state]} tt="none" radius="sm" data-state={state}>
-        {t.suppliers.states[state]}
-      </Badge>
-      {tested && (
-        <Text size="xs" {...(tested.works && { c: 'dimmed' })} className="break" data-tested={tested.works}>
-          {interpolate(tested.works ? t.suppliers.testPassed : t.suppliers.testFailed, {
-            time: formatTimeExactly(tested.at),
-            message: tested.message ?? '',
-          })}
-        </Text>
-      )}
-    </Stack>
-  )
-}
-
-function Actions({ row, onTested }: { row: SupplierRow; onTested(tested: TestResult): void }) {
-  const test = useChange<{ works: boolean; words: string | null }>()
-  const resume = useChange({ success: t.suppliers.resumed })
-  const [pausing, setPausing] = useState(false)
-  const report = ({ works, words }: { works: boolean; words: string | null }) => {
-    const parts = { supplier: row.supplier, message: words ?? '' }
-    if (works) notifySuccess(interpolate(t.suppliers.isWorking, parts))
-    else notifyError(new Error(interpolate(t.suppliers.isNotWorking, parts)))
-    onTested({ works, message: words, at: new Date().toISOString() })
-  }
-  return (
-    <Group gap={4} justify="flex-end">
-      <Button
-        size="compact-xs"
-        variant="default"
-        loading={test.isPending}
-        onClick={() => test.mutate({ method: 'POST', path: `${apiPath(row)}/test` }, { onSuccess: report })}
-      >
-        {t.suppliers.test}
-      </Button>
-      {row.paused ? (
-        <Button
-          size="compact-xs"
-          variant="default"
-          loading={resume.isPending}
-          onClick={() => resume.mutate({ method: 'POST', path: `${apiPath(row)}/resume` })}
-        >
-          {t.suppliers.resume}
-        </Button>
-      ) : (
-        <Button size="compact-xs" variant="default" onClick={() => setPausing(true)}>
-          {t.suppliers.pause}
-        </Button>
-      )}
-      {pausing && <Pause row={row} onClose={() => setPausing(false)} />}
-    </Group>
-  )
-}
-
-function Pause({ row, onClose }: { row: SupplierRow; onClose(): void }) {
-  const pause = useChange({ success: t.suppliers.paused, quiet: true })
-  return (
-    <Dialog
-      title={interpolate(t.suppliers.pauseTitle, { supplier: row.supplier })}
-      opened
-      onClose={onClose}
-      submit={t.suppliers.pause}
-      danger
-      busy={pause.isPending}
-      error={pause.error}
-      onSubmit={() => pause.mutate({ method: 'POST', path: `${apiPath(row)}/pause` }, { onSuccess: onClose })}
-    >
-      <Text size="sm">{t.suppliers.pauseText}</Text>
-      <Text size="sm">{plural(t.suppliers.pauseWaiting, row.waiting)}</Text>
-    </Dialog>
-  )
-}
-
-function apiPath({ supplier }: SupplierRow): string {
-  return `/suppliers/${encodeURIComponent(supplier)}`
 }

@@ -1,3 +1,5 @@
+import { DERIVED_ID_PREFIX } from '../limits.ts'
+
 /**
  * The allowed form of a text in a request: a pattern, and the same as advice for people. Patterns are compiled with the
  * flag `u`.
@@ -25,8 +27,8 @@ export const TEXT_PATTERNS = {
     advice: 'Use text without control characters other than tab and line break.',
   },
   transactionId: {
-    pattern: '^[A-Za-z0-9_.:-]*$',
-    advice: 'Use only letters A-Z and a-z, digits and the characters _ . : -',
+    pattern: `^(?!${DERIVED_ID_PREFIX})[A-Za-z0-9_.:-]*$`,
+    advice: `Use only letters A-Z and a-z, digits and the characters _ . : - and do not begin with ${DERIVED_ID_PREFIX}`,
   },
   locationCode: {
     pattern: '^([A-Z]{2}|!RG|!GL)$',

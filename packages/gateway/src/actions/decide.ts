@@ -42,6 +42,22 @@ export function isAllowed(action: EsimAction, esim: EsimState): boolean {
   }
 }
 
+/** Checks whether the eSIM is in the state that the action leads to. */
+export function isInWantedState(action: EsimAction, { esimStatus, suspended }: EsimState): boolean {
+  switch (action) {
+    case 'CANCEL':
+      return esimStatus === 'CANCEL'
+    case 'REVOKE':
+      return esimStatus === 'REVOKED'
+    case 'SUSPEND':
+      return esimStatus === 'IN_USE' && suspended
+    case 'UNSUSPEND':
+      return esimStatus === 'IN_USE' && !suspended
+    default:
+      return action satisfies never
+  }
+}
+
 function isUntouched(smdpStatus: EsimState['smdpStatus']): boolean {
   return smdpStatus === null || smdpStatus === 'RELEASED'
 }

@@ -191,6 +191,7 @@ async function call(
       'dealer_esim.supplier': supplier.name,
       'dealer_esim.supplier_type': supplier.type,
       'dealer_esim.key': itemKeyOf(orderId, itemNo),
+      'dealer_esim.action_no': orderNoOf(actionId),
       'dealer_esim.outcome': outcome.kind,
     },
     ...('message' in outcome ? { error: outcome.message } : {}),

@@ -4,10 +4,11 @@ import { type Actor, audit, type By } from '../audit/audit.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { ACTION_COLUMNS, type Action, actionAnswerOf } from '../orders/action.ts'
+import { findOpenAction } from '../orders/change-action.ts'
 import { lineOfItem } from '../orders/item.ts'
 import { type LockedOrder, lockOrders } from '../orders/lock.ts'
-import { lockWallet, touchWallet } from '../wallet/ledger/lock.ts'
-import { refuseAction } from './decide.ts'
+import { type LockedWallet, lockWallet, touchWallet } from '../wallet/ledger/lock.ts'
+import { isInWantedState, refuseAction } from './decide.ts'
 import type { ActionDeps } from './deps.ts'
 import { type EsimIdentity, findEsim, isMeant, readEsimState } from './esim.ts'
 
@@ -34,29 +35,79 @@ export async function startAction(
     if (earlier !== undefined) return { action: replay(earlier, request), isReplay: true }
     const esim = await findEsim(tx, tenantId, request)
     if (esim === undefined) throw new ApiError('310403')
-    const { order, state, now } = await lockEsim(tx, tenantId, esim)
-    const policy = lineOfItem(order.packageLines, esim.itemNo).cancelPolicy
-    const supplier = deps.suppliers.get(esim.supplier)?.supplier
-    const refusal = refuseAction(request.action, state, supplier, policy, now)
-    if (refusal !== undefined) throw new ApiError(refusal.code, refusal.parts)
-    touchWallet(tx, wallet)
-    const action = newAction(deps, esim, order, now, {
-      transactionId: request.transactionId,
-      startedBy: 'DEALER',
-      action: request.action,
-      feePercent: request.action === 'CANCEL' ? policy!.feePercent : 0,
-    })
-    const reason = request.reason ?? null
-    insertAction(tx, tenantId, action, { reason, actor: by?.actor ?? null })
-    if (by !== undefined) {
-      const after = { profileId: esim.profileId, itemNo: esim.itemNo, transactionId: request.transactionId, reason }
-      const entry = { tenantId, ...by, action: AUDITED[request.action], subject: orderNoOf(esim.orderId), after }
-      audit(tx, deps.ids, entry)
-    }
-    return { action, isReplay: false }
+    const locked = await lockEsim(tx, tenantId, esim)
+    return { action: beginAction(tx, deps, wallet, { tenantId, request, esim, locked, by }), isReplay: false }
   })
   if (!started.isReplay) deps.wake.wake('actions')
   return { answer: actionAnswerOf(started.action), isReplay: started.isReplay }
+}
+
+/**
+ * Brings an eSIM into the state that an action leads to, for callers whose requests have no transactionId. An open action of
+ * the same kind is that action, also one of an operator; where the eSIM is in that state already nothing is done.
+ *
+ * Locks: the wallet, then the eSIM's order.
+ * @param by as for startAction
+ * @returns the action to wait for; undefined where nothing is to be done
+ * @throws ApiError 310403, 200002, 200015, 200017, in this order
+ */
+export async function ensureAction(
+  deps: Pick<ActionDeps, 'db' | 'ids' | 'suppliers' | 'wake'>,
+  tenantId: string,
+  request: Omit<ActionRequest, 'transactionId'>,
+  by?: By,
+): Promise<{ actionId: string } | undefined> {
+  const ensured = await deps.db.tx(async (tx) => {
+    const wallet = await lockWallet(tx, tenantId)
+    const esim = await findEsim(tx, tenantId, request)
+    if (esim === undefined) throw new ApiError('310403')
+    const locked = await lockEsim(tx, tenantId, esim)
+    const { openActionId } = locked.state
+    const open = openActionId === null ? undefined : await findOpenAction(tx, tenantId, esim.profileId)
+    if (open?.action === request.action) return { actionId: open.actionId, isNew: false }
+    if (open === undefined && isInWantedState(request.action, locked.state)) return undefined
+    const named = { ...request, transactionId: deps.ids.uuid() }
+    const { actionId } = beginAction(tx, deps, wallet, { tenantId, request: named, esim, locked, by })
+    return { actionId, isNew: true }
+  })
+  if (ensured?.isNew) deps.wake.wake('actions')
+  return ensured
+}
+
+interface Beginning {
+  tenantId: string
+  request: ActionRequest
+  esim: EsimIdentity
+  locked: Awaited<ReturnType<typeof lockEsim>>
+  by: By | undefined
+}
+
+/** The caller holds the locks of wallet and order. @throws ApiError 200002, 200015, 200017 */
+function beginAction(
+  tx: Tx,
+  deps: Pick<ActionDeps, 'ids' | 'suppliers'>,
+  wallet: LockedWallet,
+  { tenantId, request, esim, locked: { order, state, now }, by }: Beginning,
+): Action {
+  const policy = lineOfItem(order.packageLines, esim.itemNo).cancelPolicy
+  const supplier = deps.suppliers.get(esim.supplier)?.supplier
+  const refusal = refuseAction(request.action, state, supplier, policy, now)
+  if (refusal !== undefined) throw new ApiError(refusal.code, refusal.parts)
+  touchWallet(tx, wallet)
+  const action = newAction(deps, esim, order, now, {
+    transactionId: request.transactionId,
+    startedBy: 'DEALER',
+    action: request.action,
+    feePercent: request.action === 'CANCEL' ? policy!.feePercent : 0,
+  })
+  const reason = request.reason ?? null
+  insertAction(tx, tenantId, action, { reason, actor: by?.actor ?? null })
+  if (by !== undefined) {
+    const after = { profileId: esim.profileId, itemNo: esim.itemNo, transactionId: request.transactionId, reason }
+    const entry = { tenantId, ...by, action: AUDITED[request.action], subject: orderNoOf(esim.orderId), after }
+    audit(tx, deps.ids, entry)
+  }
+  return action
 }
 
 /** The name of each action in the audit log. */

@@ -41,8 +41,13 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: 'price',
-    summary: 'list prices, plans, groups and own prices',
+    summary: 'list prices, plans, groups, own prices and exchange rates',
     load: async () => (await import('./prices/price.ts')).priceCommands,
+  },
+  {
+    name: 'rule',
+    summary: 'sale rules: which products of suppliers are sold, and at which price',
+    load: async () => (await import('./catalogue/rule.ts')).ruleCommands,
   },
   {
     name: 'webhook',
@@ -51,7 +56,7 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: 'supplier',
-    summary: 'suppliers of eSIMs: configure, test, pause, reconcile',
+    summary: 'suppliers of eSIMs: configure, test, pause, read catalogues, reconcile',
     load: async () => (await import('./fulfilment/supplier.ts')).supplierCommands,
   },
   {

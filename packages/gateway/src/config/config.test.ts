@@ -63,6 +63,14 @@ describe('the configuration', () => {
     })
   })
 
+  it('allows --trial on a local deployment only', () => {
+    expect(readConfig({}, ['--trial']).isTrial).toBe(true)
+    expect(readConfig({}, []).isTrial).toBe(false)
+    expect(faultsOf(production, ['--trial'])).toEqual([
+      '--trial runs a simulated wholesaler, which only a local deployment may have.',
+    ])
+  })
+
   it('is complete on a production deployment', () => {
     const config = readConfig(production, ['--role', 'worker'])
     expect(config.publicUrl).toBe('https://esim.example.com/dealers')

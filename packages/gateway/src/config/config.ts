@@ -5,7 +5,11 @@ import { type Deployment, VARIABLES, type Values, type Variable } from './variab
 export type Role = 'api' | 'worker' | 'all'
 
 /** The checked configuration. Only config/ reads the environment. */
-export type Config = Values & { readonly role: Role }
+export type Config = Values & {
+  readonly role: Role
+  /** Run a simulated wholesaler as a supplier. */
+  readonly isTrial: boolean
+}
 
 /** Lists all faults at once, so that an operator need not start five times to find five faults. */
 export class ConfigError extends Error {
@@ -28,10 +32,13 @@ export function inspectConfig(
   argv: readonly string[],
 ): { config: Partial<Config>; faults: string[] } {
   const faults: string[] = []
-  const role = readRole(argv, faults)
+  const { role, isTrial } = readArguments(argv, faults)
   const { values, unreadable } = readVariables(env, faults)
   faults.push(...findBrokenRules(values as Values, unreadable))
-  return { config: { ...values, role } as Partial<Config>, faults }
+  if (isTrial && values.deployment !== undefined && values.deployment !== 'local') {
+    faults.push('--trial runs a simulated wholesaler, which only a local deployment may have.')
+  }
+  return { config: { ...values, role, isTrial } as Partial<Config>, faults }
 }
 
 /** The URL of a local gateway without PUBLIC_URL. */
@@ -65,13 +72,17 @@ function readVariables(
   return { values, unreadable }
 }
 
-function readRole(argv: readonly string[], faults: string[]): Role {
+function readArguments(argv: readonly string[], faults: string[]): Pick<Config, 'role' | 'isTrial'> {
   try {
-    const { values } = parseArgs({ args: [...argv], options: { role: { type: 'string', default: 'all' } } })
-    if (values.role === 'api' || values.role === 'worker' || values.role === 'all') return values.role
-    faults.push(`--role is api, worker or all; it is “${values.role}”.`)
+    const { values } = parseArgs({
+      args: [...argv],
+      options: { role: { type: 'string', default: 'all' }, trial: { type: 'boolean', default: false } },
+    })
+    const { role, trial: isTrial } = values
+    if (role === 'api' || role === 'worker' || role === 'all') return { role, isTrial }
+    faults.push(`--role is api, worker or all; it is “${role}”.`)
   } catch (error) {
-    faults.push(`${(error as Error).message}. The only argument is --role api, worker or all.`)
+    faults.push(`${(error as Error).message}. The arguments are --role api, worker or all, and --trial.`)
   }
-  return 'all'
+  return { role: 'all', isTrial: false }
 }

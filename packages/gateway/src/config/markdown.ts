@@ -7,8 +7,9 @@ export function configurationMarkdown(): string {
 
 const INTRODUCTION = `# Configuration
 
-The gateway is configured by environment variables and one argument: \`--role api\`, \`--role worker\` or \`--role all\`
-(the default) decides whether this process serves requests, does background work, or both. If the configuration has
+The gateway is configured by environment variables and two arguments: \`--role api\`, \`--role worker\` or \`--role all\`
+(the default) decides whether this process serves requests, does background work, or both. \`--trial\` adds a simulated
+wholesaler to a local gateway (see [Suppliers](suppliers.md)). If the configuration has
 faults, the gateway lists all of them and exits with code 78 before it starts anything.
 
 This page is generated from the table in the code by \`npm run configuration\`.`

@@ -81,20 +81,32 @@ export function unknownPathRefusal(deps: Deps, { raw }: FastifyRequest, reply: F
   return () => refuse({ app: reply.server, deps }, context, raw, new ApiError('000109'))
 }
 
+/** Operations that begin the trace of an order, or continue that of the order which delivered the eSIM. */
+const ORDER_TRACES: Partial<Record<RequestContext['operation'], 'begins' | 'continues'>> = {
+  'esim/order': 'begins',
+  'esim/topup': 'begins',
+  'esim/cancel': 'continues',
+  'esim/suspend': 'continues',
+  'esim/unsuspend': 'continues',
+  'esim/revoke': 'continues',
+}
+
 /**
- * The span of one request. Its RT-RequestID names the trace; a request that placed an order starts the order's own trace,
- * which suppliers and events continue. @returns undefined for a request without a RequestID
+ * The span of one request. Its RT-RequestID names the trace; a request that placed an order or a top-up starts its own
+ * trace, which suppliers and events continue, and so do actions on its eSIMs.
+ * @returns undefined for a request without a RequestID
  */
 function requestSpan(context: RequestContext, answer: Answer, endedAt: number, durationMs: number): Span | undefined {
   const { requestId, tenantId, address, operation } = context
   if (requestId === undefined) return undefined
-  const orderNo = operation === 'esim/order' ? /"orderNo":"([^"]+)"/.exec(answer.body)?.[1] : undefined
+  const part = answer.code === '000000' ? ORDER_TRACES[operation] : undefined
+  const orderNo = part && memberOf(answer, 'orderNo')
   const isReplay = answer.headers['Idempotent-Replayed'] !== undefined
   const orderId = orderNo === undefined || isReplay ? undefined : orderIdOf(orderNo)
   return {
     ...(orderId === undefined
       ? { traceId: traceIdOf(requestId) }
-      : { traceId: traceIdOf(orderId), spanId: rootSpanIdOf(orderId) }),
+      : { traceId: traceIdOf(orderId), [part === 'begins' ? 'spanId' : 'parentSpanId']: rootSpanIdOf(orderId) }),
     name: operation === 'none' ? 'request' : operation,
     kind: 'SERVER',
     endedAt,
@@ -107,7 +119,13 @@ function requestSpan(context: RequestContext, answer: Answer, endedAt: number, d
       'dealer_esim.request_id': requestId,
       'dealer_esim.tenant_id': tenantId,
       'dealer_esim.order_no': orderNo,
+      'dealer_esim.action_no': part === 'continues' ? memberOf(answer, 'actionNo') : undefined,
     },
     ...(answer.http >= 500 ? { error: answer.code } : {}),
   }
+}
+
+/** Read from the text, because the answer of a replay may have been stored as text. */
+function memberOf({ body }: Answer, name: 'orderNo' | 'actionNo'): string | undefined {
+  return new RegExp(`"${name}":"([^"]+)"`).exec(body)?.[1]
 }

@@ -15,6 +15,8 @@ export const ALERT_SUBJECTS: Readonly<Record<string, string>> = {
   ENDPOINT_DISABLED: 'Your callback URL was disabled: {client}',
   LOW_STOCK: 'Activation codes are running low',
   SUPPLIER_PRICE: 'A supplier’s prices differ from your catalogue',
+  SUPPLIER_CATALOGUE: 'A supplier’s catalogue was not taken over',
+  PACKAGES_OFF_SALE: 'Packages went off sale after a change of costs',
   UNDER_REVIEW: 'Orders wait for your decision',
   ORPHAN_ESIM: 'Unexpected eSIM received',
   ACTION_UNDER_REVIEW: 'A supplier did not answer about an eSIM',
@@ -28,6 +30,8 @@ const ALERT_PAGES: Readonly<Record<string, string>> = {
   ENDPOINT_DISABLED: '/webhooks',
   LOW_STOCK: '/stock',
   SUPPLIER_PRICE: '/catalogue',
+  SUPPLIER_CATALOGUE: '/suppliers',
+  PACKAGES_OFF_SALE: '/catalogue',
   UNDER_REVIEW: '/orders',
 }
 

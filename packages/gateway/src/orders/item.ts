@@ -64,6 +64,8 @@ export interface PackageLine {
   price: number
   /** Days of a day pass. */
   periodNum?: number
+  /** Slugs by which a request of the compatible API named the package. A repeat matches on them. */
+  sentAs?: string[]
   /** The dealer did not send periodNum: 1 by default. Part of the content that a repeat is compared with. */
   periodNumDefaulted?: true
   /** The package's policy when it was ordered; absent: an eSIM of it cannot be cancelled through the API. */

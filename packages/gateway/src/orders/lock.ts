@@ -2,10 +2,12 @@ import type { EsimStatus, OrderStatus, OrderType, SmdpStatus } from '@dealer-esi
 import type { Tx } from '../lib/postgres/db.ts'
 import { lockWallet } from '../wallet/ledger/lock.ts'
 import type { ItemStatus, PackageLine } from './item.ts'
+import { sentTransactionId } from './transaction-id.ts'
 
 /** An order as read under its lock, with its items and the public part of its profiles. */
 export interface LockedOrder {
   orderId: string
+  /** As it was sent. */
   transactionId: string
   orderType: OrderType
   /** The eSIM that a TOPUP adds to. */
@@ -120,7 +122,7 @@ export async function readProfiles(tx: Tx, tenantId: string, orders: readonly Lo
   for (const row of rows) byId.get(row.orderId)?.profiles.push(profileOf(row))
 }
 
-export const ORDER_COLUMNS = `o.order_id, o.transaction_id, o.order_type, o.topped_up_profile_id, o.order_status,
+export const ORDER_COLUMNS = `o.order_id, ${sentTransactionId('o')} as transaction_id, o.order_type, o.topped_up_profile_id, o.order_status,
   o.refunded_amount, o.currency_code, o.event_sequence, o.package_lines, o.created_at`
 const LOCK = `select ${ORDER_COLUMNS} from orders o
   where tenant_id = $1 and order_id = any ($2::uuid[]) order by order_id for no key update`

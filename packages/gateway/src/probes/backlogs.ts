@@ -1,3 +1,4 @@
+import type { ActionStatus } from '@dealer-esim/contract'
 import type { Db } from '../lib/postgres/db.ts'
 import { UNFINISHED_STATUSES, type UnfinishedStatus } from '../orders/reading/list-unfinished.ts'
 
@@ -6,6 +7,7 @@ export const COUNTED_MAX = 50_000
 
 export interface Backlogs {
   orders: { status: UnfinishedStatus; count: number; oldestS: number }[]
+  actions: { status: OpenStatus; count: number; oldestS: number }[]
   eventsWaiting: number
   oldestEventS: number
   eventsDead: number
@@ -26,20 +28,18 @@ export async function countBacklogs(db: Db): Promise<Backlogs> {
     // A plan made when a table was empty would scan it when it is full.
     tx.send({ text: 'set local enable_seqscan = off' })
     tx.send({ text: `set local statement_timeout = '5s'` })
-    const [orders, reviewed, events, mails, [rest]] = await Promise.all([
+    const [orders, reviewed, actions, events, mails, [rest]] = await Promise.all([
       tx.query<OrderRow>({ text: ORDERS, values: [COUNTED_MAX] }),
       tx.query<OrderRow>({ text: REVIEWED, values: [COUNTED_MAX] }),
+      tx.query<OrderRow>({ text: ACTIONS, values: [COUNTED_MAX] }),
       tx.query<QueueRow>({ text: EVENTS, values: [COUNTED_MAX] }),
       tx.query<QueueRow>({ text: MAILS, values: [COUNTED_MAX] }),
       tx.query<RestRow>({ text: REST, values: [COUNTED_MAX] }),
     ])
-    const found = new Map([...orders, ...reviewed].map((row) => [row.status, row]))
     const waiting = events[0]
     return {
-      orders: UNFINISHED_STATUSES.map((status) => {
-        const row = found.get(status)
-        return { status, count: row?.count ?? 0, oldestS: row?.oldestS ?? 0 }
-      }),
+      orders: byStatus(UNFINISHED_STATUSES, [...orders, ...reviewed]),
+      actions: byStatus(OPEN_STATUSES, actions),
       eventsWaiting: waiting?.count ?? 0,
       oldestEventS: waiting?.oldestS ?? 0,
       eventsDead: rest!.dead,
@@ -50,6 +50,17 @@ export async function countBacklogs(db: Db): Promise<Backlogs> {
       mailsWaiting: mails[0]?.count ?? 0,
       oldestMailS: mails[0]?.oldestS ?? 0,
     }
+  })
+}
+
+const OPEN_STATUSES = ['PENDING', 'UNDER_REVIEW'] as const satisfies ActionStatus[]
+type OpenStatus = (typeof OPEN_STATUSES)[number]
+
+/** Each status has a figure, also where there are no rows. */
+function byStatus<Status extends string>(statuses: readonly Status[], rows: readonly OrderRow[]) {
+  return statuses.map((status) => {
+    const row = rows.find((candidate) => candidate.status === status)
+    return { status, count: row?.count ?? 0, oldestS: row?.oldestS ?? 0 }
   })
 }
 
@@ -87,6 +98,13 @@ const ORDERS = `
 const REVIEWED = `
   select 'UNDER_REVIEW' as status, count(*)::int as count, ${age('created_at')}
   from (select created_at from orders where order_status = 'UNDER_REVIEW' order by tenant_id, order_id limit $1) o`
+
+/** By the index esim_actions_open. */
+const ACTIONS = `
+  select action_status as status, count(*)::int as count, ${age('created_at')}
+  from (select action_status, created_at from esim_actions where action_status in ('PENDING', 'UNDER_REVIEW')
+        order by tenant_id, profile_id limit $1) a
+  group by action_status`
 
 const EVENTS = `
   select count(*)::int as count, ${age('created_at')}

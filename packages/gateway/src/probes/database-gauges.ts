@@ -36,18 +36,8 @@ type Refresh = () => Promise<void>
 function backlogs({ db, metrics }: GaugesDeps): Refresh {
   const registers = [metrics]
   const limit = `counted up to ${COUNTED_MAX}`
-  const orders = new Gauge({
-    name: 'dealer_esim_orders',
-    help: `Unfinished orders by status, ${limit}`,
-    labelNames: ['status'],
-    registers,
-  })
-  const oldest = new Gauge({
-    name: 'dealer_esim_oldest_order_seconds',
-    help: 'Age of the oldest unfinished order by status; 0: none',
-    labelNames: ['status'],
-    registers,
-  })
+  const setOrders = statusGauges(metrics, 'order', `Unfinished orders by status, ${limit}`)
+  const setActions = statusGauges(metrics, 'action', `Open actions on eSIMs by status, ${limit}`)
   const events = new Gauge({
     name: 'dealer_esim_events',
     help: `Events by state: waiting for an attempt, or dead (given up), ${limit}`,
@@ -91,10 +81,8 @@ function backlogs({ db, metrics }: GaugesDeps): Refresh {
   })
   return async () => {
     const read = await countBacklogs(db)
-    for (const { status, count, oldestS } of read.orders) {
-      orders.set({ status }, count)
-      oldest.set({ status }, oldestS)
-    }
+    setOrders(read.orders)
+    setActions(read.actions)
     events.set({ state: 'waiting' }, read.eventsWaiting)
     events.set({ state: 'dead' }, read.eventsDead)
     oldestEvent.set(read.oldestEventS)
@@ -104,6 +92,24 @@ function backlogs({ db, metrics }: GaugesDeps): Refresh {
     orphans.set(read.orphans)
     mails.set(read.mailsWaiting)
     oldestMail.set(read.oldestMailS)
+  }
+}
+
+/** Gauges of unfinished work: how much there is, and the age of the oldest. */
+function statusGauges(metrics: GaugesDeps['metrics'], noun: 'order' | 'action', help: string) {
+  const labelNames = ['status']
+  const counts = new Gauge({ name: `dealer_esim_${noun}s`, help, labelNames, registers: [metrics] })
+  const ages = new Gauge({
+    name: `dealer_esim_oldest_${noun}_seconds`,
+    help: `Age of the oldest of dealer_esim_${noun}s by status; 0: none`,
+    labelNames,
+    registers: [metrics],
+  })
+  return (read: { status: string; count: number; oldestS: number }[]) => {
+    for (const { status, count, oldestS } of read) {
+      counts.set({ status }, count)
+      ages.set({ status }, oldestS)
+    }
   }
 }
 

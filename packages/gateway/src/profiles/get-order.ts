@@ -11,6 +11,7 @@ import {
 import { ApiError } from '../lib/api-error.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { type ItemStatus, type PackageLine, publicLineOf } from '../orders/item.ts'
+import { sentTransactionId } from '../orders/transaction-id.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
 
 /**
@@ -60,7 +61,7 @@ interface OrderColumns {
 
 // One statement and so one snapshot: status, counts and profiles never contradict each other.
 const SELECT = `
-  select o.order_id as of_order_id, o.transaction_id as of_transaction_id, o.order_type, o.topped_up_profile_id, o.order_status, o.amount, o.refunded_amount,
+  select o.order_id as of_order_id, ${sentTransactionId('o')} as of_transaction_id, o.order_type, o.topped_up_profile_id, o.order_status, o.amount, o.refunded_amount,
     o.currency_code, o.remark, o.package_lines, o.status_history, o.created_at as of_created_at,
     o.updated_at as of_updated_at, i.items, p.item_no, ${PROFILE_COLUMNS}
   from orders o

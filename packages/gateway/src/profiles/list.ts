@@ -12,6 +12,7 @@ import { type CursorScope, createCursor, readCursor } from '../lib/cursor.ts'
 import { firstUuidAt, HIGHEST_UUID, isUuid, LOWEST_UUID } from '../lib/ids.ts'
 import type { Db, Statement } from '../lib/postgres/db.ts'
 import { lineOfItem, type PackageLine } from '../orders/item.ts'
+import { sentTransactionId } from '../orders/transaction-id.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
 
 /**
@@ -110,9 +111,9 @@ const NEWEST = 'order by p.profile_id desc limit $4'
  * orders, whose indexes are two levels deeper; this touches about 30.
  */
 const TAIL = `, sold as materialized (
-    select order_id, transaction_id, package_lines from orders
+    select order_id, transaction_id, sent, package_lines from orders
     where tenant_id = $1 and order_id = any (array(select order_id from found)))
-  select ${PROFILE_COLUMNS}, p.item_no, o.transaction_id, o.package_lines
+  select ${PROFILE_COLUMNS}, p.item_no, ${sentTransactionId('o')} as transaction_id, o.package_lines
   from found p join sold o on o.order_id = p.order_id
   where $6::text is null or o.transaction_id = $6
   order by p.profile_id desc`

@@ -2,6 +2,7 @@ import type { Profile } from '@dealer-esim/contract'
 import { firstUuidAt, HIGHEST_UUID, isUuid, LOWEST_UUID } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { lineOfItem, type PackageLine } from '../orders/item.ts'
+import { sentTransactionId } from '../orders/transaction-id.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
 
 /** The most eSIMs that a numbered page can count: both count and page read no more rows than this. */
@@ -51,9 +52,9 @@ export async function pageProfiles(
     text: `with found as materialized (
              select p.* from profiles p where ${where} order by p.profile_id offset $6 limit $7
            ), sold as materialized (
-             select order_id, transaction_id, package_lines from orders
+             select order_id, transaction_id, sent, package_lines from orders
              where tenant_id = $1 and order_id = any (array(select order_id from found)))
-           select ${PROFILE_COLUMNS}, p.item_no, o.transaction_id, o.package_lines
+           select ${PROFILE_COLUMNS}, p.item_no, ${sentTransactionId('o')} as transaction_id, o.package_lines
            from found p join sold o on o.order_id = p.order_id order by p.profile_id`,
     values: [...values, offset, pageSize],
   })

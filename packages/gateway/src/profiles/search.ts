@@ -1,8 +1,9 @@
 import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
-import sql, { empty, type Sql } from 'sql-template-tag'
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import { firstUuidAt, isUuid } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound } from '../lib/refusal.ts'
+import { sentTransactionId } from '../orders/transaction-id.ts'
 
 /** A profile without its secrets. */
 export interface FoundProfile {
@@ -51,7 +52,7 @@ export interface ProfileFilter {
 export function searchProfiles(db: Pick<Db, 'query'>, filter: ProfileFilter, limit: number): Promise<FoundProfile[]> {
   return db.query<FoundProfile>(sql`
     select p.tenant_id, t.tenant_name as client_name, p.profile_id,
-           p.order_id, p.item_no, o.transaction_id,
+           p.order_id, p.item_no, ${raw(sentTransactionId('o'))} as transaction_id,
            i.package_code, p.supplier, p.iccid, p.imsi, p.msisdn, p.eid,
            p.smdp_address, p.esim_status, p.smdp_status, p.suspended,
            p.total_volume, p.order_usage, p.usage_update_time,

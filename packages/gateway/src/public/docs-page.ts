@@ -53,6 +53,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['es2plus', 'ES2+'],
       ['airalo', 'Airalo'],
       ['esim-access', 'eSIM Access'],
+      ['mobimatter', 'MobiMatter'],
       ['zendit', 'Zendit'],
       ['console', 'Console'],
       ['performance', 'Performance'],

@@ -86,6 +86,7 @@ export const DELETED: readonly DeletedTable[] = [
   shared('person_links', 7, 'expires_at', 'expired invitations and password links'),
   shared('access_tokens', 90, 'expires_at', 'expired console tokens'),
   shared('sign_in_failures', 1, 'first_failed_at', 'failed sign-ins that no longer count'),
+  shared('supplier_product_costs', 400, 'since', 'earlier costs of suppliers’ products'),
   shared('ledger_checks', 400, 'checked_on', 'daily checks of the ledger'),
 ]
 
@@ -105,6 +106,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   resolved_codes: 'a code is never delivered twice',
   es2plus_orders: 'the progress of each order at an SM-DP+',
   es2plus_ranges: 'one row a range of ICCIDs',
+  mobimatter_orders: 'the progress of each order at MobiMatter',
   supplier_rates: 'one or two rows per supplier',
   supplier_tokens: 'one row per supplier',
   sandbox_actions: 'the sandbox’s own books',
@@ -112,6 +114,11 @@ export const KEPT: Readonly<Record<string, string>> = {
   stock_levels: 'one row a product',
   supplier_prices: 'one row a product whose supplier reports prices',
   suppliers: 'few',
+  supplier_products: 'one row a product of a supplier',
+  supplier_syncs: 'one row a supplier',
+  sale_rules: 'few',
+  rule_packages: 'the catalogue',
+  exchange_rates: 'one row a pair of currencies',
   tenants: 'one row a dealer',
   webhook_endpoints: 'one row a dealer',
   webhook_checks: 'one row a dealer',

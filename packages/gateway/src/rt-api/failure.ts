@@ -4,7 +4,7 @@ import { toApiError } from '../http/answer.ts'
 /** A failure with a code that only the RT family has. */
 export class RtFailure extends Error {
   readonly code: string
-  constructor(code: '000105' | '200008' | '200009' | '200010' | '401001', message: string) {
+  constructor(code: '000105' | '200002' | '200008' | '200009' | '200010' | '401001' | '900001', message: string) {
     super(message)
     this.code = code
   }

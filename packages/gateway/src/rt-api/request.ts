@@ -1,5 +1,12 @@
-import { type OperationName, parseRequest, parseStrictJson, type RequestOf } from '@dealer-esim/contract'
+import {
+  DERIVED_ID_PREFIX,
+  type OperationName,
+  parseRequest,
+  parseStrictJson,
+  type RequestOf,
+} from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
+import { storedTransactionId } from '../orders/transaction-id.ts'
 import { RtFailure } from './failure.ts'
 
 export type RtRequest = Readonly<Record<string, unknown>>
@@ -30,6 +37,35 @@ export function checkRequest<Name extends OperationName>(operation: Name, reques
   if (!parsed.ok) throw new ApiError(parsed.code, { details: parsed.details })
   return parsed.value
 }
+
+/** The id under which an order is kept, and what it keeps of the text that was sent. */
+export interface OrderKey {
+  transactionId: string
+  sent: { transactionId?: string }
+}
+
+/** More than any program needs, and little to repeat in every event. */
+const SENT_LENGTH_MAX = 1_000
+
+/**
+ * Any text is a transactionId; without one the order gets an id of ours.
+ * @throws ApiError 000107, 000108
+ */
+export function keyOf({ transactionId: sent }: RtRequest, ownId: string): OrderKey {
+  if (sent === undefined) return { transactionId: ownId, sent: {} }
+  const refuse = (code: '000107' | '000108', reason: string) => {
+    return new ApiError(code, { details: [{ field: 'transactionId', reason }] })
+  }
+  if (typeof sent !== 'string') throw refuse('000108', 'Send a text.')
+  if (sent.length > SENT_LENGTH_MAX) throw refuse('000107', `Use at most ${SENT_LENGTH_MAX} characters.`)
+  if (UNSTORABLE.test(sent)) throw refuse('000108', 'Use text without U+0000 and lone surrogates.')
+  if (sent.startsWith(DERIVED_ID_PREFIX)) throw refuse('000108', `Do not begin with ${DERIVED_ID_PREFIX}`)
+  const transactionId = storedTransactionId(sent)
+  return { transactionId, sent: transactionId === sent ? {} : { transactionId: sent } }
+}
+
+/** UTF-8 has no lone surrogates, and PostgreSQL stores no U+0000. */
+const UNSTORABLE = /[\u0000\p{Cs}]/u
 
 /** 0 means that there is no guard. */
 export function guardOf(value: unknown): unknown {

@@ -6,10 +6,12 @@ import type { Deps } from '../deps.ts'
 import { sendAnswer, unavailableLog } from '../http/answer.ts'
 import { readBody } from '../http/body.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
-import type { LoadShedder } from '../http/load-shedding.ts'
+import type { LoadShedder, RequestLimit } from '../http/load-shedding.ts'
 import { ApiError } from '../lib/api-error.ts'
+import { createEndWatch, type EndWatch } from '../orders/end-watch.ts'
+import type { Ended, RtCall } from './call.ts'
 import { failureOf, RtFailure } from './failure.ts'
-import { handlers, type RtCall, type RtOperation } from './operations.ts'
+import { handlers, type RtOperation } from './operations.ts'
 import { parseBody } from './request.ts'
 
 export const RT_API_PATH = '/api/v1/open/'
@@ -18,6 +20,7 @@ interface RtApi {
   app: FastifyInstance
   deps: Deps
   shedder: LoadShedder
+  ends: EndWatch
   callerOf: ReturnType<typeof callerReader>
   logUnavailable(error: unknown): void
 }
@@ -38,10 +41,15 @@ interface Context {
  */
 export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
-  const api: RtApi = { app, deps, shedder, callerOf, logUnavailable: unavailableLog(deps.log) }
+  const ends = createEndWatch(deps)
+  const api: RtApi = { app, deps, shedder, ends, callerOf, logUnavailable: unavailableLog(deps.log) }
   app.addHook('onRequest', (request, reply) => {
     reply.hijack()
     handle(api, request.raw, reply.raw)
+  })
+  app.addHook('preClose', (done) => {
+    ends.stop()
+    done()
   })
   app.setNotFoundHandler(() => {}) // makes Fastify call the hook for every path under the prefix
 }
@@ -101,24 +109,43 @@ async function serve(
   }
   let obj: object | undefined
   let failure: unknown
-  requests.begin()
+  const slot = takeSlot(requests)
   try {
     if (body instanceof ApiError) throw body
-    obj = await perform(api, context, operation, headers, body)
+    obj = await perform(api, context, operation, headers, body, slot)
   } catch (error) {
     failure = error
   }
-  requests.end(operation === 'package/list' ? undefined : api.deps.clock.monotonic() - context.start)
+  slot.release(operation === 'package/list' ? undefined : api.deps.clock.monotonic() - context.start)
   respond(api, context, obj, failure)
 }
 
+/** A request's place in the limit of those in progress. */
+interface Slot {
+  /** The first call counts. */
+  release(durationMs: number | undefined): void
+}
+
+function takeSlot(requests: RequestLimit): Slot {
+  requests.begin()
+  let isTaken = true
+  return {
+    release(durationMs) {
+      if (isTaken) requests.end(durationMs)
+      isTaken = false
+    },
+  }
+}
+
 async function perform(
-  { deps, shedder }: RtApi,
+  api: RtApi,
   context: Context,
   operation: RtOperation,
   headers: RequestHeaders,
   body: Buffer,
+  slot: Slot,
 ): Promise<object> {
+  const { deps, shedder } = api
   const signed = { headers, body, address: context.address }
   const { tenant, catalogueVersion } = await admit(deps.admission, signed, await authenticate(deps.admission, signed))
   context.tenantId = tenant.tenantId
@@ -128,13 +155,46 @@ async function perform(
       `This API is in USD and the account is in ${tenant.currencyCode}: use the dealer API.`,
     )
   }
-  const call: RtCall = { tenant, catalogueVersion, request: parseBody(body), headers, receivedAt: context.start }
   if (operation === 'package/list') {
     const turn = shedder.turns.take(tenant.tenantId)
     if (turn) await turn
     if (context.response.req.socket.destroyed) throw new ApiError('000002')
   }
+  const call: RtCall = {
+    ...{ tenant, catalogueVersion, request: parseBody(body), headers, receivedAt: context.start },
+    waitForEnd: (awaited) => waitForEnd(api, context, slot, awaited),
+  }
   return handlers[operation](deps, call)
+}
+
+/** Programs wait about as long for an answer before they repeat. */
+const WAIT_MS = 10_000
+
+/** A waiting request says nothing about our load: others get its place. A caller that goes away is not waited for. */
+async function waitForEnd(
+  { ends }: RtApi,
+  { response }: Context,
+  slot: Slot,
+  awaited: Parameters<EndWatch['wait']>[0],
+): Promise<Ended> {
+  slot.release(undefined)
+  const gone = new AbortController()
+  const onClose = () => gone.abort()
+  response.once('close', onClose)
+  if (response.req.socket.destroyed) gone.abort()
+  const status = await ends.wait(awaited, WAIT_MS, gone.signal)
+  response.off('close', onClose)
+  switch (status) {
+    case undefined:
+    case null:
+    case 'PAID':
+    case 'ALLOCATING':
+    case 'PENDING':
+    case 'UNDER_REVIEW':
+      throw new RtFailure('900001', 'It is still in progress. Repeat the request: it is not carried out twice.')
+    default:
+      return status
+  }
 }
 
 /** Sends the answer and reports the request once: a log line and an observation under the operation's name with `rt/`. */

@@ -13,6 +13,8 @@ import { esimAccessConfig, findEsimAccessFault } from './esim-access/client.ts'
 import { esimAccessSupplier } from './esim-access/esim-access.ts'
 import { gatewayConfig } from './gateway/client.ts'
 import { gatewaySupplier } from './gateway/gateway.ts'
+import { findMobimatterFault, mobimatterConfig } from './mobimatter/client.ts'
+import { mobimatterSupplier } from './mobimatter/mobimatter.ts'
 import { sandboxConfig, sandboxSupplier } from './sandbox/sandbox.ts'
 import { stockConfig, stockSupplier } from './stock/stock.ts'
 import { type Supplier, supplierOwner } from './supplier.ts'
@@ -70,11 +72,29 @@ const KINDS = {
     create: esimAccessSupplier,
     docs: 'docs/esim-access.md',
   }),
+  mobimatter: kindOf({
+    config: mobimatterConfig,
+    findFault: findMobimatterFault,
+    create: mobimatterSupplier,
+    docs: 'docs/mobimatter.md',
+  }),
   zendit: kindOf({ config: zenditConfig, create: zenditSupplier, docs: 'docs/zendit.md' }),
 }
 
 export type SupplierType = keyof typeof KINDS
 export const SUPPLIER_TYPES = Object.keys(KINDS) as SupplierType[]
+
+/** The JSON Schema of a kind's configuration and its page in docs/, see settings.ts. */
+export function describeSupplierType(type: SupplierType): { config: TSchema; docs: string } {
+  const { config, docs }: SupplierKind = KINDS[type]
+  return { config, docs }
+}
+
+/** The members of a kind's configuration that are secrets. */
+export function secretMembers(type: SupplierType): string[] {
+  const { properties = {} } = KINDS[type].config as { properties?: Record<string, { writeOnly?: boolean }> }
+  return Object.keys(properties).filter((member) => properties[member]!.writeOnly)
+}
 
 /** @throws SupplierConfigError */
 export function parseSupplierConfig(type: SupplierType, config: unknown): unknown {

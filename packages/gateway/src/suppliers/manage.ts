@@ -1,10 +1,10 @@
 import { audit, type By } from '../audit/audit.ts'
-import type { Cipher } from '../lib/crypto.ts'
+import { type Cipher, DecryptionFailed } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import type { Wakeups } from '../lib/postgres/wakeups.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
-import { parseSupplierConfig, SUPPLIER_TYPES, SupplierConfigError, type SupplierType } from './create.ts'
+import { parseSupplierConfig, SUPPLIER_TYPES, SupplierConfigError, type SupplierType, secretMembers } from './create.ts'
 import { supplierOwner } from './supplier.ts'
 
 export interface ManageDeps {
@@ -23,6 +23,11 @@ export interface SupplierSummary {
   updatedAt: Date
 }
 
+/** The types of suppliers that a gateway can have. */
+export function allowedTypes({ deployment }: ManageDeps['config']): SupplierType[] {
+  return SUPPLIER_TYPES.filter((type) => type !== 'sandbox' || deployment !== 'production')
+}
+
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/
 
 /** Adds a supplier. Its configuration is checked, and stored encrypted. @throws Refusal */
@@ -35,7 +40,7 @@ export async function addSupplier(
   const type = SUPPLIER_TYPES.find((known) => known === input.type)
   if (!NAME.test(name)) throw invalid('The name must have 1 to 64 letters, digits, dots, hyphens and underscores.')
   if (type === undefined) throw invalid(`The type must be one of ${SUPPLIER_TYPES.join(', ')}.`)
-  if (type === 'sandbox' && deps.config.deployment === 'production') {
+  if (!allowedTypes(deps.config).includes(type)) {
     throw invalid('A production gateway cannot have a sandbox supplier: its eSIMs are for tests only.')
   }
   const config = checkConfig(type, input.config)
@@ -52,17 +57,21 @@ export async function addSupplier(
 
 /**
  * Replaces a supplier's configuration. The audit log gets the names of the changed members, never their values.
+ * @param input.keepSecrets secrets that `config` does not have stay as they are
  * @throws Refusal, also if it may become another account while items of the old account are unresolved
  */
-export async function setSupplier(deps: ManageDeps, input: { name: string; config: unknown }, by: By): Promise<void> {
+export async function setSupplier(
+  deps: ManageDeps,
+  input: { name: string; config: Record<string, unknown>; keepSecrets?: boolean },
+  by: By,
+): Promise<void> {
   const { name } = input
   await deps.db.tx(async (tx) => {
     const row = await lock(tx, name)
-    const config = checkConfig(row.type, input.config) as Record<string, unknown>
-    const before = JSON.parse(deps.cipher.decrypt(row.config, supplierOwner(name)).toString()) as Record<
-      string,
-      unknown
-    >
+    // What cannot be read is replaced whole, and counts as another account.
+    const before = decryptConfig(deps, name, row.config) ?? {}
+    const kept = input.keepSecrets ? keptSecrets(row.type, before, input.config) : {}
+    const config = checkConfig(row.type, { ...input.config, ...kept }) as Record<string, unknown>
     const members = [...new Set([...Object.keys(before), ...Object.keys(config)])]
     const changed = members.filter((member) => JSON.stringify(before[member]) !== JSON.stringify(config[member]))
     if (changed.some((member) => ACCOUNT_MEMBERS.includes(member))) await refuseOpenAccount(tx, name, row)
@@ -75,6 +84,43 @@ export async function setSupplier(deps: ManageDeps, input: { name: string; confi
   deps.wake.wake('settings')
 }
 
+/**
+ * The stored secrets that a new configuration does not replace.
+ * @throws Refusal if they would be sent to another address, which may be that of somebody who wants to know them
+ */
+function keptSecrets(
+  type: SupplierType,
+  before: Record<string, unknown>,
+  config: Record<string, unknown>,
+): Record<string, unknown> {
+  const kept = secretMembers(type).filter((member) => config[member] === undefined && before[member] !== undefined)
+  if (kept.length > 0 && before.url !== config.url) {
+    throw invalid(`Enter ${kept.join(' and ')} again: secrets are not sent to another address.`)
+  }
+  return Object.fromEntries(kept.map((member) => [member, before[member]]))
+}
+
+/**
+ * A supplier's configuration without its secrets, and the names of the secrets that it has. null: it cannot be read.
+ * @throws Refusal
+ */
+export async function getSupplierConfig(
+  deps: Pick<ManageDeps, 'db' | 'cipher'>,
+  name: string,
+): Promise<{ type: SupplierType; config: Record<string, unknown> | null; secrets: string[] }> {
+  const [row] = await deps.db.query<Pick<SupplierRow, 'type' | 'config'>>({
+    text: 'select type, config from suppliers where supplier = $1',
+    values: [name],
+  })
+  if (row === undefined) throw notFound('supplier', name)
+  const { type } = row
+  const config = decryptConfig(deps, name, row.config)
+  if (config === undefined) return { type, config: null, secrets: [] }
+  const secrets = secretMembers(type).filter((member) => config[member] !== undefined)
+  for (const member of secrets) delete config[member]
+  return { type, config, secrets }
+}
+
 /** Members that decide which account at which supplier is used. */
 const ACCOUNT_MEMBERS: readonly string[] = [
   'url',
@@ -82,6 +128,7 @@ const ACCOUNT_MEMBERS: readonly string[] = [
   'accessCode',
   'apiKey',
   'clientId',
+  'merchantId',
   'functionRequesterIdentifier',
 ]
 /** Longer than every node needs to see the pause and to commit the work it had begun. */
@@ -178,6 +225,20 @@ function checkConfig(type: SupplierType, config: unknown): unknown {
 
 function invalid(message: string): Refusal {
   return new Refusal(422, 'SUPPLIER_INVALID', message)
+}
+
+/** undefined: the gateway's master key cannot decrypt it. */
+function decryptConfig(
+  deps: Pick<ManageDeps, 'cipher'>,
+  name: string,
+  encrypted: Buffer,
+): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(deps.cipher.decrypt(encrypted, supplierOwner(name)).toString())
+  } catch (error) {
+    if (error instanceof DecryptionFailed) return undefined
+    throw error
+  }
 }
 
 function encryptConfig(deps: ManageDeps, name: string, config: unknown): Buffer {

@@ -1,4 +1,4 @@
-import { isIccid, stripIccidPadding } from '@dealer-esim/contract'
+import { isIccid, parseMoney, stripIccidPadding } from '@dealer-esim/contract'
 
 /*
  * Pure: decodes the members of a supplier's answers. They are those of another program, so each is checked where it is used.
@@ -42,6 +42,23 @@ export function isCount(value: unknown): value is number {
 
 export function wholeOf(value: unknown): bigint | undefined {
   return isCount(value) ? BigInt(value) : undefined
+}
+
+/**
+ * An amount written as a decimal number or text, in 1/10 000.
+ * @returns undefined if it is not a number, or if 1/10 000 cannot express it
+ */
+export function amountOf(value: unknown): bigint | undefined {
+  if (typeof value !== 'number' && typeof value !== 'string') return undefined
+  try {
+    return parseMoney(String(value))
+  } catch {
+    return undefined
+  }
+}
+
+export function currencyOf(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[A-Z]{3}$/.test(value) ? value : undefined
 }
 
 /** 18 to 20 digits without padding, as in our tables. */

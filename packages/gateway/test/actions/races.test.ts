@@ -3,9 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { actForOperator } from '../../src/actions/operator.ts'
 import { startAction } from '../../src/actions/start.ts'
 import type { Db } from '../../src/lib/postgres/db.ts'
-import { applyReports } from '../../src/profiles/apply-reports.ts'
 import { expireProfiles } from '../../src/profiles/life/expire.ts'
-import type { ActionOutcome, ProfileReport } from '../../src/suppliers/supplier.ts'
+import type { ActionOutcome } from '../../src/suppliers/supplier.ts'
 import { makeActionsDue } from '../harness/actions.ts'
 import { call, startNode } from '../harness/api-node.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
@@ -162,18 +161,9 @@ describe('a cancel that the supplier is being asked for', () => {
     return bed.action(esim, transactionId)
   }
 
-  async function report(esim: Esim, report: Omit<ProfileReport, 'time'>) {
-    const [row] = await bed.node.deps.db.query<{ orderId: string }>({
-      text: 'select order_id from profiles where tenant_id = $1 and profile_id = $2',
-      values: [esim.dealer.tenantId, esim.esimTranNo],
-    })
-    const about = { orderId: row!.orderId, profileId: esim.esimTranNo, report: { time: new Date(), ...report } }
-    await applyReports(bed.node.deps, esim.dealer.tenantId, [about])
-  }
-
   it('ends as the supplier says, also where a download is reported meanwhile', async () => {
     const yes = await bed.delivered()
-    const done = await cancelWhile(yes, () => report(yes, { smdpStatus: 'DOWNLOAD' }))
+    const done = await cancelWhile(yes, () => bed.report(yes, { smdpStatus: 'DOWNLOAD' }))
     expect(done).toMatchObject({ actionStatus: 'DONE', refundAmount: PRICE })
     expect(await bed.profile(yes)).toMatchObject({ esimStatus: 'CANCEL' })
     expect(await bed.refunds(yes)).toEqual([PRICE])
@@ -181,7 +171,7 @@ describe('a cancel that the supplier is being asked for', () => {
     bed.supplier.calls.length = 0
     const no = await bed.delivered()
     const lost = { kind: 'unknown', message: 'lost' } as const
-    const open = await cancelWhile(no, () => report(no, { smdpStatus: 'DOWNLOAD' }), lost)
+    const open = await cancelWhile(no, () => bed.report(no, { smdpStatus: 'DOWNLOAD' }), lost)
     expect(open).toMatchObject({ actionStatus: 'PENDING' })
     await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId)
     await bed.run()
@@ -199,7 +189,7 @@ describe('a cancel that the supplier is being asked for', () => {
     ] as const) {
       bed.supplier.calls.length = 0
       const esim = await bed.delivered({ cancellable: true, withinDays: null, feePercent: 20 })
-      const action = await cancelWhile(esim, () => report(esim, { esimStatus: 'CANCEL' }), outcome)
+      const action = await cancelWhile(esim, () => bed.report(esim, { esimStatus: 'CANCEL' }), outcome)
       expect(action).toMatchObject({ actionStatus: 'DONE', feeAmount: 9_000, refundAmount: 36_000 })
       expect(await bed.refunds(esim)).toEqual([36_000])
       const events = await bed.events(bed.dealer, 'ESIM_ACTION_UPDATED')
@@ -260,13 +250,7 @@ it('a report of a download and the supplier’s yes, saved at the same moment, e
     const esim = await bed.delivered()
     bed.supplier.answer = () => DONE
     const { transactionId } = (await bed.act(esim, 'CANCEL')).data
-    const [row] = await bed.node.deps.db.query<{ orderId: string }>({
-      text: 'select order_id from profiles where tenant_id = $1 and profile_id = $2',
-      values: [bed.dealer.tenantId, esim.esimTranNo],
-    })
-    const report = { time: new Date(), smdpStatus: 'INSTALLATION', esimStatus: 'IN_USE' } as const
-    const about = { orderId: row!.orderId, profileId: esim.esimTranNo, report }
-    await Promise.all([bed.run(), applyReports(bed.node.deps, bed.dealer.tenantId, [about])])
+    await Promise.all([bed.run(), bed.report(esim, { smdpStatus: 'INSTALLATION', esimStatus: 'IN_USE' })])
     const { actionStatus } = await bed.action(esim, transactionId)
     const { esimStatus } = await bed.profile(esim)
     expect([

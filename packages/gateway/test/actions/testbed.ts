@@ -2,7 +2,14 @@ import { type ActionAnswer, type CancelPolicy, type EsimAction, QPS_LIMIT_MAX } 
 import { runDueActions } from '../../src/actions/loop.ts'
 import { putPackages } from '../../src/catalogue/packages/put.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import type { ActionOutcome, SuppliedEsim, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
+import { applyReports } from '../../src/profiles/apply-reports.ts'
+import type {
+  ActionOutcome,
+  ProfileReport,
+  SuppliedEsim,
+  Supplier,
+  SupplierTraits,
+} from '../../src/suppliers/supplier.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
 import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
@@ -44,6 +51,8 @@ export interface ActionTestbed {
   run(): Promise<number>
   /** Sets columns of the eSIM's profile. */
   set(esim: Esim, columns: string): Promise<void>
+  /** Applies what the supplier reports about the eSIM just now. */
+  report(esim: Esim, report: Omit<ProfileReport, 'time'>): Promise<void>
   action(esim: Esim, transactionId: string): Promise<ActionAnswer>
   profile(esim: Esim): Promise<{ esimStatus: string; suspended: boolean }>
   /** What was refunded of the eSIM's order, one amount for each entry. */
@@ -106,6 +115,12 @@ export async function createActionTestbed(): Promise<ActionTestbed> {
     run: () => runDueActions(node.deps),
     async set(esim, columns) {
       await rowOf(`update profiles set ${columns} where tenant_id = $1 and profile_id = $2 returning 1`, esim)
+    },
+    async report(esim, report) {
+      const text = 'select order_id from profiles where tenant_id = $1 and profile_id = $2'
+      const { orderId } = await rowOf<{ orderId: string }>(text, esim)
+      const about = { orderId, profileId: esim.esimTranNo, report: { time: new Date(), ...report } }
+      await applyReports(node.deps, esim.dealer.tenantId, [about])
     },
     action: async (esim, transactionId) => (await json(esim.dealer, 'esim/action/query', { transactionId })).data,
     profile: (esim) =>

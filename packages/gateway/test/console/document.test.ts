@@ -7,6 +7,7 @@ import type { Route } from '../../src/console-api/kernel/route.ts'
 import { routes } from '../../src/console-api/routes.ts'
 import { createAccessToken } from '../../src/people/access-token.ts'
 import { ROLES, type Role } from '../../src/people/person.ts'
+import { addSupplier } from '../../src/suppliers/manage.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { addPackage } from '../harness/shop.ts'
 import { addPerson, addTenant, browser, type ConsoleTestbed, PASSWORD, startConsole } from './console-testbed.ts'
@@ -145,7 +146,10 @@ const QUERIES: Record<string, () => string> = {
 
 /** Calls with the role's token, or with its session if the route requires one. */
 function callAs(route: Route, role: Role) {
-  const names = { ...seeded, tenantId, planName: 'GOLD', groupName: 'PARTNERS' } as Record<string, string>
+  const names = { ...seeded, tenantId, planName: 'GOLD', groupName: 'PARTNERS', supplier: 'upstream' } as Record<
+    string,
+    string
+  >
   const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) => names[name]!)
   const bySession = route.access === 'session'
   return testbed.app.inject({
@@ -160,6 +164,8 @@ async function fillLists() {
   seeded = await seedTenant(testbed, tenantId, 'JP')
   await resetSecret(testbed.deps, tenantId, { graceMs: 0 }, { actor: 'cli:test' })
   await testbed.db.query({ text: `insert into suppliers (supplier, type, config) values ('warehouse', 'stock', '')` })
+  const config = { url: 'https://upstream.test', appKey: 'ak_0123456789', appSecret: 'secret' }
+  await addSupplier(testbed.deps, { name: 'upstream', type: 'gateway', config }, { actor: 'cli:test' })
   await testbed.db.tx(async (tx) =>
     createAlert(tx, testbed.deps.ids, {
       tenantId: null,

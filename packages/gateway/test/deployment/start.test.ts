@@ -11,6 +11,7 @@ import pg from 'pg'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package-root.ts'
 import { createEmptyDatabase } from '../harness/databases/database.ts'
+import { adminJson } from '../harness/processes/admin-process.ts'
 import {
   copyUsedDataDir,
   type GatewayProcess,
@@ -119,6 +120,21 @@ describe('starting', () => {
     )
     expect(existsSync(join(gateway.dataDir, 'postgres', 'postmaster.pid'))).toBe(false)
     squatter.close()
+  })
+
+  it('with --trial runs a simulated wholesaler as a supplier, which keeps its address and ends with the gateway', async () => {
+    const dataDir = join(temporaryFolder('trial'), 'data')
+    await copyUsedDataDir(dataDir)
+    const urls: unknown[] = []
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      const gateway = await startGateway({ dataDir, isTrial: true })
+      const { url, pid } = await gateway.waitForLog((line) => line.msg === 'trial supplier started')
+      urls.push(url)
+      expect(await adminJson(['supplier', 'test', 'trial'], { DATA_DIR: dataDir })).toMatchObject({ works: true })
+      await gateway.kill(signal)
+      await expect.poll(() => processIdentity(Number(pid)), { timeout: 10_000 }).toBeUndefined()
+    }
+    expect(urls[1]).toBe(urls[0])
   })
 
   it('by npm start drains and ends on SIGTERM to npm', async () => {

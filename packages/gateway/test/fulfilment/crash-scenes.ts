@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { makeIccid } from '@dealer-esim/contract'
+import { type EsimAction, makeIccid } from '@dealer-esim/contract'
 import { createSimulator, type SimulatorKind } from '@dealer-esim/wholesaler-simulators'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import type { SupplierType } from '../../src/suppliers/create.ts'
@@ -21,6 +21,8 @@ export interface CrashScene {
   product(play: string, refused: boolean): Promise<string>
   /** eSIMs of the play's product that the supplier has sold and not taken back, by its own records. */
   soldCount(play: string): Promise<number>
+  /** The statuses of all actions of this kind in the records of an upstream gateway. */
+  actionsAtUpstream?(action: EsimAction): Promise<string[]>
   /** Prepares the scene for the worker that takes over. */
   prepareTakeover(): void
   close(): Promise<void>
@@ -33,6 +35,14 @@ export const ES2PLUS_POINTS = [
   'es2plus.before-confirm-order',
   'es2plus.after-confirm-order',
   'es2plus.confirmed',
+] as const
+
+export const MOBIMATTER_POINTS = [
+  'mobimatter.before-create',
+  'mobimatter.after-create',
+  'mobimatter.created',
+  'mobimatter.before-complete',
+  'mobimatter.after-complete',
 ] as const
 
 export const CANCEL_POINTS = [
@@ -145,6 +155,10 @@ export function esimAccessScene(): Promise<CrashScene> {
   return wholesalerScene('esim-access', ({ accessCode, secretKey }) => ({ accessCode, secretKey, perSecond: 1_000 }))
 }
 
+export function mobimatterScene(): Promise<CrashScene> {
+  return wholesalerScene('mobimatter', (credentials) => credentials)
+}
+
 export function zenditScene(): Promise<CrashScene> {
   return wholesalerScene('zendit', ({ apiKey }) => ({ apiKey }))
 }
@@ -182,8 +196,7 @@ async function wholesalerScene(
   }
 }
 
-/** The upstream is a gateway in a process of its own, which keeps running while ours is killed. */
-/** Another gateway, of which the shop is a dealer. */
+/** Another gateway, of which the shop is a dealer. It runs in a process of its own while ours is killed. */
 async function startUpstream(shop: Shop, supplier: string) {
   const upstreamDatabase = await createTestDatabase()
   const upstream = await startGateway({ databaseUrl: upstreamDatabase.url })
@@ -228,6 +241,11 @@ export async function gatewayScene(): Promise<CrashScene> {
     async soldCount(play) {
       const text = `select from sandbox_issued where product_code = $1 and answer = 'ISSUED'`
       return (await db.query({ text, values: [scene.products.get(play)] })).length
+    },
+    async actionsAtUpstream(action) {
+      const text = 'select action_status from esim_actions where action = $1'
+      const rows = await db.query<{ actionStatus: string }>({ text, values: [action] })
+      return rows.map(({ actionStatus }) => actionStatus)
     },
     async close() {
       await close()

@@ -15,6 +15,8 @@ import {
   esimAccessScene,
   gatewayScene,
   localScene,
+  MOBIMATTER_POINTS,
+  mobimatterScene,
   zenditScene,
 } from './crash-scenes.ts'
 
@@ -101,6 +103,13 @@ const KINDS: Kind[] = [
     name: 'esim-access',
     open: esimAccessScene,
     points: [...POINTS, 'esim-access.ordered'],
+    inDoubt: [],
+    refunds: REFUND_POINTS,
+  },
+  {
+    name: 'mobimatter',
+    open: mobimatterScene,
+    points: [...POINTS, ...MOBIMATTER_POINTS],
     inDoubt: [],
     refunds: REFUND_POINTS,
   },

@@ -104,6 +104,54 @@ describe('traces', () => {
     expect(ofRequest(refused)).toMatchObject({ name: 'health', attributes: { 'dealer_esim.code': '000108' } })
   })
 
+  test('follow a top-up from its own request, and an action in the trace of the order that delivered the eSIM', async () => {
+    const order = { transactionId: randomUUID(), packageInfoList: [{ packageCode: 'JP_1_7', count: 2 }] }
+    const { orderNo } = (await ask('esim/order', order)).data
+    const [first, second] = await waitUntil(async () => {
+      const { profileList } = (await ask('esim/profile/list', { orderNo })).data
+      return profileList.length === 2 && profileList
+    })
+    const topUp = { transactionId: randomUUID(), esimTranNo: first.esimTranNo, packageCode: 'JP_1_7_TOPUP' }
+    const toppedUp = (await ask('esim/topup', topUp)).data
+    const cancel = { transactionId: randomUUID(), action: 'CANCEL', esimTranNo: second.esimTranNo }
+    const [begun, again] = [randomUUID(), randomUUID()]
+    await ask('webhook/set', { eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED', 'ESIM_ACTION_UPDATED'] })
+    const { actionNo } = (await ask('esim/cancel', cancel, begun)).data
+    await ask('esim/cancel', cancel, again)
+    const traceOf = (no: string) => {
+      const traceId = orderIdOf(no)!.replaceAll('-', '')
+      return spans.filter((span) => span.traceId === traceId)
+    }
+    const named = (no: string, name: string) => traceOf(no).find((span) => span.name === name)
+    await waitUntil(
+      async () =>
+        named(orderNo, 'deliver ESIM_ACTION_UPDATED') &&
+        ['esim/topup', 'topup sandbox', 'deliver DELIVERY_UPDATED'].every((name) => named(toppedUp.orderNo, name)) &&
+        spans.find((span) => span.traceId === again.replaceAll('-', '')),
+    )
+    const root = named(toppedUp.orderNo, 'esim/topup')!
+    expect(root).not.toHaveProperty('parentSpanId')
+    for (const span of traceOf(toppedUp.orderNo)) if (span !== root) expect(span.parentSpanId).toBe(root.spanId)
+
+    const { spanId } = named(orderNo, 'esim/order')!
+    const action = { 'dealer_esim.action_no': actionNo }
+    expect(named(orderNo, 'esim/cancel')).toMatchObject({
+      parentSpanId: spanId,
+      attributes: { ...action, 'dealer_esim.request_id': begun },
+    })
+    const call = { parentSpanId: spanId, attributes: { ...action, 'dealer_esim.outcome': 'done' } }
+    expect(named(orderNo, 'cancel sandbox')).toMatchObject(call)
+    expect(named(orderNo, 'deliver ESIM_ACTION_UPDATED')).toMatchObject({ parentSpanId: spanId, status: {} })
+  })
+
+  test('mark a delivery that failed', async () => {
+    receiver.script = 500
+    await ask('esim/order', { transactionId: randomUUID(), packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
+    await waitUntil(async () =>
+      spans.some(({ name, status }) => name === 'deliver ORDER_PAID' && status.message?.includes('500')),
+    )
+  })
+
   test('are kept while the collector is unavailable, and contain no secret', () => {
     expect(seen.length).toBeGreaterThan(1)
     for (const each of seen) expect(each).toEqual({ url: '/otel/v1/traces', apiKey: 'a secret' })

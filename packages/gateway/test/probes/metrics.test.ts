@@ -10,6 +10,7 @@ import { databaseGaugesLoop } from '../../src/probes/database-gauges.ts'
 import { call, type Dealer } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 /** A gateway after some use, so that the expected values of a scrape are known. */
@@ -59,6 +60,16 @@ async function code(operation: string, body: object, parts = {}): Promise<string
 
 const order = (transactionId: string, packageCode: string, count: number) =>
   code('esim/order', { transactionId, packageInfoList: [{ packageCode, count }] })
+
+/** Waits until the order's eSIMs are delivered. @returns their esimTranNo */
+async function esimsOf(transactionId: string, count: number): Promise<string[]> {
+  const body = JSON.stringify({ transactionId })
+  const { profileList } = await waitUntil(async () => {
+    const { data } = await call(gateway, dealer, 'esim/profile/list', { body })
+    return data.profileList.length === count && data
+  })
+  return profileList.map((profile: { esimTranNo: string }) => profile.esimTranNo)
+}
 
 /** Scrapes the gateway. @returns samples by name and labels */
 async function scrape(): Promise<Map<string, number>> {
@@ -127,6 +138,34 @@ describe('a scrape after orders and events', () => {
     )
     expect(loops.sort()).toEqual(LOOPS)
     for (const loop of loops) expect(samples.get(`dealer_esim_loop_failures_in_a_row{loop="${loop}"}`), loop).toBe(0)
+  })
+
+  it('counts top-ups and actions on eSIMs like orders, and reports open actions', async () => {
+    await order('M-4', 'SANDBOX_ACTION_UNKNOWN', 1)
+    const [first, second] = await esimsOf('M-1', 2)
+    const [unanswered] = await esimsOf('M-4', 1)
+    const topUp = { transactionId: 'M-5', esimTranNo: first, packageCode: 'JP_1_7_TOPUP' }
+    expect(await code('esim/topup', topUp)).toBe('000000')
+    for (const esimTranNo of [second, unanswered]) {
+      const cancel = { transactionId: `M-${esimTranNo}`, action: 'CANCEL', esimTranNo }
+      expect(await code('esim/cancel', cancel)).toBe('000000')
+    }
+    await db.query({ text: `update esim_actions set created_at = now() - interval '2 hours'` })
+    for (const [operation, outcome] of [
+      ['TOPUP', 'toppedUp'],
+      ['CANCEL', 'done'],
+      ['CANCEL', 'unknown'],
+    ]) {
+      const labels = `supplier="sandbox",operation="${operation}"`
+      await eventually(`dealer_esim_supplier_attempts_total{${labels},outcome="${outcome}"}`).toBeGreaterThan(0)
+      expect(await value(`dealer_esim_supplier_call_duration_seconds_count{${labels}}`)).toBeGreaterThan(0)
+    }
+    expect(await value('dealer_esim_requests_total{operation="esim/topup",code="000000"}')).toBe(1)
+    expect(await value('dealer_esim_requests_total{operation="esim/cancel",code="000000"}')).toBe(2)
+    await eventually('dealer_esim_order_status_total{status="DELIVERED"}').toBe(3)
+    await eventually('dealer_esim_actions{status="UNDER_REVIEW"}').toBe(1)
+    expect(await value('dealer_esim_actions{status="PENDING"}')).toBe(0)
+    expect(await value('dealer_esim_oldest_action_seconds{status="UNDER_REVIEW"}')).toBeGreaterThan(7_199)
   })
 })
 

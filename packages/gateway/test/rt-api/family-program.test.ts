@@ -150,7 +150,6 @@ describe('a refusal', () => {
     expect(await codeOf('esim/order', oneOf('NOT_THERE', 'R-1'))).toBe('310241')
     expect(await codeOf('esim/order', oneOf('GONE', 'R-1'))).toBe('310243')
     expect(await codeOf('esim/order', { ...oneOf('JP_1_7', 'R-1'), amount: 1 })).toBe('200006')
-    expect(await codeOf('esim/order', oneOf('JP_1_7', 'a b'))).toBe('200008')
     expect(await codeOf('esim/order', { transactionId: 'R-1' })).toBe('000105')
     expect(await codeOf('esim/order', { ...oneOf('JP_1_7', 'R-1'), notifyType: 'ORDER_PAID' })).toBe('200008')
     expect(await codeOf('esim/query', {})).toBe('000105')

@@ -40,8 +40,9 @@ const TYPES: [name: string, create: (shop: Shop) => Promise<FixtureFactory>][] =
   ['es2plus with ICCIDs of ours', (shop) => createEs2plusFixtures(shop, true)],
   ['es2plus with ICCIDs of the SM-DP+', (shop) => createEs2plusFixtures(shop, false)],
   ['gateway', createGatewayFixtures],
-  ['airalo', (shop) => createSimulatorFixtures(shop, 'airalo')],
+  ['airalo', (shop) => createSimulatorFixtures(shop, 'airalo', { canCancel: false })],
   ['esim-access', (shop) => createSimulatorFixtures(shop, 'esim-access')],
+  ['mobimatter', (shop) => createSimulatorFixtures(shop, 'mobimatter', { buys: 'complete', canCancel: false })],
   ['zendit', (shop) => createSimulatorFixtures(shop, 'zendit')],
 ]
 

@@ -21,7 +21,11 @@ export function describeAiralo(): Description {
 
 /** Operations: token, catalogue, order, topUp, list (with the filter), query, usage, balance. */
 function createWholesaler(world: World): Wholesaler {
-  const credentials = { clientId: randomBytes(16).toString('hex'), clientSecret: randomBytes(20).toString('hex') }
+  const credentials = {
+    clientId: randomBytes(16).toString('hex'),
+    clientSecret: randomBytes(20).toString('hex'),
+    ...world.options.credentials,
+  }
   const tokens = new Tokens(world, credentials)
   return {
     basePath: '/v2',

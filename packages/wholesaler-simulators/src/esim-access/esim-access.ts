@@ -22,7 +22,11 @@ export function describeEsimAccess(): Description {
 
 /** Operations: balance, locations, catalogue, order, query, cancel, suspend, unsuspend, revoke, topUp, usage, sms, webhook. */
 function createWholesaler(world: World): Wholesaler {
-  const credentials = { accessCode: randomBytes(16).toString('hex'), secretKey: randomBytes(16).toString('hex') }
+  const credentials = {
+    accessCode: randomBytes(16).toString('hex'),
+    secretKey: randomBytes(16).toString('hex'),
+    ...world.options.credentials,
+  }
   const { account, clock } = world
   return {
     basePath: '',

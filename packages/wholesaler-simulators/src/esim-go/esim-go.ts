@@ -20,7 +20,7 @@ export function describeEsimGo(): Description {
 
 /** Operations: catalogue, order, topUp (an order with ICCIDs), query, list, usage, cancel, balance. */
 function createWholesaler(world: World): Wholesaler {
-  const credentials = { apiKey: randomBytes(24).toString('base64url') }
+  const credentials = { apiKey: randomBytes(24).toString('base64url'), ...world.options.credentials }
   return {
     basePath: '/v2.5',
     credentials,

@@ -25,6 +25,7 @@ function createWholesaler(world: World): Wholesaler {
     merchantId: randomUUID(),
     /** Verifies events. */
     webhookPublicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    ...world.options.credentials,
   }
   const sign = (body: unknown): EventMessage => ({
     // The name of the header is an assumption: the public documentation does not have it.

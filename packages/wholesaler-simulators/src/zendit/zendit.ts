@@ -20,7 +20,7 @@ export function describeZendit(): Description {
 
 /** Operations: catalogue, order, topUp (an order with an ICCID), query, list, usage, cancel (a refund), refund, balance. */
 function createWholesaler(world: World): Wholesaler {
-  const credentials = { apiKey: randomBytes(16).toString('hex') }
+  const credentials = { apiKey: randomBytes(16).toString('hex'), ...world.options.credentials }
   return {
     basePath: '/v1',
     credentials,

@@ -2,18 +2,20 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { notFound, Refusal } from '../../lib/refusal.ts'
+import { SUPPLIER_TYPES } from '../../suppliers/create.ts'
 import { addSupplier, listSuppliers, pauseSupplier, setSupplier } from '../../suppliers/manage.ts'
 import type { AdminContext } from '../context.ts'
 import { withSuppliers } from '../outbound.ts'
 import { getFileSize } from '../parse.ts'
 import { table, timeText } from '../table.ts'
+import { supplierProductCommands } from './supplier-products.ts'
 import { supplierReportCommand } from './supplier-report.ts'
 
 export function supplierCommands(supplier: Command, context: AdminContext): void {
   supplier
     .command('add <name>')
     .description('Add a supplier, from which packages can be bought.')
-    .requiredOption('--type <type>', 'sandbox, stock, es2plus or gateway')
+    .requiredOption('--type <type>', SUPPLIER_TYPES.join(', '))
     .option('--config <file>', 'JSON; ca, cert and key are PEM, or names of files in the same folder')
     .action(async (name: string, options: { type: string; config?: string }) => {
       const config = readConfigFile(options.config)
@@ -67,6 +69,7 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
         context.print(human, { supplierList: rows })
       }),
     )
+  supplierProductCommands(supplier, context)
   supplierReportCommand(supplier, context)
 }
 
@@ -90,7 +93,7 @@ function testCommand(supplier: Command, context: AdminContext): void {
 const PEM_MEMBERS = ['ca', 'cert', 'key'] as const
 
 /** Replaces file names in ca, cert and key by the PEM text of those files. */
-function readConfigFile(file: string | undefined): unknown {
+function readConfigFile(file: string | undefined): Record<string, unknown> {
   if (file === undefined) return {}
   getFileSize(file)
   let config: unknown
@@ -99,7 +102,8 @@ function readConfigFile(file: string | undefined): unknown {
   } catch (error) {
     throw new Error(`${file} is not valid JSON: ${(error as Error).message}.`)
   }
-  if (typeof config !== 'object' || config === null || Array.isArray(config)) return config
+  if (typeof config !== 'object' || config === null || Array.isArray(config))
+    throw new Error(`${file} is not a JSON object.`)
   const members = config as Record<string, unknown>
   for (const member of PEM_MEMBERS) {
     const value = members[member]

@@ -10,6 +10,7 @@ import { fields, table } from '../table.ts'
 import { priceGroupCommands } from './price-group.ts'
 import { amount, currency } from './price-options.ts'
 import { pricePlanCommands } from './price-plan.ts'
+import { priceRateCommands } from './price-rate.ts'
 
 export function priceCommands(noun: Command, context: AdminContext): void {
   list(noun, context)
@@ -17,6 +18,7 @@ export function priceCommands(noun: Command, context: AdminContext): void {
   remove(noun, context)
   pricePlanCommands(noun, context)
   priceGroupCommands(noun, context)
+  priceRateCommands(noun, context)
 }
 
 function list(noun: Command, context: AdminContext): void {

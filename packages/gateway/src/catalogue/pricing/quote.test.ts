@@ -2,7 +2,8 @@ import { MONEY_MAX } from '@dealer-esim/contract'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { formatPercent, parsePercent } from './percent.ts'
-import { changeByPercent, type OwnPrice, Plan, type PlanRuleRow, quote, tariffOf } from './quote.ts'
+import { changeByPercent } from './price-engine.ts'
+import { type OwnPrice, Plan, type PlanRuleRow, quote, tariffOf } from './quote.ts'
 
 const money = fc.bigInt(0n, BigInt(MONEY_MAX))
 const percent = fc.bigInt(-1_500_000n, 10_000_000n)

@@ -1,5 +1,5 @@
-import { MONEY_MAX } from '@dealer-esim/contract'
 import type { CataloguePackage, ListPrice } from '../snapshot/package.ts'
+import { changeByPercent } from './price-engine.ts'
 
 /** A tenant's price of one package. */
 export interface Quote {
@@ -42,19 +42,6 @@ function priceByRule(rule: PlanRule, list: ListPrice | undefined): Pick<Quote, '
   if (rule.price !== null) return { price: rule.price }
   if (rule.percent === null || !list || list.removed) return undefined
   return { price: changeByPercent(list.price, rule.percent) }
-}
-
-const WHOLE = 1_000_000n // 100 %, in 1/10 000 of a percent
-
-/**
- * Changes a price by a percentage (in 1/10 000 of a percent; −100 000n means ten percent less): rounded half up, never
- * below zero. @returns undefined above MONEY_MAX
- */
-export function changeByPercent(price: bigint, percent: bigint): bigint | undefined {
-  const factor = WHOLE + percent
-  if (factor <= 0n) return 0n
-  const changed = (2n * price * factor + WHOLE) / (2n * WHOLE)
-  return changed > BigInt(MONEY_MAX) ? undefined : changed
 }
 
 /** A period in ms, without `until`. It may have had interruptions. */

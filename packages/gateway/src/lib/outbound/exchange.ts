@@ -2,7 +2,7 @@ import type { Dispatcher, Pool } from 'undici'
 import { DialError, isCertificateRefusal } from './pools.ts'
 
 export interface Exchange {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   path: string
   headers: Record<string, string>
   body: string | Buffer | undefined

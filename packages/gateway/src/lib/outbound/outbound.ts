@@ -9,7 +9,7 @@ import { type CachedResolver, createCachedResolver, type Resolve, systemResolve,
 export interface OutboundRequest {
   /** http or https, without user name and password. */
   url: string
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   headers?: Record<string, string>
   body?: string | Buffer
   /** One limit over name resolution, connection, headers and body together. */

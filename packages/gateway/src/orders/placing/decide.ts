@@ -6,7 +6,6 @@ import {
   type OrderStatus,
   type OrderType,
   orderNoOf,
-  stripIccidPadding,
   type TopupAnswer,
 } from '@dealer-esim/contract'
 import type { Offer, Snapshot } from '../../catalogue/catalogue.ts'
@@ -17,7 +16,8 @@ import type { Wallet } from '../../wallet/ledger/lock.ts'
 import type { BalanceFall } from '../../wallet/ledger/low-balance.ts'
 import { lowBalancePercent } from '../../wallet/ledger/low-balance.ts'
 import { itemPriceOf, type PackageLine } from '../item.ts'
-import type { NewOrderInput, OrderInput, TopUpInput } from './input.ts'
+import { hasSameContent, withSentNames } from './content.ts'
+import type { NewOrderInput, OrderInput, SentRequest, TopUpInput } from './input.ts'
 import { offerTopUp, type ToppedUpEsim, topUpVolume } from './topup.ts'
 
 /** The part of an existing order that an answer needs. */
@@ -41,6 +41,8 @@ export interface PlacedOrder extends ExistingOrder {
   tenantId: string
   walletVersion: bigint
   remark: string | null
+  /** What an order of the compatible API keeps of its request; null: nothing. */
+  sent: Omit<SentRequest, 'lines'> | null
 }
 
 /** The answer of `esim/order`; of `esim/topup`, with its eSIM. */
@@ -136,35 +138,6 @@ export function replayOrConflict(input: OrderInput, earlier: ExistingOrder): Ver
   if (!hasSameContent(input, earlier)) return refuse('200012')
   // An order with the id made for this very call was placed by an attempt whose COMMIT was not answered.
   return { kind: earlier.orderId === input.orderId ? 'placed' : 'replayed', answer: answerOf(earlier) }
-}
-
-/** A top-up that names its eSIM by ICCID repeats one of the eSIM that has this ICCID. */
-function hasSameContent(input: OrderInput, earlier: ExistingOrder): boolean {
-  if (input.orderType !== 'TOPUP') {
-    return earlier.orderType === 'NEW' && contentOf(input.request.packageInfoList) === contentOf(earlier.packageLines)
-  }
-  const { esimTranNo, iccid, packageCode, periodNum } = input.request
-  if (earlier.toppedUpProfileId === null) return false
-  if (esimTranNo !== undefined && esimTranNo.toLowerCase() !== earlier.toppedUpProfileId) return false
-  if (iccid !== undefined && stripIccidPadding(iccid) !== earlier.toppedUpIccid) return false
-  return contentOf([{ packageCode, count: 1, periodNum }]) === contentOf(earlier.packageLines)
-}
-
-type ContentLine = { packageCode: string; count: number; periodNum?: number | undefined; periodNumDefaulted?: true }
-
-/** The set of (packageCode, count, periodNum as sent). The order of lines, prices, amount and remark are not content. */
-function contentOf(lines: readonly ContentLine[]): string {
-  return JSON.stringify(
-    lines
-      .map(({ packageCode, count, periodNum, periodNumDefaulted }) => {
-        return [packageCode, count, periodNumDefaulted ? undefined : periodNum] as const
-      })
-      .sort(byCode),
-  )
-}
-
-function byCode(left: readonly [string, ...unknown[]], right: readonly [string, ...unknown[]]): number {
-  return left[0] < right[0] ? -1 : 1
 }
 
 /** What an order buys, at today's prices. */
@@ -285,6 +258,8 @@ function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, funds: 
   }
   const { dailySpendLimit } = wallet
   const { spent } = funds
+  // An unsigned request is admitted under a limit only. It was removed in the meantime.
+  if (dailySpendLimit === null && input.sent?.isUnsigned) return refuse('000101')
   if (dailySpendLimit !== null && spent + amount > dailySpendLimit) {
     const resetTime = new Date((Math.floor(now.getTime() / DAY_MS) + 1) * DAY_MS).toISOString()
     return refuse('200014', { data: { limit: Number(dailySpendLimit), spent: Number(spent), resetTime } })
@@ -321,6 +296,7 @@ function orderOf(
   funds: Funds,
   now: Date,
 ): PlacedOrder {
+  const { lines: sentLines, ...sent } = input.sent ?? { lines: [] }
   return {
     tenantId: input.tenant.tenantId,
     orderId: input.orderId,
@@ -333,8 +309,9 @@ function orderOf(
     currencyCode: wallet.currencyCode,
     balanceAfter: funds.balance,
     walletVersion: funds.version,
-    packageLines: lines,
+    packageLines: input.sent ? lines.map((line) => withSentNames(line, sentLines)) : lines,
     remark: input.request.remark ?? null,
+    sent: Object.keys(sent).length > 0 ? sent : null,
     createdAt: now,
   }
 }

@@ -13,6 +13,28 @@ interface InputMembers {
   receivedAt?: number
   /** Present while the request is still being admitted; resolves within 100 ms to whether it was. */
   isAdmitted?: Promise<boolean>
+  /** Present for a request of the compatible API. */
+  sent?: SentRequest
+}
+
+/** What a request of the compatible API sent in its own form. */
+export interface SentRequest {
+  /** The dealer's text, where the transactionId is derived from it. */
+  transactionId?: string
+  isUnsigned?: true
+  /** A top-up without a transactionId, until its end is answered (orders/unanswered-topup.ts). */
+  isUnanswered?: true
+  /** Before they were added up. */
+  lines: readonly SentLine[]
+}
+
+export interface SentLine {
+  /** A packageCode or a slug. */
+  name: string
+  /** What it means in today's catalogue; the name itself where it is unknown. */
+  packageCode: string
+  count: number
+  periodNum?: number | undefined
 }
 
 /** Buys eSIMs. */

@@ -78,6 +78,7 @@ const PLACED: Columns = {
   topped_up: 'text',
   package_lines: 'jsonb',
   remark: 'text',
+  sent: 'text',
   decided_at: 'timestamptz',
   notify_id: 'uuid',
   content: 'json',
@@ -98,6 +99,7 @@ function placedValues(format: RowFormat, ids: Ids, placed: readonly PlacedOrder[
     format.texts(placed.map((order) => order.toppedUpProfileId)),
     format.jsonbValues(placed.map((order) => JSON.stringify(order.packageLines))),
     format.texts(placed.map((order) => order.remark)),
+    format.texts(placed.map((order) => order.sent && JSON.stringify(order.sent))),
     format.times(placed.map((order) => order.createdAt.getTime())),
     format.ids(placed.map(() => ids.uuid())),
     format.jsonValues(placed.map((order) => JSON.stringify(paidContent(order)))),
@@ -107,7 +109,7 @@ function placedValues(format: RowFormat, ids: Ids, placed: readonly PlacedOrder[
 function paidContent(order: PlacedOrder): OrderPaidContent {
   return {
     orderNo: orderNoOf(order.orderId),
-    transactionId: order.transactionId,
+    transactionId: order.sent?.transactionId ?? order.transactionId,
     orderType: order.orderType,
     esimTranNo: order.toppedUpProfileId,
     orderStatus: order.orderStatus,
@@ -175,9 +177,9 @@ itemised as (
 ), delivery as (${deliveriesOf('placed')}
 ), ordered as (
   insert into orders (tenant_id, order_id, transaction_id, order_type, topped_up_profile_id, order_status, amount,
-    currency_code, balance_after, wallet_version, package_lines, remark, status_history, event_sequence, due_at, created_at, updated_at)
+    currency_code, balance_after, wallet_version, package_lines, remark, sent, status_history, event_sequence, due_at, created_at, updated_at)
   select tenant_id, order_id, transaction_id, case when topped_up is null then 'NEW' else 'TOPUP' end, topped_up::uuid,
-    'PAID', amount, currency_code, balance_after, wallet_version, package_lines, remark, status_history, 1, least(created_at, clock_timestamp()), created_at, created_at
+    'PAID', amount, currency_code, balance_after, wallet_version, package_lines, remark, sent::jsonb, status_history, 1, least(created_at, clock_timestamp()), created_at, created_at
   from placed
 )`
 

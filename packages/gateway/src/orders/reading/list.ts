@@ -14,6 +14,7 @@ import { type CursorScope, createCursor, readCursor } from '../../lib/cursor.ts'
 import { firstUuidAt, HIGHEST_UUID, LOWEST_UUID } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { type PackageLine, publicLineOf } from '../item.ts'
+import { sentTransactionId } from '../transaction-id.ts'
 
 /**
  * Lists one page of `order/list`, newest first by (createTime, id). Ids begin with their creation time, so one range of
@@ -110,7 +111,7 @@ function select(where: string): string {
     where tenant_id = $1 and order_id = any (array(select order_id from found))
     group by order_id, line_no
   )
-  select f.order_id, f.transaction_id, f.order_type, f.topped_up_profile_id, f.order_status, f.amount, f.refunded_amount, f.currency_code,
+  select f.order_id, ${sentTransactionId('f')} as transaction_id, f.order_type, f.topped_up_profile_id, f.order_status, f.amount, f.refunded_amount, f.currency_code,
     f.remark, f.package_lines, f.created_at, f.updated_at, c.counts
   from found f
   cross join lateral (

@@ -1,7 +1,8 @@
 import type { OrderStatus, OrderType } from '@dealer-esim/contract'
-import sql, { empty, type Sql } from 'sql-template-tag'
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import { firstUuidAt } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
+import { sentTransactionId, storedTransactionId } from '../transaction-id.ts'
 
 export interface FoundOrder {
   tenantId: string
@@ -44,7 +45,7 @@ export function searchOrders(db: Pick<Db, 'query'>, filter: OrderFilter, limit: 
   const where = conditions(filter)
   return db.query<FoundOrder>(sql`
     select o.tenant_id, t.tenant_name as client_name, o.order_id,
-           o.transaction_id, o.order_type, o.topped_up_profile_id, o.order_status, o.amount,
+           ${raw(sentTransactionId('o'))} as transaction_id, o.order_type, o.topped_up_profile_id, o.order_status, o.amount,
            o.refunded_amount, o.currency_code,
            array(select l ->> 'packageName' from jsonb_array_elements(o.package_lines) l) as packages,
            (select sum((l ->> 'count')::int)::int from jsonb_array_elements(o.package_lines) l) as esims,
@@ -61,7 +62,7 @@ function conditions(filter: OrderFilter): Sql {
   return sql`
     ${status === undefined ? empty : sql`and o.order_status = ${status}`}
     ${orderId === undefined ? empty : sql`and o.order_id = ${orderId}`}
-    ${transactionId === undefined ? empty : sql`and o.transaction_id = ${transactionId}`}
+    ${transactionId === undefined ? empty : sql`and o.transaction_id = ${storedTransactionId(transactionId)}`}
     ${
       iccid === undefined
         ? empty

@@ -1,56 +1,102 @@
 import Type, { type Static } from 'typebox'
 import { isAddressOrBlock } from '../../lib/address-blocks.ts'
-
-const MINUTE_MS = 60_000
+import { addressesSetting, addressSetting, callSettings, nodeRateSetting, pemSetting } from '../settings.ts'
 
 export const es2plusConfig = Type.Object(
   {
-    /** The SM-DP+, without /gsma/rsp2/es2plus. */
-    url: Type.String({ pattern: '^https?://', maxLength: 2048 }),
-    /** Our identifier at the SM-DP+. */
-    functionRequesterIdentifier: Type.String({ minLength: 1, maxLength: 128 }),
-    /** For X-Admin-Protocol: v2.5.0 by default. */
-    protocolVersion: Type.Optional(Type.String({ pattern: '^v?\\d+\\.\\d+\\.\\d+$' })),
-    /** true: sends ICCIDs as twenty digits, padded with F. Both forms are accepted in answers. */
-    iccidPadding: Type.Optional(Type.Boolean()),
-    /** A range of ICCIDs that we choose from, 19 digits with the check digit. It makes repeated orders safe. */
+    url: addressSetting('Of the SM-DP+, without /gsma/rsp2/es2plus.'),
+    functionRequesterIdentifier: Type.String({
+      title: 'Function requester identifier',
+      description: 'Our identifier at the SM-DP+.',
+      minLength: 1,
+      maxLength: 128,
+    }),
+    cert: Type.Optional(pemSetting('Client certificate (PEM)')),
+    key: Type.Optional(pemSetting('Private key of the client certificate (PEM)', { writeOnly: true })),
+    ca: Type.Optional(pemSetting('Certificate authority of the SM-DP+ (PEM)')),
+    smdpAddress: Type.Optional(
+      Type.String({
+        title: 'SM-DP+ address',
+        description: 'For activation codes, if ConfirmOrder returns none. By default the host of the address.',
+        minLength: 1,
+        maxLength: 255,
+      }),
+    ),
     iccidRange: Type.Optional(
       Type.Object(
-        { first: Type.String({ pattern: '^\\d{19}$' }), last: Type.String({ pattern: '^\\d{19}$' }) },
-        { additionalProperties: false },
+        {
+          first: Type.String({ title: 'First ICCID', pattern: '^\\d{19}$' }),
+          last: Type.String({ title: 'Last ICCID', pattern: '^\\d{19}$' }),
+        },
+        {
+          title: 'Own range of ICCIDs',
+          description: '19 digits with the check digit. We choose from it, which makes repeated orders safe.',
+          additionalProperties: false,
+        },
       ),
     ),
-    /** For activation codes, if ConfirmOrder returns none. Default: the host of `url`. */
-    smdpAddress: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
-    /** false: ConfirmOrder leaves the profile unreleased, and ReleaseProfile follows. */
-    releaseWithConfirm: Type.Optional(Type.Boolean()),
-    /** true: a function that answers `Failed` was certainly not executed, whatever its code. */
-    failedIsDefinite: Type.Optional(Type.Boolean()),
-    /** true: answers have no `header`; see outcome.ts. */
-    answersWithoutHeader: Type.Optional(Type.Boolean()),
-    ca: Type.Optional(Type.String()),
-    cert: Type.Optional(Type.String()),
-    key: Type.Optional(Type.String()),
-    timeoutMs: Type.Optional(Type.Integer({ minimum: 100, maximum: 2 * MINUTE_MS })),
-    /** How long after our time-out the SM-DP+ may still execute a call. */
-    settlesMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 * MINUTE_MS })),
-    giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 60 * MINUTE_MS })),
-    concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
-    perSecond: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
-    /** Allowed senders of notifications: SHA-256 fingerprints of client certificates, or addresses and blocks behind a proxy. */
     notices: Type.Optional(
       Type.Object(
         {
           certificates: Type.Optional(
-            Type.Array(Type.String({ pattern: '^([0-9A-Fa-f]{2}:?){32}$' }), { maxItems: 20 }),
+            Type.Array(Type.String({ pattern: '^([0-9A-Fa-f]{2}:?){32}$' }), {
+              title: 'SHA-256 fingerprints of their client certificates',
+              maxItems: 20,
+            }),
           ),
-          addresses: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 })),
-          /** true: the points 100, 101 and 102 mean enabled, disabled and deleted. */
-          extraPoints: Type.Optional(Type.Boolean()),
+          addresses: Type.Optional(addressesSetting('Addresses and blocks', 'Behind a proxy.')),
+          extraPoints: Type.Optional(
+            Type.Boolean({
+              title: 'The points 100, 101 and 102 mean enabled, disabled and deleted',
+              default: false,
+              advanced: true,
+            }),
+          ),
         },
-        { additionalProperties: false },
+        {
+          title: 'Senders of notifications',
+          description: 'Others are refused. Without one, notifications are refused.',
+          additionalProperties: false,
+        },
       ),
     ),
+    protocolVersion: Type.Optional(
+      Type.String({
+        title: 'Protocol version',
+        description: 'For X-Admin-Protocol. v2.5.0 by default.',
+        pattern: '^v?\\d+\\.\\d+\\.\\d+$',
+        advanced: true,
+      }),
+    ),
+    iccidPadding: Type.Optional(
+      Type.Boolean({ title: 'Send ICCIDs as twenty digits, padded with F', default: false, advanced: true }),
+    ),
+    releaseWithConfirm: Type.Optional(
+      Type.Boolean({
+        title: 'ConfirmOrder also releases the profile',
+        description: 'Otherwise ReleaseProfile follows.',
+        default: true,
+        advanced: true,
+      }),
+    ),
+    failedIsDefinite: Type.Optional(
+      Type.Boolean({
+        title: 'Failed is definite',
+        description: 'A function that answers Failed was certainly not executed, whatever its code.',
+        default: false,
+        advanced: true,
+      }),
+    ),
+    answersWithoutHeader: Type.Optional(
+      Type.Boolean({
+        title: 'Answers have no header',
+        description: 'The status of a function is a member of the answer itself, or there is none.',
+        default: false,
+        advanced: true,
+      }),
+    ),
+    ...callSettings(),
+    ...nodeRateSetting(),
   },
   { additionalProperties: false },
 )

@@ -7,28 +7,28 @@ import type { Outbound } from '../../lib/outbound/outbound.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { accountRate } from '../account-rate.ts'
 import { isObject, type JsonObject, parseObject } from '../members.ts'
-
-const MINUTE_MS = 60_000
+import {
+  accountRateSettings,
+  addressesSetting,
+  addressSetting,
+  callSettings,
+  currencySetting,
+  secretSetting,
+} from '../settings.ts'
 
 export const esimAccessConfig = Type.Object(
   {
-    /** Without /api/v1/open. Any wholesaler with the same interface. */
-    url: Type.Optional(Type.String({ pattern: '^https?://', maxLength: 2048 })),
-    accessCode: Type.String({ minLength: 1, maxLength: 256 }),
-    secretKey: Type.String({ minLength: 1, maxLength: 256 }),
-    /** The account's currency: USD by default. A purchase states none. */
-    currencyCode: Type.Optional(Type.String({ pattern: '^[A-Z]{3}$' })),
-    /** Requests a second of the account, over all nodes. */
-    perSecond: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
-    /** The part of `perSecond` that this gateway may use, if several share the account. */
-    share: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
-    concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
-    timeoutMs: Type.Optional(Type.Integer({ minimum: 100, maximum: 2 * MINUTE_MS })),
-    /** How long after our time-out the wholesaler may still execute a call. */
-    settlesMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 * MINUTE_MS })),
-    giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 60 * MINUTE_MS })),
-    /** Addresses and blocks from which it sends events. */
-    eventAddresses: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 })),
+    accessCode: secretSetting('AccessCode'),
+    secretKey: secretSetting('SecretKey'),
+    url: Type.Optional(
+      addressSetting('Without /api/v1/open. Only for another wholesaler with the interface of eSIM Access.'),
+    ),
+    currencyCode: Type.Optional(currencySetting()),
+    eventAddresses: Type.Optional(
+      addressesSetting('Senders of events', 'Addresses and blocks from which it sends events, one a line.'),
+    ),
+    ...callSettings(100),
+    ...accountRateSettings(1_000),
   },
   { additionalProperties: false },
 )

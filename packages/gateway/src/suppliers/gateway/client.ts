@@ -1,21 +1,15 @@
 import { DealerEsim, DealerEsimError } from '@dealer-esim/sdk'
 import Type, { type Static } from 'typebox'
 import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
-
-const MINUTE_MS = 60_000
+import { addressSetting, callSettings, nodeRateSetting, secretSetting } from '../settings.ts'
 
 export const gatewayConfig = Type.Object(
   {
-    /** The upstream gateway, without /open-api/v1. */
-    url: Type.String({ pattern: '^https?://', maxLength: 2048 }),
-    appKey: Type.String({ pattern: '^[A-Za-z0-9_-]{8,64}$' }),
-    appSecret: Type.String({ minLength: 1, maxLength: 256 }),
-    timeoutMs: Type.Optional(Type.Integer({ minimum: 100, maximum: 2 * MINUTE_MS })),
-    /** How long after our time-out the upstream may still execute a call. */
-    settlesMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 * MINUTE_MS })),
-    giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 24 * 60 * MINUTE_MS })),
-    concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
-    perSecond: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+    url: addressSetting('Of the upstream gateway, without /open-api/v1.'),
+    appKey: Type.String({ title: 'AppKey', pattern: '^[A-Za-z0-9_-]{8,64}$' }),
+    appSecret: secretSetting('AppSecret'),
+    ...callSettings(),
+    ...nodeRateSetting(),
   },
   { additionalProperties: false },
 )

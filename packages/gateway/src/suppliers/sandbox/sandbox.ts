@@ -10,12 +10,13 @@ import { reportUsage, USAGE_MS } from './usage.ts'
 
 export const sandboxConfig = Type.Object(
   {
-    slowMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 600_000 })),
-    giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000 })),
-    timeoutMs: Type.Optional(Type.Integer({ minimum: 1, maximum: 600_000 })),
-    concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-    /** How long one package of SANDBOX_USAGE lasts. */
-    usageMs: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400_000 })),
+    slowMs: Type.Optional(Type.Integer({ title: 'Delay of slow packages (ms)', minimum: 0, maximum: 600_000 })),
+    giveUpAfterMs: Type.Optional(Type.Integer({ title: 'Review after (ms)', minimum: 0, maximum: 86_400_000 })),
+    timeoutMs: Type.Optional(Type.Integer({ title: 'Time-out of a call (ms)', minimum: 1, maximum: 600_000 })),
+    concurrency: Type.Optional(Type.Integer({ title: 'Concurrent calls of a node', minimum: 1, maximum: 100_000 })),
+    usageMs: Type.Optional(
+      Type.Integer({ title: 'Duration of SANDBOX_USAGE packages (ms)', minimum: 1, maximum: 86_400_000 }),
+    ),
   },
   { additionalProperties: false },
 )

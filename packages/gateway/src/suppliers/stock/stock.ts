@@ -4,6 +4,7 @@ import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
+import { giveUpSetting } from '../settings.ts'
 import {
   type CancelOutcome,
   type Outcome,
@@ -16,9 +17,15 @@ import { expireCodes, lowerLevels, raiseLevel } from './levels.ts'
 
 export const stockConfig = Type.Object(
   {
-    giveUpAfterMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 7 * 86_400_000 })),
-    /** A code that expires sooner is not sold: the buyer needs time to install it. */
-    leastValidityHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8_760 })),
+    leastValidityHours: Type.Optional(
+      Type.Integer({
+        title: 'Least validity (hours)',
+        description: 'A code that expires sooner is not sold: the buyer needs time to install it. 24 by default.',
+        minimum: 0,
+        maximum: 8_760,
+      }),
+    ),
+    ...giveUpSetting(),
   },
   { additionalProperties: false },
 )

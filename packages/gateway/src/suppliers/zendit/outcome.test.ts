@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../members.ts'
-import type { ZenditAnswer } from './client.ts'
+import type { RestAnswer } from '../rest-client.ts'
 import { outcomeOfOrder, outcomeOfPurchase, outcomeOfQuery, outcomeOfRefund, outcomeOfRejection } from './outcome.ts'
 
 const KEY = 'ORDER-1'
 const ICCID = '8999900000000000017'
 
-function reply(status: number, body?: JsonObject, retryAfterMs?: number): ZenditAnswer {
+function reply(status: number, body?: JsonObject, retryAfterMs?: number): RestAnswer {
   return { kind: 'reply', status, body, retryAfterMs, time: undefined }
 }
 
-function failure(sent: boolean): ZenditAnswer {
+function failure(sent: boolean): RestAnswer {
   return { kind: 'failed', phase: sent ? 'time-out' : 'connect', sent, message: 'no answer' }
 }
 

@@ -1,6 +1,6 @@
 import { iccidOf, isObject, isText, type JsonObject } from '../members.ts'
+import { downOf, type RestAnswer, type RestReply } from '../rest-client.ts'
 import type { CancelOutcome, Outcome, SupplierRequest } from '../supplier.ts'
-import type { ZenditAnswer, ZenditFailure, ZenditReply } from './client.ts'
 import { chargeOf, esimOf } from './purchase.ts'
 
 type Purchase = Pick<SupplierRequest, 'key' | 'topUp'>
@@ -23,7 +23,7 @@ const NO_MONEY_WAIT_MS = 30_000
  *   | any other 4xx of Zendit                                  | rejected: query it, because the refusal may be  |
  *   |                                                          | that of a repeated transactionId                |
  */
-export function outcomeOfOrder(answer: ZenditAnswer, key: string): Outcome | 'accepted' | 'rejected' {
+export function outcomeOfOrder(answer: RestAnswer, key: string): Outcome | 'accepted' | 'rejected' {
   if (answer.kind === 'failed') {
     return { kind: answer.sent ? 'unknown' : 'retry', message: answer.message, ...downOf(answer) }
   }
@@ -40,7 +40,7 @@ export function outcomeOfOrder(answer: ZenditAnswer, key: string): Outcome | 'ac
 }
 
 /** Pure: decides the outcome of a rejected order, after a query has shown that no purchase has its transactionId. */
-export function outcomeOfRejection(answer: ZenditAnswer): Outcome {
+export function outcomeOfRejection(answer: RestAnswer): Outcome {
   const message = messageOf(answer)
   const isMoney = answer.kind === 'reply' && codeOf(answer.body) === 'INSUFFICIENT_FUNDS'
   return isMoney ? { kind: 'retry', message, afterMs: NO_MONEY_WAIT_MS } : { kind: 'refused', message }
@@ -50,7 +50,7 @@ export function outcomeOfRejection(answer: ZenditAnswer): Outcome {
  * Pure: decides the outcome from GET /esim/purchases/{transactionId}. Only a 404 of Zendit itself means that nothing was
  * bought: any other failure leaves the item in doubt.
  */
-export function outcomeOfQuery(answer: ZenditAnswer, request: Purchase): Outcome {
+export function outcomeOfQuery(answer: RestAnswer, request: Purchase): Outcome {
   if (answer.kind === 'failed') return { kind: 'unknown', message: answer.message, ...downOf(answer) }
   const { status, body } = answer
   const message = messageOf(answer)
@@ -104,11 +104,6 @@ export function outcomeOfRefund({ status, error }: JsonObject): CancelOutcome | 
   }
 }
 
-/** A request that waits for the limit of the account says nothing about Zendit. */
-export function downOf({ phase }: ZenditFailure): { down?: true } {
-  return phase === undefined ? {} : { down: true }
-}
-
 /** Zendit's own error, not that of a proxy or of another server. */
 export function isZenditError(body: JsonObject | undefined): boolean {
   return codeOf(body) !== undefined
@@ -127,9 +122,9 @@ function errorOf(body: JsonObject = {}): { code: unknown; message: unknown } {
 }
 
 /** What an operator reads about a failure. */
-export function messageOf(answer: ZenditAnswer): string {
+export function messageOf(answer: RestAnswer): string {
   if (answer.kind === 'failed') return answer.message
-  const { body, status } = answer satisfies ZenditReply
+  const { body, status } = answer satisfies RestReply
   const code = codeOf(body)
   const { message } = errorOf(body)
   const text = isText(message) ? message : undefined

@@ -1,7 +1,8 @@
 import { dateOf, iccidOf, isObject, type JsonObject } from '../members.ts'
+import { describeFailure, downOf } from '../rest-client.ts'
 import type { BalanceOutcome, ProfileReport, ReportOutcome, SuppliedEsim } from '../supplier.ts'
 import type { ZenditClient } from './client.ts'
-import { downOf, messageOf } from './outcome.ts'
+import { messageOf } from './outcome.ts'
 import { bytesOf, moneyOf } from './purchase.ts'
 
 /** Asks for the plans of one eSIM: its package and those added to it. */
@@ -67,11 +68,7 @@ export async function readBalance(client: ZenditClient): Promise<BalanceOutcome>
 /** Reads the balance, which changes nothing. @returns a message for the operator: the problem and how to fix it */
 export async function testAccount(client: ZenditClient): Promise<string | undefined> {
   const answer = await client.get('/balance')
-  if (answer.kind === 'failed') {
-    if (answer.phase === 'dns') return `DNS: the name does not resolve: ${answer.message}. Check the url.`
-    if (answer.phase === 'tls') return `TLS: the handshake failed: ${answer.message}. Check the url.`
-    return `Connection: ${answer.message}. Check the url and the firewall.`
-  }
+  if (answer.kind === 'failed') return describeFailure(answer)
   const message = messageOf(answer)
   if (answer.status === 401)
     return `Credentials: ${message}. Copy the API key of this environment from Zendit's console.`

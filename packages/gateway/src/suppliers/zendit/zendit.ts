@@ -1,16 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../../lib/process/failpoint.ts'
-import { TURN_WAIT_MAX_MS } from '../account-rate.ts'
 import { iccidOf, isObject, isText } from '../members.ts'
+import { longestMs, type RestAnswer, type RestDeps } from '../rest-client.ts'
 import type { CancelOutcome, Outcome, ReceivedEvent, SuppliedEsim, Supplier, SupplierRequest } from '../supplier.ts'
-import {
-  TIMEOUT_MS,
-  type ZenditAnswer,
-  type ZenditClient,
-  type ZenditConfig,
-  type ZenditDeps,
-  zenditClient,
-} from './client.ts'
+import { type ZenditClient, type ZenditConfig, zenditClient } from './client.ts'
 import { listProducts, listPurchases } from './lists.ts'
 import {
   isZenditError,
@@ -35,9 +28,8 @@ const FIRST_CHECK_MS = 150
  * again: a purchase in doubt is queried before it is repeated. Written from public documentation; not yet verified against
  * a live account.
  */
-export function zenditSupplier(name: string, config: ZenditConfig, deps: ZenditDeps): Supplier {
+export function zenditSupplier(name: string, config: ZenditConfig, deps: RestDeps): Supplier {
   const client = zenditClient(name, config, deps)
-  const timeoutMs = config.timeoutMs ?? TIMEOUT_MS
   return {
     name,
     type: 'zendit',
@@ -45,8 +37,8 @@ export function zenditSupplier(name: string, config: ZenditConfig, deps: ZenditD
       batch: 1,
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: null, // the limit of the account holds over all nodes: client.ts
-      // The order, a query that is late, and the waits between the queries and for the limit of the account.
-      timeoutMs: 2 * timeoutMs + (config.perSecond === undefined ? 0 : TURN_WAIT_MAX_MS) + FIRST_CHECK_MS * 2 ** CHECKS,
+      // The order, a query that is late, and the waits between the queries.
+      timeoutMs: longestMs(2, config) + FIRST_CHECK_MS * 2 ** CHECKS,
       graceMs: config.settlesMs ?? GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
     },
@@ -131,7 +123,7 @@ async function cancel(client: ZenditClient, { key, iccid }: SuppliedEsim): Promi
 /** The key, the address and the rate are the operator's matter: a repeat may succeed. */
 const REPEATABLE: readonly number[] = [401, 403, 408, 429]
 
-function isRefusal(answer: ZenditAnswer): boolean {
+function isRefusal(answer: RestAnswer): boolean {
   if (answer.kind === 'failed' || !isZenditError(answer.body)) return false
   return answer.status >= 400 && answer.status < 500 && !REPEATABLE.includes(answer.status)
 }

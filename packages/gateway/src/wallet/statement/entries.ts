@@ -91,7 +91,7 @@ function entriesQuery(tenantId: string, condition: Sql): Sql {
     with entries as materialized (
       select * from transfers where tenant_id = ${id} ${condition}
     ), named as materialized (
-      select order_id, transaction_id from orders
+      select order_id, coalesce(sent ->> 'transactionId', transaction_id) as transaction_id from orders
       where tenant_id = ${id} and order_id = any (array(select order_id from entries))
     )
     select t.wallet_version, t.created_at, t.kind, t.to_account,

@@ -119,6 +119,6 @@ function attemptSpan(event: ClaimedEvent, attempt: Attempt, acknowledged: boolea
       'http.response.status_code': outcome.kind === 'answer' ? outcome.status : undefined,
       'server.address': outcome.address,
     },
-    ...(acknowledged ? {} : { fault: outcomeMessage(outcome) }),
+    ...(acknowledged ? {} : { error: outcomeMessage(outcome) }),
   }
 }

@@ -16,6 +16,7 @@ export interface GatewayOptions {
   /** Absent: an empty one, removed with the gateway. */
   dataDir?: string
   role?: 'api' | 'worker' | 'all'
+  isTrial?: boolean
   /** A different bundle, Node or user, for tests of the start itself. */
   main?: string
   node?: string
@@ -75,7 +76,11 @@ export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
   const child = spawn(
     options.node ?? process.execPath,
     // No source maps, which take a tenth of a start. Stack traces point into the bundle.
-    [options.main ?? join(packageRoot(), 'dist/main.js'), ...(options.role ? ['--role', options.role] : [])],
+    [
+      options.main ?? join(packageRoot(), 'dist/main.js'),
+      ...(options.role ? ['--role', options.role] : []),
+      ...(options.isTrial ? ['--trial'] : []),
+    ],
     {
       env: {
         ...{ PATH, HOME, TMPDIR, DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0' },

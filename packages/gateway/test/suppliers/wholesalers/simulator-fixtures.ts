@@ -2,6 +2,7 @@ import { createSimulator, type Simulator, type Fault as SimulatorFault } from '@
 import { createOutbound } from '../../../src/lib/outbound/outbound.ts'
 import { airaloSupplier } from '../../../src/suppliers/airalo/airalo.ts'
 import { esimAccessSupplier } from '../../../src/suppliers/esim-access/esim-access.ts'
+import { mobimatterSupplier } from '../../../src/suppliers/mobimatter/mobimatter.ts'
 import type { Supplier } from '../../../src/suppliers/supplier.ts'
 import { zenditSupplier } from '../../../src/suppliers/zendit/zendit.ts'
 import { addSupplier, type Shop } from '../../harness/shop.ts'
@@ -11,13 +12,22 @@ import { type Fault, type FixtureFactory, LATE_BY_MS, type Switches, withShortTi
 const CREATE = {
   airalo: airaloSupplier,
   'esim-access': esimAccessSupplier,
+  mobimatter: mobimatterSupplier,
   zendit: zenditSupplier,
 } as const
-/** Airalo cancels by hand. */
-const CANNOT_CANCEL: readonly (keyof typeof CREATE)[] = ['airalo']
+
+interface Simulated {
+  /** The operation that buys: its requests get the faults. */
+  buys?: string
+  canCancel?: boolean
+}
 
 /** Each fixture buys from an account of its own at a simulator. */
-export async function createSimulatorFixtures(shop: Shop, kind: keyof typeof CREATE): Promise<FixtureFactory> {
+export async function createSimulatorFixtures(
+  shop: Shop,
+  kind: keyof typeof CREATE,
+  { buys = 'order', canCancel = true }: Simulated = {},
+): Promise<FixtureFactory> {
   const outbound = createOutbound()
   return {
     async create(name, timeoutMs) {
@@ -26,11 +36,11 @@ export async function createSimulatorFixtures(shop: Shop, kind: keyof typeof CRE
       await addSupplier(shop, name, kind, config)
       // The credentials of a simulator are those of its kind.
       const inner = CREATE[kind](name, config as never, { ...shop, outbound })
-      return Object.assign(simulatedFaults(simulator, timeoutMs), {
+      return Object.assign(simulatedFaults(simulator, buys, timeoutMs), {
         supplier: withShortTimes(inner, timeoutMs, true),
         product: await firstProduct(inner),
         canAnswerQueries: true,
-        canCancel: !CANNOT_CANCEL.includes(kind),
+        canCancel,
         listSold: async () => soldAtSimulator(simulator),
         close: () => simulator.close(),
       })
@@ -52,8 +62,7 @@ function soldAtSimulator(simulator: Simulator): string[] {
 }
 
 /** Faults of a conformance fixture at a simulator. Each but a refusal hits as many requests as a case has eSIMs. */
-function simulatedFaults(simulator: Simulator, timeoutMs: number): Switches {
-  const operation = 'order'
+function simulatedFaults(simulator: Simulator, operation: string, timeoutMs: number): Switches {
   const faults: Record<Fault, SimulatorFault[]> = {
     none: [],
     refuse: [{ kind: 'out-of-stock', operation }],

@@ -1,9 +1,19 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { notFound } from '../../../lib/refusal.ts'
-import { pauseSupplier } from '../../../suppliers/manage.ts'
-import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, line, nullable, time } from '../../kernel/schemas.ts'
+import { reauthenticate } from '../../../people/sign-in.ts'
+import { describeSupplierType } from '../../../suppliers/create.ts'
+import { addSupplier, allowedTypes, getSupplierConfig, pauseSupplier, setSupplier } from '../../../suppliers/manage.ts'
+import { OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import {
+  CLOSED,
+  done,
+  line,
+  nullable,
+  REAUTHENTICATIONS_PER_MINUTE,
+  reauthentication,
+  time,
+} from '../../kernel/schemas.ts'
 
 const supplierRow = Type.Object({
   supplier: Type.String(),
@@ -17,7 +27,25 @@ const supplierRow = Type.Object({
 })
 export type SupplierRow = Static<typeof supplierRow>
 
+const supplierType = Type.Object({
+  type: Type.String(),
+  docs: Type.String({ description: 'Its page of the documentation, such as docs/zendit.md' }),
+  config: Type.Unknown({ description: 'The JSON Schema of its configuration. writeOnly: a secret' }),
+})
+export type SupplierTypeRow = Static<typeof supplierType>
+
+const config = () => Type.Record(Type.String({ maxLength: 64 }), Type.Unknown())
+const supplierConfig = Type.Object({
+  supplier: Type.String(),
+  type: Type.String(),
+  config: nullable(config()),
+  secrets: Type.Array(Type.String(), { description: 'Members of the configuration that are set and never shown' }),
+})
+export type SupplierConfigDetail = Static<typeof supplierConfig>
+
 const params = Type.Object({ supplier: line(64) }, CLOSED)
+/** PEM certificates with their chain. */
+const CONFIG_SIZE_MAX_BYTES = 256 * 1024
 
 export const supplierRoutes: Route[] = [
   route({
@@ -37,6 +65,60 @@ export const supplierRoutes: Route[] = [
         from suppliers s order by s.supplier`)
       const suppliers = rows.map((row) => ({ ...row, breaker: deps.suppliers.get(row.supplier)?.gate.state ?? null }))
       return { suppliers }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/supplier-types',
+    access: OPERATORS,
+    summary: 'The types of suppliers, with the schema of their configuration',
+    answer: Type.Object({ types: Type.Array(supplierType) }),
+    async handle({ deps }) {
+      return { types: allowedTypes(deps.config).map((type) => ({ type, ...describeSupplierType(type) })) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/suppliers/:supplier/config',
+    access: OPERATOR_ADMINS,
+    summary: 'The configuration of a supplier, without its secrets',
+    params,
+    answer: supplierConfig,
+    async handle({ deps }, { params: { supplier } }) {
+      return { supplier, ...(await getSupplierConfig(deps, supplier)) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/suppliers',
+    access: OPERATOR_ADMINS,
+    sessionOnly: true,
+    summary: 'Add a supplier. Requires the password',
+    body: Type.Object({ ...reauthentication, supplier: line(64), type: line(64), config: config() }, CLOSED),
+    answer: done,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    bodyLimit: CONFIG_SIZE_MAX_BYTES,
+    async handle({ deps, person, by, address }, { body: { password, code, supplier, type, config } }) {
+      await reauthenticate(deps, person, { password, code, address })
+      await addSupplier(deps, { name: supplier, type, config }, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/suppliers/:supplier/config',
+    access: OPERATOR_ADMINS,
+    sessionOnly: true,
+    summary: 'Replace the configuration of a supplier. Secrets left out stay. Requires the password',
+    params,
+    body: Type.Object({ ...reauthentication, config: config() }, CLOSED),
+    answer: done,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    bodyLimit: CONFIG_SIZE_MAX_BYTES,
+    async handle({ deps, person, by, address }, { params, body: { password, code, config } }) {
+      await reauthenticate(deps, person, { password, code, address })
+      await setSupplier(deps, { name: params.supplier, config, keepSecrets: true }, by)
+      return {}
     },
   }),
   route({

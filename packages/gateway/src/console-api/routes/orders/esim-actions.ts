@@ -47,7 +47,7 @@ export const esimActionRoutes: Route[] = [
     body: Type.Object(
       {
         action: Type.Enum(ESIM_ACTIONS),
-        transactionId: Type.String({ pattern: '^[A-Za-z0-9_.:-]{1,64}$' }),
+        transactionId: Type.String({ pattern: '^(?!rt-sha256:)[A-Za-z0-9_.:-]{1,64}$' }),
         reason: Type.Optional(line(200)),
       },
       CLOSED,

@@ -61,7 +61,7 @@ export const topUpRoutes: Route[] = [
     body: Type.Object(
       {
         packageCode: Type.String({ minLength: 1, maxLength: 64 }),
-        transactionId: Type.String({ pattern: '^[A-Za-z0-9_.:-]{1,64}$' }),
+        transactionId: Type.String({ pattern: '^(?!rt-sha256:)[A-Za-z0-9_.:-]{1,64}$' }),
         amount: Type.Integer({ minimum: 0, description: 'Refused if the price has changed' }),
         periodNum: Type.Optional(Type.Integer({ minimum: 1, maximum: PERIOD_NUM_MAX })),
       },

@@ -1,6 +1,7 @@
 import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
-import sql from 'sql-template-tag'
+import sql, { raw } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import { sentTransactionId, storedTransactionId } from '../../../orders/transaction-id.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line } from '../../kernel/schemas.ts'
 
@@ -49,10 +50,10 @@ async function searchOrders({ deps, onlyTenant }: Context, text: string): Promis
     transactionId: string
     clientName: string
   }>(sql`
-    select o.tenant_id, o.order_id, o.transaction_id,
+    select o.tenant_id, o.order_id, ${raw(sentTransactionId('o'))} as transaction_id,
            t.tenant_name as client_name
     from tenants t join orders o on o.tenant_id = t.tenant_id
-      and (o.transaction_id = ${text} or o.order_id = ${orderId ?? null}::uuid)
+      and (o.transaction_id = ${storedTransactionId(text)} or o.order_id = ${orderId ?? null}::uuid)
     where ${onlyTenant}::uuid is null or t.tenant_id = ${onlyTenant}::uuid
     limit ${RESULTS_PER_KIND_MAX}`)
   return rows.map((row) => {

@@ -1,10 +1,10 @@
 import { orderIdOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createAccessToken } from '../../src/people/access-token.ts'
-import { applyReports } from '../../src/profiles/apply-reports.ts'
-import { addPackage, PRICE } from '../harness/shop.ts'
-import { addPerson, addTenant, type ConsoleTestbed, startConsole } from './console-testbed.ts'
-import { seedTenant } from './seeded-console.ts'
+import { createAccessToken } from '../../../src/people/access-token.ts'
+import { applyReports } from '../../../src/profiles/apply-reports.ts'
+import { addPackage, PRICE } from '../../harness/shop.ts'
+import { addPerson, addTenant, type ConsoleTestbed, startConsole } from '../console-testbed.ts'
+import { seedTenant } from '../seeded-console.ts'
 
 let testbed: ConsoleTestbed
 beforeAll(async () => {

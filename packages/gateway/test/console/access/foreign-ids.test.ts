@@ -1,9 +1,9 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Route } from '../../src/console-api/kernel/route.ts'
-import { routes } from '../../src/console-api/routes.ts'
-import { createAccessToken } from '../../src/people/access-token.ts'
-import { addPackage } from '../harness/shop.ts'
+import type { Route } from '../../../src/console-api/kernel/route.ts'
+import { routes } from '../../../src/console-api/routes.ts'
+import { createAccessToken } from '../../../src/people/access-token.ts'
+import { addPackage } from '../../harness/shop.ts'
 import {
   addTenant,
   type ConsoleTestbed,
@@ -11,8 +11,8 @@ import {
   REAUTHENTICATION,
   signedInAs,
   startConsole,
-} from './console-testbed.ts'
-import { type SeededIds, seedTenant } from './seeded-console.ts'
+} from '../console-testbed.ts'
+import { type SeededIds, seedTenant } from '../seeded-console.ts'
 
 let testbed: ConsoleTestbed
 let own: string

@@ -1,6 +1,6 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BROWSER_KNOWN_S } from '../../src/people/lockout.ts'
+import { BROWSER_KNOWN_S } from '../../../src/people/lockout.ts'
 import {
   addTenant,
   browser,
@@ -9,7 +9,7 @@ import {
   REAUTHENTICATION,
   signedInAs,
   startConsole,
-} from './console-testbed.ts'
+} from '../console-testbed.ts'
 
 /* Guessing passwords and codes reveals nothing, and does not lock out people who are signed in. */
 

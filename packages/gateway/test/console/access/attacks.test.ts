@@ -1,7 +1,7 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createAlert } from '../../src/alerts/alerts.ts'
-import { waitForBlockedStatements } from '../harness/databases/statements.ts'
+import { createAlert } from '../../../src/alerts/alerts.ts'
+import { waitForBlockedStatements } from '../../harness/databases/statements.ts'
 import {
   addPerson,
   addTenant,
@@ -12,7 +12,7 @@ import {
   REAUTHENTICATION,
   signedInAs,
   startConsole,
-} from './console-testbed.ts'
+} from '../console-testbed.ts'
 
 let testbed: ConsoleTestbed
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Route } from '../../src/console-api/kernel/route.ts'
-import { routes } from '../../src/console-api/routes.ts'
-import { createAccessToken } from '../../src/people/access-token.ts'
-import { addTenant, type ConsoleTestbed, ORIGIN, signedInAs, startConsole } from './console-testbed.ts'
+import type { Route } from '../../../src/console-api/kernel/route.ts'
+import { routes } from '../../../src/console-api/routes.ts'
+import { createAccessToken } from '../../../src/people/access-token.ts'
+import { addTenant, type ConsoleTestbed, ORIGIN, signedInAs, startConsole } from '../console-testbed.ts'
 
 let testbed: ConsoleTestbed
 let tenantId: string

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { routes } from '../../src/console-api/routes.ts'
-import { addPackage } from '../harness/shop.ts'
+import { routes } from '../../../src/console-api/routes.ts'
+import { addPackage } from '../../harness/shop.ts'
 import {
   addTenant,
   type ConsoleTestbed,
@@ -8,7 +8,7 @@ import {
   REAUTHENTICATION,
   signedInAs,
   startConsole,
-} from './console-testbed.ts'
+} from '../console-testbed.ts'
 
 /* Texts that people enter must not become formulas when a file is opened in a spreadsheet. */
 

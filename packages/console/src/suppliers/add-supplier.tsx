@@ -1,0 +1,106 @@
+import type { SupplierTypeRow } from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
+import { Alert, Anchor, Button, Group, Select, Text, TextInput } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { formFields, markSaved } from '../parts/form-values.ts'
+import { Card, Page } from '../parts/page.tsx'
+import { UnsavedWarning } from '../parts/unsaved.tsx'
+import { ReauthenticationFields } from '../session/reauthenticate.tsx'
+import { useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { type ConfigSchema, configOf, fieldsOf } from './config-form.ts'
+import { SUPPLIERS, supplierPage } from './paths.ts'
+import { SupplierFields } from './supplier-form.tsx'
+
+/** Adds a supplier: its type, its name, and the configuration that the type asks for. */
+export function AddSupplierPage() {
+  const { data } = useApi<{ types: SupplierTypeRow[] }>('/supplier-types')
+  const [type, setType] = useState<string | null>(null)
+  const chosen = data?.types.find((row) => row.type === type)
+  return (
+    <Page title={t.suppliers.add} back={{ to: SUPPLIERS, label: t.suppliers.title }}>
+      <Card title={t.suppliers.type}>
+        <Select
+          label={t.suppliers.type}
+          description={t.suppliers.typeHint}
+          data={(data?.types ?? []).map((row) => ({ value: row.type, label: typeLabel(row.type) }))}
+          value={type}
+          onChange={setType}
+          allowDeselect={false}
+          maw={480}
+        />
+        {type !== null && type in t.suppliers.typeTexts && (
+          <Text size="sm">{t.suppliers.typeTexts[type as keyof typeof t.suppliers.typeTexts]}</Text>
+        )}
+        {chosen && <DocsLink docs={chosen.docs} />}
+      </Card>
+      {chosen && <NewSupplierForm key={chosen.type} chosen={chosen} />}
+    </Page>
+  )
+}
+
+function NewSupplierForm({ chosen }: { chosen: SupplierTypeRow }) {
+  const navigate = useNavigate()
+  const add = useChange({ quiet: true, success: t.suppliers.added })
+  const schema = chosen.config as ConfigSchema
+  function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault()
+    const form = event.currentTarget
+    const { supplier = '', password, code, ...typed } = formFields(form)
+    const config = configOf(fieldsOf(schema), typed)
+    add.mutate(
+      { method: 'POST', path: '/suppliers', body: { supplier, type: chosen.type, config, password, code } },
+      {
+        onSuccess: () => {
+          markSaved(form)
+          void navigate({ to: supplierPage(supplier) })
+        },
+      },
+    )
+  }
+  return (
+    <UnsavedWarning>
+      <form onSubmit={submit}>
+        <Card title={t.suppliers.settings}>
+          <TextInput
+            name="supplier"
+            label={t.suppliers.name}
+            description={t.suppliers.nameHint}
+            defaultValue={chosen.type}
+            required
+            maxLength={64}
+            maw={480}
+          />
+          <SupplierFields schema={schema} />
+          <ReauthenticationFields />
+          {add.error && (
+            <Alert color="red" role="alert">
+              {add.error.message}
+            </Alert>
+          )}
+          <Group>
+            <Button type="submit" loading={add.isPending}>
+              {t.suppliers.add}
+            </Button>
+          </Group>
+        </Card>
+      </form>
+    </UnsavedWarning>
+  )
+}
+
+/** The name of a type for people: that of the company or of the interface. */
+export function typeLabel(type: string): string {
+  return t.suppliers.types[type as keyof typeof t.suppliers.types] ?? type
+}
+
+/** A link to the documentation of a type of supplier, from the name of its file, such as docs/zendit.md. */
+export function DocsLink({ docs }: { docs: string }) {
+  const { publicUrl } = useSession()
+  return (
+    <Anchor href={`${publicUrl}/${docs.replace(/\.md$/, '')}`} target="_blank" rel="noreferrer" size="sm">
+      {t.suppliers.documentation}
+    </Anchor>
+  )
+}

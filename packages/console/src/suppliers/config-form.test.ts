@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { type ConfigSchema, configOf, fieldsOf, inputName, typedValue } from './config-form.ts'
+
+const SCHEMA: ConfigSchema = {
+  type: 'object',
+  required: ['url', 'apiKey'],
+  properties: {
+    url: { type: 'string', title: 'Address' },
+    apiKey: { type: 'string', title: 'API key', writeOnly: true },
+    key: { type: 'string', contentMediaType: 'application/x-pem-file', writeOnly: true },
+    perSecond: { type: 'integer', advanced: true },
+    releases: { type: 'boolean', default: true },
+    senders: { type: 'array', items: { type: 'string' } },
+    range: {
+      type: 'object',
+      title: 'Range',
+      required: ['first'],
+      properties: { first: { type: 'string', title: 'First' }, last: { type: 'string', title: 'Last' } },
+    },
+  },
+}
+const fields = fieldsOf(SCHEMA)
+/** The configuration that the form yields for these texts, by member. */
+const typedConfig = (typed: Record<string, string>) =>
+  configOf(fields, Object.fromEntries(Object.entries(typed).map(([name, text]) => [inputName({ name }), text])))
+
+describe('fieldsOf', () => {
+  it('makes one field for each member, with its kind', () => {
+    expect(fields.map(({ name, kind }) => [name, kind])).toEqual([
+      ['url', 'text'],
+      ['apiKey', 'secret'],
+      ['key', 'pem'],
+      ['perSecond', 'number'],
+      ['releases', 'boolean'],
+      ['senders', 'lines'],
+      ['range.first', 'text'],
+      ['range.last', 'text'],
+    ])
+  })
+
+  it('members of an optional object are optional, and named after both', () => {
+    expect(fields.find(({ name }) => name === 'range.first')).toMatchObject({
+      label: 'Range: First',
+      isRequired: false,
+    })
+    expect(fields.filter(({ isRequired }) => isRequired).map(({ name }) => name)).toEqual(['url', 'apiKey'])
+  })
+})
+
+describe('configOf', () => {
+  it('leaves out what is empty or equals the default', () => {
+    expect(typedConfig({ url: ' https://supplier.test ', releases: 'on' })).toEqual({ url: 'https://supplier.test' })
+  })
+
+  it('reads numbers, lines, booleans and members of objects', () => {
+    const typed = { perSecond: '8', senders: '192.0.2.1\n198.51.100.0/24', 'range.first': '1', 'range.last': '2' }
+    expect(typedConfig(typed)).toEqual({
+      perSecond: 8,
+      releases: false,
+      senders: ['192.0.2.1', '198.51.100.0/24'],
+      range: { first: '1', last: '2' },
+    })
+  })
+
+  it('sends a number that is not one as it was typed, so that the gateway names it', () => {
+    expect(typedConfig({ perSecond: 'eight', releases: 'on' })).toEqual({ perSecond: 'eight' })
+  })
+
+  it('the form of a stored configuration yields the same configuration', () => {
+    const config = {
+      url: 'https://supplier.test',
+      perSecond: 8,
+      releases: false,
+      senders: ['a', 'b'],
+      range: { first: '1' },
+    }
+    const typed = Object.fromEntries(fields.map((field) => [field.name, typedValue(field, config)]))
+    expect(typedConfig(typed)).toEqual(config)
+  })
+})

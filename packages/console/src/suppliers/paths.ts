@@ -1,0 +1,7 @@
+export const SUPPLIERS = '/suppliers'
+export const ADD_SUPPLIER = '/add-supplier'
+export const SUPPLIER_PAGE = '/suppliers/$supplier'
+
+export function supplierPage(supplier: string): string {
+  return `${SUPPLIERS}/${encodeURIComponent(supplier)}`
+}

@@ -1,0 +1,79 @@
+import { Accordion, Checkbox, NumberInput, PasswordInput, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { t } from '../strings/strings.ts'
+import { type ConfigField, type ConfigSchema, fieldsOf, inputName, typedValue } from './config-form.ts'
+
+/** The inputs for a supplier's configuration, made from its schema. `secrets`: members that are set, and never shown. */
+export function SupplierFields(props: {
+  schema: ConfigSchema
+  config?: Record<string, unknown>
+  secrets?: readonly string[]
+  readOnly?: boolean
+}) {
+  const { schema, config = {}, secrets = [], readOnly = false } = props
+  const fields = fieldsOf(schema)
+  const advanced = fields.filter(({ isAdvanced }) => isAdvanced)
+  const inputs = (some: readonly ConfigField[]) =>
+    some.map((field) => (
+      <SupplierField
+        key={field.name}
+        field={field}
+        value={typedValue(field, config)}
+        isSet={secrets.includes(field.name)}
+        readOnly={readOnly}
+      />
+    ))
+  return (
+    <Stack gap="md">
+      {fields.length === 0 && <Text size="sm">{t.suppliers.noSettings}</Text>}
+      {inputs(fields.filter(({ isAdvanced }) => !isAdvanced))}
+      {advanced.length > 0 && (
+        <Accordion variant="contained">
+          <Accordion.Item value="advanced">
+            <Accordion.Control>{t.suppliers.advanced}</Accordion.Control>
+            <Accordion.Panel>
+              <Stack gap="md">
+                <Text size="sm" c="dimmed">
+                  {t.suppliers.advancedHint}
+                </Text>
+                {inputs(advanced)}
+              </Stack>
+            </Accordion.Panel>
+          </Accordion.Item>
+        </Accordion>
+      )}
+    </Stack>
+  )
+}
+
+function SupplierField(props: { field: ConfigField; value: string; isSet: boolean; readOnly: boolean }) {
+  const { field, value, isSet, readOnly } = props
+  const common = {
+    name: inputName(field),
+    label: field.label,
+    description: isSet ? t.suppliers.secretSet : field.description,
+    required: field.isRequired && !isSet,
+    readOnly,
+  }
+  switch (field.kind) {
+    case 'secret':
+      return <PasswordInput {...common} autoComplete="off" />
+    case 'pem':
+      return <Textarea {...common} defaultValue={value} autosize minRows={2} maxRows={8} spellCheck={false} />
+    case 'lines':
+      return <Textarea {...common} defaultValue={value} autosize minRows={2} maxRows={8} />
+    case 'boolean':
+      return (
+        <Checkbox
+          name={inputName(field)}
+          label={field.label}
+          description={field.description}
+          defaultChecked={value === 'on'}
+          disabled={readOnly}
+        />
+      )
+    case 'number':
+      return <NumberInput {...common} defaultValue={value} maw={240} hideControls />
+    default:
+      return <TextInput {...common} defaultValue={value} />
+  }
+}

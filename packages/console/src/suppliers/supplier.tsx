@@ -1,0 +1,124 @@
+import type {
+  SupplierConfigDetail,
+  SupplierRow,
+  SupplierTypeRow,
+} from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
+import { Alert, Button, Group, Text } from '@mantine/core'
+import { useParams } from '@tanstack/react-router'
+import { type FormEvent, useRef, useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { formFields, markSaved } from '../parts/form-values.ts'
+import { Card, NotFound, Page } from '../parts/page.tsx'
+import { UnsavedWarning } from '../parts/unsaved.tsx'
+import { ReauthenticationFields } from '../session/reauthenticate.tsx'
+import { canOperate, isOperatorAdmin, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { DocsLink, typeLabel } from './add-supplier.tsx'
+import { type ConfigSchema, configOf, fieldsOf } from './config-form.ts'
+import { SUPPLIERS, supplierPage } from './paths.ts'
+import { SupplierFields } from './supplier-form.tsx'
+import { SupplierActions, SupplierState, type TestResult } from './supplier-state.tsx'
+
+const REFRESH_MS = 10_000
+
+/** One supplier: whether it works, and its configuration. */
+export function SupplierPage() {
+  const { supplier } = useParams({ strict: false }) as { supplier: string }
+  const me = useSession()
+  const list = useApi<{ suppliers: SupplierRow[] }>('/suppliers', {}, { refreshMs: REFRESH_MS })
+  const [tested, setTested] = useState<TestResult>()
+  const row = list.data?.suppliers.find((one) => one.supplier === supplier)
+  if (list.data && !row) return <NotFound />
+  return (
+    <Page
+      title={supplier}
+      description={row && typeLabel(row.type)}
+      back={{ to: SUPPLIERS, label: t.suppliers.title }}
+      actions={row && canOperate(me) && <SupplierActions row={row} onTested={setTested} />}
+    >
+      {row && (
+        <Card title={t.suppliers.state}>
+          <SupplierState row={row} tested={tested} />
+        </Card>
+      )}
+      {row && isOperatorAdmin(me) && <SupplierSettings supplier={supplier} />}
+    </Page>
+  )
+}
+
+function SupplierSettings({ supplier }: { supplier: string }) {
+  const stored = useApi<SupplierConfigDetail>(`${supplierPage(supplier)}/config`)
+  const types = useApi<{ types: SupplierTypeRow[] }>('/supplier-types')
+  const type = types.data?.types.find((one) => one.type === stored.data?.type)
+  if (!stored.data || !type) return null
+  return (
+    <UnsavedWarning>
+      {/* A saved configuration is shown as it was stored. */}
+      <SettingsForm key={JSON.stringify(stored.data)} stored={stored.data} type={type} />
+    </UnsavedWarning>
+  )
+}
+
+function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: SupplierTypeRow }) {
+  const save = useChange({ quiet: true, success: t.suppliers.saved })
+  const form = useRef<HTMLFormElement>(null)
+  const [typed, setTyped] = useState<Record<string, unknown>>()
+  const schema = type.config as ConfigSchema
+  const fields = fieldsOf(schema)
+  function confirm(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault()
+    setTyped(configOf(fields, formFields(event.currentTarget)))
+  }
+  function close() {
+    save.reset()
+    setTyped(undefined)
+  }
+  return (
+    <>
+      <form ref={form} onSubmit={confirm}>
+        <Card title={t.suppliers.settings} actions={<DocsLink docs={type.docs} />}>
+          {stored.config === null && (
+            <Alert color="red" role="alert">
+              {t.suppliers.unreadable}
+            </Alert>
+          )}
+          <SupplierFields schema={schema} config={stored.config ?? {}} secrets={stored.secrets} />
+          {fields.length > 0 && (
+            <Group>
+              <Button type="submit">{t.common.save}</Button>
+            </Group>
+          )}
+        </Card>
+      </form>
+      {typed && (
+        <Dialog
+          title={t.suppliers.saveTitle}
+          opened
+          onClose={close}
+          submit={t.common.save}
+          busy={save.isPending}
+          error={save.error}
+          onSubmit={(credentials) =>
+            save.mutate(
+              {
+                method: 'PUT',
+                path: `${supplierPage(stored.supplier)}/config`,
+                body: { ...credentials, config: typed },
+              },
+              {
+                onSuccess: () => {
+                  if (form.current) markSaved(form.current)
+                  close()
+                },
+              },
+            )
+          }
+        >
+          <Text size="sm">{t.suppliers.saveText}</Text>
+          <ReauthenticationFields />
+        </Dialog>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,79 @@
+import { MONEY_MAX } from '@dealer-esim/contract'
+
+/*
+ * Pure: all prices that are computed, those of price plans and those of sale rules. Integers only: money in 1/10 000 of its
+ * currency, percentages in 1/10 000 of a percent, exchange rates in 1/1 000 000.
+ */
+
+const WHOLE = 1_000_000n // 100 %, in 1/10 000 of a percent
+
+/**
+ * Changes a price by a percentage (−100 000n means ten percent less): rounded half up, never below zero.
+ * @returns undefined above MONEY_MAX
+ */
+export function changeByPercent(price: bigint, percent: bigint): bigint | undefined {
+  const factor = WHOLE + percent
+  if (factor <= 0n) return 0n
+  return withinMoney((2n * price * factor + WHOLE) / (2n * WHOLE))
+}
+
+/** The prices that may be shown: those that leave `ending` when divided by `unit`. 1.99, 2.99 …: unit 10 000, ending 9 900. */
+export interface Rounding {
+  readonly unit: bigint
+  /** Below the unit. */
+  readonly ending: bigint
+}
+
+/** Every price. */
+export const NO_ROUNDING: Rounding = { unit: 1n, ending: 0n }
+
+/** The lowest such price that is not below this one. */
+export function roundUp(price: bigint, { unit, ending }: Rounding): bigint {
+  const above = (price - ending) % unit
+  return above === 0n ? price : price - above + (above > 0n ? unit : 0n)
+}
+
+/** The nearest such price, half up, never below zero. @returns undefined above MONEY_MAX */
+export function roundToNearest(price: bigint, rounding: Rounding): bigint | undefined {
+  const upper = roundUp(price, rounding)
+  const lower = upper - rounding.unit
+  const nearest = upper !== price && lower >= 0n && price - lower < upper - price ? lower : upper
+  return withinMoney(nearest)
+}
+
+/** How a price is made of a cost. */
+export interface CostPlus {
+  /** Added to the cost, in 1/10 000 of a percent. Not negative. */
+  readonly percent: bigint
+  /** Added after the percentage. */
+  readonly fixed: bigint
+  /** The price is at least so much above the cost. */
+  readonly minMargin: bigint
+  readonly rounding: Rounding
+}
+
+/**
+ * Makes a price of a cost in the same currency. Rounds up at every step, so the margin is never below the smallest one.
+ * @returns undefined above MONEY_MAX
+ */
+export function priceFromCost(cost: bigint, { percent, fixed, minMargin, rounding }: CostPlus): bigint | undefined {
+  const marked = divideUp(cost * (WHOLE + percent), WHOLE) + fixed
+  const floor = cost + minMargin
+  if (marked < floor) return withinMoney(roundUp(floor, rounding))
+  return withinMoney(roundUp(marked, rounding))
+}
+
+const RATE_UNIT = 1_000_000n
+
+/** Converts a cost by a rate in 1/1 000 000, rounded up: a cost is never taken for less than it is. */
+export function convertCost(cost: bigint, rate: bigint): bigint {
+  return divideUp(cost * rate, RATE_UNIT)
+}
+
+function divideUp(dividend: bigint, divisor: bigint): bigint {
+  return (dividend + divisor - 1n) / divisor
+}
+
+function withinMoney(price: bigint): bigint | undefined {
+  return price > BigInt(MONEY_MAX) ? undefined : price
+}

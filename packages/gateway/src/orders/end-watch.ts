@@ -1,0 +1,143 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ActionStatus, OrderStatus } from '@dealer-esim/contract'
+import { plainArray, uuidArray } from '../lib/postgres/columns.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import type { Wakeups } from '../lib/postgres/wakeups.ts'
+import type { Log } from '../lib/telemetry/log.ts'
+
+/** An order or an action that a caller waits for. */
+export interface Awaited {
+  kind: 'ORDER' | 'ACTION'
+  tenantId: string
+  /** orderId or actionId. */
+  id: string
+}
+
+type Status = OrderStatus | ActionStatus
+
+export interface EndWatch {
+  /**
+   * Waits until the order or action has ended, or until the time is over.
+   * @returns its status then; undefined where the caller has gone, the gateway stops, or too many callers wait already
+   */
+  wait(awaited: Awaited, timeoutMs: number, signal: AbortSignal): Promise<Status | null | undefined>
+  /** Releases all callers. */
+  stop(): void
+}
+
+/** A waiting caller costs a connection and some hundred bytes; each reading costs an index look-up for each of them. */
+const WAITING_MAX = 1_000
+/** One dealer's callers leave room for others. */
+const WAITING_OF_TENANT_MAX = 100
+/** Ends that follow each other closely are found by one reading. */
+const GATHER_MS = 20
+
+interface Waiting extends Awaited {
+  settle(status: Status | null | undefined): void
+}
+
+/**
+ * Waits for the ends of orders and actions. Every end records an event, and its commit wakes the sender of events on all
+ * nodes. The same wakeup makes this read the awaited rows, all by one statement. It never polls: what a lost wakeup would
+ * have shown is read when the time is over.
+ */
+export function createEndWatch(deps: {
+  db: Pick<Db, 'query'>
+  wake: Pick<Wakeups<'webhooks'>, 'on'>
+  log: Pick<Log, 'warn'>
+}): EndWatch {
+  const waiting = new Set<Waiting>()
+  let isStopped = false
+  let isDue = false
+  let isReading = false
+
+  async function readWhileDue(): Promise<void> {
+    isReading = true
+    try {
+      while (isDue && waiting.size > 0) {
+        isDue = false
+        await delay(GATHER_MS)
+        const asked = [...waiting]
+        const statuses = await readStatuses(deps.db, asked)
+        for (const [index, each] of asked.entries()) if (isFinal(statuses[index]!)) each.settle(statuses[index]!)
+      }
+    } catch (err) {
+      deps.log.warn({ err }, 'awaited orders and actions could not be read')
+    } finally {
+      isReading = false
+    }
+  }
+
+  function readSoon(): void {
+    isDue = true
+    if (!isReading) void readWhileDue()
+  }
+
+  function isFull(tenantId: string): boolean {
+    if (waiting.size >= WAITING_MAX) return true
+    let ofTenant = 0
+    for (const each of waiting) if (each.tenantId === tenantId) ofTenant++
+    return ofTenant >= WAITING_OF_TENANT_MAX
+  }
+
+  const unsubscribe = deps.wake.on('webhooks', readSoon)
+  return {
+    async wait(awaited, timeoutMs, signal) {
+      if (isStopped || signal.aborted || isFull(awaited.tenantId)) return undefined
+      return new Promise((resolve, reject) => {
+        const release = () => entry.settle(undefined)
+        const timer = setTimeout(() => {
+          waiting.delete(entry)
+          readStatuses(deps.db, [awaited]).then(([status]) => entry.settle(status), reject)
+        }, timeoutMs)
+        const entry: Waiting = {
+          ...awaited,
+          settle(status) {
+            clearTimeout(timer)
+            signal.removeEventListener('abort', release)
+            waiting.delete(entry)
+            resolve(status)
+          },
+        }
+        signal.addEventListener('abort', release)
+        waiting.add(entry)
+        readSoon() // it may have ended before
+      })
+    },
+    stop() {
+      isStopped = true
+      unsubscribe()
+      for (const each of waiting) each.settle(undefined)
+    },
+  }
+}
+
+function isFinal(status: Status | null): boolean {
+  return status !== null && !OPEN.has(status)
+}
+
+const OPEN: ReadonlySet<Status> = new Set(['PAID', 'ALLOCATING', 'PENDING', 'UNDER_REVIEW'])
+
+/** @returns the statuses in the order asked; null where there is no such row */
+async function readStatuses(db: Pick<Db, 'query'>, asked: readonly Awaited[]): Promise<(Status | null)[]> {
+  const rows = await db.query<{ status: Status | null }>({
+    name: 'orders-awaited',
+    text: READ,
+    values: [
+      uuidArray(asked.map(({ tenantId }) => tenantId)),
+      uuidArray(asked.map(({ id }) => id)),
+      plainArray(asked.map(({ kind }) => kind)),
+    ],
+  })
+  return rows.map(({ status }) => status)
+}
+
+// Index look-ups for each: the limits keep the plan so, whatever the statistics say.
+const READ = `
+select case kind when 'ORDER' then (
+         select order_status from orders o where o.tenant_id = awaited.tenant_id and o.order_id = awaited.id limit 1
+       ) else (
+         select action_status from esim_actions a where a.tenant_id = awaited.tenant_id and a.action_id = awaited.id limit 1
+       ) end as status
+from unnest($1::uuid[], $2::uuid[], $3::text[]) with ordinality as awaited(tenant_id, id, kind, place)
+order by place`

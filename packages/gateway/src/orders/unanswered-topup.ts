@@ -1,0 +1,53 @@
+import { stripIccidPadding, type TopupRequest } from '@dealer-esim/contract'
+import { isUuid } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
+
+/** A program that repeats a call does so within minutes. A call after this time is a new top-up. */
+const REPEATED_WITHIN = '1 hour'
+
+/**
+ * Finds the top-up that a call without a transactionId repeats: of the same package on the same eSIM, requested without one
+ * too, and its end was not answered yet.
+ */
+export async function findUnansweredTopUp(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+  { esimTranNo, iccid, packageCode, periodNum }: TopupRequest,
+): Promise<{ transactionId: string } | undefined> {
+  if (esimTranNo !== undefined && !isUuid(esimTranNo)) return undefined
+  const [name, esim] =
+    esimTranNo === undefined
+      ? ['orders-unanswered-by-iccid', '$2::uuid is null and p.iccid = $3']
+      : ['orders-unanswered-by-id', 'p.profile_id = $2::uuid and p.iccid = coalesce($3::text, p.iccid)']
+  const [unanswered] = await db.query<{ transactionId: string }>({
+    name,
+    text: `select o.transaction_id from orders o
+           where o.tenant_id = $1 and o.sent ->> 'isUnanswered' is not null
+             and o.topped_up_profile_id = (
+               select profile_id from profiles p where p.tenant_id = $1 and ${esim}
+               order by p.profile_id desc limit 1)
+             and o.package_lines -> 0 ->> 'packageCode' = $4
+             and ($5::int is null or (o.package_lines -> 0 ->> 'periodNum')::int = $5)
+             and (o.order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW')
+               or o.updated_at > clock_timestamp() - interval '${REPEATED_WITHIN}')
+           order by o.wallet_version limit 1`,
+    values: [
+      tenantId,
+      esimTranNo ?? null,
+      iccid === undefined ? null : stripIccidPadding(iccid),
+      packageCode,
+      periodNum ?? null,
+    ],
+  })
+  return unanswered
+}
+
+/** Called before its end is answered: the next call without a transactionId is a new top-up. */
+export async function markAnswered(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<void> {
+  await db.query({
+    name: 'orders-answered',
+    text: `update orders set sent = nullif(sent - 'isUnanswered', '{}')
+           where tenant_id = $1 and order_id = $2 and sent ->> 'isUnanswered' is not null`,
+    values: [tenantId, orderId],
+  })
+}

@@ -1,0 +1,86 @@
+import sql, { empty, join } from 'sql-template-tag'
+import type { Db } from '../lib/postgres/db.ts'
+import { notFound } from '../lib/refusal.ts'
+
+/** A product of a supplier, as its latest accepted catalogue says. */
+export interface ListedProduct {
+  supplier: string
+  productCode: string
+  name: string
+  packageType: 'BASE' | 'TOPUP'
+  countries: string[]
+  /** Bytes, of a day pass for one day; null: unlimited. */
+  volume: bigint | null
+  isDayPass: boolean
+  durationDays: number
+  cost: bigint
+  currencyCode: string
+  isListed: boolean
+  firstSeenAt: Date
+  changedAt: Date
+  /** The packages that are bought as this product. */
+  packageCodes: string[]
+}
+
+export interface ProductSearch {
+  supplier?: string | undefined
+  /** Part of the name or the code. */
+  keyword?: string | undefined
+  country?: string | undefined
+  packageType?: 'BASE' | 'TOPUP' | undefined
+  /** Absent: listed ones only. */
+  isListed?: boolean | undefined
+  /** Only products of packages, or only those of none. */
+  isSold?: boolean | undefined
+}
+
+/** Searches products by supplier and code. @param after the key of the last one of the page before */
+export function searchProducts(
+  db: Pick<Db, 'query'>,
+  search: ProductSearch,
+  { after, limit }: { after: readonly [supplier: string, productCode: string]; limit: number },
+): Promise<ListedProduct[]> {
+  const { supplier, keyword, country, packageType, isListed = true, isSold } = search
+  const [afterSupplier, afterCode] = after
+  const routes = sql`select from package_suppliers s where s.supplier = p.supplier and s.product_code = p.product_code`
+  const conditions = [
+    sql`(p.supplier, p.product_code) > (${afterSupplier}, ${afterCode})`,
+    sql`p.is_listed = ${isListed}`,
+    ...(supplier === undefined ? [] : [sql`p.supplier = ${supplier}`]),
+    ...(packageType === undefined ? [] : [sql`p.package_type = ${packageType}`]),
+    ...(country === undefined ? [] : [sql`p.countries @> array[${country}]`]),
+    ...(keyword === undefined ? [] : [sql`position(lower(${keyword}) in lower(p.name || ' ' || p.product_code)) > 0`]),
+  ]
+  return db.query<ListedProduct>(sql`
+    select p.supplier, p.product_code, p.name, p.package_type, p.countries, p.volume, p.is_day_pass, p.duration_days,
+      p.cost, p.currency_code, p.is_listed, p.first_seen_at, p.changed_at,
+      array(select s.package_code from package_suppliers s
+            where s.supplier = p.supplier and s.product_code = p.product_code order by 1 limit 10) as package_codes
+    from supplier_products p
+    where ${join(conditions, ' and ')}
+      ${isSold === undefined ? empty : isSold ? sql`and exists (${routes})` : sql`and not exists (${routes})`}
+    order by p.supplier, p.product_code limit ${limit}`)
+}
+
+/** A cost from a moment on; both null: it was not listed. */
+export interface CostEntry {
+  since: Date
+  cost: bigint | null
+  currencyCode: string | null
+}
+
+const COSTS_MAX = 500
+
+/** The costs of a product, the latest first. @throws Refusal if the product was never listed */
+export async function listCosts(db: Pick<Db, 'query'>, supplier: string, productCode: string): Promise<CostEntry[]> {
+  const known = await db.query({
+    text: 'select from supplier_products where supplier = $1 and product_code = $2',
+    values: [supplier, productCode],
+  })
+  if (known.length === 0) throw notFound('product', `${supplier}/${productCode}`)
+  return db.query<CostEntry>({
+    text: `select since, cost, currency_code from supplier_product_costs
+           where supplier = $1 and product_code = $2 order by since desc limit ${COSTS_MAX}`,
+    values: [supplier, productCode],
+  })
+}

@@ -1,0 +1,156 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Fault } from '@dealer-esim/contract'
+import type { PackageDocument } from '../../catalogue/packages/document.ts'
+import { mergePackage } from '../../catalogue/packages/merge.ts'
+import { findSlugOwners } from '../../catalogue/packages/put.ts'
+import { findDocuments } from '../../catalogue/packages/read.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
+import { listRates, ratesByPair } from './exchange-rates.ts'
+import { type PackagePlan, type PlannedPackage, planPackages } from './plan-packages.ts'
+import { type ParsedRule, parseRule, type SaleRule } from './sale-rule.ts'
+import type { OfferedProduct } from './templates.ts'
+
+/** A package as it is, and as the rules would make it. */
+export interface RulePackage {
+  readonly packageCode: string
+  readonly before: PackageDocument | undefined
+  /** null: no rule made it before. */
+  readonly ruleBefore: string | null
+  /** The rule took it off sale. */
+  readonly wasOffByRule: boolean
+  /** undefined: no rule makes it any more. */
+  readonly planned: PlannedPackage | undefined
+  readonly after: PackageDocument
+  /** It goes off sale by rule, or stays so. */
+  readonly isOffByRule: boolean
+}
+
+export interface ComputedChanges {
+  readonly packages: readonly RulePackage[]
+  /** By code: why a package is left as it is. */
+  readonly blocked: ReadonlyMap<string, string>
+  readonly plan: PackagePlan
+  readonly rules: ReadonlyMap<string, ParsedRule>
+  /** Products that suppliers list. */
+  readonly products: number
+}
+
+/** Packages read and merged together: blocks the event loop for some 20 ms. */
+const BATCH_ROWS = 250
+
+/**
+ * Computes what the rules make of the products that suppliers list, and compares it with the packages. Changes nothing.
+ * @param which the rules as operators last set them, or as they were last applied
+ * @param drafts replace the rules of these names, or add to them
+ */
+export async function computeChanges(
+  tx: Tx,
+  which: 'definition' | 'applied',
+  drafts: ReadonlyMap<string, SaleRule> = new Map(),
+): Promise<ComputedChanges> {
+  const rules = await readRules(tx, which, drafts)
+  const products = await readListedProducts(tx)
+  const plan = planPackages(rules, products, ratesByPair(await listRates(tx)))
+  const owned = await readOwned(tx)
+  const codes = [...new Set([...plan.packages.keys(), ...owned.keys()])]
+    .filter((code) => !plan.blocked.has(code))
+    .sort()
+  const packages: RulePackage[] = []
+  const blocked = new Map(plan.blocked)
+  for (let start = 0; start < codes.length; start += BATCH_ROWS) {
+    const batch = codes.slice(start, start + BATCH_ROWS)
+    const existing = await findDocuments(tx, batch)
+    for (const packageCode of batch) {
+      const planned = plan.packages.get(packageCode)
+      const made = changeOf(packageCode, existing.get(packageCode), owned.get(packageCode), planned)
+      if (typeof made === 'string') blocked.set(packageCode, made)
+      else packages.push(made)
+    }
+    await nextTurn()
+  }
+  const taken = await blockTakenSlugs(tx, packages, blocked)
+  const byName = new Map(rules.map((rule) => [rule.ruleName, rule]))
+  return { packages: taken, blocked, plan, rules: byName, products: products.length }
+}
+
+interface Owned {
+  ruleName: string
+  offSaleByRule: boolean
+}
+
+/** @returns a text that says why the package is left as it is */
+function changeOf(
+  packageCode: string,
+  before: PackageDocument | undefined,
+  owned: Owned | undefined,
+  planned: PlannedPackage | undefined,
+): RulePackage | string {
+  if (before !== undefined && owned === undefined) {
+    return `The package exists and was not made by a rule: it is left as it is. Give the rule another code template.`
+  }
+  const shared = {
+    packageCode,
+    ruleBefore: owned?.ruleName ?? null,
+    wasOffByRule: owned?.offSaleByRule ?? false,
+    planned,
+  }
+  if (planned === undefined) {
+    // Off sale by hand stays so: it would otherwise come back with its product.
+    const isOffByRule = before!.status === 'ON_SALE' || shared.wasOffByRule
+    return { ...shared, before: before!, after: { ...before!, status: 'OFF_SALE' }, isOffByRule }
+  }
+  // An operator who takes a package off sale means it.
+  const staysOff = before?.status === 'OFF_SALE' && !shared.wasOffByRule
+  const status = staysOff ? 'OFF_SALE' : 'ON_SALE'
+  const merged = mergePackage(before, { ...planned.input, status })
+  if ('faults' in merged) return faultsText(merged.faults)
+  return { ...shared, before, after: merged.document, isOffByRule: false }
+}
+
+function faultsText(faults: readonly Fault[]): string {
+  return `It would not be valid: ${faults.map(({ field, reason }) => `${field}: ${reason}`).join(' ')}`
+}
+
+/** A new package's slug is its code, which may be the slug of another package. */
+async function blockTakenSlugs(
+  tx: Tx,
+  packages: readonly RulePackage[],
+  blocked: Map<string, string>,
+): Promise<RulePackage[]> {
+  const owners = await findSlugOwners(tx, packages)
+  return packages.filter(({ packageCode, after }) => {
+    const owner = owners.get(after.slug)
+    if (owner === undefined || owner === packageCode) return true
+    blocked.set(packageCode, `${after.slug} is the slug of the package ${owner}: give the rule another code template.`)
+    return false
+  })
+}
+
+async function readRules(
+  tx: Tx,
+  which: 'definition' | 'applied',
+  drafts: ReadonlyMap<string, SaleRule>,
+): Promise<ParsedRule[]> {
+  const rows = await tx.query<{ ruleName: string; rule: SaleRule }>({
+    text: `select rule_name, ${which} as rule from sale_rules where ${which} is not null`,
+  })
+  const rules = new Map([...rows.map(({ ruleName, rule }): [string, SaleRule] => [ruleName, rule]), ...drafts])
+  return [...rules]
+    .map(([ruleName, rule]) => parseRule(ruleName, rule))
+    .sort((a, b) => a.position - b.position || (a.ruleName < b.ruleName ? -1 : 1))
+}
+
+function readListedProducts(tx: Tx): Promise<OfferedProduct[]> {
+  return tx.query<OfferedProduct>({
+    text: `select supplier, product_code, name, package_type, countries, volume, is_day_pass, duration_days, cost,
+             currency_code
+           from supplier_products where is_listed order by supplier, product_code`,
+  })
+}
+
+async function readOwned(tx: Tx): Promise<Map<string, Owned>> {
+  const rows = await tx.query<Owned & { packageCode: string }>({
+    text: 'select package_code, rule_name, off_sale_by_rule from rule_packages',
+  })
+  return new Map(rows.map(({ packageCode, ...owned }) => [packageCode, owned]))
+}

@@ -1,0 +1,79 @@
+import { SYSTEM } from '../../audit/audit.ts'
+import { listDifferences, warningsOf } from '../../catalogue/packages/difference.ts'
+import type { PackageDocument } from '../../catalogue/packages/document.ts'
+import { beginChange } from '../../catalogue/version.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
+import { writeRulePackages } from './apply.ts'
+import { computeChanges, type RulePackage } from './compute-changes.ts'
+import type { PlannedPackage } from './plan-packages.ts'
+import { isChange } from './preview.ts'
+import type { ParsedRule } from './sale-rule.ts'
+
+/** What packages did when costs changed. Lists have package codes. */
+export interface CostsFollowed {
+  readonly repriced: number
+  /** Other costs, another order of suppliers, or other suppliers. */
+  readonly rerouted: number
+  readonly offSale: readonly string[]
+  readonly onSale: readonly string[]
+  /** Their price would fall by more than half, which is left to an operator. */
+  readonly doubtful: readonly string[]
+}
+
+export const NOTHING_FOLLOWED: CostsFollowed = { repriced: 0, rerouted: 0, offSale: [], onSale: [], doubtful: [] }
+
+/**
+ * Makes the packages of rules follow changed costs, by the rules as they were last applied: costs and suppliers always, and
+ * as the rule says either the price, or whether it is on sale. Nothing else changes, and nothing new goes on sale. Takes the
+ * catalogue's lock.
+ */
+export async function followCosts(tx: Tx, deps: { ids: Ids }): Promise<CostsFollowed> {
+  const { stamp, checkTime } = await beginChange(tx)
+  const { packages, rules } = await computeChanges(tx, 'applied')
+  const followed: RulePackage[] = []
+  const doubtful: string[] = []
+  for (const one of packages) {
+    // A package of a rule that is deleted or not applied waits for an operator.
+    const rule = rules.get(one.planned?.ruleName ?? one.ruleBefore ?? '')
+    if (one.before === undefined || rule === undefined) continue
+    const { change, isDoubtful } = followOne(one, one.before, rule)
+    if (isDoubtful) doubtful.push(one.packageCode)
+    if (isChange(change)) followed.push(change)
+  }
+  await writeRulePackages(tx, deps, stamp, followed, SYSTEM)
+  checkTime()
+  return { ...summaryOf(followed), doubtful }
+}
+
+function followOne(one: RulePackage, before: PackageDocument, rule: ParsedRule) {
+  const { planned, wasOffByRule } = one
+  if (planned === undefined) return { change: one, isDoubtful: false }
+  const { suppliers } = planned
+  const repriced = { ...before, suppliers, prices: one.after.prices }
+  const isDoubtful =
+    rule.whenCostsChange === 'REPRICE' &&
+    warningsOf(listDifferences({ before, after: repriced })).includes('PRICE_FALLS')
+  const prices = rule.whenCostsChange === 'REPRICE' && !isDoubtful ? one.after.prices : before.prices
+  const sells = hasMargin(prices, planned, rule)
+  // Off sale by hand stays so.
+  const mayBeOn = before.status === 'ON_SALE' || wasOffByRule
+  const after: PackageDocument = { ...before, suppliers, prices, status: mayBeOn && sells ? 'ON_SALE' : 'OFF_SALE' }
+  return { change: { ...one, after, isOffByRule: mayBeOn && !sells }, isDoubtful }
+}
+
+function hasMargin(prices: PackageDocument['prices'], planned: PlannedPackage, { costPlus }: ParsedRule): boolean {
+  const price = prices.find(({ currencyCode }) => currencyCode === planned.currencyCode)?.price
+  return price !== undefined && BigInt(price) >= planned.cost + costPlus.minMargin
+}
+
+function summaryOf(followed: readonly RulePackage[]) {
+  const codes = (list: readonly RulePackage[]) => list.map(({ packageCode }) => packageCode)
+  const isJson = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
+  return {
+    repriced: followed.filter(({ before, after }) => !isJson(before?.prices, after.prices)).length,
+    rerouted: followed.filter(({ before, after }) => !isJson(before?.suppliers, after.suppliers)).length,
+    offSale: codes(followed.filter(({ before, after }) => before?.status === 'ON_SALE' && after.status === 'OFF_SALE')),
+    onSale: codes(followed.filter(({ before, after }) => before?.status === 'OFF_SALE' && after.status === 'ON_SALE')),
+  }
+}

@@ -1,0 +1,113 @@
+import { audit, type By } from '../../audit/audit.ts'
+import { checkName } from '../../catalogue/checks.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
+import { mergeRule, type SaleRule, type SaleRuleInput } from './sale-rule.ts'
+
+interface RuleDeps {
+  db: Db
+  ids: Ids
+}
+
+export interface RuleDetails {
+  readonly ruleName: string
+  readonly rule: SaleRule
+  /** The packages that it has made follow it as it is. false: it was changed, or never applied. */
+  readonly isApplied: boolean
+  readonly packages: number
+  readonly updatedAt: Date
+}
+
+/** Bounds the time of a preview. */
+const RULES_MAX = 500
+
+/** Lists the rules in the order in which they select products. */
+export function listRules(db: Pick<Db, 'query'>): Promise<RuleDetails[]> {
+  return db.query<RuleDetails>({
+    text: `select rule_name, definition as rule, updated_at,
+             coalesce(applied::jsonb = definition::jsonb, false) as is_applied,
+             (select count(*)::int from rule_packages p where p.rule_name = r.rule_name) as packages
+           from sale_rules r order by position, rule_name`,
+  })
+}
+
+/** @throws Refusal if it does not exist */
+export async function getRule(db: Pick<Db, 'query'>, ruleName: string): Promise<RuleDetails> {
+  const found = (await listRules(db)).find((one) => one.ruleName === ruleName)
+  if (!found) throw notFound('sale rule', ruleName)
+  return found
+}
+
+/** Adds a rule, or changes the members that the input names. Packages change when the rules are applied. @throws Refusal */
+export async function setRule(deps: RuleDeps, ruleName: string, input: SaleRuleInput, by: By): Promise<void> {
+  checkName('ruleName', ruleName)
+  await deps.db.tx(async (tx) => {
+    const before = await findRule(tx, ruleName)
+    if (before === undefined) await checkCount(tx)
+    const after = mergeRule(before, input)
+    if (JSON.stringify(before) === JSON.stringify(after)) return
+    tx.send({
+      text: `insert into sale_rules (rule_name, position, definition, updated_at) values ($1, $2, $3, now())
+             on conflict (rule_name) do update
+             set position = excluded.position, definition = excluded.definition, updated_at = now()`,
+      values: [ruleName, after.position, JSON.stringify(after)],
+    })
+    const sides = { ...(before && { before }), after }
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'rule.set', subject: ruleName, ...sides })
+  })
+}
+
+/**
+ * Deletes a rule. Its packages go off sale when the rules are next applied, unless another rule makes them;
+ * `keepPackages`: they stay as they are, and no rule changes them any more. @throws Refusal
+ */
+export async function deleteRule(
+  deps: RuleDeps,
+  ruleName: string,
+  { keepPackages }: { keepPackages: boolean },
+  by: By,
+): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const before = await findRule(tx, ruleName)
+    if (before === undefined) throw notFound('sale rule', ruleName)
+    tx.send({ text: 'delete from sale_rules where rule_name = $1', values: [ruleName] })
+    if (keepPackages) tx.send({ text: 'delete from rule_packages where rule_name = $1', values: [ruleName] })
+    const sides = { before, after: { keepPackages } }
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'rule.delete', subject: ruleName, ...sides })
+  })
+}
+
+/** Separates packages from their rules: no rule changes them any more. @returns the codes of those that had one */
+export async function releasePackages(deps: RuleDeps, packageCodes: readonly string[], by: By): Promise<string[]> {
+  return deps.db.tx(async (tx) => {
+    const rows = await tx.query<{ packageCode: string }>({
+      text: 'delete from rule_packages where package_code = any ($1) returning package_code',
+      values: [packageCodes],
+    })
+    const released = rows.map(({ packageCode }) => packageCode).sort()
+    if (released.length > 0) {
+      audit(tx, deps.ids, { tenantId: null, ...by, action: 'rule.release', after: { packageCodes: released } })
+    }
+    return released
+  })
+}
+
+async function findRule(tx: Tx, ruleName: string): Promise<SaleRule | undefined> {
+  const [row] = await tx.query<{ definition: SaleRule }>({
+    text: 'select definition from sale_rules where rule_name = $1 for update',
+    values: [ruleName],
+  })
+  return row?.definition
+}
+
+async function checkCount(tx: Tx): Promise<void> {
+  const [row] = await tx.query<{ count: number }>({ text: 'select count(*)::int as count from sale_rules' })
+  if (row!.count >= RULES_MAX) {
+    throw new Refusal(
+      409,
+      'TOO_MANY_RULES',
+      `There are ${RULES_MAX} sale rules: delete one, or widen the filter of another.`,
+    )
+  }
+}

@@ -1,0 +1,51 @@
+import type { SupplierProduct } from '../../suppliers/supplier.ts'
+
+/** A reason for not taking over a catalogue without an operator. */
+export type Doubt =
+  | { kind: 'EMPTY' }
+  /** More products are missing than usually leave a catalogue at once. */
+  | { kind: 'SHORT'; known: number; missing: number }
+  | { kind: 'COSTS_JUMP'; known: number; jumped: number; example: CostChange }
+  | { kind: 'OTHER_CURRENCY'; products: number; example: CostChange }
+
+interface CostChange {
+  productCode: string
+  before: Cost
+  after: Cost
+}
+
+type Cost = Pick<SupplierProduct, 'cost' | 'currencyCode'>
+
+/** A fifth of the products. */
+const MISSING_MAX = { of: 5 }
+/** A tenth of the products. */
+const JUMPED_MAX = { of: 10 }
+/** A cost that rises to more than this many times, or falls below that part of it, is more often a mistake than a new price. */
+const JUMP_FACTOR = 3n
+
+/**
+ * Compares a catalogue with the products that the supplier listed before. Pure.
+ * @returns nothing if it is plausible; a first catalogue is, unless it is empty
+ */
+export function findDoubts(known: ReadonlyMap<string, SupplierProduct>, answer: readonly SupplierProduct[]): Doubt[] {
+  if (answer.length === 0) return [{ kind: 'EMPTY' }]
+  const doubts: Doubt[] = []
+  const changes = answer.flatMap((after): CostChange[] => {
+    const before = known.get(after.productCode)
+    return before === undefined ? [] : [{ productCode: after.productCode, before, after }]
+  })
+  const missing = known.size - changes.length
+  if (missing * MISSING_MAX.of > known.size) doubts.push({ kind: 'SHORT', known: known.size, missing })
+  const moved = changes.filter(({ before, after }) => before.currencyCode !== after.currencyCode)
+  if (moved[0]) doubts.push({ kind: 'OTHER_CURRENCY', products: moved.length, example: moved[0] })
+  const jumped = changes.filter(isJump)
+  if (jumped[0] && jumped.length * JUMPED_MAX.of > changes.length) {
+    doubts.push({ kind: 'COSTS_JUMP', known: changes.length, jumped: jumped.length, example: jumped[0] })
+  }
+  return doubts
+}
+
+function isJump({ before, after }: CostChange): boolean {
+  if (before.currencyCode !== after.currencyCode) return false
+  return after.cost > before.cost * JUMP_FACTOR || after.cost * JUMP_FACTOR < before.cost
+}

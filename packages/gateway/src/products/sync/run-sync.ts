@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto'
+import { isFree } from '../../jobs/times-ahead.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+import type { Log } from '../../lib/telemetry/log.ts'
+import type { Supplier, SupplierProduct } from '../../suppliers/supplier.ts'
+import { type CostsFollowed, followCosts, NOTHING_FOLLOWED } from '../rules/follow-costs.ts'
+import { type Doubt, findDoubts } from './check-catalogue.ts'
+import { readCatalogue } from './read-catalogue.ts'
+import { type ProductChanges, readProducts, saveProducts } from './save-products.ts'
+import { alertAbout, alertOffSale, doubtsText, failureText } from './sync-alert.ts'
+import { nextDue, SYNC_LEASE_MS } from './sync-state.ts'
+
+export interface SyncDeps {
+  db: Db
+  ids: Ids
+  log: Pick<Log, 'warn' | 'info'>
+}
+
+/** A sync that this node may run. */
+export interface SyncClaim {
+  supplier: string
+  leaseToken: string
+}
+
+export type SyncResult =
+  | ({ outcome: 'DONE'; listed: number; followed: CostsFollowed } & ProductChanges)
+  /** Nothing was changed: an operator may accept the answer that was read at `heldAt`. */
+  | { outcome: 'HELD'; message: string; doubts: Doubt[]; heldAt: Date }
+  /** Nothing was changed. */
+  | { outcome: 'FAILED'; message: string }
+  /** Another node has taken over. */
+  | { outcome: 'LOST' }
+
+const RENEW_MS = SYNC_LEASE_MS / 4
+const PROGRESS_EVERY = 250
+/** Longer than the largest catalogue takes at a wholesaler that limits requests. */
+const READ_MAX_MS = 15 * 60_000
+/** SQL: a failed sync is tried again so soon, unless catalogues are read on demand only. */
+const RETRY_MINUTES = 'case when every_minutes is not null then 15 end'
+
+/** Claims the sync of one of these suppliers, the longest due first. `anyTime`: also one that is not due. */
+export async function claimSync(
+  db: Pick<Db, 'query'>,
+  suppliers: readonly string[],
+  anyTime = false,
+): Promise<SyncClaim | undefined> {
+  const leaseToken = randomUUID()
+  const [row] = await db.query<{ supplier: string }>({
+    text: `update supplier_syncs set lease_token = $2, lease_until = now() + $3 * interval '1 millisecond',
+             started_at = now(), products_read = 0
+           where supplier = (
+             select supplier from supplier_syncs
+             where supplier = any ($1) and (due_at <= now() or $4) and ${isFree('lease_until', SYNC_LEASE_MS)}
+             order by due_at, supplier limit 1 for no key update skip locked)
+           returning supplier`,
+    values: [suppliers, leaseToken, SYNC_LEASE_MS, anyTime],
+  })
+  return row && { supplier: row.supplier, leaseToken }
+}
+
+/** Gives a claim back: the sync is due again at once. */
+export async function releaseSync(db: Pick<Db, 'query'>, { supplier, leaseToken }: SyncClaim): Promise<void> {
+  await db.query({
+    text: `update supplier_syncs set lease_token = null, lease_until = null, due_at = now()
+           where supplier = $1 and lease_token = $2`,
+    values: [supplier, leaseToken],
+  })
+}
+
+/**
+ * Reads a catalogue and, if it is plausible, makes it the supplier's products. Renews the lease meanwhile. Nothing is written
+ * by a node that has lost it. A catalogue that is broken or not plausible changes nothing; operators are alerted.
+ * @param onProgress the number of products read so far
+ */
+export async function runSync(
+  deps: SyncDeps,
+  claim: SyncClaim,
+  supplier: Pick<Supplier, 'catalogue'>,
+  onProgress: (products: number) => void = () => {},
+): Promise<SyncResult> {
+  let read = 0
+  const renewing = setInterval(() => void renew(deps, claim, read), RENEW_MS)
+  let answer: SupplierProduct[] | Error
+  try {
+    answer = await withinTime(
+      readCatalogue(supplier, (products) => {
+        read = products
+        if (products % PROGRESS_EVERY !== 0) return
+        onProgress(products)
+        void renew(deps, claim, products)
+      }),
+    ).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))))
+  } finally {
+    clearInterval(renewing)
+  }
+  const result = await deps.db.tx(async (tx) => {
+    if (!(await isStillOurs(tx, claim))) return { outcome: 'LOST' } as const
+    return answer instanceof Error ? fail(tx, deps, claim, answer) : take(tx, deps, claim, answer)
+  })
+  if (result.outcome !== 'DONE') return result
+  return { ...result, followed: await followChanges(deps) }
+}
+
+/**
+ * Makes packages follow the changed products of all suppliers, and alerts operators of packages that went off sale. Locks the
+ * jobs of these suppliers, then the catalogue. Whatever prevents it, the next pass of a worker does it.
+ */
+export async function followChanges(deps: SyncDeps): Promise<CostsFollowed> {
+  return deps.db.tx(async (tx) => {
+    const changed = await tx.query<{ supplier: string }>({
+      text: 'select supplier from supplier_syncs where has_changes order by supplier for no key update skip locked',
+    })
+    if (changed.length === 0) return NOTHING_FOLLOWED
+    const suppliers = changed.map(({ supplier }) => supplier)
+    const followed = await followCosts(tx, deps)
+    tx.send({ text: 'update supplier_syncs set has_changes = false where supplier = any ($1)', values: [suppliers] })
+    if (followed.offSale.length + followed.doubtful.length > 0) alertOffSale(tx, deps.ids, suppliers, followed)
+    return followed
+  })
+}
+
+async function renew(deps: SyncDeps, { supplier, leaseToken }: SyncClaim, products: number): Promise<void> {
+  await deps.db
+    .query({
+      text: `update supplier_syncs set products_read = $3, lease_until = now() + $4 * interval '1 millisecond'
+             where supplier = $1 and lease_token = $2`,
+      values: [supplier, leaseToken, products, SYNC_LEASE_MS],
+    })
+    .catch((error) => deps.log.warn({ err: error, supplier }, 'the lease of a catalogue could not be renewed'))
+}
+
+async function withinTime<Result>(work: Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not read within ${READ_MAX_MS / 60_000} minutes`)), READ_MAX_MS)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Locks the job until the commit. */
+async function isStillOurs(tx: Tx, { supplier, leaseToken }: SyncClaim): Promise<boolean> {
+  const rows = await tx.query({
+    text: 'select from supplier_syncs where supplier = $1 and lease_token = $2 for no key update',
+    values: [supplier, leaseToken],
+  })
+  return rows.length > 0
+}
+
+async function take(tx: Tx, deps: SyncDeps, { supplier }: SyncClaim, answer: readonly SupplierProduct[]) {
+  const known = await readProducts(tx, supplier)
+  const listed = new Map([...known].filter(([, product]) => product.isListed))
+  const doubts = findDoubts(listed, answer)
+  if (doubts.length > 0) return hold(tx, deps, supplier, answer, doubts)
+  const changes = await saveProducts(tx, supplier, known, answer)
+  finishDone(tx, supplier, answer.length, changes)
+  return { outcome: 'DONE' as const, listed: answer.length, ...changes }
+}
+
+/** Ends the job with an accepted catalogue. The caller holds its lock. */
+export function finishDone(
+  tx: Tx,
+  supplier: string,
+  listed: number,
+  { added, changed, removed }: ProductChanges,
+): void {
+  tx.send({
+    text: `update supplier_syncs set lease_token = null, lease_until = null, finished_at = now(), outcome = 'DONE',
+             message = null, products_read = $2, listed = $2, accepted_at = now(), held = null, held_at = null,
+             alerted_as = null, has_changes = has_changes or $3, due_at = ${nextDue('every_minutes')}
+           where supplier = $1`,
+    values: [supplier, listed, added + changed + removed > 0],
+  })
+}
+
+async function hold(
+  tx: Tx,
+  deps: SyncDeps,
+  supplier: string,
+  answer: readonly SupplierProduct[],
+  doubts: Doubt[],
+): Promise<SyncResult> {
+  const held = JSON.stringify(answer, (_, value) => (typeof value === 'bigint' ? Number(value) : value))
+  const message = doubtsText(doubts)
+  // Milliseconds, because an operator names this time to accept the answer.
+  const [row] = await tx.query<{ heldAt: Date }>({
+    text: `update supplier_syncs set lease_token = null, lease_until = null, finished_at = now(), outcome = 'HELD',
+             message = $2, products_read = $3, held = $4, held_at = date_trunc('milliseconds', now()),
+             due_at = ${nextDue('every_minutes')}
+           where supplier = $1 returning held_at`,
+    values: [supplier, message, answer.length, held],
+  })
+  const { heldAt } = row!
+  await alertAbout(tx, deps.ids, supplier, { outcome: 'HELD', message, heldAt, kinds: doubts.map(({ kind }) => kind) })
+  return { outcome: 'HELD', message, doubts, heldAt }
+}
+
+async function fail(tx: Tx, deps: SyncDeps, { supplier }: SyncClaim, error: Error): Promise<SyncResult> {
+  const message = failureText(error)
+  tx.send({
+    text: `update supplier_syncs set lease_token = null, lease_until = null, finished_at = now(), outcome = 'FAILED',
+             message = $2, due_at = ${nextDue(RETRY_MINUTES)}
+           where supplier = $1`,
+    values: [supplier, message],
+  })
+  await alertAbout(tx, deps.ids, supplier, { outcome: 'FAILED', message, kinds: ['FAILED'] })
+  return { outcome: 'FAILED', message }
+}

@@ -1,0 +1,107 @@
+import { formatMoney } from '@dealer-esim/contract'
+import { createAlert } from '../../alerts/alerts.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
+import { withStorableMessage } from '../../suppliers/storable-message.ts'
+import type { CostsFollowed } from '../rules/follow-costs.ts'
+import type { Doubt } from './check-catalogue.ts'
+
+const LISTED_IN_ALERT_MAX = 5
+/** The same problem is reported again only after this time. */
+const ALERT_INTERVAL = '1 day'
+
+/** What is wrong with a catalogue that was held. */
+export function doubtsText(doubts: readonly Doubt[]): string {
+  return doubts.map(doubtText).join('; ')
+}
+
+function doubtText(doubt: Doubt): string {
+  switch (doubt.kind) {
+    case 'EMPTY':
+      return 'it is empty'
+    case 'SHORT':
+      return `${doubt.missing} of ${doubt.known} products are missing`
+    case 'COSTS_JUMP': {
+      const { productCode, before, after } = doubt.example
+      return `${doubt.jumped} of ${doubt.known} costs are more than three times as high or as low as before, such as ${productCode}: ${costText(before)} before, ${costText(after)} now`
+    }
+    case 'OTHER_CURRENCY': {
+      const { productCode, before, after } = doubt.example
+      return `${doubt.products} products have another currency, such as ${productCode}: ${costText(before)} before, ${costText(after)} now`
+    }
+    default:
+      return doubt satisfies never
+  }
+}
+
+function costText({ cost, currencyCode }: { cost: bigint; currencyCode: string }): string {
+  return `${formatMoney(cost)} ${currencyCode}`
+}
+
+/** A supplier's reason, without the full stop of its sentence. */
+export function failureText(error: Error): string {
+  return withStorableMessage({ message: error.message.replace(/\.+$/, '') }).message
+}
+
+interface Problem {
+  outcome: 'HELD' | 'FAILED'
+  message: string
+  heldAt?: Date
+  kinds: readonly string[]
+}
+
+/** Alerts operators once about a problem, and again when it has become another one or lasts for a day. */
+export async function alertAbout(tx: Tx, ids: Ids, supplier: string, problem: Problem): Promise<void> {
+  const alertedAs = [problem.outcome, ...problem.kinds].join(' ')
+  const rows = await tx.query({
+    text: `update supplier_syncs set alerted_as = $2, alerted_at = now()
+           where supplier = $1 and (alerted_as is distinct from $2 or alerted_at < now() - $3::interval)
+           returning supplier`,
+    values: [supplier, alertedAs, ALERT_INTERVAL],
+  })
+  if (rows.length === 0) return
+  createAlert(tx, ids, {
+    tenantId: null,
+    kind: 'SUPPLIER_CATALOGUE',
+    audience: 'OPERATOR',
+    message: alertText(supplier, problem),
+    data: { supplier, outcome: problem.outcome },
+  })
+}
+
+function alertText(supplier: string, { outcome, message, heldAt }: Problem): string {
+  const kept = 'Nothing was changed: products, costs and packages are as before.'
+  if (outcome === 'FAILED') {
+    return `The catalogue of ${supplier} could not be read: ${message}. ${kept} It is tried again by itself. To find the cause: supplier test ${supplier}.`
+  }
+  return `The catalogue of ${supplier} was not taken over: ${message}. ${kept} Ask ${supplier} whether this is right. If it is, accept it: supplier sync ${supplier} --accept ${heldAt?.toISOString()}. If it is not, the next sync replaces it.`
+}
+
+/** Alerts operators that changed costs took packages off sale, or left them for an operator. */
+export function alertOffSale(
+  tx: Tx,
+  ids: Ids,
+  suppliers: readonly string[],
+  { offSale, doubtful }: CostsFollowed,
+): void {
+  const sentences = [
+    ...(offSale.length > 0
+      ? [`Off sale, because their cost left no margin or their product is gone: ${listed(offSale)}.`]
+      : []),
+    ...(doubtful.length > 0
+      ? [`Kept at their old price, because the new one would be less than half: ${listed(doubtful)}.`]
+      : []),
+  ]
+  createAlert(tx, ids, {
+    tenantId: null,
+    kind: 'PACKAGES_OFF_SALE',
+    audience: 'OPERATOR',
+    message: `The products of ${suppliers.join(', ')} have changed. ${sentences.join(' ')} Check the sale rules, then preview and apply them: rule preview.`,
+    data: { suppliers, offSale: offSale.length, doubtful: doubtful.length },
+  })
+}
+
+function listed(codes: readonly string[]): string {
+  const more = codes.length - LISTED_IN_ALERT_MAX
+  return codes.slice(0, LISTED_IN_ALERT_MAX).join(', ') + (more > 0 ? ` and ${more} more` : '')
+}

@@ -1,0 +1,90 @@
+import type { Ids } from '../../lib/ids.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import type { Wakeups } from '../../lib/postgres/wakeups.ts'
+import { type Running, runLoop, settlesWithin } from '../../lib/process/lifecycle.ts'
+import type { Log } from '../../lib/telemetry/log.ts'
+import type { LoopMetrics } from '../../lib/telemetry/metrics.ts'
+import type { Suppliers } from '../../suppliers/registry.ts'
+import { claimSync, followChanges, releaseSync, runSync, type SyncClaim } from './run-sync.ts'
+import { ensureSync } from './sync-state.ts'
+
+interface SyncLoopDeps {
+  db: Db
+  ids: Ids
+  log: Log
+  loops?: LoopMetrics
+  suppliers: Suppliers
+  wake: Pick<Wakeups<'settings'>, 'on'>
+}
+
+const POLL_MS = 5_000
+/** Catalogues that this node reads at once: they take memory, and orders come first. */
+const SYNCS_MAX = 2
+
+/** Reads the catalogues of suppliers when they are due, and makes packages follow the changes. */
+export function syncLoop(deps: SyncLoopDeps): Running {
+  const running = new Map<SyncClaim, Promise<void>>()
+  const known = new Set<string>()
+
+  async function claimDue(): Promise<void> {
+    const names = namesWithCatalogue(deps.suppliers)
+    for (const name of names.filter((one) => !known.has(one))) {
+      await ensureSync(deps.db, name)
+      known.add(name)
+    }
+    while (running.size < SYNCS_MAX && names.length > 0) {
+      const claim = await claimSync(deps.db, names)
+      if (claim === undefined) return
+      running.set(claim, run(claim))
+    }
+  }
+
+  async function run(claim: SyncClaim): Promise<void> {
+    const { supplier } = claim
+    try {
+      const configured = deps.suppliers.get(supplier)
+      if (configured === undefined) return await releaseSync(deps.db, claim)
+      const result = await runSync(deps, claim, configured.supplier)
+      deps.log.info({ supplier, ...shown(result) }, 'the catalogue of a supplier was read')
+    } catch (error) {
+      deps.log.error({ err: error, supplier }, 'the catalogue of a supplier could not be saved: it is read again')
+    } finally {
+      running.delete(claim)
+    }
+  }
+
+  const loop = runLoop({
+    name: 'catalogues',
+    log: deps.log,
+    loops: deps.loops,
+    pollMs: POLL_MS,
+    async pass() {
+      await claimDue()
+      await followChanges(deps)
+      return false
+    },
+  })
+  const unsubscribe = deps.wake.on('settings', () => loop.wake())
+  return {
+    async stop(deadlineMs) {
+      unsubscribe()
+      await loop.stop(deadlineMs)
+      const claims = [...running.keys()]
+      if (await settlesWithin(Promise.allSettled(running.values()), Math.min(deadlineMs, STOP_WAIT_MS))) return
+      // Another node reads these from the start.
+      await Promise.allSettled(claims.map((claim) => releaseSync(deps.db, claim)))
+    },
+  }
+}
+
+/** A catalogue is read again by another node rather than waited for. */
+const STOP_WAIT_MS = 1_000
+
+function namesWithCatalogue(suppliers: Suppliers): string[] {
+  return suppliers.all().flatMap(({ supplier }) => (supplier.catalogue === undefined ? [] : [supplier.name]))
+}
+
+function shown({ outcome, ...rest }: Awaited<ReturnType<typeof runSync>>) {
+  if ('message' in rest) return { outcome, reason: rest.message }
+  return 'listed' in rest ? { outcome, listed: rest.listed } : { outcome }
+}

@@ -1,0 +1,133 @@
+import { audit, type By } from '../../audit/audit.ts'
+import { isFree } from '../../jobs/times-ahead.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+import type { Wakeups } from '../../lib/postgres/wakeups.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
+import type { Suppliers } from '../../suppliers/registry.ts'
+
+/** A lease is renewed all the time; this long after a node has died, another may sync. */
+export const SYNC_LEASE_MS = 120_000
+/** Wholesalers change their prices daily. */
+export const EVERY_MINUTES_DEFAULT = 360
+
+export type SyncOutcome = 'DONE' | 'HELD' | 'FAILED'
+
+/** The state of a supplier's catalogue and of the job that reads it. */
+export interface SyncState {
+  supplier: string
+  /** null: only on demand. */
+  everyMinutes: number | null
+  /** When the next one begins by itself; null: only on demand. */
+  dueAt: Date | null
+  isRunning: boolean
+  startedAt: Date | null
+  /** By the running sync, or by the latest one. */
+  productsRead: number
+  finishedAt: Date | null
+  outcome: SyncOutcome | null
+  /** Why the latest one was held or failed, and what to do. */
+  message: string | null
+  /** Products in the latest accepted catalogue, and when it was accepted. */
+  listed: number
+  acceptedAt: Date | null
+  /** When an answer was read that an operator has to accept; null: there is none. */
+  heldAt: Date | null
+}
+
+const STATE = `
+  select supplier, every_minutes, nullif(due_at, 'infinity') as due_at, not ${isFree('lease_until', SYNC_LEASE_MS)} as is_running,
+    started_at, products_read, finished_at, outcome, message, listed, accepted_at, held_at
+  from supplier_syncs`
+
+export function listSyncs(db: Pick<Db, 'query'>): Promise<SyncState[]> {
+  return db.query<SyncState>({ text: `${STATE} order by supplier` })
+}
+
+/** @throws Refusal if the supplier has no catalogue that was ever to be read */
+export async function getSync(db: Pick<Db, 'query'>, supplier: string): Promise<SyncState> {
+  const [row] = await db.query<SyncState>({ text: `${STATE} where supplier = $1`, values: [supplier] })
+  if (row === undefined) throw notFound('catalogue of a supplier', supplier)
+  return row
+}
+
+export interface RequestDeps {
+  db: Db
+  ids: Ids
+  suppliers: Pick<Suppliers, 'get'>
+  wake: Pick<Wakeups<'settings'>, 'wake'>
+}
+
+/** @throws Refusal if the supplier does not exist, cannot be used, or has no catalogue */
+export function requireCatalogue(suppliers: Pick<Suppliers, 'get'>, supplier: string): void {
+  const known = suppliers.get(supplier)
+  if (known === undefined) throw notFound('usable supplier', supplier)
+  if (known.supplier.catalogue === undefined) {
+    const message = `${supplier} is of type ${known.supplier.type}, which has no catalogue to read: enter its products with the packages.`
+    throw new Refusal(422, 'NO_CATALOGUE', message)
+  }
+}
+
+/** Makes a sync due now. While one is running this changes nothing. @throws Refusal */
+export async function requestSync(deps: RequestDeps, supplier: string, by: By): Promise<void> {
+  requireCatalogue(deps.suppliers, supplier)
+  await deps.db.tx(async (tx) => {
+    await ensureSync(tx, supplier)
+    tx.send({
+      text: `update supplier_syncs set due_at = now()
+             where supplier = $1 and due_at > now() and ${isFree('lease_until', SYNC_LEASE_MS)}`,
+      values: [supplier],
+    })
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.sync', subject: supplier })
+  })
+  deps.wake.wake('settings')
+}
+
+/** Sets how often a catalogue is read; null: only on demand. @throws Refusal */
+export async function setSyncInterval(
+  deps: RequestDeps,
+  supplier: string,
+  everyMinutes: number | null,
+  by: By,
+): Promise<void> {
+  requireCatalogue(deps.suppliers, supplier)
+  if (
+    everyMinutes !== null &&
+    (!Number.isInteger(everyMinutes) || everyMinutes < EVERY_MINUTES_MIN || everyMinutes > EVERY_MINUTES_MAX)
+  ) {
+    throw new Refusal(422, 'INVALID', 'Read a catalogue every 15 minutes to 30 days, or never.')
+  }
+  await deps.db.tx(async (tx) => {
+    await ensureSync(tx, supplier)
+    const [before] = await tx.query<{ everyMinutes: number | null }>({
+      text: 'select every_minutes from supplier_syncs where supplier = $1 for no key update',
+      values: [supplier],
+    })
+    if (before!.everyMinutes === everyMinutes) return
+    tx.send({
+      text: `update supplier_syncs set every_minutes = $2, due_at = ${nextDue('$2::integer')} where supplier = $1`,
+      values: [supplier, everyMinutes],
+    })
+    const sides = { before: { everyMinutes: before!.everyMinutes }, after: { everyMinutes } }
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.set_sync', subject: supplier, ...sides })
+  })
+  deps.wake.wake('settings')
+}
+
+export const EVERY_MINUTES_MIN = 15
+/** 30 days. */
+export const EVERY_MINUTES_MAX = 43_200
+
+/** SQL: when the next sync is due. */
+export function nextDue(everyMinutes: string): string {
+  return `coalesce(now() + ${everyMinutes} * interval '1 minute', 'infinity')`
+}
+
+/** Adds the job of a supplier, due at once. Does nothing if it exists. */
+export async function ensureSync(tx: Pick<Tx, 'query'>, supplier: string): Promise<void> {
+  await tx.query({
+    text: `insert into supplier_syncs (supplier, every_minutes, due_at)
+           select $1, $2, now() where exists (select from suppliers where supplier = $1) on conflict do nothing`,
+    values: [supplier, EVERY_MINUTES_DEFAULT],
+  })
+}

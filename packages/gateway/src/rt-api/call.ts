@@ -1,0 +1,21 @@
+import type { RequestHeaders } from '@dealer-esim/contract'
+import type { Admitted } from '../admission/admission.ts'
+import type { Deps } from '../deps.ts'
+import type { Awaited } from '../orders/end-watch.ts'
+import type { RtRequest } from './request.ts'
+
+/** An admitted request, as the operations handle it. */
+export interface RtCall extends Admitted {
+  request: RtRequest
+  headers: RequestHeaders
+  receivedAt: number
+  /**
+   * Waits until the order or action has ended, at most ten seconds. The request no longer counts as load from then on.
+   * @throws RtFailure 900001 where it is still open
+   */
+  waitForEnd(awaited: Awaited): Promise<Ended>
+}
+
+export type Ended = 'DONE' | 'REFUSED' | 'DELIVERED' | 'PARTIALLY_DELIVERED' | 'FAILED' | 'CANCELLED'
+
+export type Handler = (deps: Deps, call: RtCall) => Promise<object>

@@ -1,0 +1,100 @@
+import type { OrderRequest } from '@dealer-esim/contract'
+import type { Admitted } from '../admission/admission.ts'
+import type { Snapshot } from '../catalogue/catalogue.ts'
+import type { Deps } from '../deps.ts'
+import { ApiError } from '../lib/api-error.ts'
+import type { SentLine } from '../orders/placing/input.ts'
+import type { RtCall } from './call.ts'
+import { checkRequest, guardOf, keyOf } from './request.ts'
+
+/** Without a transactionId each call is a new order, under an id of ours. */
+export async function order(deps: Deps, call: RtCall): Promise<object> {
+  const { tenant, request, headers, receivedAt, catalogueVersion } = call
+  const catalogue = await deps.catalogue.current(catalogueVersion)
+  const orderId = deps.ids.uuid()
+  const key = keyOf(request, orderId)
+  const { lines, requested } = linesOf(request.packageInfoList, (member, name) =>
+    packageCodeOf(catalogue, tenant, { member, name, type: 'BASE' }),
+  )
+  const checked = checkRequest('esim/order', {
+    transactionId: orderId, // the key was checked: one derived from other texts has a form that requests may not use
+    packageInfoList: requested,
+    amount: guardOf(request.amount),
+  })
+  const verdict = await deps.orderPlacer.place({
+    ...{ tenant, headers, receivedAt, orderId },
+    request: { ...checked, transactionId: key.transactionId, packageInfoList: guarded(checked.packageInfoList, lines) },
+    sent: { ...key.sent, lines },
+  })
+  if (verdict.kind === 'refused') throw new ApiError(verdict.code, verdict.parts)
+  const { orderNo, transactionId } = verdict.answer
+  return { orderNo, transactionId: key.sent.transactionId ?? transactionId }
+}
+
+interface RtLine extends SentLine {
+  price: unknown
+}
+
+/**
+ * Lines that name one package, for the same days, are added up.
+ * @returns the lines as sent, and what is requested; the latter as sent where a line has no form that could be added up
+ */
+function linesOf(
+  sent: unknown,
+  resolve: (member: 'packageCode' | 'slug', name: string) => string,
+): { lines: RtLine[]; requested: unknown } {
+  if (!Array.isArray(sent)) return { lines: [], requested: sent }
+  const lines: RtLine[] = []
+  const merged = new Map<string, Record<string, unknown>>()
+  for (const [index, line] of sent.entries()) {
+    if (typeof line !== 'object' || line === null) return { lines: [], requested: sent } // refused by the schema
+    const { packageCode, slug, count, price, periodNum } = line as Record<string, unknown>
+    const name = packageCode ?? slug
+    const member = packageCode === undefined ? 'slug' : 'packageCode'
+    const meant = typeof name === 'string' ? resolve(member, name) : name
+    const parts = { packageCode: meant, count, price: guardOf(price), periodNum }
+    const key =
+      Number.isInteger(count) && typeof meant === 'string' ? JSON.stringify([meant, periodNum]) : String(index)
+    const earlier = merged.get(key)
+    if (earlier) {
+      earlier.count = (earlier.count as number) + (count as number)
+      earlier.price ??= parts.price
+    } else merged.set(key, parts)
+    lines.push({
+      ...{ name: name as string, packageCode: meant as string, count: count as number, price: parts.price },
+      periodNum: periodNum as number | undefined,
+    })
+  }
+  return { lines, requested: [...merged.values()].map(withoutUndefined) }
+}
+
+function withoutUndefined(members: Record<string, unknown>): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+}
+
+/** Refused as a price of one package: of two guards that differ at least one is wrong. */
+const IMPOSSIBLE_PRICE = -1
+
+function guarded(
+  requested: OrderRequest['packageInfoList'],
+  lines: readonly RtLine[],
+): OrderRequest['packageInfoList'] {
+  return requested.map((line) => {
+    const guards = lines.flatMap(({ packageCode, price }) => {
+      return packageCode === line.packageCode && price !== undefined ? [price] : []
+    })
+    return guards.every((price) => price === line.price) ? line : { ...line, price: IMPOSSIBLE_PRICE }
+  })
+}
+
+/** The package that a name means: programs send a slug where a packageCode is expected. The name itself if it is unknown. */
+export function packageCodeOf(
+  catalogue: Snapshot,
+  buyer: Admitted['tenant'],
+  { member, name, type }: { member: 'packageCode' | 'slug'; name: string; type: 'BASE' | 'TOPUP' },
+): string {
+  const isCode = () => catalogue.find(name) !== undefined
+  if (member === 'packageCode' && isCode()) return name
+  const [item] = catalogue.list(buyer, { slug: name, type, pageSize: 1 }).packageList
+  return item?.packageCode ?? name
+}

@@ -1,0 +1,67 @@
+import { createPublicKey } from 'node:crypto'
+import Type, { type Static } from 'typebox'
+import { REST_MEMBERS, type RestAnswer, type RestClient, type RestDeps, restClient } from '../rest-client.ts'
+import { pemSetting, secretSetting } from '../settings.ts'
+
+export const mobimatterConfig = Type.Object(
+  {
+    apiKey: secretSetting('API key', { maxLength: 512, pattern: '^[\\x21-\\x7e]+$' }),
+    merchantId: Type.String({ title: 'Merchant ID', minLength: 1, maxLength: 128, pattern: '^[\\x21-\\x7e]+$' }),
+    webhookPublicKey: Type.Optional(
+      pemSetting('Public key of events (PEM)', {
+        description: 'Verifies events; without it they are refused.',
+        minLength: 1,
+        maxLength: 4_096,
+      }),
+    ),
+    ...REST_MEMBERS,
+  },
+  { additionalProperties: false },
+)
+export type MobimatterConfig = Static<typeof mobimatterConfig>
+
+/** Checks what the schema cannot express. */
+export function findMobimatterFault({ webhookPublicKey }: MobimatterConfig): string | undefined {
+  if (webhookPublicKey === undefined) return undefined
+  try {
+    const { asymmetricKeyType } = createPublicKey(webhookPublicKey)
+    return asymmetricKeyType === 'rsa' ? undefined : 'webhookPublicKey is not an RSA key'
+  } catch {
+    return 'webhookPublicKey is not a public key in PEM form'
+  }
+}
+
+/** Without /api/v2. */
+export const URL_DEFAULT = 'https://api.mobimatter.com/mobimatter'
+const API = '/api/v2'
+
+export interface MobimatterClient {
+  /** Holds the money of an order. */
+  create(order: {
+    productId: string
+    productCategory: 'esim_realtime' | 'esim_addon'
+    addOnOrderIdentifier?: string
+    label: string
+  }): Promise<RestAnswer>
+  /** Buys an order that is held. */
+  complete(orderId: string): Promise<RestAnswer>
+  /** Returns the money of an order that is held. */
+  cancel(orderId: string, reason: string): Promise<RestAnswer>
+  find(orderId: string): Promise<RestAnswer>
+  products(): Promise<RestAnswer>
+  balance(): Promise<RestAnswer>
+}
+
+export function mobimatterClient(supplier: string, config: MobimatterConfig, deps: RestDeps): MobimatterClient {
+  const { apiKey, merchantId: merchantid } = config
+  const headers = { 'api-key': apiKey, merchantid }
+  const send: RestClient = restClient(supplier, { ...config, url: config.url ?? URL_DEFAULT, headers }, deps)
+  return {
+    create: (order) => send('POST', `${API}/order`, { body: order }),
+    complete: (orderId) => send('PUT', `${API}/order/complete`, { body: { orderId } }),
+    cancel: (orderId, reason) => send('PUT', `${API}/order/cancel`, { body: { orderId, reason } }),
+    find: (orderId) => send('GET', `${API}/order/${encodeURIComponent(orderId)}`),
+    products: () => send('GET', `${API}/products`),
+    balance: () => send('GET', `${API}/merchant/balance`),
+  }
+}

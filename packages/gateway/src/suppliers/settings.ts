@@ -1,0 +1,82 @@
+import Type, { type TStringOptions } from 'typebox'
+
+/*
+ * Members of suppliers' configurations. The console makes its form from the schemas: `title` and `description` label a
+ * field, `writeOnly` marks a secret, which is never shown again, and `advanced` a field that most accounts never change.
+ */
+
+const MINUTE_MS = 60_000
+const ADVANCED = { advanced: true } as const
+
+export const addressSetting = (description: string) =>
+  Type.String({ title: 'Address', description, pattern: '^https?://', maxLength: 2048 })
+
+export const secretSetting = (title: string, options: TStringOptions = {}) =>
+  Type.String({ title, minLength: 1, maxLength: 256, writeOnly: true, ...options })
+
+/** A certificate or key. */
+export const pemSetting = (title: string, options: TStringOptions = {}) =>
+  Type.String({ title, contentMediaType: 'application/x-pem-file', ...options })
+
+export const currencySetting = () =>
+  Type.String({ title: 'Currency of the account', description: 'USD by default.', pattern: '^[A-Z]{3}$' })
+
+/** Addresses and blocks, one for each sender. */
+export const addressesSetting = (title: string, description?: string) =>
+  Type.Array(Type.String({ maxLength: 64 }), { title, ...(description && { description }), maxItems: 100 })
+
+/** How long to wait for purchases. */
+export const giveUpSetting = () => ({
+  giveUpAfterMs: Type.Optional(
+    Type.Integer({
+      title: 'Review after (ms)',
+      description: 'An eSIM that is undecided for this long goes to review.',
+      minimum: 0,
+      maximum: 7 * 24 * 60 * MINUTE_MS,
+      ...ADVANCED,
+    }),
+  ),
+})
+
+/** The limits of calls over a network. */
+export const callSettings = (concurrencyMax = 1_000) => ({
+  timeoutMs: Type.Optional(
+    Type.Integer({ title: 'Time-out of a call (ms)', minimum: 100, maximum: 2 * MINUTE_MS, ...ADVANCED }),
+  ),
+  settlesMs: Type.Optional(
+    Type.Integer({
+      title: 'Late execution (ms)',
+      description: 'How long after the time-out the supplier may still execute a call.',
+      minimum: 0,
+      maximum: 60 * MINUTE_MS,
+      ...ADVANCED,
+    }),
+  ),
+  ...giveUpSetting(),
+  concurrency: Type.Optional(
+    Type.Integer({ title: 'Concurrent calls of a node', minimum: 1, maximum: concurrencyMax, ...ADVANCED }),
+  ),
+})
+
+/** A limit on each node. */
+export const nodeRateSetting = () => ({
+  perSecond: Type.Optional(
+    Type.Integer({ title: 'Requests a second of a node', minimum: 1, maximum: 10_000, ...ADVANCED }),
+  ),
+})
+
+/** A limit of the account, over all nodes, see account-rate.ts. */
+export const accountRateSettings = (perSecondMax = 10_000) => ({
+  perSecond: Type.Optional(
+    Type.Integer({ title: 'Requests a second of the account', minimum: 1, maximum: perSecondMax, ...ADVANCED }),
+  ),
+  share: Type.Optional(
+    Type.Number({
+      title: 'Share of the requests',
+      description: 'The part of them that this gateway may use, up to 1, if several gateways share the account.',
+      exclusiveMinimum: 0,
+      maximum: 1,
+      ...ADVANCED,
+    }),
+  ),
+})

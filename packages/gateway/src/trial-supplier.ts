@@ -1,0 +1,76 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { SYSTEM } from './audit/audit.ts'
+import type { Deps } from './deps.ts'
+import { type Running, StartRefused } from './lib/process/lifecycle.ts'
+import { packageRoot } from './lib/process/package-root.ts'
+import { addSupplier, getSupplierConfig, listSuppliers } from './suppliers/manage.ts'
+
+export const TRIAL_SUPPLIER = 'trial'
+const TYPE = 'esim-access'
+const CATALOGUE_SIZE = 300
+
+/**
+ * Runs a simulated wholesaler as a child process on loopback, and connects it as the supplier `trial`, so that a gateway
+ * can be tried without an account. Address and credentials stay the same over restarts; the simulator's orders do not.
+ * @throws StartRefused if its port is taken
+ */
+export async function startTrialSupplier(deps: Deps): Promise<Running> {
+  const isKnown = (await listSuppliers(deps.db)).some(({ name }) => name === TRIAL_SUPPLIER)
+  const credentials = { accessCode: derived(deps, 'accessCode'), secretKey: derived(deps, 'secretKey') }
+  const child = spawn(
+    process.execPath,
+    [
+      join(packageRoot(), './wholesaler-simulators/bin/wholesaler-simulator.mjs'),
+      TYPE,
+      ...['--port', isKnown ? await knownPort(deps) : '0'],
+      ...['--catalogue-size', String(CATALOGUE_SIZE)],
+      ...['--credentials', JSON.stringify(credentials)],
+      ...['--events-url', `${deps.links.publicUrl}/suppliers/${TRIAL_SUPPLIER}/events`],
+    ],
+    // It ends with its standard input, and so also if this process is killed; detached, because Ctrl-C is for the gateway.
+    { stdio: ['pipe', 'pipe', 'pipe'], detached: true },
+  )
+  const url = await listeningUrl(child)
+  if (!isKnown) {
+    const config = { url, ...credentials, eventAddresses: ['127.0.0.1', '::1'] }
+    await addSupplier(deps, { name: TRIAL_SUPPLIER, type: TYPE, config }, SYSTEM)
+  }
+  deps.log.info({ supplier: TRIAL_SUPPLIER, url, pid: child.pid }, 'trial supplier started')
+  let isStopping = false
+  child.once('exit', (code) => {
+    if (!isStopping) deps.log.error({ supplier: TRIAL_SUPPLIER, code }, 'the trial supplier ended: restart the gateway')
+  })
+  return {
+    async stop() {
+      isStopping = true
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const ended = once(child, 'exit')
+      child.stdin.end()
+      await ended
+    },
+  }
+}
+
+/** The same at each start, because the simulator must know what the supplier's stored configuration has. */
+function derived({ linkKey }: Pick<Deps, 'linkKey'>, name: string): string {
+  return createHmac('sha256', linkKey).update(`trial supplier\n${name}`).digest('hex').slice(0, 32)
+}
+
+async function knownPort(deps: Deps): Promise<string> {
+  const { config } = await getSupplierConfig(deps, TRIAL_SUPPLIER)
+  const port = URL.canParse(String(config?.url)) ? new URL(String(config?.url)).port : ''
+  if (port !== '') return port
+  throw new StartRefused(`The supplier ${TRIAL_SUPPLIER} is not a trial supplier. Start without --trial.`)
+}
+
+/** @throws StartRefused with what the simulator printed */
+async function listeningUrl(child: ChildProcessWithoutNullStreams): Promise<string> {
+  let problem = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (problem += text))
+  for await (const line of createInterface({ input: child.stdout })) return JSON.parse(line).url
+  throw new StartRefused(`The trial supplier did not start: ${problem.trim()}`)
+}

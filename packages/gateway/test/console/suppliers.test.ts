@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ConsoleTestbed, REAUTHENTICATION, signedInAs, startConsole } from './console-testbed.ts'
+
+let testbed: ConsoleTestbed
+let admin: Awaited<ReturnType<typeof signedInAs>>
+beforeAll(async () => {
+  testbed = await startConsole()
+  admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
+})
+afterAll(() => testbed.stop())
+
+const SECRET = 'a-secret-of-the-upstream'
+const CONFIG = { url: 'https://upstream.test', appKey: 'ak_0123456789', appSecret: SECRET }
+
+function add(supplier: string, more: Record<string, unknown> = {}) {
+  return admin.call('POST', '/suppliers', { ...REAUTHENTICATION, supplier, type: 'gateway', config: CONFIG, ...more })
+}
+
+async function storedConfig(supplier: string) {
+  const [row] = await testbed.db.query<{ config: Buffer }>({
+    text: 'select config from suppliers where supplier = $1',
+    values: [supplier],
+  })
+  return JSON.parse(testbed.deps.cipher.decrypt(row!.config, `supplier:${supplier}`).toString())
+}
+
+describe('adding a supplier', () => {
+  it('needs the password, stores the configuration encrypted, and never returns or logs its secrets', async () => {
+    expect((await add('upstream', { password: 'a guess' })).body.message).toContain('password is wrong')
+    expect((await add('upstream')).status).toBe(200)
+    expect(await storedConfig('upstream')).toEqual(CONFIG)
+    const { body } = await admin.call('GET', '/suppliers/upstream/config')
+    const { appSecret: _, ...visible } = CONFIG
+    expect(body).toEqual({ supplier: 'upstream', type: 'gateway', config: visible, secrets: ['appSecret'] })
+    const log = await admin.call('GET', '/audit?action=supplier.add')
+    expect(log.body.entries[0]).toMatchObject({ subject: 'upstream', after: { type: 'gateway' } })
+    expect(JSON.stringify(log.body)).not.toContain(SECRET)
+  })
+
+  it('a second one of the same name, an unknown type and an invalid configuration are refused with the reason', async () => {
+    expect((await add('upstream')).body).toMatchObject({ code: 'SUPPLIER_EXISTS' })
+    expect((await add('other', { type: 'pigeon' })).body.message).toContain('The type must be one of')
+    const { body } = await add('other', { config: { ...CONFIG, appKey: 'short', extra: 1 } })
+    expect(body.message).toContain('appKey must be 8 to 64 letters')
+    expect(body.message).toContain('unknown member extra')
+  })
+
+  it('staff and read-only operators can neither add nor read configurations', async () => {
+    for (const role of ['OPERATOR_STAFF', 'OPERATOR_READ_ONLY'] as const) {
+      const other = await signedInAs(testbed, role)
+      expect((await other.call('GET', '/suppliers/upstream/config')).status).toBe(403)
+      const body = { ...REAUTHENTICATION, supplier: 'x', type: 'stock', config: {} }
+      expect((await other.call('POST', '/suppliers', body)).status).toBe(403)
+    }
+  })
+})
+
+describe('changing a configuration', () => {
+  const put = (config: Record<string, unknown>) =>
+    admin.call('PUT', '/suppliers/upstream/config', { ...REAUTHENTICATION, config })
+
+  it('keeps the secrets that are left out, and the log names the changed members', async () => {
+    const { appSecret: _, ...visible } = CONFIG
+    expect((await put({ ...visible, timeoutMs: 9_000 })).status).toBe(200)
+    expect(await storedConfig('upstream')).toEqual({ ...CONFIG, timeoutMs: 9_000 })
+    const log = await admin.call('GET', '/audit?action=supplier.set')
+    expect(log.body.entries[0].after).toEqual({ changed: ['timeoutMs'] })
+  })
+
+  it('never sends a stored secret to another address', async () => {
+    const { appSecret: _, ...visible } = CONFIG
+    const { status, body } = await put({ ...visible, url: 'https://attacker.test' })
+    expect([status, body.message]).toEqual([422, expect.stringContaining('Enter appSecret again')])
+    expect((await storedConfig('upstream')).url).toBe(CONFIG.url)
+    expect((await put({ ...CONFIG, url: 'https://moved.test', appSecret: 'another-secret' })).status).toBe(200)
+    expect(await storedConfig('upstream')).toEqual({
+      ...CONFIG,
+      url: 'https://moved.test',
+      appSecret: 'another-secret',
+    })
+  })
+
+  it('a configuration that this master key cannot read is reported, and can be replaced', async () => {
+    await testbed.db.query({
+      text: `insert into suppliers (supplier, type, config) values ('sealed', 'gateway', 'another key')`,
+    })
+    const { body } = await admin.call('GET', '/suppliers/sealed/config')
+    expect(body).toEqual({ supplier: 'sealed', type: 'gateway', config: null, secrets: [] })
+    const replaced = await admin.call('PUT', '/suppliers/sealed/config', { ...REAUTHENTICATION, config: CONFIG })
+    expect(replaced.status).toBe(200)
+    expect(await storedConfig('sealed')).toEqual(CONFIG)
+  })
+})
+
+it('each type has a schema whose secrets are marked, and a page of the documentation', async () => {
+  const { types } = (await admin.call('GET', '/supplier-types')).body
+  for (const { type, docs, config } of types) {
+    expect([type, docs]).toEqual([type, expect.stringMatching(/^docs\/[a-z0-9-]+\.md$/)])
+    for (const [member, schema] of Object.entries<{ title?: string; writeOnly?: boolean }>(config.properties)) {
+      expect([type, member, schema.title]).toEqual([type, member, expect.any(String)])
+      const isSecret = /secret|password|apiKey|^key$|accessCode/i.test(member)
+      expect([type, member, schema.writeOnly ?? false]).toEqual([type, member, isSecret])
+    }
+  }
+})

@@ -1,0 +1,66 @@
+import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
+import { SYSTEM } from '../../src/audit/audit.ts'
+import { applyRules } from '../../src/products/rules/apply.ts'
+import { setRule } from '../../src/products/rules/manage-rules.ts'
+import { type Preview, previewRules } from '../../src/products/rules/preview.ts'
+import type { SaleRuleInput } from '../../src/products/rules/sale-rule.ts'
+import { claimSync, runSync, type SyncResult } from '../../src/products/sync/run-sync.ts'
+import { ensureSync } from '../../src/products/sync/sync-state.ts'
+import { createTestDatabase } from '../harness/databases/database.ts'
+import { addSupplier, createShop, type Shop } from '../harness/shop.ts'
+
+/** A shop whose suppliers are simulated wholesalers, on its own database. */
+export interface ProductsTestbed extends Shop {
+  /** Adds a supplier with an account at a simulator. */
+  addWholesaler(name: string, kind: 'esim-access' | 'zendit', catalogueSize: number): Promise<Simulator>
+  /** Reads a catalogue as a worker does. */
+  sync(supplier: string): Promise<SyncResult>
+  setRule(ruleName: string, rule: SaleRuleInput): Promise<void>
+  preview(): Promise<Preview>
+  /** Previews the rules and applies that. */
+  apply(): Promise<Preview>
+  /** Messages of alerts of a kind, the oldest first. */
+  alerts(kind: string): Promise<string[]>
+}
+
+export async function createProductsTestbed(): Promise<ProductsTestbed> {
+  const database = await createTestDatabase()
+  const shop = await createShop(database.url)
+  const simulators: Simulator[] = []
+  const preview = () => previewRules(shop.db)
+  return {
+    ...shop,
+    async addWholesaler(name, kind, catalogueSize) {
+      const simulator = await createSimulator(kind, { catalogueSize })
+      simulators.push(simulator)
+      const { credentials, url } = simulator
+      await addSupplier(shop, name, kind, { url, ...credentials, timeoutMs: 20_000 })
+      return simulator
+    },
+    async sync(name) {
+      await ensureSync(shop.db, name)
+      const claim = await claimSync(shop.db, [name], true)
+      if (claim === undefined) throw new Error(`${name} is being read by another node`)
+      return runSync(shop, claim, shop.suppliers.get(name)!.supplier)
+    },
+    setRule: (ruleName, rule) => setRule(shop, ruleName, rule, SYSTEM),
+    preview,
+    async apply() {
+      const previewed = await preview()
+      await applyRules(shop, previewed.basis, SYSTEM)
+      return previewed
+    },
+    async alerts(kind) {
+      const rows = await shop.db.query<{ message: string }>({
+        text: 'select message from alerts where kind = $1 order by alert_id',
+        values: [kind],
+      })
+      return rows.map(({ message }) => message)
+    },
+    async close() {
+      await shop.close()
+      await Promise.all(simulators.map((simulator) => simulator.close()))
+      await database.drop()
+    },
+  }
+}

@@ -1,0 +1,151 @@
+import type { Fault, Simulator } from '@dealer-esim/wholesaler-simulators'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SYSTEM } from '../../src/audit/audit.ts'
+import { acceptCatalogue } from '../../src/products/sync/accept.ts'
+import { claimSync, runSync } from '../../src/products/sync/run-sync.ts'
+import { getSync } from '../../src/products/sync/sync-state.ts'
+import { createProductsTestbed, type ProductsTestbed } from './products-testbed.ts'
+
+/* The catalogue of a supplier becomes its products; one that is broken or not plausible changes nothing. */
+
+let testbed: ProductsTestbed
+let simulator: Simulator
+
+beforeAll(async () => {
+  testbed = await createProductsTestbed()
+  simulator = await testbed.addWholesaler('whole', 'zendit', 60)
+})
+afterAll(() => testbed.close())
+
+/** Every stored product and cost. */
+async function stored() {
+  const products = await testbed.db.query({ text: 'select * from supplier_products order by supplier, product_code' })
+  const costs = await testbed.db.query({
+    text: 'select * from supplier_product_costs order by supplier, product_code, since',
+  })
+  return { products, costs }
+}
+
+async function firstCode(): Promise<string> {
+  const [row] = await testbed.db.query<{ productCode: string }>({
+    text: `select product_code from supplier_products where supplier = 'whole' and is_listed order by 1 limit 1`,
+  })
+  return row!.productCode
+}
+
+async function costsOf(productCode: string) {
+  const rows = await testbed.db.query<{ cost: bigint | null }>({
+    text: `select cost from supplier_product_costs where product_code = $1 order by since`,
+    values: [productCode],
+  })
+  return rows.map(({ cost }) => cost)
+}
+
+describe('a sync', () => {
+  it('stores every product with its cost', async () => {
+    expect(await testbed.sync('whole')).toMatchObject({
+      outcome: 'DONE',
+      listed: 60,
+      added: 60,
+      changed: 0,
+      removed: 0,
+    })
+    const { products, costs } = await stored()
+    expect(products).toHaveLength(60)
+    expect(costs).toHaveLength(60)
+    const [sold] = await testbed.db.query<{ cost: bigint }>({
+      text: `select cost from supplier_products where product_code = $1`,
+      values: [await firstCode()],
+    })
+    expect(sold!.cost).toBeGreaterThan(0n)
+    expect(await getSync(testbed.db, 'whole')).toMatchObject({ outcome: 'DONE', listed: 60, isRunning: false })
+  })
+
+  it('writes no row if nothing has changed', async () => {
+    const before = await stored()
+    expect(await testbed.sync('whole')).toMatchObject({ outcome: 'DONE', added: 0, changed: 0, removed: 0 })
+    expect(await stored()).toEqual(before)
+  })
+
+  it('keeps the history of a cost, and of a product that leaves and returns', async () => {
+    const code = await firstCode()
+    const [cost] = await costsOf(code)
+    simulator.changeProduct({ code, price: Number(cost) + 100 })
+    expect(await testbed.sync('whole')).toMatchObject({ added: 0, changed: 1, removed: 0 })
+    simulator.changeProduct({ code, isListed: false })
+    expect(await testbed.sync('whole')).toMatchObject({ added: 0, changed: 0, removed: 1 })
+    simulator.changeProduct({ code, isListed: true })
+    expect(await testbed.sync('whole')).toMatchObject({ added: 1, changed: 0, removed: 0 })
+    expect(await costsOf(code)).toEqual([cost, cost! + 100n, null, cost! + 100n])
+  })
+
+  it('is run by one node at a time, and nothing is written by one that has lost its lease', async () => {
+    const claim = (await claimSync(testbed.db, ['whole'], true))!
+    expect(await claimSync(testbed.db, ['whole'], true)).toBeUndefined()
+    await testbed.db.query({ text: `update supplier_syncs set lease_until = now() - interval '1 second'` })
+    const later = (await claimSync(testbed.db, ['whole'], true))!
+    const code = await firstCode()
+    simulator.changeProduct({ code, price: 77_700 })
+    const before = await stored()
+    const { supplier } = testbed.suppliers.get('whole')!
+    expect(await runSync(testbed, claim, supplier)).toEqual({ outcome: 'LOST' })
+    expect(await stored()).toEqual(before)
+    expect(await runSync(testbed, later, supplier)).toMatchObject({ outcome: 'DONE', changed: 1 })
+  })
+})
+
+describe('a catalogue that is not plausible', () => {
+  it.each<[string, Fault['kind'], RegExp]>([
+    ['empty', 'catalogue-empty', /was not taken over: it is empty\. Nothing was changed/],
+    ['suddenly short', 'catalogue-short', /was not taken over: 54 of 60 products are missing\./],
+    ['priced ×100', 'catalogue-prices-x100', /60 of 60 costs are more than three times as high or as low/],
+    [
+      'in another currency',
+      'catalogue-other-currency',
+      /60 products have another currency, such as .* USD before, .* JPY now/,
+    ],
+  ])('that is %s changes nothing, and operators are told what to do', async (_, kind, message) => {
+    const before = await stored()
+    simulator.addFault({ kind, operation: 'catalogue' })
+    const result = await testbed.sync('whole')
+    simulator.clearFaults()
+    expect(result).toMatchObject({ outcome: 'HELD' })
+    expect(await stored()).toEqual(before)
+    const [alert] = (await testbed.alerts('SUPPLIER_CATALOGUE')).slice(-1)
+    expect(alert).toMatch(message)
+    expect(alert).toContain('accept it: supplier sync whole --accept ')
+  })
+
+  it.each<[string, Fault]>([
+    ['is cut off', { kind: 'answer-cut', operation: 'catalogue' }],
+    ['is not JSON', { kind: 'answer-garbled', operation: 'catalogue' }],
+    ['does not come', { kind: 'server-error-before', operation: 'catalogue' }],
+  ])('that %s changes nothing, and is reported once', async (_, fault) => {
+    await testbed.sync('whole')
+    const before = await stored()
+    const alerts = (await testbed.alerts('SUPPLIER_CATALOGUE')).length
+    simulator.addFault(fault)
+    expect(await testbed.sync('whole')).toMatchObject({ outcome: 'FAILED' })
+    expect(await testbed.sync('whole')).toMatchObject({ outcome: 'FAILED' })
+    simulator.clearFaults()
+    expect(await stored()).toEqual(before)
+    const later = await testbed.alerts('SUPPLIER_CATALOGUE')
+    expect(later).toHaveLength(alerts + 1)
+    expect(later.at(-1)).toMatch(/^The catalogue of whole could not be read: .* supplier test whole\.$/)
+  })
+
+  it('is taken over when an operator accepts it, as it was read, and only while it is held', async () => {
+    simulator.addFault({ kind: 'catalogue-prices-x100', operation: 'catalogue' })
+    const result = await testbed.sync('whole')
+    simulator.clearFaults()
+    if (result.outcome !== 'HELD') throw new Error(result.outcome)
+    const [cost] = (await costsOf(await firstCode())).slice(-1)
+    const wrong = acceptCatalogue(testbed, 'whole', new Date(result.heldAt.getTime() - 1), SYSTEM)
+    await expect(wrong).rejects.toMatchObject({ status: 409, code: 'NOT_HELD' })
+    expect(await acceptCatalogue(testbed, 'whole', result.heldAt, SYSTEM)).toMatchObject({ changed: 60, listed: 60 })
+    expect((await costsOf(await firstCode())).slice(-1)).toEqual([cost! * 100n])
+    const again = acceptCatalogue(testbed, 'whole', result.heldAt, SYSTEM)
+    await expect(again).rejects.toMatchObject({ code: 'NOT_HELD' })
+    expect(await getSync(testbed.db, 'whole')).toMatchObject({ outcome: 'DONE', heldAt: null, message: null })
+  })
+})

@@ -1,0 +1,77 @@
+import type { EsimAction } from '@dealer-esim/contract'
+import { actionLoop } from '../../src/actions/loop.ts'
+import type { ActionOutcome, Supplier } from '../../src/suppliers/supplier.ts'
+import type { Dealer, Node } from '../harness/api-node.ts'
+import { createTopUpTestbed, type Esim, type TopUpTestbed } from '../topups/testbed.ts'
+import { type FamilyAnswer, type FamilyParts, familyCall } from './family-program.ts'
+
+/** Nodes on one database with workers, and a supplier of which a test scripts top-ups, actions and deliveries. */
+export interface RtTestbed extends TopUpTestbed {
+  actions: {
+    /** By default it does what is asked. */
+    answer: (action: EsimAction) => ActionOutcome | Promise<ActionOutcome>
+    calls: EsimAction[]
+  }
+  /** Posts a signed request of the family, without empty members. */
+  post(operation: string, body?: object, parts?: FamilyParts, of?: Dealer, at?: Node): Promise<FamilyAnswer>
+  /** The errorCode of the same; null: success. */
+  codeOf(operation: string, body?: object, parts?: FamilyParts, of?: Dealer): Promise<string | null>
+  balance(of?: Dealer): Promise<number>
+  /** A delivered eSIM that can be cancelled through the API. */
+  cancellable(): Promise<Esim>
+  count(text: string, ...values: unknown[]): Promise<number>
+}
+
+export async function createRtTestbed(nodeCount = 1): Promise<RtTestbed> {
+  const bed = await createTopUpTestbed(nodeCount)
+  const { node, dealer, supplier } = bed
+  const { db } = node.deps
+  const actions: RtTestbed['actions'] = { answer: () => ({ kind: 'done' }), calls: [] }
+  scriptActions(supplier.itself, actions)
+  const loops = bed.nodes.map((each) => actionLoop(each.deps))
+  const post: RtTestbed['post'] = (operation, body, parts, of = dealer, at = node) =>
+    familyCall(at.baseUrl, of, operation, body, parts)
+  return {
+    ...{ ...bed, actions, post },
+    async codeOf(operation, body, parts, of) {
+      return (await post(operation, body, parts, of)).errorCode
+    },
+    async balance(of) {
+      return (await post('balance/query', undefined, {}, of)).obj.balance
+    },
+    async cancellable() {
+      const esim = await bed.delivered()
+      await db.query({
+        text: `update orders set package_lines = jsonb_set(package_lines, '{0,cancelPolicy}',
+                 '{"cancellable": true, "withinDays": null, "feePercent": 0}')
+               where tenant_id = $1 and order_id = (select order_id from profiles where profile_id = $2)`,
+        values: [dealer.tenantId, esim.esimTranNo],
+      })
+      return esim
+    },
+    async count(text, ...values) {
+      const [row] = await db.query<{ count: number }>({ text: `select count(*)::int as count from ${text}`, values })
+      return row!.count
+    },
+    async close() {
+      for (const loop of loops) await loop.stop(5_000)
+      await bed.close()
+    },
+  }
+}
+
+function scriptActions(supplier: Supplier, actions: RtTestbed['actions']): void {
+  const ask = (action: EsimAction) => async () => {
+    actions.calls.push(action)
+    return actions.answer(action)
+  }
+  Object.assign(supplier, {
+    async cancel() {
+      const outcome = await ask('CANCEL')()
+      return outcome.kind === 'done' ? { kind: 'cancelled' } : outcome
+    },
+    suspend: ask('SUSPEND'),
+    unsuspend: ask('UNSUSPEND'),
+    revoke: ask('REVOKE'),
+  } satisfies Partial<Supplier>)
+}

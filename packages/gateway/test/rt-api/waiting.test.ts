@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { addDealer } from '../harness/api-node.ts'
+import { waitUntil } from '../harness/shop.ts'
+import { createRtTestbed, type RtTestbed } from './testbed.ts'
+
+let bed: RtTestbed
+beforeAll(async () => {
+  bed = await createRtTestbed()
+})
+afterAll(() => bed.close())
+
+/** Makes the supplier answer only when the test says so. */
+function held<Answer>(answer: Answer) {
+  let release = () => {}
+  const asked = new Promise<Answer>((resolve) => {
+    release = () => resolve(answer)
+  })
+  return { answer: () => asked, release: () => release() }
+}
+
+const openActions = (esimTranNo: string) => bed.count('esim_actions where profile_id = $1', esimTranNo)
+const topUpBody = (esimTranNo: string, more: object = {}) => ({ esimTranNo, packageCode: 'JP_1_7_TOPUP', ...more })
+
+describe('an action', () => {
+  test('answers success once its supplier has done it, and a repeat succeeds without another action', async () => {
+    const esim = await bed.cancellable()
+    const before = await bed.balance()
+    expect(await bed.post('esim/cancel', { iccid: esim.iccid, esimTranNo: '' })).toMatchObject({
+      ...{ success: true, errorCode: null, obj: {} },
+    })
+    expect(await bed.balance()).toBe(before + 45_000)
+    expect(await bed.codeOf('esim/cancel', { esimTranNo: esim.esimTranNo })).toBe(null)
+    expect(await openActions(esim.esimTranNo)).toBe(1)
+    expect(await bed.balance()).toBe(before + 45_000)
+    expect(await bed.codeOf('esim/suspend', { esimTranNo: esim.esimTranNo })).toBe('200002')
+  })
+
+  test('suspends and ends the suspension, and each repeat succeeds without another action', async () => {
+    const { esimTranNo } = await bed.delivered()
+    await bed.node.deps.db.query({
+      text: `update profiles set esim_status = 'IN_USE' where profile_id = $1`,
+      values: [esimTranNo],
+    })
+    for (const operation of ['esim/suspend', 'esim/unsuspend']) {
+      expect(await bed.codeOf(operation, { esimTranNo })).toBe(null)
+      expect(await bed.codeOf(operation, { esimTranNo })).toBe(null)
+    }
+    expect(await openActions(esimTranNo)).toBe(2)
+    expect(await bed.codeOf('esim/revoke', { esimTranNo })).toBe(null)
+    expect(await bed.codeOf('esim/revoke', { esimTranNo })).toBe(null)
+    expect(await bed.codeOf('esim/cancel', { esimTranNo })).toBe('200002')
+  })
+
+  test('that the supplier refuses is 200002', async () => {
+    const { esimTranNo } = await bed.cancellable()
+    bed.actions.answer = () => ({ kind: 'refused', message: 'no' })
+    expect(await bed.codeOf('esim/cancel', { esimTranNo })).toBe('200002')
+    bed.actions.answer = () => ({ kind: 'done' })
+    expect(await bed.codeOf('esim/cancel', { esimTranNo })).toBe(null)
+  })
+
+  test('that the dealer API began is met while it is open, and an action of another kind is 200002', async () => {
+    const { esimTranNo } = await bed.cancellable()
+    const supplier = held({ kind: 'done' as const })
+    const calls = bed.actions.calls.length
+    bed.actions.answer = supplier.answer
+    const first = await bed.json(bed.dealer, 'esim/cancel', { transactionId: 'C-1', action: 'CANCEL', esimTranNo })
+    expect(first.data.actionStatus).toBe('PENDING')
+    const repeats = Array.from({ length: 20 }, () => bed.post('esim/cancel', { esimTranNo }))
+    expect(await bed.codeOf('esim/revoke', { esimTranNo })).toBe('200002')
+    expect(await bed.codeOf('esim/topup', topUpBody(esimTranNo))).toBe('200002')
+    supplier.release()
+    for (const { success } of await Promise.all(repeats)) expect(success).toBe(true)
+    bed.actions.answer = () => ({ kind: 'done' })
+    expect([await openActions(esimTranNo), bed.actions.calls.length]).toEqual([1, calls + 1])
+  })
+
+  test('that is still open after ten seconds is 900001, and its repeat meets it', async () => {
+    const { esimTranNo } = await bed.cancellable()
+    const supplier = held({ kind: 'done' as const })
+    bed.actions.answer = supplier.answer
+    const begun = performance.now()
+    expect(await bed.codeOf('esim/cancel', { esimTranNo })).toBe('900001')
+    expect(performance.now() - begun).toBeGreaterThan(9_900)
+    const repeat = bed.codeOf('esim/cancel', { esimTranNo })
+    supplier.release()
+    expect(await repeat).toBe(null)
+    bed.actions.answer = () => ({ kind: 'done' })
+    expect(await openActions(esimTranNo)).toBe(1)
+  }, 30_000)
+
+  test('of another dealer’s eSIM, or of none, is 310403 and 000105', async () => {
+    const { esimTranNo, iccid } = await bed.cancellable()
+    const stranger = await addDealer(bed.node.deps)
+    expect(await bed.codeOf('esim/cancel', { esimTranNo: 'none' })).toBe('310403')
+    expect(await bed.codeOf('esim/cancel', { esimTranNo, iccid }, {}, stranger)).toBe('310403')
+    expect(await bed.codeOf('esim/cancel', { esimTranNo: '', iccid: null })).toBe('000105')
+  })
+})
+
+describe('a top-up', () => {
+  test('answers the eSIM as it is afterwards, and its repeat is not debited', async () => {
+    const { esimTranNo, iccid } = await bed.delivered()
+    const before = await bed.balance()
+    const body = topUpBody(esimTranNo, { transactionId: 'top up №1', amount: 0 })
+    const { success, obj } = await bed.post('esim/topup', body)
+    expect(success).toBe(true)
+    expect(Object.keys(obj).sort()).toEqual(
+      ['expiredTime', 'iccid', 'orderUsage', 'totalDuration', 'totalVolume', 'transactionId'].sort(),
+    )
+    const esim = await bed.profile({ ...(await bed.delivered()), esimTranNo })
+    expect(obj).toMatchObject({ transactionId: 'top up №1', iccid, totalVolume: esim.totalVolume, totalDuration: 14 })
+    expect((await bed.post('esim/topup', body)).obj.transactionId).toBe('top up №1')
+    const slug = (await bed.post('package/list', { type: 'TOPUP', packageCode: 'JP_1_7_TOPUP' })).obj.packageList[0]
+      .slug
+    expect(await bed.codeOf('esim/topup', { ...body, packageCode: slug })).toBe(null)
+    expect(await bed.balance()).toBe(before - 2 * 45_000)
+    expect(await bed.codeOf('esim/topup', { ...body, packageCode: 'JP_OLD_TOPUP' })).toBe('310402')
+  })
+
+  test('that the supplier refuses is 200009 and refunded', async () => {
+    const { esimTranNo } = await bed.delivered()
+    const before = await bed.balance()
+    bed.supplier.topUp = () => ({ kind: 'refused', message: 'no' })
+    expect(await bed.codeOf('esim/topup', topUpBody(esimTranNo, { transactionId: 'refused' }))).toBe('200009')
+    expect(await bed.balance()).toBe(before)
+    bed.supplier.topUp = () => ({ kind: 'toppedUp' })
+    expect(await bed.codeOf('esim/topup', topUpBody(esimTranNo, { transactionId: 'refused' }))).toBe('200009')
+    expect(await bed.balance()).toBe(before)
+    expect(await bed.codeOf('esim/topup', topUpBody(esimTranNo, { packageCode: 'FR_TOPUP' }))).toBe('310243')
+  })
+
+  test('that is still open is 900001, and a repeat without a transactionId meets it even after its end', async () => {
+    const esim = await bed.delivered()
+    const { esimTranNo, iccid } = esim
+    const before = await bed.balance()
+    const supplier = held({ kind: 'toppedUp' as const })
+    bed.supplier.topUp = supplier.answer
+    expect(await bed.codeOf('esim/topup', topUpBody(esimTranNo))).toBe('900001')
+    expect(await bed.balance()).toBe(before - 45_000)
+    supplier.release()
+    await waitUntil(async () => (await bed.profile(esim)).totalDuration === 14)
+    const repeat = { iccid, packageCode: 'JP_1_7_TOPUP', transactionId: null }
+    expect(await bed.codeOf('esim/topup', repeat)).toBe(null)
+    expect(await bed.balance()).toBe(before - 45_000)
+    bed.supplier.topUp = () => ({ kind: 'toppedUp' })
+    expect(await bed.codeOf('esim/topup', topUpBody(esimTranNo))).toBe(null)
+    expect(await bed.balance()).toBe(before - 2 * 45_000)
+  }, 30_000)
+})

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest'
+import { button, field, heading, navigate, PASSWORD, type SharedState } from '../console-testbed.ts'
+
+export function supplierFlows(shared: SharedState): void {
+  const SECRET = 'secret-of-the-upstream'
+
+  it('a supplier is added, tested, edited and paused in the browser, and its secret is never shown again', async () => {
+    const { testbed, page } = shared
+    shared.secrets.push(SECRET)
+    await navigate(testbed, page, '/suppliers')
+    await page.getByRole('link', { name: 'Add supplier' }).click()
+    await page.getByRole('combobox', { name: 'Type' }).click()
+    await page.getByRole('option', { name: 'Dealer eSIM Gateway' }).click()
+    await field(page, 'Name').fill('upstream')
+    await field(page, 'Address').fill('http://127.0.0.1:9')
+    await field(page, 'AppKey').fill('short')
+    await field(page, 'AppSecret').fill(SECRET)
+    await field(page, 'Your password').fill(PASSWORD)
+    await button(page, 'Add supplier').click()
+    await page.getByRole('alert').getByText('appKey must be 8 to 64 letters').waitFor()
+    await field(page, 'AppKey').fill('ak_0123456789')
+    await button(page, 'Add supplier').click()
+    await heading(page, 'upstream').waitFor()
+
+    await button(page, 'Test').click()
+    await page.locator('[data-tested=false]').waitFor()
+    expect(await field(page, 'AppSecret').inputValue()).toBe('')
+    await page.getByText('Set, and not shown').waitFor()
+    await field(page, 'Address').fill('http://127.0.0.2:9')
+    await save()
+    await page.getByRole('alert').getByText('Enter appSecret again').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await field(page, 'AppSecret').fill(SECRET)
+    await save()
+    await page.getByText('Saved. Test the supplier now.').waitFor()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await field(page, 'Address').inputValue()).toBe('http://127.0.0.2:9')
+    expect(await field(page, 'AppSecret').inputValue()).toBe('')
+
+    await button(page, 'Pause').click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
+    await page.locator('[data-state=paused]').waitFor()
+  })
+
+  async function save(): Promise<void> {
+    const { page } = shared
+    await button(page, 'Save').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+  }
+}

@@ -11,6 +11,8 @@ import { addSupplier, getSupplierConfig, listSuppliers } from './suppliers/manag
 
 export const TRIAL_SUPPLIER = 'trial'
 const TYPE = 'esim-access'
+/** As much as its account has. */
+const SPEND_LIMIT = { amount: '10000', currencyCode: 'USD' }
 const CATALOGUE_SIZE = 300
 
 /**
@@ -36,7 +38,7 @@ export async function startTrialSupplier(deps: Deps): Promise<Running> {
   )
   const url = await listeningUrl(child)
   if (!isKnown) {
-    const config = { url, ...credentials, eventAddresses: ['127.0.0.1', '::1'] }
+    const config = { url, ...credentials, eventAddresses: ['127.0.0.1', '::1'], dailySpendLimit: SPEND_LIMIT }
     await addSupplier(deps, { name: TRIAL_SUPPLIER, type: TYPE, config }, SYSTEM)
   }
   deps.log.info({ supplier: TRIAL_SUPPLIER, url, pid: child.pid }, 'trial supplier started')

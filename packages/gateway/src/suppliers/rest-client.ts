@@ -3,11 +3,12 @@ import type { Outbound, OutboundFailure, OutboundRequest } from '../lib/outbound
 import type { Db } from '../lib/postgres/db.ts'
 import { accountRate, TURN_WAIT_MAX_MS } from './account-rate.ts'
 import { type JsonObject, parseObject } from './members.ts'
-import { accountRateSettings, addressSetting, callSettings } from './settings.ts'
+import { accountRateSettings, addressSetting, callSettings, spendLimitSetting } from './settings.ts'
 
 /** Members of the configuration of every wholesaler with a JSON interface. `url` has the path that all requests share. */
 export const REST_MEMBERS = {
   url: Type.Optional(addressSetting('Only if it is not the public address of the wholesaler.')),
+  ...spendLimitSetting(),
   ...callSettings(),
   ...accountRateSettings(),
 }

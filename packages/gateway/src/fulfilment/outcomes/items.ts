@@ -65,6 +65,8 @@ export interface Attempt {
   operation: 'ORDER' | 'TOPUP' | 'QUERY'
   /** Days of a day pass. */
   periodNum?: number | undefined
+  /** What counts towards the daily spend limit of the supplier, if it has one. */
+  spend?: bigint | null
   /** The eSIM that a TOPUP order adds to. */
   topUp?: ToppedUpEsim | undefined
   /** The supplier's own name of the purchase that a QUERY is about, if it gave one. */
@@ -89,9 +91,10 @@ export function insertAttempts(tx: Tx, tenantId: string, leaseToken: string, att
   tx.send({
     name: 'fulfilment-attempts',
     text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
-             started_at)
-           select $1, a.*, $7, $8
-           from unnest($2::uuid[], $3::uuid[], $4::smallint[], $5::text[], $6::text[]) as a`,
+             spend, started_at)
+           select $1, a.attempt_id, a.order_id, a.item_no, a.supplier, a.operation, $7, a.spend, $8
+           from unnest($2::uuid[], $3::uuid[], $4::smallint[], $5::text[], $6::text[], $9::bigint[])
+             as a(attempt_id, order_id, item_no, supplier, operation, spend)`,
     values: [
       tenantId,
       attempts.map((attempt) => attempt.attemptId),
@@ -101,6 +104,7 @@ export function insertAttempts(tx: Tx, tenantId: string, leaseToken: string, att
       attempts.map((attempt) => attempt.operation),
       leaseToken,
       attempts[0]!.startedAt,
+      attempts.map((attempt) => attempt.spend ?? null),
     ],
   })
 }

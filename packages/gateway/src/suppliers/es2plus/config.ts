@@ -90,7 +90,7 @@ export const es2plusConfig = Type.Object(
     answersWithoutHeader: Type.Optional(
       Type.Boolean({
         title: 'Answers have no header',
-        description: 'The status of a function is a member of the answer itself, or there is none.',
+        description: 'The status of a function is a member of the answer itself, or is left out.',
         default: false,
         advanced: true,
       }),

@@ -60,14 +60,18 @@ export interface ServerOptions {
   rounds: number
   orders: number
   progress(line: string): void
+  /** Instead of the embedded server: a superuser's URL. It may count statements with pg_stat_statements. */
+  serverUrl?: string | undefined
   profileDir?: string | undefined
 }
 
-export async function createBenchServer({ profileDir, ...options }: ServerOptions): Promise<BenchServer> {
+export async function createBenchServer({ profileDir, serverUrl, ...options }: ServerOptions): Promise<BenchServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-bench-'))
   const removeData = () => rmSync(dataDir, { recursive: true, force: true })
   process.once('exit', removeData)
-  const postgres = await startEmbeddedPostgres({ dataDir, log: silentLog })
+  const postgres = serverUrl
+    ? { url: serverUrl, stop: async () => {} }
+    : await startEmbeddedPostgres({ dataDir, log: silentLog })
   const server = connectTo(postgres.url)
   options.progress('warming up the server')
   await warmUpServer(server)

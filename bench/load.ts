@@ -24,6 +24,19 @@ export interface LoadResult {
 }
 
 export function signedRequest(credentials: Credentials, operation: string, body: string): Buffer {
+  return requestTo({ path: `/open-api/v1/${operation}`, signatureHeader: 'X-Signature' }, credentials, body)
+}
+
+/** The same in the RT family's API. */
+export function rtRequest(credentials: Credentials, operation: string, body: string): Buffer {
+  return requestTo({ path: `/api/v1/open/${operation}`, signatureHeader: 'RT-Signature' }, credentials, body)
+}
+
+function requestTo(
+  { path, signatureHeader }: { path: string; signatureHeader: string },
+  credentials: Credentials,
+  body: string,
+): Buffer {
   const timestamp = String(Date.now())
   const requestId = randomUUID()
   const signature = createHmac('sha256', credentials.appSecret)
@@ -31,14 +44,14 @@ export function signedRequest(credentials: Credentials, operation: string, body:
     .digest('hex')
   return Buffer.from(
     [
-      `POST /open-api/v1/${operation} HTTP/1.1`,
+      `POST ${path} HTTP/1.1`,
       'Host: localhost',
       'Content-Type: application/json',
       `Content-Length: ${Buffer.byteLength(body)}`,
       `RT-AccessCode: ${credentials.appKey}`,
       `RT-RequestID: ${requestId}`,
       `RT-Timestamp: ${timestamp}`,
-      `X-Signature: ${signature}`,
+      `${signatureHeader}: ${signature}`,
       '',
       body,
     ].join('\r\n'),
@@ -111,7 +124,9 @@ function parseAnswer(text: string): { length: number; code: string; isReplay: bo
   const bodyLength = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)
   const length = headEnd + 4 + bodyLength
   if (text.length < length) return undefined
-  const code = /"code":"(\d{6})"/.exec(text.slice(headEnd, length))?.[1] ?? 'none'
+  const body = text.slice(headEnd, length)
+  const code =
+    /"(?:code|errorCode)":"(\d{6})"/.exec(body)?.[1] ?? (body.includes('"errorCode":null') ? '000000' : 'none')
   return { length, code, isReplay: /idempotent-replayed: true/i.test(head) }
 }
 

@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import type { Result } from './compare.ts'
 import { createBenchServer } from './environment.ts'
 import type { Figure } from './figure.ts'
+import { calm } from './figures/calm.ts'
 import { dealers } from './figures/dealers.ts'
 import { growth } from './figures/growth.ts'
 import { health } from './figures/health.ts'
@@ -10,6 +11,8 @@ import { latency } from './figures/latency.ts'
 import { nodes } from './figures/nodes.ts'
 import { orderHot, orderSpread } from './figures/orders.ts'
 import { replay } from './figures/replay.ts'
+import { rtOrders } from './figures/rt-orders.ts'
+import { sold } from './figures/sold.ts'
 import { start } from './figures/start.ts'
 import { topups } from './figures/topups.ts'
 import { webhooks } from './figures/webhooks.ts'
@@ -22,8 +25,11 @@ const FIGURES: readonly Figure[] = [
   orderHot,
   orderSpread,
   topups,
+  rtOrders,
   latency,
   replay,
+  sold,
+  calm,
   nodes,
   dealers,
   start,
@@ -36,6 +42,7 @@ const program = new Command('bench')
   .argument('[names...]', `figures to measure: ${FIGURES.map((figure) => figure.name).join(', ')}; default: all`)
   .option('--rounds <n>', 'rounds of each figure', '5')
   .option('--orders <n>', 'number of orders on the larger side of growth', '5000000')
+  .option('--server <url>', 'measure on this server of PostgreSQL on this machine instead of the embedded one')
   .option('--json <file>', 'also write the results as JSON')
   .option('--cpu-prof <dir>', 'write CPU profiles of the gateways to this folder')
   .option('--write', 'write bench/RESULTS.md and its plot')
@@ -45,7 +52,14 @@ const program = new Command('bench')
   )
   .parse()
 
-const options = program.opts<{ rounds: string; orders: string; json?: string; cpuProf?: string; write?: boolean }>()
+const options = program.opts<{
+  rounds: string
+  orders: string
+  server?: string
+  json?: string
+  cpuProf?: string
+  write?: boolean
+}>()
 const unknown = program.args.filter((name) => !FIGURES.some((figure) => figure.name === name))
 if (unknown.length > 0)
   program.error(`Unknown figure ${unknown.join(', ')}. Available: ${FIGURES.map((figure) => figure.name).join(', ')}.`)
@@ -56,6 +70,7 @@ const server = await createBenchServer({
   rounds: Number(options.rounds),
   orders: Number(options.orders),
   progress,
+  serverUrl: options.server,
   profileDir: options.cpuProf,
 })
 // Exit handlers stop what was started and remove its data, so signals must lead to a normal exit.

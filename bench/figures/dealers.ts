@@ -126,9 +126,9 @@ async function addDealers(db: Db, count: number): Promise<void> {
        product_code, updated_at)
      select tenant_id, order_id, item, 1, 'P', 0, 'DELIVERED', 'sandbox', 'P', now() ${ofDealer}, generate_series(1, 2) item`,
     `insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, smdp_address, secrets, esim_status,
-       total_duration, duration_unit, install_before, expired_time, polled_at, created_at, updated_at)
+       total_duration, duration_unit, install_before, expired_time, created_at, updated_at)
      select tenant_id, gen_random_uuid(), order_id, item, 'sandbox', lpad((2 * n + item)::text, 19, '8'), 'smdp.example', '',
-       case item when 1 then 'GOT_RESOURCE' else 'USED_EXPIRED' end, 7, 'DAY', now() + interval '100 days', now(), now(),
+       case item when 1 then 'GOT_RESOURCE' else 'USED_EXPIRED' end, 7, 'DAY', now() + interval '100 days', now(),
        now(), now() ${ofDealer}, generate_series(1, 2) item`,
     'drop table dealers',
     'vacuum analyze',

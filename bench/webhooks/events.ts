@@ -10,11 +10,15 @@ const NODE_ID = `bench-${randomUUID()}`
 /** Tenants with an endpoint. @returns their ids */
 export async function createTenantsWithEndpoint(bench: Environment, url: string, count: number): Promise<string[]> {
   const tenantIds = (await bench.createTenants(count)).map((tenant) => tenant.tenantId)
+  await setEndpoints(bench, url, tenantIds)
+  return tenantIds
+}
+
+export async function setEndpoints(bench: Environment, url: string, tenantIds: readonly string[]): Promise<void> {
   await bench.db.query({
     text: 'insert into webhook_endpoints (tenant_id, callback_url) select * from unnest($1::uuid[], $2::bytea[])',
     values: [tenantIds, tenantIds.map((tenantId) => bench.cipher.encrypt(url, tenantId))],
   })
-  return tenantIds
 }
 
 /** Commits events. @returns their notifyIds */

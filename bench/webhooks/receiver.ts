@@ -9,7 +9,12 @@ export interface Receiver {
   url: string
   /** Never answers. */
   hangingUrl: string
-  /** Waits for `count` events, returns when each first arrived (ms since 1970), and forgets them. */
+  /** Answers 204, and counts only the first event of each order that says DELIVERED. */
+  ordersUrl: string
+  /**
+   * Waits for `count` events, returns when each first arrived (ms since 1970) by notifyId, and forgets them. Of events to
+   * `ordersUrl`: the time of delivery by transactionId.
+   */
   take(count: number): Promise<Map<string, number>>
   stop(): void
 }
@@ -27,6 +32,7 @@ export async function startReceiver(): Promise<Receiver> {
   return {
     url: `http://127.0.0.1:${port}/events`,
     hangingUrl: `http://127.0.0.1:${port}/hang`,
+    ordersUrl: `http://127.0.0.1:${port}/orders`,
     async take(count) {
       while ((await request<{ count: number }>('count')).count < count) await delay(POLL_MS)
       return new Map((await request<{ arrived: [string, number][] }>('take')).arrived)

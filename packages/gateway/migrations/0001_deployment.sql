@@ -36,7 +36,7 @@ create table request_id_slots (
 create table audit_log (
   tenant_id uuid not null,
   audit_id uuid not null,
-  actor text not null, -- cli:<os user>, person:<id>, tenant, system
+  actor text not null, -- cli:<os user>, person:<id>, tenant, unsigned, system
   action text not null, -- noun.verb
   subject text,
   before jsonb,

@@ -18,7 +18,7 @@ create table orders (
   wallet_version bigint not null, -- of its debit
   package_lines jsonb not null, -- [{packageCode, packageName, count, price, periodNum?, periodNumDefaulted?, cancelPolicy?}]: as ordered, at the price debited
   remark text,
-  sent jsonb, -- of the compatible API: {transactionId?, isUnsigned?, isUnanswered?}; null: as any other order
+  sent jsonb, -- of the compatible API: {transactionId?, unsignedFrom?, isUnanswered?}; null: as any other order
   status_history jsonb not null, -- [{orderStatus, time}]
   event_sequence integer not null, -- of its latest event
   due_at timestamptz,
@@ -72,7 +72,8 @@ create table order_items (
   primary key (tenant_id, order_id, item_no)
 ) with (fillfactor = 70, autovacuum_vacuum_cost_delay = 0);
 
--- A row is committed before a supplier is called; while it has no outcome, the outcome is unknown.
+-- A row is committed before a supplier is called; while it has no outcome, the outcome is unknown. The item itself is written
+-- with the outcome: until then an open purchase under the order's lease says that its item is ASKED, and on which terms.
 create table supplier_attempts (
   tenant_id uuid not null,
   attempt_id uuid not null,
@@ -81,6 +82,10 @@ create table supplier_attempts (
   supplier text not null,
   operation text not null check (operation in ('ORDER', 'TOPUP', 'QUERY', 'CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE')),
   lease_token uuid not null,
+  product_code text, -- of a purchase, as are cost and route_no
+  cost bigint,
+  cost_currency text,
+  route_no smallint,
   started_at timestamptz not null,
   finished_at timestamptz,
   outcome text check (outcome in ('delivered', 'toppedUp', 'ordered', 'refused', 'retry', 'unknown', 'cancelled', 'done')),

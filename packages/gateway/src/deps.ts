@@ -134,7 +134,7 @@ export async function createDeps(
   const outbound = createOutbound({ clock })
   const traces = await createTraces({ config, nodeId, outbound, metrics, log, loops })
   const catalogue = createCatalogue({ db, linkKey, databaseClock: clocks.databaseClock })
-  const admission = createAdmission({ ...clocks, hot, config, db, cipher, log })
+  const admission = createAdmission({ ...clocks, hot, config, db, cipher, linkKey, log })
   const suppliers = await createSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
   const stock = await createAvailability({ db, log, loops, wake })
   const checks = startChecks(config.role === 'worker' ? [db] : [db, orderDb, admission.db])

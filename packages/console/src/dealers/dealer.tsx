@@ -122,6 +122,7 @@ export function DealerOverview() {
           [t.settings.dailyLimit, <Amount key="d" value={tenant.dailySpendLimit} currency={currencyCode} />],
           [t.dealers.appKey, <Copyable key="k" value={tenant.appKey} label={t.dealers.appKey} />],
           [t.settings.allowlist, tenant.ipAllowlist.join(', ') || t.common.any],
+          [t.settings.unsignedTitle, tenant.unsignedRequests ? t.settings.unsignedOn : null],
           [t.settings.qps, tenant.qpsLimit ?? t.settings.qpsDefault],
           [t.dealers.callbackUrl, tenant.callbackUrl],
           [t.dealers.legalName, tenant.legalName],

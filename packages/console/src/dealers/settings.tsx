@@ -1,5 +1,15 @@
 import type { TenantDetail } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
-import { Button, Group, type InputWrapperProps, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core'
+import {
+  Alert,
+  Button,
+  Group,
+  type InputWrapperProps,
+  SimpleGrid,
+  Stack,
+  Switch,
+  Textarea,
+  TextInput,
+} from '@mantine/core'
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import type { ApiError } from '../api/call.ts'
 import { useApi, useChange } from '../api/use-api.ts'
@@ -20,6 +30,7 @@ export function SettingsPage() {
       <UnsavedWarning>
         <Stack gap="md">
           <ApiAccess key={keyOf('api', tenant.ipAllowlist, tenant.qpsLimit)} tenant={tenant} />
+          <UnsignedRequests key={keyOf('unsigned', tenant.unsignedRequests, tenant.unsignedFault)} tenant={tenant} />
           <EndpointCard tenantId={tenant.tenantId} />
           <Limits key={keyOf('limits', ...MONEY_FIELDS.map((name) => tenant[name]))} tenant={tenant} />
           <Billing
@@ -39,6 +50,8 @@ const keyOf = (...shown: unknown[]) => JSON.stringify(shown)
 function SettingsCard(props: {
   title: string
   tenantId: string
+  /** Absent: administrators may. */
+  mayEdit?: boolean
   parse(fields: Record<string, string>): { body: Record<string, unknown> } | { errors: Record<string, string> }
   children(errors: Record<string, string>): ReactNode
 }) {
@@ -65,7 +78,7 @@ function SettingsCard(props: {
     <form onSubmit={submit}>
       <Card title={props.title}>
         {props.children(errors)}
-        {canAdminister(me) && (
+        {(props.mayEdit ?? canAdminister(me)) && (
           <Group>
             <Button type="submit" loading={save.isPending}>
               {t.common.save}
@@ -131,6 +144,45 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
             inputMode="numeric"
             error={errors.qpsLimit}
             maw={240}
+          />
+        </>
+      )}
+    </SettingsCard>
+  )
+}
+
+/** Dealers see whether it is on; only the operator can change it. */
+function UnsignedRequests({ tenant }: { tenant: TenantDetail }) {
+  const me = useSession()
+  const { unsignedRequests, unsignedFault } = tenant
+  const mayEdit = canOperate(me) && (unsignedRequests || unsignedFault === null)
+  return (
+    <SettingsCard
+      title={t.settings.unsignedTitle}
+      tenantId={tenant.tenantId}
+      mayEdit={mayEdit}
+      parse={(fields) => ({ body: { unsignedRequests: fields.unsignedRequests !== undefined } })}
+    >
+      {(errors) => (
+        <>
+          <Alert
+            color={unsignedRequests ? 'red' : 'orange'}
+            title={unsignedRequests ? t.settings.unsignedOn : undefined}
+          >
+            {t.settings.unsignedWarning}
+          </Alert>
+          {unsignedFault !== null && (
+            <Alert color="gray" title={t.settings.unsignedRefused}>
+              {unsignedFault}
+            </Alert>
+          )}
+          <Switch
+            name="unsignedRequests"
+            label={t.settings.unsigned}
+            description={canOperate(me) ? t.settings.unsignedHint : t.settings.operatorOnly}
+            defaultChecked={unsignedRequests}
+            disabled={!mayEdit}
+            error={errors.unsignedRequests}
           />
         </>
       )}

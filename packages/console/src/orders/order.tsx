@@ -53,6 +53,9 @@ export function OrderPage() {
             [t.orders.refunded, <Amount key="r" value={order.refundedAmount} currency={currency} />],
             [t.wallet.balanceAfter, <Amount key="b" value={order.balanceAfter} currency={currency} />],
             [t.orders.remark, order.remark],
+            ...(order.unsignedFrom === null
+              ? []
+              : [[t.orders.unsignedFrom, order.unsignedFrom] as [string, ReactNode]]),
             ...(order.toppedUpProfileId === null
               ? []
               : [

@@ -47,7 +47,7 @@ export async function startAction(
  * the same kind is that action, also one of an operator; where the eSIM is in that state already nothing is done.
  *
  * Locks: the wallet, then the eSIM's order.
- * @param by as for startAction
+ * @param by for the audit log: the caller of a request without a signature
  * @returns the action to wait for; undefined where nothing is to be done
  * @throws ApiError 310403, 200002, 200015, 200017, in this order
  */

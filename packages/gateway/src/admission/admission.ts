@@ -2,6 +2,7 @@ import { CLOCK_WINDOW_MS, type RequestHeaders, stringToSign } from '@dealer-esim
 import { verifyRequest } from '@dealer-esim/contract/node'
 import type { Config } from '../config/config.ts'
 import { ADMISSION_CONNECTIONS } from '../config/connections.ts'
+import { isAttemptId } from '../events/attempt-id.ts'
 import { ApiError, tooManyRequests } from '../lib/api-error.ts'
 import type { Batcher } from '../lib/batch.ts'
 import type { Clock, DatabaseClock } from '../lib/clock.ts'
@@ -12,12 +13,20 @@ import { maintainPartitions } from '../retention/loop.ts'
 import { allows } from '../tenants/allowlist.ts'
 import type { Tenant } from '../tenants/tenant.ts'
 import { findTenant, getPreparedSecret, type TenantSecret } from '../tenants/tenant.ts'
+import { acceptsUnsigned } from '../tenants/unsigned.ts'
 import { type AdmissionInput, type AdmissionResult, createAdmissionBatcher } from './admit-batch.ts'
 import { createFailureLimit, type FailureLimit } from './failure-limit.ts'
 
 export interface SignedRequest {
   headers: RequestHeaders
   body: Buffer
+  /** The caller's, canonical. */
+  address: string
+}
+
+/** A request of the compatible API with nothing but an AppKey. It gets a RequestID and a timestamp of ours. */
+export interface UnsignedRequest {
+  headers: Pick<RequestHeaders, 'appKey' | 'requestId' | 'timestamp'>
   /** The caller's, canonical. */
   address: string
 }
@@ -30,6 +39,8 @@ export interface AdmissionDeps {
   /** Local and test gateways reveal what should have been signed. */
   revealsStringToSign: boolean
   defaultQpsLimit: number
+  /** Authenticates the RequestIDs of our own attempts to send events. */
+  linkKey: Buffer
   /** Called at the first request under a secret: events are signed with it from then on. */
   onSecretProven(tenant: Tenant, secret: TenantSecret): void
 }
@@ -37,7 +48,8 @@ export interface AdmissionDeps {
 /** Whose request it is, as far as this node knows: `admit` finds out whether that is still current. */
 export interface Authenticated {
   tenant: Tenant
-  secretId: string
+  /** Absent for an unsigned request. */
+  secretId?: string
 }
 
 export interface Admitted {
@@ -56,6 +68,40 @@ export async function authenticate(deps: AdmissionDeps, request: SignedRequest):
   return authenticateFromCache(deps, request) ?? (await readFirst())
 }
 
+/**
+ * The same for a request without a signature: it is accepted only while the operator's switch, a narrow allowlist with the
+ * caller's address and a daily spend limit all stand. From elsewhere the answer is that of a dealer without the switch.
+ * @throws ApiError 000101, 101005
+ */
+export async function authenticateUnsigned(deps: AdmissionDeps, request: UnsignedRequest): Promise<Authenticated> {
+  const { headers, address } = request
+  const tenant = deps.tenantCache.get(headers.appKey)
+  if (tenant?.status === 'ACTIVE' && acceptsUnsigned(tenant, address)) return { tenant }
+  return deps.failures
+    .attempt(address, () => authenticateUnsignedAfterReading(deps, request))
+    .catch((error) => {
+      throw error instanceof ApiError && error.code === '101007' ? unsignedRefusal() : error
+    })
+}
+
+/** @throws ApiError 000101, 101005 */
+async function authenticateUnsignedAfterReading(
+  deps: AdmissionDeps,
+  { headers, address }: UnsignedRequest,
+): Promise<Authenticated> {
+  const tenant = await deps.tenantCache.reload(headers.appKey)
+  if (!tenant || !acceptsUnsigned(tenant, address)) throw unsignedRefusal()
+  if (tenant.status !== 'ACTIVE') throw new ApiError('101005')
+  return { tenant }
+}
+
+function unsignedRefusal(): ApiError {
+  const missing = ['RT-RequestID', 'RT-Timestamp', 'RT-Signature']
+  return new ApiError('000101', {
+    details: missing.map((field) => ({ field, reason: 'Missing: add it and sign the request.' })),
+  })
+}
+
 /** Tenant and secret may change while a request is checked; more often than this in a row is no coincidence. */
 const ROUNDS_MAX = 5
 
@@ -65,9 +111,10 @@ const ROUNDS_MAX = 5
  */
 export async function admit(
   deps: AdmissionDeps,
-  request: SignedRequest,
+  request: SignedRequest | UnsignedRequest,
   authenticated: Authenticated,
 ): Promise<Admitted> {
+  if (isAttemptId(deps.linkKey, request.headers.requestId)) throw new ApiError('101006')
   let current = authenticated
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const { tenant, secretId } = current
@@ -88,7 +135,10 @@ export async function admit(
         throw tooManyRequests({ limit: tenant.qpsLimit ?? deps.defaultQpsLimit, waitS: 1 })
       case 'stale':
         // Does not count against the caller's address: the signature was valid a moment ago.
-        current = await authenticateAfterReading(deps, request)
+        current =
+          'body' in request
+            ? await authenticateAfterReading(deps, request)
+            : await authenticateUnsignedAfterReading(deps, request)
         break
       default:
         return result.verdict satisfies never
@@ -152,7 +202,7 @@ function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode)
   }
 }
 
-function noteFirstUse(deps: AdmissionDeps, tenant: Tenant, secretId: string): void {
+function noteFirstUse(deps: AdmissionDeps, tenant: Tenant, secretId: string | undefined): void {
   const secret = tenant.secrets.find((candidate) => candidate.secretId === secretId)
   if (!secret || secret.provenAtMs !== null) return
   secret.provenAtMs = deps.databaseClock.now()
@@ -170,11 +220,13 @@ export interface AdmissionOptions {
   databaseClock: DatabaseClock
   db: Db
   cipher: Cipher
+  /** Authenticates the RequestIDs of our own attempts to send events. */
+  linkKey: Buffer
   log: Log
 }
 
 export function createAdmission(options: AdmissionOptions): AdmissionDeps & { db: Database } {
-  const { hot, config, clock, databaseClock, db, cipher, log } = options
+  const { hot, config, clock, databaseClock, db, cipher, linkKey, log } = options
   const { defaultQpsLimit } = config
   const admissionDb = createDb({
     ...hot,
@@ -194,6 +246,7 @@ export function createAdmission(options: AdmissionOptions): AdmissionDeps & { db
     databaseClock,
     revealsStringToSign: config.deployment !== 'production',
     defaultQpsLimit,
+    linkKey,
     onSecretProven(tenant, secret) {
       saveFirstUse(db, tenant, secret).catch((err) => {
         secret.provenAtMs = null // the next request tries again: until then events are signed with the old secret

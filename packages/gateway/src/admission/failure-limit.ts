@@ -10,7 +10,7 @@ import type { Clock } from '../lib/clock.ts'
  */
 export interface FailureLimit {
   /**
-   * Runs an attempt to authenticate; one that throws 101003 or 101004 has failed.
+   * Runs an attempt to authenticate; one that throws 101003, 101004 or 000101 has failed.
    * @throws ApiError 101007 instead of running it where the network has failed too often
    */
   attempt<Result>(address: string, work: () => Promise<Result>): Promise<Result>
@@ -77,7 +77,7 @@ export function createFailureLimit(clock: Clock): FailureLimit {
       try {
         return await work()
       } catch (error) {
-        failed = error instanceof ApiError && (error.code === '101003' || error.code === '101004')
+        failed = error instanceof ApiError && FAILURES.has(error.code)
         throw error
       } finally {
         end(network, bucket, failed)
@@ -85,6 +85,8 @@ export function createFailureLimit(clock: Clock): FailureLimit {
     },
   }
 }
+
+const FAILURES: ReadonlySet<string> = new Set(['101003', '101004', '000101'])
 
 function refused(tokens: number): ApiError {
   return tooManyRequests({

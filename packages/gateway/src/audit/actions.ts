@@ -6,6 +6,7 @@ export const AUDIT_ACTIONS = [
   'master_key.rotated',
   'order.cancel',
   'order.cancel_esim',
+  'order.place_unsigned',
   'order.revoke_esim',
   'order.settle',
   'order.settle_action',

@@ -6,7 +6,10 @@ import { auditRoutes } from './routes/administration/audit.ts'
 import { peopleRoutes } from './routes/administration/people.ts'
 import { settingsRoutes } from './routes/administration/settings.ts'
 import { catalogueRoutes } from './routes/catalogue/catalogue.ts'
+import { exchangeRateRoutes } from './routes/catalogue/exchange-rates.ts'
+import { saleRuleRoutes } from './routes/catalogue/sale-rules.ts'
 import { stockRoutes } from './routes/catalogue/stock.ts'
+import { supplierProductRoutes } from './routes/catalogue/supplier-products.ts'
 import { supplierRoutes } from './routes/catalogue/suppliers.ts'
 import { esimActionRoutes } from './routes/orders/esim-actions.ts'
 import { orderActionRoutes } from './routes/orders/order-actions.ts'
@@ -55,6 +58,9 @@ export const routes: readonly Route[] = [
   ...tenantPriceRoutes,
   ...stockRoutes,
   ...supplierRoutes,
+  ...supplierProductRoutes,
+  ...saleRuleRoutes,
+  ...exchangeRateRoutes,
   ...explorerRoutes,
   ...alertRoutes,
   ...auditRoutes,

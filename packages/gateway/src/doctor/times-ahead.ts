@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from '@platformatic/prom-client'
 import { ACTIONS } from '../actions/loop.ts'
-import { LEASE_MS } from '../fulfilment/claim.ts'
+import { LEASE_MS } from '../fulfilment/lease.ts'
 import { LONGEST_RETRY_MS, REVIEW_WAIT_MAX_MS, REVIEW_WAIT_MIN_MS } from '../fulfilment/outcomes/outcome.ts'
 import { WATCHED } from '../fulfilment/reconciliation/ask-watched.ts'
 import { ORPHANS } from '../fulfilment/reconciliation/cancel-orphans.ts'
@@ -13,6 +13,7 @@ import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import { MAILS } from '../mail/send.ts'
+import { SYNCS_AHEAD } from '../products/sync/sync-state.ts'
 import { DELIVERIES_AHEAD, QUEUE_LEASES_AHEAD } from '../webhooks/sending/due.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
@@ -51,6 +52,7 @@ export const TIMES_AHEAD: readonly TimesAhead[] = [
   jobsAhead(WATCHED),
   jobsAhead(ORPHANS),
   jobsAhead(ACTIONS),
+  SYNCS_AHEAD,
   {
     table: 'webhook_replays',
     key: ['tenant_id', 'replay_id'],

@@ -1,27 +1,17 @@
 import type { Snapshot } from '../catalogue/catalogue.ts'
-import { isFree } from '../jobs/times-ahead.ts'
-import type { Db, Tx } from '../lib/postgres/db.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import { changeOrders, type OrderChange } from '../orders/change.ts'
 import { itemKeyOf } from '../orders/item.ts'
-import {
-  ITEM_COLUMNS,
-  type ItemRow,
-  itemOf,
-  type LockedItem,
-  type LockedOrder,
-  ORDER_COLUMNS,
-  type OrderRow,
-  orderOf,
-  readProfiles,
-} from '../orders/lock.ts'
+import { countAttempt, type LockedItem, type LockedOrder, markAsked, readProfiles } from '../orders/lock.ts'
 import { readReferences } from '../suppliers/reference.ts'
 import type { ConfiguredSupplier } from '../suppliers/registry.ts'
+import { type LeasedOrders, leaseDueOrders } from './lease.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
 import { type Attempt, insertAttempts, NOT_CHARGED, writeItems } from './outcomes/items.ts'
 import { isPast } from './outcomes/outcome.ts'
 import { type EsimOfTopUp, readEsimsOfTopUps } from './outcomes/topped-up-esims.ts'
-import { nextStep, onlyFrom, type Step } from './plan.ts'
+import { nextStep, onlyFrom, type SkippedSuppliers, type Step } from './plan.ts'
 import { readSpendLimits } from './spend-limits.ts'
 
 /** Leased orders of one tenant, with the attempts to send and the refusals to save. */
@@ -46,12 +36,13 @@ const UNAVAILABLE_MS = 10_000
 const REVIEW_RETRY_MS = 60_000
 /** An item that was never ordered waits at least this long before it goes to review. */
 const NEVER_ORDERED_MS = 3_600_000
-/** The column is a smallint. */
-const ATTEMPTS_MAX = 32_767
 
 /**
  * Leases a tenant's due orders, decides each open item's next step, and commits the attempts: two round trips for any
  * number of orders. Orders that cannot proceed now are released in the same transaction.
+ *
+ * Of an order whose suppliers are asked for the first time only the lease is written. Its items and its status follow with
+ * the outcome (outcomes/save-outcomes.ts), or while a supplier is slow (outcomes/save-asked.ts): each row is written once.
  */
 export async function claimDueOrders(deps: FulfilmentDeps, tenantId: string, limit: number): Promise<Claim> {
   const counts = { orderCount: 0, heldCount: 0, nextDueAt: undefined }
@@ -67,7 +58,7 @@ export async function claimDueOrders(deps: FulfilmentDeps, tenantId: string, lim
       await readProfiles(tx, tenantId, partlyDelivered)
       const changes = await decide(tx, deps, claim, leased)
       insertAttempts(tx, tenantId, claim.leaseToken, claim.attempts)
-      writeItems(tx, tenantId, changes.items, leased.now)
+      writeItems(tx, tenantId, itemsOf(changes), leased.now)
       eventsToSend = changeOrders(tx, deps, tenantId, changes.orders, leased.now)
       await failpoint('fulfilment.before-attempt')
     })
@@ -82,25 +73,34 @@ export async function claimDueOrders(deps: FulfilmentDeps, tenantId: string, lim
 
 interface Changes {
   orders: OrderChange[]
-  items: { orderId: string; item: LockedItem }[]
+  /** With the id of their order. */
+  items: Map<LockedItem, string>
+}
+
+function itemsOf({ items }: Changes): { orderId: string; item: LockedItem }[] {
+  return [...items].map(([item, orderId]) => ({ orderId, item }))
 }
 
 async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: LeasedOrders): Promise<Changes> {
   const { now } = leased
   const catalogue = await deps.catalogue.current(leased.catalogueVersion)
-  const changes: Changes = { orders: [], items: [] }
+  const changes: Changes = { orders: [], items: new Map(leased.askedItems.map(({ orderId, item }) => [item, orderId])) }
   const missing = await findMissingSuppliers(tx, deps, catalogue, leased.orders)
+  const skipped: SkippedSuppliers = { missing, isInterrupted: (name) => isInterrupted(deps.suppliers.get(name)) }
   const topUpIds = leased.orders.filter((order) => order.orderType === 'TOPUP').map(({ orderId }) => orderId)
   const topUps = await readEsimsOfTopUps(tx, deps.cipher, claim.tenantId, topUpIds)
   const findReference = await readReferences(tx, claim.tenantId, leased.orders)
   const limits = await readSpendLimits(tx, deps, catalogue, leased)
   for (const order of leased.orders) {
+    const firstAttempt = claim.attempts.length
     const topUp = topUps.get(order.orderId)
     const next = order.items.map((item) => {
       const bought = catalogue.find(item.packageCode)
       const terms = { currencyCode: order.currencyCode, periodNum: order.packageLines[item.lineNo]?.periodNum }
       const sold = topUp ? onlyFrom(topUp.supplier, bought) : bought
-      const step = limits.within({ order, item }, missing, (without) => nextStep(item, terms, sold, without, now))
+      const step = limits.within({ order, item }, missing, (without) =>
+        nextStep(item, terms, sold, { ...skipped, missing: without }, now),
+      )
       return takeStep(deps, claim, changes, {
         order,
         item,
@@ -114,10 +114,20 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
     const waits = next.filter((until) => until instanceof Date)
     if (next.includes('busy')) claim.heldCount += 1
     else change.release = release(claim, waits)
+    if (order.items.some((item) => changes.items.has(item))) {
+      writeAsked(changes, claim.attempts.slice(firstAttempt))
+    } else if (claim.attempts.length > firstAttempt) continue // written with the outcome
     changes.orders.push(change)
   }
   await limits.count(claim.attempts)
   return changes
+}
+
+/** An order of which something must be written now is written as a whole. */
+function writeAsked(changes: Changes, attempts: readonly Attempt[]): void {
+  for (const attempt of attempts) {
+    if (attempt.unwritten !== undefined) changes.items.set(attempt.unwritten, attempt.orderId)
+  }
 }
 
 /**
@@ -147,6 +157,11 @@ async function findMissingSuppliers(
   })
   for (const { supplier } of existing) unknown.delete(supplier)
   return unknown
+}
+
+/** A supplier that this node has not loaded yet is not interrupted: its orders wait for it. */
+function isInterrupted(supplied: ConfiguredSupplier | undefined): boolean {
+  return supplied !== undefined && (supplied.paused || supplied.gate.isInterrupted)
 }
 
 const TURN_WAIT_MS = 1_000
@@ -187,7 +202,8 @@ function takeStep(
       const name = step.do === 'order' ? step.route.supplier : step.supplier
       const permit = takePermit(deps, claim.tenantId, name, order, item, now)
       if ('until' in permit) return permit.until
-      changes.items.push({ orderId: order.orderId, item })
+      if (step.do === 'query' || item.itemStatus !== 'WAITING' || 'late' in permit)
+        changes.items.set(item, order.orderId)
       if ('late' in permit) {
         // An item left ASKED by a stopped worker shows its doubt only by that state, which ends here.
         const inDoubtAt = step.do === 'query' ? step.inDoubtAt : null
@@ -240,13 +256,17 @@ function beginAttempt(
   const isReviewed = item.itemStatus === 'REVIEW'
   // If this worker stops here, a query that may buy is in doubt, and so is a purchase from review.
   const mayBuy = step.do === 'order' ? isReviewed : supplied.supplier.traits.queryBuys === true
-  // An earlier charge was given back, or the item would not be bought again.
-  if (step.do === 'order') Object.assign(item, step.route, { routeNo: step.routeNo, ...NOT_CHARGED })
-  if (!isReviewed) item.itemStatus = step.do === 'order' ? 'ASKED' : 'UNKNOWN'
-  item.inDoubtAt = mayBuy ? now : doubtSince
-  item.attempts = Math.min(item.attempts + 1, ATTEMPTS_MAX)
-  if (item.requestedAt === null || item.requestedAt > now) item.requestedAt = now
-  item.retryAt = null
+  const isBought = step.do === 'order' && item.itemStatus === 'WAITING'
+  if (isBought) markAsked(item, { ...step.route, routeNo: step.routeNo }, now)
+  else {
+    // An earlier charge was given back, or the item would not be bought again.
+    if (step.do === 'order') Object.assign(item, step.route, { routeNo: step.routeNo, ...NOT_CHARGED })
+    if (!isReviewed) item.itemStatus = 'UNKNOWN'
+    item.inDoubtAt = mayBuy ? now : doubtSince
+    item.attempts = countAttempt(item.attempts)
+    if (item.requestedAt === null || item.requestedAt > now) item.requestedAt = now
+    item.retryAt = null
+  }
   return {
     attemptId: deps.ids.uuid(),
     orderId,
@@ -260,7 +280,9 @@ function beginAttempt(
     topUp: topUp?.esim,
     reference: step.do === 'query' ? reference : undefined,
     startedAt: now,
+    requestedAt: item.requestedAt ?? now,
     doubtSince,
+    unwritten: isBought ? item : undefined,
   }
 }
 
@@ -268,133 +290,4 @@ function release(claim: Claim, waits: Date[]): { dueAt: Date | null } {
   const dueAt = waits.length === 0 ? null : new Date(Math.min(...waits.map((wait) => wait.getTime())))
   if (dueAt !== null && (claim.nextDueAt === undefined || dueAt < claim.nextDueAt)) claim.nextDueAt = dueAt
   return { dueAt }
-}
-
-/** A lease that is not renewed for this long expires, and another worker takes the order over. */
-export const LEASE_MS = 30_000
-const FREE = isFree('lease_until', LEASE_MS)
-
-/**
- * Lists tenants with a due order that no worker holds, ascending, after `after`. A loose index scan: two probes of
- * orders_due for each tenant with anything pending, however many orders it has. Takes no lock.
- *
- * Leases are in no index, so that claiming is a HOT update. Leased orders therefore stay at the front of the index, and a
- * probe skips at most as many of them as the tenant has.
- */
-export async function listDueTenants(db: Db, after: string, limit: number): Promise<string[]> {
-  const rows = await db.query<{ tenantId: string }>({
-    name: 'fulfilment-tenants',
-    text: TENANTS,
-    values: [after, limit],
-  })
-  return rows.map((row) => row.tenantId)
-}
-
-const TENANTS = `
-  with recursive pending as (
-    (select tenant_id from orders where due_at is not null and tenant_id > $1 order by tenant_id limit 1)
-    union all
-    select (select o.tenant_id from orders o where o.due_at is not null and o.tenant_id > p.tenant_id
-            order by o.tenant_id limit 1)
-    from pending p where p.tenant_id is not null
-  )
-  select p.tenant_id from pending p
-  where p.tenant_id is not null and exists (
-    select from orders o where o.tenant_id = p.tenant_id and o.due_at <= now()
-      and ${isFree('o.lease_until', LEASE_MS)})
-  limit $2`
-
-export interface LeasedOrders {
-  orders: LockedOrder[]
-  now: Date
-  catalogueVersion: bigint
-}
-
-/**
- * Leases the orders of one tenant that have been due longest and reads all their items. One round trip.
- *
- * Locks: the orders that it leases, skipping those that another transaction has locked. The lease outlives the transaction.
- * As in lockOrders, a second statement reads the items: the locking statement's snapshot would miss an item change that
- * commits while the statement runs.
- */
-export async function leaseDueOrders(
-  tx: Tx,
-  tenantId: string,
-  leaseToken: string,
-  limit: number,
-): Promise<LeasedOrders> {
-  const claiming = tx.query<OrderRow & { isLeaseOdd: boolean }>({
-    name: 'fulfilment-claim',
-    text: CLAIM,
-    values: [tenantId, leaseToken, LEASE_MS, limit],
-  })
-  const items = tx.query<ItemRow>({ name: 'fulfilment-claim-items', text: ITEMS, values: [tenantId, leaseToken] })
-  const clock = tx.query<{ now: Date; version: bigint }>({ name: 'fulfilment-clock', text: CLOCK })
-  const oddOrders = new Set<string>()
-  const orders = new Map<string, LockedOrder>()
-  for (const { isLeaseOdd, ...row } of await claiming) {
-    orders.set(row.orderId, orderOf(row))
-    if (isLeaseOdd) oddOrders.add(row.orderId)
-  }
-  for (const row of await items) orders.get(row.orderId)!.items.push(itemOf(row))
-  const [at] = await clock
-  for (const orderId of oddOrders) restartDoubt(orders.get(orderId)!, at!.now)
-  for (const order of orders.values()) order.items.sort((left, right) => left.itemNo - right.itemNo)
-  return { orders: [...orders.values()], now: at!.now, catalogueVersion: at!.version }
-}
-
-/**
- * The clock may have been set, so that the worker may still be calling: that no earlier purchase can be running any more is
- * certain only when the time for it has passed from now on.
- */
-function restartDoubt({ items }: LockedOrder, now: Date): void {
-  for (const item of items) if (item.itemStatus === 'ASKED' || item.inDoubtAt !== null) item.inDoubtAt = now
-}
-
-/** A lease that ended longer ago than this was not seen to end: nodes look twice a second. */
-const LEASE_END_NOTICED_MS = 5_000
-/** The lease was ended by a step of the clock, or no worker ran when it ended. */
-const IS_LEASE_ODD = `coalesce(not due.lease_until
-  between now() - interval '${LEASE_END_NOTICED_MS} milliseconds' and now(), false)`
-
-const CLAIM = `
-  with due as (
-    select order_id, lease_until from orders
-    where tenant_id = $1 and due_at <= now() and ${FREE}
-    order by due_at limit $4
-    for no key update skip locked
-  )
-  update orders o set lease_token = $2, lease_until = now() + $3 * interval '1 millisecond'
-  from due where o.tenant_id = $1 and o.order_id = due.order_id
-  returning ${ORDER_COLUMNS}, ${IS_LEASE_ODD} as is_lease_odd`
-const ITEMS = `
-  select c.order_id, i.* from orders c
-  cross join lateral (
-    select ${ITEM_COLUMNS} from order_items where tenant_id = $1 and order_id = c.order_id
-    offset 0 -- keeps the plan one index range for each order, independent of statistics
-  ) i
-  where c.tenant_id = $1 and c.due_at <= now() and c.lease_token = $2`
-const CLOCK = `select date_trunc('milliseconds', clock_timestamp()) as now, version from catalogue_version`
-
-/** Renews the leases that are still held under the token. @returns their orders. */
-export async function renewLeases(db: Db, tenantId: string, leaseToken: string, orderIds: string[]): Promise<string[]> {
-  const rows = await db.query<{ orderId: string }>({
-    name: 'fulfilment-renew',
-    text: `update orders set lease_until = now() + $4 * interval '1 millisecond'
-           where tenant_id = $1 and order_id = any ($3::uuid[]) and lease_token = $2 returning order_id`,
-    values: [tenantId, leaseToken, orderIds, LEASE_MS],
-  })
-  return rows.map((row) => row.orderId)
-}
-
-/** Postpones the order that a claim of one order would lease. */
-export async function postponeFirstOrder(db: Db, tenantId: string, byMs: number): Promise<void> {
-  await db.query({
-    text: `update orders set due_at = now() + $2 * interval '1 millisecond'
-           where tenant_id = $1 and order_id = (
-             select order_id from orders
-             where tenant_id = $1 and due_at <= now() and ${FREE}
-             order by due_at limit 1 for no key update skip locked)`,
-    values: [tenantId, byMs],
-  })
 }

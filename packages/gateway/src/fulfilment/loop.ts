@@ -1,7 +1,8 @@
 import { LOWEST_UUID } from '../lib/ids.ts'
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
-import { CLAIM_ORDERS_MAX, type Claim, claimDueOrders, listDueTenants, postponeFirstOrder } from './claim.ts'
+import { CLAIM_ORDERS_MAX, type Claim, claimDueOrders } from './claim.ts'
+import { listDueTenants, postponeFirstOrder } from './lease.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
 import { runClaim } from './run-claim.ts'
 

@@ -8,7 +8,7 @@ const NOW = new Date('2026-11-20T12:00:00Z')
 const LATER = new Date('2026-11-20T12:00:01Z')
 const USD = { currencyCode: 'USD' }
 const PRICE = 45_000n
-const NONE = new Set<string>()
+const NONE = { missing: new Set<string>(), isInterrupted: () => false }
 
 const route = (supplier: string, cost: bigint | null = null, costCurrency: string | null = 'USD'): Route => ({
   supplier,
@@ -61,6 +61,21 @@ describe('the route of an eSIM', () => {
   it('is not skipped for a cost that is unknown or in another currency', () => {
     expect(chosen([route('unknown')])).toBe('unknown at 0')
     expect(chosen([route('yen', 9_000_000n, 'JPY')])).toBe('yen at 0')
+  })
+
+  it('skips a supplier that is paused or down while another one is not', () => {
+    const routes = [route('down'), route('dear', PRICE + 1n), route('b')]
+    const without = (...names: string[]) => ({
+      missing: new Set<string>(),
+      isInterrupted: (one: string) => names.includes(one),
+    })
+    const routeNoOf = (...names: string[]) => {
+      const step = nextStep(item(), USD, bought(routes), without(...names), NOW)
+      return step.do === 'order' ? step.routeNo : step.do
+    }
+    expect([routeNoOf(), routeNoOf('down'), routeNoOf('b'), routeNoOf('down', 'b')]).toEqual([0, 2, 0, 0])
+    const asked = item({ supplier: 'down', productCode: 'D', routeNo: 0 })
+    expect(nextStep(asked, USD, bought(routes), without('down'), NOW)).toMatchObject({ route: { supplier: 'down' } })
   })
 
   it('continues after a refusal, and ends with the refusal’s message', () => {

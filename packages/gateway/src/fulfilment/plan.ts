@@ -17,22 +17,29 @@ export type Step =
   /** DELIVERED, REFUSED, CANCELLED; and REVIEW that only an operator can end. */
   | { do: 'nothing' }
 
+/** Suppliers whose routes are skipped. */
+export interface SkippedSuppliers {
+  /** They do not exist. */
+  readonly missing: ReadonlySet<string>
+  /** It is paused or down: skipped while another supplier of the package is not. */
+  isInterrupted(supplier: string): boolean
+}
+
 /**
  * Decides the next step of an item. Pure. The caller holds the lease of the item's order, so the worker that left the
  * item ASKED has stopped.
- * @param missing names of suppliers that do not exist; routes to them are skipped
  */
 export function nextStep(
   item: LockedItem,
   order: PricedOrder,
   bought: Bought | undefined,
-  missing: ReadonlySet<string>,
+  skipped: SkippedSuppliers,
   now: Date,
 ): Step {
   switch (item.itemStatus) {
     case 'WAITING':
       if (waits(item, now, LONGEST_RETRY_MS)) return { do: 'wait', until: item.retryAt }
-      return firstRoute(item, order, bought, missing)
+      return firstRoute(item, order, bought, skipped)
     case 'ASKED':
       // The attempt was committed without an outcome: its worker may have sent it before it stopped.
       return ask(item, item.inDoubtAt ?? item.updatedAt, now)
@@ -44,7 +51,7 @@ export function nextStep(
       // operator resolves it. It stays under review meanwhile.
       if (waits(item, now, reviewWaitMs(item.requestedAt ?? now, now))) return { do: 'wait', until: item.retryAt }
       if (item.inDoubtAt !== null) return ask(item, item.inDoubtAt, now)
-      return item.retryAt === null ? { do: 'nothing' } : nothingButOrder(firstRoute(item, order, bought, missing))
+      return item.retryAt === null ? { do: 'nothing' } : nothingButOrder(firstRoute(item, order, bought, skipped))
     case 'DELIVERED':
     case 'REFUSED':
     case 'CANCELLED':
@@ -85,12 +92,15 @@ function ask(item: LockedItem, doubtSince: Date, now: Date): Step {
   return { do: 'query', supplier: item.supplier!, productCode: item.productCode!, inDoubtAt }
 }
 
-/** The first usable route, starting at the item's present one. A route that was ordered from keeps its terms. */
+/**
+ * The first usable route, starting at the item's present one; if the suppliers of all are interrupted, the first of them. A
+ * route that was ordered from keeps its terms.
+ */
 function firstRoute(
   item: LockedItem,
   order: PricedOrder,
   bought: Bought | undefined,
-  missing: ReadonlySet<string>,
+  { missing, isInterrupted }: SkippedSuppliers,
 ): Step {
   const { supplier, productCode, cost, costCurrency, routeNo } = item
   const price = item.price / BigInt(order.periodNum ?? 1)
@@ -100,12 +110,17 @@ function firstRoute(
     return { do: 'order', route, routeNo, guard: guardOf(route) }
   }
   const routes = bought?.routes ?? []
+  let interrupted: Step | undefined
   for (let index = routeNo; index < routes.length; index++) {
     const route = routes[index]!
     if (missing.has(route.supplier)) continue
     const guard = guardOf(route)
-    if (guard === undefined || guard.cost <= guard.salePrice) return { do: 'order', route, routeNo: index, guard }
+    if (guard !== undefined && guard.cost > guard.salePrice) continue
+    const step: Step = { do: 'order', route, routeNo: index, guard }
+    if (!isInterrupted(route.supplier)) return step
+    interrupted ??= step
   }
+  if (interrupted !== undefined) return interrupted
   if (routeNo > 0 && item.failureReason !== null) return { do: 'refuse', message: item.failureReason }
   const isUnavailable = routes.every((route) => missing.has(route.supplier))
   return { do: 'refuse', message: isUnavailable ? 'no supplier has it' : 'no supplier has it at this price' }

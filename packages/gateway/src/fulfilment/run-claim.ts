@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { groupBy } from '../lib/batch.ts'
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
@@ -6,13 +7,17 @@ import { type ObservedPrice, recordPrice } from '../suppliers/prices.ts'
 import { withStorableMessage } from '../suppliers/storable-message.ts'
 import type { Charge, Outcome, Supplier, SupplierRequest, TopUpRequest } from '../suppliers/supplier.ts'
 import type { Claim } from './claim.ts'
-import { LEASE_MS, renewLeases } from './claim.ts'
+import { LEASE_MS, renewLeases } from './lease.ts'
+import type { HeldLease } from './outcomes/apply-outcome.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
 import type { Attempt, ItemResult } from './outcomes/items.ts'
 import { SEND_WITHIN_MS } from './outcomes/outcome.ts'
+import { saveAsked } from './outcomes/save-asked.ts'
 import { acceptLateEsims, saveOutcomes } from './outcomes/save-outcomes.ts'
 
 const RENEW_MS = LEASE_MS / 3
+/** Orders whose suppliers take longer are shown as ALLOCATING meanwhile: in time to report every status within a second. */
+const ASKED_AFTER_MS = 500
 /** Saving an outcome is retried while the database is unreachable and the lease is renewed. */
 const SAVE_TRIES = 5
 const FIRST_PAUSE_MS = 200
@@ -24,27 +29,41 @@ const FIRST_PAUSE_MS = 200
  */
 export async function runClaim(deps: FulfilmentDeps, claim: Claim, startedAt: number): Promise<Date | undefined> {
   const { tenantId, leaseToken } = claim
-  const openAttempts = new Map<string, number>()
-  for (const { orderId } of claim.attempts) openAttempts.set(orderId, (openAttempts.get(orderId) ?? 0) + 1)
+  const attempts = groupBy(claim.attempts, ({ orderId }) => orderId)
+  const openAttempts = new Map([...attempts].map(([orderId, own]) => [orderId, own.length]))
   const isBusy = (orderId: string) => (openAttempts.get(orderId) ?? 0) > 0
+  const isUnwritten = (attempt: Attempt) => attempt.unwritten !== undefined
+  const unwritten = (orderId: string) => (attempts.get(orderId) ?? []).filter(isUnwritten)
+  const lease: HeldLease = { leaseToken, isBusy, unwritten }
   let nextDueAt = claim.nextDueAt
   let unsaved: ItemResult[] = claim.refusals.map(({ orderId, itemNo, message }) => ({
     orderId,
     itemNo,
     outcome: { kind: 'refused', message },
   }))
+  let isSlow = false
   let saving: Promise<void> | undefined
 
   async function saveAll(): Promise<void> {
-    while (unsaved.length > 0) {
+    while (unsaved.length > 0 || isSlow) {
+      if (unsaved.length === 0) await saveSlow()
       const results = unsaved
       unsaved = []
       for (const { orderId, attempt } of results) {
         if (attempt !== undefined) openAttempts.set(orderId, openAttempts.get(orderId)! - 1)
       }
-      nextDueAt = earlier(nextDueAt, await saveWithRetry(deps, tenantId, { leaseToken, isBusy }, results))
+      if (results.length > 0) nextDueAt = earlier(nextDueAt, await saveWithRetry(deps, tenantId, lease, results))
     }
     saving = undefined
+  }
+
+  async function saveSlow(): Promise<void> {
+    isSlow = false
+    const slow = claim.attempts.filter((attempt) => isUnwritten(attempt) && isBusy(attempt.orderId))
+    if (slow.length === 0) return
+    await saveAsked(deps, tenantId, lease, slow).catch((error) =>
+      deps.log.warn({ err: error, tenantId }, 'orders that take long could not be shown as ALLOCATING'),
+    )
   }
 
   async function run(call: SupplierCall): Promise<void> {
@@ -61,10 +80,17 @@ export async function runClaim(deps: FulfilmentDeps, claim: Claim, startedAt: nu
       deps.log.warn({ err: error }, 'a lease could not be renewed'),
     )
   }, RENEW_MS)
+  const slow = setTimeout(() => {
+    isSlow = true
+    saving ??= saveAll()
+  }, ASKED_AFTER_MS)
   try {
     if (unsaved.length > 0) saving = saveAll()
     await Promise.all([...groupIntoCalls(claim.attempts).map(run), saving])
+    clearTimeout(slow)
+    await saving
   } finally {
+    clearTimeout(slow)
     clearInterval(renewing)
   }
   return nextDueAt
@@ -73,11 +99,6 @@ export async function runClaim(deps: FulfilmentDeps, claim: Claim, startedAt: nu
 function earlier(one: Date | undefined, other: Date | undefined): Date | undefined {
   if (one === undefined || other === undefined) return one ?? other
   return one < other ? one : other
-}
-
-interface HeldLease {
-  leaseToken: string
-  isBusy(orderId: string): boolean
 }
 
 /**
@@ -141,9 +162,12 @@ function split(lease: HeldLease, results: readonly ItemResult[]): { lease: HeldL
 
 const NOT_SAVED: Outcome = { kind: 'unknown', message: 'the supplier’s answer could not be saved: see the log' }
 
+/** The answer to a query about an older purchase says nothing about the price of now. */
+const QUERIED_PRICE_MAX_MS = 3_600_000
+
 /**
  * Records the prices at which suppliers sell now, after the orders are saved: a price that cannot be recorded is seen
- * again at the next purchase. The answer to a query may be about an old purchase and is not used.
+ * again at the next purchase. Some suppliers state it only when they are queried: it counts from the first request on.
  */
 async function recordSupplierPrices(
   deps: Pick<FulfilmentDeps, 'db' | 'log'>,
@@ -151,8 +175,10 @@ async function recordSupplierPrices(
 ): Promise<void> {
   for (const { attempt, outcome } of results) {
     const price = priceIn(outcome, attempt?.periodNum ?? 1)
-    if (attempt === undefined || attempt.operation === 'QUERY' || price === undefined) continue
-    const { supplied, productCode, startedAt: seenAt } = attempt
+    if (attempt === undefined || price === undefined) continue
+    const { supplied, productCode, operation, startedAt, requestedAt } = attempt
+    const seenAt = operation === 'QUERY' ? requestedAt : startedAt
+    if (startedAt.getTime() - seenAt.getTime() > QUERIED_PRICE_MAX_MS) continue
     const seen: ObservedPrice = { supplier: supplied.supplier.name, productCode, price, seenAt }
     await recordPrice(deps.db, seen).catch((error) =>
       deps.log.warn({ err: error, supplier: seen.supplier, productCode }, 'a supplier price could not be recorded'),

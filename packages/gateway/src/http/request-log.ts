@@ -9,6 +9,8 @@ export interface RequestLine {
   requestId: string | undefined
   address: string
   tenantId: string | undefined
+  /** True for a request that was accepted without a signature. */
+  isUnsigned?: boolean
   operation: string
   code: string
   durationMs: number
@@ -61,11 +63,12 @@ export function createRequestLog(level: string, open: () => Destination = standa
   }
 }
 
-function formatLine({ requestId, address, tenantId, operation, code, durationMs }: RequestLine): string {
+function formatLine({ requestId, address, tenantId, isUnsigned, operation, code, durationMs }: RequestLine): string {
   const caller =
     (requestId === undefined ? '' : `"requestId":"${requestId}",`) +
     `"address":"${address}",` +
-    (tenantId === undefined ? '' : `"tenantId":"${tenantId}",`)
+    (tenantId === undefined ? '' : `"tenantId":"${tenantId}",`) +
+    (isUnsigned ? '"isUnsigned":true,' : '')
   const time = formatTime(Date.now())
   const result = `"operation":"${operation}","code":"${code}","durationMs":${durationMs.toFixed(3)},"msg":"request"`
   return `{"level":"info","time":"${time}",${caller}${result}}\n`

@@ -17,9 +17,13 @@ export interface OrderChange {
   release?: { dueAt: Date | null; keepLease?: boolean }
 }
 
+/** Statuses that follow each other within this time are reported by one event, the last of them. */
+const REPORTED_TOGETHER_MS = 1_000
+
 /**
  * The one place where an order's status follows from its items: writes the status and its history, and records a
- * DELIVERY_UPDATED event for every change, with the order's next sequence. Updates `order` accordingly.
+ * DELIVERY_UPDATED event for every change, with the order's next sequence. Updates `order` accordingly. An order that is
+ * delivered within a second is written once and has one event; its history shows both statuses.
  *
  * The caller holds the orders' locks (lockOrders, or a claim). No round trip of its own.
  * @returns whether there are events to send: the caller then wakes the sender after the commit
@@ -37,14 +41,17 @@ export function changeOrders(
     const { order } = change
     const items = order.items.map((item) => ({ ...item, asked: item.attempts > 0 || item.routeNo > 0 }))
     const statuses = statusesBetween(order.orderStatus, orderStatusOf(items))
-    const reported = statuses.length === 0 && change.profilesChanged ? [order.orderStatus] : statuses
+    const allocatedAt = statuses.length > 1 ? askedAt(order, now) : now
+    const isQuick = now.getTime() - allocatedAt.getTime() <= REPORTED_TOGETHER_MS
+    const all = statuses.length === 0 && change.profilesChanged ? [order.orderStatus] : statuses
+    const reported = isQuick ? all.slice(-1) : all
     if (reported.length === 0 && change.release === undefined) continue
     for (const orderStatus of reported) {
       order.orderStatus = orderStatus
       order.eventSequence += 1
       events.push(eventOf(deps.ids, tenantId, order, now))
     }
-    rows.push(rowOf(change, statuses, now))
+    rows.push(rowOf(change, historyOf(statuses, allocatedAt, now)))
     for (const status of statuses) deps.orderMetrics?.entered(status)
   }
   if (rows.length > 0) {
@@ -54,16 +61,34 @@ export function changeOrders(
   return events.length > 0
 }
 
-function rowOf({ order, release, profilesChanged }: OrderChange, statuses: OrderStatus[], now: Date) {
+interface HistoryEntry {
+  orderStatus: OrderStatus
+  time: string
+}
+
+function historyOf(statuses: readonly OrderStatus[], allocatedAt: Date, now: Date): HistoryEntry[] {
+  return statuses.map((orderStatus, index) => {
+    const at = index < statuses.length - 1 ? allocatedAt : now
+    return { orderStatus, time: at.toISOString() }
+  })
+}
+
+/** When an order that was PAID until now became ALLOCATING: when its supplier was first asked. */
+function askedAt({ items, createdAt }: LockedOrder, now: Date): Date {
+  const times = items.flatMap(({ requestedAt }) => requestedAt?.getTime() ?? [])
+  return times.length === 0 ? now : new Date(Math.min(now.getTime(), Math.max(createdAt.getTime(), Math.min(...times))))
+}
+
+function rowOf({ order, release, profilesChanged }: OrderChange, history: HistoryEntry[]) {
   return {
     orderId: order.orderId,
     orderStatus: order.orderStatus,
-    history: statuses.map((orderStatus) => ({ orderStatus, time: now.toISOString() })),
+    history,
     eventSequence: order.eventSequence,
     due: release !== undefined,
     released: release !== undefined && !release.keepLease,
     dueAt: release?.dueAt ?? null,
-    updated: statuses.length > 0 || profilesChanged,
+    updated: history.length > 0 || profilesChanged,
   }
 }
 

@@ -69,7 +69,7 @@ interface LockedOrders {
  *
  * Lock order: wallets, orders, items. Only the holder of the order's lock changes its items and profiles, so they need no
  * lock. They are read by separate statements, because the snapshot of the locking statement is older than the lock that it
- * waited for.
+ * waited for. One round trip more where another worker holds a lease (readAskedItems); the holder knows its own attempts.
  */
 export async function lockOrders(
   tx: Tx,
@@ -79,7 +79,7 @@ export async function lockOrders(
   esimOrderIds: readonly string[] = [],
 ): Promise<LockedOrders> {
   const values = [tenantId, [...orderIds, ...esimOrderIds]]
-  const locking = tx.query<OrderRow & { isHeld?: boolean }>(
+  const locking = tx.query<LockedRow>(
     leaseToken === undefined
       ? { name: 'orders-lock', text: LOCK, values }
       : { name: 'orders-lock-leased', text: LOCK_LEASED, values: [...values, leaseToken, esimOrderIds] },
@@ -87,9 +87,15 @@ export async function lockOrders(
   const items = tx.query<ItemRow>({ name: 'orders-lock-items', text: ITEMS, values })
   const profiles = tx.query<ProfileRow>({ name: 'orders-lock-profiles', text: PROFILES, values })
   const clock = tx.query<{ now: Date }>({ name: 'orders-lock-now', text: NOW })
-  const locked = new Map((await locking).map((row) => [row.orderId, orderOf(row)]))
+  const locked = new Map((await locking).map(({ isHeld: _, leaseToken: __, ...row }) => [row.orderId, orderOf(row)]))
   for (const row of await items) locked.get(row.orderId)?.items.push(itemOf(row))
   for (const row of await profiles) locked.get(row.orderId)?.profiles.push(profileOf(row))
+  const leasedElsewhere = (await locking).flatMap((row) =>
+    row.leaseToken === null || row.leaseToken === leaseToken
+      ? []
+      : [{ order: locked.get(row.orderId)!, leaseToken: row.leaseToken }],
+  )
+  await readAskedItems(tx, tenantId, leasedElsewhere)
   const held = new Set((await locking).filter((row) => row.isHeld !== false).map((row) => row.orderId))
   const those = (ids: readonly string[]) => new Map([...locked].filter(([orderId]) => ids.includes(orderId)))
   return {
@@ -97,6 +103,54 @@ export async function lockOrders(
     esimOrders: those(esimOrderIds),
     now: (await clock)[0]!.now,
   }
+}
+
+/** What an item is bought on: as the package's route says when its supplier is asked. */
+export type Terms = Pick<LockedItem, 'supplier' | 'productCode' | 'cost' | 'costCurrency' | 'routeNo'>
+
+/** The columns are smallint. */
+const ATTEMPTS_MAX = 32_767
+
+/** Marks a WAITING item as asked for. Nothing that its supplier charged earlier counts: the item would not be bought again. */
+export function markAsked(item: LockedItem, terms: Terms, startedAt: Date): void {
+  const { supplier, productCode, cost, costCurrency, routeNo } = terms
+  const isFirst = item.requestedAt === null || item.requestedAt > startedAt
+  Object.assign(item, {
+    ...{ supplier, productCode, cost, costCurrency, routeNo, supplierCharge: null, supplierChargeCurrency: null },
+    ...{ itemStatus: 'ASKED', inDoubtAt: null, retryAt: null, updatedAt: startedAt },
+    attempts: countAttempt(item.attempts),
+    requestedAt: isFirst ? startedAt : item.requestedAt,
+  })
+}
+
+export function countAttempt(attempts: number): number {
+  return Math.min(attempts + 1, ATTEMPTS_MAX)
+}
+
+/**
+ * Marks the items that the worker with the lease has asked for: it writes them with their outcome, or when that takes long
+ * (fulfilment/run-claim.ts), and until then only its open attempts say so. The caller has locked the orders.
+ * @returns these items
+ */
+export async function readAskedItems(
+  tx: Tx,
+  tenantId: string,
+  leased: readonly { order: LockedOrder; leaseToken: string }[],
+): Promise<{ orderId: string; item: LockedItem }[]> {
+  const waiting = leased.filter(({ order }) => order.items.some((item) => item.itemStatus === 'WAITING'))
+  if (waiting.length === 0) return []
+  const orders = new Map(waiting.map(({ order }) => [order.orderId, order]))
+  const rows = await tx.query<Terms & { orderId: string; itemNo: number; startedAt: Date }>({
+    name: 'orders-asked-items',
+    text: ASKED,
+    values: [tenantId, [...orders.keys()], waiting.map(({ leaseToken }) => leaseToken)],
+  })
+  return rows.flatMap(({ orderId, itemNo, startedAt, ...terms }) => {
+    const item = orders.get(orderId)!.items.find((one) => one.itemNo === itemNo)
+    if (item?.itemStatus !== 'WAITING') return []
+    markAsked(item, terms, startedAt)
+    return [{ orderId, item }]
+  })
 }
 
 /** The same for callers that may refund: locks the wallet first. One round trip. */
@@ -124,9 +178,9 @@ export async function readProfiles(tx: Tx, tenantId: string, orders: readonly Lo
 
 export const ORDER_COLUMNS = `o.order_id, ${sentTransactionId('o')} as transaction_id, o.order_type, o.topped_up_profile_id, o.order_status,
   o.refunded_amount, o.currency_code, o.event_sequence, o.package_lines, o.created_at`
-const LOCK = `select ${ORDER_COLUMNS} from orders o
+const LOCK = `select ${ORDER_COLUMNS}, lease_token from orders o
   where tenant_id = $1 and order_id = any ($2::uuid[]) order by order_id for no key update`
-const LOCK_LEASED = `select ${ORDER_COLUMNS}, coalesce(lease_token = $3, false) as is_held from orders o
+const LOCK_LEASED = `select ${ORDER_COLUMNS}, lease_token, coalesce(lease_token = $3, false) as is_held from orders o
   where tenant_id = $1 and order_id = any ($2::uuid[]) and (lease_token = $3 or order_id = any ($4::uuid[]))
   order by order_id for no key update`
 export const ITEM_COLUMNS = `item_no, line_no, package_code, price, item_status, route_no, supplier, product_code, cost,
@@ -136,14 +190,23 @@ const ITEMS = `select order_id, ${ITEM_COLUMNS} from order_items
   where tenant_id = $1 and order_id = any ($2::uuid[]) order by order_id, item_no`
 const PROFILES = `select order_id, profile_id, item_no, iccid, esim_status, smdp_status from profiles
   where tenant_id = $1 and order_id = any ($2::uuid[]) order by order_id, item_no`
+const ASKED = `
+  select a.order_id, a.item_no, a.supplier, a.product_code, a.cost, a.cost_currency, a.route_no, a.started_at
+  from unnest($2::uuid[], $3::uuid[]) as leased(order_id, lease_token)
+  cross join lateral (
+    select * from supplier_attempts where tenant_id = $1 and order_id = leased.order_id
+    offset 0 -- keeps the plan one index range for each order, independent of statistics
+  ) a
+  where a.lease_token = leased.lease_token and a.finished_at is null and a.operation in ('ORDER', 'TOPUP')`
 const NOW = `select date_trunc('milliseconds', clock_timestamp()) as now`
 
 /** As the columns of an order are read, here and by a claim. */
 export type OrderRow = Omit<LockedOrder, 'items' | 'profiles'>
 export type ItemRow = LockedItem & { orderId: string }
+type LockedRow = OrderRow & { leaseToken: string | null; isHeld?: boolean }
 type ProfileRow = LockedProfile & { orderId: string }
 
-export function orderOf({ isHeld: _, ...row }: OrderRow & { isHeld?: boolean }): LockedOrder {
+export function orderOf(row: OrderRow): LockedOrder {
   return { ...row, items: [], profiles: [] }
 }
 

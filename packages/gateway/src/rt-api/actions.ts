@@ -10,11 +10,12 @@ import { checkRequest } from './request.ts'
  */
 function actionHandler(operation: 'esim/cancel' | 'esim/suspend' | 'esim/unsuspend' | 'esim/revoke'): Handler {
   const action = operation.slice('esim/'.length).toUpperCase() as EsimAction
-  return async (deps, { tenant, request, waitForEnd }) => {
+  return async (deps, { tenant, request, waitForEnd, unsignedFrom }) => {
     const { tenantId } = tenant
     const { esimTranNo, iccid } = request
     const checked = checkRequest(operation, { transactionId: 'none', action, esimTranNo, iccid })
-    const begun = await ensureAction(deps, tenantId, checked)
+    const by = unsignedFrom === undefined ? undefined : { actor: 'unsigned' as const, address: unsignedFrom }
+    const begun = await ensureAction(deps, tenantId, checked, by)
     if (begun === undefined) return {}
     const ended = await waitForEnd({ kind: 'ACTION', tenantId, id: begun.actionId })
     if (ended !== 'DONE') throw new RtFailure('200002', 'The supplier of this eSIM refused it.')

@@ -9,6 +9,8 @@ export interface RtCall extends Admitted {
   request: RtRequest
   headers: RequestHeaders
   receivedAt: number
+  /** The address of a request without a signature; absent: it was signed. */
+  unsignedFrom?: string
   /**
    * Waits until the order or action has ended, at most ten seconds. The request no longer counts as load from then on.
    * @throws RtFailure 900001 where it is still open

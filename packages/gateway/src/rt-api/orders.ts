@@ -9,7 +9,7 @@ import { checkRequest, guardOf, keyOf } from './request.ts'
 
 /** Without a transactionId each call is a new order, under an id of ours. */
 export async function order(deps: Deps, call: RtCall): Promise<object> {
-  const { tenant, request, headers, receivedAt, catalogueVersion } = call
+  const { tenant, request, headers, receivedAt, catalogueVersion, unsignedFrom } = call
   const catalogue = await deps.catalogue.current(catalogueVersion)
   const orderId = deps.ids.uuid()
   const key = keyOf(request, orderId)
@@ -24,7 +24,7 @@ export async function order(deps: Deps, call: RtCall): Promise<object> {
   const verdict = await deps.orderPlacer.place({
     ...{ tenant, headers, receivedAt, orderId },
     request: { ...checked, transactionId: key.transactionId, packageInfoList: guarded(checked.packageInfoList, lines) },
-    sent: { ...key.sent, lines },
+    sent: { ...key.sent, ...(unsignedFrom !== undefined && { unsignedFrom }), lines },
   })
   if (verdict.kind === 'refused') throw new ApiError(verdict.code, verdict.parts)
   const { orderNo, transactionId } = verdict.answer

@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { checkRequestHeaders, type RequestHeaders } from '@dealer-esim/contract'
+import type { RequestHeaders } from '@dealer-esim/contract'
 import type { FastifyInstance } from 'fastify'
-import { admit, authenticate } from '../admission/admission.ts'
+import { type Authenticated, admit, authenticate, authenticateUnsigned } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
 import { sendAnswer, unavailableLog } from '../http/answer.ts'
 import { readBody } from '../http/body.ts'
@@ -11,6 +12,7 @@ import { ApiError } from '../lib/api-error.ts'
 import { createEndWatch, type EndWatch } from '../orders/end-watch.ts'
 import type { Ended, RtCall } from './call.ts'
 import { failureOf, RtFailure } from './failure.ts'
+import { checkMediaType, checkSignedHeaders, unsignedAppKey } from './headers.ts'
 import { handlers, type RtOperation } from './operations.ts'
 import { parseBody } from './request.ts'
 
@@ -32,12 +34,14 @@ interface Context {
   operation: RtOperation | 'none'
   requestId?: string
   tenantId?: string
+  /** True for a request that was accepted without a signature. */
+  isUnsigned?: boolean
 }
 
 /**
  * The API of the RT family (docs/coming-from-another-api.md), for programs written for it. It has the checks of the dealer
- * API in their order, and the same admission. Failures are answered with HTTP 200, because such programs read no code
- * behind any other status.
+ * API in their order, and the same admission; a request without a signature is accepted where the operator allows it.
+ * Failures are answered with HTTP 200, because such programs read no code behind any other status.
  */
 export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
@@ -61,10 +65,21 @@ function handle(api: RtApi, request: IncomingMessage, response: ServerResponse):
   try {
     if (shedder.requests.isReached()) throw new ApiError('000002')
     const operation = checkRoute(request)
-    const headers = checkBeforeBody(api, context, request)
-    context.operation = operation
+    checkTransport(api, context, request)
+    const read = (credentials: Credentials) => {
+      context.operation = operation
+      readBody(request, shedder.bodies, (body) => void serve(api, context, operation, credentials, body))
+    }
+    const appKey = unsignedAppKey(request)
+    if (appKey !== undefined) {
+      authenticateAppKey(api, context, appKey)
+        .then(read)
+        .catch((error) => respond(api, context, undefined, error))
+      return
+    }
+    const headers = checkSignedHeaders(request)
     context.requestId = headers.requestId
-    readBody(request, shedder.bodies, (body) => void serve(api, context, operation, headers, body))
+    read({ headers })
   } catch (error) {
     respond(api, context, undefined, error)
   }
@@ -78,28 +93,37 @@ function checkRoute({ url = '', method }: IncomingMessage): RtOperation {
   return name as RtOperation
 }
 
-/** A missing Content-Type is accepted: some programs send none. @throws ApiError 101008, 000110, 000101, 000102 */
-function checkBeforeBody({ callerOf, deps }: RtApi, context: Context, request: IncomingMessage) {
-  const { headers } = request
+/** @throws ApiError 101008, 000110 */
+function checkTransport({ callerOf, deps }: RtApi, context: Context, request: IncomingMessage): void {
   const caller = callerOf(request)
   if ('address' in caller) context.address = caller.address
   if (!isSecure(caller, deps.config)) throw new ApiError('101008')
-  const mediaType = headers['content-type']
-  if (mediaType !== undefined && !/^application\/json\s*(?:;|$)/i.test(mediaType)) throw new ApiError('000110')
-  if (headers['content-encoding'] !== undefined) throw new ApiError('000110')
-  const checked = checkRequestHeaders({ ...headers, 'x-signature': headers['rt-signature'] })
-  if (checked.ok) return checked.headers
-  const details = checked.details.map(({ field, reason }) => {
-    return { field: field === 'X-Signature' ? 'RT-Signature' : field, reason }
-  })
-  throw new ApiError(checked.code, { details })
+  checkMediaType(request)
+}
+
+/** A request's headers, and who sent it where that is known without a signature. */
+interface Credentials {
+  headers: RequestHeaders
+  unsigned?: Authenticated
+}
+
+/**
+ * Decides on a request that has nothing but an AppKey before its body is read, because a missing signature is an earlier
+ * fault than any in the body. @throws ApiError 000101, 101005
+ */
+async function authenticateAppKey({ deps }: RtApi, context: Context, appKey: string): Promise<Credentials> {
+  const timestamp = String(Math.floor(deps.databaseClock.now()))
+  const headers = { appKey, requestId: randomUUID(), timestamp, signature: '' }
+  const unsigned = await authenticateUnsigned(deps.admission, { headers, address: context.address })
+  context.isUnsigned = true
+  return { headers, unsigned }
 }
 
 async function serve(
   api: RtApi,
   context: Context,
   operation: RtOperation,
-  headers: RequestHeaders,
+  credentials: Credentials,
   body: Buffer | ApiError,
 ): Promise<void> {
   const { requests } = api.shedder
@@ -112,7 +136,7 @@ async function serve(
   const slot = takeSlot(requests)
   try {
     if (body instanceof ApiError) throw body
-    obj = await perform(api, context, operation, headers, body, slot)
+    obj = await perform(api, context, operation, credentials, body, slot)
   } catch (error) {
     failure = error
   }
@@ -141,19 +165,25 @@ async function perform(
   api: RtApi,
   context: Context,
   operation: RtOperation,
-  headers: RequestHeaders,
+  { headers, unsigned }: Credentials,
   body: Buffer,
   slot: Slot,
 ): Promise<object> {
   const { deps, shedder } = api
-  const signed = { headers, body, address: context.address }
-  const { tenant, catalogueVersion } = await admit(deps.admission, signed, await authenticate(deps.admission, signed))
+  const { address } = context
+  const signed = { headers, body, address }
+  const { tenant, catalogueVersion } = unsigned
+    ? await admit(deps.admission, { headers, address }, unsigned)
+    : await admit(deps.admission, signed, await authenticate(deps.admission, signed))
   context.tenantId = tenant.tenantId
   if (tenant.currencyCode !== 'USD') {
     throw new RtFailure(
       '401001',
       `This API is in USD and the account is in ${tenant.currencyCode}: use the dealer API.`,
     )
+  }
+  if (unsigned && SIGNED_ONLY.has(operation)) {
+    throw new RtFailure('401001', 'This operation needs a signature, because it decides where events are sent.')
   }
   if (operation === 'package/list') {
     const turn = shedder.turns.take(tenant.tenantId)
@@ -162,10 +192,14 @@ async function perform(
   }
   const call: RtCall = {
     ...{ tenant, catalogueVersion, request: parseBody(body), headers, receivedAt: context.start },
+    ...(unsigned && { unsignedFrom: address }),
     waitForEnd: (awaited) => waitForEnd(api, context, slot, awaited),
   }
   return handlers[operation](deps, call)
 }
+
+/** Operations that no one may call without a signature, whatever the operator's switch says. */
+const SIGNED_ONLY: ReadonlySet<string> = new Set(['webhook/save'])
 
 /** Programs wait about as long for an answer before they repeat. */
 const WAIT_MS = 10_000
@@ -199,7 +233,7 @@ async function waitForEnd(
 
 /** Sends the answer and reports the request once: a log line and an observation under the operation's name with `rt/`. */
 function respond({ app, deps, shedder, logUnavailable }: RtApi, context: Context, obj?: object, error?: unknown): void {
-  const { response, requestId, address, tenantId } = context
+  const { response, requestId, address, tenantId, isUnsigned } = context
   const failure = obj === undefined ? failureOf(error) : undefined
   const envelope = {
     success: failure === undefined,
@@ -217,7 +251,7 @@ function respond({ app, deps, shedder, logUnavailable }: RtApi, context: Context
   const operation = `rt/${context.operation}`
   const durationMs = deps.clock.monotonic() - context.start
   deps.requestMetrics.observe(operation, code, durationMs)
-  const line = { requestId, address, tenantId, operation, code, durationMs }
+  const line = { requestId, address, tenantId, ...(isUnsigned && { isUnsigned }), operation, code, durationMs }
   const isExpected = error === undefined || error instanceof ApiError || error instanceof RtFailure
   if (!isExpected && code !== '900001') deps.log.error({ ...line, err: error }, 'request')
   else {

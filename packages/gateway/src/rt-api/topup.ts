@@ -15,7 +15,7 @@ import { rtTime } from './shapes.ts'
  * @throws RtFailure 200009 where the supplier refused it and it is refunded; 900001 while it is open
  */
 export async function topUp(deps: Deps, call: RtCall): Promise<object> {
-  const { tenant, request, headers, receivedAt, catalogueVersion } = call
+  const { tenant, request, headers, receivedAt, catalogueVersion, unsignedFrom } = call
   const { tenantId } = tenant
   const catalogue = await deps.catalogue.current(catalogueVersion)
   const orderId = deps.ids.uuid()
@@ -36,6 +36,7 @@ export async function topUp(deps: Deps, call: RtCall): Promise<object> {
     request: { ...checked, transactionId: key.transactionId },
     sent: {
       ...key.sent,
+      ...(unsignedFrom !== undefined && { unsignedFrom }),
       ...(!isNamed && { isUnanswered: true }),
       lines: [{ name: name as string, packageCode: checked.packageCode, count: 1, periodNum: checked.periodNum }],
     },

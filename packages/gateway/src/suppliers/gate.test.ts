@@ -31,6 +31,19 @@ describe('the breaker', () => {
     expect(call(false)).toBe(false)
   })
 
+  it('interrupts its supplier while it is open or its probe is under way, not before the probe', () => {
+    const { gate, call, pass } = createTestGate()
+    expect(gate.isInterrupted).toBe(false)
+    for (let n = 0; n < 5; n++) call(true)
+    expect(gate.isInterrupted).toBe(true)
+    pass(5_000)
+    expect(gate.isInterrupted).toBe(false)
+    expect(gate.acquire('t', 1)).toBe(1)
+    expect(gate.isInterrupted).toBe(true)
+    gate.complete('t', 1, 10, false)
+    expect(gate.isInterrupted).toBe(false)
+  })
+
   it('allows one probe after five seconds, which closes it or opens it for twice as long, up to two minutes', () => {
     const { gate, call, pass } = createTestGate()
     for (let n = 0; n < 5; n++) call(true)

@@ -16,6 +16,8 @@ export interface Gate {
   complete(tenantId: string, requests: number, tookMs: number, down: boolean): void
   release(tenantId: string, requests: number): void
   readonly state: 'closed' | 'open' | 'half-open'
+  /** The breaker lets nothing pass now: it is open, or its one probe is under way. */
+  readonly isInterrupted: boolean
 }
 
 /** The breaker opens after this many failed calls in a row. */
@@ -43,6 +45,10 @@ export function createGate(traits: Pick<SupplierTraits, 'concurrency' | 'perSeco
   return {
     get state() {
       return breaker.state()
+    },
+    get isInterrupted() {
+      const state = breaker.state()
+      return state === 'open' || (state === 'half-open' && permits.used() > 0)
     },
     acquire(tenantId, wanted) {
       const state = breaker.state()

@@ -208,7 +208,7 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
   }
 }
 
-/** A paused supplier gets no new requests; its orders wait. Answers to requests already sent still count. @throws Refusal */
+/** A paused supplier gets no new requests: its orders go to the next supplier of their package, or wait. Answers to requests already sent still count. @throws Refusal */
 export async function pauseSupplier(
   deps: ManageDeps,
   { name, paused }: { name: string; paused: boolean },

@@ -17,6 +17,8 @@ export interface TenantRow {
   tenantName: string
   status: 'ACTIVE' | 'SUSPENDED'
   ipAllowlist: string[]
+  unsignedRequests: boolean
+  currencyCode: string
   qpsLimit: number | null
   legalName: string | null
   taxId: string | null
@@ -60,7 +62,7 @@ export async function changeTenant<Result>(
 /** Locks the tenant's row, so that changes of one tenant are serialized. @throws Refusal if the tenant does not exist */
 export async function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow> {
   const [row] = await tx.query<TenantRow>(sql`
-    select tenant_id, tenant_name, status, ip_allowlist, qps_limit, legal_name, tax_id, billing_address, billing_email
+    select tenant_id, tenant_name, status, ip_allowlist, unsigned_requests, currency_code, qps_limit, legal_name, tax_id, billing_address, billing_email
     from tenants where tenant_id = ${tenantId} for no key update`)
   if (!row) throw notFound('tenant')
   return row

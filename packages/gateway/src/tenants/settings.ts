@@ -7,12 +7,15 @@ import { type LockedWallet, lockTenantWallet } from '../wallet/ledger/lock.ts'
 import { alertLowBalance, lowBalancePercent } from '../wallet/ledger/low-balance.ts'
 import { parseAllowlist } from './allowlist.ts'
 import { changeTenant, lockTenant, type TenantDeps, type TenantRow } from './change.ts'
+import { unsignedFault } from './unsigned.ts'
 
 /** Requested settings. An absent member is left unchanged; null clears it. */
 export interface SettingsInput {
   clientName?: string
   /** Addresses and CIDR blocks in any spelling; empty: any address may call. */
   ipAllowlist?: readonly string[]
+  /** Accepts requests without a signature at the compatible API, while the conditions of tenants/unsigned.ts hold. */
+  unsignedRequests?: boolean
   /** null: the deployment's default. */
   qpsLimit?: number | null
   creditLimit?: bigint
@@ -30,7 +33,7 @@ export type Settings = Required<SettingsInput>
  * Changes settings, all or nothing. The callback URL is set elsewhere, because it needs a health check first
  * (webhooks/endpoint/set-webhook.ts).
  * @returns the changed members, before and after
- * @throws Refusal that lists all faults, or if the tenant does not exist
+ * @throws Refusal that lists all faults, or if the tenant does not exist, or cannot get unsigned requests
  */
 export async function changeSettings(
   deps: TenantDeps,
@@ -44,7 +47,7 @@ export async function changeSettings(
     const wallet = await lockTenantWallet(tx, tenantId)
     const tenant = await lockTenant(tx, tenantId)
     const current = currentSettings(tenant, wallet)
-    const next = { ...current, ...checked }
+    const next = withoutFaults({ ...current, ...checked }, tenant.currencyCode, checked.unsignedRequests)
     const changed = (Object.keys(next) as (keyof Settings)[]).filter((key) => !same(current[key], next[key]))
     const before = pick(current, changed)
     const after = pick(next, changed)
@@ -53,6 +56,19 @@ export async function changeSettings(
     if (changed.some((key) => WALLET_MEMBERS.has(key))) updateWallet(tx, deps, wallet, next)
     return { entry: { action: 'tenant.set', before, after }, result: { before, after } }
   })
+}
+
+/**
+ * Ends unsigned requests together with a condition that they need, so that they do not come back by themselves with it.
+ * @throws Refusal where the same change asks for them
+ */
+function withoutFaults(next: Settings, currencyCode: string, asked: boolean | undefined): Settings {
+  const fault = next.unsignedRequests
+    ? unsignedFault({ ...next, ipAllowlist: [...next.ipAllowlist], currencyCode })
+    : undefined
+  if (fault === undefined) return next
+  if (asked) throw new Refusal(422, 'SETTING_INVALID', fault, { faults: [fault], fields: { unsignedRequests: fault } })
+  return { ...next, unsignedRequests: false }
 }
 
 /** The fault of a text member as a message; undefined if it is valid. */
@@ -131,6 +147,7 @@ function currentSettings(tenant: TenantRow, wallet: LockedWallet): Settings {
   return {
     clientName: tenant.tenantName,
     ipAllowlist: tenant.ipAllowlist,
+    unsignedRequests: tenant.unsignedRequests,
     qpsLimit: tenant.qpsLimit,
     creditLimit: wallet.creditLimit,
     dailySpendLimit: wallet.dailySpendLimit,
@@ -146,6 +163,7 @@ function updateTenant(tx: Tx, tenantId: string, next: Settings): void {
   tx.send(sql`
     update tenants
     set tenant_name = ${next.clientName}, ip_allowlist = ${[...next.ipAllowlist]}, qps_limit = ${next.qpsLimit},
+        unsigned_requests = ${next.unsignedRequests},
         legal_name = ${next.legalName}, tax_id = ${next.taxId}, billing_address = ${next.billingAddress},
         billing_email = ${next.billingEmail}
     where tenant_id = ${tenantId}`)

@@ -2,6 +2,7 @@ import sql, { empty, type Sql } from 'sql-template-tag'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../lib/refusal.ts'
+import { unsignedFault } from './unsigned.ts'
 
 /** A tenant as listed. */
 export interface TenantSummary {
@@ -17,6 +18,9 @@ export interface TenantSummary {
 /** A tenant with all its settings. Its valid secrets are listed without their values. */
 export interface TenantView extends TenantSummary {
   ipAllowlist: string[]
+  unsignedRequests: boolean
+  /** Why requests without a signature cannot be accepted; null: they can, once the operator allows them. */
+  unsignedFault: string | null
   qpsLimit: number | null
   creditLimit: bigint
   dailySpendLimit: bigint | null
@@ -77,8 +81,10 @@ export async function getTenantView(
   tenantId: string,
 ): Promise<TenantView> {
   const id = requireUuid(tenantId, 'tenant')
-  const [row] = await db.query<Omit<TenantView, 'callbackUrl' | 'secrets'> & { callbackUrl: Buffer | null }>(sql`
-    select ${SUMMARY}, t.ip_allowlist, t.qps_limit, t.legal_name,
+  const [row] = await db.query<
+    Omit<TenantView, 'callbackUrl' | 'secrets' | 'unsignedFault'> & { callbackUrl: Buffer | null }
+  >(sql`
+    select ${SUMMARY}, t.ip_allowlist, t.unsigned_requests, t.qps_limit, t.legal_name,
            t.tax_id, t.billing_address, t.billing_email,
            t.updated_at, w.credit_limit, w.daily_spend_limit,
            w.low_balance_threshold, e.callback_url
@@ -91,7 +97,7 @@ export async function getTenantView(
     where tenant_id = ${id} and (valid_until is null or valid_until > clock_timestamp())
     order by valid_until desc nulls first`)
   const callbackUrl = row.callbackUrl && cipher.decrypt(row.callbackUrl, row.tenantId).toString()
-  return { ...row, callbackUrl, secrets }
+  return { ...row, callbackUrl, secrets, unsignedFault: unsignedFault(row) ?? null }
 }
 
 /** The stored form of an existing tenant's id. @throws Refusal for a tenant that does not exist */

@@ -12,6 +12,9 @@ export interface Tenant {
   status: 'ACTIVE' | 'SUSPENDED'
   /** Canonical addresses and CIDR blocks; empty: any address. */
   ipAllowlist: string[]
+  /** The operator's switch for requests without a signature (tenants/unsigned.ts). */
+  unsignedRequests: boolean
+  dailySpendLimit: bigint | null
   /** null: the deployment's default. */
   qpsLimit: number | null
   /** Counts changes of credentials and settings. A decision based on an older version must be made again. */
@@ -41,7 +44,9 @@ export async function findTenant(
       : ['tenant-by-id', sql`t.tenant_id = ${by.tenantId}`]
   const { text, values } = sql`
     select t.tenant_id, t.app_key, t.tenant_name as client_name, t.currency_code, t.status, t.ip_allowlist, t.qps_limit,
-           t.version, s.secret_id, s.ciphertext, s.valid_until, s.proven_at
+           t.unsigned_requests, t.version,
+           (select daily_spend_limit from wallets w where w.tenant_id = t.tenant_id),
+           s.secret_id, s.ciphertext, s.valid_until, s.proven_at
     from tenants t
     left join tenant_secrets s
       on s.tenant_id = t.tenant_id and (s.valid_until is null or s.valid_until > clock_timestamp())

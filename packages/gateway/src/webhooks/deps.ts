@@ -18,6 +18,8 @@ export interface WebhookDeps {
   db: Db
   ids: Ids
   cipher: Cipher
+  /** Marks the ids of attempts as ours. */
+  linkKey: Buffer
   clock: Clock
   /** Decides what is due. */
   databaseClock: DatabaseClock

@@ -7,6 +7,8 @@ import type { Route } from '../../src/console-api/kernel/route.ts'
 import { routes } from '../../src/console-api/routes.ts'
 import { createAccessToken } from '../../src/people/access-token.ts'
 import { ROLES, type Role } from '../../src/people/person.ts'
+import { saveProducts } from '../../src/products/sync/save-products.ts'
+import { ensureSync } from '../../src/products/sync/sync-state.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { addPackage } from '../harness/shop.ts'
@@ -139,6 +141,7 @@ function emptyListsIn(body: unknown): string[] {
 }
 
 const QUERIES: Record<string, () => string> = {
+  '/supplier-products/costs': () => '?supplier=warehouse&productCode=P',
   '/search': () => `?q=${seeded.orderNo}`,
   '/tenants/:tenantId/wallet/entries': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
   '/tenants/:tenantId/wallet/entries.csv': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
@@ -146,7 +149,7 @@ const QUERIES: Record<string, () => string> = {
 
 /** Calls with the role's token, or with its session if the route requires one. */
 function callAs(route: Route, role: Role) {
-  const names = { ...seeded, tenantId, planName: 'GOLD', groupName: 'PARTNERS', supplier: 'upstream' } as Record<
+  const names = { ...seeded, tenantId, planName: 'GOLD', groupName: 'PARTNERS', supplier: 'warehouse' } as Record<
     string,
     string
   >
@@ -158,14 +161,23 @@ function callAs(route: Route, role: Role) {
   })
 }
 
+const PRODUCT = {
+  ...{ productCode: 'P', name: 'Japan', packageType: 'BASE' as const, countries: ['JP'], volume: 1_000n },
+  ...{ isDayPass: false, durationDays: 7, cost: 5n, currencyCode: 'USD' },
+}
+
 /** Creates a row for every list, with calls of an operator's script. */
 async function fillLists() {
   await addPackage(testbed.db, 'JP', [{ supplier: 'warehouse', productCode: 'P', cost: 5n }])
   seeded = await seedTenant(testbed, tenantId, 'JP')
   await resetSecret(testbed.deps, tenantId, { graceMs: 0 }, { actor: 'cli:test' })
-  await testbed.db.query({ text: `insert into suppliers (supplier, type, config) values ('warehouse', 'stock', '')` })
   const config = { url: 'https://upstream.test', appKey: 'ak_0123456789', appSecret: 'secret' }
-  await addSupplier(testbed.deps, { name: 'upstream', type: 'gateway', config }, { actor: 'cli:test' })
+  await addSupplier(testbed.deps, { name: 'warehouse', type: 'gateway', config }, { actor: 'cli:test' })
+  await addSupplier(testbed.deps, { name: 'codes', type: 'stock', config: {} }, { actor: 'cli:test' })
+  await testbed.db.tx(async (tx) => {
+    await ensureSync(tx, 'warehouse')
+    await saveProducts(tx, 'warehouse', new Map(), [PRODUCT])
+  })
   await testbed.db.tx(async (tx) =>
     createAlert(tx, testbed.deps.ids, {
       tenantId: null,
@@ -183,6 +195,12 @@ async function fillLists() {
     ['PUT', `/tenants/${tenantId}/price-plan`, { planName: 'GOLD' }],
     ['PUT', `/tenants/${tenantId}/price-group`, { groupName: 'PARTNERS' }],
     ['PUT', `/tenants/${tenantId}/own-prices/JP`, { price: 10 }],
+    ['PUT', '/sale-rules/ALL', { currencyCode: 'USD', percent: '5' }],
+    [
+      'PUT',
+      '/exchange-rates',
+      { costCurrency: 'EUR', saleCurrency: 'USD', rate: '1.1', ratedAt: '2026-11-20T00:00:00.000Z' },
+    ],
     ['POST', '/stock/low', { supplier: 'warehouse', productCode: 'P', lowAt: 5 }],
     ['PATCH', `/tenants/${tenantId}/settings`, { ipAllowlist: ['192.0.2.1'] }],
     ['POST', `/tenants/${tenantId}/wallet/top-ups`, { amount: 5, reference: 'R' }],

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { type EsimAction, makeIccid } from '@dealer-esim/contract'
 import { createSimulator, type SimulatorKind } from '@dealer-esim/wholesaler-simulators'
 import { createDb } from '../../src/lib/postgres/db.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
 import type { SupplierType } from '../../src/suppliers/create.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import type { SupplierTraits } from '../../src/suppliers/supplier.ts'
@@ -45,9 +46,17 @@ export const MOBIMATTER_POINTS = [
   'mobimatter.after-complete',
 ] as const
 
+/** Failpoints that are reached only while a supplier takes long. */
+export const SLOW_POINTS = [
+  'fulfilment.before-asked',
+  'fulfilment.asked-half-written',
+  'fulfilment.after-asked',
+] as const
+
 export const CANCEL_POINTS = [
   'action.after-attempt',
   'esim-access.acted',
+  'esim-go.acted',
   'zendit.acted',
   'es2plus.before-cancel-order',
   'es2plus.after-cancel-order',
@@ -93,7 +102,8 @@ export async function localScene(type: 'sandbox' | 'stock'): Promise<CrashScene>
     ...scene,
     supplier,
     async product(play, refused) {
-      const productCode = refused && type === 'sandbox' ? 'SANDBOX_REFUSED' : codeOf(play)
+      const isSlow = SLOW_POINTS.some((point) => play === point)
+      const productCode = isSlow ? 'SANDBOX_SLOW' : refused && type === 'sandbox' ? 'SANDBOX_REFUSED' : codeOf(play)
       products.set(play, productCode)
       if (type === 'stock' && !refused) {
         const rows = Array.from({ length: 5 }, () => {
@@ -109,10 +119,20 @@ export async function localScene(type: 'sandbox' | 'stock'): Promise<CrashScene>
       const text =
         type === 'stock'
           ? `select from stock_codes where supplier = $1 and product_code = $2 and state = 'RESERVED'`
-          : `select from sandbox_issued where supplier = $1 and product_code = $2 and answer = 'ISSUED'`
-      return (await shop.db.query({ text, values: [supplier, products.get(play)] })).length
+          : `select from sandbox_issued where supplier = $1 and product_code = $2 and answer = 'ISSUED' and key = any ($3)`
+      const keys = type === 'sandbox' ? [await keysOf(shop, play)] : []
+      return (await shop.db.query({ text, values: [supplier, products.get(play), ...keys] })).length
     },
   }
+}
+
+/** The keys of the items that a play has sold: its package is named after it. */
+async function keysOf(shop: Shop, play: string): Promise<string[]> {
+  const items = await shop.db.query<{ orderId: string; itemNo: number }>({
+    text: 'select order_id, item_no from order_items where package_code = $1',
+    values: [play.replace(/\W/g, '_')],
+  })
+  return items.map(({ orderId, itemNo }) => itemKeyOf(orderId, itemNo))
 }
 
 export async function es2plusScene(withRange: boolean): Promise<CrashScene> {
@@ -153,6 +173,10 @@ export function airaloScene(): Promise<CrashScene> {
 
 export function esimAccessScene(): Promise<CrashScene> {
   return wholesalerScene('esim-access', ({ accessCode, secretKey }) => ({ accessCode, secretKey, perSecond: 1_000 }))
+}
+
+export function esimGoScene(): Promise<CrashScene> {
+  return wholesalerScene('esim-go', ({ apiKey }) => ({ apiKey, perSecond: 1_000 }))
 }
 
 export function mobimatterScene(): Promise<CrashScene> {

@@ -13,10 +13,12 @@ import {
   ES2PLUS_POINTS,
   es2plusScene,
   esimAccessScene,
+  esimGoScene,
   gatewayScene,
   localScene,
   MOBIMATTER_POINTS,
   mobimatterScene,
+  SLOW_POINTS,
   zenditScene,
 } from './crash-scenes.ts'
 
@@ -44,6 +46,9 @@ const REFUND_POINTS = [
   'fulfilment.after-outcome',
 ] as const
 
+/** Between the writes of one outcome; the same code for all suppliers. */
+const OUTCOME_POINTS = ['fulfilment.items-written', 'fulfilment.profiles-written'] as const
+
 const POINTS_AFTER_CALLS = [...POINTS.slice(POINTS.indexOf('fulfilment.after-call')), ...ES2PLUS_POINTS]
 
 interface Kind {
@@ -59,9 +64,9 @@ const KINDS: Kind[] = [
   {
     name: 'sandbox',
     open: () => localScene('sandbox'),
-    points: [...POINTS, 'sandbox.issued'],
+    points: [...POINTS, ...OUTCOME_POINTS, ...SLOW_POINTS, 'sandbox.issued'],
     inDoubt: [],
-    refunds: REFUND_POINTS,
+    refunds: [...REFUND_POINTS, ...OUTCOME_POINTS],
   },
   {
     name: 'stock',
@@ -103,6 +108,13 @@ const KINDS: Kind[] = [
     name: 'esim-access',
     open: esimAccessScene,
     points: [...POINTS, 'esim-access.ordered'],
+    inDoubt: [],
+    refunds: REFUND_POINTS,
+  },
+  {
+    name: 'esim-go',
+    open: esimGoScene,
+    points: [...POINTS, 'esim-go.before-order', 'esim-go.ordered'],
     inDoubt: [],
     refunds: REFUND_POINTS,
   },

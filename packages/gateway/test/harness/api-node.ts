@@ -83,6 +83,8 @@ export interface RequestParts {
   secret?: string
   appKey?: string
   signature?: string
+  /** Default: X-Signature. */
+  signatureHeader?: string
   /** Added last; undefined removes a header. */
   headers?: Record<string, string | string[] | undefined>
   localAddress?: string
@@ -110,7 +112,7 @@ export function signedHeaders(dealer: Dealer, parts: RequestParts = {}): Record<
     'RT-AccessCode': appKey,
     'RT-RequestID': requestId,
     'RT-Timestamp': timestamp,
-    'X-Signature': signature,
+    [parts.signatureHeader ?? 'X-Signature']: signature,
     ...parts.headers,
   }
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined)) as Record<

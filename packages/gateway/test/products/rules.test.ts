@@ -137,7 +137,7 @@ describe('rules', () => {
     await deleteRule(testbed, 'euro', { keepPackages: false }, SYSTEM)
   })
 
-  it('take packages off sale when their rule is deleted, or keep them if told so', async () => {
+  it('take packages off sale when their rule is deleted, but not those that it leaves behind', async () => {
     await testbed.setRule('short', { ...RULE, position: 1, filter: { countries: ['DE'], countriesMax: 1 } })
     await testbed.apply()
     expect(await find('DE_1GB_7')).toMatchObject({ status: 'ON_SALE' })
@@ -145,6 +145,11 @@ describe('rules', () => {
     const { counts } = await testbed.apply()
     expect(counts.OFF_SALE).toBeGreaterThan(0)
     expect(await find('DE_1GB_7')).toMatchObject({ status: 'OFF_SALE' })
+    await testbed.setRule('kept', { ...RULE, position: 1, filter: { countries: ['GB'], countriesMax: 1 } })
+    await testbed.apply()
+    await deleteRule(testbed, 'kept', { keepPackages: true }, SYSTEM)
+    expect((await testbed.apply()).counts).toMatchObject({ OFF_SALE: 0 })
+    expect(await find('GB_1GB_7')).toMatchObject({ status: 'ON_SALE' })
   })
 })
 

@@ -104,7 +104,7 @@ describe('a catalogue that is not plausible', () => {
       'catalogue-other-currency',
       /60 products have another currency, such as .* USD before, .* JPY now/,
     ],
-  ])('that is %s changes nothing, and operators are told what to do', async (_, kind, message) => {
+  ])('that is %s changes nothing, and an alert says what to do', async (_, kind, message) => {
     const before = await stored()
     simulator.addFault({ kind, operation: 'catalogue' })
     const result = await testbed.sync('whole')

@@ -17,6 +17,7 @@ webhooksLoop({
   log: silentLog,
   db,
   ids: systemIds,
+  linkKey: Buffer.alloc(32, 9),
   cipher: createCipher([Buffer.from(key, 'hex')]),
   clock: systemClock,
   databaseClock: { now: () => read.now() + Number(aheadMs), observe: read.observe },

@@ -93,7 +93,7 @@ export async function createTestbed(options: TestbedOptions = {}): Promise<Testb
     config: { deployment: options.deployment ?? 'local' },
     log: silentLog,
     db,
-    ids: systemIds,
+    ...{ ids: systemIds, linkKey: Buffer.alloc(32, 9) },
     cipher: createCipher([MASTER_KEY]),
     clock: systemClock,
     databaseClock,

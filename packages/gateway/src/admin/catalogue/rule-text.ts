@@ -43,7 +43,7 @@ function filterText({ rule }: RuleDetails): string {
     suppliers === null ? '' : `of ${suppliers.join(', ')}`,
     packageType ?? '',
     countries === null ? '' : `in ${countries.join(', ')}`,
-    countriesMax === null ? '' : `at most ${count(countriesMax, 'country').replace('countrys', 'countries')}`,
+    countriesMax === null ? '' : `at most ${countriesMax} ${countriesMax === 1 ? 'country' : 'countries'}`,
     volumeMin === null && volumeMax === null ? '' : `${range(volumeMin, volumeMax)} bytes`,
     unlimited === null ? '' : unlimited ? 'unlimited' : 'not unlimited',
     daysMin === null && daysMax === null ? '' : `${range(daysMin, daysMax)} days`,
@@ -111,29 +111,4 @@ function priceChange({ priceBefore, priceAfter, currencyCode, change }: PreviewL
 
 function optional(units: number | null): string {
   return units === null ? '' : formatMoney(units)
-}
-
-/** A header, then a row for each package. */
-export function previewCells({ lines }: Preview): string[][] {
-  const header = [
-    'packageCode',
-    'change',
-    'name',
-    'rule',
-    'currencyCode',
-    'priceBefore',
-    'priceAfter',
-    'cost',
-    'margin',
-  ]
-  return [
-    [...header, 'suppliers', 'warnings', 'reason'],
-    ...lines.map((row) => [
-      ...[row.packageCode, row.change, row.name, row.ruleName ?? '', row.currencyCode ?? ''],
-      ...[row.priceBefore, row.priceAfter, row.cost, row.margin].map(optional),
-      row.suppliers.map(({ supplier, productCode }) => `${supplier}:${productCode}`).join(' '),
-      row.warnings.join(' '),
-      row.reason ?? '',
-    ]),
-  ]
 }

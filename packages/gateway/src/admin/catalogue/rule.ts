@@ -3,14 +3,14 @@ import type { Command } from 'commander'
 import { csvText } from '../../lib/csv.ts'
 import { applyRules } from '../../products/rules/apply.ts'
 import { deleteRule, getRule, listRules, releasePackages, setRule } from '../../products/rules/manage-rules.ts'
-import { previewRules } from '../../products/rules/preview.ts'
+import { previewCells, previewRules } from '../../products/rules/preview.ts'
 import type { SaleRuleInput } from '../../products/rules/sale-rule.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import { getFileSize, parseWholeNumber } from '../parse.ts'
 import { count } from '../table.ts'
 import { type RuleOptions, ruleOf, withRuleOptions } from './rule-options.ts'
-import { previewCells, previewText, ruleTable, ruleText } from './rule-text.ts'
+import { previewText, ruleTable, ruleText } from './rule-text.ts'
 
 /** Sale rules: which products of suppliers are sold as packages, and at which price. */
 export function ruleCommands(noun: Command, context: AdminContext): void {

@@ -43,7 +43,11 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
   ] as const) {
     supplier
       .command(`${verb} <name>`)
-      .description(paused ? 'Stop buying from a supplier. Its orders wait.' : 'Buy from a paused supplier again.')
+      .description(
+        paused
+          ? 'Stop buying from a supplier. Its orders go to the next supplier of their package, or wait.'
+          : 'Buy from a paused supplier again.',
+      )
       .action((name: string) =>
         context.withDeps(async (deps) => {
           await pauseSupplier(deps, { name, paused }, context.by)

@@ -6,6 +6,10 @@ import { parseWholeNumber } from '../parse.ts'
 export const SETTING_OPTIONS = [
   ['--name <name>', 'the name shown to its people'],
   ['--ip-allowlist <list>', 'allowed addresses and CIDR blocks, separated by commas; none: any'],
+  [
+    '--unsigned-requests <on|off>',
+    'accept requests of the compatible API without a signature; needs an IP allowlist without blocks wider than /24 or /64, and a daily spend limit',
+  ],
   ['--qps-limit <n>', "requests per second; none: the deployment's default"],
   ['--callback-url <url>', 'where events are sent; it must pass a health check'],
   ['--credit-limit <amount>', 'how far the balance may go below zero'],
@@ -20,6 +24,7 @@ export const SETTING_OPTIONS = [
 export interface SettingOptions {
   name?: string
   ipAllowlist?: string
+  unsignedRequests?: string
   qpsLimit?: string
   callbackUrl?: string
   creditLimit?: string
@@ -38,6 +43,7 @@ export function settingsInput(options: SettingOptions): SettingsInput {
   const input: SettingsInput = {}
   if (name !== undefined) input.clientName = name
   if (ipAllowlist !== undefined) input.ipAllowlist = ipAllowlist === NONE ? [] : ipAllowlist.split(',')
+  if (options.unsignedRequests !== undefined) input.unsignedRequests = parseSwitch(options.unsignedRequests)
   if (qpsLimit !== undefined)
     input.qpsLimit = orNone(qpsLimit, (text) => parseWholeNumber(text, '--qps-limit', { min: 0 }))
   if (creditLimit !== undefined) input.creditLimit = orNone(creditLimit, parseMoney) ?? 0n
@@ -56,6 +62,11 @@ export function callbackUrlOf(options: SettingOptions): string | null | undefine
 }
 
 const NONE = 'none'
+
+function parseSwitch(text: string): boolean {
+  if (text !== 'on' && text !== 'off') throw new UsageError(`--unsigned-requests is on or off, not “${text}”.`)
+  return text === 'on'
+}
 
 function orNone<Value>(text: string, parse: (text: string) => Value): Value | null {
   return text === NONE ? null : parse(text)

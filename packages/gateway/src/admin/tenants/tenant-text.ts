@@ -31,6 +31,7 @@ export function tenantText(tenant: TenantView): string {
     ['Low-balance threshold', money(tenant.lowBalanceThreshold)],
     ['QPS limit', tenant.qpsLimit === null ? 'the default' : String(tenant.qpsLimit)],
     ['IP allowlist', tenant.ipAllowlist.join('\n') || 'any address'],
+    ['Unsigned requests', tenant.unsignedRequests ? UNSIGNED_WARNING : 'refused'],
     ['Callback URL', tenant.callbackUrl ?? 'none'],
     ['Legal name', tenant.legalName ?? 'none'],
     ['Tax ID', tenant.taxId ?? 'none'],
@@ -39,6 +40,9 @@ export function tenantText(tenant: TenantView): string {
     ['Created', timeText(tenant.createdAt)],
   ])
 }
+
+const UNSIGNED_WARNING =
+  'ACCEPTED at the compatible API: anyone who knows the AppKey can spend from a listed address, up to the daily limit'
 
 function secretText(secret: TenantView['secrets'][number]): string {
   const proven = secret.provenAt ? 'in use' : 'not used yet'

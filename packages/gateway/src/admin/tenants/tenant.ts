@@ -75,6 +75,7 @@ function set(tenant: Command, context: AdminContext): void {
       `
 Examples:
   npm run -s admin -- tenant set ID --ip-allowlist 203.0.113.7,2001:db8::/32 --qps-limit 50
+  npm run -s admin -- tenant set ID --ip-allowlist 203.0.113.7 --daily-spend-limit 200.00 --unsigned-requests on
   npm run -s admin -- tenant set ID --credit-limit 500.00 --low-balance-threshold none`,
     )
     .action(async (tenantId: string, options: SettingOptions) => {

@@ -5,7 +5,7 @@ import type { Context } from './route.ts'
 export const OPERATOR_NAME = 'Operator'
 
 /**
- * Returns a function that names actors (`person:<id>`, `cli:<os user>`, `system`, `tenant`). A dealer's people see the
+ * Returns a function that names actors (`person:<id>`, `cli:<os user>`, `system`, `tenant`, `unsigned`). A dealer's people see the
  * names of their own organisation only.
  */
 export async function createActorNaming(
@@ -20,12 +20,19 @@ export async function createActorNaming(
           select person_id, tenant_id, email from people where person_id = any(${ids}::uuid[])`)
   const byActor = new Map(people.map((person) => [`person:${person.personId}`, person]))
   return (actor) => {
-    if (actor === null || actor === 'tenant') return actor === null ? null : 'API'
+    if (actor === null) return null
+    const api = API_NAMES.get(actor)
+    if (api !== undefined) return api
     const person = byActor.get(actor)
     if (onlyTenant !== null && person?.tenantId !== onlyTenant) return OPERATOR_NAME
     return person?.email ?? actor
   }
 }
+
+const API_NAMES: ReadonlyMap<string, string> = new Map([
+  ['tenant', 'API'],
+  ['unsigned', 'API, unsigned'],
+])
 
 /** The id of the person behind an actor; null if it is not a person. */
 export function personIdOf(actor: string | null): string | null {

@@ -1,5 +1,6 @@
 import type { CataloguePackage } from '../../catalogue/catalogue.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
 import { changeOrders, type OrderChange } from '../../orders/change.ts'
 import { allowanceOf, isOpen } from '../../orders/item.ts'
 import type { LockedItem, LockedOrder } from '../../orders/lock.ts'
@@ -16,10 +17,17 @@ import { type Transition, transition, transitionOnDelivery, transitionOnTopUp } 
 import { wakeNextTopUps } from './topped-up-esims.ts'
 import { type WatchedItem, watchItem } from './watched-items.ts'
 
+export interface HeldLease {
+  leaseToken: string
+  isBusy(orderId: string): boolean
+  /** Attempts of the order whose items are not written yet. */
+  unwritten(orderId: string): readonly Attempt[]
+}
+
 /** The holder of the lease on the orders whose outcomes are saved. */
 export type LeaseState =
   /** This worker: it releases each order on which it has no other call in progress. */
-  | { leaseToken: string; isBusy(orderId: string): boolean }
+  | HeldLease
   /** Another worker or nobody: a late answer, a supplier's event, reconciliation or an operator. The lease stays. */
   | { leaseToken: undefined }
 
@@ -166,11 +174,18 @@ export class OutcomeBatch {
     }
   }
 
-  /** Releases the orders that have no call in progress. @returns when the first of them is due again. */
+  /**
+   * Releases the orders that have no call in progress. Items that are still asked for, because their outcome could not be
+   * saved, are written first: without the lease nothing else would say so.
+   * @returns when the first of them is due again.
+   */
   release(orders: Map<string, LockedOrder>, lease: LeaseState): Date | undefined {
     let next: Date | undefined
     for (const order of orders.values()) {
-      if (lease.leaseToken !== undefined && lease.isBusy(order.orderId)) continue
+      if (lease.leaseToken !== undefined) {
+        if (lease.isBusy(order.orderId)) continue
+        for (const item of order.items) if (item.itemStatus === 'ASKED') this.items.set(item, order.orderId)
+      }
       const dueAt = nextDueAt(order, this.now)
       this.releases.set(order.orderId, { dueAt, keepLease: lease.leaseToken === undefined })
       if (dueAt !== null && (next === undefined || dueAt < next)) next = dueAt
@@ -190,10 +205,12 @@ export class OutcomeBatch {
     const { deps, tenantId, now } = this
     const items = [...this.items].map(([item, orderId]) => ({ orderId, item }))
     writeItems(tx, tenantId, items, now)
+    await failpoint('fulfilment.items-written')
     const inserted = insertProfiles(tx, deps, tenantId, this.profiles)
     for (const [index, profile] of inserted.entries()) {
       orders.get(this.profiles[index]!.orderId)!.profiles.push(profile)
     }
+    await failpoint('fulfilment.profiles-written')
     for (const watched of this.watched) watchItem(tx, tenantId, watched, now)
     for (const orphan of this.orphans) await keepOrphan(tx, deps, tenantId, orphan, now)
     for (const orphan of this.orphanTopUps) keepOrphanTopUp(tx, deps, tenantId, orphan, now)

@@ -1,6 +1,6 @@
 import { recordset } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
-import type { LockedItem } from '../../orders/lock.ts'
+import type { LockedItem, LockedOrder } from '../../orders/lock.ts'
 import type { ConfiguredSupplier } from '../../suppliers/registry.ts'
 import type { Charge, Outcome, PriceGuard, ToppedUpEsim } from '../../suppliers/supplier.ts'
 
@@ -72,8 +72,27 @@ export interface Attempt {
   /** The supplier's own name of the purchase that a QUERY is about, if it gave one. */
   reference?: string | undefined
   startedAt: Date
+  /** When the item was first asked for. */
+  requestedAt: Date
   /** Start of the latest earlier purchase that the supplier may still be processing, or null. */
   doubtSince: Date | null
+  /** The item as this attempt has left it, while its row does not say so yet (orders/lock.ts, readAskedItems). */
+  unwritten?: LockedItem | undefined
+}
+
+/** Brings locked items into the state in which these attempts have left them. @returns the items that were changed */
+export function applyUnwritten(order: LockedOrder, attempts: readonly Attempt[]): LockedItem[] {
+  return attempts.flatMap(({ itemNo, unwritten }) => {
+    const item = order.items.find((one) => one.itemNo === itemNo)
+    // Somebody else may have written it since: an eSIM arrived in another way.
+    if (unwritten === undefined || item?.itemStatus !== 'WAITING') return []
+    return [Object.assign(item, unwritten)]
+  })
+}
+
+/** The rows of these attempts' items say what they did. */
+export function markWritten(attempts: Iterable<Attempt>): void {
+  for (const attempt of attempts) attempt.unwritten = undefined
 }
 
 /** The outcome for one item. Without an attempt: no supplier could be asked, or an eSIM was found in another way. */
@@ -90,11 +109,11 @@ export function insertAttempts(tx: Tx, tenantId: string, leaseToken: string, att
   if (attempts.length === 0) return
   tx.send({
     name: 'fulfilment-attempts',
-    text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
-             spend, started_at)
-           select $1, a.attempt_id, a.order_id, a.item_no, a.supplier, a.operation, $7, a.spend, $8
-           from unnest($2::uuid[], $3::uuid[], $4::smallint[], $5::text[], $6::text[], $9::bigint[])
-             as a(attempt_id, order_id, item_no, supplier, operation, spend)`,
+    text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, product_code, cost,
+             cost_currency, route_no, spend, lease_token, started_at)
+           select $1, a.*, $11, $12
+           from unnest($2::uuid[], $3::uuid[], $4::smallint[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[],
+             $10::smallint[], $13::bigint[]) as a`,
     values: [
       tenantId,
       attempts.map((attempt) => attempt.attemptId),
@@ -102,6 +121,10 @@ export function insertAttempts(tx: Tx, tenantId: string, leaseToken: string, att
       attempts.map((attempt) => attempt.itemNo),
       attempts.map((attempt) => attempt.supplied.supplier.name),
       attempts.map((attempt) => attempt.operation),
+      attempts.map(({ unwritten }) => unwritten?.productCode ?? null),
+      attempts.map(({ unwritten }) => unwritten?.cost ?? null),
+      attempts.map(({ unwritten }) => unwritten?.costCurrency ?? null),
+      attempts.map(({ unwritten }) => unwritten?.routeNo ?? null),
       leaseToken,
       attempts[0]!.startedAt,
       attempts.map((attempt) => attempt.spend ?? null),

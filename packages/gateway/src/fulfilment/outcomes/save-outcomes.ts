@@ -7,7 +7,7 @@ import type { DeliveredEsim, Outcome } from '../../suppliers/supplier.ts'
 import { type LeaseState, OutcomeBatch } from './apply-outcome.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import type { ItemResult } from './items.ts'
-import { finishAttempts } from './items.ts'
+import { applyUnwritten, finishAttempts, markWritten } from './items.ts'
 import { listEsimOrders } from './topped-up-esims.ts'
 
 /**
@@ -46,6 +46,9 @@ export async function saveOutcomes(
         'a supplier delivered an eSIM that an operator has recorded for another item',
       )
     }
+    if (lease.leaseToken !== undefined) {
+      for (const order of orders.values()) applyUnwritten(order, lease.unwritten(order.orderId))
+    }
     const held = checked.filter((result) => orders.has(result.orderId))
     const batch = new OutcomeBatch(deps, tenantId, now, (code) => catalogue.find(code))
     for (const result of held) batch.apply(orders.get(result.orderId)!, result)
@@ -56,6 +59,7 @@ export async function saveOutcomes(
     await failpoint('fulfilment.before-outcome-commit')
     return { lost: results.filter((result) => !orders.has(result.orderId)), nextDueAt, eventsToSend }
   })
+  markWritten(results.flatMap(({ attempt }) => attempt ?? []))
   await failpoint('fulfilment.after-outcome')
   if (eventsToSend) deps.wake.wake('webhooks')
   return { lost, nextDueAt }

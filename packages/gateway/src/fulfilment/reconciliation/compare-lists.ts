@@ -49,7 +49,7 @@ interface ListedItem {
   /** The supplier's own name of its latest purchase for the item. */
   reference: string | null
   itemStatus: ItemStatus
-  /** The listed eSIM is the item's own, one of its orphans, or one that it topped up. */
+  /** The listed eSIM is the item's own, one of its orphans, or one that it topped up; or the item is being bought just now. */
   known: boolean
 }
 
@@ -71,7 +71,9 @@ async function findItem(db: Db, supplied: ConfiguredSupplier, record: SupplierRe
                or exists (select from orphans p where p.tenant_id = i.tenant_id and p.order_id = i.order_id
                  and p.item_no = i.item_no and p.iccid = $4)
                or exists (select from orders o where o.tenant_id = i.tenant_id and o.order_id = i.order_id
-                and o.order_type = 'TOPUP') as known
+                and o.order_type = 'TOPUP')
+               or i.supplier is null and exists (select from supplier_attempts a where a.tenant_id = i.tenant_id
+                 and a.order_id = i.order_id and a.item_no = i.item_no and a.supplier = $3 and a.finished_at is null) as known
            ) k
            where i.order_id = $1 and i.item_no = $2 and (i.supplier = $3 or w.supplier is not null or k.known)`,
     values: [named.orderId, named.itemNo, supplied.supplier.name, record.iccid],

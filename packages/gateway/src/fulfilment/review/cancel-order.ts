@@ -30,6 +30,11 @@ export async function cancelOrder(
       const message = `The order is ${order.orderStatus}. Only an order that was not sent to a supplier yet can be cancelled.`
       throw new Refusal(409, 'ORDER_IN_WORK', message)
     }
+    if (order.items.some((item) => item.itemStatus !== 'WAITING')) {
+      const message =
+        'The order is being sent to a supplier. Only an order that was not sent to a supplier yet can be cancelled.'
+      throw new Refusal(409, 'ORDER_IN_WORK', message)
+    }
     for (const item of order.items) Object.assign(item, { itemStatus: 'CANCELLED', failureReason: reason })
     const items = order.items.map((item) => ({ orderId, item }))
     writeItems(tx, tenantId, items, now)

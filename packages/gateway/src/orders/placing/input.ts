@@ -21,7 +21,8 @@ interface InputMembers {
 export interface SentRequest {
   /** The dealer's text, where the transactionId is derived from it. */
   transactionId?: string
-  isUnsigned?: true
+  /** The address of a request without a signature. */
+  unsignedFrom?: string
   /** A top-up without a transactionId, until its end is answered (orders/unanswered-topup.ts). */
   isUnanswered?: true
   /** Before they were added up. */

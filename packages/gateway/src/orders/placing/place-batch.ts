@@ -1,5 +1,6 @@
-import { formatTime } from '@dealer-esim/contract'
+import { formatTime, orderNoOf } from '@dealer-esim/contract'
 import { reenterRequestIds } from '../../admission/admit-batch.ts'
+import { type AuditEntry, auditAll } from '../../audit/audit.ts'
 import type { Catalogue, Offer } from '../../catalogue/catalogue.ts'
 import type { DatabaseClock } from '../../lib/clock.ts'
 import type { Ids } from '../../lib/ids.ts'
@@ -11,9 +12,9 @@ import type { Suppliers } from '../../suppliers/registry.ts'
 import type { CachedWallet, WalletCache } from '../../wallet/ledger/cache.ts'
 import { lockWallets } from '../../wallet/ledger/lock.ts'
 import { reportLowBalance } from '../../wallet/ledger/low-balance.ts'
-import { type BatchDecision, dayOf, decideBatch, type ExistingOrder, type Verdict } from './decide.ts'
+import { type BatchDecision, dayOf, decideBatch, type ExistingOrder, type PlacedOrder, type Verdict } from './decide.ts'
 import type { OrderInput } from './input.ts'
-import { readToppedUpEsims } from './topup.ts'
+import { readToppedUpEsims } from './read-esims.ts'
 import { type Assumptions, writeIfUnchanged, writePlaced } from './write.ts'
 
 export interface PlacementDeps {
@@ -67,22 +68,23 @@ const UNCOUNTED: PlacementDeps['stock'] = { available: () => undefined }
 
 /**
  * Places orders on wallets that this node has cached, in one round trip: they are decided on the cached wallets and
- * catalogue, and written only if both are unchanged when the wallets are locked and no order exists yet. It handles the
- * plain case only: refusals, replays, low-balance alerts and top-ups, which depend on their eSIMs, are left to
+ * catalogue, and written only if both are unchanged when the wallets are locked and no order exists yet. The eSIMs of
+ * top-ups are read before, without a lock: what could change the decision afterwards changes the wallet too. It handles
+ * the plain case only: refusals, replays, low-balance alerts and unsigned orders, which are audited, are left to
  * placeLocked, which reads first.
  *
  * Locks: the wallets' rows, in ascending tenant order.
  * @returns undefined where nothing was placed and placeLocked has to decide
  */
 async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): Promise<BatchVerdict[] | undefined> {
-  if (inputs.some(({ orderType }) => orderType === 'TOPUP')) return undefined
+  if (inputs.some(({ sent }) => sent?.unsignedFrom !== undefined)) return undefined
   const tenantIds = [...new Set(inputs.map(({ tenant }) => tenant.tenantId))].sort()
   const wallets = deps.walletCache.take(tenantIds)
   if (!wallets) return undefined
-  const catalogue = await deps.catalogue.current(0n)
+  const [catalogue, esims] = await Promise.all([deps.catalogue.current(0n), readToppedUpEsims(deps.db, inputs)])
   const now = new Date(deps.databaseClock.now())
   const batch = decideBatch(wallets, inputs, {
-    ...{ now, catalogue, existing: new Map(), esims: new Map() },
+    ...{ now, catalogue, existing: new Map(), esims },
     ...{ available: deps.stock.available, suppliers: deps.suppliers },
   })
   if (!isPlain(batch)) return undefined
@@ -188,10 +190,20 @@ export async function placeLocked(
     ...{ available: deps.stock.available, suppliers: deps.suppliers },
   })
   for (const fall of batch.falls) reportLowBalance(tx, deps.ids, fall)
+  auditUnsigned(tx, deps.ids, batch.placed)
   const written = writePlaced(tx, deps.ids, batch)
   written.catch(() => {}) // the transaction fails with it
   if (batch.placed.length > 0) await failpoint('orders.before-commit')
   return { verdicts: inputs.map((input) => batch.verdicts.get(input) ?? NOT_ADMITTED), wallets: written }
+}
+
+function auditUnsigned(tx: Tx, ids: Ids, placed: readonly PlacedOrder[]): void {
+  const entries = placed.flatMap(({ tenantId, orderId, amount, sent }): AuditEntry[] => {
+    if (sent?.unsignedFrom === undefined) return []
+    const by = { actor: 'unsigned' as const, address: sent.unsignedFrom }
+    return [{ tenantId, ...by, action: 'order.place_unsigned', subject: orderNoOf(orderId), after: { amount } }]
+  })
+  if (entries.length > 0) auditAll(tx, ids, entries)
 }
 
 /** What the database says about a batch of orders, besides their wallets. */

@@ -19,6 +19,8 @@ export interface FoundOrder {
   /** The names of its packages when it was placed. */
   packages: string[]
   esims: number
+  /** The address of the request without a signature that placed it; null: it was signed. */
+  unsignedFrom: string | null
   createdAt: Date
   updatedAt: Date
 }
@@ -49,7 +51,7 @@ export function searchOrders(db: Pick<Db, 'query'>, filter: OrderFilter, limit: 
            o.refunded_amount, o.currency_code,
            array(select l ->> 'packageName' from jsonb_array_elements(o.package_lines) l) as packages,
            (select sum((l ->> 'count')::int)::int from jsonb_array_elements(o.package_lines) l) as esims,
-           o.created_at, o.updated_at
+           o.sent ->> 'unsignedFrom' as unsigned_from, o.created_at, o.updated_at
     from tenants t
     cross join lateral (
       select * from orders o where o.tenant_id = t.tenant_id ${where} order by o.order_id desc limit ${limit}) o

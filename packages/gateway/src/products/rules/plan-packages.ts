@@ -15,7 +15,7 @@ export interface PlannedPackage {
   readonly suppliers: PackageDocument['suppliers']
   readonly currencyCode: string
   readonly price: bigint
-  /** Of the supplier that is tried first, in the currency of the price. */
+  /** The cost at the supplier that is tried first, in the currency of the price. */
   readonly cost: bigint
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { formatMoney } from '@dealer-esim/contract'
 import {
   differingMembers,
   listDifferences,
@@ -22,7 +23,7 @@ export interface PreviewLine {
   /** In 1/10 000; null: no price. */
   readonly priceBefore: number | null
   readonly priceAfter: number | null
-  /** Of the supplier that is tried first, in the currency of the price. */
+  /** The cost at the supplier that is tried first, in the currency of the price. */
   readonly cost: number | null
   /** The price less that cost. */
   readonly margin: number | null
@@ -87,7 +88,7 @@ async function previewOf(tx: Tx, computed: ComputedChanges): Promise<Preview> {
   }
 }
 
-/** Whether applying would write something. */
+/** @returns whether applying would write something */
 export function isChange(one: RulePackage): boolean {
   return changeKind(one) !== 'UNCHANGED'
 }
@@ -147,4 +148,31 @@ async function listOldRates(tx: Tx): Promise<Preview['oldRates']> {
   const oldest = clock!.now.getTime() - RATE_DAYS_MAX * 86_400_000
   const old = (await listRates(tx)).filter(({ ratedAt }) => ratedAt.getTime() < oldest)
   return old.map(({ costCurrency, saleCurrency, ratedAt }) => ({ costCurrency, saleCurrency, ratedAt }))
+}
+
+/** The cells of a CSV file: a header, then a row for each package. */
+export function previewCells({ lines }: Preview): string[][] {
+  const header = [
+    'packageCode',
+    'change',
+    'name',
+    'rule',
+    'currencyCode',
+    'priceBefore',
+    'priceAfter',
+    'cost',
+    'margin',
+  ]
+  return [
+    [...header, 'suppliers', 'warnings', 'reason'],
+    ...lines.map((row) => [
+      ...[row.packageCode, row.change, row.name, row.ruleName ?? '', row.currencyCode ?? ''],
+      ...[row.priceBefore, row.priceAfter, row.cost, row.margin].map((units) =>
+        units === null ? '' : formatMoney(units),
+      ),
+      row.suppliers.map(({ supplier, productCode }) => `${supplier}:${productCode}`).join(' '),
+      row.warnings.join(' '),
+      row.reason ?? '',
+    ]),
+  ]
 }

@@ -30,7 +30,7 @@ export const productFilter = Type.Object(
     daysMax: nullable(days()),
     packageType: nullable(Type.Enum(PACKAGE_TYPES)),
     dayPass: nullable(Type.Boolean({ description: 'Only day passes, or none of them' })),
-    name: nullable(Type.String({ minLength: 1, maxLength: 100, description: 'Part of the product’s name or code' })),
+    name: nullable(text(100)), // part of the product's name or code
   },
   CLOSED,
 )
@@ -63,6 +63,13 @@ export const saleRule = Type.Object(
 export type SaleRule = Static<typeof saleRule>
 export type ProductFilter = Static<typeof productFilter>
 
+/** A rule as typed: members that are absent keep their value, or get their default in a new rule. */
+export const saleRuleInput = Type.Partial(
+  Type.Object({ ...saleRule.properties, filter: Type.Partial(productFilter, CLOSED) }, CLOSED),
+  CLOSED,
+)
+export type SaleRuleInput = Static<typeof saleRuleInput>
+
 /** A rule with its name, and its price in the form in which it is computed. */
 export interface ParsedRule extends SaleRule {
   readonly ruleName: string
@@ -86,9 +93,6 @@ const DEFAULTS: Omit<SaleRule, 'currencyCode'> = {
   whenCostsChange: 'OFF_SALE',
   dayPassDaysMax: 30,
 }
-
-/** A rule as typed: members that are absent keep their value, or get their default in a new rule. */
-export type SaleRuleInput = Partial<Omit<SaleRule, 'filter'>> & { filter?: Partial<ProductFilter> }
 
 /** @throws Refusal with what to do about the first fault */
 export function mergeRule(before: SaleRule | undefined, input: SaleRuleInput): SaleRule {

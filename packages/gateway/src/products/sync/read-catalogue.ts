@@ -53,7 +53,7 @@ function usableForm(product: SupplierProduct): SupplierProduct | undefined {
   return { ...product, name: [...name].slice(0, NAME_LENGTH_MAX).join(''), countries: [...new Set(countries)].sort() }
 }
 
-/** Whether nothing differs that is stored of a product. */
+/** @returns whether nothing differs that is stored of a product */
 export function isSameProduct(one: SupplierProduct, other: SupplierProduct): boolean {
   return (
     one.name === other.name &&

@@ -6,7 +6,10 @@ import { firstLineOf, logAttempts, loggedAttempt } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { attemptDelivery, isAcknowledged } from '../sending/attempt.ts'
 
-type CheckDeps = Pick<WebhookDeps, 'db' | 'log' | 'ids' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config'>
+type CheckDeps = Pick<
+  WebhookDeps,
+  'db' | 'log' | 'ids' | 'linkKey' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config'
+>
 
 /**
  * Runs `work` after the URL has answered a signed CHECK_HEALTH notification with 2xx within 5 s. A tenant has one check at

@@ -20,7 +20,7 @@ import { withHealthCheck } from './health-check.ts'
 
 type SettingDeps = Pick<
   WebhookDeps,
-  'db' | 'log' | 'ids' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config' | 'wake'
+  'db' | 'log' | 'ids' | 'linkKey' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config' | 'wake'
 >
 
 /**

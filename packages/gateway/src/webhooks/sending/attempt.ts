@@ -1,5 +1,6 @@
 import { type EVENT_HEADERS, formatTime, type REQUEST_HEADERS } from '@dealer-esim/contract'
 import { signEvent, signRequest } from '@dealer-esim/contract/node'
+import { createAttemptId } from '../../events/attempt-id.ts'
 import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
 import type { Tenant } from '../../tenants/tenant.ts'
 import { getPreparedSecret } from '../../tenants/tenant.ts'
@@ -27,13 +28,13 @@ export interface Attempt {
 
 /** Posts a notification once, signed in both schemes. A failure of the receiver is an outcome, not an error. */
 export async function attemptDelivery(
-  deps: Pick<WebhookDeps, 'ids' | 'clock' | 'databaseClock' | 'outbound' | 'config'>,
+  deps: Pick<WebhookDeps, 'ids' | 'linkKey' | 'clock' | 'databaseClock' | 'outbound' | 'config'>,
   url: string,
   signer: Signer,
   notification: Notification,
   timeoutMs: number,
 ): Promise<Attempt> {
-  const attemptId = deps.ids.uuid()
+  const attemptId = createAttemptId(deps)
   const startedAt = new Date(deps.databaseClock.now())
   const body = Buffer.from(bodyOf(notification))
   const began = deps.clock.monotonic()

@@ -20,9 +20,10 @@ const dealerSettings = {
   billingEmail: text('billingEmail'),
 }
 
-/** Settings that only the operator may change, because they cost the operator capacity or credit. */
+/** Settings that only the operator may change, because they cost the operator capacity, credit or safety. */
 const operatorSettings = {
   clientName: Type.Optional(Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX.clientName })),
+  unsignedRequests: Type.Optional(Type.Boolean()),
   qpsLimit: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: QPS_LIMIT_MAX }))),
   creditLimit: Type.Optional(money()),
   dailySpendLimit: Type.Optional(nullable(money())),
@@ -33,13 +34,17 @@ export const settingsRoutes: Route[] = [
     method: 'PATCH',
     path: '/tenants/:tenantId/settings',
     access: TENANT_ADMINS,
-    summary: 'Change settings. Only the operator may change name, QPS and limits',
+    summary: 'Change settings. Only the operator may change name, QPS, limits and unsigned requests',
     params: tenantParams,
     body: Type.Object({ ...dealerSettings, ...operatorSettings }, CLOSED),
     answer: done,
     async handle({ deps, person, by }, { params, body }) {
       if (!isOperator(person.role) && Object.keys(operatorSettings).some((name) => name in body))
-        throw new Refusal(403, 'NOT_ALLOWED', 'Name, QPS limit, credit limit and spend limit are set by the operator.')
+        throw new Refusal(
+          403,
+          'NOT_ALLOWED',
+          'Name, QPS limit, credit limit, spend limit and unsigned requests are set by the operator.',
+        )
       const { creditLimit, dailySpendLimit, lowBalanceThreshold, ...rest } = body
       const amounts = { creditLimit, dailySpendLimit, lowBalanceThreshold }
       const input: Record<string, unknown> = { ...rest }

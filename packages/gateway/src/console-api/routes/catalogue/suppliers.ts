@@ -161,7 +161,9 @@ export const supplierRoutes: Route[] = [
       method: 'POST',
       path: `/suppliers/:supplier/${paused ? 'pause' : 'resume'}`,
       access: OPERATORS_WRITE,
-      summary: paused ? 'Stop ordering from a supplier. Its orders wait' : 'Order from a supplier again',
+      summary: paused
+        ? 'Stop ordering from a supplier. Its orders go to the next supplier of their package, or wait'
+        : 'Order from a supplier again',
       params,
       answer: done,
       async handle({ deps, by }, { params }) {

@@ -28,6 +28,7 @@ const orderRow = Type.Object({
   currencyCode: Type.String(),
   packages: Type.Array(Type.String()),
   esims: Type.Integer(),
+  unsignedFrom: nullable(Type.String({ description: 'The address of the request without a signature that placed it' })),
   createdAt: time(),
   updatedAt: time(),
 })

@@ -23,6 +23,8 @@ export type TenantRow = Static<typeof summary>
 const view = Type.Object({
   ...summary.properties,
   ipAllowlist: Type.Array(Type.String()),
+  unsignedRequests: Type.Boolean({ description: 'Requests without a signature are accepted at the compatible API' }),
+  unsignedFault: nullable(Type.String({ description: 'Why they cannot be accepted' })),
   qpsLimit: nullable(Type.Integer()),
   creditLimit: money(),
   dailySpendLimit: nullable(money()),

@@ -1,0 +1,202 @@
+import { orderNoOf } from '@dealer-esim/contract'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { claimDueOrders } from '../../src/fulfilment/claim.ts'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
+import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
+import { cancelOrder } from '../../src/fulfilment/review/cancel-order.ts'
+import { runClaim } from '../../src/fulfilment/run-claim.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
+import { getOrderWithProfiles } from '../../src/profiles/get-order.ts'
+import type { Outcome, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createScriptedSupplier, deliver, newEsim } from '../harness/scripted-supplier.ts'
+import {
+  addPackage,
+  addTenant,
+  createShop,
+  eventsOf,
+  payOrders,
+  type Shop,
+  waitUntil,
+  walletOf,
+} from '../harness/shop.ts'
+
+/*
+ * While a supplier is asked, only the open attempt says so: the item and its order are written with the outcome, or after
+ * half a second. Everybody who locks the order meanwhile, or takes it over, sees the item as asked for.
+ */
+
+let database: TestDatabase
+let shop: Shop
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await createShop(database.url)
+  await addPackage(shop.db, 'ODD', [{ supplier: 'odd', productCode: 'X', cost: 7_000n }])
+})
+afterAll(async () => {
+  await shop.close()
+  await database.drop()
+})
+
+/** A claimed order: its attempts are committed, and no supplier was called yet. */
+async function claimed(script: Partial<Supplier> = {}, traits: Partial<SupplierTraits> = {}, count = 1) {
+  const tenantId = await addTenant(shop.db)
+  const [orderId] = await payOrders(shop.db, tenantId, 'ODD', { count })
+  const { deps, supplied } = createScriptedSupplier(shop, script, traits)
+  const claim = await claimDueOrders(deps, tenantId, 10)
+  return { tenantId, orderId: orderId!, deps, supplied, claim }
+}
+
+const rows = (tenantId: string) =>
+  shop.db.query({
+    text: `select o.order_status, i.item_status, i.supplier, i.product_code, i.cost, i.attempts
+           from order_items i join orders o using (tenant_id, order_id) where i.tenant_id = $1 order by i.item_no`,
+    values: [tenantId],
+  })
+
+const WAITING = { itemStatus: 'WAITING', supplier: null, productCode: null, cost: null, attempts: 0 }
+const TERMS = { supplier: 'odd', productCode: 'X', cost: 7_000n, attempts: 1 }
+
+const expireLease = (tenantId: string) =>
+  shop.db.query({
+    text: `update orders set lease_until = now() - interval '1 second' where tenant_id = $1`,
+    values: [tenantId],
+  })
+
+const historyOf = async (tenantId: string, orderId: string) =>
+  (await getOrderWithProfiles({ ...shop, links: { publicUrl: '' } }, tenantId, { orderNo: orderNoOf(orderId) }))
+    .statusHistory
+
+it('a quick order is written with its outcome only, with one event and both statuses in its history', async () => {
+  const { tenantId, orderId, deps, claim } = await claimed()
+  expect(await rows(tenantId)).toEqual([{ orderStatus: 'PAID', ...WAITING }])
+  await runClaim(deps, claim, shop.clock.monotonic())
+  expect(await rows(tenantId)).toEqual([{ orderStatus: 'DELIVERED', itemStatus: 'DELIVERED', ...TERMS }])
+  const events = await eventsOf(shop.db, tenantId)
+  expect(events.map(({ content }) => [content.orderStatus, content.sequence])).toEqual([['DELIVERED', 2]])
+  const history = await historyOf(tenantId, orderId)
+  expect(history.map(({ orderStatus }) => orderStatus)).toEqual(['PAID', 'ALLOCATING', 'DELIVERED'])
+  expect(history[1]!.time).toBe(claim.attempts[0]!.startedAt.toISOString())
+})
+
+it('an order whose supplier takes long is ALLOCATING meanwhile, with an event of its own', async () => {
+  let answer = (_: Outcome[]) => {}
+  const { tenantId, orderId, deps, claim } = await claimed({
+    order: () => new Promise((resolve) => (answer = resolve)),
+  })
+  const running = runClaim(deps, claim, shop.clock.monotonic())
+  await waitUntil(async () => (await eventsOf(shop.db, tenantId)).length === 1)
+  expect(await rows(tenantId)).toEqual([{ orderStatus: 'ALLOCATING', itemStatus: 'ASKED', ...TERMS }])
+  answer([deliver()])
+  await running
+  const events = await eventsOf(shop.db, tenantId)
+  expect(events.map(({ content }) => [content.orderStatus, content.sequence])).toEqual([
+    ['ALLOCATING', 2],
+    ['DELIVERED', 3],
+  ])
+  expect((await historyOf(tenantId, orderId)).map(({ orderStatus }) => orderStatus)).toEqual([
+    'PAID',
+    'ALLOCATING',
+    'DELIVERED',
+  ])
+})
+
+it('statuses that are more than a second apart have an event each, although they are written together', async () => {
+  const { tenantId, deps, claim } = await claimed()
+  await shop.db.query({
+    text: `update orders set created_at = created_at - interval '1 minute' where tenant_id = $1`,
+    values: [tenantId],
+  })
+  for (const attempt of claim.attempts) {
+    attempt.startedAt = new Date(attempt.startedAt.getTime() - 1_500)
+    attempt.unwritten!.requestedAt = attempt.startedAt
+  }
+  await runClaim(deps, claim, shop.clock.monotonic())
+  expect((await eventsOf(shop.db, tenantId)).map(({ content }) => content.orderStatus)).toEqual([
+    'ALLOCATING',
+    'DELIVERED',
+  ])
+})
+
+it('an order that is being sent cannot be cancelled, although it is still PAID', async () => {
+  const { tenantId, orderId, deps, claim } = await claimed()
+  const cancelling = cancelOrder(deps, { tenantId, orderId, reason: 'by mistake' }, { actor: 'cli:ada' })
+  await expect(cancelling).rejects.toMatchObject({ code: 'ORDER_IN_WORK' })
+  await runClaim(deps, claim, shop.clock.monotonic())
+  expect(await rows(tenantId)).toMatchObject([{ orderStatus: 'DELIVERED' }])
+  expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
+})
+
+it('the worker that takes an order over asks about it and does not buy again', async () => {
+  const { tenantId, deps } = await claimed()
+  await expireLease(tenantId)
+  const claim = await claimDueOrders(deps, tenantId, 10)
+  expect(claim.attempts).toMatchObject([{ operation: 'QUERY', productCode: 'X' }])
+  expect(await rows(tenantId)).toEqual([{ orderStatus: 'ALLOCATING', itemStatus: 'UNKNOWN', ...TERMS, attempts: 2 }])
+})
+
+it('an order that is taken over while its supplier is paused is still known to be asked for', async () => {
+  const { tenantId, deps, supplied } = await claimed()
+  await expireLease(tenantId)
+  Object.assign(supplied, { paused: true })
+  expect((await claimDueOrders(deps, tenantId, 10)).attempts).toEqual([])
+  expect(await rows(tenantId)).toEqual([{ orderStatus: 'ALLOCATING', itemStatus: 'ASKED', ...TERMS }])
+  Object.assign(supplied, { paused: false })
+  await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })
+  expect((await claimDueOrders(deps, tenantId, 10)).attempts).toMatchObject([{ operation: 'QUERY' }])
+})
+
+it('an eSIM that arrives in another way while its supplier is asked is delivered on the terms of the attempt', async () => {
+  const { tenantId, orderId, deps, claim } = await claimed({
+    order: async () => [{ kind: 'unknown', message: 'late' }],
+  })
+  await acceptEsim(deps, tenantId, { orderId, itemNo: 1, supplier: 'odd' }, newEsim())
+  expect(await rows(tenantId)).toEqual([{ orderStatus: 'DELIVERED', itemStatus: 'DELIVERED', ...TERMS }])
+  await runClaim(deps, claim, shop.clock.monotonic())
+  expect(await rows(tenantId)).toEqual([{ orderStatus: 'DELIVERED', itemStatus: 'DELIVERED', ...TERMS }])
+})
+
+it('an eSIM that a supplier lists while it is being bought belongs to its item', async () => {
+  const listed = { key: '', iccid: newEsim().iccid, cancelled: false, time: new Date() }
+  const { deps, supplied, orderId } = await claimed({
+    async *list() {
+      yield listed
+    },
+  })
+  listed.key = itemKeyOf(orderId, 1)
+  expect(await compareSupplierList(deps, supplied, 86_400_000)).toBe(0)
+  expect(await shop.db.query({ text: 'select from unclaimed_esims where iccid = $1', values: [listed.iccid] })).toEqual(
+    [],
+  )
+})
+
+it('an item whose outcome cannot be saved stays asked for when its order is released', async () => {
+  const unsaved = { ...newEsim(), iccid: '8985\u0000' }
+  const { tenantId, deps, claim } = await claimed(
+    {
+      order: async (requests) =>
+        requests.map(({ itemNo }) => (itemNo === 1 ? { kind: 'delivered', esim: unsaved } : deliver())),
+    },
+    { batch: 10 },
+    2,
+  )
+  await shop.db.query({
+    text: `create or replace function refuse_unknown() returns trigger language plpgsql as
+           $$ begin if new.item_status = 'UNKNOWN' then raise 'refused by the test'; end if; return new; end $$`,
+  })
+  await shop.db.query({
+    text: 'create trigger refusing before update on order_items for each row execute function refuse_unknown()',
+  })
+  try {
+    await runClaim(deps, claim, shop.clock.monotonic())
+  } finally {
+    await shop.db.query({ text: 'drop trigger refusing on order_items' })
+  }
+  expect(await rows(tenantId)).toMatchObject([{ itemStatus: 'ASKED' }, { itemStatus: 'DELIVERED' }])
+  const [order] = await shop.db.query({
+    text: 'select lease_token, due_at is not null as is_due from orders where tenant_id = $1',
+    values: [tenantId],
+  })
+  expect(order).toEqual({ leaseToken: null, isDue: true })
+})

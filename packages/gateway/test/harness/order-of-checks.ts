@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { suspendTenant } from '../../src/tenants/change.ts'
+import { changeSettings } from '../../src/tenants/settings.ts'
+import { addDealer, type Dealer, type Node, OPERATOR, type RequestParts } from './api-node.ts'
+
+/** A request under construction. Each fault breaks a different part, so that any two can be combined. */
+export interface Draft {
+  dealer: Dealer
+  parts: RequestParts & { headers: Record<string, string | string[] | undefined> }
+  body: { text: string; order: Record<string, unknown>; size?: number }
+}
+
+interface Check {
+  name: string
+  /** Of the dealer API. */
+  code: string
+  breakIt(draft: Draft, node: Node): Promise<void> | void
+}
+
+/** The order of checks, contract §3. */
+const CHECKS: Check[] = [
+  {
+    name: 'route',
+    code: '000109',
+    breakIt: ({ parts }) => {
+      parts.path = `${parts.path}/nothing`
+    },
+  },
+  {
+    name: 'method',
+    code: '000103',
+    breakIt: ({ parts }) => {
+      parts.method = 'PUT'
+    },
+  },
+  {
+    name: 'HTTPS',
+    code: '101008',
+    breakIt: ({ parts }) => {
+      parts.headers['X-Forwarded-Proto'] = undefined
+    },
+  },
+  {
+    name: 'media type',
+    code: '000110',
+    breakIt: ({ parts }) => {
+      parts.headers['Content-Type'] = 'text/plain'
+    },
+  },
+  {
+    name: 'headers present',
+    code: '000101',
+    breakIt: ({ parts }) => {
+      parts.headers['RT-RequestID'] = undefined
+    },
+  },
+  {
+    name: 'headers well formed',
+    code: '000102',
+    breakIt: ({ parts }) => {
+      parts.headers['RT-Timestamp'] = Array(2).fill(String(parts.timestamp))
+    },
+  },
+  {
+    name: 'size',
+    code: '000111',
+    breakIt: ({ body }) => {
+      body.size = 256 * 1024 + 1
+    },
+  },
+  {
+    name: 'AppKey',
+    code: '101004',
+    breakIt: ({ parts }) => {
+      parts.appKey = 'nobody_at_all'
+    },
+  },
+  {
+    name: 'timestamp',
+    code: '101001',
+    breakIt: ({ parts }) => {
+      parts.timestamp = Date.now() - 400_000
+    },
+  },
+  {
+    name: 'signature',
+    code: '101003',
+    breakIt: ({ parts }) => {
+      parts.secret = 'another secret'
+    },
+  },
+  {
+    name: 'tenant active',
+    code: '101005',
+    breakIt: ({ dealer }, node) => suspendTenant(node.deps, dealer.tenantId, OPERATOR),
+  },
+  {
+    name: 'allowlist',
+    code: '101002',
+    async breakIt({ dealer }, node) {
+      await changeSettings(node.deps, dealer.tenantId, { ipAllowlist: ['203.0.113.1'] }, OPERATOR)
+    },
+  },
+  {
+    name: 'RequestID unused',
+    code: '101006',
+    async breakIt({ parts, dealer }, node) {
+      await node.deps.db.query({
+        text: `insert into request_ids select $1, $2, extract(epoch from now())::int / 3600`,
+        values: [dealer.tenantId, parts.requestId],
+      })
+    },
+  },
+  {
+    name: 'QPS',
+    code: '101007',
+    async breakIt({ dealer }, node) {
+      await node.deps.db.query({
+        text: `insert into qps_buckets values ($1, 0, 100, 1, 0, now() + interval '1 hour')`,
+        values: [dealer.tenantId],
+      })
+    },
+  },
+  {
+    name: 'JSON',
+    code: '000104',
+    breakIt: ({ body }) => {
+      body.text = '[%'
+    },
+  },
+  {
+    name: 'parameters',
+    code: '000108',
+    breakIt: ({ body }) => {
+      body.order.amount = -1
+    },
+  },
+  {
+    name: 'business rules',
+    code: '310241',
+    breakIt: ({ body }) => {
+      body.order.packageInfoList = [{ packageCode: 'NOTHING', count: 1 }]
+    },
+  },
+]
+
+/** A RequestID that is not sent cannot have been used. */
+const IMPOSSIBLE = 'headers present + RequestID unused'
+
+/** An API with the checks of contract §3, whose requests have the path of an order. */
+export interface CheckedApi {
+  path: string
+  node(): Node
+  /** The code that this API answers for one of the dealer API. */
+  codeFor(code: string): string
+  /** Sends the request. @returns its code, and a text that tells apart answers with equal codes */
+  send(draft: Draft, body: string): Promise<{ code: string; answer: string }>
+}
+
+export function describeOrderOfChecks(api: CheckedApi): void {
+  let callers = 0
+  /** Sends each request from its own address, because failures are limited by address. */
+  function forwarded() {
+    callers += 1
+    return { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': `198.51.${callers >> 8}.${callers & 255}` }
+  }
+
+  async function send(broken: Check[]) {
+    const order = { transactionId: randomUUID(), packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
+    const draft: Draft = {
+      dealer: await addDealer(api.node().deps),
+      parts: { path: api.path, requestId: randomUUID(), timestamp: Date.now(), headers: forwarded() },
+      body: { text: '%', order },
+    }
+    // From the last fault to the first, because a header is repeated in the form in which later faults left it.
+    for (const check of broken.toReversed()) await check.breakIt(draft, api.node())
+    const text = draft.body.text.replace('%', JSON.stringify(draft.body.order))
+    return api.send(draft, text.padEnd(draft.body.size ?? 0))
+  }
+
+  /** The answer to each fault alone, all of them different. */
+  const alone = new Map<Check, string>()
+  async function expectFirst(broken: Check[]) {
+    const [first] = broken as [Check]
+    const names = broken.map(({ name }) => name).join(' before ')
+    if (!alone.has(first)) alone.set(first, (await send([first])).answer)
+    expect([names, (await send(broken)).answer]).toEqual([names, alone.get(first)])
+  }
+
+  describe('of two faults the earlier check is answered', () => {
+    const pairs = CHECKS.flatMap((earlier, i) => CHECKS.slice(i + 1).map((later) => ({ earlier, later })))
+    const possible = pairs.filter(({ earlier, later }) => `${earlier.name} + ${later.name}` !== IMPOSSIBLE)
+
+    it('an order without a fault is placed, and each fault alone is answered in its own way', async () => {
+      expect((await send([])).code).toBe(api.codeFor('000000'))
+      for (const check of CHECKS) {
+        const { code, answer } = await send([check])
+        expect([check.name, code]).toEqual([check.name, api.codeFor(check.code)])
+        alone.set(check, answer)
+      }
+      expect(new Set(alone.values()).size).toBe(CHECKS.length)
+    })
+
+    it.each(CHECKS.slice(1).map((later, i) => [`${CHECKS[i]!.name} before ${later.name}`, CHECKS[i]!, later] as const))(
+      '%s',
+      (_, earlier, later) => expectFirst([earlier, later]),
+    )
+
+    it('for any two checks that are not adjacent', async () => {
+      for (const { earlier, later } of possible) await expectFirst([earlier, later])
+    })
+
+    it('for all checks together', async () => {
+      for (let i = 0; i < CHECKS.length; i++) {
+        await expectFirst(CHECKS.slice(i).filter(({ name }) => i > 4 || name !== 'RequestID unused'))
+      }
+    })
+  })
+}

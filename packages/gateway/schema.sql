@@ -751,11 +751,13 @@ create table supplier_attempts (
   outcome text,
   message text,
   reference text,
+  spend bigint,
   constraint supplier_attempts_pkey PRIMARY KEY (tenant_id, attempt_id),
   constraint supplier_attempts_operation_check CHECK ((operation = ANY (ARRAY['ORDER'::text, 'TOPUP'::text, 'QUERY'::text, 'CANCEL'::text, 'SUSPEND'::text, 'UNSUSPEND'::text, 'REVOKE'::text]))),
   constraint supplier_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'toppedUp'::text, 'ordered'::text, 'refused'::text, 'retry'::text, 'unknown'::text, 'cancelled'::text, 'done'::text])))
 ) partition by RANGE (attempt_id);
 CREATE INDEX supplier_attempts_order ON supplier_attempts USING btree (tenant_id, order_id);
+CREATE INDEX supplier_attempts_spend ON supplier_attempts USING btree (supplier, started_at) WHERE (spend IS NOT NULL);
 
 create table supplier_prices (
   supplier text not null,
@@ -846,15 +848,41 @@ create table supplier_tokens (
   constraint supplier_tokens_pkey PRIMARY KEY (supplier)
 );
 
+create table supplier_verifications (
+  supplier text not null,
+  verification_id uuid not null,
+  order_id uuid not null,
+  product_code text not null,
+  cost bigint not null,
+  currency_code text not null,
+  state text not null,
+  reference text,
+  cancel_outcome text,
+  answers jsonb not null default '[]'::jsonb,
+  started_at timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  constraint supplier_verifications_pkey PRIMARY KEY (supplier, verification_id),
+  constraint supplier_verifications_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
+  constraint supplier_verifications_cancel_outcome_check CHECK ((cancel_outcome = ANY (ARRAY['cancelled'::text, 'refused'::text, 'unknown'::text]))),
+  constraint supplier_verifications_state_check CHECK ((state = ANY (ARRAY['OPEN'::text, 'VERIFIED'::text, 'REFUSED'::text])))
+);
+CREATE UNIQUE INDEX supplier_verifications_open ON supplier_verifications USING btree (supplier) WHERE (state = 'OPEN'::text);
+
 create table suppliers (
   supplier text not null,
   type text not null,
   config bytea not null,
   paused boolean not null default false,
+  spend_limit bigint,
+  spend_currency text,
+  spend_alerted_on date,
+  verified_at timestamp with time zone,
   version bigint not null default 1,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   constraint suppliers_pkey PRIMARY KEY (supplier),
+  constraint suppliers_check CHECK (((spend_currency IS NULL) = (spend_limit IS NULL))),
+  constraint suppliers_spend_limit_check CHECK ((spend_limit >= 0)),
   constraint suppliers_supplier_check CHECK ((supplier ~ '^[A-Za-z0-9_.-]{1,64}$'::text)),
   constraint suppliers_type_check CHECK ((type ~ '^[a-z0-9-]{1,32}$'::text))
 );

@@ -6,6 +6,10 @@ create table suppliers (
   type text not null check (type ~ '^[a-z0-9-]{1,32}$'), -- its kind: suppliers/create.ts lists them
   config bytea not null, -- encrypted JSON, bound to the owner supplier:<name>
   paused boolean not null default false,
+  spend_limit bigint check (spend_limit >= 0), -- of a UTC day, from the configuration; null: none
+  spend_currency text check ((spend_currency is null) = (spend_limit is null)),
+  spend_alerted_on date, -- operators were alerted on this UTC day that the limit was reached
+  verified_at timestamptz, -- a purchase has verified it on this gateway (suppliers/verification)
   version bigint not null default 1, -- counts changes: a node reloads rows newer than its own
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
@@ -179,6 +183,24 @@ create table unclaimed_esims (
   found_at timestamptz not null default now(),
   primary key (supplier, key, iccid)
 );
+
+-- Purchases that verify a supplier whose interface was written from documentation. One at a time is open.
+create table supplier_verifications (
+  supplier text not null references suppliers,
+  verification_id uuid not null,
+  order_id uuid not null, -- of no order: the key at the supplier is made of it
+  product_code text not null,
+  cost bigint not null,
+  currency_code text not null,
+  state text not null check (state in ('OPEN', 'VERIFIED', 'REFUSED')),
+  reference text, -- the supplier's own name of the purchase
+  cancel_outcome text check (cancel_outcome in ('cancelled', 'refused', 'unknown')),
+  answers jsonb not null default '[]', -- redacted: suppliers/verification/redact.ts
+  started_at timestamptz not null,
+  finished_at timestamptz,
+  primary key (supplier, verification_id)
+);
+create unique index supplier_verifications_open on supplier_verifications (supplier) where state = 'OPEN';
 
 -- The access token of an account at a supplier: one node fetches it, all use it.
 create table supplier_tokens (

@@ -91,9 +91,11 @@ create table supplier_attempts (
   outcome text check (outcome in ('delivered', 'toppedUp', 'ordered', 'refused', 'retry', 'unknown', 'cancelled', 'done')),
   message text, -- never contains an activation code
   reference text, -- the supplier's own name of the purchase
+  spend bigint, -- counts towards the supplier's daily spend limit; null: it had none
   primary key (tenant_id, attempt_id)
 ) partition by range (attempt_id);
 create index supplier_attempts_order on supplier_attempts (tenant_id, order_id);
+create index supplier_attempts_spend on supplier_attempts (supplier, started_at) where spend is not null;
 
 create table profiles (
   tenant_id uuid not null,

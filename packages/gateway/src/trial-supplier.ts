@@ -11,6 +11,8 @@ import { addSupplier, getSupplierConfig, listSuppliers } from './suppliers/manag
 
 export const TRIAL_SUPPLIER = 'trial'
 const TYPE = 'esim-access'
+/** As much as its account has. */
+const SPEND_LIMIT = { amount: '10000', currencyCode: 'USD' }
 const CATALOGUE_SIZE = 300
 /** Characters of its standard error that are kept for the log. */
 const PRINTED_MAX = 2_000
@@ -43,7 +45,7 @@ export async function startTrialSupplier(deps: Deps): Promise<Running> {
   const url = await listeningUrl(child)
   if (url === undefined) throw new StartRefused(`The trial supplier did not start: ${printed.trim()}`)
   if (!isKnown) {
-    const config = { url, ...credentials, eventAddresses: ['127.0.0.1', '::1'] }
+    const config = { url, ...credentials, eventAddresses: ['127.0.0.1', '::1'], dailySpendLimit: SPEND_LIMIT }
     await addSupplier(deps, { name: TRIAL_SUPPLIER, type: TYPE, config }, SYSTEM)
   }
   deps.log.info({ supplier: TRIAL_SUPPLIER, url, pid: child.pid }, 'trial supplier started')

@@ -5,12 +5,16 @@ import { loadSuppliers, type Suppliers } from '../suppliers/registry.ts'
 import { setWebhook, type WebhookChange } from '../webhooks/endpoint/set-webhook.ts'
 import type { AdminDeps } from './deps.ts'
 
-/** Creates the suppliers for one command and closes their connections afterwards. */
+/**
+ * Creates the suppliers for one command and closes their connections afterwards.
+ * @param through what they send their requests through
+ */
 export async function withSuppliers<Result>(
   deps: AdminDeps,
   work: (suppliers: Suppliers) => Promise<Result>,
+  through: (outbound: Outbound) => Outbound = (outbound) => outbound,
 ): Promise<Result> {
-  return withOutbound(deps, async (outbound) => work(await loadSuppliers({ ...deps, outbound })))
+  return withOutbound(deps, async (outbound) => work(await loadSuppliers({ ...deps, outbound: through(outbound) })))
 }
 
 /** Sets a callback URL. The health check is sent from this process. */

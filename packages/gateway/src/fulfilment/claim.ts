@@ -19,6 +19,7 @@ import { type Attempt, insertAttempts, NOT_CHARGED, writeItems } from './outcome
 import { isPast } from './outcomes/outcome.ts'
 import { type EsimOfTopUp, readEsimsOfTopUps } from './outcomes/topped-up-esims.ts'
 import { nextStep, onlyFrom, type SkippedSuppliers, type Step } from './plan.ts'
+import { readSpendLimits } from './spend-limits.ts'
 
 /** Leased orders of one tenant, with the attempts to send and the refusals to save. */
 export interface Claim {
@@ -98,14 +99,17 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
   const topUpIds = leased.orders.filter((order) => order.orderType === 'TOPUP').map(({ orderId }) => orderId)
   const topUps = await readEsimsOfTopUps(tx, deps.cipher, claim.tenantId, topUpIds)
   const findReference = await readReferences(tx, claim.tenantId, leased.orders)
+  const limits = await readSpendLimits(tx, deps, catalogue, leased)
   for (const order of leased.orders) {
     const firstAttempt = claim.attempts.length
     const topUp = topUps.get(order.orderId)
     const next = order.items.map((item) => {
       const bought = catalogue.find(item.packageCode)
-      const { periodNum } = order.packageLines[item.lineNo] ?? {}
-      const terms = { currencyCode: order.currencyCode, periodNum }
-      const step = nextStep(item, terms, topUp ? onlyFrom(topUp.supplier, bought) : bought, skipped, now)
+      const terms = { currencyCode: order.currencyCode, periodNum: order.packageLines[item.lineNo]?.periodNum }
+      const sold = topUp ? onlyFrom(topUp.supplier, bought) : bought
+      const step = limits.within({ order, item }, missing, (without) =>
+        nextStep(item, terms, sold, { ...skipped, missing: without }, now),
+      )
       return takeStep(deps, claim, changes, {
         order,
         item,
@@ -127,6 +131,7 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
     }
     changes.orders.push(change)
   }
+  await limits.count(claim.attempts)
   return changes
 }
 

@@ -112,6 +112,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   mobimatter_orders: 'the progress of each order at MobiMatter',
   supplier_rates: 'one or two rows per supplier',
   supplier_tokens: 'one row per supplier',
+  supplier_verifications: 'few; they show which suppliers were verified',
   sandbox_actions: 'the sandbox’s own books',
   sandbox_issued: 'the sandbox’s own books',
   stock_levels: 'one row a product',

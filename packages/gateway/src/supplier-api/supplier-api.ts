@@ -73,12 +73,15 @@ async function receiveNotification(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const { suppliers = [] } = request
+  const { suppliers: senders = [] } = request
   const body = parse(request.body)
   const notification = body && parseNotification(name, body, new Date(deps.databaseClock.now()))
   if (notification === undefined) return plain(reply, 400, 'the body is not an ES2+ notification')
-  const { iccid, report } = notification
-  const matched = report !== undefined && (await applyReportByIccid(deps, suppliers, iccid, report))
+  const { iccid, report, isExtraPoint } = notification
+  const sendsExtraPoints = (name: string) => deps.suppliers.get(name)?.supplier.eventSenders?.extraPoints === true
+  const suppliers = isExtraPoint ? senders.filter(sendsExtraPoints) : senders
+  const matched =
+    report !== undefined && suppliers.length > 0 && (await applyReportByIccid(deps, suppliers, iccid, report))
   deps.log.info({ name, suppliers, iccid, status: report?.smdpStatus, matched }, 'ES2+ notification')
   return reply.code(204).headers(protocolOf(request)).send()
 }

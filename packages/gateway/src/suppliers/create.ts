@@ -93,6 +93,15 @@ export function describeSupplierType(type: SupplierType): { config: TSchema; doc
   return { config, docs }
 }
 
+/**
+ * Suppliers of this kind have a daily spend limit until a purchase has verified them (verification/verify.ts): they were
+ * written from public documentation, and never ran against a live account.
+ */
+export function needsVerification(type: SupplierType): boolean {
+  const { properties = {} } = KINDS[type].config as { properties?: object }
+  return 'dailySpendLimit' in properties
+}
+
 /** The members of a kind's configuration that are secrets. */
 export function secretMembers(type: SupplierType): string[] {
   const { properties = {} } = KINDS[type].config as { properties?: Record<string, { writeOnly?: boolean }> }
@@ -146,6 +155,8 @@ const FORMS: Readonly<Record<string, string>> = {
   '^https?://': 'an address that begins with https://',
   '^[A-Za-z0-9_-]{8,64}$': '8 to 64 letters, digits, hyphens and underscores',
   '^v?\\d+\\.\\d+\\.\\d+$': 'a version like v2.5.0',
+  '^\\d{1,12}(\\.\\d{1,4})?$': 'an amount like 100.00',
+  '^[A-Z]{3}$': 'a currency like USD',
   '^\\d{19}$': '19 digits',
   '^([0-9A-Fa-f]{2}:?){32}$': 'a SHA-256 fingerprint: 64 hexadecimal digits',
 }

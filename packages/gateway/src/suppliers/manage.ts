@@ -1,11 +1,20 @@
+import { parseMoney } from '@dealer-esim/contract'
 import { audit, type By } from '../audit/audit.ts'
 import { type Cipher, DecryptionFailed } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import type { Wakeups } from '../lib/postgres/wakeups.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
-import { parseSupplierConfig, SUPPLIER_TYPES, SupplierConfigError, type SupplierType, secretMembers } from './create.ts'
+import {
+  needsVerification,
+  parseSupplierConfig,
+  SUPPLIER_TYPES,
+  SupplierConfigError,
+  type SupplierType,
+  secretMembers,
+} from './create.ts'
 import { supplierOwner } from './supplier.ts'
+import { readSpent } from './verification/spend-limit.ts'
 
 export interface ManageDeps {
   db: Db
@@ -19,9 +28,22 @@ export interface SupplierSummary {
   name: string
   type: SupplierType
   paused: boolean
+  /** VERIFICATION_PENDING, or null if there is nothing to say. */
+  status: string | null
+  verifiedAt: Date | null
+  dailySpend: DailySpend | null
   createdAt: Date
   updatedAt: Date
 }
+
+/** A daily spend limit and what was spent on this UTC day, in 1/10 000. */
+export interface DailySpend {
+  limit: bigint
+  spent: bigint
+  currencyCode: string
+}
+
+export const VERIFICATION_PENDING = 'Written from public documentation; not yet verified against a live account'
 
 /** The types of suppliers that a gateway can have. */
 export function allowedTypes({ deployment }: ManageDeps['config']): SupplierType[] {
@@ -44,10 +66,12 @@ export async function addSupplier(
     throw invalid('A production gateway cannot have a sandbox supplier: its eSIMs are for tests only.')
   }
   const config = checkConfig(type, input.config)
+  const limit = spendLimitOf(type, config, null)
   await deps.db.tx(async (tx) => {
     const added = await tx.query({
-      text: 'insert into suppliers (supplier, type, config) values ($1, $2, $3) on conflict do nothing returning supplier',
-      values: [name, type, encryptConfig(deps, name, config)],
+      text: `insert into suppliers (supplier, type, config, spend_limit, spend_currency) values ($1, $2, $3, $4, $5)
+             on conflict do nothing returning supplier`,
+      values: [name, type, encryptConfig(deps, name, config), limit?.amount ?? null, limit?.currencyCode ?? null],
     })
     if (added.length === 0) throw new Refusal(409, 'SUPPLIER_EXISTS', `A supplier named ${name} already exists.`)
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.add', subject: name, after: { type } })
@@ -74,14 +98,28 @@ export async function setSupplier(
     const config = checkConfig(row.type, { ...input.config, ...kept }) as Record<string, unknown>
     const members = [...new Set([...Object.keys(before), ...Object.keys(config)])]
     const changed = members.filter((member) => JSON.stringify(before[member]) !== JSON.stringify(config[member]))
-    if (changed.some((member) => ACCOUNT_MEMBERS.includes(member))) await refuseOpenAccount(tx, name, row)
+    const isOtherAccount = changed.some((member) => ACCOUNT_MEMBERS.includes(member))
+    if (isOtherAccount) await refuseOpenAccount(tx, name, row)
+    const verifiedAt = isOtherAccount ? null : row.verifiedAt
+    const limit = spendLimitOf(row.type, config, verifiedAt)
     tx.send({
-      text: 'update suppliers set config = $2, updated_at = now() where supplier = $1',
-      values: [name, encryptConfig(deps, name, config)],
+      text: `update suppliers set config = $2, spend_limit = $3, spend_currency = $4, verified_at = $5, updated_at = now()
+             where supplier = $1`,
+      values: [name, encryptConfig(deps, name, config), limit?.amount ?? null, limit?.currencyCode ?? null, verifiedAt],
     })
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.set', subject: name, after: { changed } })
   })
   deps.wake.wake('settings')
+}
+
+/** @throws Refusal if a supplier that is not verified has no limit */
+function spendLimitOf(type: SupplierType, config: unknown, verifiedAt: Date | null) {
+  const { dailySpendLimit: limit } = config as { dailySpendLimit?: { amount: string; currencyCode: string } }
+  if (limit !== undefined) return { amount: parseMoney(limit.amount), currencyCode: limit.currencyCode }
+  if (verifiedAt !== null || !needsVerification(type)) return undefined
+  throw invalid(
+    `A supplier of the type ${type} needs dailySpendLimit, such as {"amount": "100.00", "currencyCode": "USD"}, until a purchase has verified it: admin supplier verify.`,
+  )
 }
 
 /**
@@ -191,23 +229,44 @@ export async function pauseSupplier(
 }
 
 export async function listSuppliers(db: Pick<Db, 'query'>): Promise<SupplierSummary[]> {
-  return db.query<SupplierSummary>({
-    text: `select supplier as name, type, paused, created_at, updated_at
+  const rows = await db.query<ListedSupplier>({
+    text: `select supplier as name, type, paused, verified_at, spend_limit, spend_currency, created_at, updated_at, now()
            from suppliers order by supplier`,
   })
+  const limited = rows.filter(({ spendLimit }) => spendLimit !== null).map(({ name }) => name)
+  const spent = limited.length === 0 ? new Map<string, bigint>() : await readSpent(db, limited, rows[0]!.now)
+  return rows.map(({ spendLimit, spendCurrency, now: _, ...row }) => ({
+    ...row,
+    status: statusOf(row.type, row.verifiedAt),
+    dailySpend:
+      spendLimit === null
+        ? null
+        : { limit: spendLimit, spent: spent.get(row.name) ?? 0n, currencyCode: spendCurrency! },
+  }))
+}
+
+type ListedSupplier = Omit<SupplierSummary, 'status' | 'dailySpend'> & {
+  spendLimit: bigint | null
+  spendCurrency: string | null
+  now: Date
+}
+
+function statusOf(type: SupplierType, verifiedAt: Date | null): string | null {
+  return verifiedAt === null && SUPPLIER_TYPES.includes(type) && needsVerification(type) ? VERIFICATION_PENDING : null
 }
 
 interface SupplierRow {
   type: SupplierType
   config: Buffer
   paused: boolean
+  verifiedAt: Date | null
   /** When it was last paused, resumed or configured. */
   updatedAt: Date
 }
 
 async function lock(tx: Tx, name: string): Promise<SupplierRow> {
   const [row] = await tx.query<SupplierRow>({
-    text: `select type, config, paused, updated_at from suppliers where supplier = $1 for no key update`,
+    text: `select type, config, paused, verified_at, updated_at from suppliers where supplier = $1 for no key update`,
     values: [name],
   })
   if (row === undefined) throw notFound('supplier', name)

@@ -18,6 +18,8 @@ export interface ConfiguredSupplier {
   readonly gate: Gate
   /** An operator has paused it. */
   readonly paused: boolean
+  /** It has a daily spend limit, which fulfilment reads again when it buys. */
+  readonly hasSpendLimit?: boolean
 }
 
 /** The configured suppliers as this node knows them. A change is seen within seconds. */
@@ -78,12 +80,14 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
   async function refresh(): Promise<void> {
     const rows = await deps.db.query<SupplierRow>({
       name: 'suppliers-all',
-      text: 'select supplier, type, config, paused from suppliers order by supplier',
+      text: `select supplier, type, config, paused, spend_limit is not null as has_spend_limit
+             from suppliers order by supplier`,
     })
     for (const row of rows) {
       const before = known.get(row.supplier)
-      if (before?.config.equals(row.config)) known.set(row.supplier, { ...before, paused: row.paused })
-      else replace(row)
+      if (before?.config.equals(row.config)) {
+        known.set(row.supplier, { ...before, paused: row.paused, hasSpendLimit: row.hasSpendLimit })
+      } else replace(row)
     }
     const names = new Set(rows.map((row) => row.supplier))
     for (const name of known.keys()) if (!names.has(name)) known.delete(name)
@@ -101,6 +105,7 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
         supplier,
         gate: createGate(supplier.traits, deps.clock),
         paused: row.paused,
+        hasSpendLimit: row.hasSpendLimit,
         config: row.config,
       })
     } catch (error) {
@@ -118,6 +123,7 @@ interface SupplierRow {
   type: SupplierType
   config: Buffer
   paused: boolean
+  hasSpendLimit: boolean
 }
 
 interface LoadedSupplier extends ConfiguredSupplier {

@@ -4,11 +4,12 @@ import type { Outbound, OutboundFailure, OutboundRequest } from '../lib/outbound
 import type { Db } from '../lib/postgres/db.ts'
 import { accountRate, TURN_WAIT_MAX_MS } from './account-rate.ts'
 import { type JsonObject, parseObject } from './members.ts'
-import { accountRateSettings, addressSetting, callSettings } from './settings.ts'
+import { accountRateSettings, addressSetting, callSettings, spendLimitSetting } from './settings.ts'
 
 /** Members of the configuration of every wholesaler with a JSON interface. `url` has the path that all requests share. */
 export const REST_MEMBERS = {
   url: Type.Optional(addressSetting('Only if it is not the public address of the wholesaler.')),
+  ...spendLimitSetting(),
   ...callSettings(),
   ...accountRateSettings(),
 }
@@ -34,16 +35,20 @@ export interface RestReply {
 }
 
 /** Sends a request with a path below the url. */
-export type RestClient = (
-  method: OutboundRequest['method'],
-  path: string,
-  content?: {
-    query?: Record<string, string>
-    body?: JsonObject | undefined
-    /** Not sent if its turn comes later than this. */
-    sendWithinMs?: number
-  },
-) => Promise<RestAnswer>
+export type RestClient = (method: OutboundRequest['method'], path: string, content?: RestContent) => Promise<RestAnswer>
+
+interface RestContent {
+  query?: Record<string, string>
+  body?: JsonObject | undefined
+  /** Not sent if its turn comes later than this. */
+  sendWithinMs?: number
+  /** Instead of a body. */
+  form?: Record<string, string>
+  /** In addition to those of the account. */
+  headers?: Record<string, string>
+  /** false: use a new connection, if an unknown outcome costs more than a handshake. */
+  reuse?: boolean
+}
 
 export interface RestDeps {
   outbound: Outbound
@@ -64,7 +69,7 @@ export function restClient(supplier: string, account: RestAccount, deps: RestDep
   const { perSecond, share, timeoutMs = TIMEOUT_MS } = account
   const rate = perSecond === undefined ? undefined : accountRate(deps.db, supplier, { perSecond, share })
   const base = account.url.replace(/\/+$/, '')
-  return async (method, path, { query = {}, body, sendWithinMs } = {}) => {
+  return async (method, path, { query = {}, body, form, headers: ownHeaders, reuse, sendWithinMs } = {}) => {
     const startedAt = systemClock.monotonic()
     const hasTurn = rate === undefined || (await rate.turn().catch(() => undefined))
     if (!hasTurn) {
@@ -80,10 +85,14 @@ export function restClient(supplier: string, account: RestAccount, deps: RestDep
       method,
       headers: {
         ...account.headers,
+        ...ownHeaders,
         accept: 'application/json',
+        ...(form ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
+      ...(form ? { body: new URLSearchParams(form).toString() } : {}),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(reuse === undefined ? {} : { reuse }),
       timeoutMs,
       answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
       allowPrivate: true, // configured by an operator

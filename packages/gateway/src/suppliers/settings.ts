@@ -58,6 +58,24 @@ export const callSettings = (concurrencyMax = 1_000) => ({
   ),
 })
 
+/** The limit of a wholesaler, whose kind was written from public documentation and has to be verified. */
+export const spendLimitSetting = () => ({
+  dailySpendLimit: Type.Optional(
+    Type.Object(
+      {
+        amount: Type.String({ title: 'Amount', pattern: '^\\d{1,12}(\\.\\d{1,4})?$' }),
+        currencyCode: Type.String({ title: 'Currency', pattern: '^[A-Z]{3}$' }),
+      },
+      {
+        title: 'Daily spend limit',
+        description:
+          'Of a UTC day, by the costs in the catalogue. Required until a purchase has verified the supplier (admin supplier verify).',
+        additionalProperties: false,
+      },
+    ),
+  ),
+})
+
 /** A limit on each node. */
 export const nodeRateSetting = () => ({
   perSecond: Type.Optional(

@@ -51,7 +51,12 @@ export interface Supplier {
   /** The operator's balance at the supplier. */
   balance?(): Promise<BalanceOutcome>
   /** The allowed senders of events for this supplier: fingerprints of client certificates, addresses and blocks. */
-  readonly eventSenders?: { certificates: readonly string[]; addresses: readonly string[] }
+  readonly eventSenders?: {
+    certificates: readonly string[]
+    addresses: readonly string[]
+    /** They send the points 100 to 102, too (es2plus/notification.ts). */
+    extraPoints?: boolean
+  }
   /** Verifies an event from this supplier and decodes it. `address`: the caller's, if it is known. */
   receive?(event: {
     headers: Record<string, string | string[] | undefined>

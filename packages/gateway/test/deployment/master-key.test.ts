@@ -122,6 +122,10 @@ async function fillOtherTables(tenantId: string): Promise<void> {
     values: [oldCipher.encrypt('matching id', 'supplier:shelf')],
   })
   await db.query({
+    text: `insert into supplier_tokens (supplier, account, token, next_fetch_at) values ('shelf', 'A', $1, now())`,
+    values: [oldCipher.encrypt('token', 'supplier:shelf')],
+  })
+  await db.query({
     text: `insert into orphans (tenant_id, orphan_id, order_id, item_no, supplier, iccid, secrets, created_at, updated_at)
            values ($1, $2, $2, 1, 'shelf', '1', $3, now(), now())`,
     values: [tenantId, systemIds.uuid(), oldCipher.encrypt('code', tenantId)],

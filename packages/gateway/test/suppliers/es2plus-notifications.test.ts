@@ -26,7 +26,7 @@ beforeAll(async () => {
   shop = await createShop(database.url)
   const smdp = { url: 'https://smdp.example.com', functionRequesterIdentifier: '1.2.3' }
   await addSupplier(shop, 'smdp', 'es2plus', { ...smdp, notices: { addresses: ['192.0.2.0/28'] } })
-  await addSupplier(shop, 'other', 'es2plus', { ...smdp, notices: { addresses: [OTHER_SMDP] } })
+  await addSupplier(shop, 'other', 'es2plus', { ...smdp, notices: { addresses: [OTHER_SMDP], extraPoints: true } })
   const upstream = { url: 'http://127.0.0.1:1', appKey: 'upstream_key', appSecret: SECRET }
   await addSupplier(shop, 'upstream', 'gateway', upstream)
   await addPackage(shop.db, 'P', [{ supplier: 'smdp', productCode: 'TYPE' }])
@@ -113,6 +113,20 @@ describe('a notification of an SM-DP+', () => {
       expect([answer.statusCode, answer.payload]).toEqual([204, ''])
       expect(answer.headers).toMatchObject({ 'x-admin-protocol': 'gsma/rsp/v2.5.0' })
       expect(answer.headers).not.toHaveProperty('content-type')
+    }
+  })
+
+  it('at a point from 100 on counts only for a supplier that is set to send such points', async () => {
+    const [ours, theirs] = [newIccid(), newIccid()]
+    const [usual, extra] = [await deliver(ours), await deliver(theirs, 'other')]
+    for (const [point, status] of [
+      [100, 'ENABLED'],
+      [101, 'DISABLED'],
+      [102, 'DELETED'],
+    ] as const) {
+      expect((await post(PROGRESS, progress(ours, point, point))).statusCode).toBe(204)
+      expect((await post(PROGRESS, progress(theirs, point, point), { from: OTHER_SMDP })).statusCode).toBe(204)
+      expect([(await shown(usual)).smdpStatus, (await shown(extra)).smdpStatus]).toEqual(['RELEASED', status])
     }
   })
 

@@ -1,15 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { SUPPLIER_TYPES } from '../../suppliers/create.ts'
-import { addSupplier, listSuppliers, pauseSupplier, setSupplier } from '../../suppliers/manage.ts'
+import { addSupplier, type DailySpend, listSuppliers, pauseSupplier, setSupplier } from '../../suppliers/manage.ts'
 import type { AdminContext } from '../context.ts'
 import { withSuppliers } from '../outbound.ts'
 import { getFileSize } from '../parse.ts'
 import { table, timeText } from '../table.ts'
 import { supplierProductCommands } from './supplier-products.ts'
 import { supplierReportCommand } from './supplier-report.ts'
+import { supplierVerifyCommand } from './supplier-verify.ts'
 
 export function supplierCommands(supplier: Command, context: AdminContext): void {
   supplier
@@ -54,6 +56,7 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
       )
   }
   testCommand(supplier, context)
+  supplierVerifyCommand(supplier, context)
   supplier
     .command('list')
     .description('List the suppliers.')
@@ -66,15 +69,21 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
             { title: 'NAME', value: (row) => row.name },
             { title: 'TYPE', value: (row) => row.type },
             { title: 'STATE', value: (row) => (row.paused ? 'paused' : 'in use') },
+            { title: 'SPENT TODAY', value: (row) => spendText(row.dailySpend) },
             { title: 'CHANGED', value: (row) => timeText(row.updatedAt) },
           ],
           'There are no suppliers. Add one with: supplier add NAME --type TYPE',
         )
-        context.print(human, { supplierList: rows })
+        const pending = rows.filter(({ status }) => status !== null).map(({ name, status }) => `\n${name}: ${status}.`)
+        context.print(human + pending.join(''), { supplierList: rows })
       }),
     )
   supplierProductCommands(supplier, context)
   supplierReportCommand(supplier, context)
+}
+
+function spendText(spend: DailySpend | null): string {
+  return spend === null ? '' : `${formatMoney(spend.spent)} of ${formatMoney(spend.limit)} ${spend.currencyCode}`
 }
 
 function testCommand(supplier: Command, context: AdminContext): void {

@@ -36,6 +36,7 @@ const ITEM: Columns = {
   item_no: 'smallint',
   item_status: 'text',
   route_no: 'smallint',
+  spend: 'bigint',
   supplier: 'text',
   product_code: 'text',
   cost: 'bigint',
@@ -84,6 +85,8 @@ export interface Attempt {
   operation: 'ORDER' | 'TOPUP' | 'QUERY'
   /** Days of a day pass. */
   periodNum?: number | undefined
+  /** What counts towards the daily spend limit of the supplier, if it has one. */
+  spend?: bigint | null
   /** The eSIM that a TOPUP order adds to. */
   topUp?: ToppedUpEsim | undefined
   /** The supplier's own name of the purchase that a QUERY is about, if it gave one. */
@@ -140,6 +143,7 @@ export function insertAttempts(tx: Tx, tenantId: string, leaseToken: string, att
       plainArray(attempts.map(({ unwritten }) => unwritten?.cost ?? NULL)),
       plainArray(attempts.map(({ unwritten }) => unwritten?.costCurrency ?? NULL)),
       plainArray(attempts.map(({ unwritten }) => unwritten?.routeNo ?? NULL)),
+      plainArray(attempts.map((attempt) => attempt.spend ?? NULL)),
     ],
   })
 }

@@ -1,5 +1,5 @@
 import type { Dispatcher, Pool } from 'undici'
-import { DialError } from './pools.ts'
+import { DialError, isCertificateRefusal } from './pools.ts'
 
 export interface Exchange {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -67,7 +67,8 @@ class Listener implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     const { address } = this.#request
-    if (error instanceof DialError) this.#fail(error.phase, describeDialError(error, address))
+    if (isCertificateRefusal(error)) this.#refuseCertificate(error)
+    else if (error instanceof DialError) this.#fail(error.phase, describeDialError(error, address))
     else this.#fail('sent', describeBrokenConnection(error, this.#status))
   }
 
@@ -93,6 +94,13 @@ class Listener implements Dispatcher.DispatchHandler {
   #fail(phase: OutboundFailure['phase'], message: string): void {
     const { address } = this.#request
     this.#finish({ kind: 'failed', phase, sent: this.#controller !== undefined, message, address })
+  }
+
+  #refuseCertificate(error: Error): void {
+    const { address } = this.#request
+    const { reason } = (error instanceof DialError ? error.cause : error) as { reason?: string }
+    const message = `TLS with ${address} failed: it does not accept our certificate: ${reason ?? error.message}`
+    this.#finish({ kind: 'failed', phase: 'tls', sent: false, message, address, certificateRefused: true })
   }
 
   /**
@@ -144,6 +152,8 @@ export interface OutboundFailure {
   /** Shown to people. */
   message: string
   address?: string
+  /** The server did not accept our client certificate, or requires one. */
+  certificateRefused?: true
 }
 
 export type OutboundOutcome = OutboundAnswer | OutboundFailure

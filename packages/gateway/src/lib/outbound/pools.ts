@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import net from 'node:net'
+import type { Duplex } from 'node:stream'
 import tls from 'node:tls'
 import type { buildConnector } from 'undici'
 import { Pool } from 'undici'
@@ -104,6 +105,33 @@ export class DialError extends Error {
 const CONNECT_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_PROBE_MS = 30_000
 
+/**
+ * Alerts about the client's certificate (RFC 8446 §6.2). With TLS 1.3 one arrives after the client believes the handshake
+ * done and has sent its request. The server sends it before it can read a request: nothing was accepted.
+ */
+const CERTIFICATE_ALERT =
+  /^ERR_SSL_(SSL\/TLS_|SSLV3_|TLSV1_|TLSV13_)?ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(REVOKED|EXPIRED|UNKNOWN|REQUIRED)|UNKNOWN_CA)$/
+
+const refusals = new WeakSet<Error>()
+
+/** @returns whether the server refused our certificate, or the lack of one, before anything else was received from it */
+export function isCertificateRefusal(error: Error): boolean {
+  return refusals.has(error instanceof DialError && error.cause instanceof Error ? error.cause : error)
+}
+
+/** Remembers an alert about our certificate, unless a byte of an answer has been received: then a request was accepted. */
+export function noteRefusals(socket: Duplex): void {
+  let hasAnswered = false
+  socket.on('readable', () => {
+    hasAnswered ||= socket.readableLength > 0
+  })
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    if (hasAnswered || !CERTIFICATE_ALERT.test(error.code ?? '')) return
+    refusals.add(error)
+    socket.destroy(error) // otherwise the request fails with the end of the connection, which follows
+  })
+}
+
 /** Connects to this address only; the name is used only to check the certificate. */
 function createConnector(address: string, name: string | undefined, identity?: TlsIdentity): buildConnector.connector {
   let session: Buffer | undefined
@@ -121,6 +149,7 @@ function createConnector(address: string, name: string | undefined, identity?: T
           ...(session === undefined ? {} : { session }),
         })
       : net.connect({ host: address, port })
+    if (secure) noteRefusals(socket)
     const timer = setTimeout(() => socket.destroy(new Error('no connection in time')), CONNECT_TIMEOUT_MS)
     let isSettled = false
     const settle = (error: Error | null) => {

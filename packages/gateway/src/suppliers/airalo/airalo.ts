@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { failpoint } from '../../lib/process/failpoint.ts'
-import { TURN_WAIT_MAX_MS } from '../account-rate.ts'
 import { isObject, isText, parseObject } from '../members.ts'
+import { longestMs } from '../rest-client.ts'
 import type { CancelOutcome, Outcome, ReceivedEvent, Supplier, SupplierRequest } from '../supplier.ts'
-import { type AiraloClient, type AiraloConfig, type AiraloDeps, airaloClient, TIMEOUT_MS } from './client.ts'
+import { type AiraloClient, type AiraloConfig, type AiraloDeps, airaloClient } from './client.ts'
 import { findOrders, ListFailure, listProducts, listSold } from './lists.ts'
 import { outcomeOfFailedQuery, outcomeOfFound, outcomeOfOrder } from './outcome.ts'
 import { readBalance, reportOn, testAccount } from './reports.ts'
@@ -23,7 +23,6 @@ const CURRENCY_DEFAULT = 'USD'
  */
 export function airaloSupplier(name: string, config: AiraloConfig, deps: AiraloDeps): Supplier {
   const client = airaloClient(name, config, deps)
-  const timeoutMs = config.timeoutMs ?? TIMEOUT_MS
   return {
     name,
     type: 'airalo',
@@ -31,7 +30,7 @@ export function airaloSupplier(name: string, config: AiraloConfig, deps: AiraloD
       batch: 1,
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: null, // the limit of the account holds over all nodes: client.ts
-      timeoutMs: REQUESTS_MAX * timeoutMs + (config.perSecond === undefined ? 0 : TURN_WAIT_MAX_MS),
+      timeoutMs: longestMs(REQUESTS_MAX, config),
       graceMs: config.settlesMs ?? GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
       findsLate: true,

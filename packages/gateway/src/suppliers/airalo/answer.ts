@@ -1,22 +1,7 @@
-import type { OutboundFailure } from '../../lib/outbound/outbound.ts'
 import { isCount, isObject, isText, type JsonObject } from '../members.ts'
+import type { RestAnswer } from '../rest-client.ts'
 
-/** A reply of Airalo, or the failure to get one. */
-export type AiraloAnswer = AiraloReply | AiraloFailure
-
-/** `sent`: it may have been executed. `down`: Airalo as a whole seems to be down, or does not accept the account. */
-export type AiraloFailure = Pick<OutboundFailure, 'kind' | 'sent' | 'message'> &
-  Partial<Pick<OutboundFailure, 'phase'>> & { down?: true }
-
-export interface AiraloReply {
-  kind: 'reply'
-  status: number
-  /** undefined: not a complete JSON object. */
-  body: JsonObject | undefined
-  retryAfterMs: number | undefined
-  /** By the clock of the server. */
-  time: Date | undefined
-}
+/* Pure: decodes what Airalo says about a failure. */
 
 /** The code of `{code, reason}`. */
 export function codeOf(body: JsonObject | undefined): number | undefined {
@@ -26,7 +11,7 @@ export function codeOf(body: JsonObject | undefined): number | undefined {
 }
 
 /** What an operator reads about an answer. */
-export function messageOf(answer: AiraloAnswer): string {
+export function messageOf(answer: RestAnswer): string {
   if (answer.kind === 'failed') return answer.message
   const { status, body } = answer
   const code = codeOf(body)

@@ -1,8 +1,9 @@
-import { isCount, isObject, isText, type JsonObject } from '../members.ts'
+import { amountOf, isCount, isObject, isText, type JsonObject } from '../members.ts'
+import type { RestAnswer } from '../rest-client.ts'
 import type { SupplierProduct, SupplierRecord } from '../supplier.ts'
-import { type AiraloAnswer, messageOf } from './answer.ts'
+import { messageOf } from './answer.ts'
 import type { AiraloClient } from './client.ts'
-import { amountOf, bytesOf, esimsOf, timeOf } from './order.ts'
+import { bytesOf, esimsOf, timeOf } from './order.ts'
 
 const PAGE_SIZE = 100
 /** A million orders. */
@@ -12,9 +13,9 @@ const PAGES_MAX = 10_000
 export class ListFailure extends Error {
   override readonly name = 'ListFailure'
   /** undefined: a page was answered, but is unreadable. */
-  readonly answer: AiraloAnswer | undefined
+  readonly answer: RestAnswer | undefined
 
-  constructor(message: string, answer?: AiraloAnswer) {
+  constructor(message: string, answer?: RestAnswer) {
     super(message)
     this.answer = answer
   }
@@ -97,7 +98,7 @@ export function productsOf(row: JsonObject, operator: JsonObject, currencyCode: 
   return operator.packages.filter(isObject).flatMap(({ id, type, title, net_price, amount, day, is_unlimited }) => {
     const cost = amountOf(net_price)
     const volume = is_unlimited === true ? null : bytesOf(amount)
-    if (!isText(id) || (type !== 'sim' && type !== 'topup') || cost === undefined) return []
+    if (!isText(id) || (type !== 'sim' && type !== 'topup') || cost === undefined || cost < 0n) return []
     if (volume === undefined || volume === 0n || !isCount(day) || day === 0) return []
     return {
       productCode: id,

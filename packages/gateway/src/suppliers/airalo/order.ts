@@ -1,5 +1,15 @@
 import { buildActivationCode, parseActivationCode } from '@dealer-esim/contract'
-import { dateOf, iccidOf, isCount, isObject, isText, type JsonObject, textOf } from '../members.ts'
+import {
+  amountOf,
+  currencyOf,
+  dateOf,
+  iccidOf,
+  isCount,
+  isObject,
+  isText,
+  type JsonObject,
+  textOf,
+} from '../members.ts'
 import type { Charge, DeliveredEsim } from '../supplier.ts'
 
 /*
@@ -43,15 +53,8 @@ function esimOf(sim: JsonObject): DeliveredEsim | undefined {
 /** What the account was debited: the net price, where the account has one. */
 export function chargeOf({ net_price, price, currency }: JsonObject): Charge | undefined {
   const amount = amountOf(net_price) ?? amountOf(price)
-  if (amount === undefined || typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency)) return undefined
-  return { amount, currencyCode: currency }
-}
-
-/** Converts a decimal number, exactly, into 1/10 000. @returns undefined if that cannot express it */
-export function amountOf(value: unknown): bigint | undefined {
-  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : ''
-  const [, whole, fraction = ''] = /^(\d{1,12})(?:\.(\d{1,4})0*)?$/.exec(text) ?? []
-  return whole === undefined ? undefined : BigInt(whole) * 10_000n + BigInt(fraction.padEnd(4, '0'))
+  const currencyCode = currencyOf(currency)
+  return amount === undefined || amount < 0n || currencyCode === undefined ? undefined : { amount, currencyCode }
 }
 
 /** 2026-11-25 12:00:00, in UTC. */

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../members.ts'
+import type { RestAnswer } from '../rest-client.ts'
 import type { Outcome } from '../supplier.ts'
-import { type AiraloAnswer, messageOf } from './answer.ts'
-import { amountOf, bytesOf, timeOf } from './order.ts'
+import { messageOf } from './answer.ts'
+import { bytesOf, timeOf } from './order.ts'
 import { outcomeOfFailedQuery, outcomeOfFound, outcomeOfOrder } from './outcome.ts'
 
 const KEY = 'ORDER-1'
@@ -11,11 +12,11 @@ const SIM = { iccid: ICCID, lpa: 'smdp.example.com', matching_id: 'M-1', qrcode:
 const ORDER = { id: 7, description: KEY, type: 'sim', price: 4.5, currency: 'USD', sims: [SIM] }
 const TOP_UP = { key: KEY, topUp: { key: 'FIRST-1', iccid: ICCID, matchingId: 'M-1' } }
 
-function reply(status: number, body?: JsonObject): AiraloAnswer {
+function reply(status: number, body?: JsonObject): RestAnswer {
   return { kind: 'reply', status, body, retryAfterMs: undefined, time: undefined }
 }
 
-const ordered = (answer: AiraloAnswer, request: Parameters<typeof outcomeOfOrder>[1] = { key: KEY }) =>
+const ordered = (answer: RestAnswer, request: Parameters<typeof outcomeOfOrder>[1] = { key: KEY }) =>
   outcomeOfOrder(answer, request)
 const refusal = (code: number | string) => reply(422, { code, reason: 'the reason' })
 
@@ -40,7 +41,7 @@ describe('an order', () => {
     })
   })
 
-  it.each<[string, AiraloAnswer, Outcome['kind']]>([
+  it.each<[string, RestAnswer, Outcome['kind']]>([
     ['without an eSIM yet', reply(200, { data: { ...ORDER, sims: [] } }), 'ordered'],
     ['with an unreadable eSIM', reply(200, { data: { ...ORDER, sims: [{ iccid: 'x' }] } }), 'unknown'],
     ['of another description', reply(200, { data: { ...ORDER, description: `${KEY}1` } }), 'unknown'],
@@ -95,11 +96,7 @@ it('a message has the code, the faulty parameters or the status', () => {
   expect(messageOf(reply(502))).toBe('Airalo answered with status 502 and no readable body')
 })
 
-it('money, volumes and times are converted exactly or not at all', () => {
-  expect([4.5, '0.29', 12, 1.2345, '7.10000', 1.23456, -1, 'x', null].map(amountOf)).toEqual([
-    ...[45_000n, 2_900n, 120_000n, 12_345n, 71_000n],
-    ...[undefined, undefined, undefined, undefined],
-  ])
+it('volumes and times are converted or left out', () => {
   expect([1024, 0, -1, '1'].map(bytesOf)).toEqual([1_024_000_000n, 0n, undefined, undefined])
   expect(timeOf('2026-11-25 12:30:00')).toEqual(new Date('2026-11-25T12:30:00Z'))
   expect(timeOf('yesterday')).toBeUndefined()

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../members.ts'
+import { downOf, type RestAnswer, type RestFailure } from '../rest-client.ts'
 import type { Outcome, SupplierRequest } from '../supplier.ts'
-import { type AiraloAnswer, codeOf, messageOf } from './answer.ts'
+import { codeOf, messageOf } from './answer.ts'
 import { chargeOf, esimsOf, referenceOf } from './order.ts'
 
 type Purchase = Pick<SupplierRequest, 'key' | 'topUp'>
@@ -26,7 +27,7 @@ const ACCOUNT_WAIT_MS = 30_000
  *   | 422 with any other code, 53 among them       | unknown                                         |
  *   | 401, 403, 429, any other 4xx, not sent       | retry                                           |
  */
-export function outcomeOfOrder(answer: AiraloAnswer, request: Purchase): Outcome {
+export function outcomeOfOrder(answer: RestAnswer, request: Purchase): Outcome {
   if (answer.kind === 'failed') return outcomeOfFailure(answer, answer.sent ? 'unknown' : 'retry')
   const { status, body } = answer
   const message = messageOf(answer)
@@ -52,9 +53,8 @@ function outcomeOfRefusal(body: JsonObject | undefined, message: string): Outcom
   return { kind: 'unknown', message }
 }
 
-function outcomeOfFailure(failure: Extract<AiraloAnswer, { kind: 'failed' }>, kind: 'unknown' | 'retry'): Described {
-  const { message, down } = failure
-  return { kind, message, ...(down && { down }) }
+function outcomeOfFailure(failure: RestFailure, kind: 'unknown' | 'retry'): Described {
+  return { kind, message: failure.message, ...downOf(failure) }
 }
 
 /** Pure: decides the outcome from an order that Airalo has. `description` is compared whole. */
@@ -77,7 +77,7 @@ export function outcomeOfFound(order: JsonObject, { key, topUp }: Purchase): Out
 }
 
 /** A query changes nothing: any failure leaves the item in doubt. */
-export function outcomeOfFailedQuery(answer: AiraloAnswer): Outcome {
+export function outcomeOfFailedQuery(answer: RestAnswer): Outcome {
   if (answer.kind === 'failed') return outcomeOfFailure(answer, 'unknown')
   const isDown = answer.status !== 429
   return { kind: 'unknown', message: messageOf(answer), ...(isDown ? { down: true as const } : {}) }

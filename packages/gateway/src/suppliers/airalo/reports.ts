@@ -1,13 +1,14 @@
-import { isObject, type JsonObject } from '../members.ts'
+import { amountOf, currencyOf, isObject, type JsonObject } from '../members.ts'
+import { downOf } from '../rest-client.ts'
 import type { BalanceOutcome, ProfileReport, ReportOutcome, SuppliedEsim } from '../supplier.ts'
 import { messageOf } from './answer.ts'
 import type { AiraloClient } from './client.ts'
-import { amountOf, bytesOf, timeOf } from './order.ts'
+import { bytesOf, timeOf } from './order.ts'
 
 /** Asks for the usage of one eSIM: its package and those added to it. */
 export async function reportOn(client: AiraloClient, { iccid }: SuppliedEsim): Promise<ReportOutcome> {
   const answer = await client.getUsage(iccid)
-  if (answer.kind === 'failed') return { kind: 'silent', ...(answer.down && { down: true }) }
+  if (answer.kind === 'failed') return { kind: 'silent', ...downOf(answer) }
   if (answer.status >= 500) return { kind: 'silent', down: true }
   const { status, body, time } = answer
   if (status !== 200 || !isObject(body?.data) || time === undefined) return { kind: 'silent' }
@@ -50,7 +51,7 @@ function statusOf(status: unknown, usage: bigint | undefined): ProfileReport['es
 export async function readBalance(client: AiraloClient): Promise<BalanceOutcome> {
   const answer = await client.get('/balance')
   if (answer.kind === 'failed' || answer.status !== 200) {
-    const down = answer.kind === 'failed' ? answer.down : answer.status >= 500
+    const down = answer.kind === 'failed' ? downOf(answer).down : answer.status >= 500
     return { kind: 'silent', message: messageOf(answer), ...(down ? { down: true as const } : {}) }
   }
   return balanceOf(answer.body) ?? { kind: 'silent', message: 'the balance at Airalo is unreadable' }
@@ -61,11 +62,9 @@ function balanceOf(body: JsonObject | undefined): Extract<BalanceOutcome, { kind
   const balances = isObject(body?.data) ? body.data.balances : undefined
   const available = isObject(balances) ? balances.availableBalance : undefined
   if (!isObject(available)) return undefined
-  const { currency } = available
-  const isNegative = typeof available.amount === 'number' && available.amount < 0
-  const amount = amountOf(isNegative ? -(available.amount as number) : available.amount)
-  if (amount === undefined || typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency)) return undefined
-  return { kind: 'balance', amount: isNegative ? -amount : amount, currencyCode: currency }
+  const amount = amountOf(available.amount)
+  const currencyCode = currencyOf(available.currency)
+  return amount === undefined || currencyCode === undefined ? undefined : { kind: 'balance', amount, currencyCode }
 }
 
 /** Reads the balance, which changes nothing. @returns a message for the operator: the problem and how to fix it */

@@ -2,17 +2,18 @@ import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../lib/clock.ts'
 import type { Cipher } from '../../lib/crypto.ts'
-import type { OutboundFailure } from '../../lib/outbound/outbound.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { isCount, isObject, isText } from '../members.ts'
+import { describeFailure, type RestAnswer, type RestFailure, TIMEOUT_MS } from '../rest-client.ts'
 import { storableText } from '../storable-message.ts'
 import { supplierOwner } from '../supplier.ts'
-import { type AiraloAnswer, messageOf } from './answer.ts'
+import { messageOf } from './answer.ts'
 
 /** A token of the account, or the reason why it could not be fetched. The message names the problem and what to do about it. */
 export type FetchedToken =
   | { kind: 'token'; token: string }
-  | { kind: 'none'; message: string; down?: true; phase?: OutboundFailure['phase'] }
+  /** `phase`: Airalo is down, or does not accept the account. */
+  | { kind: 'none'; message: string; phase?: RestFailure['phase'] }
 
 export interface AccountTokens {
   /** @param refused a token that Airalo has refused: it is not returned again */
@@ -22,7 +23,7 @@ export interface AccountTokens {
 interface TokenDeps {
   db: Pick<Db, 'query'>
   cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
-  timeoutMs: number
+  timeoutMs?: number | undefined
   /** The part of the account that this gateway may use. */
   share?: number | undefined
 }
@@ -44,8 +45,8 @@ const VALID_MAX_S = 30 * 24 * 3_600
 export function accountTokens(
   supplier: string,
   credentials: readonly string[],
-  { db, cipher, timeoutMs, share = 1 }: TokenDeps,
-  fetchToken: () => Promise<AiraloAnswer>,
+  { db, cipher, timeoutMs = TIMEOUT_MS, share = 1 }: TokenDeps,
+  fetchToken: () => Promise<RestAnswer>,
 ): AccountTokens {
   const owner = supplierOwner(supplier)
   const account = createHash('sha256').update(JSON.stringify(credentials)).digest('hex')
@@ -68,8 +69,8 @@ export function accountTokens(
       if (claimed.length > 0) return fetchNow()
       // Another node may have begun to fetch since the row was read: it is read twice.
       if (isOurs && row.nextFetchAt === lastFetch) {
-        if (row.failure !== null) return { kind: 'none', message: row.failure, down: true }
-        if (row.token !== null) return { kind: 'none', message: REFUSED, down: true }
+        if (row.failure !== null) return { kind: 'none', message: row.failure, phase: NOT_ACCEPTED }
+        if (row.token !== null) return { kind: 'none', message: REFUSED, phase: NOT_ACCEPTED }
       }
       if (systemClock.monotonic() > deadline) return { kind: 'none', message: 'another node is fetching a token' }
       if (row?.nextFetchAt === lastFetch) await delay(LOOK_EVERY_MS)
@@ -83,8 +84,7 @@ export function accountTokens(
     if (issued === undefined) {
       const message = storableText(failureOf(answer))
       await db.query({ name: 'supplier-token-failed', text: FAIL, values: [supplier, account, message] })
-      const phase = answer.kind === 'failed' ? answer.phase : undefined
-      return { kind: 'none', message, down: true, ...(phase && { phase }) }
+      return { kind: 'none', message, phase: NOT_ACCEPTED }
     }
     const values = [supplier, account, cipher.encrypt(issued.token, owner), issued.validS]
     await db.query({ name: 'supplier-token-store', text: STORE, values })
@@ -111,6 +111,8 @@ export function accountTokens(
   }
 }
 
+/** Counts for the breaker, as a request to an address that is not allowed does. */
+const NOT_ACCEPTED = 'forbidden'
 const REFUSED = 'Credentials: Airalo refused a token that it has just issued. Ask it whether the account is active.'
 
 interface TokenRow {
@@ -154,13 +156,9 @@ function tokenOf(data: unknown): { token: string; validS: number } | undefined {
   return { token: data.access_token, validS }
 }
 
-function failureOf(answer: AiraloAnswer): string {
+function failureOf(answer: RestAnswer): string {
+  if (answer.kind === 'failed') return describeFailure(answer)
   const message = messageOf(answer)
-  if (answer.kind === 'failed') {
-    if (answer.phase === 'dns') return `DNS: the name does not resolve: ${message}. Check url.`
-    if (answer.phase === 'tls') return `TLS: the handshake failed: ${message}. Check url and a proxy in between.`
-    return `Connection: ${message}. Check url, and that a firewall lets it through.`
-  }
   switch (answer.status) {
     case 400:
     case 401:

@@ -2,7 +2,7 @@ import { padIccid, stripIccidPadding } from '@dealer-esim/contract'
 import type { Ids } from '../../lib/ids.ts'
 import type { Outbound, OutboundOutcome } from '../../lib/outbound/outbound.ts'
 import type { Es2plusConfig } from './config.ts'
-import { type Es2plusResult, resultOf } from './outcome.ts'
+import { type AnswerRules, type Es2plusResult, resultOf } from './outcome.ts'
 
 /** The functions that we call (SGP.22 §5.3.1 to §5.3.4). */
 export interface Es2plusClient {
@@ -48,22 +48,28 @@ export function es2plusClient(config: Es2plusConfig, deps: { outbound: Outbound;
     })
   }
 
+  const { failedIsDefinite, answersWithoutHeader } = config
+  function read(outcome: OutboundOutcome, iccidChosen: boolean, member?: AnswerRules['member']): Es2plusResult {
+    return resultOf(outcome, { iccidChosen, failedIsDefinite, answersWithoutHeader, ...(member && { member }) })
+  }
+
   return {
     async downloadOrder({ iccid, profileType }) {
       const members = iccid === null ? { profileType } : { iccid: formatIccid(iccid), profileType }
       // Without a range of ours a repeat is not safe: reusing a connection just closed by the server would leave a doubt.
-      return resultOf(await send('downloadOrder', members, iccid !== null), iccid !== null)
+      return read(await send('downloadOrder', members, iccid !== null), iccid !== null, 'iccid')
     },
     async confirmOrder({ iccid, matchingId, chosen }) {
       const releaseFlag = config.releaseWithConfirm !== false
-      return resultOf(await send('confirmOrder', { iccid: formatIccid(iccid), matchingId, releaseFlag }, true), chosen)
+      const members = { iccid: formatIccid(iccid), matchingId, releaseFlag }
+      return read(await send('confirmOrder', members, true), chosen, 'matchingId')
     },
     async releaseProfile({ iccid, chosen }) {
-      return resultOf(await send('releaseProfile', { iccid: formatIccid(iccid) }, true), chosen)
+      return read(await send('releaseProfile', { iccid: formatIccid(iccid) }, true), chosen)
     },
     async cancelOrder({ iccid, matchingId }) {
       const members = { iccid: formatIccid(iccid), matchingId, finalProfileStatusIndicator: 'Available' }
-      return resultOf(await send('cancelOrder', members, true), false)
+      return read(await send('cancelOrder', members, true), false)
     },
     probe: () => send('releaseProfile', { iccid: formatIccid(IMPOSSIBLE_ICCID) }, false),
   }

@@ -45,6 +45,13 @@ export const es2plusConfig = Type.Object(
             }),
           ),
           addresses: Type.Optional(addressesSetting('Addresses and blocks', 'Behind a proxy.')),
+          extraPoints: Type.Optional(
+            Type.Boolean({
+              title: 'The points 100, 101 and 102 mean enabled, disabled and deleted',
+              default: false,
+              advanced: true,
+            }),
+          ),
         },
         {
           title: 'Senders of notifications',
@@ -69,6 +76,22 @@ export const es2plusConfig = Type.Object(
         title: 'ConfirmOrder also releases the profile',
         description: 'Otherwise ReleaseProfile follows.',
         default: true,
+        advanced: true,
+      }),
+    ),
+    failedIsDefinite: Type.Optional(
+      Type.Boolean({
+        title: 'Failed is definite',
+        description: 'A function that answers Failed was certainly not executed, whatever its code.',
+        default: false,
+        advanced: true,
+      }),
+    ),
+    answersWithoutHeader: Type.Optional(
+      Type.Boolean({
+        title: 'Answers have no header',
+        description: 'The status of a function is a member of the answer itself, or is left out.',
+        default: false,
         advanced: true,
       }),
     ),

@@ -1,9 +1,12 @@
 import type { OutboundFailure } from '../../lib/outbound/outbound.ts'
+import { parseObject } from '../members.ts'
 import type { Supplier } from '../supplier.ts'
 import { cancel } from './cancel.ts'
+import { describeCertificate } from './certificate.ts'
 import type { Es2plusClient } from './client.ts'
 import { es2plusClient, TIMEOUT_MS } from './client.ts'
 import type { Es2plusConfig } from './config.ts'
+import { resultOf } from './outcome.ts'
 import { createProgressStore } from './progress.ts'
 import { check, type Es2plusContext, type Es2plusDeps, order, resume } from './purchase.ts'
 
@@ -37,29 +40,55 @@ export function es2plusSupplier(name: string, config: Es2plusConfig, deps: Es2pl
     query: (requests, purpose) =>
       Promise.all(requests.map((request) => (purpose === 'RESUME' ? resume : check)(context, request))),
     cancel: (esim) => cancel(context, esim),
-    test: () => testEs2plus(client),
+    test: () => testEs2plus(client, config),
     eventSenders: {
       certificates: (config.notices?.certificates ?? []).map((print) => print.replaceAll(':', '').toLowerCase()),
       addresses: config.notices?.addresses ?? [],
+      extraPoints: config.notices?.extraPoints === true,
     },
   }
 }
 
 /** undefined: it works. Otherwise a message that names the layer at fault: name, connection, TLS, credentials or protocol. */
-export async function testEs2plus(client: Es2plusClient): Promise<string | undefined> {
+async function testEs2plus(
+  client: Es2plusClient,
+  { cert, failedIsDefinite, answersWithoutHeader }: Es2plusConfig,
+): Promise<string | undefined> {
   const outcome = await client.probe()
-  if (outcome.kind === 'failed') return `${FAILURES[outcome.phase]}: ${outcome.message}.`
+  if (outcome.kind === 'failed') return failureMessage(outcome, cert)
   const { status } = outcome
   if (status === 401 || status === 403)
-    return `Credentials: the server does not accept our certificate (HTTP ${status}).`
+    return `Credentials: the server does not accept ${ourCertificate(cert)} (HTTP ${status}).`
   if (status === 404) return 'Protocol: no ES2+ at this url (HTTP 404). Give the url without /gsma/rsp2/es2plus.'
-  const executed = executionStatus(outcome.body)
-  if (executed === undefined) return `Protocol: HTTP ${status}, but not an ES2+ answer.`
-  const { reasonCode, message } = executed.statusCodeData ?? {}
-  if (reasonCode === '1.1' || reasonCode === '1.2') {
-    return `Credentials: functionRequesterIdentifier is not accepted (${reasonCode} ${message ?? ''}).`
+  const result = resultOf(outcome, { iccidChosen: false, failedIsDefinite, answersWithoutHeader })
+  if (result.kind === 'done') return undefined
+  const isAnswer = status < 400 && (result.kind === 'retry' || result.code !== undefined)
+  if (!isAnswer) {
+    const isBare = !answersWithoutHeader && status === 200 && parseObject(outcome.body.toString()) !== undefined
+    const hint = isBare ? ' If its answers have no header, set answersWithoutHeader.' : ''
+    return `Protocol: HTTP ${status}, but not an ES2+ answer.${hint}`
+  }
+  const reason = 'code' in result ? result.code?.split('/')[1] : undefined
+  if (reason === '1.1' || reason === '1.2') {
+    return `Credentials: functionRequesterIdentifier is not accepted (${result.message}).`
   }
   return undefined // an error about the unknown ICCID shows that it accepted the request
+}
+
+function failureMessage({ phase, message, certificateRefused }: OutboundFailure, cert: string | undefined): string {
+  if (certificateRefused && cert === undefined) {
+    return `TLS: the server requires a client certificate; set cert and key: ${message}.`
+  }
+  if (certificateRefused) return `TLS: the server does not accept ${ourCertificate(cert)}: ${message}.`
+  const said = `${FAILURES[phase]}: ${message}.`
+  // Some servers close the connection without saying why.
+  return phase === 'sent' ? `${said} Perhaps the server does not accept ${ourCertificate(cert)}.` : said
+}
+
+function ourCertificate(cert: string | undefined): string {
+  return cert === undefined
+    ? 'a caller without a client certificate'
+    : `our client certificate (${describeCertificate(cert)})`
 }
 
 const FAILURES: Record<OutboundFailure['phase'], string> = {
@@ -70,15 +99,4 @@ const FAILURES: Record<OutboundFailure['phase'], string> = {
   tls: 'TLS: the handshake failed; check ca, cert and key',
   sent: 'Protocol: the connection broke after the request was sent',
   'time-out': 'Connection: the answer took too long',
-}
-
-function executionStatus(body: Buffer) {
-  try {
-    const answer = JSON.parse(body.toString()) as {
-      header?: { functionExecutionStatus?: { statusCodeData?: { reasonCode?: string; message?: string } } }
-    }
-    return answer.header?.functionExecutionStatus
-  } catch {
-    return undefined
-  }
 }

@@ -38,12 +38,20 @@ describe('a progress notification', () => {
     expect(status({ notificationPointId })).toBe(expected)
   })
 
-  it.each([1, 2, 5, 102, '101', 'EligibilityCheck', null, undefined, {}, [3]])(
+  it.each([1, 2, 5, 103, '99', 'EligibilityCheck', null, undefined, {}, [3]])(
     'at point %j is valid and ignored',
     (notificationPointId) => {
       expect(progress({ notificationPointId, eid: undefined })).toEqual({ iccid: ICCID, report: undefined })
     },
   )
+
+  it.each([
+    [100, 'ENABLED'],
+    [101, 'DISABLED'],
+    ['102', 'DELETED'],
+  ])('at the extra point %j is %s, and says that it is one', (notificationPointId, expected) => {
+    expect(progress({ notificationPointId })).toMatchObject({ isExtraPoint: true, report: { smdpStatus: expected } })
+  })
 
   it('of a failed step is ignored', () => {
     expect(status({ notificationPointStatus: { status: 'Failed', statusCodeData: {} } })).toBeUndefined()

@@ -6,6 +6,8 @@ export interface Es2plusNotification {
   iccid: string
   /** undefined: a valid notification of something that we do not record. */
   report: ProfileReport | undefined
+  /** Only suppliers with `notices.extraPoints` send it. */
+  isExtraPoint?: true
 }
 
 /**
@@ -20,10 +22,12 @@ export function parseNotification(
   const iccid = typeof body.iccid === 'string' ? stripIccidPadding(body.iccid) : ''
   if (!/^\d{10,20}$/.test(iccid)) return undefined
   const smdpStatus = name === 'handleNotification' ? eventOf(body.notificationEvent) : pointOf(body)
+  const isExtraPoint = name === 'handleDownloadProgressInfo' && numberOf(body.notificationPointId) in EXTRA_POINTS
   const eid = typeof body.eid === 'string' && isEid(body.eid) ? body.eid : undefined
   if (smdpStatus === undefined && eid === undefined) return { iccid, report: undefined }
   return {
     iccid,
+    ...(isExtraPoint && { isExtraPoint }),
     report: {
       time: timeOf(body.timestamp ?? body.timeStamp, now),
       ...(smdpStatus === undefined ? {} : { smdpStatus }),
@@ -38,12 +42,19 @@ function pointOf(body: Record<string, unknown>): SmdpStatus | undefined {
   const status = (body.notificationPointStatus as { status?: unknown } | undefined)?.status
   if (typeof status === 'string' && !status.startsWith('Executed')) return undefined
   const point = body.notificationPointId
-  if (typeof point === 'number') return POINTS[point]
-  if (typeof point !== 'string') return undefined
-  return /^\d+$/.test(point.trim()) ? POINTS[Number(point)] : namedStatus(point)
+  const number = numberOf(point)
+  if (!Number.isNaN(number)) return POINTS[number] ?? EXTRA_POINTS[number]
+  return typeof point === 'string' ? namedStatus(point) : undefined
+}
+
+function numberOf(point: unknown): number {
+  if (typeof point === 'number') return point
+  return typeof point === 'string' && /^\d+$/.test(point.trim()) ? Number(point) : Number.NaN
 }
 
 const POINTS: Record<number, SmdpStatus> = { 3: 'DOWNLOAD', 4: 'INSTALLATION' }
+/** Points of some vendors; of others they may mean something else. */
+const EXTRA_POINTS: Record<number, SmdpStatus> = { 100: 'ENABLED', 101: 'DISABLED', 102: 'DELETED' }
 
 /** Bits of the profile management operation (SGP.22 §2.10.1), or their names. */
 function eventOf(event: unknown): SmdpStatus | undefined {

@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
-import { resultOf } from './outcome.ts'
+import { type AnswerRules, resultOf } from './outcome.ts'
 
 const answer = (status: number, body: unknown): OutboundOutcome => ({
   kind: 'answer',
@@ -15,6 +15,8 @@ const executed = (status: string, code?: string | unknown[], message?: unknown) 
   const statusCodeData = code === undefined ? {} : { statusCodeData: { subjectCode, reasonCode, message } }
   return answer(200, { header: { functionExecutionStatus: { status, ...statusCodeData } } })
 }
+const read = (outcome: OutboundOutcome, iccidChosen = true, rules: Partial<AnswerRules> = {}) =>
+  resultOf(outcome, { iccidChosen, ...rules })
 const failed = (code: string) => executed('Failed', code)
 const broken = (sent: boolean): OutboundOutcome => ({
   kind: 'failed',
@@ -64,25 +66,24 @@ const TABLE: [row: string, outcome: OutboundOutcome, chosen: string, notChosen: 
 ]
 
 it.each(TABLE)('%s', (_, outcome, chosen, notChosen) => {
-  expect([resultOf(outcome, true).kind, resultOf(outcome, false).kind]).toEqual([chosen, notChosen])
+  expect([read(outcome, true).kind, read(outcome, false).kind]).toEqual([chosen, notChosen])
 })
 
 it('a missing or foreign answer counts for the breaker, an answer of the SM-DP+ does not', () => {
-  const isDown = (outcome: OutboundOutcome) => 'down' in resultOf(outcome, false)
+  const isDown = (outcome: OutboundOutcome) => 'down' in read(outcome, false)
   expect([broken(true), broken(false), answer(500, {}), answer(404, '')].map(isDown)).toEqual([true, true, true, true])
   expect([failed('8.2.5/3.7'), failed('1.2/4.2'), answer(200, '<html>')].map(isDown)).toEqual([false, false, false])
 })
 
 it('a result has the code for repeats and the message for operators, which is cut if it is long', () => {
-  const result = resultOf(executed('Failed', '8.2.1/3.3', 'x'.repeat(1_000)), true)
+  const result = read(executed('Failed', '8.2.1/3.3', 'x'.repeat(1_000)))
   expect(result).toMatchObject({ code: '8.2.1/3.3', message: `Failed 8.2.1/3.3: ${'x'.repeat(200)}` })
 })
 
 it('the members of an answer are texts: exact numbers are converted, other values are ignored', () => {
   const bodyOf = (members: object) => {
-    const result = resultOf(
+    const result = read(
       answer(200, { header: { functionExecutionStatus: { status: 'Executed-Success' } }, ...members }),
-      true,
     )
     return result.kind === 'done' && result.body
   }
@@ -92,5 +93,46 @@ it('the members of an answer are texts: exact numbers are converted, other value
     bodyOf({ iccid: Number(texts.iccid.slice(0, -1)), matchingId: 4711, smdpAddress: { host: 'a.example' } }),
   ).toEqual({
     matchingId: '4711',
+  })
+})
+
+it('Failed is definite where the supplier has that setting, except where a code may show an earlier call of ours', () => {
+  const kindOf = (code: string) => read(failed(code), false, { failedIsDefinite: true }).kind
+  expect(['8.2.1/3.7', '8.2.5/3.8', '1.2/4.4', '8.2.5/3.7'].map(kindOf)).toEqual(Array(4).fill('refused'))
+  expect(['1.2/4.2', '8.9/5.1'].map(kindOf)).toEqual(['retry', 'retry'])
+  const earlier = ['8.2.1/3.3', '8.2.6/3.3', '8.2.1/3.5', '8.2.1/3.9', '8.2.6/3.9', '8.2.6/3.10']
+  expect(earlier.map(kindOf)).toEqual(Array(6).fill('unknown'))
+  for (const outcome of [executed('Expired', '8.2.5/3.7'), broken(true), answer(500, {})]) {
+    expect(read(outcome, false, { failedIsDefinite: true }).kind).toBe('unknown')
+  }
+})
+
+describe('an answer without a header', () => {
+  const iccid = '8985222000000000019F'
+  const statusCodeData = { subjectCode: '8.2.5', reasonCode: '3.7' }
+  it.each<[string, unknown, AnswerRules['member'], string]>([
+    [
+      'with the status as a member',
+      { functionExecutionStatus: { status: 'Executed-Success' }, iccid },
+      'iccid',
+      'done',
+    ],
+    ['with its parts as members', { status: 'Failed', statusCodeData }, 'iccid', 'refused'],
+    ['with an ICCID', { iccid }, 'iccid', 'done'],
+    ['with something else than an ICCID', { iccid: 'none' }, 'iccid', 'unknown'],
+    ['with an ICCID where a matching id is due', { iccid }, 'matchingId', 'unknown'],
+    ['with a matching id', { matchingId: 'M-1' }, 'matchingId', 'done'],
+    ['that is empty, of a function without a member', {}, undefined, 'done'],
+    ['that is empty, of DownloadOrder', {}, 'iccid', 'unknown'],
+    ['with a member that we do not know, of a function without one', { error: 'x' }, undefined, 'unknown'],
+    ['that is a list', [], undefined, 'unknown'],
+  ])('%s', (_, body, member, kind) => {
+    const rules = member === undefined ? {} : { member }
+    expect(read(answer(200, body), true, { answersWithoutHeader: true, ...rules }).kind).toBe(kind)
+    expect(read(answer(200, body), true, rules).kind).toBe('unknown')
+  })
+
+  it('is not done with another HTTP status than 200', () => {
+    expect(read(answer(202, { iccid }), true, { answersWithoutHeader: true, member: 'iccid' }).kind).toBe('unknown')
   })
 })

@@ -1,3 +1,4 @@
+import { isIccid, stripIccidPadding } from '@dealer-esim/contract'
 import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
 
 /** The result of one ES2+ call. */
@@ -13,9 +14,21 @@ export type Es2plusResult =
 /** The members of answers that we use (SGP.22 §5.3). */
 export type Es2plusAnswer = Texts<'iccid' | 'matchingId' | 'smdpAddress'>
 
+/** What an answer is read by. */
+export interface AnswerRules {
+  /** The order has an ICCID of our own range, so that repeating it is safe. */
+  iccidChosen: boolean
+  /** The member with which the function answers in the dialect without a header; undefined: none. */
+  member?: 'iccid' | 'matchingId'
+  /** Settings of the supplier, see config.ts. */
+  failedIsDefinite?: boolean | undefined
+  answersWithoutHeader?: boolean | undefined
+}
+
 /**
  * Pure: decides the result of one call from its answer or the lack of one. An SM-DP+ answers HTTP 200 also on failure;
- * functionExecutionStatus counts. `iccidChosen`: the order has an ICCID of our own range, so that repeating it is safe.
+ * functionExecutionStatus counts. Without a header it is a member of the answer itself, or `status` and `statusCodeData` are;
+ * an answer without any status is done if it has the function's own member and, where the function has none, no members.
  *
  *   | answer                                  | outcome                                                     |
  *   |-----------------------------------------|-------------------------------------------------------------|
@@ -27,13 +40,15 @@ export type Es2plusAnswer = Texts<'iccid' | 'matchingId' | 'smdpAddress'>
  *   | any/4.2 execution error                 | retry where the ICCID is ours, else unknown                 |
  *   | any/5.1 inaccessible                    | retry where the ICCID is ours, else unknown                 |
  *   | 8.2.1/3.3 ICCID in use                  | unknown: an earlier order of our own may have taken it      |
- *   | any other failure, Expired              | unknown                                                     |
+ *   | codes that show an earlier call of ours | unknown: purchase.ts and cancel.ts read them                |
+ *   | any other failure                       | unknown; with failedIsDefinite refused, and 4.2, 5.1 retry  |
+ *   | Expired                                 | unknown                                                     |
  *   | HTTP 4xx                                | retry: not executed, and an operator has to correct it      |
  *   | HTTP 408, 5xx, no ES2+ answer           | unknown                                                     |
  *   | failed before it was sent               | retry                                                       |
  *   | failed after, or too late               | unknown                                                     |
  */
-export function resultOf(outcome: OutboundOutcome, iccidChosen: boolean): Es2plusResult {
+export function resultOf(outcome: OutboundOutcome, rules: AnswerRules): Es2plusResult {
   if (outcome.kind === 'failed') {
     return { kind: outcome.sent ? 'unknown' : 'retry', message: outcome.message, down: true }
   }
@@ -41,20 +56,52 @@ export function resultOf(outcome: OutboundOutcome, iccidChosen: boolean): Es2plu
   if (status === 408 || status >= 500) return { kind: 'unknown', message: `HTTP ${status}`, down: true }
   if (status >= 400) return { kind: 'retry', message: `HTTP ${status}: not accepted`, down: true }
   const body = parse(outcome.body)
-  const execution = body?.header?.functionExecutionStatus
+  const execution =
+    body?.header?.functionExecutionStatus ?? (rules.answersWithoutHeader ? bareStatusOf(body) : undefined)
   const { status: executed } = textsOf(execution, 'status')
-  if (executed === undefined) return { kind: 'unknown', message: `HTTP ${status} without an ES2+ answer` }
-  if (executed === 'Executed-Success' || executed === 'Executed-WithWarning')
-    return { kind: 'done', body: textsOf(body, 'iccid', 'matchingId', 'smdpAddress') }
-  const codes = textsOf(execution?.statusCodeData, 'subjectCode', 'reasonCode', 'message')
+  if (executed === undefined) {
+    if (rules.answersWithoutHeader && status === 200 && isBareSuccess(body, rules)) return doneWith(body)
+    return { kind: 'unknown', message: `HTTP ${status} without an ES2+ answer` }
+  }
+  if (executed === 'Executed-Success' || executed === 'Executed-WithWarning') return doneWith(body)
+  const codes = textsOf(
+    (execution as { statusCodeData?: unknown }).statusCodeData,
+    'subjectCode',
+    'reasonCode',
+    'message',
+  )
   const { subjectCode = '?', reasonCode = '?', message: explanation } = codes
   const code = `${subjectCode}/${reasonCode}`
   const message = `${executed} ${code}${explanation ? `: ${explanation.slice(0, MESSAGE_LENGTH_MAX)}` : ''}`
   if (executed !== 'Failed') return { kind: 'unknown', message, code }
   if (REFUSED_CODES.has(code) || REFUSED_REASONS.has(reasonCode)) return { kind: 'refused', message, code }
-  if (RETRY_REASONS.has(reasonCode))
-    return iccidChosen ? { kind: 'retry', message } : { kind: 'unknown', message, code }
-  return { kind: 'unknown', message, code }
+  if (RETRY_REASONS.has(reasonCode) && (rules.iccidChosen || rules.failedIsDefinite)) return { kind: 'retry', message }
+  // An earlier call that was executed fails its repeat with one of these.
+  if (!rules.failedIsDefinite || EARLIER_CODES.has(code)) return { kind: 'unknown', message, code }
+  return { kind: 'refused', message, code }
+}
+
+function doneWith(body: unknown): Es2plusResult {
+  return { kind: 'done', body: textsOf(body, 'iccid', 'matchingId', 'smdpAddress') }
+}
+
+function bareStatusOf(body: Envelope | undefined): unknown {
+  return body?.functionExecutionStatus ?? body
+}
+
+function isBareSuccess(body: Envelope | undefined, { member }: AnswerRules): boolean {
+  if (body === undefined) return false
+  const { iccid, matchingId } = textsOf(body, 'iccid', 'matchingId')
+  switch (member) {
+    case 'iccid':
+      return iccid !== undefined && isIccid(stripIccidPadding(iccid))
+    case 'matchingId':
+      return matchingId !== undefined && matchingId !== ''
+    case undefined:
+      return Object.keys(body).length === 0
+    default:
+      return member satisfies never
+  }
 }
 
 /** Longer messages of a supplier are cut. */
@@ -75,6 +122,7 @@ export const NOT_RELEASABLE = '8.2.1/3.5'
  * matching id, another matching id for the ICCID.
  */
 const GONE_CODES = new Set([NO_SUCH_ICCID, '8.2.6/3.9', '8.2.6/3.10'])
+const EARLIER_CODES = new Set([...GONE_CODES, ICCID_IN_USE, MATCHING_ID_IN_USE, NOT_RELEASABLE])
 
 /** @returns whether the SM-DP+ has no profile for our matching id, according to its answer */
 export function isGone(result: Es2plusResult): boolean {
@@ -88,6 +136,7 @@ export function isNotExecuted(result: Exclude<Es2plusResult, { kind: 'done' }>):
 }
 
 interface Envelope {
+  functionExecutionStatus?: unknown
   header?: { functionExecutionStatus?: { statusCodeData?: unknown } | null } | null
 }
 

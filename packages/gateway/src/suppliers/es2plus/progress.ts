@@ -26,6 +26,8 @@ export interface Progress {
   iccidChosen: boolean
   matchingId: string
   smdpAddress?: string
+  /** Why DownloadOrder failed, in the words of the SM-DP+: it does not repeat them. */
+  failure?: string
   /** ConfirmOrder was executed; ReleaseProfile follows. */
   confirmed?: true
   step: Step
@@ -45,13 +47,13 @@ export interface ProgressStore {
   advance(progress: Progress, to: Partial<Omit<Progress, 'key'>> & { step: Step }): Promise<boolean>
 }
 
-type Secrets = Pick<Progress, 'matchingId' | 'smdpAddress' | 'confirmed'>
+type Secrets = Pick<Progress, 'matchingId' | 'smdpAddress' | 'confirmed' | 'failure'>
 type Deps = { db: Db; ids: Ids; cipher: Pick<Cipher, 'encrypt' | 'decrypt'> }
 
 export function createProgressStore(supplier: string, config: Es2plusConfig, deps: Deps): ProgressStore {
   const owner = supplierOwner(supplier)
-  const encryptSecrets = ({ matchingId, smdpAddress, confirmed }: Secrets) =>
-    deps.cipher.encrypt(JSON.stringify({ matchingId, smdpAddress, confirmed }), owner)
+  const encryptSecrets = ({ matchingId, smdpAddress, confirmed, failure }: Secrets) =>
+    deps.cipher.encrypt(JSON.stringify({ matchingId, smdpAddress, confirmed, failure }), owner)
 
   async function find(key: string): Promise<Progress | undefined> {
     const [row] = await deps.db.query<{ iccid: string | null; iccidChosen: boolean; secrets: Buffer; step: Step }>({

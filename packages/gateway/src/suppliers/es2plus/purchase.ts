@@ -41,7 +41,7 @@ export async function order(context: Es2plusContext, request: SupplierRequest): 
 export async function resume(context: Es2plusContext, request: SupplierRequest): Promise<Outcome> {
   const progress = await context.store.find(request.key)
   if (progress === undefined || progress.step === 'NEW') return NEVER_SENT
-  if (progress.iccid === null) return NO_ANSWER
+  if (progress.iccid === null) return inDoubt(progress)
   return continueOrder(context, progress, request.productCode)
 }
 
@@ -52,7 +52,7 @@ export async function resume(context: Es2plusContext, request: SupplierRequest):
 export async function check(context: Es2plusContext, request: SupplierRequest): Promise<Outcome> {
   const progress = await context.store.find(request.key)
   if (progress === undefined || progress.step === 'NEW') return NEVER_SENT
-  if (progress.iccid === null) return NO_ANSWER
+  if (progress.iccid === null) return inDoubt(progress)
   if (progress.step === 'CONFIRMED') return delivered(context.config, progress)
   if (progress.step === 'CANCELLED') return CANCELLED
   const outcome = await cancelReservation(context, progress, 'no longer wanted')
@@ -61,10 +61,15 @@ export async function check(context: Es2plusContext, request: SupplierRequest): 
 }
 
 const NEVER_SENT: Outcome = { kind: 'retry', message: 'DownloadOrder was never sent' }
-const NO_ANSWER: Outcome = { kind: 'unknown', message: 'DownloadOrder was not answered, and ES2+ has no query' }
 const CANCELLED: Outcome = { kind: 'refused', message: 'the SM-DP+ has cancelled the order' }
 /** When a lease has expired, two workers may process one order: one of them continues. */
 const OTHER_WORKER: Outcome = { kind: 'unknown', message: 'another worker is processing this order' }
+
+/** Only the SM-DP+ knows whether DownloadOrder took a profile: an operator asks it, with the reason that it gave. */
+function inDoubt({ failure }: Progress): Outcome {
+  const what = failure === undefined ? 'DownloadOrder was not answered' : `DownloadOrder: ${failure}`
+  return { kind: 'unknown', message: `${what}; ES2+ has no query` }
+}
 
 /** Continues from the current step until delivery or the first answer that stops it. */
 async function continueOrder(context: Es2plusContext, progress: Progress, profileType: string): Promise<Outcome> {
@@ -118,18 +123,22 @@ async function download(
   if (ownEarlier) return undefined
   // Definitely not executed: recorded, so that nothing is in doubt even if we crash before our caller has saved it.
   if (result.kind !== 'unknown' && !repeated) await context.store.advance(progress, { step: 'NEW' })
+  // Without an ICCID of ours it is not repeated, so this is the only time that the SM-DP+ states its reason.
+  if (result.kind === 'unknown' && result.code !== undefined && progress.iccid === null) {
+    await context.store.advance(progress, { step: 'ORDERING', failure: result.message })
+  }
   // A repeat that was not executed says nothing about the first call, which is still in doubt.
   if (result.kind === 'retry' && repeated) return { kind: 'unknown', message: result.message, ...downOf(result) }
   const message = `DownloadOrder: ${result.message}`
   if (result.kind !== 'refused') return { kind: result.kind, message, ...downOf(result) }
   if (!repeated) return { kind: 'refused', message }
   // The first call may have been executed: it took the last profile, or our account was closed after it.
-  return progress.iccid === null ? NO_ANSWER : cancelReservation(context, progress, message)
+  return progress.iccid === null ? inDoubt(progress) : cancelReservation(context, progress, message)
 }
 
 async function confirm(context: Es2plusContext, progress: Progress): Promise<Outcome> {
   const { iccid, matchingId, iccidChosen: chosen } = progress
-  if (iccid === null) return NO_ANSWER
+  if (iccid === null) return inDoubt(progress)
   const repeated = progress.step === 'CONFIRMING'
   const maybeReleased = progress.confirmed === true
   if (!repeated && !(await context.store.advance(progress, { step: 'CONFIRMING' }))) return OTHER_WORKER

@@ -14,6 +14,7 @@ import {
   callSettings,
   currencySetting,
   secretSetting,
+  spendLimitSetting,
 } from '../settings.ts'
 
 export const esimAccessConfig = Type.Object(
@@ -27,6 +28,7 @@ export const esimAccessConfig = Type.Object(
     eventAddresses: Type.Optional(
       addressesSetting('Senders of events', 'Addresses and blocks from which it sends events, one a line.'),
     ),
+    ...spendLimitSetting(),
     ...callSettings(100),
     ...accountRateSettings(1_000),
   },

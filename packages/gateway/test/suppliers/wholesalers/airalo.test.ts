@@ -306,7 +306,9 @@ describe('the account', () => {
   it('passes its test, and a fault is named with its remedy', async () => {
     expect(await supplier.test()).toBeUndefined()
     expect(await create(simulator, { clientSecret: 'wrong' }, 'a').test()).toMatch(/^Credentials: .*Check clientId/)
-    expect(await create(simulator, { url: 'http://127.0.0.1:1/v2' }, 'b').test()).toMatch(/^Connection: .*Check url/)
+    expect(await create(simulator, { url: 'http://127.0.0.1:1/v2' }, 'b').test()).toMatch(
+      /^Connection: .*Check the url/,
+    )
     const other = simulator.url.replace('/v2', '/v9')
     expect(await create(simulator, { url: other }, 'c').test()).toMatch(/^Protocol: .*must end with the version/)
   })

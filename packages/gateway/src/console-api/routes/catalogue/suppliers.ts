@@ -3,12 +3,20 @@ import Type, { type Static } from 'typebox'
 import { notFound } from '../../../lib/refusal.ts'
 import { reauthenticate } from '../../../people/sign-in.ts'
 import { describeSupplierType } from '../../../suppliers/create.ts'
-import { addSupplier, allowedTypes, getSupplierConfig, pauseSupplier, setSupplier } from '../../../suppliers/manage.ts'
+import {
+  addSupplier,
+  allowedTypes,
+  getSupplierConfig,
+  listSuppliers,
+  pauseSupplier,
+  setSupplier,
+} from '../../../suppliers/manage.ts'
 import { OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import {
   CLOSED,
   done,
   line,
+  money,
   nullable,
   REAUTHENTICATIONS_PER_MINUTE,
   reauthentication,
@@ -23,6 +31,14 @@ const supplierRow = Type.Object({
   breaker: nullable(Type.Enum(['closed', 'open', 'half-open'])),
   waiting: Type.Integer({ description: 'eSIMs that wait for an answer of this supplier' }),
   available: nullable(Type.Integer({ description: 'null if not counted' })),
+  status: nullable(Type.String({ description: 'Written from documentation and not yet verified; null otherwise' })),
+  verifiedAt: nullable(time()),
+  dailySpend: nullable(
+    Type.Object(
+      { limit: money(), spent: money(), currencyCode: Type.String() },
+      { description: 'Of this UTC day; null: no limit' },
+    ),
+  ),
   updatedAt: time(),
 })
 export type SupplierRow = Static<typeof supplierRow>
@@ -63,7 +79,12 @@ export const supplierRoutes: Route[] = [
                 where o.due_at is not null and i.supplier = s.supplier and i.item_status in ('ASKED', 'UNKNOWN'))
                  as waiting
         from suppliers s order by s.supplier`)
-      const suppliers = rows.map((row) => ({ ...row, breaker: deps.suppliers.get(row.supplier)?.gate.state ?? null }))
+      const listed = new Map((await listSuppliers(deps.db)).map((one) => [one.name, one]))
+      const suppliers = rows.map((row) => {
+        const { status = null, verifiedAt = null, dailySpend = null } = listed.get(row.supplier) ?? {}
+        const breaker = deps.suppliers.get(row.supplier)?.gate.state ?? null
+        return { ...row, breaker, status, verifiedAt, dailySpend }
+      })
       return { suppliers }
     },
   }),

@@ -1,0 +1,68 @@
+import { formatMoney } from '@dealer-esim/contract'
+import type { Command } from 'commander'
+import { notFound, Refusal } from '../../lib/refusal.ts'
+import type { Supplier, SupplierProduct } from '../../suppliers/supplier.ts'
+import { type KeptAnswer, keepingAnswers } from '../../suppliers/verification/redact.ts'
+import {
+  findOpenVerification,
+  findProduct,
+  type Verification,
+  verifySupplier,
+} from '../../suppliers/verification/verify.ts'
+import type { AdminContext } from '../context.ts'
+import type { AdminDeps } from '../deps.ts'
+import { withSuppliers } from '../outbound.ts'
+
+interface VerifyOptions {
+  buy: string
+  confirm?: string
+}
+
+/** Buys one eSIM from a wholesaler, so that the supplier counts as verified on this gateway. */
+export function supplierVerifyCommand(supplier: Command, context: AdminContext): void {
+  supplier
+    .command('verify <name>')
+    .description('Buy one real eSIM from a supplier, look it up, and cancel it where the supplier can.')
+    .requiredOption('--buy <package>', 'the supplier’s product code, or a package of ours that it supplies')
+    .option('--confirm <price>', 'the price, as the command states it without this option: then it buys')
+    .action(async (name: string, options: VerifyOptions) => {
+      await context.withDeps(async (deps) => {
+        const answers: KeptAnswer[] = []
+        const keep = (outbound: Parameters<typeof keepingAnswers>[0]) => keepingAnswers(outbound, answers)
+        await withSuppliers(
+          deps,
+          async (suppliers) => {
+            const configured = suppliers.get(name)
+            if (configured === undefined) throw notFound('usable supplier', name)
+            const wanted = await findWanted(deps, configured.supplier, options)
+            answers.length = 0 // without those of the catalogue
+            const done = await verifySupplier(deps, { supplier: configured.supplier, answers }, wanted, context.by)
+            const { cancelled } = done
+            const end = cancelled.kind === 'cancelled' ? 'and cancelled' : `and not cancelled: ${cancelled.message}`
+            const text = `Verified ${name}: the eSIM ${done.iccid} was bought, found ${end}.\ndailySpendLimit may now be removed from its configuration.`
+            context.print(text, { name, verified: true, ...done, cancelled: cancelled.kind })
+          },
+          keep,
+        )
+      })
+    })
+}
+
+/** A purchase that is open, or the product at the price that was confirmed. @throws Refusal */
+async function findWanted(
+  deps: AdminDeps,
+  supplier: Supplier,
+  { buy, confirm }: VerifyOptions,
+): Promise<SupplierProduct | Verification> {
+  const open = await findOpenVerification(deps.db, supplier.name)
+  if (open !== undefined) return open
+  const [ours] = await deps.db.query<{ productCode: string }>({
+    text: 'select product_code from package_suppliers where package_code = $1 and supplier = $2',
+    values: [buy, supplier.name],
+  })
+  const product = await findProduct(supplier, ours?.productCode ?? buy)
+  const price = formatMoney(product.cost)
+  if (confirm === price) return product
+  const stated = `${product.name} (${product.productCode}) costs ${price} ${product.currencyCode} at ${supplier.name}`
+  throw new Refusal(409, 'NOT_CONFIRMED', `${stated}. This is a real purchase. To make it, add: --confirm ${price}`)
+}

@@ -1,0 +1,171 @@
+import { orderNoOf } from '@dealer-esim/contract'
+import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addSupplier, setSupplier } from '../../src/suppliers/manage.ts'
+import type { SupplierProduct } from '../../src/suppliers/supplier.ts'
+import { redact } from '../../src/suppliers/verification/redact.ts'
+import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
+import { admin, adminFailure, adminJson } from '../harness/processes/admin-in-process.ts'
+
+const BY = { actor: 'cli:test' } as const
+let shop: AdminTestbed
+const simulators: Simulator[] = []
+
+beforeAll(async () => {
+  shop = await createAdminTestbed()
+})
+afterAll(async () => {
+  for (const simulator of simulators) await simulator.close()
+  await shop.close()
+})
+
+/** A supplier with an account of its own, and a product of it. */
+async function supplierOf(kind: 'airalo' | 'esim-access' | 'zendit', name: string, amount = '1000') {
+  const simulator = await createSimulator(kind, { catalogueSize: 5 })
+  simulators.push(simulator)
+  const config = {
+    url: simulator.url,
+    ...simulator.credentials,
+    timeoutMs: 2_000,
+    dailySpendLimit: { amount, currencyCode: 'USD' },
+  }
+  await addSupplier({ ...shop, config: { deployment: 'local' } }, { name, type: kind, config }, BY)
+  await shop.suppliers.refresh()
+  const { supplier } = shop.suppliers.get(name)!
+  let product: SupplierProduct | undefined
+  for await (const one of supplier.catalogue!()) {
+    if (one.packageType === 'BASE' && !one.isDayPass) product ??= one
+  }
+  const price = (Number(product!.cost) / 10_000).toFixed(2)
+  const verify = ['supplier', 'verify', name, '--buy', product!.productCode, '--confirm', price]
+  const sold = () => Object.values(simulator.counters().takenByKey).reduce((sum, count) => sum + count, 0)
+  return { simulator, config, supplier, product: product!, price, verify, sold }
+}
+
+async function recordOf(name: string) {
+  const [row] = await shop.db.query<{
+    state: string
+    cancelOutcome: string | null
+    answers: unknown
+    isVerified: boolean
+  }>({
+    text: `select v.state, v.cancel_outcome, v.answers, s.verified_at is not null as is_verified
+           from supplier_verifications v join suppliers s using (supplier)
+           where supplier = $1 order by v.started_at desc limit 1`,
+    values: [name],
+  })
+  return row
+}
+
+describe('supplier verify', () => {
+  it('states the price first and buys nothing until it is confirmed', async () => {
+    const { product, price, sold } = await supplierOf('zendit', 'unconfirmed')
+    const verify = ['supplier', 'verify', 'unconfirmed', '--buy', product.productCode]
+    expect(await adminFailure(...verify)).toMatch(`costs ${price} USD at unconfirmed. This is a real purchase`)
+    expect(await adminFailure(...verify, '--confirm', '0.01')).toMatch('This is a real purchase')
+    expect(await adminFailure('supplier', 'verify', 'unconfirmed', '--buy', 'NONE')).toMatch(/does not sell NONE/)
+    expect([sold(), await recordOf('unconfirmed')]).toEqual([0, undefined])
+  })
+
+  it.each(['zendit', 'esim-access'] as const)(
+    'buys one eSIM of %s, finds it, cancels it, and ends the limit',
+    async (kind) => {
+      const { simulator, config, verify, sold } = await supplierOf(kind, kind)
+      const before = simulator.counters().balance
+      expect(await adminJson(...verify)).toMatchObject({ name: kind, verified: true, cancelled: 'cancelled' })
+      expect([sold(), simulator.counters().balance]).toEqual([1, before])
+      expect(await recordOf(kind)).toMatchObject({ state: 'VERIFIED', cancelOutcome: 'cancelled', isVerified: true })
+      expect((await shop.audited('supplier.verify')).at(-1)).toMatchObject({
+        subject: kind,
+        after: { cancelled: 'cancelled' },
+      })
+      expect((await shop.audited('supplier.buy_to_verify')).at(-1)).toMatchObject({ subject: kind })
+      const manage = { ...shop, config: { deployment: 'local' } }
+      const { dailySpendLimit: _, ...without } = config
+      await setSupplier(manage, { name: kind, config: without }, BY)
+      // Another account is not verified.
+      const other = { ...without, url: `${without.url}/other` }
+      await expect(setSupplier(manage, { name: kind, config: other }, BY)).rejects.toThrow(/needs dailySpendLimit/)
+    },
+  )
+
+  it('keeps the answers without codes, numbers of eSIMs and secrets', async () => {
+    const { answers } = (await recordOf('zendit'))!
+    const text = JSON.stringify(answers)
+    const [{ iccid, matchingId } = { iccid: '', matchingId: '' }] = simulators[1]!.esims()
+    expect(text).toContain('transactionId')
+    expect(text).toContain('"status":"DONE"')
+    for (const secret of [iccid, matchingId, simulators[1]!.credentials.apiKey!]) expect(text).not.toContain(secret)
+  })
+
+  it('verifies a supplier that cannot cancel, and says so', async () => {
+    const { verify } = await supplierOf('airalo', 'by-hand')
+    expect((await admin(...verify)).stdout).toMatch(/not cancelled: .*ask its support/)
+    expect(await recordOf('by-hand')).toMatchObject({ state: 'VERIFIED', cancelOutcome: 'refused', isVerified: true })
+  })
+
+  it('is not verified by a refusal, which buys nothing', async () => {
+    const { simulator, verify, sold } = await supplierOf('zendit', 'refusing')
+    simulator.addFault({ kind: 'out-of-stock', operation: 'order' })
+    expect(await adminFailure(...verify)).toMatch(/^Nothing was bought: /)
+    expect([sold(), await recordOf('refusing')]).toMatchObject([0, { state: 'REFUSED', isVerified: false }])
+    simulator.clearFaults()
+    expect(await adminJson(...verify)).toMatchObject({ verified: true })
+  })
+
+  it('finds a purchase whose answer was lost, and buys no second one', async () => {
+    const { simulator, verify, sold } = await supplierOf('zendit', 'lossy')
+    simulator.addFault({ kind: 'answer-lost', operation: 'order', times: 1 })
+    expect(await adminJson(...verify)).toMatchObject({ verified: true })
+    expect(sold()).toBe(1)
+  })
+
+  it('continues a purchase during which the command was stopped, and buys no second one', async () => {
+    const { supplier, product, verify, sold } = await supplierOf('zendit', 'stopped')
+    const orderId = shop.ids.uuid()
+    await shop.db.query({
+      text: `insert into supplier_verifications (supplier, verification_id, order_id, product_code, cost, currency_code,
+               state, started_at) values ('stopped', $1, $2, $3, $4, 'USD', 'OPEN', now())`,
+      values: [shop.ids.uuid(), orderId, product.productCode, product.cost],
+    })
+    const key = `${orderNoOf(orderId)}-1`
+    await supplier.order([{ tenantId: 'T', orderId, itemNo: 1, key, productCode: product.productCode }])
+    expect(await adminJson(...verify)).toMatchObject({ verified: true, cancelled: 'cancelled' })
+    expect(sold()).toBe(1)
+  })
+
+  it('does not exceed the daily spend limit', async () => {
+    const { verify, sold } = await supplierOf('zendit', 'poor', '0.01')
+    expect(await adminFailure(...verify)).toMatch(/The daily spend limit has 0\.01 USD left today/)
+    expect(sold()).toBe(0)
+  })
+
+  it('is shown with each supplier: the status, and what was spent today', async () => {
+    const { stdout: text } = await admin('supplier', 'list')
+    expect(text).toMatch(/unconfirmed: Written from public documentation; not yet verified against a live account\./)
+    expect(text).not.toMatch(/lossy: Written/)
+    expect(text).toMatch(/lossy +zendit .* of 1000\.00 USD/)
+  })
+})
+
+it('a redacted value keeps names, states and amounts only', () => {
+  const value = {
+    status: 'DONE',
+    iccid: '8999900000000000017',
+    cost: 250,
+    list: [1, 2, 3, 4],
+    note: 'x',
+    big: 1e15,
+    no: null,
+  }
+  expect(redact(value)).toEqual({
+    status: 'DONE',
+    iccid: 'text of 19',
+    cost: 250,
+    list: [1, 2, 3, '… 4 in all'],
+    note: 'text of 1',
+    big: 'a long number',
+    no: null,
+  })
+  expect(redact({ code: 'LPA:1$smdp.example.com$SECRET' })).toEqual({ code: 'text of 29' })
+})

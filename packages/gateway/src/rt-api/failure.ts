@@ -39,5 +39,7 @@ export function failureOf(error: unknown): { code: string; message: string } {
   const { code, parts } = toApiError(error)
   const message = parts.message ?? codes[code].message
   const [fault] = parts.details ?? []
-  return { code: CODES[code] ?? code, message: fault ? `${message} ${fault.field}: ${fault.reason}` : message }
+  // The rest of the message refers to members that this API does not have.
+  const text = fault ? `${message.split('. ', 1)[0]}. ${fault.field}: ${fault.reason}` : message
+  return { code: CODES[code] ?? code, message: text }
 }

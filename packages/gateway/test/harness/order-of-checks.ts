@@ -13,7 +13,7 @@ export interface Draft {
 
 interface Check {
   name: string
-  /** Of the dealer API. */
+  /** The code that the dealer API answers. */
   code: string
   breakIt(draft: Draft, node: Node): Promise<void> | void
 }

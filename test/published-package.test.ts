@@ -149,7 +149,7 @@ test.each(['{}', '{"type":"commonjs"}'])('the samples start with the package.jso
   writeFileSync(join(folder, 'package.json'), packageJson)
   const samples = join(root, 'docs/samples/typescript')
   const files = readdirSync(samples).map((name) => [name, readFileSync(join(samples, name), 'utf8')] as const)
-  expect(files.length).toBe(3)
+  expect(files.length).toBe(4)
   for (const [name, code] of files) expect(code).toContain(`npx tsx ${name}`)
   const readme = readFileSync(join(installed, 'README.md'), 'utf8')
   const [example = ''] = codeBlocks(readme, 'ts')
@@ -159,7 +159,7 @@ test.each(['{}', '{"type":"commonjs"}'])('the samples start with the package.jso
     writeFileSync(join(folder, name), code)
     const env = { ...process.env, DEALER_ESIM_APP_KEY: '', DEALER_ESIM_APP_SECRET: 's' }
     const options = { cwd: folder, env, input: '', encoding: 'utf8' } as const
-    const usage = /Usage: npx tsx \S+ ([A-Z_ ]+)/.exec(code)?.[1]
+    const usage = /Usage: npx tsx \S+ ([A-Za-z_ ]+)/.exec(code)?.[1]
     const { stdout, stderr } = spawnSync(
       join(root, 'node_modules/.bin/tsx'),
       [name, ...(usage?.trim().split(' ') ?? [])],

@@ -18,6 +18,8 @@ export const topups: Figure = {
     const [dealer] = await bench.createTenants(1)
     const { tenantId } = dealer!
     let acknowledged = 0
+    /** Each is topped up once, because the open top-ups of an eSIM are read with it. */
+    const esims: string[] = []
     const rateOf = async (operation: string, bodies: string[]) => {
       const requests = bodies.map((body) => signedRequest(dealer!, operation, body))
       const result = requireSuccess(await sendAll(gateway.baseUrl, requests, CONNECTIONS))
@@ -29,11 +31,10 @@ export const topups: Figure = {
         'esim/order',
         Array.from({ length: CALLS }, () => orderBody()),
       )
-      await deliver(bench, tenantId)
+      esims.push(...(await deliver(bench, tenantId)))
       return rate
     }
-    // Every eSIM is topped up once, because the open top-ups of an eSIM are read with it.
-    const topUp = async () => rateOf('esim/topup', (await takeEsims(bench, tenantId)).map(topUpBody))
+    const topUp = () => rateOf('esim/topup', esims.splice(0, CALLS).map(topUpBody))
     // The orders of a turn are the eSIMs of a later one: one turn is in reserve for a round that begins with top-ups.
     await order()
     for (let warmed = 0; warmed < WARM_TURNS; warmed++) {
@@ -57,14 +58,15 @@ export const topups: Figure = {
   },
 }
 
-/** Gives each new order its eSIM, as fulfilment would. The eSIM has the id of its order. */
-async function deliver({ db }: Environment, tenantId: string): Promise<void> {
-  await db.query({
+/** Gives each new order its eSIM, as fulfilment would. The eSIM has the id of its order. @returns the ids */
+async function deliver({ db }: Environment, tenantId: string): Promise<string[]> {
+  const delivered = await db.query<{ profileId: string }>({
     text: `insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, smdp_address, secrets,
              esim_status, total_volume, total_duration, duration_unit, created_at, updated_at)
            select tenant_id, order_id, order_id, 1, 'sandbox', '8943108' || lpad(wallet_version::text, 12, '0'),
              'smdp.example', '\\x00', 'GOT_RESOURCE', 1073741824, 7, 'DAY', created_at, created_at
-           from orders where tenant_id = $1 and order_type = 'NEW' and order_status = 'PAID'`,
+           from orders where tenant_id = $1 and order_type = 'NEW' and order_status = 'PAID'
+           returning profile_id`,
     values: [tenantId],
   })
   await db.query({
@@ -73,17 +75,5 @@ async function deliver({ db }: Environment, tenantId: string): Promise<void> {
     values: [tenantId],
   })
   await db.query({ text: 'analyze profiles' })
-}
-
-/** @returns the ids of eSIMs that have not been topped up */
-async function takeEsims({ db }: Environment, tenantId: string): Promise<string[]> {
-  const rows = await db.query<{ profileId: string }>({
-    text: `update profiles set topped_up_at = created_at
-           where (tenant_id, profile_id) in (
-             select tenant_id, profile_id from profiles where tenant_id = $1 and topped_up_at is null limit $2)
-           returning profile_id`,
-    values: [tenantId, CALLS],
-  })
-  if (rows.length < CALLS) throw new Error(`${rows.length} eSIMs have not been topped up, ${CALLS} are needed`)
-  return rows.map(({ profileId }) => profileId)
+  return delivered.map(({ profileId }) => profileId)
 }

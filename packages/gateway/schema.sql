@@ -173,12 +173,36 @@ CREATE UNIQUE INDEX esim_actions_open ON esim_actions USING btree (tenant_id, pr
 CREATE INDEX esim_actions_profile ON esim_actions USING btree (tenant_id, profile_id, action_id);
 CREATE UNIQUE INDEX esim_actions_transaction ON esim_actions USING btree (tenant_id, transaction_id) WHERE (transaction_id IS NOT NULL);
 
+create table esim_go_claims (
+  supplier text not null,
+  product_code text not null,
+  key text not null,
+  claimed_until timestamp with time zone not null,
+  constraint esim_go_claims_pkey PRIMARY KEY (supplier, product_code),
+  constraint esim_go_claims_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
+);
+
+create table esim_go_orders (
+  supplier text not null,
+  key text not null,
+  product_code text not null,
+  sent_at timestamp with time zone not null,
+  reference text,
+  iccid text,
+  constraint esim_go_orders_pkey PRIMARY KEY (supplier, key),
+  constraint esim_go_orders_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
+);
+CREATE INDEX esim_go_orders_iccid ON esim_go_orders USING btree (supplier, iccid) WHERE (iccid IS NOT NULL);
+CREATE UNIQUE INDEX esim_go_orders_reference ON esim_go_orders USING btree (supplier, reference);
+CREATE INDEX esim_go_orders_unanswered ON esim_go_orders USING btree (supplier) WHERE (reference IS NULL);
+
 create table events (
   tenant_id uuid not null,
   notify_id uuid not null,
   notify_type text not null,
   order_id uuid,
   content json not null,
+  details json,
   created_at timestamp with time zone not null,
   constraint events_pkey PRIMARY KEY (tenant_id, notify_id),
   constraint events_notify_type_check CHECK ((notify_type = ANY (ARRAY['ORDER_PAID'::text, 'DELIVERY_UPDATED'::text, 'ESIM_USAGE'::text, 'ESIM_EXPIRING'::text, 'ESIM_ACTION_UPDATED'::text, 'BALANCE_LOW'::text])))
@@ -465,14 +489,18 @@ create table price_plan_rules (
   package_code text not null,
   currency_code text not null,
   percent bigint,
+  basis text not null default 'LIST'::text,
+  rounding text not null default 'none'::text,
   price bigint,
   removed boolean not null,
   updated_at timestamp with time zone not null,
   first_set_at timestamp with time zone,
   constraint price_plan_rules_pkey PRIMARY KEY (plan_name, package_code, currency_code),
   constraint price_plan_rules_plan_name_fkey FOREIGN KEY (plan_name) REFERENCES price_plans(plan_name),
+  constraint price_plan_rules_basis_check CHECK ((basis = ANY (ARRAY['LIST'::text, 'COST'::text]))),
   constraint price_plan_rules_check CHECK (((percent IS NULL) <> (price IS NULL))),
   constraint price_plan_rules_check1 CHECK (((percent IS NOT NULL) = (currency_code = ''::text))),
+  constraint price_plan_rules_check2 CHECK (((basis = 'LIST'::text) OR (percent >= 0))),
   constraint price_plan_rules_currency_code_check CHECK ((currency_code ~ '^([A-Z]{3})?$'::text)),
   constraint price_plan_rules_percent_check CHECK (((percent >= '-1000000'::integer) AND (percent <= 10000000))),
   constraint price_plan_rules_price_check CHECK (((price >= 0) AND (price <= '9007199254740991'::bigint)))
@@ -1010,6 +1038,7 @@ create table webhook_endpoints (
   tenant_id uuid not null,
   callback_url bytea,
   event_types text[] not null default '{ORDER_PAID,DELIVERY_UPDATED}'::text[],
+  event_format text not null default 'DEALER'::text,
   usage_thresholds smallint[] not null default '{50,80,100}'::smallint[],
   expiry_notice_hours smallint[] not null default '{24,72}'::smallint[],
   expiry_rescan_from timestamp with time zone,
@@ -1019,7 +1048,8 @@ create table webhook_endpoints (
   alerted_percent smallint not null default 0,
   updated_at timestamp with time zone not null default now(),
   constraint webhook_endpoints_pkey PRIMARY KEY (tenant_id),
-  constraint webhook_endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+  constraint webhook_endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
+  constraint webhook_endpoints_event_format_check CHECK ((event_format = ANY (ARRAY['DEALER'::text, 'RT'::text])))
 );
 CREATE INDEX webhook_endpoints_rescan ON webhook_endpoints USING btree (tenant_id) WHERE (expiry_rescan_from IS NOT NULL);
 

@@ -39,7 +39,9 @@ export interface ConsoleTestbed {
   stop(): Promise<void>
 }
 
-export async function startTestbed(options: { databaseUrl?: string; env?: Record<string, string> } = {}) {
+export async function startTestbed(
+  options: { databaseUrl?: string; env?: Record<string, string>; isTrial?: boolean } = {},
+) {
   const root = new URL('../..', import.meta.url).pathname
   execFileSync(process.execPath, [join(root, 'scripts/build.mjs'), 'console'], { stdio: 'pipe' })
   const gateway = await startGateway(options)

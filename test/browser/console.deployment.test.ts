@@ -7,6 +7,7 @@ import { catalogueFlows } from './flows/catalogue.ts'
 import { contextFlows } from './flows/context.ts'
 import { credentialFlows } from './flows/credentials.ts'
 import { dealerFlows } from './flows/dealer.ts'
+import { esimFlows } from './flows/esims.ts'
 import { keyboardFlows } from './flows/keyboard.ts'
 import { moneyFlows } from './flows/money.ts'
 import { orderFlows, reviewFlows } from './flows/orders.ts'
@@ -44,6 +45,7 @@ describe.skipIf(!isBrowserAvailable())('the console in a browser', () => {
   moneyFlows(shared)
   orderFlows(shared)
   dealerFlows(shared)
+  esimFlows(shared)
   contextFlows(shared)
   keyboardFlows(shared)
   supplierFlows(shared)

@@ -27,7 +27,10 @@ function bracketed(texts: Texts): Texts {
   return Object.fromEntries(entries) as Texts
 }
 
-/** Finds every text on the page, visible or for screen readers, that is not from the file. Table cells are data. */
+/**
+ * Finds every text on the page, visible or for screen readers, that is not from the file. Table cells are data, and what the
+ * gateway sends, such as the labels of suppliers' settings, is in English.
+ */
 export async function untranslatedTexts(page: Page): Promise<string[]> {
   const texts = (await page.evaluate(ALL_TEXTS)) as string[]
   return texts.map(withoutBrackets).filter((text) => /\p{L}{2}/u.test(text.replaceAll(DATA, '')))
@@ -49,7 +52,7 @@ function withoutBrackets(text: string): string {
 }
 
 const ALL_TEXTS = `(() => {
-  const isData = (element) => element.closest('td, dd, pre, code, time, option, textarea, script, style')
+  const isData = (element) => element.closest('td, dd, pre, code, time, option, textarea, script, style, [data-from-gateway]')
   const texts = []
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT)
   for (let node = walker.currentNode; node; node = walker.nextNode()) {

@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { qrSvg } from '../../packages/gateway/src/profiles/qr/picture.ts'
 import { DOCS_ICON } from '../../packages/gateway/src/public/docs-style.ts'
-import { qrPage, TRAVELLER_PAGE_POLICY } from '../../packages/gateway/src/public/traveller-page.ts'
+import { qrPage, sharePage, TRAVELLER_PAGE_POLICY } from '../../packages/gateway/src/public/traveller-page.ts'
 import { isBrowserAvailable, launchChromium } from './chromium.ts'
 
 const MATCHING_ID = 'K2-9XQ4TJ-1YB7PD-0000-1111-2222-3333'
@@ -16,6 +16,13 @@ const CONTENT = {
   isConfirmationCodeRequired: true,
   iccid: '8985200000000000017',
   packageName: 'Japan & South Korea, 10 GB, 30 days',
+}
+
+/** The eSIM of a share link after its installation. */
+const INSTALLED = {
+  ...{ codes: undefined, iccid: CONTENT.iccid, packageName: CONTENT.packageName, esimStatus: 'IN_USE' as const },
+  ...{ suspended: true, totalVolume: 10_737_418_240n, orderUsage: 4_000_000_000n, installBefore: null },
+  ...{ usageUpdateTime: new Date('2026-11-20T13:28:09Z'), expiredTime: new Date('2026-12-20T10:00:00Z') },
 }
 
 /** The page of a QR link on a phone: its policy, accessibility and use. */
@@ -31,6 +38,12 @@ describe.skipIf(!isBrowserAvailable())('the page of a QR link in a browser', () 
         .header('content-security-policy', TRAVELLER_PAGE_POLICY)
         .type('text/html; charset=utf-8')
         .send(qrPage('token', CONTENT)),
+    )
+    app.get('/share/token', (_, reply) =>
+      reply
+        .header('content-security-policy', TRAVELLER_PAGE_POLICY)
+        .type('text/html; charset=utf-8')
+        .send(sharePage('token', INSTALLED)),
     )
     app.get('/qr/token.svg', (_, reply) => reply.type('image/svg+xml').send(qrSvg(AC)))
     app.get('/docs/icon.svg', (_, reply) => reply.type('image/svg+xml').send(DOCS_ICON))
@@ -57,6 +70,21 @@ describe.skipIf(!isBrowserAvailable())('the page of a QR link in a browser', () 
       const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run())
       expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([])
       expect(browserErrors).toEqual([])
+      await page.close()
+    },
+  )
+
+  test.each(['light', 'dark'] as const)(
+    'the page of a share link after the installation fits a phone and has no accessibility violations, %s',
+    async (colorScheme) => {
+      const page = await browser.newPage({ colorScheme, viewport: { width: 390, height: 844 } })
+      await page.goto(`${baseUrl}/share/token`, { waitUntil: 'load' })
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+      expect(await page.getByRole('progressbar', { name: 'Data used' }).getAttribute('value')).toBe('37')
+      await page.getByText('In use, suspended').waitFor()
+      await page.evaluate(axe.source)
+      const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run())
+      expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([])
       await page.close()
     },
   )

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { openApiDocument } from '@dealer-esim/contract'
+import { openApiDocument, rtOpenApiDocument } from '@dealer-esim/contract'
 import { build } from 'esbuild'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startConsole } from '../../packages/gateway/test/console/console-testbed.ts'
@@ -17,15 +17,16 @@ beforeAll(async () => {
   rmSync(generated, { recursive: true, force: true })
   mkdirSync(generated)
   writeFileSync(documentFile('dealer'), JSON.stringify(openApiDocument(), null, 2))
+  writeFileSync(documentFile('rt'), JSON.stringify(rtOpenApiDocument(), null, 2))
   const console = await startConsole()
   const { body } = await console.app.inject({ url: '/console/api/openapi.json' })
   await console.stop()
   writeFileSync(documentFile('console'), JSON.stringify(JSON.parse(body), null, 2))
 }, 300_000)
 
-describe.each(['dealer', 'console'])('the OpenAPI document of the %s API', (api) => {
+describe.each(['dealer', 'rt', 'console'])('the OpenAPI document of the %s API', (api) => {
   test('has no error and no warning by Redocly', () => {
-    const lint = ['lint', documentFile(api), '--config=redocly.yaml', '--format=json']
+    const lint = ['lint', documentFile(api), `--config=${redoclyConfig(api)}`, '--format=json']
     const { stdout } = tool('redocly', lint)
     const problems: { ruleId: string; location: { pointer: string }[] }[] = JSON.parse(stdout).problems
     expect(problems.map(({ ruleId, location }) => [ruleId, location[0]?.pointer])).toEqual([])
@@ -40,7 +41,8 @@ describe.each(['dealer', 'console'])('the OpenAPI document of the %s API', (api)
 
   test('becomes clients that compile: openapi-typescript, hey-api with zod, orval', () => {
     const target = join(generated, api)
-    run(bin('openapi-typescript'), [documentFile(api), '-o', join(target, 'openapi-typescript.ts')])
+    const types = ['-o', join(target, 'openapi-typescript.ts'), '--redocly', redoclyConfig(api)]
+    run(bin('openapi-typescript'), [documentFile(api), ...types])
     const plugins = ['@hey-api/client-fetch', '@hey-api/typescript', '@hey-api/sdk', 'zod']
     run(bin('openapi-ts'), ['-i', documentFile(api), '-o', join(target, 'hey-api'), '-p', ...plugins])
     run(bin('orval'), ['--input', documentFile(api), '--output', join(target, 'orval.ts'), '--client', 'fetch'])
@@ -61,6 +63,10 @@ test('a generated validator accepts every letter where the gateway does, and ref
 
 function documentFile(api: string): string {
   return join(generated, `${api}.json`)
+}
+
+function redoclyConfig(api: string): string {
+  return api === 'rt' ? 'redocly-rt.yaml' : 'redocly.yaml'
 }
 
 function bin(name: string): string {

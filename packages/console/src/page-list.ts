@@ -1,4 +1,5 @@
 import { GROUP_PAGE, GROUPS, PLAN_PAGE, PLANS } from './prices/paths.ts'
+import { ADD_RULE, PRODUCTS, RULE_PAGE, RULE_PREVIEW, RULES } from './products/paths.ts'
 import { ADD_SUPPLIER, SUPPLIER_PAGE, SUPPLIERS } from './suppliers/paths.ts'
 
 /** A page of the console: its path and its component. Tests read this list, so it has no side effects. */
@@ -50,6 +51,11 @@ export const pages = [
   page(PLAN_PAGE, () => import('./prices/price-plan.tsx'), 'PricePlanPage'),
   page(GROUP_PAGE, () => import('./prices/price-group.tsx'), 'PriceGroupPage'),
   page('/stock', () => import('./suppliers/stock.tsx'), 'StockPage'),
+  page(PRODUCTS, () => import('./products/products.tsx'), 'ProductsPage'),
+  page(RULES, () => import('./products/sale-rules.tsx'), 'SaleRulesPage'),
+  page(ADD_RULE, () => import('./products/sale-rule.tsx'), 'AddSaleRulePage'),
+  page(RULE_PREVIEW, () => import('./products/rule-preview.tsx'), 'RulePreviewPage'),
+  page(RULE_PAGE, () => import('./products/sale-rule.tsx'), 'SaleRulePage'),
   page(SUPPLIERS, () => import('./suppliers/suppliers.tsx'), 'SuppliersPage'),
   page(ADD_SUPPLIER, () => import('./suppliers/add-supplier.tsx'), 'AddSupplierPage'),
   page(SUPPLIER_PAGE, () => import('./suppliers/supplier.tsx'), 'SupplierPage'),

@@ -10,6 +10,19 @@ export * from './order-no.ts'
 export { type Fault, type FaultCode, listFaults } from './requests/faults.ts'
 export { type ParsedRequest, parseRequest } from './requests/parse-request.ts'
 export { parseStrictJson, type StrictJson } from './requests/strict-json.ts'
+export { type RtCode, rtCodes } from './rt-family/codes.ts'
+export { rtOpenApiDocument } from './rt-family/document.ts'
+export type { RtEsim } from './rt-family/esims.ts'
+export {
+  EVENT_FORMATS,
+  type EventFormat,
+  RT_EVENT_TYPES,
+  type RtContent,
+  type RtNotifyType,
+} from './rt-family/events.ts'
+export { RT_API_PATH, type RtOperationName, rtOperations } from './rt-family/operations.ts'
+export type { RtPackage } from './rt-family/packages.ts'
+export { rtTime } from './rt-family/scalars.ts'
 export * from './schemas/accounts.ts'
 export * from './schemas/actions.ts'
 export * from './schemas/enumerations.ts'

@@ -97,14 +97,17 @@ create table price_plan_rules (
   plan_name text not null references price_plans,
   package_code text not null,
   currency_code text not null check (currency_code ~ '^([A-Z]{3})?$'),
-  percent bigint check (percent between -1000000 and 10000000), -- on the list price, in 1/10 000 of a percent
+  percent bigint check (percent between -1000000 and 10000000), -- in 1/10 000 of a percent
+  basis text not null default 'LIST' check (basis in ('LIST', 'COST')), -- of the percentage
+  rounding text not null default 'none', -- of the percentage: catalogue/pricing/rounding.ts
   price bigint check (price between 0 and 9007199254740991),
   removed boolean not null,
   updated_at timestamptz not null,
   first_set_at timestamptz,
   primary key (plan_name, package_code, currency_code),
   check ((percent is null) <> (price is null)),
-  check ((percent is not null) = (currency_code = ''))
+  check ((percent is not null) = (currency_code = '')),
+  check (basis = 'LIST' or percent >= 0)
 );
 create index price_plan_rules_updated on price_plan_rules (updated_at);
 

@@ -96,6 +96,31 @@ create table es2plus_ranges (
   primary key (supplier, first_number)
 );
 
+-- eSIM Go ------------------------------------------------------------------------------------------------------------
+
+-- Orders at eSIM Go, which takes no key of ours: the order that was made for each item, as soon as it is known.
+create table esim_go_orders (
+  supplier text not null references suppliers,
+  key text not null, -- orderNo-itemNo
+  product_code text not null,
+  sent_at timestamptz not null, -- when it was claimed last
+  reference text, -- eSIM Go's; null: its answer has not arrived
+  iccid text, -- of the eSIM that it delivered
+  primary key (supplier, key)
+);
+create unique index esim_go_orders_reference on esim_go_orders (supplier, reference);
+create index esim_go_orders_iccid on esim_go_orders (supplier, iccid) where iccid is not null;
+create index esim_go_orders_unanswered on esim_go_orders (supplier) where reference is null;
+
+-- The purchase of each bundle that may be under way: two equal ones at once could not be distinguished.
+create table esim_go_claims (
+  supplier text not null references suppliers,
+  product_code text not null,
+  key text not null, -- of the item that is bought
+  claimed_until timestamptz not null,
+  primary key (supplier, product_code)
+);
+
 -- MobiMatter ---------------------------------------------------------------------------------------------------------
 
 -- The progress of an order at MobiMatter, which takes two requests: the first holds the money, the second buys. Written

@@ -4,6 +4,7 @@ create table webhook_endpoints (
   tenant_id uuid primary key references tenants,
   callback_url bytea, -- encrypted: receivers put tokens into it
   event_types text[] not null default '{ORDER_PAID,DELIVERY_UPDATED}',
+  event_format text not null default 'DEALER' check (event_format in ('DEALER', 'RT')),
   usage_thresholds smallint[] not null default '{50,80,100}', -- percent, ascending
   expiry_notice_hours smallint[] not null default '{24,72}', -- ascending
   expiry_rescan_from timestamptz, -- when expiry_notice_hours changed; null: it applies to all eSIMs of the tenant
@@ -24,6 +25,7 @@ create table events (
     ('ORDER_PAID', 'DELIVERY_UPDATED', 'ESIM_USAGE', 'ESIM_EXPIRING', 'ESIM_ACTION_UPDATED', 'BALANCE_LOW')),
   order_id uuid, -- null: BALANCE_LOW, which concerns no single order
   content json not null,
+  details json, -- what only the RT format shows (webhooks/rt-notification.ts)
   created_at timestamptz not null,
   primary key (tenant_id, notify_id)
 ) partition by range (notify_id);

@@ -1,4 +1,4 @@
-import { API_PATH } from '@dealer-esim/contract'
+import { API_PATH, RT_API_PATH } from '@dealer-esim/contract'
 import type { FastifyInstance } from 'fastify'
 import { localUrl } from './config/config.ts'
 import { addConsole } from './console-api/console.ts'
@@ -12,7 +12,7 @@ import type { Running } from './lib/process/lifecycle.ts'
 import { closeWithin, listen } from './lib/process/listener.ts'
 import { addDocsRoutes } from './public/docs.ts'
 import { addQrRoutes } from './public/qr.ts'
-import { RT_API_PATH, rtApi } from './rt-api/rt-api.ts'
+import { rtApi } from './rt-api/rt-api.ts'
 import { supplierApi } from './supplier-api/supplier-api.ts'
 
 /** Starts the HTTP server of this process, with every API that dealers, suppliers and browsers call. */

@@ -83,11 +83,12 @@ async function start(
   stack.push('probes', probes)
   if (config.deployment === 'local') await ensureLocalDemo(deps)
   if (config.deployment === 'test') await seedSandboxPackages(deps)
-  if (config.isTrial) stack.push('trial supplier', await startTrialSupplier(deps))
   if (config.role !== 'api') stack.push('worker', await startWorker(deps))
   if (config.role === 'worker') return { metricsPort }
   const api = await startApi(deps)
   stack.push('api', api)
+  // It sends events to the API, whose port is known only now.
+  if (config.isTrial) stack.push('trial supplier', await startTrialSupplier(deps))
   if (config.deployment === 'local') await printLocalAccess(deps, deps.links.publicUrl)
   return { port: api.port, metricsPort }
 }

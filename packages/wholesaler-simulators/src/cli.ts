@@ -38,6 +38,7 @@ function parse(argv: string[]) {
     })
     const [kind, extra] = positionals
     if (extra !== undefined || !SIMULATOR_KINDS.includes(kind as SimulatorKind)) return undefined
+    if (values['events-url'] !== undefined && !URL.canParse(values['events-url'])) return undefined
     const number = (name: 'port' | 'catalogue-size' | 'balance') => {
       const value = Number(values[name])
       if (!Number.isSafeInteger(value) || value < 0) throw new Error(name)

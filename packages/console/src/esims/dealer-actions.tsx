@@ -53,16 +53,11 @@ function ActionButton({ path, action, iccid }: { path: string; action: EsimActio
   )
 }
 
+/** Actions begin elsewhere, too, and end while somebody looks at the list. */
 const REFRESH_MS = 3_000
 
 export function ActionHistory({ path }: { path: string }) {
-  const first = useApi<{ actions: EsimActionRow[] }>(`${path}/actions`)
-  const isOpen = first.data?.actions.some(({ actionStatus }) => actionStatus === 'PENDING')
-  const list = useApi<{ actions: EsimActionRow[] }>(
-    `${path}/actions`,
-    {},
-    { refreshMs: isOpen ? REFRESH_MS : undefined },
-  )
+  const list = useApi<{ actions: EsimActionRow[] }>(`${path}/actions`, {}, { refreshMs: REFRESH_MS })
   return (
     <Card title={t.esims.history}>
       <List<EsimActionRow>

@@ -12,11 +12,14 @@ import { CancelEsim, Codes } from './esim-actions.tsx'
 import { formatUsage } from './esims.tsx'
 import { TopUp } from './top-up.tsx'
 
+/** Usage grows, and actions and top-ups end, while somebody looks at the page. */
+const REFRESH_MS = 5_000
+
 export function EsimPage() {
   const me = useSession()
   const { tenantId, profileId } = useParams({ strict: false }) as { tenantId: string; profileId: string }
   const path = `/tenants/${tenantId}/profiles/${profileId}`
-  const { data: profile, error, refetch } = useApi<ProfileRow>(path)
+  const { data: profile, error, refetch } = useApi<ProfileRow>(path, {}, { refreshMs: REFRESH_MS })
   if (error && !profile) return <LoadError error={error} retry={refetch} />
   if (!profile) return <Loading />
   const unused = profile.esimStatus === 'GOT_RESOURCE' && ['RELEASED', null].includes(profile.smdpStatus)

@@ -4,11 +4,13 @@ import {
   IconBell,
   IconBuilding,
   IconBuildingWarehouse,
+  IconCalculator,
   IconDashboard,
   IconDeviceMobile,
   IconFlask,
   IconHistory,
   IconKey,
+  IconListDetails,
   IconPackage,
   IconScale,
   IconShoppingCart,
@@ -19,6 +21,7 @@ import {
   IconWebhook,
 } from '@tabler/icons-react'
 import { PLANS } from '../prices/paths.ts'
+import { PRODUCTS, RULES } from '../products/paths.ts'
 import { isOperator } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
@@ -72,6 +75,8 @@ const operatorGroups: NavigationGroup[] = [
       { to: PLANS, label: t.prices.title, Icon: IconTag },
       { to: '/stock', label: t.stock.title, Icon: IconBuildingWarehouse },
       { to: '/suppliers', label: t.suppliers.title, Icon: IconTruckDelivery },
+      { to: PRODUCTS, label: t.products.title, Icon: IconListDetails },
+      { to: RULES, label: t.saleRules.title, Icon: IconCalculator },
     ],
   },
   { label: groups.integration, items: [WEBHOOKS, EXPLORER] },

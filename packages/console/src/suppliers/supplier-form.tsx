@@ -23,7 +23,7 @@ export function SupplierFields(props: {
       />
     ))
   return (
-    <Stack gap="md">
+    <Stack gap="md" data-from-gateway>
       {fields.length === 0 && <Text size="sm">{t.suppliers.noSettings}</Text>}
       {inputs(fields.filter(({ isAdvanced }) => !isAdvanced))}
       {advanced.length > 0 && (

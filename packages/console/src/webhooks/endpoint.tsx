@@ -1,6 +1,6 @@
-import { EVENT_TYPES } from '@dealer-esim/contract'
+import { EVENT_FORMATS, EVENT_TYPES, RT_EVENT_TYPES } from '@dealer-esim/contract'
 import type { EndpointView } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
-import { Alert, Button, Checkbox, Group, Stack, Switch, TextInput } from '@mantine/core'
+import { Alert, Button, Checkbox, Group, NativeSelect, Stack, Switch, TextInput } from '@mantine/core'
 import type { FormEvent } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { markSaved } from '../parts/form-values.ts'
@@ -15,8 +15,8 @@ export function EndpointCard({ tenantId }: { tenantId: string }) {
   const path = `/tenants/${tenantId}/endpoint`
   const { data: endpoint } = useApi<EndpointView>(path)
   if (!endpoint) return null
-  const { callbackUrl, eventTypes, enabled, usageThresholds, expiryNoticeHours } = endpoint
-  const values = [callbackUrl, eventTypes, enabled, usageThresholds, expiryNoticeHours]
+  const { callbackUrl, eventTypes, eventFormat, enabled, usageThresholds, expiryNoticeHours } = endpoint
+  const values = [callbackUrl, eventTypes, eventFormat, enabled, usageThresholds, expiryNoticeHours]
   // Reset only when these values change, so unsaved input survives a test of the endpoint.
   return <EndpointForm key={JSON.stringify(values)} path={path} endpoint={endpoint} />
 }
@@ -32,9 +32,12 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
     const fields = event.currentTarget
     const form = new FormData(fields)
     const url = String(form.get('callbackUrl') ?? '').trim()
+    const eventFormat = form.get('eventFormat')
     const body = {
       callbackUrl: url === '' ? null : url,
-      eventTypes: form.getAll('eventTypes'),
+      eventFormat,
+      // A changed format takes its own events.
+      ...(eventFormat === endpoint.eventFormat && { eventTypes: form.getAll('eventTypes') }),
       enabled: form.get('enabled') === 'on',
       usageThresholds: numbersOf(form.get('usageThresholds')),
       expiryNoticeHours: numbersOf(form.get('expiryNoticeHours')),
@@ -75,38 +78,7 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
           readOnly={!mayEdit}
           type="url"
         />
-        <Stack gap="xs">
-          <Checkbox.Group label={t.endpoint.types} defaultValue={endpoint.eventTypes}>
-            <Group mt={4}>
-              {EVENT_TYPES.map((type) => (
-                <Checkbox
-                  key={type}
-                  name="eventTypes"
-                  value={type}
-                  label={t.webhooks.types[type]}
-                  disabled={!mayEdit}
-                />
-              ))}
-            </Group>
-          </Checkbox.Group>
-          <Group grow align="start">
-            <TextInput
-              name="usageThresholds"
-              label={t.endpoint.usageThresholds}
-              description={t.endpoint.usageThresholdsHint}
-              defaultValue={endpoint.usageThresholds.join(', ')}
-              readOnly={!mayEdit}
-            />
-            <TextInput
-              name="expiryNoticeHours"
-              label={t.endpoint.expiryNoticeHours}
-              description={t.endpoint.expiryNoticeHoursHint}
-              defaultValue={endpoint.expiryNoticeHours.join(', ')}
-              readOnly={!mayEdit}
-            />
-          </Group>
-          <Switch name="enabled" label={t.endpoint.enabled} defaultChecked={endpoint.enabled} disabled={!mayEdit} />
-        </Stack>
+        <EventFields endpoint={endpoint} mayEdit={mayEdit} />
         {mayEdit && (
           <Group>
             <Button type="submit" loading={save.isPending}>
@@ -121,6 +93,48 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
         )}
       </Card>
     </form>
+  )
+}
+
+/** Which events are sent, in which format, and when. */
+function EventFields({ endpoint, mayEdit }: { endpoint: EndpointView; mayEdit: boolean }) {
+  return (
+    <>
+      <NativeSelect
+        name="eventFormat"
+        label={t.endpoint.format}
+        description={t.endpoint.formatHint}
+        data={EVENT_FORMATS.map((value) => ({ value, label: t.endpoint.formats[value] }))}
+        defaultValue={endpoint.eventFormat}
+        disabled={!mayEdit}
+      />
+      <Stack gap="xs">
+        <Checkbox.Group label={t.endpoint.types} defaultValue={endpoint.eventTypes}>
+          <Group mt={4}>
+            {(endpoint.eventFormat === 'RT' ? RT_EVENT_TYPES : EVENT_TYPES).map((type) => (
+              <Checkbox key={type} name="eventTypes" value={type} label={t.webhooks.types[type]} disabled={!mayEdit} />
+            ))}
+          </Group>
+        </Checkbox.Group>
+        <Group grow align="start">
+          <TextInput
+            name="usageThresholds"
+            label={t.endpoint.usageThresholds}
+            description={t.endpoint.usageThresholdsHint}
+            defaultValue={endpoint.usageThresholds.join(', ')}
+            readOnly={!mayEdit}
+          />
+          <TextInput
+            name="expiryNoticeHours"
+            label={t.endpoint.expiryNoticeHours}
+            description={t.endpoint.expiryNoticeHoursHint}
+            defaultValue={endpoint.expiryNoticeHours.join(', ')}
+            readOnly={!mayEdit}
+          />
+        </Group>
+        <Switch name="enabled" label={t.endpoint.enabled} defaultChecked={endpoint.enabled} disabled={!mayEdit} />
+      </Stack>
+    </>
   )
 }
 

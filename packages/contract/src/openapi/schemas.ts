@@ -34,7 +34,7 @@ export function namedSchemas(): Map<TSchema, string> {
 export function componentSchemas(): Json {
   const named = namedSchemas()
   const schemas: Json = {}
-  for (const [schema, name] of named) schemas[name] = expand(schema, named)
+  for (const [schema, name] of named) schemas[name] = expandSchema(schema, named)
   schemas.FaultDetail = FAULT_DETAIL
   for (const code of failureCodes) schemas[failureName(code)] = failureSchema(code, named)
   return schemas
@@ -65,7 +65,7 @@ const FAULT_DETAIL = {
 
 function failureSchema(code: keyof typeof codes, named: Map<TSchema, string>): Json {
   const { remedy, data } = codes[code]
-  const extra = expand(data, named)
+  const extra = expandSchema(data, named)
   return {
     type: 'object',
     description: remedy,
@@ -90,7 +90,7 @@ function failureSchema(code: keyof typeof codes, named: Map<TSchema, string>): J
 }
 
 /** Converts a schema to plain JSON: nested named schemas become references, and enumerations get their type. */
-function expand(node: unknown, named: Map<TSchema, string>): Json {
+export function expandSchema(node: unknown, named: Map<TSchema, string>): Json {
   const copy = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(copy)
     if (typeof value !== 'object' || value === null) return value
@@ -119,7 +119,7 @@ function withType(schema: Json): Json {
   return { ...one, ...members, ...rest, type: [one.type, 'null'] }
 }
 
-function pascal(name: string): string {
+export function pascal(name: string): string {
   return name
     .toLowerCase()
     .split(/[/_]/)

@@ -1,8 +1,8 @@
-import type { WebhookSetAnswer, WebhookSetRequest } from '@dealer-esim/contract'
+import type { WebhookSetAnswer } from '@dealer-esim/contract'
 import type { By } from '../audit/audit.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
 import { loadSuppliers, type Suppliers } from '../suppliers/registry.ts'
-import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
+import { setWebhook, type WebhookChange } from '../webhooks/endpoint/set-webhook.ts'
 import type { AdminDeps } from './deps.ts'
 
 /** Creates the suppliers for one command and closes their connections afterwards. */
@@ -17,7 +17,7 @@ export async function withSuppliers<Result>(
 export async function setWebhookHere(
   deps: AdminDeps,
   tenantId: string,
-  request: WebhookSetRequest,
+  request: WebhookChange,
   by: By,
 ): Promise<WebhookSetAnswer> {
   return withOutbound(deps, (outbound) => setWebhook({ ...deps, outbound }, tenantId, request, by))

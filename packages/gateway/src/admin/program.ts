@@ -71,7 +71,7 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: 'esim',
-    summary: 'cancel an unused eSIM, resolve a pending cancellation',
+    summary: 'cancel, suspend or revoke an eSIM, resolve a pending action',
     load: async () => (await import('./fulfilment/esim.ts')).esimCommands,
   },
   {

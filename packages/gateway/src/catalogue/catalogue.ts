@@ -208,18 +208,19 @@ export class LoadedSnapshot implements Snapshot {
 
   topUpOffer(buyer: Buyer, packageCode: string, esim: EsimToTopUp): Offer | '310241' | '310244' | '310245' {
     const item = this.find(packageCode)
-    const offer = item ? this.offerOf(buyer, item) : '310241'
-    if (!item || typeof offer === 'string') return offer
+    if (!item) return '310241'
+    const route = item.routes.find(({ supplier }) => supplier === esim.supplier)
+    const offer = this.offerOf(buyer, item, route ? [route] : [])
+    if (typeof offer === 'string') return offer
     const base = this.find(esim.packageCode)
-    if (!base || !fitsEsim(item, base, esim.supplier)) return '310245'
-    return { ...offer, routes: item.routes.filter((route) => route.supplier === esim.supplier).slice(0, 1) }
+    return base && fitsEsim(item, base, esim.supplier) ? offer : '310245'
   }
 
-  private offerOf(buyer: Buyer, item: CataloguePackage): Offer | '310241' | '310244' {
+  private offerOf(buyer: Buyer, item: CataloguePackage, routes = item.routes): Offer | '310241' | '310244' {
     const { price } = quote(this.tariffOf(buyer), item)
     if (price === undefined) return '310241'
     if (!item.onSale) return '310244'
-    const { packageCode, name, packageType, periodNumMin, periodNumMax, cancelPolicy, routes } = item
+    const { packageCode, name, packageType, periodNumMin, periodNumMax, cancelPolicy } = item
     return { packageCode, packageName: name, packageType, periodNumMin, periodNumMax, cancelPolicy, price, routes }
   }
 

@@ -53,8 +53,9 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
     const input = { tenant, request, headers, receivedAt, orderId: deps.ids.uuid() }
     return orderResult(await deps.orderPlacer.place(input))
   },
-  async 'esim/topup'(deps, { tenant, request }) {
-    return topUpResult(await deps.orderPlacer.place({ orderType: 'TOPUP', tenant, request, orderId: deps.ids.uuid() }))
+  async 'esim/topup'(deps, { tenant, request, headers, receivedAt }) {
+    const input = { orderType: 'TOPUP' as const, tenant, request, headers, receivedAt, orderId: deps.ids.uuid() }
+    return topUpResult(await deps.orderPlacer.place(input))
   },
   async 'esim/query'(deps, { tenant, request }) {
     return { data: await getOrderWithProfiles(deps, tenant.tenantId, request) }
@@ -95,8 +96,8 @@ export const earlyHandlers: { [Name in OperationName]?: EarlyHandler<Name> } = {
     const input = { tenant, request, headers, receivedAt, orderId: deps.ids.uuid() }
     return orderResult(await deps.orderPlacer.placeWhenAdmitted(input, admission))
   },
-  async 'esim/topup'(deps, { tenant, request, headers, admission }) {
-    const input = { orderType: 'TOPUP' as const, tenant, request, headers, orderId: deps.ids.uuid() }
+  async 'esim/topup'(deps, { tenant, request, headers, receivedAt, admission }) {
+    const input = { orderType: 'TOPUP' as const, tenant, request, headers, receivedAt, orderId: deps.ids.uuid() }
     return topUpResult(await deps.orderPlacer.placeWhenAdmitted(input, admission))
   },
 }

@@ -13,6 +13,7 @@ import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import { MAILS } from '../mail/send.ts'
+import { SYNCS_AHEAD } from '../products/sync/sync-state.ts'
 import { DELIVERIES_AHEAD, QUEUE_LEASES_AHEAD } from '../webhooks/sending/due.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
@@ -51,6 +52,7 @@ export const TIMES_AHEAD: readonly TimesAhead[] = [
   jobsAhead(WATCHED),
   jobsAhead(ORPHANS),
   jobsAhead(ACTIONS),
+  SYNCS_AHEAD,
   {
     table: 'webhook_replays',
     key: ['tenant_id', 'replay_id'],

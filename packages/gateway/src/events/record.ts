@@ -11,9 +11,17 @@ export interface NewEvent {
   orderId: string | null
   /** Matches the contract's schema of the event type. */
   content: object
+  details?: EventDetails | undefined
   /** eventGenerateTime on the wire. */
   createdAt: Date
 }
+
+/** What the RT format shows of an event and the dealer API's does not (webhooks/rt-notification.ts). */
+export type EventDetails =
+  /** DELIVERY_UPDATED: the one status of one eSIM that changed. */
+  | { changed: 'esimStatus' | 'smdpStatus'; esimTranNo: string; eid: string | null }
+  /** ESIM_EXPIRING. */
+  | { totalDuration: number }
 
 /**
  * Records events in the transaction that causes them, without an extra round trip. An event is PENDING if the tenant's
@@ -31,6 +39,7 @@ export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
       plainArray(events.map((event) => event.notifyType)),
       plainArray(events.map((event) => event.orderId ?? NULL)),
       jsonArray(events.map((event) => JSON.stringify(event.content))),
+      jsonArray(events.map(({ details }) => (details ? JSON.stringify(details) : null))),
       timeArray(events.map((event) => event.createdAt.getTime())),
     ],
   })
@@ -39,11 +48,12 @@ export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
 /**
  * The two inserts of `recordEvents` as parts of a larger statement: an event and its delivery for each row of `source`,
  * which has tenant_id, notify_id, notify_type, order_id, content and created_at.
+ * @param details an SQL expression
  */
-export function eventsOf(source: string): string {
+export function eventsOf(source: string, details = 'null'): string {
   return `
-  insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at)
-  select tenant_id, notify_id, notify_type, order_id, content, created_at from ${source}`
+  insert into events (tenant_id, notify_id, notify_type, order_id, content, details, created_at)
+  select tenant_id, notify_id, notify_type, order_id, content, ${details}::json, created_at from ${source}`
 }
 
 export function deliveriesOf(source: string): string {
@@ -63,9 +73,10 @@ const EVENTS: Columns = {
   notify_type: 'text',
   order_id: 'uuid',
   content: 'json',
+  details: 'json',
   created_at: 'timestamptz',
 }
 const RECORD = `
 with event as materialized (select * from ${unnest(1, EVENTS, 'event')}
-), recorded as (${eventsOf('event')}
+), recorded as (${eventsOf('event', 'details')}
 )${deliveriesOf('event')}`

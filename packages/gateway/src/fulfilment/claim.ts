@@ -275,6 +275,7 @@ function beginAttempt(
     topUp: topUp?.esim,
     reference: step.do === 'query' ? reference : undefined,
     startedAt: now,
+    requestedAt: item.requestedAt ?? now,
     doubtSince,
     unwritten: isBought ? item : undefined,
   }

@@ -162,9 +162,12 @@ function split(lease: HeldLease, results: readonly ItemResult[]): { lease: HeldL
 
 const NOT_SAVED: Outcome = { kind: 'unknown', message: 'the supplier’s answer could not be saved: see the log' }
 
+/** The answer to a query about an older purchase says nothing about the price of now. */
+const QUERIED_PRICE_MAX_MS = 3_600_000
+
 /**
  * Records the prices at which suppliers sell now, after the orders are saved: a price that cannot be recorded is seen
- * again at the next purchase. The answer to a query may be about an old purchase and is not used.
+ * again at the next purchase. Some suppliers state it only when they are queried: it counts from the first request on.
  */
 async function recordSupplierPrices(
   deps: Pick<FulfilmentDeps, 'db' | 'log'>,
@@ -172,8 +175,10 @@ async function recordSupplierPrices(
 ): Promise<void> {
   for (const { attempt, outcome } of results) {
     const price = priceIn(outcome, attempt?.periodNum ?? 1)
-    if (attempt === undefined || attempt.operation === 'QUERY' || price === undefined) continue
-    const { supplied, productCode, startedAt: seenAt } = attempt
+    if (attempt === undefined || price === undefined) continue
+    const { supplied, productCode, operation, startedAt, requestedAt } = attempt
+    const seenAt = operation === 'QUERY' ? requestedAt : startedAt
+    if (startedAt.getTime() - seenAt.getTime() > QUERIED_PRICE_MAX_MS) continue
     const seen: ObservedPrice = { supplier: supplied.supplier.name, productCode, price, seenAt }
     await recordPrice(deps.db, seen).catch((error) =>
       deps.log.warn({ err: error, supplier: seen.supplier, productCode }, 'a supplier price could not be recorded'),

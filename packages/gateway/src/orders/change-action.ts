@@ -71,7 +71,10 @@ export async function changeAction(
       createdAt: now,
     },
   ])
-  if (profilesChanged) changeOrders(tx, deps, tenantId, [{ order, profilesChanged }], now)
+  if (profilesChanged) {
+    const changedStatuses = [{ status: 'esimStatus', profileId: action.profileId, eid: null } as const]
+    changeOrders(tx, deps, tenantId, [{ order, profilesChanged, changedStatuses }], now)
+  }
   return changed
 }
 

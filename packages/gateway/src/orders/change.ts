@@ -1,7 +1,7 @@
 import type { DeliveryUpdatedContent, OrderStatus } from '@dealer-esim/contract'
 import { orderNoOf } from '@dealer-esim/contract'
 import { Counter, type Registry } from '@platformatic/prom-client'
-import { type NewEvent, recordEvents } from '../events/record.ts'
+import { type EventDetails, type NewEvent, recordEvents } from '../events/record.ts'
 import type { Ids } from '../lib/ids.ts'
 import { recordset } from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
@@ -13,8 +13,19 @@ export interface OrderChange {
   order: LockedOrder
   /** A status of one of its profiles changed: this is an event even where the order's status stays. */
   profilesChanged: boolean
+  /** Which statuses of its profiles changed, without those of profiles that were just delivered. */
+  changedStatuses?: readonly ChangedStatus[]
+  /** Each of them is an event of its own, as the RT format has it; otherwise one event reports all. */
+  isEachReported?: boolean
   /** When fulfilment takes it up next (null: never). Ends the lease, unless it is to be kept. */
   release?: { dueAt: Date | null; keepLease?: boolean }
+}
+
+export interface ChangedStatus {
+  status: 'esimStatus' | 'smdpStatus'
+  profileId: string
+  /** null: unknown, or not needed because the esimStatus changed. */
+  eid: string | null
 }
 
 /** Statuses that follow each other within this time are reported by one event, the last of them. */
@@ -43,13 +54,13 @@ export function changeOrders(
     const statuses = statusesBetween(order.orderStatus, orderStatusOf(items))
     const allocatedAt = statuses.length > 1 ? askedAt(order, now) : now
     const isQuick = now.getTime() - allocatedAt.getTime() <= REPORTED_TOGETHER_MS
-    const all = statuses.length === 0 && change.profilesChanged ? [order.orderStatus] : statuses
-    const reported = isQuick ? all.slice(-1) : all
+    const reported = (isQuick ? statuses.slice(-1) : statuses).map((orderStatus): Reported => ({ orderStatus }))
+    if (statuses.length === 0 && change.profilesChanged) reported.push(...reportedProfiles(change))
     if (reported.length === 0 && change.release === undefined) continue
-    for (const orderStatus of reported) {
+    for (const { orderStatus, details } of reported) {
       order.orderStatus = orderStatus
       order.eventSequence += 1
-      events.push(eventOf(deps.ids, tenantId, order, now))
+      events.push(eventOf(deps.ids, tenantId, order, details, now))
     }
     rows.push(rowOf(change, historyOf(statuses, allocatedAt, now)))
     for (const status of statuses) deps.orderMetrics?.entered(status)
@@ -59,6 +70,27 @@ export function changeOrders(
   }
   recordEvents(tx, events)
   return events.length > 0
+}
+
+interface Reported {
+  orderStatus: OrderStatus
+  details?: EventDetails | undefined
+}
+
+/** An event whose changes are of several eSIMs has no details. Of two statuses of one eSIM its esimStatus says more. */
+function reportedProfiles({ order, changedStatuses = [], isEachReported }: OrderChange): Reported[] {
+  const { orderStatus } = order
+  if (isEachReported && changedStatuses.length > 0) {
+    return changedStatuses.map((changed) => ({ orderStatus, details: detailsOf(changed) }))
+  }
+  const [first] = changedStatuses
+  const isOfOne = first !== undefined && changedStatuses.every(({ profileId }) => profileId === first.profileId)
+  const shown = changedStatuses.find(({ status }) => status === 'esimStatus') ?? first
+  return [{ orderStatus, details: isOfOne && shown ? detailsOf(shown) : undefined }]
+}
+
+function detailsOf({ status, profileId, eid }: ChangedStatus): EventDetails {
+  return { changed: status, esimTranNo: profileId, eid }
 }
 
 interface HistoryEntry {
@@ -106,7 +138,13 @@ const CHANGE = `
     due boolean, released boolean, due_at timestamptz, updated boolean)
   where o.tenant_id = $1 and o.order_id = c.order_id`
 
-function eventOf(ids: Ids, tenantId: string, order: LockedOrder, now: Date): NewEvent {
+function eventOf(
+  ids: Ids,
+  tenantId: string,
+  order: LockedOrder,
+  details: EventDetails | undefined,
+  now: Date,
+): NewEvent {
   const content: DeliveryUpdatedContent = {
     orderNo: orderNoOf(order.orderId),
     transactionId: order.transactionId,
@@ -128,6 +166,7 @@ function eventOf(ids: Ids, tenantId: string, order: LockedOrder, now: Date): New
     notifyType: 'DELIVERY_UPDATED',
     orderId: order.orderId,
     content,
+    details,
     createdAt: now,
   }
 }

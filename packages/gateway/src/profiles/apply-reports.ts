@@ -3,7 +3,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { Wakeups } from '../lib/postgres/wakeups.ts'
-import { changeOrders } from '../orders/change.ts'
+import { type ChangedStatus, changeOrders } from '../orders/change.ts'
 import { refundReportedCancel } from '../orders/change-action.ts'
 import { lockOrders, lockWalletAndOrders } from '../orders/lock.ts'
 import type { ProfileReport } from '../suppliers/supplier.ts'
@@ -51,7 +51,7 @@ export async function applyReports(
     const [{ orders, now }, lives, settings] = await Promise.all([locking, reading, findNoticeSettings(tx, tenantId)])
     const changed = new Map<string, ProfileLife>()
     const noted: NotedEsim[] = []
-    const changedOrders = new Set<string>()
+    const changedStatuses = new Map<string, ChangedStatus[]>()
     for (const { orderId, profileId, report, hoursSince } of reported) {
       const before = changed.get(profileId) ?? lives.get(profileId)
       const order = orders.get(orderId)
@@ -65,16 +65,23 @@ export async function applyReports(
       }
       const { after, notices } = changeLife(before, change, { settings, now, hoursSince })
       if (after === before) continue
-      noted.push({ order, profile, notices })
+      noted.push({ order, profile, notices, totalDuration: after.totalDuration })
       changed.set(profileId, after)
       const { esimStatus, smdpStatus } = after
       const isCancelled = esimStatus === 'CANCEL' && profile.esimStatus !== 'CANCEL'
-      if (esimStatus !== profile.esimStatus || smdpStatus !== profile.smdpStatus) changedOrders.add(orderId)
+      for (const status of ['smdpStatus', 'esimStatus'] as const) {
+        if (after[status] === profile[status]) continue
+        const ofOrder = changedStatuses.get(orderId) ?? []
+        changedStatuses.set(orderId, [...ofOrder, { status, profileId, eid: after.eid }])
+      }
       Object.assign(profile, { esimStatus, smdpStatus })
       if (isCancelled) await refundReportedCancel(tx, deps, tenantId, { order, profile }, now)
     }
     writeLives(tx, tenantId, changed, now)
-    const changes = [...changedOrders].map((orderId) => ({ order: orders.get(orderId)!, profilesChanged: true }))
+    const changes = [...changedStatuses].map(([orderId, changedStatuses]) => {
+      const order = orders.get(orderId)!
+      return { order, profilesChanged: true, changedStatuses, isEachReported: settings.eventFormat === 'RT' }
+    })
     const statusReported = changeOrders(tx, deps, tenantId, changes, now)
     const noticesReported = recordNotices(tx, deps.ids, tenantId, noted, now)
     return { changedCount: changed.size, eventsToSend: statusReported || noticesReported }

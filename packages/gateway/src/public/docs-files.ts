@@ -50,7 +50,7 @@ export function findDocsFiles(root = repositoryRoot()): DocsFiles {
     }
   }
   const addresses = new Map([...pages, ...files].map(([address, { path }]) => [path, address]))
-  addresses.set('docs/openapi.json', 'openapi.json')
+  for (const file of ['openapi.json', 'openapi-rt.json']) addresses.set(`docs/${file}`, file)
   return { pages, files, addressOf: (path) => addresses.get(path) }
 }
 

@@ -73,9 +73,9 @@ export function referenceBundle(): Buffer | undefined {
   return file === undefined ? undefined : readFileSync(file)
 }
 
-/** docs/openapi.json with this gateway's address, if it is known. */
-export function openApiDocument(publicUrl: string): string {
-  const text = readFileSync(join(repositoryRoot(), 'docs/openapi.json'), 'utf8')
+/** An OpenAPI document of docs/ with this gateway's address, if it is known. */
+export function openApiDocument(file: 'openapi.json' | 'openapi-rt.json', publicUrl: string): string {
+  const text = readFileSync(join(repositoryRoot(), 'docs', file), 'utf8')
   if (publicUrl === '') return text
   return JSON.stringify({ ...JSON.parse(text), servers: [{ url: publicUrl }] })
 }

@@ -147,8 +147,8 @@ describe('the served pages', () => {
     })
   })
 
-  test("the OpenAPI document names this gateway's own address", async () => {
-    expect((await get('/docs/openapi.json')).json()).toMatchObject({
+  test.each(['openapi.json', 'openapi-rt.json'])("%s names this gateway's own address", async (file) => {
+    expect((await get(`/docs/${file}`)).json()).toMatchObject({
       openapi: '3.1.0',
       servers: [{ url: 'https://esim.example.com/prefix' }],
     })

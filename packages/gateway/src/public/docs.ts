@@ -67,7 +67,8 @@ function build(address: string, files: DocsFiles, publicUrl: string): Resource |
     case 'icon.svg':
       return item('image/svg+xml', DOCS_ICON)
     case 'openapi.json':
-      return item('application/json; charset=utf-8', openApiDocument(publicUrl))
+    case 'openapi-rt.json':
+      return item('application/json; charset=utf-8', openApiDocument(address, publicUrl))
     case 'reference':
       return item(HTML, REFERENCE_PAGE, REFERENCE_POLICY)
     case 'reference-start.js':

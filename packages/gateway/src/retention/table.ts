@@ -106,6 +106,8 @@ export const KEPT: Readonly<Record<string, string>> = {
   resolved_codes: 'a code is never delivered twice',
   es2plus_orders: 'the progress of each order at an SM-DP+',
   es2plus_ranges: 'one row a range of ICCIDs',
+  esim_go_orders: 'the orders at eSIM Go',
+  esim_go_claims: 'one row a bundle',
   mobimatter_orders: 'the progress of each order at MobiMatter',
   supplier_rates: 'one or two rows per supplier',
   supplier_tokens: 'one row per supplier',

@@ -8,6 +8,7 @@ import type { RtRequest } from './request.ts'
 export interface RtCall extends Admitted {
   request: RtRequest
   headers: RequestHeaders
+  address: string
   receivedAt: number
   /** The address of a request without a signature; absent: it was signed. */
   unsignedFrom?: string

@@ -1,9 +1,9 @@
-import { codes, type FailureCode } from '@dealer-esim/contract'
+import { codes, type FailureCode, type RtCode } from '@dealer-esim/contract'
 import { toApiError } from '../http/answer.ts'
 
 /** A failure with a code that only the RT family has. */
 export class RtFailure extends Error {
-  readonly code: string
+  readonly code: RtCode
   constructor(code: '000105' | '200002' | '200008' | '200009' | '200010' | '401001' | '900001', message: string) {
     super(message)
     this.code = code
@@ -11,7 +11,7 @@ export class RtFailure extends Error {
 }
 
 /** Our codes that the family names otherwise. It repeats a request on 900001 only. */
-const CODES: { [Code in FailureCode]?: string } = {
+const CODES: { [Code in Exclude<FailureCode, RtCode>]: RtCode } = {
   '000002': '900001',
   '000108': '200008',
   '000109': '000102',
@@ -34,12 +34,16 @@ const CODES: { [Code in FailureCode]?: string } = {
 }
 
 /** The family's code and message of any error. */
-export function failureOf(error: unknown): { code: string; message: string } {
+export function failureOf(error: unknown): { code: RtCode; message: string } {
   if (error instanceof RtFailure) return { code: error.code, message: error.message }
   const { code, parts } = toApiError(error)
   const message = parts.message ?? codes[code].message
   const [fault] = parts.details ?? []
   // The rest of the message refers to members that this API does not have.
   const text = fault ? `${message.split('. ', 1)[0]}. ${fault.field}: ${fault.reason}` : message
-  return { code: CODES[code] ?? code, message: text }
+  return { code: codeOf(code), message: text }
+}
+
+function codeOf(code: FailureCode): RtCode {
+  return (CODES as Partial<Record<FailureCode, RtCode>>)[code] ?? (code as RtCode)
 }

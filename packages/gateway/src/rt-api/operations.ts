@@ -1,20 +1,18 @@
-import { setImmediate } from 'node:timers/promises'
-import type { PackageOnSale } from '@dealer-esim/contract'
+import { type RtOperationName, rtTime } from '@dealer-esim/contract'
 import { listLocations } from '../catalogue/locations.ts'
-import type { Deps } from '../deps.ts'
-import { listPackagesFor } from '../profiles/list-packages.ts'
 import { queryUsage } from '../profiles/usage.ts'
 import { getBalance } from '../wallet/ledger/balance.ts'
 import { actionHandlers } from './actions.ts'
-import type { Handler, RtCall } from './call.ts'
+import type { Handler } from './call.ts'
 import { order } from './orders.ts'
+import { listPackages } from './packages.ts'
 import { query } from './query.ts'
 import { checkRequest } from './request.ts'
-import { rtPackage, rtTime } from './shapes.ts'
 import { topUp } from './topup.ts'
+import { queryWebhook, saveWebhook } from './webhook.ts'
 
 /** The operations of the RT family that we serve. Each checks its request by the rules of ours and calls the same module. */
-export const handlers = {
+export const handlers: { [Name in RtOperationName]: Handler } = {
   async 'balance/query'(deps, { tenant }) {
     const { balance, lastUpdateTime } = await getBalance(deps.db, tenant.tenantId)
     return { balance, lastUpdateTime: rtTime(lastUpdateTime) }
@@ -30,7 +28,7 @@ export const handlers = {
     }))
     return { locationList }
   },
-  'package/list': listAllPackages,
+  'package/list': listPackages,
   'esim/order': order,
   'esim/query': query,
   'esim/topup': topUp,
@@ -45,25 +43,6 @@ export const handlers = {
       })),
     }
   },
-} as const satisfies Record<string, Handler>
-
-export type RtOperation = keyof typeof handlers
-
-/** One answer without pages; other requests get their turn between two pages of ours. */
-async function listAllPackages(deps: Deps, { tenant, request, catalogueVersion }: RtCall): Promise<object> {
-  const catalogue = await deps.catalogue.current(catalogueVersion)
-  const { locationCode, packageCode, slug, iccid, type } = request
-  const wanted = checkRequest('package/list', {
-    ...{ locationCode, packageCode, slug, iccid, pageSize: 500 },
-    type: iccid === undefined ? type : (type ?? 'TOPUP'),
-  })
-  const packageList: object[] = []
-  let cursor: string | null | undefined
-  do {
-    const page = await listPackagesFor(deps, catalogue, tenant, { ...wanted, ...(cursor && { cursor }) })
-    for (const item of page.packageList) packageList.push(rtPackage(item as PackageOnSale)) // off sale: only in changes
-    cursor = page.nextCursor
-    if (cursor) await setImmediate()
-  } while (cursor)
-  return { packageList }
+  'webhook/save': saveWebhook,
+  'webhook/query': queryWebhook,
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { RequestHeaders } from '@dealer-esim/contract'
+import { type RequestHeaders, RT_API_PATH, type RtOperationName } from '@dealer-esim/contract'
 import type { FastifyInstance } from 'fastify'
 import { type Authenticated, admit, authenticate, authenticateUnsigned } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
@@ -13,16 +13,16 @@ import { createEndWatch, type EndWatch } from '../orders/end-watch.ts'
 import type { Ended, RtCall } from './call.ts'
 import { failureOf, RtFailure } from './failure.ts'
 import { checkMediaType, checkSignedHeaders, unsignedAppKey } from './headers.ts'
-import { handlers, type RtOperation } from './operations.ts'
+import { createListWriter, ListStream, type ListWriter } from './list-stream.ts'
+import { handlers } from './operations.ts'
 import { parseBody } from './request.ts'
-
-export const RT_API_PATH = '/api/v1/open/'
 
 interface RtApi {
   app: FastifyInstance
   deps: Deps
   shedder: LoadShedder
   ends: EndWatch
+  lists: ListWriter
   callerOf: ReturnType<typeof callerReader>
   logUnavailable(error: unknown): void
 }
@@ -31,7 +31,7 @@ interface Context {
   response: ServerResponse
   start: number
   address: string
-  operation: RtOperation | 'none'
+  operation: RtOperationName | 'none'
   requestId?: string
   tenantId?: string
   /** True for a request that was accepted without a signature. */
@@ -46,7 +46,8 @@ interface Context {
 export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
   const ends = createEndWatch(deps)
-  const api: RtApi = { app, deps, shedder, ends, callerOf, logUnavailable: unavailableLog(deps.log) }
+  const lists = createListWriter(shedder)
+  const api: RtApi = { app, deps, shedder, ends, lists, callerOf, logUnavailable: unavailableLog(deps.log) }
   app.addHook('onRequest', (request, reply) => {
     reply.hijack()
     handle(api, request.raw, reply.raw)
@@ -86,11 +87,11 @@ function handle(api: RtApi, request: IncomingMessage, response: ServerResponse):
 }
 
 /** @throws ApiError 000109 or 000103 */
-function checkRoute({ url = '', method }: IncomingMessage): RtOperation {
+function checkRoute({ url = '', method }: IncomingMessage): RtOperationName {
   const name = url.split('?', 1)[0]!.slice(RT_API_PATH.length)
   if (!Object.hasOwn(handlers, name)) throw new ApiError('000109')
   if (method !== 'POST') throw new ApiError('000103')
-  return name as RtOperation
+  return name as RtOperationName
 }
 
 /** @throws ApiError 101008, 000110 */
@@ -122,7 +123,7 @@ async function authenticateAppKey({ deps }: RtApi, context: Context, appKey: str
 async function serve(
   api: RtApi,
   context: Context,
-  operation: RtOperation,
+  operation: RtOperationName,
   credentials: Credentials,
   body: Buffer | ApiError,
 ): Promise<void> {
@@ -141,7 +142,8 @@ async function serve(
     failure = error
   }
   slot.release(operation === 'package/list' ? undefined : api.deps.clock.monotonic() - context.start)
-  respond(api, context, obj, failure)
+  if (obj instanceof ListStream) await respondWithList(api, context, obj)
+  else respond(api, context, obj, failure)
 }
 
 /** A request's place in the limit of those in progress. */
@@ -164,7 +166,7 @@ function takeSlot(requests: RequestLimit): Slot {
 async function perform(
   api: RtApi,
   context: Context,
-  operation: RtOperation,
+  operation: RtOperationName,
   { headers, unsigned }: Credentials,
   body: Buffer,
   slot: Slot,
@@ -191,7 +193,8 @@ async function perform(
     if (context.response.req.socket.destroyed) throw new ApiError('000002')
   }
   const call: RtCall = {
-    ...{ tenant, catalogueVersion, request: parseBody(body), headers, receivedAt: context.start },
+    ...{ tenant, catalogueVersion, request: parseBody(body), headers },
+    ...{ address: context.address, receivedAt: context.start },
     ...(unsigned && { unsignedFrom: address }),
     waitForEnd: (awaited) => waitForEnd(api, context, slot, awaited),
   }
@@ -231,9 +234,38 @@ async function waitForEnd(
   }
 }
 
-/** Sends the answer and reports the request once: a log line and an observation under the operation's name with `rt/`. */
-function respond({ app, deps, shedder, logUnavailable }: RtApi, context: Context, obj?: object, error?: unknown): void {
-  const { response, requestId, address, tenantId, isUnsigned } = context
+/**
+ * Answers with a list part by part. To a caller that has it already, by If-None-Match, it answers `{notModified: true}` and
+ * HTTP 200: programs of the family throw on 304, and one that looks for a list must not find an empty one. Never rejects.
+ */
+async function respondWithList(api: RtApi, context: Context, list: ListStream): Promise<void> {
+  const { response, tenantId = '' } = context
+  const etag = list.etag === undefined ? undefined : { etag: list.etag }
+  if (list.isKnown(response.req.headers['if-none-match'])) {
+    respond(api, context, { notModified: true }, undefined, etag)
+    return
+  }
+  try {
+    api.lists.begin(tenantId)
+  } catch (error) {
+    respond(api, context, undefined, error)
+    return
+  }
+  let failure: unknown
+  try {
+    response.writeHead(200, { ...headersOf(api, context), ...etag })
+    const isComplete = await api.lists.write(response, tenantId, list, LIST_ENVELOPE)
+    if (!isComplete) failure = new ApiError('000002')
+  } catch (error) {
+    failure = error
+  }
+  report(api, context, failure === undefined ? '000000' : failureOf(failure).code, failure)
+}
+
+const LIST_ENVELOPE = ['{"success":true,"errorCode":null,"errorMsg":null,"errorMessage":null,"obj":', '}'] as const
+
+function respond(api: RtApi, context: Context, obj?: object, error?: unknown, headers?: Record<string, string>): void {
+  const { response, tenantId } = context
   const failure = obj === undefined ? failureOf(error) : undefined
   const envelope = {
     success: failure === undefined,
@@ -242,12 +274,29 @@ function respond({ app, deps, shedder, logUnavailable }: RtApi, context: Context
     errorMessage: failure?.message ?? null,
     obj: obj ?? {},
   }
-  const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8' }
-  if (requestId !== undefined) headers['rt-requestid'] = requestId
   const code = failure?.code ?? '000000'
-  const answer = { code, http: 200, headers, body: JSON.stringify(envelope) }
-  const sizeBytes = sendAnswer(response, answer, { isLast: app.isClosing === true })
-  shedder.unread.watch(response, sizeBytes, tenantId)
+  const answer = {
+    code,
+    http: 200,
+    headers: { ...headersOf(api, context), ...headers },
+    body: JSON.stringify(envelope),
+  }
+  const sizeBytes = sendAnswer(response, answer, { isLast: api.app.isClosing === true })
+  api.shedder.unread.watch(response, sizeBytes, tenantId)
+  report(api, context, code, error)
+}
+
+function headersOf({ app }: RtApi, { requestId }: Context): Record<string, string> {
+  return {
+    'content-type': 'application/json; charset=utf-8',
+    ...(requestId !== undefined && { 'rt-requestid': requestId }),
+    ...(app.isClosing === true && { connection: 'close' }),
+  }
+}
+
+/** Reports the request once: a log line and an observation under the operation's name with `rt/`. */
+function report({ deps, logUnavailable }: RtApi, context: Context, code: string, error: unknown): void {
+  const { requestId, address, tenantId, isUnsigned } = context
   const operation = `rt/${context.operation}`
   const durationMs = deps.clock.monotonic() - context.start
   deps.requestMetrics.observe(operation, code, durationMs)

@@ -1,20 +1,25 @@
-import type { ActivationPolicy, DataType, PackageOnSale, Profile } from '@dealer-esim/contract'
+import {
+  type ActivationPolicy,
+  type DataType,
+  type PackageOnSale,
+  type Profile,
+  type RtEsim,
+  type RtPackage,
+  rtTime,
+} from '@dealer-esim/contract'
 import type { Snapshot } from '../catalogue/catalogue.ts'
 
 /** 2 goes on slower after the day's volume, which the fair-use policy describes; 3 stops. */
-function dataTypeOf(dataType: DataType, fupPolicy: string | null): number {
+function dataTypeOf(dataType: DataType, fupPolicy: string | null): RtPackage['dataType'] {
   if (dataType === 'TOTAL') return 1
   if (dataType === 'UNLIMITED') return 4
   return fupPolicy === null ? 3 : 2
 }
 
-const ACTIVE_TYPES: Record<ActivationPolicy, number> = { ON_INSTALL: 1, ON_FIRST_NETWORK: 2, ON_PURCHASE: 3 }
-
-/** The family's form of a time, such as 2025-09-11T13:28:09+0000. */
-export function rtTime(time: string): string
-export function rtTime(time: string | null): string | null
-export function rtTime(time: string | null): string | null {
-  return time && `${time.slice(0, 19)}+0000`
+const ACTIVE_TYPES: Record<ActivationPolicy, RtPackage['activeType']> = {
+  ON_INSTALL: 1,
+  ON_FIRST_NETWORK: 2,
+  ON_PURCHASE: 3,
 }
 
 function locationsOf(codes: readonly string[]): { location: string; locationCode: string } {
@@ -22,7 +27,7 @@ function locationsOf(codes: readonly string[]): { location: string; locationCode
   return { location, locationCode: codes.find((code) => code.startsWith('!')) ?? location }
 }
 
-export function rtPackage(item: PackageOnSale) {
+export function rtPackage(item: PackageOnSale): RtPackage {
   const { packageCode, slug, name, price, currencyCode, smsStatus, unusedValidTime, duration, durationUnit } = item
   return {
     ...{ packageCode, slug, name, price, currencyCode, smsStatus, unusedValidTime, duration, durationUnit },
@@ -42,7 +47,7 @@ export function rtPackage(item: PackageOnSale) {
 }
 
 /** An eSIM, with what the catalogue says of its package now. */
-export function rtEsim(profile: Profile, catalogue: Pick<Snapshot, 'find'>, takesTopUp: boolean) {
+export function rtEsim(profile: Profile, catalogue: Pick<Snapshot, 'find'>, takesTopUp: boolean): RtEsim {
   const { esimTranNo, orderNo, transactionId, imsi, iccid, msisdn, ac, qrCodeUrl, esimStatus, eid, pin, puk } = profile
   const { packageCode, packageName, totalDuration, durationUnit } = profile
   const item = catalogue.find(packageCode)

@@ -1,4 +1,4 @@
-import { orderIdOf } from '@dealer-esim/contract'
+import { orderIdOf, rtTime } from '@dealer-esim/contract'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { findUnansweredTopUp, markAnswered } from '../orders/unanswered-topup.ts'
@@ -7,7 +7,6 @@ import type { RtCall } from './call.ts'
 import { RtFailure } from './failure.ts'
 import { packageCodeOf } from './orders.ts'
 import { checkRequest, guardOf, keyOf } from './request.ts'
-import { rtTime } from './shapes.ts'
 
 /**
  * Tops an eSIM up and waits for the end. Without a transactionId a call repeats an earlier one of the same package

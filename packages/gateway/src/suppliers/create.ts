@@ -11,6 +11,8 @@ import { es2plusConfig, findEs2plusFault } from './es2plus/config.ts'
 import { es2plusSupplier } from './es2plus/es2plus.ts'
 import { esimAccessConfig, findEsimAccessFault } from './esim-access/client.ts'
 import { esimAccessSupplier } from './esim-access/esim-access.ts'
+import { esimGoConfig } from './esim-go/client.ts'
+import { esimGoSupplier } from './esim-go/esim-go.ts'
 import { gatewayConfig } from './gateway/client.ts'
 import { gatewaySupplier } from './gateway/gateway.ts'
 import { findMobimatterFault, mobimatterConfig } from './mobimatter/client.ts'
@@ -72,6 +74,7 @@ const KINDS = {
     create: esimAccessSupplier,
     docs: 'docs/esim-access.md',
   }),
+  'esim-go': kindOf({ config: esimGoConfig, create: esimGoSupplier, docs: 'docs/esim-go.md' }),
   mobimatter: kindOf({
     config: mobimatterConfig,
     findFault: findMobimatterFault,

@@ -18,10 +18,18 @@ export interface ObservedPrice {
   seenAt: Date
 }
 
+/** SQL: the catalogue of the supplier has another product or cost since this price was seen, so they are not compared. */
+function isOutdated(price: string): string {
+  return `exists (
+    select from supplier_products s
+    where s.supplier = ${price}.supplier and s.product_code = ${price}.product_code and s.changed_at > ${price}.seen_at)`
+}
+
 /**
  * Records a supplier's current price of a product. An unchanged price writes nothing and takes no lock, so a busy product
  * costs one read of its row. A changed price locks the row, in a transaction of its own. A purchase that began before the
- * recorded price was seen is ignored: its answer may be late.
+ * recorded price was seen is ignored: its answer may be late. After its catalogue has changed, an unchanged price counts as
+ * seen again.
  */
 export async function recordPrice(
   db: Pick<Db, 'query'>,
@@ -32,11 +40,13 @@ export async function recordPrice(
     text: `
       insert into supplier_prices as known (supplier, product_code, currency_code, price, seen_at)
       select $1, $2, $3, $4, $5 where not exists (
-        select from supplier_prices where supplier = $1 and product_code = $2 and currency_code = $3 and price = $4)
+        select from supplier_prices p where supplier = $1 and product_code = $2 and currency_code = $3 and price = $4
+          and not ${isOutdated('p')})
       on conflict (supplier, product_code) do update
         set currency_code = excluded.currency_code, price = excluded.price, seen_at = excluded.seen_at, alerted = false
         where known.seen_at < excluded.seen_at
-          and (known.currency_code, known.price) <> (excluded.currency_code, excluded.price)`,
+          and ((known.currency_code, known.price) <> (excluded.currency_code, excluded.price)
+            or ${isOutdated('known')})`,
     values: [supplier, productCode, price.currencyCode, price.amount, seenAt],
   })
 }
@@ -52,14 +62,17 @@ export interface PriceDifference {
   seenAt: Date
 }
 
-/** An unknown cost, or a cost in another currency, is not compared. */
+/**
+ * An unknown cost, or a cost in another currency, is not compared; nor is a price from before the supplier's catalogue
+ * changed.
+ */
 const DIFFERENCES = `
   select p.supplier, r.package_code, p.product_code, p.price, r.cost_price as cost,
     p.currency_code, p.seen_at
   from supplier_prices p
   join package_suppliers r on r.supplier = p.supplier and r.product_code = p.product_code
     and r.cost_currency = p.currency_code and r.cost_price <> p.price
-  join packages k on k.package_code = r.package_code and k.on_sale`
+  join packages k on k.package_code = r.package_code and k.on_sale and not ${isOutdated('p')}`
 
 const DIFFERENCES_MAX = 10_000
 

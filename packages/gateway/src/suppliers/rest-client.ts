@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { systemClock } from '../lib/clock.ts'
 import type { Outbound, OutboundFailure, OutboundRequest } from '../lib/outbound/outbound.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { accountRate, TURN_WAIT_MAX_MS } from './account-rate.ts'
@@ -36,7 +37,12 @@ export interface RestReply {
 export type RestClient = (
   method: OutboundRequest['method'],
   path: string,
-  content?: { query?: Record<string, string>; body?: JsonObject | undefined },
+  content?: {
+    query?: Record<string, string>
+    body?: JsonObject | undefined
+    /** Not sent if its turn comes later than this. */
+    sendWithinMs?: number
+  },
 ) => Promise<RestAnswer>
 
 export interface RestDeps {
@@ -58,11 +64,15 @@ export function restClient(supplier: string, account: RestAccount, deps: RestDep
   const { perSecond, share, timeoutMs = TIMEOUT_MS } = account
   const rate = perSecond === undefined ? undefined : accountRate(deps.db, supplier, { perSecond, share })
   const base = account.url.replace(/\/+$/, '')
-  return async (method, path, { query = {}, body } = {}) => {
+  return async (method, path, { query = {}, body, sendWithinMs } = {}) => {
+    const startedAt = systemClock.monotonic()
     const hasTurn = rate === undefined || (await rate.turn().catch(() => undefined))
     if (!hasTurn) {
       const why = hasTurn === false ? 'the rate limit of the account is used up' : 'the database is not reachable'
       return { kind: 'failed', sent: false, message: `not sent: ${why}` }
+    }
+    if (sendWithinMs !== undefined && systemClock.monotonic() - startedAt > sendWithinMs) {
+      return { kind: 'failed', sent: false, message: 'not sent: it had to wait too long' }
     }
     const search = new URLSearchParams(query).toString()
     const outcome = await deps.outbound.request({

@@ -1,3 +1,4 @@
+import type { EventFormat } from '@dealer-esim/contract'
 import sql, { empty, type Sql } from 'sql-template-tag'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/postgres/db.ts'
@@ -30,6 +31,7 @@ export interface TenantView extends TenantSummary {
   billingAddress: string | null
   billingEmail: string | null
   callbackUrl: string | null
+  eventFormat: EventFormat
   secrets: { secretId: string; createdAt: Date; validUntil: Date | null; provenAt: Date | null }[]
   updatedAt: Date
 }
@@ -87,7 +89,7 @@ export async function getTenantView(
     select ${SUMMARY}, t.ip_allowlist, t.unsigned_requests, t.qps_limit, t.legal_name,
            t.tax_id, t.billing_address, t.billing_email,
            t.updated_at, w.credit_limit, w.daily_spend_limit,
-           w.low_balance_threshold, e.callback_url
+           w.low_balance_threshold, e.callback_url, coalesce(e.event_format, 'DEALER') as event_format
     from tenants t join wallets w using (tenant_id) left join webhook_endpoints e using (tenant_id)
     where t.tenant_id = ${id}`)
   if (!row) throw notFound('tenant')

@@ -1,8 +1,9 @@
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
 import { bytesArray, type Columns, plainArray, timeArray, unnest, uuidArray } from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
+import type { Notification } from './delivery.ts'
 import { ANSWER_KEPT_BYTES } from './limits.ts'
-import type { Attempt, Notification, Signer } from './sending/attempt.ts'
+import type { Attempt, Signer } from './sending/attempt.ts'
 import { isAcknowledged } from './sending/attempt.ts'
 
 /** An attempt as the log keeps it. */

@@ -100,9 +100,9 @@ export async function getEvent(
   db: Pick<Db, 'query'>,
   tenantId: string,
   notifyId: string,
-): Promise<EventView & { content: unknown; attemptList: AttemptView[] }> {
-  const [row] = await db.query<EventRow & { content: unknown }>(sql`
-    select ${COLUMNS}, e.content from tenants t
+): Promise<EventView & { content: unknown; details: unknown; attemptList: AttemptView[] }> {
+  const [row] = await db.query<EventRow & { content: unknown; details: unknown }>(sql`
+    select ${COLUMNS}, e.content, e.details from tenants t
     join (select e.*, d.delivery_state, d.attempts, d.due_at from events e ${raw(DELIVERY_OF_EVENT)}) e using (tenant_id)
     ${LATEST_ATTEMPT}
     where t.tenant_id = ${tenantId} and e.notify_id = ${requireUuid(notifyId, 'event')}`)
@@ -112,7 +112,7 @@ export async function getEvent(
            address, started_at, duration_ms, http_status, outcome, answer
     from delivery_attempts where tenant_id = ${tenantId} and notify_id = ${notifyId}
     order by attempt_id desc limit ${ATTEMPTS_SHOWN_MAX}`)
-  return { ...eventOf(row), content: row.content, attemptList: attempts.map(attemptOf) }
+  return { ...eventOf(row), content: row.content, details: row.details, attemptList: attempts.map(attemptOf) }
 }
 
 /** More than the retries of one event; only an event that was replayed many times has more. */

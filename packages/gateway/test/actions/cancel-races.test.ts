@@ -9,7 +9,7 @@ import { type ActionTestbed, createActionTestbed, type Esim, PRICE } from './tes
 /*
  * A cancel has three transactions: it begins, its attempt is committed, and the supplier's answer is saved. Each holds the
  * lock of the eSIM's order, so another change of the eSIM falls before, between or after them, or waits for one of them.
- * Each of these interleavings, with each answer of the supplier, ends in one consistent state.
+ * Each of these sequences, with each answer of the supplier, ends in one consistent state.
  */
 
 let bed: ActionTestbed

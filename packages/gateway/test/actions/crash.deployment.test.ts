@@ -30,9 +30,15 @@ import { firstProduct } from '../suppliers/wholesalers/simulator-fixtures.ts'
  */
 
 const ESIMS = 3
-const SUPPLIERS = ['sandbox', 'smdp', 'esim-access', 'zendit'] as const
+const SUPPLIERS = ['sandbox', 'smdp', 'esim-access', 'esim-go', 'zendit'] as const
 /** Suppliers with failpoints of their own. */
-const OWN_POINTS = { sandbox: 'sandbox', es2plus: 'smdp', 'esim-access': 'esim-access', zendit: 'zendit' } as const
+const OWN_POINTS = {
+  sandbox: 'sandbox',
+  es2plus: 'smdp',
+  'esim-access': 'esim-access',
+  'esim-go': 'esim-go',
+  zendit: 'zendit',
+} as const
 const SCENES = SUPPLIERS.flatMap((supplier) =>
   [...CANCEL_POINTS, 'sandbox.acted' as const]
     .filter((point) => {
@@ -45,7 +51,9 @@ const SCENES = SUPPLIERS.flatMap((supplier) =>
 let database: TestDatabase
 let shop: Shop
 let server: Es2plusServer
-let simulators: Record<'esim-access' | 'zendit', Simulator>
+/** Wholesalers that can cancel. */
+const WHOLESALERS = ['esim-access', 'esim-go', 'zendit'] as const
+let simulators: Record<(typeof WHOLESALERS)[number], Simulator>
 let bundle: ChildBundle
 const tenants = new Map<string, string>()
 const failures = new Map<string, string>()
@@ -59,14 +67,15 @@ beforeAll(async () => {
   await addSupplier(shop, 'smdp', 'es2plus', config)
   simulators = {
     'esim-access': await createSimulator('esim-access', { catalogueSize: 3 }),
+    'esim-go': await createSimulator('esim-go', { catalogueSize: 3 }),
     zendit: await createSimulator('zendit', { catalogueSize: 3 }),
   }
-  for (const kind of ['esim-access', 'zendit'] as const) {
+  for (const kind of WHOLESALERS) {
     const { url, credentials } = simulators[kind]
     await addSupplier(shop, kind, kind, { url, ...credentials, perSecond: 1_000 })
   }
   for (const supplier of SUPPLIERS) {
-    const isSimulated = supplier === 'esim-access' || supplier === 'zendit'
+    const isSimulated = WHOLESALERS.some((kind) => kind === supplier)
     const productCode = isSimulated ? await firstProduct(shop.suppliers.get(supplier)!.supplier) : 'TYPE'
     await addPackage(shop.db, supplier, [{ supplier, productCode }])
   }

@@ -75,6 +75,8 @@ describe('admin commands with an external database', () => {
     })
     const cleared = ['--ip-allowlist', 'none', '--qps-limit', 'none', '--credit-limit', 'none', '--tax-id', 'none']
     await adminJsonWith(['tenant', 'set', acme.tenantId, ...cleared], env)
+    const format = ['--event-format', 'rt']
+    expect(await adminJsonWith(['tenant', 'set', acme.tenantId, ...format], env)).toMatchObject({ eventFormat: 'RT' })
     await adminJsonWith(['tenant', 'suspend', acme.tenantId], env)
     expect(await adminJsonWith(['tenant', 'show', acme.tenantId], env)).toMatchObject({
       ...{ clientName: 'Acme Travel', currencyCode: 'EUR', status: 'SUSPENDED', appKey: acme.appKey },
@@ -266,6 +268,7 @@ describe('admin commands with an external database', () => {
     ['five decimal places', ['wallet', 'top-up', NOBODY, '1.00001', '--reference', 'R'], 2, 'decimal places'],
     ['a malformed duration', ['tenant', 'reset-secret', NOBODY, '--grace', '1 hour'], 2, '1 hour'],
     ['a limit that is not a number', ['tenant', 'set', NOBODY, '--qps-limit', 'many'], 2, 'many'],
+    ['an unknown format of events', ['tenant', 'set', NOBODY, '--event-format', 'xml'], 2, 'dealer or rt'],
     ['no setting', ['tenant', 'set', NOBODY], 2, 'Give at least one setting'],
     ['CSV without a month', ['wallet', 'statement', NOBODY, '--csv'], 2, '--month'],
     ['a malformed month', ['wallet', 'statement', NOBODY, '--month', '2026-13'], 1, 'not a month'],

@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { readRunningPostgres } from '@dealer-esim/embedded-postgres'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { putPackages } from '../../src/catalogue/packages/put.ts'
 import { resumeTenant, suspendTenant } from '../../src/tenants/change.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { addPackages } from '../dealer-api/api-fixture.ts'
 import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { type PostgresProxy, startPostgresProxy } from '../harness/databases/proxies.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
@@ -149,6 +151,27 @@ describe('a RequestID that the database lost while it failed over', () => {
     expect(await placeTwice()).toBe('101006')
     await Promise.all(busy)
     expect(proxy.faultCount).toBe(1)
+  })
+
+  it('is entered again with a top-up', async () => {
+    const prices = [{ currencyCode: 'USD', price: 45_000, retailPrice: null }]
+    const added = packageInput({ packageCode: 'JP_ADDED', packageType: 'TOPUP', status: 'ON_SALE', prices })
+    await putPackages(node.deps, [added], OPERATOR)
+    expect((await call(node, own, 'esim/order', newOrder())).code).toBe('000000')
+    const [esim] = await node.deps.db.query<{ profileId: string }>({
+      text: `insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, smdp_address, secrets,
+               esim_status, total_duration, duration_unit, created_at, updated_at)
+             select tenant_id, gen_random_uuid(), order_id, 1, 'sandbox', '8985000000000000001', 'smdp.example', '',
+               'GOT_RESOURCE', 7, 'DAY', now(), now()
+             from orders where tenant_id = $1
+             returning profile_id`,
+      values: [own.tenantId],
+    })
+    const topUp = { transactionId: randomUUID(), esimTranNo: esim!.profileId, packageCode: 'JP_ADDED' }
+    const parts = { requestId: randomUUID(), timestamp: Date.now(), body: JSON.stringify(topUp) }
+    proxy.failCommits('dealer-esim orders', 'lost')
+    expect((await call(behind, own, 'esim/topup', parts)).code).toBe('000000')
+    expect((await call(node, own, 'esim/topup', parts)).code).toBe('101006')
   })
 
   it('is entered again with a change of the webhook setting', async () => {

@@ -56,6 +56,19 @@ test('packages and prices are set, shown and listed', async () => {
   expect(listed).toMatchObject({ packageCode: 'JP_1_7', status: 'OFF_SALE', price: 50_000 })
   expect(await adminJson('price', 'plan', 'rename', 'FIXED', 'FLAT')).toMatchObject({ planName: 'FLAT', rules: [{}] })
   expect(await adminJson('price', 'plan', 'list')).toMatchObject([{ planName: 'FLAT' }, { planName: 'GOLD' }])
+  const ofCost = ['price', 'plan', 'set', 'GOLD', '--percent', '20', '--of', 'cost', '--round', '.99']
+  expect(await adminJson(...ofCost)).toMatchObject({ rules: [{ percent: '20', basis: 'COST', rounding: '.99' }] })
+  expect((await admin('price', 'plan', 'show', 'GOLD')).stdout).toContain('every package: cost + 20 %, rounded to .99')
+  // The supplier that is tried first has no known cost, then one of 2.70.
+  await adminJson('package', 'set', 'JP_1_7', '--status', 'ON_SALE')
+  expect(await pays()).toMatchObject({ price: 50_000, source: 'LIST' })
+  await adminJson('package', 'set', 'JP_1_7', '--supplier', 'sandbox:JP_1_7:2.70:USD')
+  await adminJson('price', 'group', 'add', 'NORTH', tenantId)
+  expect(await pays()).toMatchObject({ price: 39_900, source: 'GROUP' })
+  expect(await adminFailure('price', 'plan', 'set', 'GOLD', '--percent=-5', '--of', 'cost')).toMatch(/use 0 or more/)
+  expect(await adminFailure('price', 'plan', 'set', 'GOLD', '--percent', '5', '--round', '.x')).toMatch(
+    /is not a rounding/,
+  )
   expect(await adminJson('price', 'plan', 'delete', 'FLAT')).toEqual({ planName: 'FLAT', deleted: true })
 })
 

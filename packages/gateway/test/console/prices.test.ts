@@ -55,6 +55,9 @@ describe('price plans', () => {
         { packageCode: 'KR_1_7', price: 150_000 },
       ],
     })
+    await change('PUT', '/price-plans/GOLD/rules', { percent: '-10', rounding: '.49/.99' })
+    expect(await prices()).toEqual({ JP_1_7: '89900 PLAN', KR_1_7: '150000 PLAN' })
+    await change('PUT', '/price-plans/GOLD/rules', { percent: '-10' })
     const refused = await operator.call('DELETE', '/price-plans/GOLD')
     expect(refused).toMatchObject({ status: 409, body: { code: 'IN_USE' } })
 

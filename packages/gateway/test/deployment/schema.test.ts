@@ -63,6 +63,8 @@ const SUPPLIER_TABLES: Record<string, string> = {
   unclaimed_esims: 'listed by a supplier, without a known tenant',
   es2plus_orders: 'written by the supplier without a tenant',
   es2plus_ranges: 'one row per range',
+  esim_go_orders: 'written by the supplier without a tenant',
+  esim_go_claims: 'one row per bundle, whichever tenant buys it',
   mobimatter_orders: 'written by the supplier without a tenant',
   sandbox_actions: 'the records of a simulated supplier, which knows no tenants',
   sandbox_issued: 'the records of a simulated supplier, which knows no tenants',

@@ -56,6 +56,7 @@ export const SLOW_POINTS = [
 export const CANCEL_POINTS = [
   'action.after-attempt',
   'esim-access.acted',
+  'esim-go.acted',
   'zendit.acted',
   'es2plus.before-cancel-order',
   'es2plus.after-cancel-order',
@@ -172,6 +173,10 @@ export function airaloScene(): Promise<CrashScene> {
 
 export function esimAccessScene(): Promise<CrashScene> {
   return wholesalerScene('esim-access', ({ accessCode, secretKey }) => ({ accessCode, secretKey, perSecond: 1_000 }))
+}
+
+export function esimGoScene(): Promise<CrashScene> {
+  return wholesalerScene('esim-go', ({ apiKey }) => ({ apiKey, perSecond: 1_000 }))
 }
 
 export function mobimatterScene(): Promise<CrashScene> {

@@ -244,7 +244,7 @@ it('an attempt that delivers it leaves its item in doubt, with the order that ha
   const attempt = {
     ...{ attemptId: shop.ids.uuid(), orderId: other.orderId, itemNo: 1, key: itemKeyOf(other.orderId, 1) },
     ...{ supplied: shop.suppliers.get('drawer')!, productCode: 'X', operation: 'ORDER' as const },
-    ...{ startedAt: new Date(), doubtSince: null },
+    ...{ startedAt: new Date(), requestedAt: new Date(), doubtSince: null },
   }
   const outcome = { kind: 'delivered' as const, esim: esimOf(40, 'FORTY') }
   await saveOutcomes(shop, other.tenantId, { leaseToken: undefined }, [

@@ -70,6 +70,31 @@ describe('the report of suppliers', () => {
   })
 })
 
+describe('the price of a supplier', () => {
+  const pricesOf = (supplier: string) =>
+    shop.db.query({ text: 'select price from supplier_prices where supplier = $1', values: [supplier] })
+
+  it.each<[string, Outcome, Parts]>([
+    ['delivers', deliveredAt(usd(6_200n)), {}],
+    [
+      'has ordered',
+      { kind: 'ordered', message: 'soon', reference: 'R', charged: usd(6_200n) },
+      { query: async () => [deliveredAt()] },
+    ],
+    [
+      'is queried',
+      { kind: 'ordered', message: 'soon', reference: 'R' },
+      { query: async () => [deliveredAt(usd(6_200n))] },
+    ],
+  ])('is recorded as it is charged when the supplier %s', async (stated, outcome, parts) => {
+    const supplier = stated.replace(' ', '-')
+    await addSupplier(shop, supplier, 'sandbox')
+    await sell(supplier, [outcome], 'DELIVERED', parts)
+    await waitUntil(async () => (await pricesOf(supplier)).length === 1)
+    expect(await pricesOf(supplier)).toEqual([{ price: 6_200n }])
+  })
+})
+
 describe('the charge for an eSIM in doubt', () => {
   const inDoubt: Outcome = { kind: 'unknown', message: 'it has taken it', charged: usd(6_200n) }
   const resolve = (order: { tenantId: string; orderId: string }, verdict: Verdict) =>
@@ -89,11 +114,21 @@ describe('the charge for an eSIM in doubt', () => {
     expect(await chargesOf(order.orderId)).toEqual([['taker', 5_000, null, null]])
   })
 
-  it('may come from a query, which does not update the current price', async () => {
+  it('may come from a query, which does not update the current price if the purchase is old', async () => {
     await addSupplier(shop, 'asked', 'stock')
-    const query = async () => [deliveredAt(usd(6_200n))]
+    const query: Supplier['query'] = async ([request]) => {
+      if ((await isOld(request!.tenantId)).length > 0) return [deliveredAt(usd(6_200n))]
+      const text = `update order_items set requested_at = now() - interval '2 hours' where tenant_id = $1`
+      await shop.db.query({ text, values: [request!.tenantId] })
+      return [{ kind: 'unknown', message: 'not yet' }]
+    }
+    const isOld = (tenantId: string) =>
+      shop.db.query({
+        text: `select from order_items where tenant_id = $1 and requested_at < now() - interval '1 hour'`,
+        values: [tenantId],
+      })
     const lost: Outcome = { kind: 'unknown', message: 'no answer' }
-    const { orderId } = await sell('asked', [lost], 'DELIVERED', { query })
+    const { orderId } = await sell('asked', [lost], 'DELIVERED', { query, giveUpAfterMs: 36_000_000 })
     await loop?.stop(5_000)
     expect(await chargesOf(orderId)).toEqual([['asked', 5_000, 6_200, 'USD']])
     expect(await shop.db.query({ text: `select from supplier_prices where supplier = 'asked'` })).toEqual([])

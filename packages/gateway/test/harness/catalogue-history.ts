@@ -1,6 +1,7 @@
 import { MONEY_MAX } from '@dealer-esim/contract'
 import fc from 'fast-check'
 import { coverageOf } from '../../src/catalogue/coverage.ts'
+import { NO_ROUNDING } from '../../src/catalogue/pricing/price-engine.ts'
 import type { Assignment } from '../../src/catalogue/pricing/quote.ts'
 import type { CatalogueChanges } from '../../src/catalogue/snapshot/load.ts'
 import type { CataloguePackage, ListPrice } from '../../src/catalogue/snapshot/package.ts'
@@ -27,8 +28,10 @@ export function arbitraryChanges(...codes: string[]) {
       code: fc.oneof(code, fc.constant('')),
       currency: fc.oneof(currency, fc.constant('')),
       percent: fc.constantFrom(-1n, 10_000n),
+      isOfCost: fc.boolean(),
       removed,
     }),
+    fc.record({ kind: fc.constant('cost' as const), code, currency, isKnown: fc.boolean() }),
     fc.record({ kind: fc.constant('own' as const), code, removed }),
     fc.record({ kind: fc.constant('plan' as const), plan, removed }),
     fc.record({ kind: fc.constant('group' as const), removed }),
@@ -37,7 +40,7 @@ export function arbitraryChanges(...codes: string[]) {
 }
 export type Change = ReturnType<typeof arbitraryChanges> extends fc.Arbitrary<infer Value> ? Value : never
 
-type Packages = Map<string, CataloguePackage & { touched: number }>
+type Packages = Map<string, CataloguePackage>
 
 /** The rows after these changes. @returns a function that selects the rows newer than a time */
 export function rowsAfter(changes: readonly Change[]): (after: number) => CatalogueChanges {
@@ -59,8 +62,15 @@ export function rowsAfter(changes: readonly Change[]): (after: number) => Catalo
         if (!takesEffect(packages, rules.get(key), change)) break
         const amount =
           change.currency === '' ? { percent: change.percent, price: null } : { percent: null, price: BigInt(i) }
+        const terms = { basis: change.isOfCost ? ('COST' as const) : ('LIST' as const), rounding: NO_ROUNDING }
         const scope = { planName: change.plan, packageCode: change.code, currencyCode: change.currency }
-        rules.set(key, { ...scope, ...amount, removed: change.removed, ...timestamps(rules.get(key), at) })
+        rules.set(key, { ...scope, ...amount, ...terms, removed: change.removed, ...timestamps(rules.get(key), at) })
+        break
+      }
+      case 'cost': {
+        const item = packages.get(change.code)
+        const route = change.isKnown ? { ...ROUTE, cost: BigInt(i), costCurrency: change.currency } : ROUTE
+        if (item) packages.set(change.code, { ...item, routes: [route], touchedAt: at })
         break
       }
       case 'own': {
@@ -86,7 +96,7 @@ export function rowsAfter(changes: readonly Change[]): (after: number) => Catalo
     version: BigInt(changes.length),
     changedAt: changes.length,
     coverages: new Map(),
-    packages: [...packages.values()].filter((item) => item.touched > after),
+    packages: [...packages.values()].filter((item) => item.touchedAt > after),
     planRules: [...rules.values()].filter((rule) => rule.updatedAt > after),
     ownPrices: [...own.values()].filter((price) => price.updatedAt > after),
     tenantPlans: links.plan.filter((link) => link.updatedAt > after),
@@ -106,14 +116,14 @@ function takesEffect(
 }
 
 function withSaleStatus(
-  before: (CataloguePackage & { touched: number }) | undefined,
+  before: CataloguePackage | undefined,
   { code: packageCode, onSale, name }: { code: string; onSale: boolean; name: string },
   at: number,
-): CataloguePackage & { touched: number } {
+): CataloguePackage {
   const base = before ?? newPackage(packageCode, at)
   return {
     ...base,
-    ...{ name, onSale, everOnSale: base.everOnSale || onSale, updatedAt: at, touched: at },
+    ...{ name, onSale, everOnSale: base.everOnSale || onSale, updatedAt: at, touchedAt: at },
     firstOnSaleAt: !base.everOnSale && onSale ? at : base.firstOnSaleAt,
     saleChangedAt: before?.onSale === onSale ? before.saleChangedAt : at,
   }
@@ -135,7 +145,7 @@ function newPackage(packageCode: string, createdAt: number): CataloguePackage {
       everOnSale: false,
       firstOnSaleAt: 0,
     },
-    ...{ saleChangedAt: createdAt, createdAt, updatedAt: createdAt, prices: [], routes: [ROUTE] },
+    ...{ saleChangedAt: createdAt, createdAt, updatedAt: createdAt, touchedAt: createdAt, prices: [], routes: [ROUTE] },
     coverage: coverageOf(['JP'], []),
   }
 }
@@ -157,7 +167,7 @@ function setPrice(
     ...{ retailPrice: null, removed: change.removed, ...timestamps(before, at) },
   }
   const others = item.prices.filter((other) => other.currencyCode !== change.currency)
-  packages.set(change.code, { ...item, prices: [...others, price], touched: at })
+  packages.set(change.code, { ...item, prices: [...others, price], touchedAt: at })
 }
 
 /** A tenant has one plan and is in one group at most; a group has one plan. */

@@ -67,6 +67,7 @@ describe('HEAD', () => {
       ['/docs/', 200],
       ['/docs/signing', 200],
       ['/docs/openapi.json', 200],
+      ['/docs/openapi-rt.json', 200],
       ['/docs/images/order-light-desktop.png', 200],
       ['/docs/nothing', 404],
       ['/console', 308],

@@ -148,7 +148,9 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
     const dead = { ...node.deps, databaseClock: { now: () => Date.now() + aheadMs, observe: () => {} } }
     const alive = { ...node.deps, databaseClock: { now: () => Date.now() + later + 1_000, observe: () => {} } }
     const check = (deps: typeof dead) =>
-      withHealthCheck(deps, tenantId, 'http://127.0.0.1:1/', async () => {}).catch((error) => error.code)
+      withHealthCheck(deps, tenantId, { url: 'http://127.0.0.1:1/', eventFormat: 'DEALER' }, async () => {}).catch(
+        (error) => error.code,
+      )
     for (let i = 0; i < 10; i++) expect(await check(dead)).toBe('400102')
     await shop.db.query({
       text: 'update webhook_checks set lease_until = $2 where tenant_id = $1',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readRunningPostgres } from '@dealer-esim/embedded-postgres'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LEASE_MS as ACTION_LEASE_MS } from '../../src/actions/run.ts'
 import { LEASE_MS as ORDER_LEASE_MS } from '../../src/fulfilment/lease.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
@@ -13,13 +14,15 @@ import { call, type Dealer } from '../harness/api-node.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
+import { type AfterSaleLoad, startAfterSaleLoad } from './after-sale-load.ts'
+import { expectSalesToAgree } from './after-sale-records.ts'
 import { expectRecordsToAgree } from './load-records.ts'
 import { type OrderLoad, startOrderLoad } from './order-load.ts'
 import { postgresProcesses } from './postgres-processes.ts'
 import { seededRandom } from './seeded-random.ts'
 
 /*
- * A gateway as run by `npm start`, with its PostgreSQL, under orders from signed callers. Twenty times, at random moments,
+ * A gateway as run by `npm start`, with its PostgreSQL, under orders, top-ups and cancels from signed callers. Twenty times, at random moments,
  * `kill -9` hits the gateway, the database server, or one of the server's processes. In the end, the records of callers,
  * ledger, supplier and receiver must agree.
  */
@@ -32,7 +35,9 @@ const ROUNDS = [
 ]
 type Victim = 'gateway' | 'postmaster' | 'session' | 'both'
 
-const CALLERS = 10
+const CALLERS = 8
+/** Callers that order eSIMs, top them up and cancel them. */
+const AFTER_SALE_CALLERS = 4
 /** The longest answer: the time in doubt, the last attempt, and the delay of two busy cores. */
 const LONGEST_ANSWER_MS = 40_000
 const PACKAGES = ['JP_1_7', 'JP_1_7', 'SANDBOX_OK', 'SANDBOX_PARTIAL', 'SANDBOX_REFUSED']
@@ -46,6 +51,7 @@ let startedAt: number
 let receiver: Receiver
 let dealer: Dealer
 let load: OrderLoad
+let sales: AfterSaleLoad
 
 beforeAll(async () => {
   console.info(`SEED=${seed}`)
@@ -60,10 +66,13 @@ beforeAll(async () => {
     const payment = { tenantId: dealer.tenantId, amount: 10_000_000_000_000n, reference: 'plenty' }
     return topUp({ db, ids: systemIds }, payment, { actor: 'cli:tester' })
   })
-  const setting = await call(gateway, dealer, 'webhook/set', { body: JSON.stringify({ callbackUrl: receiver.url }) })
+  const eventTypes = ['ORDER_PAID', 'DELIVERY_UPDATED', 'ESIM_ACTION_UPDATED']
+  const body = JSON.stringify({ callbackUrl: receiver.url, eventTypes })
+  const setting = await call(gateway, dealer, 'webhook/set', { body })
   expect(setting.code).toBe('000000')
 })
 afterAll(async () => {
+  void sales?.stop()
   await load?.stop()
   await stopGateways()
   await receiver.close()
@@ -86,22 +95,27 @@ async function inDatabase<Result>(work: (db: Db) => Promise<Result>): Promise<Re
   }
 }
 
-describe('twenty kills under order load', () => {
-  it('lose no acknowledged order, debit no order twice, and leave no order unfinished', {
-    timeout: 400_000,
+describe('twenty kills under load', () => {
+  it('lose nothing that was acknowledged, debit, top up and refund nothing twice, and leave nothing unfinished', {
+    timeout: 700_000,
   }, async () => {
     load = startOrderLoad(dealer, CALLERS, () => {
       const codes = new Set(Array.from({ length: chance.between(1, 2) }, () => chance.pick(PACKAGES)))
       return [...codes].map((packageCode) => ({ packageCode, count: chance.between(1, 3) }))
     })
+    sales = startAfterSaleLoad(load, dealer, AFTER_SALE_CALLERS, chance)
     load.sendTo(gateway)
     for (const victim of chance.shuffled(ROUNDS)) await round(victim)
+    await sales.stop()
     await load.stop()
+    console.info(`${load.requested.length} orders, ${sales.requested.length} top-ups and cancels were requested`)
 
     expect(Math.max(...load.requested.flatMap((order) => order.durationsMs))).toBeLessThan(LONGEST_ANSWER_MS)
     await inDatabase(async (db) => {
       await leasesOfTheDeadRunOut(db)
-      await expectRecordsToAgree({ gateway, dealer, db, requested: load.requested, receiver }, 150_000)
+      const world = { gateway, dealer, db, requested: load.requested, receiver }
+      await expectSalesToAgree(world, sales.requested, 150_000)
+      await expectRecordsToAgree(world, 150_000)
     })
   })
 })
@@ -147,6 +161,10 @@ async function leasesOfTheDeadRunOut(db: Db): Promise<void> {
           updated_at = updated_at - interval '1 minute'
         from left_behind l where i.tenant_id = l.tenant_id and i.order_id = l.order_id and i.item_status = 'ASKED'`,
       values: [ofOrders],
+    })
+    tx.send({
+      text: 'update esim_actions set due_at = now(), lease_until = null where due_at is not null and lease_until < $1',
+      values: [new Date(startedAt + ACTION_LEASE_MS)],
     })
     tx.send({ text: 'update endpoint_queues set lease_until = now() where lease_until < $1', values: [ofEvents] })
   })

@@ -16,6 +16,10 @@ export interface OrderLoad {
   readonly inFlight: number
   /** Orders answered 000000 so far. */
   readonly acknowledged: number
+  /** Places an order as one more caller, when there is a target. @returns it if it was acknowledged */
+  place(packageInfoList: RequestedOrder['packageInfoList']): Promise<RequestedOrder | undefined>
+  /** The target, as soon as there is one; undefined once the load has stopped without one. */
+  findTarget(): Promise<{ baseUrl: string } | undefined>
   /** Resolves when that many more orders are acknowledged. */
   waitForMore(count: number): Promise<void>
   /** Resolves immediately if a request is in flight, otherwise when the next one is sent. */
@@ -48,16 +52,14 @@ export function startOrderLoad(
     open = () => resolve(undefined)
   })
 
-  /** @returns true if the order was acknowledged */
-  async function placeOrder(at: { baseUrl: string }): Promise<boolean> {
-    const order: RequestedOrder = {
-      transactionId: randomUUID(),
-      packageInfoList: choose(),
-      answers: [],
-      durationsMs: [],
-    }
+  /** @returns the order if it was acknowledged */
+  async function placeOrder(
+    at: { baseUrl: string },
+    packageInfoList: RequestedOrder['packageInfoList'],
+  ): Promise<RequestedOrder | undefined> {
+    const order: RequestedOrder = { transactionId: randomUUID(), packageInfoList, answers: [], durationsMs: [] }
     requested.push(order)
-    const { transactionId, packageInfoList } = order
+    const { transactionId } = order
     const body = JSON.stringify({ transactionId, packageInfoList })
     const startedAt = performance.now()
     let isPlaced = false
@@ -80,14 +82,20 @@ export function startOrderLoad(
       waiting.delete(waiter)
       waiter.resolve()
     }
-    return isPlaced
+    return isPlaced ? order : undefined
+  }
+
+  async function findTarget(): Promise<{ baseUrl: string } | undefined> {
+    let at = await target
+    while (!at && !stopped) at = await target
+    return at
   }
 
   async function caller(): Promise<void> {
     while (!stopped) {
       const at = await target
       if (!at) continue
-      const pauseMs = (await placeOrder(at)) ? THINK_MS : PAUSE_MS
+      const pauseMs = (await placeOrder(at, choose())) ? THINK_MS : PAUSE_MS
       if (!stopped) await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
@@ -101,6 +109,11 @@ export function startOrderLoad(
     get acknowledged() {
       return acknowledged
     },
+    async place(packageInfoList) {
+      const at = await findTarget()
+      return at && placeOrder(at, packageInfoList)
+    },
+    findTarget,
     waitForMore: (count) => new Promise((resolve) => waiting.add({ at: acknowledged + count, resolve })),
     waitForRequest: () => (inFlight > 0 ? Promise.resolve() : new Promise((resolve) => sending.push(resolve))),
     sendTo(at) {

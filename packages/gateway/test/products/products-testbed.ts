@@ -1,4 +1,4 @@
-import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
+import { createSimulator, type Simulator, type SimulatorKind } from '@dealer-esim/wholesaler-simulators'
 import { SYSTEM } from '../../src/audit/audit.ts'
 import { applyRules } from '../../src/products/rules/apply.ts'
 import { setRule } from '../../src/products/rules/manage-rules.ts'
@@ -12,7 +12,7 @@ import { addSupplier, createShop, type Shop } from '../harness/shop.ts'
 /** A shop whose suppliers are simulated wholesalers, on its own database. */
 export interface ProductsTestbed extends Shop {
   /** Adds a supplier with an account at a simulator. */
-  addWholesaler(name: string, kind: 'esim-access' | 'zendit', catalogueSize: number): Promise<Simulator>
+  addWholesaler(name: string, kind: SimulatorKind, catalogueSize: number): Promise<Simulator>
   /** Reads a catalogue as a worker does. */
   sync(supplier: string): Promise<SyncResult>
   setRule(ruleName: string, rule: SaleRuleInput): Promise<void>

@@ -59,6 +59,14 @@ const ROWS: Record<string, string> = {
     values ($2, $1, 'n', 'READ', decode(replace($2::uuid::text, '-', ''), 'hex'), 'hint', $3)`,
   sign_in_failures: `insert into sign_in_failures (email_hash, failures, first_failed_at)
     select decode(replace($2::uuid::text, '-', ''), 'hex'), 1, $3 where $1::uuid is not null`,
+  supplier_product_costs: `with added as (
+      insert into suppliers (supplier, type, config) values ('s', 'stock', '') on conflict do nothing),
+    listed as (
+      insert into supplier_products (supplier, product_code, name, package_type, countries, is_day_pass, duration_days,
+        cost, currency_code, is_listed, first_seen_at, changed_at)
+      values ('s', $2::uuid::text, 'n', 'BASE', '{JP}', false, 1, 1, 'USD', true, $3, $3))
+    insert into supplier_product_costs (supplier, product_code, since)
+    select 's', $2::uuid::text, $3 where $1::uuid is not null`,
   ledger_checks: `insert into ledger_checks (checked_on, started_at) select ($3::timestamptz at time zone 'utc')::date, $3
     where $1::uuid is not null and $2::uuid is not null`,
 }

@@ -9,6 +9,7 @@ export interface FamilyAnswer {
   errorMessage: string | null
   // biome-ignore lint/suspicious/noExplicitAny: tests check the members of any answer
   obj: any
+  headers: Headers
 }
 
 export interface FamilyAccount {
@@ -34,16 +35,9 @@ export async function familyCall(
   body?: object,
   { method = 'POST', requestId = randomUUID(), headers = {} }: FamilyParts = {},
 ): Promise<FamilyAnswer> {
-  const timestamp = String(Date.now())
   const text = body === undefined ? '' : JSON.stringify(body)
-  const signature = createHmac('sha256', appSecret)
-    .update(timestamp + requestId + appKey + text)
-    .digest('hex')
   const all: Record<string, string | undefined> = {
-    'RT-AccessCode': appKey,
-    'RT-RequestID': requestId,
-    'RT-Timestamp': timestamp,
-    'RT-Signature': signature,
+    ...familyHeaders({ appKey, appSecret }, text, requestId),
     ...(body !== undefined && { 'Content-Type': 'application/json' }),
     ...headers,
   }
@@ -53,5 +47,24 @@ export async function familyCall(
     headers: sent,
     ...(body !== undefined && method === 'POST' && { body: text }),
   })
-  return { status: response.status, ...((await response.json()) as Omit<FamilyAnswer, 'status'>) }
+  const answer = (await response.json()) as Omit<FamilyAnswer, 'status' | 'headers'>
+  return { status: response.status, headers: response.headers, ...answer }
+}
+
+/** Signs a request as the description of the API says. */
+export function familyHeaders(
+  { appKey, appSecret }: FamilyAccount,
+  text: string,
+  requestId: string = randomUUID(),
+): Record<string, string> {
+  const timestamp = String(Date.now())
+  const signature = createHmac('sha256', appSecret)
+    .update(timestamp + requestId + appKey + text)
+    .digest('hex')
+  return {
+    'RT-AccessCode': appKey,
+    'RT-RequestID': requestId,
+    'RT-Timestamp': timestamp,
+    'RT-Signature': signature,
+  }
 }

@@ -42,6 +42,7 @@ const TYPES: [name: string, create: (shop: Shop) => Promise<FixtureFactory>][] =
   ['gateway', createGatewayFixtures],
   ['airalo', (shop) => createSimulatorFixtures(shop, 'airalo', { canCancel: false })],
   ['esim-access', (shop) => createSimulatorFixtures(shop, 'esim-access')],
+  ['esim-go', (shop) => createSimulatorFixtures(shop, 'esim-go')],
   ['mobimatter', (shop) => createSimulatorFixtures(shop, 'mobimatter', { buys: 'complete', canCancel: false })],
   ['zendit', (shop) => createSimulatorFixtures(shop, 'zendit')],
 ]

@@ -97,6 +97,27 @@ it('the price of an older purchase that is answered late is ignored', async () =
   expect(await alertsOf('late')).toEqual([expect.stringContaining('LATE 3.10 USD')])
 })
 
+it('a price from before the supplier’s catalogue changed is not compared, until it is charged again', async () => {
+  await addPackage(shop.db, 'SYNCED', route('late', COST, 'SYNCED'))
+  const setCost = (cost: bigint, at: number) =>
+    shop.db.query({
+      text: `insert into supplier_products values ('late', 'SYNCED', 'Synced', 'BASE', '{JP}', 1, false, 7, $1, 'USD', true, $2, $2)
+             on conflict (supplier, product_code) do update set cost = excluded.cost, changed_at = excluded.changed_at`,
+      values: [cost, new Date(Date.UTC(2026, 10, 20, 0, at))],
+    })
+  await anHourLater()
+  await setCost(COST, 2_000)
+  await record('late', COST + 1_000n, { productCode: 'SYNCED', at: 2_001 })
+  expect(await alertsOf('late')).toEqual([expect.stringContaining('SYNCED 2.80 USD')])
+  await anHourLater()
+  await setCost(COST, 2_002)
+  expect(await alertsOf('late')).toEqual([])
+  const { priceList } = await adminJson('supplier', 'report', '--prices')
+  expect(priceList.filter((row: { packageCode: string }) => row.packageCode === 'SYNCED')).toEqual([])
+  await record('late', COST + 1_000n, { productCode: 'SYNCED', at: 2_003 })
+  expect(await alertsOf('late')).toEqual([expect.stringContaining('SYNCED 2.80 USD')])
+})
+
 it('a difference is listed as long as it exists and the package is on sale', async () => {
   await addPackage(shop.db, 'LISTED', route('up', COST, 'LISTED'))
   await record('up', 33_000n, { productCode: 'LISTED' })

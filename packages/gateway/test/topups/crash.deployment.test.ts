@@ -2,6 +2,7 @@ import { orderNoOf } from '@dealer-esim/contract'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { MOBIMATTER_POINTS } from '../fulfilment/crash-scenes.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness/processes/child-process.ts'
 import {
@@ -33,33 +34,49 @@ const POINTS = [
   'fulfilment.before-outcome-commit',
   'fulfilment.after-outcome',
 ]
-const SUPPLIERS = { airalo: 'airalo.ordered', sandbox: 'sandbox.issued' } as const
+/** The failpoints of each supplier. */
+const SUPPLIERS = {
+  airalo: [...POINTS, 'airalo.ordered'],
+  'esim-go': ['fulfilment.after-attempt', 'fulfilment.after-call', 'esim-go.before-order', 'esim-go.ordered'],
+  mobimatter: ['fulfilment.after-attempt', 'fulfilment.after-call', ...MOBIMATTER_POINTS],
+  sandbox: [...POINTS, 'sandbox.issued'],
+}
 type SupplierName = keyof typeof SUPPLIERS
+const WHOLESALERS = ['airalo', 'esim-go', 'mobimatter'] as const
+/** Failpoints that a refused top-up does not reach. */
+const NOT_REACHED: readonly string[] = MOBIMATTER_POINTS.slice(MOBIMATTER_POINTS.indexOf('mobimatter.created'))
 const PLAYS = (Object.keys(SUPPLIERS) as SupplierName[]).flatMap((supplier) =>
-  [...POINTS, SUPPLIERS[supplier]].flatMap((point) => [
+  SUPPLIERS[supplier].flatMap((point) => [
     [supplier, point, 'UP'] as const,
-    [supplier, point, 'UP_REFUSED'] as const,
+    ...(NOT_REACHED.includes(point) ? [] : [[supplier, point, 'UP_REFUSED'] as const]),
   ]),
 )
+/** Suppliers wait this long for a request. */
+const TIMEOUT_MS = 800
+const WAIT_MAX_MS = 40_000
 
 let database: TestDatabase
 let shop: Shop
 let bundle: ChildBundle
-let simulator: Simulator
+const simulators = new Map<string, Simulator>()
 
 beforeAll(async () => {
   bundle = await bundleForChildren(new URL('../harness/processes/fulfilment-node.ts', import.meta.url))
   database = await createTestDatabase()
   shop = await createShop(database.url)
-  simulator = await createSimulator('airalo', { catalogueSize: 300 })
-  await addSupplier(shop, 'airalo', 'airalo', { url: simulator.url, ...simulator.credentials })
+  for (const kind of WHOLESALERS) {
+    const simulator = await createSimulator(kind, { catalogueSize: 300 })
+    simulators.set(kind, simulator)
+    const timeout = kind === 'airalo' ? {} : { timeoutMs: TIMEOUT_MS }
+    await addSupplier(shop, kind, kind, { url: simulator.url, ...simulator.credentials, ...timeout })
+  }
   await addPackages('sandbox', { base: 'BASE', up: 'UP', refused: 'SANDBOX_REFUSED' })
-  await addPackages('airalo', await airaloProducts())
+  for (const kind of WHOLESALERS) await addPackages(kind, await productsOf(kind))
   await shop.db.query({ text: `update packages set package_type = 'TOPUP' where package_code not like '%_BASE'` })
   for (const { supplier } of shop.suppliers.all()) Object.assign(supplier.traits, { timeoutMs: 1_000, graceMs: 0 })
 })
 afterAll(async () => {
-  await simulator.close()
+  for (const simulator of simulators.values()) await simulator.close()
   await shop.close()
   await database.drop()
   bundle.remove()
@@ -71,27 +88,36 @@ async function addPackages(supplier: SupplierName, products: { base: string; up:
   await addPackage(shop.db, `${supplier}_UP_REFUSED`, [{ supplier, productCode: products.refused }])
 }
 
-/** A package with two top-ups of its coverage, one of them out of stock. */
-async function airaloProducts() {
+/** A package with two top-ups of its coverage, one of them out of stock. At eSIM Go each bundle is a top-up, too. */
+async function productsOf(supplier: (typeof WHOLESALERS)[number]) {
   const groups = new Map<string, { base: string[]; ups: string[] }>()
-  for await (const { productCode, packageType, countries } of shop.suppliers.get('airalo')!.supplier.catalogue!()) {
+  for await (const { productCode, packageType, countries } of shop.suppliers.get(supplier)!.supplier.catalogue!()) {
     const group = groups.get(countries.join()) ?? { base: [], ups: [] }
     groups.set(countries.join(), group)
-    group[packageType === 'BASE' ? 'base' : 'ups'].push(productCode)
+    if (packageType === 'BASE') group.base.push(productCode)
+    if (packageType === 'TOPUP' || supplier === 'esim-go') group.ups.push(productCode)
   }
   const { base, ups } = [...groups.values()].find((group) => group.base.length > 0 && group.ups.length > 1)!
-  simulator.changeProduct({ code: ups[1]!, inStock: false })
+  simulators.get(supplier)!.changeProduct({ code: ups[1]!, inStock: false })
   return { base: base[0]!, up: ups[0]!, refused: ups[1]! }
 }
 
-/** How often the supplier has carried out each of these top-ups, by its own records. */
-async function countToppedUp(supplier: SupplierName, keys: string[]): Promise<number[]> {
-  if (supplier === 'airalo') return keys.map((key) => simulator.counters().toppedUpByKey[key] ?? 0)
-  const rows = await shop.db.query<{ key: string }>({
-    text: `select key from sandbox_issued where key = any ($1) and answer = 'ISSUED' and topped_up_key is not null`,
-    values: [keys],
+/** How often the supplier has carried out each of these top-ups, one for each eSIM, by its own records. */
+async function countToppedUp(supplier: SupplierName, tenantId: string, keys: string[]): Promise<number[]> {
+  const simulator = simulators.get(supplier)
+  if (simulator === undefined) {
+    const rows = await shop.db.query<{ key: string }>({
+      text: `select key from sandbox_issued where key = any ($1) and answer = 'ISSUED' and topped_up_key is not null`,
+      values: [keys],
+    })
+    return keys.map((key) => rows.filter((row) => row.key === key).length)
+  }
+  const profiles = await shop.db.query<{ iccid: string }>({
+    text: 'select iccid from profiles where tenant_id = $1',
+    values: [tenantId],
   })
-  return keys.map((key) => rows.filter((row) => row.key === key).length)
+  const sold = new Map(simulator.esims().map(({ iccid, productCodes }) => [iccid, productCodes.length]))
+  return profiles.map(({ iccid }) => sold.get(iccid)! - 1)
 }
 
 /** Pays one top-up for each eSIM of a new tenant. @returns the tenant and the orders of the top-ups */
@@ -138,13 +164,13 @@ it.each(PLAYS)(
       await waitUntil(async () => {
         const { PAID, ALLOCATING } = await statuses(shop.db, tenantId)
         return !PAID && !ALLOCATING
-      })
+      }, WAIT_MAX_MS)
     } finally {
       await successor.stop(5_000)
     }
     expect(await statuses(shop.db, tenantId)).toEqual(end)
     const keys = orderIds.map((orderId) => `${orderNoOf(orderId)}-1`)
-    expect(await countToppedUp(supplier, keys)).toEqual(Array(ESIMS).fill(packageCode === 'UP' ? 1 : 0))
+    expect(await countToppedUp(supplier, tenantId, keys)).toEqual(Array(ESIMS).fill(packageCode === 'UP' ? 1 : 0))
     const volumes = await shop.db.query<{ totalVolume: bigint }>({
       text: 'select total_volume from profiles where tenant_id = $1',
       values: [tenantId],

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { setGroupPlan, setTenantPlan } from '../../catalogue/pricing/assignments.ts'
 import {
   createPlan,
@@ -8,6 +8,7 @@ import {
   removePlanRule,
   setPlanRule,
 } from '../../catalogue/pricing/plans.ts'
+import type { PercentBasis } from '../../catalogue/pricing/quote.ts'
 import { deletePlan, renamePlan } from '../../catalogue/pricing/rename-delete.ts'
 import { priceText } from '../catalogue/package-text.ts'
 import type { AdminContext } from '../context.ts'
@@ -18,6 +19,8 @@ import { amount, currency, percent } from './price-options.ts'
 
 interface RuleOptions {
   percent?: bigint
+  of?: PercentBasis
+  round?: string
   price?: bigint
   currency?: string
   package?: string
@@ -74,6 +77,7 @@ function rules(plan: Command, context: AdminContext): void {
       `
 Examples:
   npm run -s admin -- price plan set GOLD --percent -10
+  npm run -s admin -- price plan set GOLD --percent 12 --of cost --round .99
   npm run -s admin -- price plan set GOLD --price 3.90 --currency USD --package JP_1_7`,
     )
     .action((planName: string, options: RuleOptions) =>
@@ -102,16 +106,34 @@ Examples:
 function withRuleOptions(command: Command): Command {
   return command
     .option('--percent <n>', 'relative to the list price, such as -10 for ten percent less', percent)
+    .option('--of <basis>', 'list (default), or cost: the percentage is added to it', basisOf)
+    .option(
+      '--round <rounding>',
+      'a percentage to .99, .49/.99, .00, a step such as 0.05: a cost up, a price to the nearest',
+    )
     .option('--price <amount>', 'a fixed price; needs --currency', amount)
     .option('--currency <code>', 'of the fixed price', currency)
     .option('--package <code>', 'for this package (default: every package)')
 }
 
-function ruleOf({ percent: change, price, currency: currencyCode }: RuleOptions): RuleValue | undefined {
-  if (change !== undefined && price === undefined && currencyCode === undefined) return { percent: change }
+function ruleOf({
+  percent: change,
+  of: basis,
+  round,
+  price,
+  currency: currencyCode,
+}: RuleOptions): RuleValue | undefined {
+  if (change !== undefined && price === undefined && currencyCode === undefined) {
+    return { percent: change, basis, rounding: round }
+  }
   if (change === undefined && price !== undefined && currencyCode !== undefined) return { price, currencyCode }
   if (change === undefined && price === undefined && currencyCode === undefined) return undefined
   throw new UsageError('Give either --percent, or --price with --currency.')
+}
+
+function basisOf(text: string): PercentBasis {
+  if (text !== 'list' && text !== 'cost') throw new InvalidArgumentError('Give list or cost.')
+  return text === 'cost' ? 'COST' : 'LIST'
 }
 
 function assignments(plan: Command, context: AdminContext): void {
@@ -176,8 +198,11 @@ function planTable(plans: readonly PlanDetails[]): string {
 }
 
 function planText({ planName, rules: shown, tenantIds, groupNames }: PlanDetails): string {
-  const ruleText = ({ packageCode, percent: change, price, currencyCode }: PlanDetails['rules'][number]) => {
-    const value = price === null ? `${change} %` : priceText({ price, currencyCode: currencyCode ?? '' })
+  const ruleText = (rule: PlanDetails['rules'][number]) => {
+    const { packageCode, percent: change, basis, rounding, price, currencyCode } = rule
+    const rounded = rounding === 'none' ? '' : `, rounded to ${rounding}`
+    const percentText = `${basis === 'COST' ? 'cost + ' : ''}${change} %${rounded}`
+    const value = price === null ? percentText : priceText({ price, currencyCode: currencyCode ?? '' })
     return `${packageCode ?? 'every package'}: ${value}`
   }
   return fields([

@@ -1,5 +1,6 @@
-import { parseMoney } from '@dealer-esim/contract'
+import { EVENT_FORMATS, parseMoney } from '@dealer-esim/contract'
 import type { SettingsInput } from '../../tenants/settings.ts'
+import type { WebhookChange } from '../../webhooks/endpoint/set-webhook.ts'
 import { UsageError } from '../failure.ts'
 import { parseWholeNumber } from '../parse.ts'
 
@@ -12,6 +13,7 @@ export const SETTING_OPTIONS = [
   ],
   ['--qps-limit <n>', "requests per second; none: the deployment's default"],
   ['--callback-url <url>', 'where events are sent; it must pass a health check'],
+  ['--event-format <format>', 'of events: dealer, or rt for programs of the RT family'],
   ['--credit-limit <amount>', 'how far the balance may go below zero'],
   ['--daily-spend-limit <amount>', 'the most that may be spent on a UTC day'],
   ['--low-balance-threshold <amount>', 'alert the tenant below 100, 75, 50 and 10 % of it'],
@@ -27,6 +29,7 @@ export interface SettingOptions {
   unsignedRequests?: string
   qpsLimit?: string
   callbackUrl?: string
+  eventFormat?: string
   creditLimit?: string
   dailySpendLimit?: string
   lowBalanceThreshold?: string
@@ -56,9 +59,18 @@ export function settingsInput(options: SettingOptions): SettingsInput {
   return input
 }
 
-/** undefined: unchanged. null: removed. */
-export function callbackUrlOf(options: SettingOptions): string | null | undefined {
-  return options.callbackUrl === undefined ? undefined : orNone(options.callbackUrl, (url) => url)
+/** The settings of the endpoint, which are changed apart from the others; undefined: none. @throws UsageError */
+export function webhookChange({ callbackUrl, eventFormat }: SettingOptions): WebhookChange | undefined {
+  if (callbackUrl === undefined && eventFormat === undefined) return undefined
+  const change: WebhookChange = {}
+  if (callbackUrl !== undefined) change.callbackUrl = orNone(callbackUrl, (url) => url)
+  if (eventFormat !== undefined) {
+    change.eventFormat = EVENT_FORMATS.find((format) => format === eventFormat.toUpperCase())
+    if (change.eventFormat === undefined) {
+      throw new UsageError(`--event-format must be dealer or rt, not “${eventFormat}”.`)
+    }
+  }
+  return change
 }
 
 const NONE = 'none'

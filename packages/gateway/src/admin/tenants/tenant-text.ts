@@ -33,6 +33,7 @@ export function tenantText(tenant: TenantView): string {
     ['IP allowlist', tenant.ipAllowlist.join('\n') || 'any address'],
     ['Unsigned requests', tenant.unsignedRequests ? UNSIGNED_WARNING : 'refused'],
     ['Callback URL', tenant.callbackUrl ?? 'none'],
+    ['Event format', tenant.eventFormat === 'RT' ? 'RT family' : 'dealer API'],
     ['Legal name', tenant.legalName ?? 'none'],
     ['Tax ID', tenant.taxId ?? 'none'],
     ['Billing address', tenant.billingAddress ?? 'none'],

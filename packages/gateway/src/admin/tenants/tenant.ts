@@ -7,7 +7,7 @@ import { getTenantId, getTenantView, listAllTenants } from '../../tenants/tenant
 import type { AdminContext } from '../context.ts'
 import { setWebhookHere } from '../outbound.ts'
 import { parseDuration } from '../parse.ts'
-import { callbackUrlOf, SETTING_OPTIONS, type SettingOptions, settingsInput } from './tenant-options.ts'
+import { SETTING_OPTIONS, type SettingOptions, settingsInput, webhookChange } from './tenant-options.ts'
 import { tenantTable, tenantText } from './tenant-text.ts'
 
 export function tenantCommands(tenant: Command, context: AdminContext): void {
@@ -81,12 +81,10 @@ Examples:
     .action(async (tenantId: string, options: SettingOptions) => {
       const input = settingsInput(options)
       checkSettings(input)
+      const webhook = webhookChange(options)
       await context.withDeps(async (deps) => {
         // The callback URL is set first: if it fails its health check, nothing else has changed.
-        const callbackUrl = callbackUrlOf(options)
-        if (callbackUrl !== undefined) {
-          await setWebhookHere(deps, await getTenantId(deps.db, tenantId), { callbackUrl }, context.by)
-        }
+        if (webhook) await setWebhookHere(deps, await getTenantId(deps.db, tenantId), webhook, context.by)
         await changeSettings(deps, tenantId, input, context.by)
         const view = await getTenantView(deps, tenantId)
         context.print(tenantText(view), view)

@@ -13,6 +13,8 @@ import {
 import type { ChangeDeps } from '../packages/put.ts'
 import { changeCatalogue } from '../version.ts'
 import { formatPercent } from './percent.ts'
+import type { PercentBasis } from './quote.ts'
+import { formatRounding, MalformedRounding, parseRounding } from './rounding.ts'
 
 /** Identifies a rule of a plan, for one package or all. */
 export interface RuleScope {
@@ -22,8 +24,11 @@ export interface RuleScope {
 }
 
 export type RuleValue =
-  /** A change of the list price in any currency, in 1/10 000 of a percent: −100 000n means ten percent less. */
-  | { readonly percent: bigint }
+  /**
+   * In 1/10 000 of a percent: a change of the list price in any currency (−100 000n means ten percent less), or COST: added
+   * to the cost. `rounding`: its text form.
+   */
+  | { readonly percent: bigint; readonly basis?: PercentBasis | undefined; readonly rounding?: string | undefined }
   /** A fixed price in one currency, in 1/10 000. */
   | { readonly price: bigint; readonly currencyCode: string }
 
@@ -42,21 +47,24 @@ export async function setPlanRule(deps: ChangeDeps, scope: RuleScope, value: Rul
     checkCurrency(value.currencyCode)
     checkPrice(value.price)
   }
+  const { basis, rounding } = percentTerms(value)
   await changeCatalogue(deps.db, async (tx, stamp) => {
     await checkScope(tx, scope)
     const before = await findRule(tx, scope, currencyCode)
     const percent = 'percent' in value ? value.percent : null
     const price = 'price' in value ? value.price : null
-    if (before && !before.removed && before.percent === percent && before.price === price) return
+    const after = { percent, basis, rounding, price, removed: false, currencyCode }
+    if (before && Object.entries(after).every(([member, term]) => before[member as keyof RuleRow] === term)) return
     tx.send({
-      text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, price, removed, first_set_at,
-               updated_at)
-             values ($1, $2, $3, $4, $5, false, $6, $6)
+      text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, basis, rounding, price, removed,
+               first_set_at, updated_at)
+             values ($1, $2, $3, $4, $5, $6, $7, false, $8, $8)
              on conflict (plan_name, package_code, currency_code) do update
-             set percent = excluded.percent, price = excluded.price, removed = false, updated_at = excluded.updated_at`,
-      values: [scope.planName, scope.packageCode ?? '', currencyCode, percent, price, await stamp()],
+             set percent = excluded.percent, basis = excluded.basis, rounding = excluded.rounding, price = excluded.price,
+               removed = false, updated_at = excluded.updated_at`,
+      values: [scope.planName, scope.packageCode ?? '', currencyCode, percent, basis, rounding, price, await stamp()],
     })
-    auditRule(tx, deps, scope, { before, after: { percent, price, removed: false, currencyCode } }, by)
+    auditRule(tx, deps, scope, { before, after }, by)
   })
 }
 
@@ -80,8 +88,23 @@ export async function removePlanRule(
   })
 }
 
+/** @throws Refusal */
+function percentTerms(value: RuleValue): { basis: PercentBasis; rounding: string } {
+  if ('price' in value) return { basis: 'LIST', rounding: 'none' }
+  const { percent, basis = 'LIST', rounding = 'none' } = value
+  if (basis === 'COST' && percent < 0n) throw invalidField('percent', 'A percentage is added to a cost: use 0 or more.')
+  try {
+    return { basis, rounding: formatRounding(parseRounding(rounding)) }
+  } catch (error) {
+    if (error instanceof MalformedRounding) throw invalidField('rounding', error.message)
+    throw error
+  }
+}
+
 interface RuleRow {
   percent: bigint | null
+  basis: PercentBasis
+  rounding: string
   price: bigint | null
   removed: boolean
   currencyCode: string
@@ -94,7 +117,7 @@ async function checkScope(tx: Tx, { planName, packageCode }: RuleScope): Promise
 
 async function findRule(tx: Tx, scope: RuleScope, currencyCode: string): Promise<RuleRow | undefined> {
   const [row] = await tx.query<RuleRow>({
-    text: `select percent, price, removed, currency_code from price_plan_rules
+    text: `select percent, basis, rounding, price, removed, currency_code from price_plan_rules
            where plan_name = $1 and package_code = $2 and currency_code = $3`,
     values: [scope.planName, scope.packageCode ?? '', currencyCode],
   })
@@ -117,14 +140,18 @@ function auditRule(tx: Tx, deps: ChangeDeps, scope: RuleScope, { before, after }
   })
 }
 
-function shown({ packageCode }: RuleScope, { percent, price, currencyCode }: RuleRow) {
-  return percent === null ? { packageCode, price, currencyCode } : { packageCode, percent: formatPercent(percent) }
+function shown({ packageCode }: RuleScope, { percent, basis, rounding, price, currencyCode }: RuleRow) {
+  if (percent === null) return { packageCode, price, currencyCode }
+  const terms = basis === 'LIST' && rounding === 'none' ? {} : { basis, rounding }
+  return { packageCode, percent: formatPercent(percent), ...terms }
 }
 
 /** A rule for display. */
 export interface RuleDetails {
   readonly packageCode: string | null
   readonly percent: string | null
+  readonly basis: PercentBasis
+  readonly rounding: string
   readonly price: bigint | null
   readonly currencyCode: string | null
 }
@@ -149,17 +176,17 @@ export async function listPlans(db: Db, planName?: string): Promise<PlanDetails[
   })
   if (planName !== undefined && plans.length === 0) throw notFound('price plan', planName)
   const rules = await db.query<RuleRow & { planName: string; packageCode: string }>({
-    text: `select plan_name, package_code, currency_code, percent, price
+    text: `select plan_name, package_code, currency_code, percent, basis, rounding, price
            from price_plan_rules where not removed and ($1::text is null or plan_name = $1)
            order by plan_name, package_code, currency_code`,
     values: [planName ?? null],
   })
   const byPlan = new Map<string, RuleDetails[]>()
-  for (const { planName: name, packageCode, percent, price, currencyCode } of rules) {
+  for (const { planName: name, packageCode, percent, basis, rounding, price, currencyCode } of rules) {
     const rule: RuleDetails = {
       packageCode: packageCode || null,
       percent: percent === null ? null : formatPercent(percent),
-      price,
+      ...{ basis, rounding, price },
       currencyCode: currencyCode || null,
     }
     const list = byPlan.get(name)

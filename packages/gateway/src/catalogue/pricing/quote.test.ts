@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { formatPercent, parsePercent } from './percent.ts'
 import { changeByPercent } from './price-engine.ts'
 import { type OwnPrice, Plan, type PlanRuleRow, quote, tariffOf } from './quote.ts'
+import { parseRounding } from './rounding.ts'
 
 const money = fc.bigInt(0n, BigInt(MONEY_MAX))
 const percent = fc.bigInt(-1_500_000n, 10_000_000n)
@@ -104,7 +105,7 @@ describe('the quote', () => {
         const expected = first === 'beyond' ? undefined : first
         const tariff = tariffWith(own, tenantPlan, groupPlan)
         const prices = list ? [{ currencyCode: 'USD', firstAt: 1, updatedAt: 1, ...list }] : []
-        expect(quote(tariff, { packageCode: 'A', prices }).price).toBe(expected)
+        expect(quote(tariff, { packageCode: 'A', prices, routes: [], touchedAt: 1 }).price).toBe(expected)
       }),
       { numRuns: 500 },
     )
@@ -120,15 +121,56 @@ describe('the quote', () => {
     const prices = [
       { currencyCode: 'USD', firstAt: 1, updatedAt: 1, price: BigInt(MONEY_MAX), retailPrice: null, removed: false },
     ]
-    const item = { packageCode: 'A', prices }
+    const item = { packageCode: 'A', prices, routes: [], touchedAt: 1 }
     expect(quote(tariffWith(null, rules, null), item)).toMatchObject({ price: undefined, source: null })
     expect(quote(tariffWith(null, rules.slice(1), null), item)).toMatchObject({ source: 'PLAN' })
+  })
+
+  describe('of a percentage', () => {
+    const priced = (amount: bigint) => ({
+      currencyCode: 'USD',
+      firstAt: 1,
+      updatedAt: 1,
+      price: amount,
+      retailPrice: null,
+      removed: false,
+    })
+    const routeOf = (cost: bigint | null, costCurrency: string | null) => ({
+      supplier: 's',
+      productCode: 'P',
+      cost,
+      costCurrency,
+    })
+    const quoteOf = (value: Rules[number]['value'], routes = [routeOf(20_000n, 'USD')], prices = [priced(50_000n)]) => {
+      const rules = [{ packageCode: '', removed: false, value }]
+      return quote(tariffWith(null, rules, null), { packageCode: 'A', prices, routes, touchedAt: 9 })
+    }
+
+    test('on the list price is rounded to the nearest price of its rounding', () => {
+      expect(quoteOf({ currencyCode: '', percent: -120_000n, rounding: '.99' }).price).toBe(39_900n)
+      expect(quoteOf({ currencyCode: '', percent: -10_000n, rounding: '.99' }).price).toBe(49_900n)
+      expect(quoteOf({ currencyCode: '', percent: -1_000_000n, rounding: '.99' }).price).toBe(9_900n)
+    })
+
+    test('on the cost is added to that of the supplier that is tried first, rounded up, and changes with it', () => {
+      const ofCost = { currencyCode: '', percent: 100_000n, basis: 'COST' as const, rounding: '.49/.99' }
+      expect(quoteOf(ofCost)).toMatchObject({ price: 24_900n, source: 'PLAN', changedAt: 9 })
+      expect(quoteOf(ofCost, [routeOf(23_000n, 'USD'), routeOf(10_000n, 'USD')]).price).toBe(29_900n)
+    })
+
+    test('on a cost that is unknown or in another currency leaves the list price, and sells nothing without one', () => {
+      const ofCost = { currencyCode: '', percent: 100_000n, basis: 'COST' as const }
+      for (const routes of [[], [routeOf(null, null)], [routeOf(1n, 'EUR')]]) {
+        expect(quoteOf(ofCost, routes)).toMatchObject({ price: 50_000n, source: 'LIST', changedAt: 9 })
+      }
+      expect(quoteOf(ofCost, [routeOf(1n, 'USD')], []).price).toBeUndefined()
+    })
   })
 
   type Rules = {
     packageCode: string
     removed: boolean
-    value: { currencyCode: string; percent?: bigint; price?: bigint }
+    value: { currencyCode: string; percent?: bigint; price?: bigint; basis?: 'LIST' | 'COST'; rounding?: string }
   }[]
 
   function tariffWith(
@@ -138,11 +180,13 @@ describe('the quote', () => {
   ) {
     const planOf = (rules: Rules | null) =>
       new Plan().with(
-        (rules ?? []).map(
-          ({ packageCode, removed, value: { currencyCode, percent = null, price = null } }): PlanRuleRow => ({
+        (rules ?? []).map(({ packageCode, removed, value }): PlanRuleRow => {
+          const { currencyCode, percent = null, price = null, basis = 'LIST', rounding = 'none' } = value
+          return {
             ...{ planName: 'P', packageCode, currencyCode, percent, price, removed, firstAt: 1, updatedAt: 1 },
-          }),
-        ),
+            ...{ basis, rounding: parseRounding(rounding) },
+          }
+        }),
       )
     const given = (owner: string, target: string) => ({ owner, target, removed: false, firstAt: 1, updatedAt: 1 })
     const ownPrices = new Map<string, OwnPrice>(own ? [['A', { ...own, firstAt: 1, updatedAt: 1 }]] : [])

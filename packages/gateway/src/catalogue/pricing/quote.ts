@@ -1,5 +1,5 @@
 import type { CataloguePackage, ListPrice } from '../snapshot/package.ts'
-import { changeByPercent } from './price-engine.ts'
+import { changeByPercent, priceFromCost, type Rounding, roundToNearest } from './price-engine.ts'
 
 /** A tenant's price of one package. */
 export interface Quote {
@@ -17,7 +17,7 @@ export interface Quote {
  * for the package precedes one for all packages, and a fixed price precedes a percentage. Rules without a price in the
  * tenant's currency are skipped.
  */
-export function quote(tariff: Tariff, item: Pick<CataloguePackage, 'packageCode' | 'prices'>): Quote {
+export function quote(tariff: Tariff, item: Priced): Quote {
   const list = item.prices.find((price) => price.currencyCode === tariff.currencyCode)
   const retailPrice = list && !list.removed ? list.retailPrice : null
   const own = tariff.ownPrices.get(item.packageCode)
@@ -28,8 +28,8 @@ export function quote(tariff: Tariff, item: Pick<CataloguePackage, 'packageCode'
   let changedAt = Math.max(tariff.changedAt, own?.updatedAt ?? 0, list?.updatedAt ?? 0)
   for (const { plan, by } of tariff.plans) {
     for (const rule of plan.rulesFor(item.packageCode, tariff.currencyCode)) {
-      changedAt = Math.max(changedAt, rule.updatedAt)
-      const given = rule.removed ? undefined : priceByRule(rule, list)
+      changedAt = Math.max(changedAt, rule.updatedAt, rule.basis === 'COST' ? item.touchedAt : 0)
+      const given = rule.removed ? undefined : priceByRule(rule, list, item)
       if (given) return { ...given, retailPrice, source: given.price === undefined ? null : by, changedAt }
     }
   }
@@ -37,11 +37,24 @@ export function quote(tariff: Tariff, item: Pick<CataloguePackage, 'packageCode'
   return { price: list.price, retailPrice, source: 'LIST', changedAt }
 }
 
-/** undefined: the rule does not apply. A price above MONEY_MAX means no price; the next rule is not used. */
-function priceByRule(rule: PlanRule, list: ListPrice | undefined): Pick<Quote, 'price'> | undefined {
+/** The members of a package that decide its price. */
+type Priced = Pick<CataloguePackage, 'packageCode' | 'prices' | 'routes' | 'touchedAt'>
+
+/**
+ * undefined: the rule does not apply. A price above MONEY_MAX means no price; the next rule is not used. Without a list price a
+ * package is not for sale by a percentage, also not by one on its cost.
+ */
+function priceByRule(rule: PlanRule, list: ListPrice | undefined, item: Priced): Pick<Quote, 'price'> | undefined {
+  const { percent, rounding } = rule
   if (rule.price !== null) return { price: rule.price }
-  if (rule.percent === null || !list || list.removed) return undefined
-  return { price: changeByPercent(list.price, rule.percent) }
+  if (percent === null || !list || list.removed) return undefined
+  if (rule.basis === 'LIST') {
+    const changed = changeByPercent(list.price, percent)
+    return { price: changed === undefined ? undefined : roundToNearest(changed, rounding) }
+  }
+  const [first] = item.routes
+  if (!first || first.cost === null || first.costCurrency !== list.currencyCode) return undefined
+  return { price: priceFromCost(first.cost, { percent, fixed: 0n, minMargin: 0n, rounding }) }
 }
 
 /** A period in ms, without `until`. It may have had interruptions. */
@@ -89,16 +102,22 @@ function periodOf({ firstAt, updatedAt, removed }: Pick<ListPrice, 'firstAt' | '
   return { from: firstAt, until: removed ? updatedAt : Number.POSITIVE_INFINITY }
 }
 
-/** A rule of a price plan: percent on the list price, or a fixed price in one currency. */
+/** A rule of a price plan: a percentage, or a fixed price in one currency. */
 export interface PlanRule {
   /** In 1/10 000 of a percent: −100 000n means ten percent less. */
   readonly percent: bigint | null
+  /** The percentage changes the list price, or is added to the cost of the supplier that is tried first. */
+  readonly basis: PercentBasis
+  /** The prices that the percentage may make: the nearest one to a list price, the next one above a cost. */
+  readonly rounding: Rounding
   readonly price: bigint | null
   readonly removed: boolean
   /** 0: unknown. */
   readonly firstAt: number
   readonly updatedAt: number
 }
+
+export type PercentBasis = 'LIST' | 'COST'
 
 /** One row of price_plan_rules. */
 export interface PlanRuleRow extends PlanRule {

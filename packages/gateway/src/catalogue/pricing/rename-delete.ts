@@ -48,12 +48,13 @@ export async function renamePlan(deps: ChangeDeps, planName: string, newName: st
     await reserveName(tx, 'plan', planName, newName)
     const at = await stamp()
     tx.send({
-      text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, price, removed, first_set_at,
-               updated_at)
-             select $2, package_code, currency_code, percent, price, false, $3, $3
+      text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, basis, rounding, price, removed,
+               first_set_at, updated_at)
+             select $2, package_code, currency_code, percent, basis, rounding, price, false, $3, $3
              from price_plan_rules where plan_name = $1 and not removed
              on conflict (plan_name, package_code, currency_code) do update
-             set percent = excluded.percent, price = excluded.price, removed = false, updated_at = excluded.updated_at`,
+             set percent = excluded.percent, basis = excluded.basis, rounding = excluded.rounding, price = excluded.price,
+               removed = false, updated_at = excluded.updated_at`,
       values: [planName, newName, at],
     })
     moveAssignments(tx, { table: 'tenant_price_plans', owner: 'tenant_id', target: 'plan_name' }, planName, newName, at)

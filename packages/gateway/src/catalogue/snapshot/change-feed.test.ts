@@ -22,10 +22,20 @@ const list = (snapshot: LoadedSnapshot, buyer: Buyer, updatedSince?: string, typ
 
 const onSale = { kind: 'package', code: 'A', onSale: true, name: 'x' } as const
 const draft = { ...onSale, onSale: false } as const
-const rule = { kind: 'rule', plan: 'P', code: 'A', currency: 'USD', percent: -1n, removed: false } as const
+const rule = {
+  kind: 'rule',
+  plan: 'P',
+  code: 'A',
+  currency: 'USD',
+  percent: -1n,
+  isOfCost: false,
+  removed: false,
+} as const
 const given = { kind: 'plan', plan: 'P', removed: false } as const
 const taken = { ...given, removed: true } as const
 const price = { kind: 'price', code: 'A', currency: 'USD', removed: false, isMaximum: false } as const
+const ofCost = { currency: '', percent: 10_000n, isOfCost: true } as const
+const cost = { kind: 'cost', code: 'A', currency: 'USD', isKnown: true } as const
 const own = { kind: 'own', code: 'A', removed: false } as const
 
 /** Polls once after each change and compares what the poller knows with the complete list at the end. */
@@ -59,6 +69,8 @@ test('a poller knows the packages and prices of its tenant after each poll, at a
         [[onSale, rule, given, taken, rule]],
         // A tenant gets a plan again that has lost the rule meanwhile.
         [[onSale, rule, given, taken, { ...rule, removed: true }, given]],
+        // The cost changes of which a tenant pays a percentage, and becomes unknown.
+        [[onSale, price, { ...rule, ...ofCost }, given, cost, { ...cost, isKnown: false }]],
       ],
     },
   )
@@ -135,6 +147,7 @@ function withoutReturns(changes: readonly Change[]): Change[] {
   return changes
     .map((one) => (one.kind === 'price' ? { ...one, isMaximum: false } : one))
     .filter((one) => {
+      if (one.kind === 'cost') return true
       const scope = 'code' in one ? `${one.kind} ${one.code}` : one.kind
       const detail = 'currency' in one ? one.currency : ''
       const plan = 'plan' in one ? one.plan : ''

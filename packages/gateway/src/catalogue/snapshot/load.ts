@@ -2,6 +2,7 @@ import type { LocationNetwork } from '@dealer-esim/contract'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { type Coverage, coverageOf } from '../coverage.ts'
 import type { Assignment, OwnPrice, PlanRuleRow } from '../pricing/quote.ts'
+import { parseRounding } from '../pricing/rounding.ts'
 import type { CataloguePackage, ListPrice, Route } from './package.ts'
 
 /** The changes of the catalogue after a time, up to one version. */
@@ -61,14 +62,13 @@ export async function loadChanges(
 type Since = Date | '-infinity'
 
 async function loadPlanRules(tx: Tx, since: Since): Promise<PlanRuleRow[]> {
-  return timed(
-    await tx.query({
-      text: `select plan_name, package_code, currency_code,
-                    percent, price, removed, ${FIRST_AT}, updated_at
-             from price_plan_rules where updated_at > $1`,
-      values: [since],
-    }),
-  )
+  const rows = await tx.query<Timed<Omit<PlanRuleRow, 'rounding'> & { rounding: string }>>({
+    text: `select plan_name, package_code, currency_code,
+                  percent, basis, rounding, price, removed, ${FIRST_AT}, updated_at
+           from price_plan_rules where updated_at > $1`,
+    values: [since],
+  })
+  return timed(rows).map((row) => ({ ...row, rounding: parseRounding(row.rounding) }))
 }
 
 async function loadAssignments(tx: Tx, since: Since, table: string, owner: string, target: string) {
@@ -119,7 +119,7 @@ async function loadCoverages(tx: Tx, coverageIds: readonly string[], coverages: 
 
 type PackageRow = Omit<
   CataloguePackage,
-  'cancelPolicy' | 'coverage' | 'firstOnSaleAt' | 'saleChangedAt' | 'createdAt' | 'updatedAt'
+  'cancelPolicy' | 'coverage' | 'firstOnSaleAt' | 'saleChangedAt' | 'createdAt' | 'updatedAt' | 'touchedAt'
 > & {
   coverageId: string
   cancellable: boolean
@@ -129,6 +129,7 @@ type PackageRow = Omit<
   saleChangedAt: Date
   createdAt: Date
   updatedAt: Date
+  touchedAt: Date
 }
 
 async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverage>): Promise<CataloguePackage[]> {
@@ -147,7 +148,7 @@ async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverag
                cancellable, cancel_within_days, cancel_fee_percent,
                on_sale, ever_on_sale,
                coalesce(first_on_sale_at, 'epoch') as first_on_sale_at, sale_changed_at,
-               created_at, updated_at
+               created_at, updated_at, touched_at
              from packages where package_code = any ($1)`,
       values: [codes],
     })
@@ -169,6 +170,7 @@ async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverag
         saleChangedAt: row.saleChangedAt.getTime(),
         createdAt: row.createdAt.getTime(),
         updatedAt: row.updatedAt.getTime(),
+        touchedAt: row.touchedAt.getTime(),
         prices: prices.get(row.packageCode) ?? [],
         routes: routes.get(row.packageCode) ?? [],
       })

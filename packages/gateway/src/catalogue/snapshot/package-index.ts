@@ -280,7 +280,8 @@ export class Prefilter {
   }
 
   private addPackage(item: CataloguePackage): void {
-    this.touch(item.packageCode, item.updatedAt)
+    // A change of costs is a change of price for those who pay by cost.
+    this.touch(item.packageCode, item.touchedAt)
     for (const { updatedAt, currencyCode } of item.prices) {
       this.touch(item.packageCode, updatedAt)
       this.flag(this.priced.get(currencyCode), item.packageCode)

@@ -42,6 +42,8 @@ export interface CataloguePackage {
   readonly createdAt: number
   /** The last change of a member that dealers see, except prices. */
   readonly updatedAt: number
+  /** The last change of anything, including suppliers and their costs. */
+  readonly touchedAt: number
   readonly prices: readonly ListPrice[]
   readonly routes: readonly Route[]
 }

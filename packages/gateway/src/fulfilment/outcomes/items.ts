@@ -70,6 +70,8 @@ export interface Attempt {
   /** The supplier's own name of the purchase that a QUERY is about, if it gave one. */
   reference?: string | undefined
   startedAt: Date
+  /** When the item was first asked for. */
+  requestedAt: Date
   /** Start of the latest earlier purchase that the supplier may still be processing, or null. */
   doubtSince: Date | null
   /** The item as this attempt has left it, while its row does not say so yet (orders/lock.ts, readAskedItems). */

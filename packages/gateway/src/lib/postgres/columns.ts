@@ -59,7 +59,7 @@ export function textArray(values: readonly (string | null)[]): Buffer {
 }
 
 /** Binary json[] from JSON texts. */
-export function jsonArray(texts: readonly string[]): Buffer {
+export function jsonArray(texts: readonly (string | null)[]): Buffer {
   return binaryTexts(JSON_TEXT, texts, NO_BYTES)
 }
 

@@ -18,7 +18,8 @@ import { lowBalancePercent } from '../../wallet/ledger/low-balance.ts'
 import { itemPriceOf, type PackageLine } from '../item.ts'
 import { hasSameContent, withSentNames } from './content.ts'
 import type { NewOrderInput, OrderInput, SentRequest, TopUpInput } from './input.ts'
-import { offerTopUp, type ToppedUpEsim, topUpVolume } from './topup.ts'
+import type { ToppedUpEsim } from './read-esims.ts'
+import { offerTopUp, topUpVolume } from './topup.ts'
 
 /** The part of an existing order that an answer needs. */
 export interface ExistingOrder {
@@ -59,7 +60,7 @@ export interface DecisionContext {
   catalogue: Snapshot
   /** Earlier orders, by tenant and transactionId. */
   existing: ReadonlyMap<string, ReadonlyMap<string, ExistingOrder>>
-  /** The eSIMs of top-ups, read under the wallets' locks. A top-up that is not in it names none of its tenant. */
+  /** The eSIMs of top-ups (read-esims.ts). A top-up that is not in it names none of its tenant. */
   esims: ReadonlyMap<OrderInput, ToppedUpEsim>
   suppliers: Pick<Suppliers, 'get'>
   /** eSIMs of an offer that can be delivered now; undefined where its suppliers do not count them. */
@@ -177,11 +178,7 @@ function priceTopUp(
   if ('code' in offer) return { refused: refuse(offer.code, offer.parts) }
   const priced = priceLine(offer, { ...request, count: 1 }, (member) => member, context)
   if ('refused' in priced) return priced
-  const { lines, addedVolume } = {
-    lines: [priced.line],
-    addedVolume: added + topUpVolume(context.catalogue, priced.line),
-  }
-  return { lines, esim, addedVolume }
+  return { lines: [priced.line], esim, addedVolume: added + topUpVolume(context.catalogue, priced.line) }
 }
 
 interface RequestedLine {

@@ -14,7 +14,7 @@ import { lockWallets } from '../../wallet/ledger/lock.ts'
 import { reportLowBalance } from '../../wallet/ledger/low-balance.ts'
 import { type BatchDecision, dayOf, decideBatch, type ExistingOrder, type PlacedOrder, type Verdict } from './decide.ts'
 import type { OrderInput } from './input.ts'
-import { readToppedUpEsims } from './topup.ts'
+import { readToppedUpEsims } from './read-esims.ts'
 import { type Assumptions, writeIfUnchanged, writePlaced } from './write.ts'
 
 export interface PlacementDeps {
@@ -68,22 +68,23 @@ const UNCOUNTED: PlacementDeps['stock'] = { available: () => undefined }
 
 /**
  * Places orders on wallets that this node has cached, in one round trip: they are decided on the cached wallets and
- * catalogue, and written only if both are unchanged when the wallets are locked and no order exists yet. It handles the
- * plain case only: refusals, replays, low-balance alerts, unsigned orders, which are audited, and top-ups, which depend on
- * their eSIMs, are left to placeLocked, which reads first.
+ * catalogue, and written only if both are unchanged when the wallets are locked and no order exists yet. The eSIMs of
+ * top-ups are read before, without a lock: what could change the decision afterwards changes the wallet too. It handles
+ * the plain case only: refusals, replays, low-balance alerts and unsigned orders, which are audited, are left to
+ * placeLocked, which reads first.
  *
  * Locks: the wallets' rows, in ascending tenant order.
  * @returns undefined where nothing was placed and placeLocked has to decide
  */
 async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): Promise<BatchVerdict[] | undefined> {
-  if (inputs.some(({ orderType, sent }) => orderType === 'TOPUP' || sent?.unsignedFrom !== undefined)) return undefined
+  if (inputs.some(({ sent }) => sent?.unsignedFrom !== undefined)) return undefined
   const tenantIds = [...new Set(inputs.map(({ tenant }) => tenant.tenantId))].sort()
   const wallets = deps.walletCache.take(tenantIds)
   if (!wallets) return undefined
-  const catalogue = await deps.catalogue.current(0n)
+  const [catalogue, esims] = await Promise.all([deps.catalogue.current(0n), readToppedUpEsims(deps.db, inputs)])
   const now = new Date(deps.databaseClock.now())
   const batch = decideBatch(wallets, inputs, {
-    ...{ now, catalogue, existing: new Map(), esims: new Map() },
+    ...{ now, catalogue, existing: new Map(), esims },
     ...{ available: deps.stock.available, suppliers: deps.suppliers },
   })
   if (!isPlain(batch)) return undefined

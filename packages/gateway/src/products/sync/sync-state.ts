@@ -1,5 +1,5 @@
 import { audit, type By } from '../../audit/audit.ts'
-import { isFree } from '../../jobs/times-ahead.ts'
+import { isAhead, isFree, type TimesAhead } from '../../jobs/times-ahead.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import type { Wakeups } from '../../lib/postgres/wakeups.ts'
@@ -10,6 +10,17 @@ import type { Suppliers } from '../../suppliers/registry.ts'
 export const SYNC_LEASE_MS = 120_000
 /** Wholesalers change their prices daily. */
 export const EVERY_MINUTES_DEFAULT = 360
+export const EVERY_MINUTES_MIN = 15
+/** 30 days. */
+export const EVERY_MINUTES_MAX = 43_200
+
+/** Syncs that wait longer than their interval: a clock that was ahead has written that. */
+export const SYNCS_AHEAD: TimesAhead = {
+  table: 'supplier_syncs',
+  key: ['supplier'],
+  isAhead: `due_at < 'infinity' and ${isAhead('due_at', `coalesce(every_minutes, ${EVERY_MINUTES_MAX}) * 60000`)}`,
+  repair: 'due_at = now()',
+}
 
 export type SyncOutcome = 'DONE' | 'HELD' | 'FAILED'
 
@@ -113,10 +124,6 @@ export async function setSyncInterval(
   })
   deps.wake.wake('settings')
 }
-
-export const EVERY_MINUTES_MIN = 15
-/** 30 days. */
-export const EVERY_MINUTES_MAX = 43_200
 
 /** SQL: when the next sync is due. */
 export function nextDue(everyMinutes: string): string {

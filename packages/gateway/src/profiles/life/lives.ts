@@ -58,6 +58,8 @@ export interface NotedEsim {
   order: Pick<LockedOrder, 'orderId' | 'transactionId'>
   profile: Pick<LockedProfile, 'profileId' | 'iccid'>
   notices: readonly EsimNotice[]
+  /** Days, which the RT format shows. */
+  totalDuration: number
 }
 
 /** Records the notices of eSIMs. @returns whether there are events to send: the caller then wakes the sender */
@@ -68,11 +70,20 @@ export function recordNotices(
   noted: readonly NotedEsim[],
   createdAt: Date,
 ): boolean {
-  const events = noted.flatMap(({ order, profile, notices }) => {
+  const events = noted.flatMap(({ order, profile, notices, totalDuration }) => {
     const { orderId, transactionId } = order
     const esim = { orderNo: orderNoOf(orderId), transactionId, esimTranNo: profile.profileId, iccid: profile.iccid }
     return notices.map(({ notifyType, content }): NewEvent => {
-      return { tenantId, notifyId: ids.uuid(), notifyType, orderId, content: { ...esim, ...content }, createdAt }
+      const details = notifyType === 'ESIM_EXPIRING' ? { totalDuration } : undefined
+      return {
+        tenantId,
+        notifyId: ids.uuid(),
+        notifyType,
+        orderId,
+        content: { ...esim, ...content },
+        details,
+        createdAt,
+      }
     })
   })
   recordEvents(tx, events)

@@ -38,8 +38,11 @@ export async function applyTopUp(
   writeLives(tx, tenantId, new Map([[profileId, after]]), now)
   const profilesChanged = after.esimStatus !== profile.esimStatus
   profile.esimStatus = after.esimStatus
-  const statusReported = changeOrders(tx, deps, tenantId, profilesChanged ? [{ order, profilesChanged }] : [], now)
-  const noticesReported = recordNotices(tx, deps.ids, tenantId, [{ order, profile, notices }], now)
+  const changedStatuses = [{ status: 'esimStatus', profileId, eid: after.eid } as const]
+  const changes = profilesChanged ? [{ order, profilesChanged, changedStatuses }] : []
+  const statusReported = changeOrders(tx, deps, tenantId, changes, now)
+  const { totalDuration } = after
+  const noticesReported = recordNotices(tx, deps.ids, tenantId, [{ order, profile, notices, totalDuration }], now)
   return statusReported || noticesReported
 }
 

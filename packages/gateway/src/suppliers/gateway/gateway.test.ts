@@ -14,15 +14,18 @@ const ESIM = {
 const REQUEST = { tenantId: 'T', orderId: 'O', itemNo: 1, key: KEY, productCode: 'P' }
 const OTHER_ORDER = { kind: 'unknown', message: 'the upstream gateway answered for another order' }
 
-/** An upstream with a fixed answer to each operation. */
+/** An upstream with a fixed answer to each operation, and without all others. */
 function upstream(answers: Record<string, (request: Record<string, unknown>) => object>) {
   const requested: string[] = []
   const outbound = {
     async request({ url, body }: { url: string; body: string }) {
       const operation = url.split('/v1/')[1]!
       requested.push(operation)
-      const answer = { code: '000000', message: 'success', data: answers[operation]!(JSON.parse(body)) }
-      return { kind: 'answer', status: 200, headers: {}, body: Buffer.from(JSON.stringify(answer)) }
+      const data = answers[operation]?.(JSON.parse(body))
+      const answer = data
+        ? { code: '000000', message: 'success', data }
+        : { code: '000109', message: 'no such operation', data: {} }
+      return { kind: 'answer', status: data ? 200 : 404, headers: {}, body: Buffer.from(JSON.stringify(answer)) }
     },
   } as unknown as Outbound
   const config = { url: 'http://127.0.0.1:1', appKey: 'demo_app_key', appSecret: 'demo_app_secret' }
@@ -60,6 +63,31 @@ describe('an answer for another order is not believed', () => {
     const esim = { ...REQUEST, iccid: ESIM.iccid, matchingId: ESIM.matchingId, shown: true }
     expect(await supplier.cancel(esim)).toMatchObject({ kind: 'refused' })
     expect(await supplier.report!([esim])).toEqual([{ kind: 'silent' }])
+  })
+})
+
+describe('an upstream that is older than an operation', () => {
+  const esim = { ...REQUEST, iccid: ESIM.iccid, matchingId: ESIM.matchingId, shown: true }
+  const old = () => upstream({ 'esim/profile/list': () => ({ profileList: [ESIM], nextCursor: null }) })
+
+  it.each(['cancel', 'suspend', 'unsuspend', 'revoke'] as const)('definitely refuses to %s', async (action) => {
+    const { supplier, requested } = old()
+    expect(await supplier[action]!(esim, 'ACTION-1')).toEqual({
+      kind: 'refused',
+      message: expect.stringMatching('too old'),
+    })
+    expect(requested).toEqual(['esim/profile/list', `esim/${action}`])
+  })
+
+  it('definitely refuses a top-up, so that it is refunded', async () => {
+    const { supplier } = old()
+    const topUp = { key: KEY, iccid: ESIM.iccid, matchingId: ESIM.matchingId }
+    const [outcome] = await supplier.topUp!([{ ...REQUEST, key: 'ORDER-9', topUp }])
+    expect(outcome).toEqual({ kind: 'refused', message: expect.stringMatching('too old') })
+  })
+
+  it('does not refuse an order: its address may be wrong', async () => {
+    expect(await old().supplier.order([REQUEST])).toMatchObject([{ kind: 'retry' }])
   })
 })
 

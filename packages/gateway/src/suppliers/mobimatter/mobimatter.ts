@@ -33,6 +33,7 @@ export function mobimatterSupplier(name: string, config: MobimatterConfig, deps:
       graceMs: config.settlesMs ?? GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
       cancelsUnseenOnly: true,
+      findsLate: true, // a completion may take effect after its time-out
     },
     order: (requests) => Promise.all(requests.map((request) => order(context, request))),
     topUp: (requests) => Promise.all(requests.map((request) => order(context, request))),

@@ -62,7 +62,8 @@ export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWa
 
 /**
  * Changes the row hash of a wallet whose balance stays, so that no order which was decided on the old row is written. For
- * those who take a transactionId without moving money: the wallet's lock guards the tenant's transactionIds.
+ * those who take a transactionId or begin an action on an eSIM without moving money: the wallet's lock guards the tenant's
+ * transactionIds, and what is open on its eSIMs.
  */
 export function touchWallet(tx: Tx, { tenantId }: LockedWallet): void {
   tx.send({

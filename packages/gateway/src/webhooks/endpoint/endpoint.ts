@@ -1,4 +1,9 @@
-import { type EventType, EXPIRY_NOTICE_HOURS_DEFAULT, USAGE_THRESHOLDS_DEFAULT } from '@dealer-esim/contract'
+import {
+  type EventFormat,
+  type EventType,
+  EXPIRY_NOTICE_HOURS_DEFAULT,
+  USAGE_THRESHOLDS_DEFAULT,
+} from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Db, Statement, Tx } from '../../lib/postgres/db.ts'
@@ -8,6 +13,7 @@ import { maskedUrl } from '../attempt-log.ts'
 export interface Endpoint {
   callbackUrl: string | null
   eventTypes: EventType[]
+  eventFormat: EventFormat
   /** Percentages of usage, ascending. */
   usageThresholds: number[]
   /** Ascending. */
@@ -54,7 +60,7 @@ export async function lockEndpoint(
 function selectEndpoint(tenantId: string): Statement {
   return {
     name: 'webhooks-endpoint',
-    text: `select callback_url, event_types, usage_thresholds, expiry_notice_hours, enabled, disabled_reason,
+    text: `select callback_url, event_types, event_format, usage_thresholds, expiry_notice_hours, enabled, disabled_reason,
              failing_since, alerted_percent, updated_at
            from webhook_endpoints where tenant_id = $1`,
     values: [tenantId],
@@ -80,16 +86,19 @@ function endpointOf([row]: EndpointRow[], cipher: Pick<Cipher, 'decrypt'>, tenan
 /** At what usage and how long before the expiry of an eSIM its tenant is notified. */
 export type NoticeSettings = Readonly<Pick<Endpoint, 'usageThresholds' | 'expiryNoticeHours'>>
 
-const DEFAULT_NOTICES: NoticeSettings = {
+type NoticesAndFormat = NoticeSettings & Readonly<Pick<Endpoint, 'eventFormat'>>
+
+const DEFAULT_NOTICES: NoticesAndFormat = {
   usageThresholds: [...USAGE_THRESHOLDS_DEFAULT],
   expiryNoticeHours: EXPIRY_NOTICE_HOURS_DEFAULT.toSorted((left, right) => left - right),
+  eventFormat: 'DEALER',
 }
 
-/** The tenant's notice settings, or the defaults if it has never set an endpoint. */
-export async function findNoticeSettings(tx: Pick<Tx, 'query'>, tenantId: string): Promise<NoticeSettings> {
-  const [row] = await tx.query<NoticeSettings>({
+/** The tenant's notice settings and event format, or the defaults if it has never set an endpoint. */
+export async function findNoticeSettings(tx: Pick<Tx, 'query'>, tenantId: string): Promise<NoticesAndFormat> {
+  const [row] = await tx.query<NoticesAndFormat>({
     name: 'webhooks-notice-settings',
-    text: 'select usage_thresholds, expiry_notice_hours from webhook_endpoints where tenant_id = $1',
+    text: 'select usage_thresholds, expiry_notice_hours, event_format from webhook_endpoints where tenant_id = $1',
     values: [tenantId],
   })
   return row ?? DEFAULT_NOTICES

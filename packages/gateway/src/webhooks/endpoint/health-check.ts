@@ -1,9 +1,10 @@
-import { CHECK_HEALTH_PER_MINUTE_MAX, CHECK_HEALTH_TIMEOUT_MS } from '@dealer-esim/contract'
+import { CHECK_HEALTH_PER_MINUTE_MAX, CHECK_HEALTH_TIMEOUT_MS, type EventFormat } from '@dealer-esim/contract'
 import { isFree } from '../../jobs/times-ahead.ts'
 import { ApiError, tooManyRequests } from '../../lib/api-error.ts'
 import { findTenant } from '../../tenants/tenant.ts'
 import { firstLineOf, logAttempts, loggedAttempt } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
+import { checkHealthBody } from '../notification-body.ts'
 import { attemptDelivery, isAcknowledged } from '../sending/attempt.ts'
 
 type CheckDeps = Pick<
@@ -20,26 +21,27 @@ type CheckDeps = Pick<
 export async function withHealthCheck<Result>(
   deps: CheckDeps,
   tenantId: string,
-  url: string,
+  { url, eventFormat }: { url: string; eventFormat: EventFormat },
   work: () => Promise<Result>,
 ): Promise<Result> {
   checkForm(url, deps.config.deployment === 'local')
   const token = deps.ids.uuid()
   await lockCheck(deps, tenantId, token)
   try {
-    await check(deps, tenantId, url)
+    await check(deps, tenantId, url, eventFormat)
     return await work()
   } finally {
     await unlockCheck(deps, tenantId, token)
   }
 }
 
-async function check(deps: CheckDeps, tenantId: string, url: string): Promise<void> {
+async function check(deps: CheckDeps, tenantId: string, url: string, format: EventFormat): Promise<void> {
   const signer = await findTenant(deps.db, deps.cipher, { tenantId })
   if (!signer) throw new Error(`no tenant ${tenantId}`)
   const createdAt = new Date(deps.databaseClock.now())
-  const notification = { notifyId: deps.ids.uuid(), notifyType: 'CHECK_HEALTH', createdAt, content: '{}' }
-  const attempt = await attemptDelivery(deps, url, signer, notification, CHECK_HEALTH_TIMEOUT_MS)
+  const notification = { notifyId: deps.ids.uuid(), notifyType: 'CHECK_HEALTH', createdAt }
+  const text = checkHealthBody(format, notification)
+  const attempt = await attemptDelivery(deps, url, signer, notification, text, CHECK_HEALTH_TIMEOUT_MS)
   const logged = loggedAttempt(attempt, notification, 1, url, signer)
   await deps.db.tx(async (tx) => logAttempts(tx, tenantId, [logged]))
   const { outcome } = attempt

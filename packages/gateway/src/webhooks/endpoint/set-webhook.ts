@@ -2,8 +2,10 @@ import {
   CALLBACK_URL_LENGTH_MAX,
   DEFAULT_EVENT_TYPES,
   EVENT_TYPES,
+  type EventFormat,
   EXPIRY_NOTICE_HOURS_DEFAULT,
   formatTime,
+  RT_EVENT_TYPES,
   USAGE_THRESHOLDS_DEFAULT,
   type WebhookSetAnswer,
   type WebhookSetRequest,
@@ -23,18 +25,24 @@ type SettingDeps = Pick<
   'db' | 'log' | 'ids' | 'linkKey' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config' | 'wake'
 >
 
+/** A request of `webhook/set`, with what only other interfaces set. */
+export interface WebhookChange extends WebhookSetRequest {
+  /** A changed format takes its own event types, unless the request has some. */
+  eventFormat?: EventFormat | undefined
+}
+
 /**
  * `webhook/set` for the API, the console and the CLI. Absent members stay unchanged; `callbackUrl: null` removes the URL;
  * `{}` reads. A URL that is set or enabled is checked first (health-check.ts), outside any transaction; if the check fails,
  * the old setting stays. Setting or removing the URL enables an endpoint that the gateway disabled, unless the request has
  * `enabled: false`. Does not change admission.
  * @param accepted entered again with the change: a database that took over during the health check may have lost it
- * @throws ApiError 400101, 400102, 101007
+ * @throws ApiError 400101, 400102, 101007; 000108 for event types that the format lacks
  */
 export async function setWebhook(
   deps: SettingDeps,
   tenantId: string,
-  request: WebhookSetRequest,
+  request: WebhookChange,
   by: By,
   accepted?: AcceptedRequestId,
 ): Promise<WebhookSetAnswer> {
@@ -49,14 +57,15 @@ export async function setWebhook(
   if (url.length > CALLBACK_URL_LENGTH_MAX) {
     throw new ApiError('400101', { details: [{ field: 'callbackUrl', reason: 'This address is too long.' }] })
   }
-  return withHealthCheck(deps, tenantId, url, change)
+  const eventFormat = request.eventFormat ?? current?.eventFormat ?? 'DEALER'
+  return withHealthCheck(deps, tenantId, { url, eventFormat }, change)
 }
 
 /** @param checkedUrl the URL that has just passed the health check */
 async function changeEndpoint(
   deps: SettingDeps,
   tenantId: string,
-  request: WebhookSetRequest,
+  request: WebhookChange,
   checkedUrl: string | undefined,
   by: By,
   accepted: AcceptedRequestId | undefined,
@@ -88,14 +97,15 @@ async function changeEndpoint(
 
 function withRequest(
   before: Endpoint,
-  { callbackUrl, eventTypes, usageThresholds, expiryNoticeHours, enabled }: WebhookSetRequest,
+  { callbackUrl, eventTypes, usageThresholds, expiryNoticeHours, enabled, eventFormat }: WebhookChange,
   checkedUrl: string | undefined,
   now: Date,
 ): Endpoint {
   const isChecked = checkedUrl !== undefined
   const after: Endpoint = {
     callbackUrl: callbackUrl === undefined ? before.callbackUrl : callbackUrl,
-    eventTypes: eventTypes ? EVENT_TYPES.filter((type) => eventTypes.includes(type)) : before.eventTypes,
+    eventTypes: eventTypesAfter(before, eventFormat ?? before.eventFormat, eventTypes),
+    eventFormat: eventFormat ?? before.eventFormat,
     usageThresholds: usageThresholds ? ascending(usageThresholds) : before.usageThresholds,
     expiryNoticeHours: expiryNoticeHours ? ascending(expiryNoticeHours) : before.expiryNoticeHours,
     enabled: enabled ?? (before.enabled || (before.disabledReason !== null && (isChecked || callbackUrl === null))),
@@ -108,6 +118,24 @@ function withRequest(
   return after
 }
 
+/** @throws ApiError 000108 */
+function eventTypesAfter(before: Endpoint, eventFormat: EventFormat, requested: WebhookSetRequest['eventTypes']) {
+  if (requested === undefined) {
+    if (eventFormat === before.eventFormat) return before.eventTypes
+    return eventFormat === 'RT' ? [...RT_EVENT_TYPES] : [...DEFAULT_EVENT_TYPES]
+  }
+  const lacking = eventFormat === 'RT' ? requested.filter((type) => !isRtType(type)) : []
+  if (lacking.length > 0) {
+    const reason = `The RT format has no ${lacking.join(', ')}: leave it out, or choose the format of the dealer API.`
+    throw new ApiError('000108', { details: [{ field: 'eventTypes', reason }] })
+  }
+  return EVENT_TYPES.filter((type) => requested.includes(type))
+}
+
+function isRtType(type: string): boolean {
+  return (RT_EVENT_TYPES as readonly string[]).includes(type)
+}
+
 /** The distinct values in ascending order. */
 function ascending(values: readonly number[]): number[] {
   return [...new Set(values)].sort((left, right) => left - right)
@@ -118,7 +146,7 @@ function writeEndpoint(tx: Tx, cipher: Pick<Cipher, 'encrypt'>, tenantId: string
   tx.send({
     text: `update webhook_endpoints
            set callback_url = $2, event_types = $3, enabled = $4, disabled_reason = $5, failing_since = $6,
-               alerted_percent = $7, updated_at = $8, usage_thresholds = $9, expiry_notice_hours = $10
+               alerted_percent = $7, updated_at = $8, usage_thresholds = $9, expiry_notice_hours = $10, event_format = $11
            where tenant_id = $1`,
     values: [
       tenantId,
@@ -131,6 +159,7 @@ function writeEndpoint(tx: Tx, cipher: Pick<Cipher, 'encrypt'>, tenantId: string
       endpoint.updatedAt,
       endpoint.usageThresholds,
       endpoint.expiryNoticeHours,
+      endpoint.eventFormat,
     ],
   })
 }
@@ -154,6 +183,7 @@ async function defaultEndpoint(deps: SettingDeps, tenantId: string): Promise<End
   return {
     callbackUrl: null,
     eventTypes: [...DEFAULT_EVENT_TYPES],
+    eventFormat: 'DEALER',
     usageThresholds: [...USAGE_THRESHOLDS_DEFAULT],
     expiryNoticeHours: ascending(EXPIRY_NOTICE_HOURS_DEFAULT),
     enabled: true,
@@ -169,7 +199,7 @@ function answerOf(endpoint: Endpoint): WebhookSetAnswer {
   return { callbackUrl, eventTypes, enabled, usageThresholds, expiryNoticeHours, lastUpdateTime }
 }
 
-function auditedOf({ callbackUrl, eventTypes, enabled, usageThresholds, expiryNoticeHours }: Endpoint) {
+function auditedOf({ callbackUrl, eventTypes, eventFormat, enabled, usageThresholds, expiryNoticeHours }: Endpoint) {
   const url = callbackUrl === null ? null : maskedUrl(callbackUrl)
-  return { callbackUrl: url, eventTypes, enabled, usageThresholds, expiryNoticeHours }
+  return { callbackUrl: url, eventTypes, eventFormat, enabled, usageThresholds, expiryNoticeHours }
 }

@@ -1,21 +1,14 @@
-import { type EVENT_HEADERS, formatTime, type REQUEST_HEADERS } from '@dealer-esim/contract'
+import type { EVENT_HEADERS, REQUEST_HEADERS } from '@dealer-esim/contract'
 import { signEvent, signRequest } from '@dealer-esim/contract/node'
 import { createAttemptId } from '../../events/attempt-id.ts'
 import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
 import type { Tenant } from '../../tenants/tenant.ts'
 import { getPreparedSecret } from '../../tenants/tenant.ts'
+import type { Notification } from '../delivery.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { ANSWER_READ_BYTES } from '../limits.ts'
 
 export type Signer = Pick<Tenant, 'appKey' | 'secrets'>
-
-export interface Notification {
-  notifyId: string
-  notifyType: string
-  createdAt: Date
-  /** JSON text, posted exactly as recorded. */
-  content: string
-}
 
 export interface Attempt {
   /** Also the RT-RequestID, so that both logs identify the attempt in the same way. */
@@ -26,33 +19,32 @@ export interface Attempt {
   outcome: OutboundOutcome
 }
 
-/** Posts a notification once, signed in both schemes. A failure of the receiver is an outcome, not an error. */
+/**
+ * Posts a notification once, signed in both schemes. A failure of the receiver is an outcome, not an error.
+ * @param text the notification in the tenant's format (notification-body.ts)
+ */
 export async function attemptDelivery(
   deps: Pick<WebhookDeps, 'ids' | 'linkKey' | 'clock' | 'databaseClock' | 'outbound' | 'config'>,
   url: string,
   signer: Signer,
-  notification: Notification,
+  { notifyId }: Pick<Notification, 'notifyId'>,
+  text: string,
   timeoutMs: number,
 ): Promise<Attempt> {
   const attemptId = createAttemptId(deps)
   const startedAt = new Date(deps.databaseClock.now())
-  const body = Buffer.from(bodyOf(notification))
+  const body = Buffer.from(text)
   const began = deps.clock.monotonic()
   const outcome = await deps.outbound.request({
     url,
     method: 'POST',
-    headers: signedHeaders(signer, notification.notifyId, attemptId, startedAt, body),
+    headers: signedHeaders(signer, notifyId, attemptId, startedAt, body),
     body,
     timeoutMs,
     answerSizeMaxBytes: ANSWER_READ_BYTES,
     allowPrivate: deps.config.deployment === 'local',
   })
   return { attemptId, startedAt, durationMs: Math.round(deps.clock.monotonic() - began), outcome }
-}
-
-function bodyOf({ notifyId, notifyType, createdAt, content }: Notification): string {
-  // None of these values needs escaping, and the content is not serialized again.
-  return `{"notifyId":"${notifyId}","notifyType":"${notifyType}","eventGenerateTime":"${formatTime(createdAt)}","content":${content}}`
 }
 
 /**

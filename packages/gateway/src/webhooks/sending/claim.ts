@@ -5,11 +5,10 @@ import { LOWEST_UUID } from '../../lib/ids.ts'
 import { uuidArray } from '../../lib/postgres/columns.ts'
 import type { Db, Statement, Tx } from '../../lib/postgres/db.ts'
 import { findTenant, type Tenant } from '../../tenants/tenant.ts'
-import { usePlanHints } from '../delivery.ts'
+import { type Notification, usePlanHints } from '../delivery.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { type Endpoint, findEndpoint } from '../endpoint/endpoint.ts'
 import { LEASE_MS } from '../limits.ts'
-import type { Notification } from './attempt.ts'
 
 export interface ClaimedEvent extends Notification {
   tenantId: string
@@ -117,6 +116,7 @@ function eventOf(tenantId: string, row: ClaimedRow): ClaimedEvent {
     notifyType: row.notifyType,
     createdAt: new Date(Math.round(row.createdAtMs)),
     content: row.content,
+    details: row.details,
     attempts: row.attempts,
     generation: row.generation,
   }
@@ -146,6 +146,7 @@ interface ClaimedRow {
   notifyId: string
   notifyType: EventType
   content: string
+  details: string | null
   /** A number: parsing a date took a microsecond per event. */
   createdAtMs: number
   dueS: number
@@ -166,7 +167,8 @@ const LEASE = `
 // Starts after the last claim, because acknowledged deliveries stay in the index until vacuum. "offset 0" prevents a plan
 // that reads all events of the tenant.
 const CLAIM = `
-  select e.notify_id, e.notify_type, e.content::text as content, d.attempts, d.generation::float8 as generation,
+  select e.notify_id, e.notify_type, e.content::text as content,
+         e.details::text as details, d.attempts, d.generation::float8 as generation,
          date_part('epoch', e.created_at) * 1000 as created_at_ms, date_part('epoch', d.due_at) as due_s
   from (select from endpoint_queues where tenant_id = $1 and node_id = $2 and lease_until = $4) held
   cross join lateral (

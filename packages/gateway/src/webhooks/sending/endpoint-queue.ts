@@ -1,3 +1,4 @@
+import type { EventFormat } from '@dealer-esim/contract'
 import { type FailureWindow, settingsVersion } from '../endpoint/endpoint.ts'
 import { afterFailure, type EndpointChange } from '../endpoint/health.ts'
 import {
@@ -17,7 +18,7 @@ import type { Claim, ClaimedEvent, ClaimRequest, Position, SendSettings } from '
 export interface EndpointQueue {
   readonly tenantId: string
   /** As of the latest claim, or of a later pass that found it changed. */
-  endpoint: { url: string; eventTypes: readonly string[] }
+  endpoint: { url: string; eventTypes: readonly string[]; eventFormat: EventFormat }
   signer: Signer
   /** Version of endpoint and signer (settingsVersion). */
   version: string
@@ -57,7 +58,7 @@ export interface EndpointQueue {
 export function createEndpointQueue(tenantId: string): EndpointQueue {
   return {
     tenantId,
-    endpoint: { url: '', eventTypes: [] },
+    endpoint: { url: '', eventTypes: [], eventFormat: 'DEALER' },
     signer: { appKey: '', secrets: [] },
     version: '',
     failureWindow: { failingSinceMs: null, alertedPercent: 0 },
@@ -142,7 +143,7 @@ function queueMax(queue: EndpointQueue): number {
 export function applySettings(queue: EndpointQueue, { endpoint, signer }: SendSettings): boolean {
   const url = endpoint?.enabled ? endpoint.callbackUrl : null
   if (!endpoint || url === null || !signer) return false
-  queue.endpoint = { url, eventTypes: endpoint.eventTypes }
+  queue.endpoint = { url, eventTypes: endpoint.eventTypes, eventFormat: endpoint.eventFormat }
   queue.signer = signer
   queue.version = settingsVersion(endpoint.updatedAt, signer.version)
   queue.failureWindow = endpoint.failureWindow

@@ -21,7 +21,7 @@ export interface EventResult {
   /** As claimed. */
   generation: number
   attempts: number
-  /** undefined: there was no attempt, because the endpoint does not subscribe to the event's type. */
+  /** undefined: there was no attempt, because the endpoint does not subscribe to the event, or its format has no form of it. */
   logged: LoggedAttempt | undefined
   next: NextStep | { step: 'UNSENT' }
   change?: EndpointChange

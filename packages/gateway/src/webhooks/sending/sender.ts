@@ -6,6 +6,7 @@ import { type Running, runLoop, settlesWithin } from '../../lib/process/lifecycl
 import { loggedAttempt } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { CLAIMED_MAX, PASS_GAP_MS, POLL_MS, STEP_MAX, TENANTS_PER_CLAIM, TENANTS_PER_PASS } from '../limits.ts'
+import { bodyOf } from '../notification-body.ts'
 import { type Attempt, attemptDelivery, nextStep } from './attempt.ts'
 import {
   type Claim,
@@ -201,12 +202,13 @@ export class Sender {
 
   async #send(queue: EndpointQueue, event: ClaimedEvent): Promise<EventResult> {
     const { tenantId, signer } = queue
-    const { url, eventTypes } = queue.endpoint
+    const { url } = queue.endpoint
     const { notifyId, generation, attempts } = event
-    if (!eventTypes.includes(event.notifyType)) {
+    const text = this.#bodyOf(queue, event)
+    if (text === undefined) {
       return { tenantId, notifyId, generation, attempts, logged: undefined, next: { step: 'UNSENT' } }
     }
-    const attempt = await this.#attempt(queue, event)
+    const attempt = await this.#attempt(queue, event, text)
     const endedAtMs = this.#deps.databaseClock.now()
     const next = nextStep(attempt.outcome, attempts + 1, endedAtMs, this.#chance)
     observeAttempt(this.#deps, this.#metrics, event, attempt, endedAtMs)
@@ -217,12 +219,27 @@ export class Sender {
     return change ? { ...result, change: { tenantId, url, atMs: endedAtMs, change } } : result
   }
 
-  async #attempt({ endpoint, signer }: EndpointQueue, event: ClaimedEvent): Promise<Attempt> {
+  /** undefined: the endpoint does not take the event. An event that cannot be converted does not stop those behind it. */
+  #bodyOf({ tenantId, endpoint }: EndpointQueue, event: ClaimedEvent): string | undefined {
+    if (!endpoint.eventTypes.includes(event.notifyType)) return undefined
+    try {
+      return bodyOf(endpoint.eventFormat, event)
+    } catch (error) {
+      const { notifyId } = event
+      this.#deps.log.error(
+        { err: error, tenantId, notifyId },
+        'an event could not be converted to the format of its tenant',
+      )
+      return undefined
+    }
+  }
+
+  async #attempt({ endpoint, signer }: EndpointQueue, event: ClaimedEvent, text: string): Promise<Attempt> {
     const { clock, databaseClock, ids, log } = this.#deps
     const started = { at: clock.monotonic() }
     this.#started.add(started)
     try {
-      return await attemptDelivery(this.#deps, endpoint.url, signer, event, EVENT_TIMEOUT_MS)
+      return await attemptDelivery(this.#deps, endpoint.url, signer, event, text, EVENT_TIMEOUT_MS)
     } catch (error) {
       // Counts as a failed attempt. Otherwise the event would be retried immediately, without end.
       const { tenantId, notifyId } = event

@@ -34,6 +34,12 @@ describe('CSV files', () => {
       { locationCode: 'JP', locationName: 'Japan', operatorList: [{ operatorName: 'x;=1', networkType: '5G' }] },
     ]
     await exec(`update coverages set location_networks = $1`, JSON.stringify(networks))
+    await exec(
+      `insert into supplier_products values ('sandbox', 'P', $1, 'BASE', '{JP}', 1000, false, 7, 5, 'USD', true,
+      now(), now())`,
+      FORMULA,
+    )
+    await operator.call('PUT', '/sale-rules/ALL', { currencyCode: 'USD', nameTemplate: '{name}' })
     const month = new Date().toISOString().slice(0, 7)
     const files = routes.filter((route) => route.answerType === 'text/csv')
     expect(files.length).toBeGreaterThan(2)

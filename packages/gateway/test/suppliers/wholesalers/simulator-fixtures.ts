@@ -2,6 +2,7 @@ import { createSimulator, type Simulator, type Fault as SimulatorFault } from '@
 import { createOutbound } from '../../../src/lib/outbound/outbound.ts'
 import { airaloSupplier } from '../../../src/suppliers/airalo/airalo.ts'
 import { esimAccessSupplier } from '../../../src/suppliers/esim-access/esim-access.ts'
+import { esimGoSupplier } from '../../../src/suppliers/esim-go/esim-go.ts'
 import { mobimatterSupplier } from '../../../src/suppliers/mobimatter/mobimatter.ts'
 import type { Supplier } from '../../../src/suppliers/supplier.ts'
 import { zenditSupplier } from '../../../src/suppliers/zendit/zendit.ts'
@@ -12,6 +13,7 @@ import { type Fault, type FixtureFactory, LATE_BY_MS, type Switches, withShortTi
 const CREATE = {
   airalo: airaloSupplier,
   'esim-access': esimAccessSupplier,
+  'esim-go': esimGoSupplier,
   mobimatter: mobimatterSupplier,
   zendit: zenditSupplier,
 } as const
@@ -58,7 +60,9 @@ export async function firstProduct(supplier: Supplier): Promise<string> {
 }
 
 function soldAtSimulator(simulator: Simulator): string[] {
-  return simulator.esims().flatMap(({ iccid, status }) => (status === 'CANCEL' ? [] : [iccid]))
+  return simulator
+    .orders()
+    .flatMap(({ kind, state, iccids }) => (kind === 'eSIM' && state === 'delivered' ? iccids : []))
 }
 
 /** Faults of a conformance fixture at a simulator. Each but a refusal hits as many requests as a case has eSIMs. */

@@ -72,3 +72,21 @@ test('a topup without an answer is repeated with its transactionId, then exits 3
   expect(code).toBe(3)
   expect(gateway.seen.map(({ body }) => body.transactionId)).toEqual(['T-1', 'T-1'])
 })
+
+test('packages --topup asks for the packages that fit an eSIM', async () => {
+  const { gateway, around } = await start(() =>
+    ok({ packageList: [], nextCursor: null, asOf: '2026-11-20T13:40:00.000Z' }),
+  )
+  expect((await command(['packages', '--topup', '--esim-tran-no', 'E1'], around)).code).toBe(0)
+  expect((await command(['packages', '--topup', '--iccid', '8900', '--all'], around)).code).toBe(0)
+  expect(gateway.seen.map(({ body }) => body)).toEqual([
+    { type: 'TOPUP', esimTranNo: 'E1' },
+    { type: 'TOPUP', iccid: '8900', pageSize: 500 },
+  ])
+})
+
+test.each(['cancel', 'suspend', 'unsuspend', 'revoke'])('the help of %s has an example of itself', async (name) => {
+  const { around } = await start(() => ok(ACTION))
+  const { out } = await command([name, '--help'], around)
+  expect(out).toContain(`$ dealer-esim ${name} `)
+})

@@ -28,7 +28,7 @@ export function actionCommands(program: Command, context: () => Context): void {
       .option('--iccid <iccid>', 'the newest eSIM with this ICCID')
       .option('--transaction-id <id>', 'your own key of the action; generated and shown if omitted')
       .option('--reason <text>', 'your own note')
-      .addHelpText('after', ACT_HELP)
+      .addHelpText('after', helpOf(name))
       .action(async (esimTranNo: string | undefined, options: ActOptions) => {
         if (esimTranNo === undefined && options.iccid === undefined) {
           throw new CommandFailed('No eSIM given. Add its esimTranNo or --iccid.', EXIT.USAGE)
@@ -82,10 +82,11 @@ function describe(action: ActionAnswer): string {
   ])
 }
 
-const ACT_HELP = `
+/** Ends the help of a command that acts on an eSIM. */
+const helpOf = (name: keyof typeof DESCRIPTIONS) => `
 Repeating an action with the same transactionId begins nothing again: after a failure, repeat the same command with the
 transactionId that it showed.
 
 Examples:
-  $ dealer-esim cancel 0193f3a4-9c1e-7b60-8a53-0d5c1f7e2b90 --transaction-id C-1
-  $ dealer-esim action --transaction-id C-1`
+  $ dealer-esim ${name} 0193f3a4-9c1e-7b60-8a53-0d5c1f7e2b90 --transaction-id A-1
+  $ dealer-esim action --transaction-id A-1`

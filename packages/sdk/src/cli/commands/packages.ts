@@ -5,8 +5,9 @@ import { integer } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { money, more, table, time, volume } from '../output.ts'
 
-interface Options extends Omit<PackageListRequest, 'locationCode'> {
+interface Options extends Omit<PackageListRequest, 'locationCode' | 'type'> {
   location?: string
+  topup?: boolean
   all?: boolean
 }
 
@@ -19,13 +20,20 @@ export function packageCommands(program: Command, context: () => Context): void 
     .option('--keyword <text>', 'part of a name, a code or a location')
     .option('--package-code <code>', 'only this package')
     .option('--slug <slug>', 'only the package with this slug')
+    .option('--topup', 'packages that add to an eSIM, instead of those that deliver one')
+    .option('--esim-tran-no <id>', 'with --topup: only those that fit this eSIM')
+    .option('--iccid <iccid>', 'with --topup: only those that fit the newest eSIM with this ICCID')
     .option('--updated-since <time>', 'only packages that changed since then, including those taken off sale')
     .option('--page-size <count>', 'rows per page', integer(1, 500))
     .option('--cursor <cursor>', 'the next page: nextCursor of the previous page')
     .option('--all', 'get all pages')
-    .addHelpText('after', '\nExamples:\n  $ dealer-esim packages --location JP\n  $ dealer-esim packages --all --json')
-    .action(async ({ all, location, ...filters }: Options) => {
-      const request = location === undefined ? filters : { ...filters, locationCode: location }
+    .addHelpText('after', HELP)
+    .action(async ({ all, location, topup, ...filters }: Options) => {
+      const request: PackageListRequest = {
+        ...filters,
+        ...(location !== undefined && { locationCode: location }),
+        ...(topup && { type: 'TOPUP' }),
+      }
       const { client, print, paint } = context()
       if (all) {
         const packageList: Package[] = []
@@ -44,6 +52,12 @@ export function packageCommands(program: Command, context: () => Context): void 
       print(rows(page.packageList, paint) + more(page.nextCursor, paint), page)
     })
 }
+
+const HELP = `
+Examples:
+  $ dealer-esim packages --location JP
+  $ dealer-esim packages --topup --iccid 8985200012345678904
+  $ dealer-esim packages --all --json`
 
 function rows(packages: readonly Package[], paint: Context['paint']): string {
   const cells = packages.map((each) =>

@@ -15,6 +15,8 @@ import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/rout
 import { CLOSED, done, line, money, nullable } from '../../kernel/schemas.ts'
 import { members, membersOf } from './price-members.ts'
 
+const PERCENT_BASES = ['LIST', 'COST'] as const
+
 const planRow = Type.Object({
   planName: Type.String(),
   ruleCount: Type.Integer(),
@@ -25,7 +27,11 @@ export type PlanRow = Static<typeof planRow>
 
 const rule = Type.Object({
   packageCode: nullable(Type.String({ description: 'null: every package' })),
-  percent: nullable(Type.String({ description: 'Applied to the list price: -10 is ten percent less' })),
+  percent: nullable(
+    Type.String({ description: 'Of the list price: -10 is ten percent less. Of the cost: added to it' }),
+  ),
+  basis: Type.Enum(PERCENT_BASES, { description: 'What the percentage is of' }),
+  rounding: Type.String({ description: 'none, .99, .49/.99, or a step such as 0.05' }),
   price: nullable(money()),
   currencyCode: nullable(Type.String()),
 })
@@ -45,6 +51,8 @@ const ruleBody = Type.Object(
   {
     packageCode: packageCode(),
     percent: Type.Optional(Type.String({ maxLength: 40 })),
+    basis: Type.Optional(Type.Enum(PERCENT_BASES, { description: 'Default: LIST' })),
+    rounding: Type.Optional(Type.String({ maxLength: 100, description: 'Of the percentage. Default: none' })),
     price: Type.Optional(money()),
     currencyCode: Type.Optional(Type.String({ maxLength: 40 })),
   },
@@ -154,8 +162,10 @@ function rowOf({ planName, rules, tenantIds, groupNames }: PlanDetails) {
 }
 
 /** @throws Refusal unless there is either a percentage or a price with its currency */
-function ruleOf({ percent, price, currencyCode }: Static<typeof ruleBody>): RuleValue {
-  if (percent !== undefined && price === undefined && currencyCode === undefined) return { percent: percentOf(percent) }
+function ruleOf({ percent, basis, rounding, price, currencyCode }: Static<typeof ruleBody>): RuleValue {
+  if (percent !== undefined && price === undefined && currencyCode === undefined) {
+    return { percent: percentOf(percent), basis, rounding }
+  }
   if (percent === undefined && price !== undefined && currencyCode !== undefined)
     return { price: BigInt(price), currencyCode }
   throw invalidField('percent', 'Give either a percentage, or a price with its currency.')

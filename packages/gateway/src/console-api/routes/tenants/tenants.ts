@@ -1,3 +1,4 @@
+import { EVENT_FORMATS } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { resumeTenant, suspendTenant } from '../../../tenants/change.ts'
 import { createTenant } from '../../../tenants/create.ts'
@@ -34,6 +35,7 @@ const view = Type.Object({
   billingAddress: nullable(Type.String()),
   billingEmail: nullable(Type.String()),
   callbackUrl: nullable(Type.String()),
+  eventFormat: Type.Enum(EVENT_FORMATS),
   secrets: Type.Array(
     Type.Object({
       secretId: Type.String(),

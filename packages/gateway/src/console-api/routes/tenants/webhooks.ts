@@ -1,6 +1,7 @@
 import {
   CALLBACK_URL_LENGTH_MAX,
   DEFAULT_EVENT_TYPES,
+  EVENT_FORMATS,
   EVENT_TYPES,
   EXPIRY_NOTICE_HOURS_DEFAULT,
   orderIdOf,
@@ -13,6 +14,7 @@ import { DELIVERY_STATES } from '../../../webhooks/delivery.ts'
 import { findEndpoint } from '../../../webhooks/endpoint/endpoint.ts'
 import { setWebhook } from '../../../webhooks/endpoint/set-webhook.ts'
 import { type AttemptView, getEvent, listEvents } from '../../../webhooks/list-events.ts'
+import { bodyOf } from '../../../webhooks/notification-body.ts'
 import { resendEvent } from '../../../webhooks/replay/resend.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from '../../kernel/route.ts'
@@ -46,7 +48,9 @@ const delivery = Type.Object({
 
 const eventDetail = Type.Object({
   ...eventRow.properties,
-  body: Type.Unknown({ description: 'The posted body' }),
+  body: Type.Unknown({
+    description: 'The body as it is posted now; in the format of the dealer API if it is not posted',
+  }),
   deliveries: Type.Array(delivery),
 })
 export type EventView = Static<typeof eventDetail>
@@ -54,6 +58,7 @@ export type EventView = Static<typeof eventDetail>
 const endpoint = Type.Object({
   callbackUrl: nullable(Type.String()),
   eventTypes: Type.Array(Type.Enum(EVENT_TYPES)),
+  eventFormat: Type.Enum(EVENT_FORMATS, { description: 'RT: events in the form of the RT family' }),
   usageThresholds: Type.Array(Type.Integer()),
   expiryNoticeHours: Type.Array(Type.Integer()),
   enabled: Type.Boolean(),
@@ -107,11 +112,16 @@ export const webhookRoutes: Route[] = [
     params: Type.Object({ ...tenantParams.properties, notifyId: uuid() }, CLOSED),
     answer: eventDetail,
     async handle({ deps }, { params }) {
-      const { content, attemptList, ...event } = await getEvent(deps.db, params.tenantId, params.notifyId)
-      const { notifyId, notifyType, createdAt } = event
+      const [found, endpoint] = await Promise.all([
+        getEvent(deps.db, params.tenantId, params.notifyId),
+        findEndpoint(deps.db, deps.cipher, params.tenantId),
+      ])
+      const { content, details, attemptList, ...event } = found
+      const recorded = { ...event, content: JSON.stringify(content), details: details ? JSON.stringify(details) : null }
+      const text = bodyOf(endpoint?.eventFormat ?? 'DEALER', recorded) ?? bodyOf('DEALER', recorded)
       return {
         ...event,
-        body: { notifyId, notifyType, eventGenerateTime: createdAt, content },
+        body: JSON.parse(text!),
         deliveries: attemptList.toReversed().map(deliveryOf),
       }
     },
@@ -141,6 +151,7 @@ export const webhookRoutes: Route[] = [
         return {
           callbackUrl: null,
           eventTypes: [...DEFAULT_EVENT_TYPES],
+          eventFormat: 'DEALER' as const,
           usageThresholds: [...USAGE_THRESHOLDS_DEFAULT],
           expiryNoticeHours: [...EXPIRY_NOTICE_HOURS_DEFAULT].reverse(),
           enabled: true,
@@ -163,6 +174,7 @@ export const webhookRoutes: Route[] = [
       {
         callbackUrl: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: CALLBACK_URL_LENGTH_MAX }))),
         eventTypes: Type.Optional(Type.Array(Type.Enum(EVENT_TYPES), { uniqueItems: true })),
+        eventFormat: Type.Optional(Type.Enum(EVENT_FORMATS)),
         enabled: Type.Optional(Type.Boolean()),
         usageThresholds: webhookSetRequest.properties.usageThresholds,
         expiryNoticeHours: webhookSetRequest.properties.expiryNoticeHours,

@@ -1,0 +1,135 @@
+import type { ExchangeRateRow } from '@dealer-esim/gateway/console-api/routes/catalogue/exchange-rates.ts'
+import { Button, Group, Text, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { List } from '../parts/list.tsx'
+import { Card } from '../parts/page.tsx'
+import { Timestamp } from '../parts/values.tsx'
+import { canOperate, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+
+/** Rates by which costs in one currency become prices in another. */
+export function ExchangeRates() {
+  const me = useSession()
+  const list = useApi<{ rates: ExchangeRateRow[] }>('/exchange-rates')
+  const remove = useChange({ success: t.exchangeRates.removed })
+  const [editing, setEditing] = useState<Partial<ExchangeRateRow>>()
+  return (
+    <Card
+      title={t.exchangeRates.title}
+      actions={
+        canOperate(me) && (
+          <Button size="xs" variant="default" onClick={() => setEditing({})}>
+            {t.exchangeRates.add}
+          </Button>
+        )
+      }
+    >
+      <Text size="sm" c="dimmed">
+        {t.exchangeRates.text}
+      </Text>
+      {list.data && list.data.rates.length > 0 && (
+        <List<ExchangeRateRow>
+          label={t.exchangeRates.title}
+          rows={list.data.rates}
+          loading={list.isFetching}
+          idOf={(row) => `${row.costCurrency} ${row.saleCurrency}`}
+          empty={{ title: t.exchangeRates.title }}
+          columns={[
+            { accessor: 'costCurrency', title: t.exchangeRates.costCurrency },
+            { accessor: 'saleCurrency', title: t.exchangeRates.saleCurrency },
+            { accessor: 'rate', title: t.exchangeRates.rate, textAlign: 'right' },
+            { accessor: 'ratedAt', title: t.exchangeRates.ratedAt, render: (row) => <Timestamp time={row.ratedAt} /> },
+            {
+              accessor: 'actions',
+              title: t.common.actions,
+              textAlign: 'right',
+              hidden: !canOperate(me),
+              render: (row) => (
+                <Group gap={4} justify="flex-end">
+                  <Button size="compact-xs" variant="default" onClick={() => setEditing(row)}>
+                    {t.exchangeRates.edit}
+                  </Button>
+                  <Button
+                    size="compact-xs"
+                    variant="default"
+                    onClick={() =>
+                      remove.mutate({
+                        method: 'DELETE',
+                        path: `/exchange-rates?costCurrency=${row.costCurrency}&saleCurrency=${row.saleCurrency}`,
+                      })
+                    }
+                  >
+                    {t.exchangeRates.remove}
+                  </Button>
+                </Group>
+              ),
+            },
+          ]}
+        />
+      )}
+      {editing && <EditRate row={editing} onClose={() => setEditing(undefined)} />}
+    </Card>
+  )
+}
+
+function EditRate({ row, onClose }: { row: Partial<ExchangeRateRow>; onClose(): void }) {
+  const save = useChange({ success: t.common.saved, quiet: true })
+  return (
+    <Dialog
+      title={t.exchangeRates.enter}
+      opened
+      onClose={onClose}
+      submit={t.common.save}
+      busy={save.isPending}
+      error={save.error}
+      onSubmit={({ costCurrency = '', saleCurrency = '', rate = '', day = '' }) =>
+        save.mutate(
+          {
+            method: 'PUT',
+            path: '/exchange-rates',
+            body: {
+              costCurrency: costCurrency.toUpperCase(),
+              saleCurrency: saleCurrency.toUpperCase(),
+              rate,
+              ratedAt: `${day}T00:00:00Z`,
+            },
+          },
+          { onSuccess: onClose },
+        )
+      }
+    >
+      <TextInput
+        name="costCurrency"
+        label={t.exchangeRates.costCurrency}
+        defaultValue={row.costCurrency ?? ''}
+        maxLength={3}
+        required
+        data-autofocus
+      />
+      <TextInput
+        name="saleCurrency"
+        label={t.exchangeRates.saleCurrency}
+        defaultValue={row.saleCurrency ?? ''}
+        maxLength={3}
+        required
+      />
+      <TextInput
+        name="rate"
+        label={t.exchangeRates.rate}
+        description={t.exchangeRates.rateHint}
+        defaultValue={row.rate ?? ''}
+        inputMode="decimal"
+        required
+      />
+      <TextInput
+        name="day"
+        type="date"
+        label={t.exchangeRates.ratedAt}
+        defaultValue={new Date().toISOString().slice(0, 10)}
+        required
+      />
+    </Dialog>
+  )
+}

@@ -1,0 +1,141 @@
+import type { SupplierProductRow } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-products.ts'
+import { Button, Group, NativeSelect } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useApi } from '../api/use-api.ts'
+import { FilterSelect, SearchField, useFilters } from '../parts/filters.tsx'
+import { formatBytes, formatMoney } from '../parts/format.ts'
+import { List } from '../parts/list.tsx'
+import { Page } from '../parts/page.tsx'
+import { Timestamp } from '../parts/values.tsx'
+import { interpolate, locale, plural, t } from '../strings/strings.ts'
+import { CostHistory } from './cost-history.tsx'
+import { RULES } from './paths.ts'
+import { SyncCard } from './sync-card.tsx'
+
+/** The products in the suppliers' catalogues, and when each catalogue was read. */
+export function ProductsPage() {
+  const [filters, setFilters] = useFilters()
+  const { supplier, keyword, packageType, sold, listed, cursor } = filters
+  const country = /^[A-Z]{2}$/.test(filters.country?.toUpperCase() ?? '') ? filters.country?.toUpperCase() : undefined
+  const query = {
+    ...{ supplier, keyword, country, packageType, cursor },
+    isSold: sold && sold === 'YES',
+    isListed: listed === 'NO' ? false : undefined,
+  }
+  const list = useApi<{ products: SupplierProductRow[]; nextCursor: string | null }>('/supplier-products', query)
+  const [shown, setShown] = useState<SupplierProductRow>()
+  return (
+    <Page
+      title={t.products.title}
+      description={t.products.text}
+      actions={
+        <Button component={Link} to={RULES} variant="default">
+          {t.saleRules.title}
+        </Button>
+      }
+    >
+      <SyncCard />
+      <Group>
+        <SearchField
+          label={t.products.search}
+          value={keyword ?? ''}
+          onChange={(value) => setFilters({ keyword: value })}
+        />
+        <SearchField
+          label={t.products.country}
+          value={filters.country ?? ''}
+          onChange={(value) => setFilters({ country: value })}
+          w={200}
+        />
+        <SupplierFilter />
+        <FilterSelect
+          name="packageType"
+          label={t.products.type}
+          values={Object.keys(t.products.types)}
+          labels={t.products.types}
+        />
+        <FilterSelect name="sold" label={t.products.sold} values={['YES', 'NO']} labels={t.products.yesNo} />
+        <FilterSelect name="listed" label={t.products.listed} values={['NO']} labels={t.products.yesNo} />
+      </Group>
+      <List<SupplierProductRow>
+        label={t.products.title}
+        rows={list.data?.products}
+        nextCursor={list.data?.nextCursor}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => `${row.supplier} ${row.productCode}`}
+        onRowClick={setShown}
+        empty={
+          Object.keys(filters).length > 0
+            ? { title: t.products.noMatch, text: t.products.noMatchText }
+            : { title: t.products.none, text: t.products.noneText }
+        }
+        columns={[
+          { accessor: 'productCode', title: t.products.code, cellsClassName: 'mono' },
+          { accessor: 'supplier', title: t.products.supplier },
+          { accessor: 'name', title: t.products.name },
+          { accessor: 'countries', title: t.products.coverage, render: (row) => placesText(row.countries) },
+          { accessor: 'volume', title: t.products.data, textAlign: 'right', render: dataText },
+          {
+            accessor: 'durationDays',
+            title: t.products.days,
+            textAlign: 'right',
+            render: (row) => (row.isDayPass ? t.products.dayPass : row.durationDays),
+          },
+          {
+            accessor: 'cost',
+            title: t.products.cost,
+            textAlign: 'right',
+            render: (row) => (row.isListed ? formatMoney(row.cost, row.currencyCode) : t.products.notListed),
+          },
+          { accessor: 'changedAt', title: t.products.since, render: (row) => <Timestamp time={row.changedAt} /> },
+          {
+            accessor: 'packageCodes',
+            title: t.products.packages,
+            cellsClassName: 'mono',
+            render: (row) => soldText(row.packageCodes),
+          },
+        ]}
+      />
+      {shown && <CostHistory product={shown} onClose={() => setShown(undefined)} />}
+    </Page>
+  )
+}
+
+/** Suppliers that have a catalogue. */
+function SupplierFilter() {
+  const [filters, setFilters] = useFilters()
+  const { data } = useApi<{ syncs: { supplier: string }[] }>('/supplier-syncs')
+  return (
+    <NativeSelect
+      aria-label={t.products.supplier}
+      value={filters.supplier ?? ''}
+      onChange={(event) => setFilters({ supplier: event.currentTarget.value })}
+      data={[
+        { value: '', label: `${t.products.supplier}: ${t.common.any}` },
+        ...(data?.syncs ?? []).map(({ supplier }) => ({ value: supplier, label: supplier })),
+      ]}
+    />
+  )
+}
+
+const countryNames = new Intl.DisplayNames(locale, { type: 'region' })
+
+function placesText(countries: string[]): string {
+  if (countries.length === 1) return countryNames.of(countries[0] ?? '') ?? ''
+  return plural(t.catalogue.countries, countries.length)
+}
+
+function dataText({ volume, isDayPass }: SupplierProductRow): string {
+  if (volume === null) return t.catalogue.unlimited
+  const size = formatBytes(volume)
+  return isDayPass ? interpolate(t.catalogue.perDay, { volume: size }) : size
+}
+
+function soldText(packageCodes: string[]): string {
+  const [first = '–'] = packageCodes
+  if (packageCodes.length < 2) return first
+  return interpolate(t.catalogue.andMore, { first, count: packageCodes.length - 1 })
+}

@@ -1,0 +1,190 @@
+import type { SaleRuleRow } from '@dealer-esim/gateway/console-api/routes/catalogue/sale-rules.ts'
+import { Alert, Button, Checkbox, Group, NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import type { ApiError } from '../api/call.ts'
+import { useApi, useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { formFields, markSaved } from '../parts/form-values.ts'
+import { Loading } from '../parts/load-states.tsx'
+import { Card, NotFound, Page } from '../parts/page.tsx'
+import { UnsavedWarning } from '../parts/unsaved.tsx'
+import { canOperate, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { RULE_PREVIEW, RULES, rulePath } from './paths.ts'
+import { NEW_RULE, parseRule, type TypedRule, typedRule } from './rule-form.ts'
+
+const BACK = { to: RULES, label: t.saleRules.title }
+
+export function AddSaleRulePage() {
+  return (
+    <Page title={t.saleRules.add} description={t.saleRules.addText} back={BACK}>
+      <UnsavedWarning>
+        <RuleForm typed={NEW_RULE} />
+      </UnsavedWarning>
+    </Page>
+  )
+}
+
+export function SaleRulePage() {
+  const { ruleName } = useParams({ strict: false }) as { ruleName: string }
+  const me = useSession()
+  const list = useApi<{ rules: SaleRuleRow[] }>('/sale-rules')
+  const [deleting, setDeleting] = useState(false)
+  const row = list.data?.rules.find((one) => one.ruleName === ruleName)
+  if (!list.data) return <Loading />
+  if (!row) return <NotFound />
+  return (
+    <Page
+      title={ruleName}
+      description={row.isApplied ? t.saleRules.applied : t.saleRules.notAppliedText}
+      back={BACK}
+      actions={
+        canOperate(me) && (
+          <Button variant="default" onClick={() => setDeleting(true)}>
+            {t.saleRules.delete}
+          </Button>
+        )
+      }
+    >
+      <UnsavedWarning>
+        <RuleForm key={JSON.stringify(row.rule)} ruleName={ruleName} typed={typedRule(row.rule)} />
+      </UnsavedWarning>
+      {deleting && <DeleteRule ruleName={ruleName} onClose={() => setDeleting(false)} />}
+    </Page>
+  )
+}
+
+function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) {
+  const me = useSession()
+  const navigate = useNavigate()
+  const { data: syncs } = useApi<{ syncs: { supplier: string }[] }>('/supplier-syncs')
+  const save = useChange({ success: t.saleRules.saved, quiet: true })
+  const [errors, setErrors] = useState<Record<string, string>>({})
+  function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault()
+    const form = event.currentTarget
+    const { ruleName: newName = '', ...fields } = formFields(form)
+    const parsed = parseRule(fields)
+    setErrors('errors' in parsed ? parsed.errors : {})
+    if ('errors' in parsed) return
+    save.mutate(
+      { method: 'PUT', path: rulePath(ruleName ?? newName), body: parsed.rule },
+      {
+        onSuccess: () => {
+          markSaved(form)
+          void navigate({ to: RULE_PREVIEW })
+        },
+        onError: (error: ApiError) => setErrors(fieldErrors(error)),
+      },
+    )
+  }
+  const input = (name: string, options: { description?: string; placeholder?: string; required?: boolean } = {}) => (
+    <TextInput
+      name={name}
+      label={t.saleRules.fields[name as keyof typeof t.saleRules.fields]}
+      defaultValue={typed[name] ?? ''}
+      error={errors[name]}
+      readOnly={!canOperate(me)}
+      {...options}
+    />
+  )
+  const select = (name: string, choices: Record<string, string>) => (
+    <NativeSelect
+      name={name}
+      label={t.saleRules.fields[name as keyof typeof t.saleRules.fields]}
+      defaultValue={typed[name] ?? ''}
+      error={errors[name]}
+      disabled={!canOperate(me)}
+      data={Object.entries(choices).map(([value, label]) => ({ value: value === 'ANY' ? '' : value, label }))}
+    />
+  )
+  const { choices } = t.saleRules
+  return (
+    <form onSubmit={submit}>
+      <Card title={t.saleRules.products}>
+        <Text size="sm" c="dimmed">
+          {t.saleRules.productsText}
+        </Text>
+        <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} style={{ alignItems: 'end' }}>
+          {ruleName === undefined && input('ruleName', { required: true })}
+          {input('position')}
+          {input('suppliers', { placeholder: (syncs?.syncs ?? []).map(({ supplier }) => supplier).join(', ') })}
+          {input('countries', { description: t.saleRules.countriesHint })}
+          {select('countriesMax', countryChoices(typed))}
+          {select('packageType', choices.packageType)}
+          {input('volumeMin')}
+          {input('volumeMax')}
+          {select('unlimited', choices.unlimited)}
+          {input('daysMin')}
+          {input('daysMax')}
+          {select('dayPass', choices.dayPass)}
+          {input('name')}
+        </SimpleGrid>
+      </Card>
+      <Card title={t.saleRules.priceAndPackage}>
+        <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} style={{ alignItems: 'end' }}>
+          {input('currencyCode', { required: true })}
+          {input('percent', { required: true })}
+          {input('fixed')}
+          {input('minMargin')}
+          {input('rounding', { description: t.saleRules.roundingHint })}
+          {select('supplierOrder', choices.supplierOrder)}
+          {select('whenCostsChange', choices.whenCostsChange)}
+          {input('dayPassDaysMax')}
+          {input('nameTemplate', { description: t.saleRules.templateHint })}
+          {input('codeTemplate', { description: t.saleRules.codeHint })}
+        </SimpleGrid>
+        {save.error && (
+          <Alert color="red" role="alert">
+            {save.error.message}
+          </Alert>
+        )}
+        {canOperate(me) && (
+          <Group>
+            <Button type="submit" loading={save.isPending}>
+              {t.saleRules.saveAndPreview}
+            </Button>
+          </Group>
+        )}
+      </Card>
+    </form>
+  )
+}
+
+/** One country, any number, and the number that was set elsewhere. */
+function countryChoices({ countriesMax = '' }: TypedRule): Record<string, string> {
+  const { countriesMax: usual } = t.saleRules.choices
+  return countriesMax === '' || countriesMax in usual ? usual : { ...usual, [countriesMax]: countriesMax }
+}
+
+/** The gateway's errors by input: those of the conditions are called filter.NAME. */
+function fieldErrors({ data }: ApiError): Record<string, string> {
+  const fields = (data.fields ?? {}) as Record<string, string>
+  return Object.fromEntries(Object.entries(fields).map(([name, text]) => [name.replace(/^filter\./, ''), text]))
+}
+
+function DeleteRule({ ruleName, onClose }: { ruleName: string; onClose(): void }) {
+  const navigate = useNavigate()
+  const remove = useChange({ success: t.saleRules.deleted, quiet: true })
+  return (
+    <Dialog
+      title={`${t.saleRules.delete}: ${ruleName}`}
+      opened
+      onClose={onClose}
+      submit={t.saleRules.delete}
+      danger
+      busy={remove.isPending}
+      error={remove.error}
+      onSubmit={({ keepPackages }) =>
+        remove.mutate(
+          { method: 'DELETE', path: `${rulePath(ruleName)}?keepPackages=${keepPackages === 'on'}` },
+          { onSuccess: () => void navigate({ to: RULES }) },
+        )
+      }
+    >
+      <Text size="sm">{t.saleRules.deleteText}</Text>
+      <Checkbox name="keepPackages" label={t.saleRules.keepPackages} />
+    </Dialog>
+  )
+}

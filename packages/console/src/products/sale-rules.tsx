@@ -1,0 +1,87 @@
+import type { SaleRuleRow } from '@dealer-esim/gateway/console-api/routes/catalogue/sale-rules.ts'
+import { Badge, Button } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useApi } from '../api/use-api.ts'
+import { formatCount, formatMoney } from '../parts/format.ts'
+import { List } from '../parts/list.tsx'
+import { Page } from '../parts/page.tsx'
+import { canOperate, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+import { ExchangeRates } from './exchange-rates.tsx'
+import { ADD_RULE, RULE_PREVIEW, rulePath } from './paths.ts'
+
+/** Which products of suppliers are sold as packages, and at which price. */
+export function SaleRulesPage() {
+  const me = useSession()
+  const list = useApi<{ rules: SaleRuleRow[] }>('/sale-rules')
+  const add = canOperate(me) && (
+    <Button component={Link} to={ADD_RULE} variant="default">
+      {t.saleRules.add}
+    </Button>
+  )
+  return (
+    <Page
+      title={t.saleRules.title}
+      description={t.saleRules.text}
+      actions={
+        <>
+          {add}
+          {canOperate(me) && (
+            <Button component={Link} to={RULE_PREVIEW}>
+              {t.saleRules.previewAndApply}
+            </Button>
+          )}
+        </>
+      }
+    >
+      <List<SaleRuleRow>
+        label={t.saleRules.title}
+        rows={list.data?.rules}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => row.ruleName}
+        to={(row) => rulePath(row.ruleName)}
+        empty={{ title: t.saleRules.none, text: t.saleRules.noneText, action: add }}
+        columns={[
+          { accessor: 'ruleName', title: t.saleRules.name },
+          { accessor: 'position', title: t.saleRules.position, textAlign: 'right', render: (row) => row.rule.position },
+          {
+            accessor: 'suppliers',
+            title: t.saleRules.suppliers,
+            render: (row) => row.rule.suppliers?.join(', ') ?? t.common.any,
+          },
+          { accessor: 'price', title: t.saleRules.price, render: ({ rule }) => priceText(rule) },
+          {
+            accessor: 'packages',
+            title: t.saleRules.packages,
+            textAlign: 'right',
+            render: (row) => formatCount(row.packages),
+          },
+          {
+            accessor: 'state',
+            title: t.saleRules.state,
+            render: (row) => (
+              <Badge variant="light" color={row.isApplied ? 'teal' : 'orange'} tt="none" radius="sm">
+                {row.isApplied ? t.saleRules.applied : t.saleRules.notApplied}
+              </Badge>
+            ),
+          },
+        ]}
+      />
+      <ExchangeRates />
+    </Page>
+  )
+}
+
+function priceText({ percent, fixed, minMargin, rounding, currencyCode }: SaleRuleRow['rule']): string {
+  return [
+    interpolate(t.saleRules.costPlus, { percent }),
+    fixed > 0 && `+ ${formatMoney(fixed, currencyCode)}`,
+    minMargin > 0 && interpolate(t.saleRules.marginAtLeast, { amount: formatMoney(minMargin, currencyCode) }),
+    rounding !== 'none' && interpolate(t.saleRules.upTo, { rounding }),
+    fixed === 0 && minMargin === 0 && currencyCode,
+  ]
+    .filter(Boolean)
+    .join(', ')
+}

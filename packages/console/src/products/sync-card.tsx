@@ -1,0 +1,145 @@
+import type { SupplierSync } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-products.ts'
+import { Alert, Badge, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { formatCount } from '../parts/format.ts'
+import { Card } from '../parts/page.tsx'
+import { Timestamp } from '../parts/values.tsx'
+import { canOperate, useSession } from '../session/session.ts'
+import { interpolate, plural, t } from '../strings/strings.ts'
+import { supplierPage } from '../suppliers/paths.ts'
+
+const REFRESH_MS = 2_000
+const HOUR_MIN = 60
+const DAY_MIN = 24 * HOUR_MIN
+
+/** When the catalogue of each supplier was read, with its progress while it is being read. */
+export function SyncCard() {
+  const { data } = useApi<{ syncs: SupplierSync[] }>('/supplier-syncs', {}, { refreshMs: REFRESH_MS })
+  if (!data || data.syncs.length === 0) return null
+  return (
+    <Card title={t.products.catalogues}>
+      <Stack gap="sm">
+        {data.syncs.map((sync) => (
+          <SyncRow key={sync.supplier} sync={sync} />
+        ))}
+      </Stack>
+    </Card>
+  )
+}
+
+function SyncRow({ sync }: { sync: SupplierSync }) {
+  const me = useSession()
+  const start = useChange({ quiet: false })
+  const change = useChange({ success: t.common.saved })
+  const [accepting, setAccepting] = useState(false)
+  const path = `${supplierPage(sync.supplier)}/sync`
+  return (
+    <Group justify="space-between" data-sync={sync.supplier} data-outcome={sync.isRunning ? 'RUNNING' : sync.outcome}>
+      <Stack gap={2} flex={1} miw={220}>
+        <Group gap="xs">
+          <Text fw={600}>{sync.supplier}</Text>
+          <SyncBadge sync={sync} />
+        </Group>
+        <Text size="sm" c="dimmed" component="div">
+          {sync.isRunning
+            ? plural(t.products.reading, sync.productsRead)
+            : interpolate(t.products.listedCount, { count: formatCount(sync.listed) })}
+          {sync.finishedAt && !sync.isRunning && (
+            <>
+              {' · '}
+              <Timestamp time={sync.finishedAt} />
+            </>
+          )}
+        </Text>
+        {sync.message && !sync.isRunning && sync.outcome !== 'DONE' && (
+          <Alert color={sync.outcome === 'HELD' ? 'orange' : 'red'} role="alert">
+            {sync.message}
+          </Alert>
+        )}
+      </Stack>
+      {canOperate(me) && (
+        <Group gap="xs">
+          {sync.heldAt && (
+            <Button size="xs" color="orange" onClick={() => setAccepting(true)}>
+              {t.products.accept}
+            </Button>
+          )}
+          <NativeSelect
+            size="xs"
+            aria-label={`${t.products.schedule}: ${sync.supplier}`}
+            value={sync.everyMinutes ?? ''}
+            onChange={(event) => {
+              const everyMinutes = event.currentTarget.value === '' ? null : Number(event.currentTarget.value)
+              change.mutate({ method: 'PUT', path, body: { everyMinutes } })
+            }}
+            data={[
+              { value: '', label: t.products.onDemand },
+              ...scheduleChoices(sync.everyMinutes).map((minutes) => ({
+                value: String(minutes),
+                label: scheduleText(minutes),
+              })),
+            ]}
+          />
+          <Button
+            size="xs"
+            variant="default"
+            loading={start.isPending || sync.isRunning}
+            onClick={() => start.mutate({ method: 'POST', path })}
+          >
+            {t.products.readNow}
+          </Button>
+        </Group>
+      )}
+      {accepting && sync.heldAt && (
+        <Accept path={path} message={sync.message} heldAt={sync.heldAt} onClose={() => setAccepting(false)} />
+      )}
+    </Group>
+  )
+}
+
+function SyncBadge({ sync: { outcome, isRunning } }: { sync: SupplierSync }) {
+  const state = isRunning ? 'RUNNING' : (outcome ?? 'NEVER')
+  const colors = { RUNNING: 'blue', NEVER: 'gray', DONE: 'teal', HELD: 'orange', FAILED: 'red' }
+  return (
+    <Badge variant="light" color={colors[state]} tt="none" radius="sm">
+      {t.products.outcomes[state]}
+    </Badge>
+  )
+}
+
+/** Accepts a catalogue that was held because it differs too much from the one before. */
+function Accept(props: { path: string; message: string | null; heldAt: string; onClose(): void }) {
+  const { path, message, heldAt, onClose } = props
+  const accept = useChange({ success: t.products.accepted, quiet: true })
+  return (
+    <Dialog
+      title={t.products.acceptTitle}
+      opened
+      onClose={onClose}
+      submit={t.products.accept}
+      danger
+      busy={accept.isPending}
+      error={accept.error}
+      onSubmit={() =>
+        accept.mutate({ method: 'POST', path: `${path}/accept`, body: { heldAt } }, { onSuccess: onClose })
+      }
+    >
+      <Text size="sm">{message}</Text>
+      <Text size="sm">{t.products.acceptText}</Text>
+    </Dialog>
+  )
+}
+
+/** The usual schedules, and the present one. */
+function scheduleChoices(present: number | null): number[] {
+  const usual = [HOUR_MIN, 6 * HOUR_MIN, DAY_MIN]
+  return present === null || usual.includes(present) ? usual : [...usual, present].sort((a, b) => a - b)
+}
+
+function scheduleText(minutes: number): string {
+  return minutes % HOUR_MIN === 0
+    ? plural(t.products.everyHours, minutes / HOUR_MIN)
+    : interpolate(t.products.everyMinutes, { count: minutes })
+}

@@ -1,0 +1,121 @@
+import Type, { type Static } from 'typebox'
+import { ESIM_STATUSES, SMDP_STATUSES } from '../schemas/enumerations.ts'
+import { nullable } from '../schemas/scalars.ts'
+import { rtActiveType, rtDataType, rtSmsStatus, rtSupportTopUpType } from './packages.ts'
+import { optionalNumber, optionalText, rtQuantity, rtTimeText } from './scalars.ts'
+
+const key = () => optionalText('Any text. The same text is the same request; without one, each order is a new one.')
+const guard = (of: string) => optionalNumber(`A guard: refused where the ${of} differs. 0 is no guard.`)
+const packageName = {
+  packageCode: optionalText('A packageCode, or a slug.'),
+  slug: optionalText('In place of packageCode.'),
+}
+
+/** Either names an eSIM of the tenant. */
+const esimName = {
+  esimTranNo: optionalText('The eSIM. Send it or iccid.'),
+  iccid: optionalText('Of several eSIMs with one ICCID, the newest.'),
+}
+
+export const rtOrderRequest = Type.Object({
+  transactionId: key(),
+  amount: guard('total'),
+  packageInfoList: Type.Array(
+    Type.Object({
+      ...packageName,
+      count: Type.Integer({ minimum: 1 }),
+      price: guard('price'),
+      periodNum: optionalNumber('Days of a day pass.'),
+    }),
+    { minItems: 1 },
+  ),
+})
+export const rtOrderAnswer = Type.Object({ orderNo: Type.String(), transactionId: Type.String() })
+
+export const rtQueryRequest = Type.Object({
+  orderNo: optionalText('An order.'),
+  iccid: esimName.iccid,
+  esimTranNo: optionalText('One eSIM.'),
+  startTime: optionalText('Inclusive, such as 2026-11-20T13:28:09+0000.'),
+  endTime: optionalText('Exclusive.'),
+  pager: Type.Optional(
+    Type.Object({
+      pageNum: Type.Optional(Type.Integer({ minimum: 1, default: 1 })),
+      pageSize: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 500 })),
+    }),
+  ),
+})
+
+const rtEsim = Type.Object({
+  esimTranNo: Type.String(),
+  orderNo: Type.String(),
+  transactionId: Type.String({ description: 'As sent with the order.' }),
+  imsi: nullable(Type.String()),
+  iccid: Type.String(),
+  smsStatus: rtSmsStatus(),
+  msisdn: nullable(Type.String()),
+  ac: Type.String({ description: 'The activation code.' }),
+  qrCodeUrl: Type.String({ description: 'A picture of the activation code.' }),
+  shortUrl: Type.String({ description: 'A page for the traveller.' }),
+  smdpStatus: Type.Enum(SMDP_STATUSES),
+  eid: nullable(Type.String()),
+  activeType: rtActiveType(),
+  dataType: rtDataType(),
+  activateTime: nullable(rtTimeText()),
+  expiredTime: nullable(rtTimeText({ description: 'Until it is in use: until when it must be used first.' })),
+  installationTime: Type.Null({ description: 'Not known.' }),
+  totalVolume: rtQuantity({ description: 'Bytes; 0 is unlimited.' }),
+  totalDuration: rtQuantity(),
+  durationUnit: Type.Enum(['DAY']),
+  orderUsage: rtQuantity({ description: 'Bytes used.' }),
+  esimStatus: Type.Enum(ESIM_STATUSES),
+  pin: nullable(Type.String()),
+  puk: nullable(Type.String()),
+  apn: Type.String(),
+  ipExport: Type.String({ description: 'Always empty.' }),
+  supportTopUpType: rtSupportTopUpType(),
+  fupPolicy: Type.String(),
+  packageList: Type.Array(
+    Type.Object({
+      packageName: Type.String(),
+      packageCode: Type.String(),
+      slug: Type.String(),
+      duration: rtQuantity(),
+      volume: rtQuantity(),
+      locationCode: Type.String(),
+      createTime: rtTimeText(),
+      esimTranNo: Type.String(),
+      transactionId: Type.String(),
+    }),
+  ),
+})
+export type RtEsim = Static<typeof rtEsim>
+
+export const rtQueryAnswer = Type.Object({
+  esimList: Type.Array(rtEsim),
+  pager: Type.Object({ pageSize: Type.Integer(), pageNum: Type.Integer(), total: rtQuantity() }),
+})
+
+export const rtTopupRequest = Type.Object({ ...esimName, ...packageName, transactionId: key(), amount: guard('total') })
+export const rtTopupAnswer = Type.Object({
+  transactionId: Type.String(),
+  iccid: Type.String(),
+  expiredTime: nullable(rtTimeText()),
+  totalVolume: rtQuantity(),
+  totalDuration: rtQuantity(),
+  orderUsage: rtQuantity(),
+})
+
+export const rtActionRequest = Type.Object(esimName)
+
+export const rtUsageRequest = Type.Object({ esimTranNoList: Type.Array(Type.String(), { minItems: 1, maxItems: 100 }) })
+export const rtUsageAnswer = Type.Object({
+  esimUsageList: Type.Array(
+    Type.Object({
+      esimTranNo: Type.String(),
+      dataUsage: rtQuantity({ description: 'Bytes used.' }),
+      totalData: rtQuantity({ description: 'Bytes; 0 is unlimited.' }),
+      lastUpdateTime: nullable(rtTimeText()),
+    }),
+  ),
+})

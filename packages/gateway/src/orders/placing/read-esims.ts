@@ -1,0 +1,94 @@
+import { type EsimStatus, type SmdpStatus, stripIccidPadding } from '@dealer-esim/contract'
+import { isUuid } from '../../lib/ids.ts'
+import { textArray, uuidArray } from '../../lib/postgres/columns.ts'
+import type { Db, Statement } from '../../lib/postgres/db.ts'
+import type { PackageLine } from '../item.ts'
+import type { OrderInput, TopUpInput } from './input.ts'
+
+/** An eSIM that is to be topped up. */
+export interface ToppedUpEsim {
+  profileId: string
+  iccid: string
+  /** The package that it was bought as. */
+  packageCode: string
+  supplier: string
+  esimStatus: EsimStatus
+  smdpStatus: SmdpStatus | null
+  suspended: boolean
+  /** Bytes; null: unlimited. */
+  totalVolume: bigint | null
+  /** The action that is in the way; null: none. */
+  openActionId: string | null
+  /** The lines of its open top-ups. */
+  openLines: PackageLine[]
+}
+
+/**
+ * Reads the eSIMs that top-ups name, each within its tenant. Of several with one ICCID it is the newest; if both members
+ * are given, both must match. One statement for those named by id and one for the others, without a lock.
+ *
+ * An action or another top-up that begins afterwards locks the wallet and changes its row, and so does a supplier's cancel,
+ * which is refunded. So the answer holds for a caller that either has locked the wallets in an earlier statement, or
+ * writes under their locks only if they are as they were before this call. A report and the passing of time change the
+ * eSIM under the lock of its order only: neither caller excludes them, and the supplier decides.
+ */
+export async function readToppedUpEsims(
+  db: Pick<Db, 'query'>,
+  inputs: readonly OrderInput[],
+): Promise<Map<OrderInput, ToppedUpEsim>> {
+  const byId: TopUpInput[] = []
+  const byIccid: TopUpInput[] = []
+  for (const input of inputs) {
+    if (input.orderType !== 'TOPUP') continue
+    const { esimTranNo } = input.request
+    if (esimTranNo === undefined) byIccid.push(input)
+    else if (isUuid(esimTranNo)) byId.push(input)
+  }
+  const esims = new Map<OrderInput, ToppedUpEsim>()
+  const read = async (named: readonly TopUpInput[], statement: Statement) => {
+    const rows = await db.query<ToppedUpEsim & { place: number }>(statement)
+    for (const row of rows) esims.set(named[row.place - 1]!, row)
+  }
+  await Promise.all([
+    byId.length > 0 && read(byId, { name: 'orders-esims-by-id', text: BY_ID, values: valuesOf(byId, idsOf(byId)) }),
+    byIccid.length > 0 && read(byIccid, { name: 'orders-esims-by-iccid', text: BY_ICCID, values: valuesOf(byIccid) }),
+  ])
+  return esims
+}
+
+function valuesOf(inputs: readonly TopUpInput[], ...more: Buffer[]): Buffer[] {
+  const tenantIds = uuidArray(inputs.map(({ tenant }) => tenant.tenantId))
+  const iccids = inputs.map(({ request: { iccid } }) => (iccid === undefined ? null : stripIccidPadding(iccid)))
+  return [tenantIds, textArray(iccids), ...more]
+}
+
+function idsOf(inputs: readonly TopUpInput[]): Buffer {
+  return uuidArray(inputs.map(({ request }) => request.esimTranNo!))
+}
+
+// Index look-ups for each top-up: the limits keep the plan so, whatever the statistics say.
+const readEsims = (named: string, profile: string) => `
+select place::int, p.profile_id, p.iccid, i.package_code, p.supplier, p.esim_status, p.smdp_status, p.suspended,
+  p.total_volume,
+  (select action_id from esim_actions a
+   where a.tenant_id = named.tenant_id and a.profile_id = p.profile_id and action_status in ('PENDING', 'UNDER_REVIEW')
+   limit 1) as open_action_id,
+  (select coalesce(jsonb_agg(package_lines -> 0), '[]') from orders o
+   where o.tenant_id = named.tenant_id and o.topped_up_profile_id = p.profile_id
+     and order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW')) as open_lines
+from ${named}
+cross join lateral (
+  select * from profiles p where p.tenant_id = named.tenant_id and ${profile} limit 1
+) p
+cross join lateral (
+  select package_code from order_items
+  where tenant_id = named.tenant_id and order_id = p.order_id and item_no = p.item_no limit 1
+) i`
+const BY_ID = readEsims(
+  'unnest($1::uuid[], $2::text[], $3::uuid[]) with ordinality as named(tenant_id, iccid, profile_id, place)',
+  'p.profile_id = named.profile_id and p.iccid = coalesce(named.iccid, p.iccid)',
+)
+const BY_ICCID = readEsims(
+  'unnest($1::uuid[], $2::text[]) with ordinality as named(tenant_id, iccid, place)',
+  'p.iccid = named.iccid order by p.profile_id desc',
+)

@@ -1,0 +1,152 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { LoadShedder } from '../http/load-shedding.ts'
+import { ApiError } from '../lib/api-error.ts'
+
+/** An answer with one long list, which is built and written part by part. */
+export class ListStream {
+  /** The member of `obj` that is the list. */
+  readonly member: string
+  /** The first page is built before the answer begins, so that its failures are answered as any other. */
+  readonly pages: AsyncIterator<readonly object[], void>
+  /** Quoted; undefined: the answer depends on more than the catalogue. */
+  readonly etag: string | undefined
+
+  constructor(member: string, pages: AsyncIterator<readonly object[], void>, etag: string | undefined) {
+    this.member = member
+    this.pages = pages
+    this.etag = etag
+  }
+
+  /** @param ifNoneMatch the request's header, which may have several tags */
+  isKnown(ifNoneMatch: string | undefined): boolean {
+    const known = ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+    return this.etag !== undefined && known?.includes(this.etag) === true
+  }
+}
+
+/** Written at once, and waited for where the reader is slow. */
+const PART_BYTES = 64 * 1024
+/** What a slow reader holds of our memory: a part, and what Node keeps before it asks to wait. */
+const HELD_BYTES = 3 * PART_BYTES
+/** A reader that takes nothing for so long is cut off. */
+const STALLED_MS = 30_000
+/** A snapshot of the catalogue is kept no longer for one reader. */
+const LASTS_MAX_MS = 120_000
+const OF_TENANT_MAX = 8
+/** Together they hold at most 48 MiB. */
+const STREAMS_MAX = 256
+/** Before another try where too many pages of this tenant wait for their turn. */
+const BETWEEN_TRIES_MS = 50
+
+export interface ListWriter {
+  /** @throws ApiError 000002 where too many are being written */
+  begin(tenantId: string): void
+  /** Every begin has its write. Writes the body and ends the answer. @returns false where the reader was cut off or left */
+  write(
+    response: ServerResponse,
+    tenantId: string,
+    list: ListStream,
+    envelope: readonly [string, string],
+  ): Promise<boolean>
+}
+
+/** Writes lists with memory that does not depend on their length: a page is built once its reader has taken the last one. */
+export function createListWriter(
+  { turns, unread }: Pick<LoadShedder, 'turns' | 'unread'>,
+  { stalledMs = STALLED_MS, lastsMaxMs = LASTS_MAX_MS } = {},
+): ListWriter {
+  const ofTenant = new Map<string, number>()
+  let all = 0
+
+  function end(tenantId: string): void {
+    all--
+    const others = ofTenant.get(tenantId)! - 1
+    if (others > 0) ofTenant.set(tenantId, others)
+    else ofTenant.delete(tenantId)
+  }
+
+  async function takeTurn(response: ServerResponse, tenantId: string): Promise<void> {
+    while (!isGone(response)) {
+      try {
+        await turns.take(tenantId)
+        return
+      } catch {
+        await delay(BETWEEN_TRIES_MS)
+      }
+    }
+  }
+
+  async function writeParts(
+    response: ServerResponse,
+    tenantId: string,
+    list: ListStream,
+    [before, after]: readonly [string, string],
+  ): Promise<void> {
+    let part = `${before}{"${list.member}":[`
+    let separator = ''
+    let isWatched = false
+    for (let page = await list.pages.next(); !page.done; page = await list.pages.next()) {
+      for (const item of page.value) {
+        part += separator + JSON.stringify(item)
+        separator = ','
+        if (part.length < PART_BYTES) continue
+        if (!response.write(part)) {
+          if (!isWatched) unread.watch(response, HELD_BYTES, tenantId)
+          isWatched = true
+          await untilTaken(response, stalledMs)
+        }
+        part = ''
+      }
+      await takeTurn(response, tenantId)
+      if (isGone(response)) return
+    }
+    response.end(`${part}]}${after}`)
+  }
+
+  return {
+    begin(tenantId) {
+      const own = ofTenant.get(tenantId) ?? 0
+      if (own >= OF_TENANT_MAX || all >= STREAMS_MAX) throw new ApiError('000002')
+      ofTenant.set(tenantId, own + 1)
+      all++
+    },
+    async write(response, tenantId, list, envelope) {
+      const { socket } = response.req
+      const lasts = setTimeout(() => socket.destroy(), lastsMaxMs)
+      try {
+        await writeParts(response, tenantId, list, envelope)
+      } finally {
+        clearTimeout(lasts)
+        end(tenantId)
+        await list.pages.return?.()
+        // Without its end the caller does not take the part that it has for the whole list.
+        if (!response.writableEnded) socket.destroy()
+      }
+      return response.writableEnded
+    },
+  }
+}
+
+/** Also of an answer that waits for an earlier one on its connection, which has no event of its own. */
+function isGone(response: ServerResponse): boolean {
+  return response.destroyed || response.req.socket.destroyed
+}
+
+/** Waits for the reader; returns early where it is gone. Cuts off one that takes nothing. */
+async function untilTaken(response: ServerResponse, stalledMs: number): Promise<void> {
+  const { socket } = response.req
+  if (isGone(response)) return
+  const waiting = new AbortController()
+  const { signal } = waiting
+  try {
+    await Promise.race([
+      once(response, 'drain', { signal }),
+      once(socket, 'close', { signal }),
+      delay(stalledMs, undefined, { signal }).then(() => socket.destroy()),
+    ])
+  } finally {
+    waiting.abort()
+  }
+}

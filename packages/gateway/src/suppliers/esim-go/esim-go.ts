@@ -1,0 +1,54 @@
+import { longestMs, type RestDeps, TIMEOUT_MS } from '../rest-client.ts'
+import type { Supplier } from '../supplier.ts'
+import { cancel, reportOn } from './bundles.ts'
+import { type EsimGoConfig, esimGoClient, PER_SECOND, SEND_WITHIN_MS } from './client.ts'
+import { receive } from './events.ts'
+import { listOrders, listProducts, readBalance, testAccount } from './lists.ts'
+import { createOrderStore } from './orders.ts'
+import { CHECK_AFTER_MS, CLAIM_WAIT_MAX_MS, CLOCK_TOLERANCE_MS, type EsimGoContext, order, query } from './purchase.ts'
+
+const MINUTE_MS = 60_000
+const GRACE_MS = MINUTE_MS
+const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
+const CONCURRENCY = 8
+/** An order is sent, searched and queried. */
+const CALLS_MAX = 4
+
+/**
+ * The wholesaler eSIM Go. It takes no key of ours, so over all nodes one purchase of a bundle is under way at a time: an
+ * order whose answer was lost is the only one of its bundle in its time that no other key has made. Written from public
+ * documentation; not yet verified against a live account.
+ */
+export function esimGoSupplier(name: string, config: EsimGoConfig, deps: RestDeps): Supplier {
+  const { timeoutMs = TIMEOUT_MS, settlesMs: graceMs = GRACE_MS, perSecond = PER_SECOND, share = 1 } = config
+  const client = esimGoClient(name, config, deps)
+  const sendingMs = SEND_WITHIN_MS + timeoutMs + graceMs
+  // The next purchase of the bundle begins only after the time in which this one can be found.
+  const store = createOrderStore(name, deps.db, sendingMs + 2 * CLOCK_TOLERANCE_MS)
+  const claimWaitMs = Math.min(CLAIM_WAIT_MAX_MS, timeoutMs / 2)
+  const context: EsimGoContext = { client, store, sendingMs, claimWaitMs, isShared: share < 1 }
+  return {
+    name,
+    type: 'esim-go',
+    traits: {
+      batch: 1,
+      concurrency: config.concurrency ?? CONCURRENCY,
+      perSecond: null, // the limit of the account holds over all nodes: rest-client.ts
+      timeoutMs:
+        claimWaitMs + longestMs(CALLS_MAX, { timeoutMs, perSecond }) + CHECK_AFTER_MS.reduce((sum, ms) => sum + ms, 0),
+      graceMs,
+      giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      findsLate: true,
+    },
+    order: (requests) => Promise.all(requests.map((request) => order(context, request))),
+    topUp: (requests) => Promise.all(requests.map((request) => order(context, request))),
+    query: (requests) => Promise.all(requests.map((request) => query(context, request))),
+    cancel: (esim) => cancel(client, esim),
+    report: (esims) => Promise.all(esims.map((esim) => reportOn(client, esim))),
+    list: (since) => listOrders(client, store, since),
+    catalogue: () => listProducts(client),
+    balance: () => readBalance(client),
+    receive: (event) => receive(config, store, event),
+    test: () => testAccount(client),
+  }
+}

@@ -1,0 +1,131 @@
+import { parseActivationCode } from '@dealer-esim/contract'
+import { amountOf, currencyOf, dateOf, iccidOf, isObject, isText, type JsonObject, textOf } from '../members.ts'
+import { downOf, type RestAnswer } from '../rest-client.ts'
+import type { Charge, DeliveredEsim, Outcome, SupplierRequest } from '../supplier.ts'
+
+/** The operator's account is empty. */
+const NO_MONEY_WAIT_MS = 30_000
+const RATE_WAIT_MS = 1_000
+
+/**
+ * Pure: decides from the answer to `POST /orders`, which takes no key: an order in doubt is never repeated.
+ *
+ *   | answer                                         | outcome                                             |
+ *   |------------------------------------------------|-----------------------------------------------------|
+ *   | 2xx with an order reference                    | placed                                              |
+ *   | 2xx that is unreadable, 408, 5xx, no answer    | unknown                                             |
+ *   | not sent                                       | retry                                               |
+ *   | 401, 403 key                                   | retry: an operator has to correct it                |
+ *   | 429                                            | retry                                               |
+ *   | any other 4xx of eSIM Go about the balance     | retry                                               |
+ *   | any other 4xx of eSIM Go                       | refused                                             |
+ *   | any other 4xx                                  | retry: the url is wrong                             |
+ */
+export function outcomeOfOrder(answer: RestAnswer): Outcome | { kind: 'placed'; order: JsonObject } {
+  const message = messageOf(answer)
+  if (answer.kind === 'failed') return { kind: answer.sent ? 'unknown' : 'retry', message, ...downOf(answer) }
+  const { status, body } = answer
+  if (status >= 200 && status < 300 && body !== undefined && isText(body.orderReference)) {
+    return { kind: 'placed', order: body }
+  }
+  // It may have been accepted. "Processing" says nothing about eSIM Go as a whole.
+  if (status === 503 && isText(body?.message)) return { kind: 'unknown', message }
+  if (status < 400 || status >= 500 || status === 408) return { kind: 'unknown', message, down: true }
+  if (status === 429) return { kind: 'retry', message, afterMs: answer.retryAfterMs ?? RATE_WAIT_MS }
+  if (!isRefusal(answer)) return { kind: 'retry', message, down: true }
+  if (MONEY.test(message)) return { kind: 'retry', message, afterMs: NO_MONEY_WAIT_MS, down: true }
+  return { kind: 'refused', message }
+}
+
+/** eSIM Go has no codes. A refusal that is taken for one about money is only tried again. */
+const MONEY = /balance|credit|funds/i
+
+/** A definite refusal of eSIM Go itself. The key and the rate are the operator's matter: a repeat may succeed. */
+export function isRefusal(answer: RestAnswer): boolean {
+  if (answer.kind === 'failed' || answer.status < 400 || answer.status >= 500) return false
+  return ![401, 403, 408, 429].includes(answer.status) && isText(answer.body?.message)
+}
+
+/** An order as eSIM Go lists it, with one bundle. */
+export interface EsimGoOrder {
+  reference: string
+  bundle: string
+  /** Its new eSIMs, or the one that it topped up; empty until it is carried out. */
+  esims: JsonObject[]
+  createdAt: Date | undefined
+  status: string | undefined
+  charged: Charge | undefined
+}
+
+/** Pure. @returns undefined if it has no reference, or other than one bundle */
+export function orderOf(members: JsonObject): EsimGoOrder | undefined {
+  const { orderReference, order, status } = members
+  if (!isText(orderReference) || !Array.isArray(order) || order.length !== 1 || !isObject(order[0])) return undefined
+  const { item, esims } = order[0]
+  if (!isText(item)) return undefined
+  const amount = amountOf(members.total)
+  const currencyCode = currencyOf(members.currency)
+  return {
+    reference: orderReference,
+    bundle: item,
+    esims: Array.isArray(esims) ? esims.filter(isObject) : [],
+    createdAt: dateOf(members.createdDate ?? members.createDate),
+    status: textOf(status)?.toLowerCase(),
+    charged: amount === undefined || amount < 0n || currencyCode === undefined ? undefined : { amount, currencyCode },
+  }
+}
+
+const OTHER_ORDER: Outcome = { kind: 'unknown', message: 'eSIM Go answered for another order' }
+
+/** Pure: decides from the order of our key. */
+export function outcomeOfPurchase(
+  { reference, bundle, esims, status, charged }: EsimGoOrder,
+  { productCode, topUp }: Pick<SupplierRequest, 'productCode' | 'topUp'>,
+): Outcome {
+  if (bundle !== productCode) return OTHER_ORDER
+  if (esims.length === 0) {
+    // eSIM Go does not document whether the money returns where an order ends without an eSIM.
+    const message = `the order is ${status ?? 'accepted'} at eSIM Go, without an eSIM`
+    return { kind: status === 'completed' ? 'unknown' : 'ordered', message, reference, charged }
+  }
+  if (topUp !== undefined) {
+    const isMeant = esims.length === 1 && iccidOf(esims[0]!) === topUp.iccid
+    return isMeant ? { kind: 'toppedUp', charged, reference } : OTHER_ORDER
+  }
+  const esim = esims.length === 1 ? esimOf(esims[0]!) : undefined
+  return esim === undefined
+    ? { kind: 'unknown', message: 'eSIM Go has delivered an eSIM that is unreadable', charged, reference }
+    : { kind: 'delivered', esim: { ...esim, charged }, reference }
+}
+
+function esimOf({ iccid, matchingId, smdpAddress }: JsonObject): DeliveredEsim | undefined {
+  const known = iccidOf({ iccid })
+  if (known === undefined || !isText(matchingId) || !isText(smdpAddress)) return undefined
+  const code = parseActivationCode(`LPA:1$${smdpAddress}$${matchingId}`)
+  if (!code.ok || code.value.matchingId !== matchingId) return undefined
+  return { iccid: known, smdpAddress: code.value.smdpAddress, matchingId }
+}
+
+/** Pure: decides from `GET /orders/{reference}`. Any failure leaves the item in doubt. */
+export function outcomeOfFind(
+  answer: RestAnswer,
+  reference: string,
+  request: Pick<SupplierRequest, 'productCode' | 'topUp'>,
+): Outcome {
+  const message = messageOf(answer)
+  if (answer.kind === 'failed') return { kind: 'unknown', message, reference, ...downOf(answer) }
+  const { status, body = {} } = answer
+  if (status === 503 && isText(body.message)) return { kind: 'ordered', message, reference }
+  const order = status === 200 ? orderOf(body) : undefined
+  if (order?.reference === reference) return outcomeOfPurchase(order, request)
+  return { kind: 'unknown', message, reference, ...(status >= 500 ? { down: true as const } : {}) }
+}
+
+/** What an operator reads about a failure. */
+export function messageOf(answer: RestAnswer): string {
+  if (answer.kind === 'failed') return answer.message
+  const { status, body } = answer
+  return isText(body?.message)
+    ? `status ${status}: ${body.message}`
+    : `eSIM Go answered with status ${status} and no readable body`
+}

@@ -1,0 +1,156 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../lib/clock.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
+import { iccidOf } from '../members.ts'
+import type { Outcome, SupplierRequest } from '../supplier.ts'
+import type { EsimGoClient } from './client.ts'
+import { readOrders } from './lists.ts'
+import type { OrderStore, PlacedOrder } from './orders.ts'
+import { type EsimGoOrder, orderOf, outcomeOfFind, outcomeOfOrder, outcomeOfPurchase } from './outcome.ts'
+
+export interface EsimGoContext {
+  client: EsimGoClient
+  store: OrderStore
+  /** An order may be created at eSIM Go this long after it was claimed. */
+  sendingMs: number
+  /** A purchase waits in its call this long while another one of its bundle is under way. */
+  claimWaitMs: number
+  /** Others buy with the same account. */
+  isShared: boolean
+}
+
+/** The clock of eSIM Go and that of the database may differ by this much. */
+export const CLOCK_TOLERANCE_MS = 60_000
+/** Orders are searched from this long before ours: with a wrong clock it goes to review instead of being bought again. */
+const SEARCH_BEFORE_MS = 10 * 60_000
+/** Queries after an order that is not delivered with its answer, in the same call. */
+export const CHECK_AFTER_MS: readonly number[] = [500, 1_500]
+export const CLAIM_WAIT_MAX_MS = 2_000
+const CLAIM_POLL_MS = 150
+/** A purchase that had to wait is tried again after this. */
+const BUSY_WAIT_MS = 1_000
+
+/** Buys a new eSIM or a top-up. An order that was made with this key is only queried. */
+export async function order(context: EsimGoContext, request: SupplierRequest): Promise<Outcome> {
+  const { client, store } = context
+  const { key, productCode, topUp } = request
+  const made = await store.find(key)
+  if (made?.reference) return find(context, request, made.reference)
+  if (!(await claimInTurn(context, request))) {
+    return { kind: 'retry', message: 'another purchase of this bundle is under way', afterMs: BUSY_WAIT_MS }
+  }
+  await failpoint('esim-go.before-order')
+  const placed = outcomeOfOrder(await client.order(productCode, topUp?.iccid))
+  await failpoint('esim-go.ordered')
+  if (placed.kind === 'placed') {
+    const found = orderOf(placed.order)
+    return found ? untilDelivered(context, request, found) : { kind: 'unknown', message: 'the order is unreadable' }
+  }
+  if (placed.kind === 'unknown') return searchAtOnce(context, request, placed)
+  await store.release(key)
+  return placed
+}
+
+/** The next purchase of the bundle waits for this one. An order that is not found yet may still be made. */
+async function searchAtOnce(context: EsimGoContext, request: SupplierRequest, unknown: Outcome): Promise<Outcome> {
+  const found = await query(context, request)
+  return found.kind === 'retry' || found.kind === 'unknown' ? unknown : found
+}
+
+async function claimInTurn({ store, claimWaitMs }: EsimGoContext, request: SupplierRequest): Promise<boolean> {
+  const deadline = systemClock.monotonic() + claimWaitMs
+  while (!(await store.claim(request))) {
+    if (systemClock.monotonic() >= deadline) return false
+    await delay(CLAIM_POLL_MS)
+  }
+  return true
+}
+
+async function untilDelivered(context: EsimGoContext, request: SupplierRequest, placed: EsimGoOrder): Promise<Outcome> {
+  let outcome = await accept(context, request, placed)
+  for (const waitMs of CHECK_AFTER_MS) {
+    if (outcome.kind !== 'ordered') break
+    await delay(waitMs)
+    const next = await find(context, request, placed.reference)
+    if (next.kind !== 'unknown') outcome = next
+  }
+  return outcome
+}
+
+/** Records the order as that of our key, before its eSIM is accepted. */
+async function accept({ store }: EsimGoContext, request: SupplierRequest, found: EsimGoOrder): Promise<Outcome> {
+  const outcome = outcomeOfPurchase(found, request)
+  const iccid = outcome.kind === 'delivered' ? outcome.esim.iccid : undefined
+  await store.save(request.key, { reference: found.reference, iccid, productCode: request.productCode })
+  return outcome
+}
+
+/** Queries the outcome of an order; nothing is bought. */
+export async function query(context: EsimGoContext, request: SupplierRequest): Promise<Outcome> {
+  const placed = await context.store.find(request.key)
+  if (placed === undefined) return { kind: 'retry', message: 'the order was never sent' }
+  if (placed.reference !== null) return find(context, request, placed.reference)
+  return search(context, request, placed)
+}
+
+async function find(context: EsimGoContext, request: SupplierRequest, reference: string): Promise<Outcome> {
+  const answer = await context.client.get(`/orders/${encodeURIComponent(reference)}`)
+  const outcome = outcomeOfFind(answer, reference, request)
+  if (outcome.kind === 'delivered') {
+    const { iccid } = outcome.esim
+    await context.store.save(request.key, { reference, iccid, productCode: request.productCode })
+  }
+  return outcome
+}
+
+/**
+ * Looks for an order whose answer was lost among the recent ones of its bundle that no other key has made. It is ours if it
+ * is the only one that was created in its time: nothing else tells it from a purchase that somebody else made.
+ */
+async function search(context: EsimGoContext, request: SupplierRequest, placed: PlacedOrder): Promise<Outcome> {
+  if (context.isShared) {
+    return {
+      kind: 'unknown',
+      message: 'others buy with this account, so the order cannot be distinguished from theirs',
+    }
+  }
+  const unclaimed: EsimGoOrder[] = []
+  try {
+    for await (const { orders, time } of readOrders(context.client, searchFrom(placed))) {
+      if (time !== undefined && differ(time, placed.now)) {
+        return { kind: 'unknown', message: 'the clocks of eSIM Go and of the database differ: correct the database’s' }
+      }
+      const matching = orders.filter((found) => found.bundle === placed.productCode && isFor(found, request))
+      const known = await context.store.findKeys(matching.map(({ reference }) => reference))
+      unclaimed.push(...matching.filter(({ reference }) => !known.has(reference)))
+    }
+  } catch (error) {
+    return { kind: 'unknown', message: error instanceof Error ? error.message : String(error) }
+  }
+  const [found, ...others] = unclaimed.filter(({ createdAt }) => isInTime(createdAt, placed, context.sendingMs))
+  if (found !== undefined && others.length === 0) return accept(context, request, found)
+  if (unclaimed.length === 0) return { kind: 'retry', message: 'eSIM Go has no such order' }
+  const references = unclaimed.map(({ reference }) => reference).join(', ')
+  return { kind: 'unknown', message: `eSIM Go has an order that may be this one or another buyer's: ${references}` }
+}
+
+/** Early enough even if the clock was set back meanwhile. */
+function searchFrom({ sentAt, now }: PlacedOrder): Date {
+  return new Date(Math.min(sentAt.getTime(), now.getTime()) - SEARCH_BEFORE_MS)
+}
+
+function differ(one: Date, other: Date): boolean {
+  return Math.abs(one.getTime() - other.getTime()) > CLOCK_TOLERANCE_MS
+}
+
+/** An order without a time may have been created at any. */
+function isInTime(createdAt: Date | undefined, { sentAt }: PlacedOrder, sendingMs: number): boolean {
+  if (createdAt === undefined) return true
+  const afterMs = createdAt.getTime() - sentAt.getTime()
+  return afterMs >= -CLOCK_TOLERANCE_MS && afterMs <= sendingMs + CLOCK_TOLERANCE_MS
+}
+
+/** A top-up names its eSIM once it is carried out. */
+function isFor({ esims }: EsimGoOrder, { topUp }: Pick<SupplierRequest, 'topUp'>): boolean {
+  return topUp === undefined || esims.length === 0 || esims.some((esim) => iccidOf(esim) === topUp.iccid)
+}

@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createProductsTestbed, type ProductsTestbed } from './products-testbed.ts'
+
+/* Every wholesaler's catalogue can be sold by rules. */
+
+let testbed: ProductsTestbed
+beforeAll(async () => {
+  testbed = await createProductsTestbed()
+})
+afterAll(() => testbed.close())
+
+it.each(['airalo', 'esim-access', 'esim-go', 'mobimatter', 'zendit'] as const)(
+  'the products of %s become packages, and an unchanged catalogue changes nothing',
+  async (kind) => {
+    await testbed.addWholesaler(kind, kind, 60)
+    const result = await testbed.sync(kind)
+    expect(result).toMatchObject({ outcome: 'DONE', changed: 0, removed: 0 })
+    const rule = { currencyCode: 'USD', percent: '20', suppliers: [kind], filter: { packageType: null } }
+    await testbed.setRule(kind, { ...rule, codeTemplate: '{supplier}-{product}' })
+    const { counts, skipped } = await testbed.apply()
+    const listed = 'listed' in result ? result.listed : 0
+    expect({ listed: counts.ADDED, skipped }).toMatchObject({ listed, skipped: { NO_COUNTRY: 0, NO_COST: 0 } })
+    expect(await testbed.sync(kind)).toMatchObject({ outcome: 'DONE', added: 0, changed: 0, removed: 0 })
+    expect((await testbed.preview()).counts).toMatchObject({ ADDED: 0, CHANGED: 0, OFF_SALE: 0, BLOCKED: 0 })
+  },
+)

@@ -1,0 +1,55 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { expect, test } from 'vitest'
+import { createLoadShedder } from '../../src/http/load-shedding.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
+import { createListWriter, ListStream } from '../../src/rt-api/list-stream.ts'
+
+const ITEM = { text: 'x'.repeat(1_000) }
+
+/** Serves a list without end to one caller. @returns what `write` answers, and how many pages it took */
+async function serve(
+  limits: { stalledMs?: number; lastsMaxMs?: number },
+  { reads }: { reads: boolean },
+): Promise<[boolean, number]> {
+  let pages = 0
+  async function* endless(): AsyncGenerator<object[], void> {
+    for (;;) {
+      pages++
+      yield Array.from({ length: 100 }, () => ITEM)
+    }
+  }
+  const writer = createListWriter(createLoadShedder({ clock: systemClock, log: silentLog }), limits)
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const caller = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  if (reads) caller.resume()
+  caller.on('error', () => {})
+  caller.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse]
+  writer.begin('T')
+  const isComplete = await writer.write(response, 'T', new ListStream('list', endless(), undefined), ['', ''])
+  caller.destroy()
+  server.close()
+  return [isComplete, pages]
+}
+
+test('a reader that takes nothing is cut off after a while', async () => {
+  const [isComplete, pages] = await serve({ stalledMs: 50 }, { reads: false })
+  expect(isComplete).toBe(false)
+  // The buffers of the connection take some hundred pages of a hundred kilobytes at most.
+  expect(pages).toBeLessThan(500)
+})
+
+test('an answer ends after its longest time, however fast it is read', async () => {
+  expect(await serve({ lastsMaxMs: 50 }, { reads: true })).toEqual([false, expect.any(Number)])
+})
+
+test('a tenant has eight lists at once, and leaves others theirs', () => {
+  const writer = createListWriter(createLoadShedder({ clock: systemClock, log: silentLog }))
+  for (let lists = 0; lists < 8; lists++) writer.begin('T')
+  expect(() => writer.begin('T')).toThrow(expect.objectContaining({ code: '000002' }))
+  expect(() => writer.begin('U')).not.toThrow()
+})

@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { setImmediate as turn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { putPackages } from '../../src/catalogue/packages/put.ts'
+import { addDealer, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { packageInput } from '../harness/catalogue-testbed.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { familyCall, familyHeaders } from './family-program.ts'
+
+/** More than the largest wholesalers list, so that the answer is larger than the buffers of a connection. */
+const PACKAGES = 6_000
+const READERS = 8
+
+let database: TestDatabase
+let node: Node
+let dealer: Dealer
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  node = await startNode(database.url)
+  dealer = await addDealer(node.deps)
+  for (let from = 0; from < PACKAGES; from += 2_000) await addPackages(from, from + 2_000)
+}, 120_000)
+afterAll(async () => {
+  await node.stop()
+  await database.drop()
+})
+
+function addPackages(from: number, to: number): Promise<unknown> {
+  const packages = Array.from({ length: to - from }, (_, index) => {
+    const packageCode = `P_${String(from + index).padStart(5, '0')}`
+    return packageInput({
+      packageCode,
+      description: `${packageCode} `.repeat(100),
+      status: 'ON_SALE',
+      prices: [{ currencyCode: 'USD', price: 10_000 + from + index, retailPrice: null }],
+      suppliers: [{ supplier: 'sandbox', productCode: 'SANDBOX_OK' }],
+    })
+  })
+  return putPackages(node.deps, packages, OPERATOR)
+}
+
+const list = (headers: Record<string, string> = {}, body: object = {}) =>
+  familyCall(node.baseUrl, dealer, 'package/list', body, { headers })
+
+/** Begins an answer of which it reads the head only. */
+function openList(of = dealer, agent = new Agent()): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const headers = familyHeaders(of, '')
+    const sent = request(`${node.baseUrl}/api/v1/open/package/list`, { method: 'POST', agent, headers }, resolve)
+    sent.on('error', reject)
+    sent.end()
+  })
+}
+
+async function readAll(
+  answer: IncomingMessage,
+  onChunk: () => void = () => {},
+): Promise<{ bytes: number; hash: string }> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    hash.update(chunk)
+    onChunk()
+  }
+  return { bytes, hash: hash.digest('hex') }
+}
+
+setFlagsFromString('--expose-gc')
+const collect: () => void = runInNewContext('gc')
+function heldBytes(): number {
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+describe('package/list', () => {
+  test('has every package of the dealer API, in its order and at its prices', async () => {
+    const { obj } = await list()
+    const expected: [string, number][] = []
+    const catalogue = await node.deps.catalogue.latest()
+    const buyer = { tenantId: dealer.tenantId, currencyCode: 'USD' }
+    let cursor: string | null = null
+    do {
+      const page = catalogue.list(buyer, { pageSize: 500, ...(cursor && { cursor }) })
+      expected.push(
+        ...page.packageList.map((item): [string, number] => [item.packageCode, (item as { price: number }).price]),
+      )
+      cursor = page.nextCursor
+    } while (cursor)
+    expect(expected).toHaveLength(PACKAGES)
+    const listed = obj.packageList.map(({ packageCode, price }: { packageCode: string; price: number }) => [
+      packageCode,
+      price,
+    ])
+    expect(listed).toEqual(expected)
+  })
+
+  test('takes memory that does not depend on its length', async () => {
+    const { bytes } = await readAll(await openList())
+    const before = heldBytes()
+    let peak = 0
+    let chunks = 0
+    await readAll(await openList(), () => {
+      if (chunks++ % 50 === 0) peak = Math.max(peak, heldBytes())
+    })
+    expect(chunks).toBeGreaterThan(100)
+    expect(peak - before).toBeLessThan(bytes / 8)
+  })
+
+  test('builds nothing ahead for readers that take nothing, and leaves the gateway to others', async () => {
+    const began = performance.now()
+    const { bytes, hash } = await readAll(await openList())
+    const aloneMs = performance.now() - began
+    const before = heldBytes()
+    const readers = await Promise.all(Array.from({ length: READERS }, () => openList()))
+    const other = await addDealer(node.deps)
+    const startedAt = performance.now()
+    for (let calls = 0; calls < 20; calls++) {
+      expect(await familyCall(node.baseUrl, other, 'balance/query')).toMatchObject({ success: true })
+    }
+    expect((await readAll(await openList(other))).bytes).toBe(bytes)
+    expect(performance.now() - startedAt).toBeLessThan(10 * aloneMs + 1_000)
+    await turn()
+    // What the operating system buffers of them is not ours.
+    expect(heldBytes() - before).toBeLessThan((READERS * bytes) / 8)
+    expect((await list()).errorCode).toBe('900001')
+    const read = await Promise.all(readers.map((reader) => readAll(reader)))
+    expect(read.map((one) => one.hash)).toEqual(readers.map(() => hash))
+    await vi.waitFor(async () => expect((await readAll(await openList())).hash).toBe(hash), 20_000)
+  })
+
+  test('is from one version of the catalogue, although a package is added while it is read', async () => {
+    const answer = await openList()
+    await addPackages(PACKAGES, PACKAGES + 1)
+    const texts: Buffer[] = []
+    for await (const chunk of answer as AsyncIterable<Buffer>) texts.push(chunk)
+    const { obj } = JSON.parse(Buffer.concat(texts).toString())
+    expect(obj.packageList).toHaveLength(PACKAGES)
+    expect((await list()).obj.packageList).toHaveLength(PACKAGES + 1)
+  })
+
+  test('frees the place of a reader that goes away', async () => {
+    const readers = await Promise.all(Array.from({ length: READERS }, () => openList()))
+    expect((await list()).errorCode).toBe('900001')
+    for (const reader of readers) reader.destroy()
+    await vi.waitFor(async () => expect((await list()).errorCode).toBeNull(), 5_000)
+  })
+})
+
+describe('the ETag of package/list', () => {
+  const etagOf = async (body: object = {}, of = dealer) => {
+    const answer = await familyCall(node.baseUrl, of, 'package/list', body)
+    return answer.headers.get('etag')
+  }
+
+  test('is answered with HTTP 200 and without a list to a caller that has it', async () => {
+    const etag = (await etagOf())!
+    expect(etag).toMatch(/^"[\w-]{22}"$/)
+    for (const sent of [etag, `"other", W/${etag}`]) {
+      const answer = await list({ 'If-None-Match': sent })
+      expect(answer).toMatchObject({ status: 200, success: true, errorCode: null, obj: { notModified: true } })
+      expect(answer.obj).toEqual({ notModified: true })
+      expect(answer.headers.get('etag')).toBe(etag)
+    }
+    expect((await list({ 'If-None-Match': '"other"' })).obj.packageList).toHaveLength(PACKAGES + 1)
+  })
+
+  test('differs by filter and dealer, and changes with the catalogue', async () => {
+    const etags = [await etagOf(), await etagOf({ packageCode: 'P_00001' }), await etagOf({ type: 'TOPUP' })]
+    etags.push(await etagOf({}, await addDealer(node.deps)))
+    expect(new Set(etags).size).toBe(4)
+    expect(await etagOf({ locationCode: '', type: null })).toBe(etags[0])
+    await addPackages(PACKAGES + 1, PACKAGES + 2)
+    expect(await etagOf()).not.toBe(etags[0])
+    expect((await list({ 'If-None-Match': etags[0]! })).obj.packageList).toHaveLength(PACKAGES + 2)
+  })
+})

@@ -1,0 +1,123 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { createEsimGoTestbed, PRODUCTS } from './esim-go-testbed.ts'
+
+/* The supplier after the sale, and its account, at its wholesaler's simulator. */
+
+const testbed = await createEsimGoTestbed()
+const { buy, buyByHand, config, create, loseOrder, order, products, requestOf, simulator, supplier, topUpOf } = testbed
+afterAll(() => testbed.close())
+beforeEach(() => simulator.clearFaults())
+
+describe('the cancellation of an eSIM', () => {
+  it('returns its price, and a repeat changes nothing', async () => {
+    const before = simulator.counters().balance
+    const esim = await buy()
+    for (let turn = 0; turn < 2; turn++) {
+      expect(await supplier.cancel(esim, 'A')).toEqual({ kind: 'cancelled' })
+      expect(simulator.counters().balance).toBe(before)
+    }
+  })
+
+  it.each(['answer-lost', 'server-error-after', 'answer-cut'] as const)(
+    'whose answer fails (%s) is found in its state',
+    async (kind) => {
+      const esim = await buy()
+      simulator.addFault({ kind, operation: 'cancel', times: 1 })
+      expect(await supplier.cancel(esim, 'A')).toEqual({ kind: 'cancelled' })
+    },
+  )
+
+  it.each(['rate-limited', 'unauthorized', 'request-lost'] as const)(
+    'that may be repeated (%s) is not refused',
+    async (kind) => {
+      const esim = await buy()
+      simulator.addFault({ kind, operation: 'cancel', times: 1 })
+      expect(await supplier.cancel(esim, 'A')).toMatchObject({ kind: 'unknown' })
+      expect(await supplier.cancel(esim, 'A')).toEqual({ kind: 'cancelled' })
+    },
+  )
+
+  it('is refused in use, with a top-up, and for an eSIM that does not exist', async () => {
+    const used = await buy()
+    simulator.changeEsim({ iccid: used.iccid, usedBytes: 1_000_000 })
+    const toppedUp = await buy()
+    expect(await order(topUpOf(toppedUp))).toMatchObject({ kind: 'toppedUp' })
+    const missing = { ...(await buy()), iccid: '8948000000000000000' }
+    for (const esim of [used, toppedUp, missing]) {
+      expect(await supplier.cancel(esim, 'A')).toMatchObject({ kind: 'refused' })
+    }
+    expect(simulator.counters().requestsByOperation.cancel).toBeGreaterThan(0)
+  })
+})
+
+describe('the account', () => {
+  it('has a catalogue that is read to its end', async () => {
+    expect(products).toHaveLength(PRODUCTS)
+    expect(new Set(products.map(({ productCode }) => productCode)).size).toBe(PRODUCTS)
+    for (const { cost, countries, currencyCode } of products) {
+      expect(cost).toBeGreaterThan(0n)
+      expect(countries.length).toBeGreaterThan(0)
+      expect(currencyCode).toBe('USD')
+    }
+    simulator.addFault({ kind: 'answer-garbled', operation: 'catalogue', skip: 1 })
+    const read = async () => {
+      for await (const _ of supplier.catalogue!()) {
+        // only read
+      }
+    }
+    await expect(read()).rejects.toThrow(/page 2 of the list cannot be read/)
+  })
+
+  it('has its balance in 1/10 000', async () => {
+    simulator.setBalance(12_345_600)
+    expect(await supplier.balance!()).toEqual({ kind: 'balance', amount: 12_345_600n, currencyCode: 'USD' })
+    simulator.setBalance(100_000_000)
+  })
+
+  it('lists our eSIMs under their keys and those of others under their references, but none that may be ours', async () => {
+    const ours = await buy()
+    await buyByHand(ours.productCode)
+    const theirs = simulator.esims().at(-1)!
+    const inDoubt = requestOf()
+    loseOrder()
+    expect(await order(inDoubt)).toMatchObject({ kind: 'unknown' })
+    const doubted = simulator.esims().at(-1)!
+    const listed = new Map<string, string>()
+    for await (const { key, iccid } of supplier.list!(new Date(Date.now() - 3_600_000))) listed.set(iccid, key)
+    expect(listed.get(ours.iccid)).toBe(ours.key)
+    expect(listed.get(theirs.iccid)).toBe(theirs.reference)
+    expect(listed.has(doubted.iccid)).toBe(false)
+  })
+
+  it('reports usage, and when the use began and ends', async () => {
+    const esim = await buy()
+    expect(await supplier.report!([esim])).toMatchObject([{ report: { usage: 0n } }])
+    simulator.changeEsim({ iccid: esim.iccid, status: 'IN_USE', usedBytes: 250_000_000 })
+    await expect
+      .poll(async () => (await supplier.report!([esim]))[0], { timeout: 5_000 }) // the time of an answer has no milliseconds
+      .toMatchObject({ report: { esimStatus: 'IN_USE', usage: 250_000_000n, activateTime: expect.any(Date) } })
+    simulator.addFault({ kind: 'request-lost', operation: 'usage' })
+    expect(await supplier.report!([esim])).toEqual([{ kind: 'silent', down: true }])
+  })
+
+  it('passes its test, and a fault is named with its remedy', async () => {
+    expect(await supplier.test()).toBeUndefined()
+    expect(await create({ apiKey: 'wrong' }).test()).toMatch(/^Credentials: .*Copy the API key/)
+    expect(await create({ url: 'http://127.0.0.1:1/v2.5' }).test()).toMatch(/^Connection: .*Check the url/)
+    expect(await create({ url: simulator.url.replace('/v2.5', '/v9') }).test()).toMatch(/^Protocol: .*the version/)
+  })
+})
+
+it.each(['hex', 'base64'] as const)('an event signed in %s is a hint to query its eSIM', async (encoding) => {
+  const { iccid, key } = await buy()
+  const send = (body: string, signature: string) =>
+    supplier.receive!({ headers: { 'x-signature-sha256': signature }, body: Buffer.from(body) })
+  const sign = (body: string) => createHmac('sha256', config.apiKey).update(body).digest(encoding)
+  const body = JSON.stringify({ iccid, alertType: 'Utilisation', bundle: {} })
+  expect(await send(body, sign(body))).toEqual({ kind: 'changed', keys: [key] })
+  const unknown = JSON.stringify({ iccid: '8948000000000000000' })
+  expect(await send(unknown, sign(unknown))).toEqual({ kind: 'changed', keys: [] })
+  expect(await send(`${body} `, sign(body))).toMatchObject({ kind: 'refused' })
+  expect(await send(body, '')).toMatchObject({ kind: 'refused' })
+})

@@ -1,0 +1,251 @@
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Outcome, SupplierRequest } from '../../../src/suppliers/supplier.ts'
+import { createEsimGoTestbed, TIMEOUT_MS } from './esim-go-testbed.ts'
+
+/* Purchases of the supplier at its wholesaler's simulator, where they are counted. */
+
+const testbed = await createEsimGoTestbed()
+const { buy, buyByHand, create, loseOrder, order, other, products, requestOf, shop, simulator, supplier, topUpOf } =
+  testbed
+afterAll(() => testbed.close())
+beforeEach(() => simulator.clearFaults())
+
+async function query(request: SupplierRequest, purpose: 'RESUME' | 'CHECK' = 'RESUME', by = supplier) {
+  const [outcome] = await by.query([request], purpose)
+  return outcome!
+}
+
+/** As fulfilment does it: what is unknown is queried, what was not bought is ordered again. */
+async function untilDecided(request: SupplierRequest, by = supplier): Promise<Outcome> {
+  let outcome = await order(request, by)
+  for (let step = 0; step < 50; step++) {
+    if (outcome.kind === 'unknown' || outcome.kind === 'ordered') outcome = await query(request, 'RESUME', by)
+    else if (outcome.kind === 'retry') outcome = await order(request, by)
+    else return outcome
+  }
+  throw new Error(`it is not decided: ${JSON.stringify(outcome)}`)
+}
+
+const takenOf = ({ productCode }: { productCode: string }) => simulator.counters().takenByProduct[productCode] ?? 0
+const iccidsOf = (outcomes: Outcome[]) =>
+  new Set(outcomes.map((one) => (one.kind === 'delivered' ? one.esim.iccid : one)))
+
+describe('a purchase', () => {
+  it('has its codes, its charge, exactly, and its reference', async () => {
+    const request = requestOf()
+    const { cost, currencyCode } = products.find(({ productCode }) => productCode === request.productCode)!
+    const outcome = await order(request)
+    const sold = simulator.esims().at(-1)!
+    expect(outcome).toMatchObject({
+      kind: 'delivered',
+      esim: { iccid: sold.iccid, matchingId: sold.matchingId, charged: { amount: cost, currencyCode } },
+      reference: sold.reference,
+    })
+  })
+
+  it('that was made is never made again with its key', async () => {
+    const request = requestOf()
+    const first = await order(request)
+    expect(await order(request, other)).toEqual(first)
+    expect(takenOf(request)).toBe(1)
+  })
+
+  it.each(['answer-lost', 'answer-cut', 'answer-garbled', 'server-error-after', 'slow-answer'] as const)(
+    'whose answer fails (%s) is found at once, or by a later search',
+    async (kind) => {
+      simulator.addFault({ kind, operation: 'order', times: 1, delayMs: 2 * TIMEOUT_MS })
+      expect(await order(requestOf())).toMatchObject({ kind: 'delivered' })
+      loseOrder(kind)
+      const request = requestOf()
+      expect(await order(request)).toMatchObject({ kind: 'unknown' })
+      simulator.clearFaults()
+      expect(await query(request, 'CHECK')).toMatchObject({ kind: 'delivered', reference: expect.any(String) })
+      expect(await query(request)).toMatchObject({ kind: 'delivered' })
+      expect(takenOf(request)).toBe(1)
+    },
+  )
+
+  it.each(['request-lost', 'server-error-before', 'hang', 'down'] as const)(
+    'that may not have arrived (%s) is unknown, and a search shows that nothing was bought',
+    async (kind) => {
+      simulator.addFault({ kind, operation: 'order' })
+      const request = requestOf()
+      expect(await order(request)).toMatchObject({ kind: 'unknown' })
+      simulator.clearFaults()
+      expect(await query(request)).toMatchObject({ kind: 'retry' })
+      expect(await order(request)).toMatchObject({ kind: 'delivered' })
+      expect(takenOf(request)).toBe(1)
+    },
+  )
+
+  it.each([
+    ['out-of-stock', 'refused'],
+    ['unknown-package', 'refused'],
+    ['no-balance', 'retry'],
+    ['rate-limited', 'retry'],
+    ['unauthorized', 'retry'],
+  ] as const)('with the answer %s is %s, and the next one of the bundle need not wait', async (kind, expected) => {
+    simulator.addFault({ kind, operation: 'order', times: 1 })
+    const request = requestOf()
+    if (kind === 'no-balance') simulator.setBalance(0)
+    if (kind === 'no-balance') simulator.clearFaults()
+    expect(await order(request)).toMatchObject({ kind: expected })
+    simulator.setBalance(100_000_000)
+    expect(takenOf(request)).toBe(0)
+    expect(await query(request)).toEqual({ kind: 'retry', message: 'the order was never sent' })
+    expect(await order(requestOf({ productCode: request.productCode }), other)).toMatchObject({ kind: 'delivered' })
+  })
+
+  it('that is delivered later is ordered until then', async () => {
+    simulator.addFault({ kind: 'delivered-later', operation: 'order', times: 1 })
+    const request = requestOf()
+    const outcome = await order(request)
+    expect(outcome).toMatchObject({ kind: 'ordered', reference: expect.any(String) })
+    for (const purpose of ['RESUME', 'CHECK'] as const) expect((await query(request, purpose)).kind).toBe('ordered')
+    // Its order is known, so the next one of the bundle does not wait for it.
+    await buy(requestOf({ productCode: request.productCode }))
+    simulator.deliver((outcome as Extract<Outcome, { kind: 'ordered' }>).reference)
+    expect(await query(request)).toMatchObject({ kind: 'delivered' })
+    expect(takenOf(request)).toBe(2)
+  })
+
+  it('that ends without an eSIM is in doubt', async () => {
+    simulator.addFault({ kind: 'delivery-fails', operation: 'order', times: 1 })
+    const request = requestOf()
+    await order(request)
+    expect(await query(request)).toMatchObject({ kind: 'unknown' })
+  })
+
+  it.each(['unauthorized', 'rate-limited', 'request-lost', 'answer-garbled', 'server-error-after'] as const)(
+    'stays in doubt while a search fails (%s)',
+    async (kind) => {
+      loseOrder()
+      const request = requestOf()
+      expect(await order(request)).toMatchObject({ kind: 'unknown' })
+      simulator.addFault({ kind, operation: 'list' })
+      for (const purpose of ['RESUME', 'CHECK'] as const) expect((await query(request, purpose)).kind).toBe('unknown')
+      simulator.clearFaults()
+      expect(await query(request)).toMatchObject({ kind: 'delivered' })
+    },
+  )
+})
+
+describe('equal purchases at once', () => {
+  it('wait for each other over all nodes, and each gets its own eSIM although answers are lost', async () => {
+    const { productCode } = requestOf()
+    simulator.addFault({ kind: 'answer-lost', operation: 'order', every: 3 })
+    simulator.addFault({ kind: 'answer-lost', operation: 'list', every: 2 })
+    const requests = Array.from({ length: 10 }, () => requestOf({ productCode }))
+    const outcomes = await Promise.all(
+      requests.map((request, index) => untilDecided(request, index % 2 === 0 ? supplier : other)),
+    )
+    expect(iccidsOf(outcomes).size).toBe(10)
+    expect(takenOf({ productCode })).toBe(10)
+    for (const [index, request] of requests.entries()) expect(await query(request)).toEqual(outcomes[index])
+  })
+
+  it('are not sent while one is in doubt, also not by another node', async () => {
+    const first = requestOf()
+    simulator.addFault({ kind: 'slow-request', operation: 'order', times: 1, delayMs: 3 * TIMEOUT_MS })
+    expect(await order(first)).toMatchObject({ kind: 'unknown' })
+    const second = requestOf({ productCode: first.productCode })
+    expect(await order(second, other)).toMatchObject({ kind: 'retry', message: /another purchase of this bundle/ })
+    await expect.poll(() => takenOf(first), { timeout: 5_000 }).toBe(1)
+    const found = await query(first)
+    expect(found).toMatchObject({ kind: 'delivered' })
+    const bought = await order(second, other)
+    expect(iccidsOf([found, bought]).size).toBe(2)
+    expect(takenOf(first)).toBe(2)
+  })
+
+  it('do not wait for those of other bundles', async () => {
+    loseOrder()
+    expect(await order(requestOf())).toMatchObject({ kind: 'unknown' })
+    expect(await order(requestOf())).toMatchObject({ kind: 'delivered' })
+  })
+
+  it('wait at most until the order could no longer be mistaken for theirs', async () => {
+    const first = requestOf()
+    simulator.addFault({ kind: 'request-lost', operation: 'order', times: 1 })
+    expect(await order(first)).toMatchObject({ kind: 'unknown' })
+    const second = requestOf({ productCode: first.productCode })
+    expect(await order(second)).toMatchObject({ kind: 'retry' })
+    await shop.db.query({
+      text: `update esim_go_claims set claimed_until = now() where supplier = 'wholesaler' and product_code = $1`,
+      values: [first.productCode],
+    })
+    expect(await order(second)).toMatchObject({ kind: 'delivered' })
+  })
+
+  it.each(['RESUME', 'CHECK'] as const)(
+    'of which one was made by hand are distinguished by a person (%s)',
+    async (purpose) => {
+      const request = requestOf()
+      loseOrder()
+      expect(await order(request)).toMatchObject({ kind: 'unknown' })
+      await buyByHand(request.productCode)
+      expect(await query(request, purpose)).toMatchObject({ kind: 'unknown', message: /may be this one/ })
+    },
+  )
+
+  it('leave an order alone that was made before ours', async () => {
+    const request = requestOf()
+    await buyByHand(request.productCode)
+    for (const operation of ['order', 'list']) simulator.addFault({ kind: 'request-lost', operation, times: 1 })
+    expect(await order(request)).toMatchObject({ kind: 'unknown' })
+    await shop.db.query({
+      text: `update esim_go_orders set sent_at = sent_at + interval '2 minutes' where key = $1`,
+      values: [request.key],
+    })
+    expect(await query(request)).toMatchObject({ kind: 'unknown', message: /may be this one/ })
+    expect(takenOf(request)).toBe(1)
+  })
+
+  it('of one key by two workers are both recorded, and the second is not taken for another order', async () => {
+    const request = requestOf()
+    simulator.addFault({ kind: 'slow-request', operation: 'order', times: 1, delayMs: TIMEOUT_MS / 2 })
+    const late = order(request)
+    await expect.poll(() => simulator.requests().at(-1)?.faults).toEqual(['slow-request'])
+    const first = await order(request, other)
+    expect(iccidsOf([first, await late]).size).toBe(2)
+    expect(takenOf(request)).toBe(2)
+    expect(await query(request)).toEqual(first)
+    const next = requestOf({ productCode: request.productCode })
+    simulator.addFault({ kind: 'request-lost', operation: 'order', times: 1 })
+    expect(await order(next)).toMatchObject({ kind: 'unknown' })
+    expect(await query(next)).toMatchObject({ kind: 'retry' })
+  })
+
+  it('at an account that others use are never matched', async () => {
+    const shared = create({ share: 0.5 })
+    const request = requestOf()
+    simulator.addFault({ kind: 'answer-lost', operation: 'order', times: 1 })
+    expect(await order(request, shared)).toMatchObject({ kind: 'unknown' })
+    expect(await query(request, 'RESUME', shared)).toMatchObject({ kind: 'unknown', message: /others buy/ })
+  })
+})
+
+describe('a top-up', () => {
+  it.each([undefined, 'answer-lost', 'answer-garbled', 'server-error-after', 'request-lost', 'slow-answer'] as const)(
+    'is added once with the fault %s',
+    async (kind) => {
+      const request = topUpOf(await buy())
+      if (kind) simulator.addFault({ kind, operation: 'topUp', times: 1, delayMs: 2 * TIMEOUT_MS })
+      const before = simulator.counters().toppedUp
+      expect(await untilDecided(request)).toMatchObject({ kind: 'toppedUp', charged: { currencyCode: 'USD' } })
+      expect(await query(request)).toMatchObject({ kind: 'toppedUp' })
+      expect(simulator.counters().toppedUp - before).toBe(1)
+      const sold = simulator.esims().find(({ iccid }) => iccid === request.topUp?.iccid)!
+      expect(sold.productCodes).toHaveLength(2)
+    },
+  )
+
+  it('whose answer was lost is not taken for an eSIM of the same bundle', async () => {
+    const esim = await buy()
+    const request = topUpOf(esim)
+    simulator.addFault({ kind: 'request-lost', operation: 'topUp', times: 1 })
+    expect(await order(request)).toMatchObject({ kind: 'unknown' })
+    await buyByHand(esim.productCode)
+    expect(await query(request)).toMatchObject({ kind: 'retry' })
+  })
+})

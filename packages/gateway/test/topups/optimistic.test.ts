@@ -1,0 +1,294 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runDueActions } from '../../src/actions/loop.ts'
+import { actForOperator } from '../../src/actions/operator.ts'
+import { setOnSale } from '../../src/catalogue/packages/put.ts'
+import type { Db, Statement } from '../../src/lib/postgres/db.ts'
+import type { Verdict } from '../../src/orders/placing/decide.ts'
+import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placing/placer.ts'
+import { applyReports } from '../../src/profiles/apply-reports.ts'
+import { addDealer, type Dealer, OPERATOR } from '../harness/api-node.ts'
+import { createTopUpTestbed, type Esim, type TopUpTestbed } from './testbed.ts'
+
+/*
+ * A node reads the eSIM of a top-up without a lock and decides on its cached wallet. Whatever happens to the eSIM before the
+ * top-up is written must be detected under the wallet's lock, and the top-up must be decided again.
+ */
+
+const READS = 'orders-esims-by-id'
+const WRITES_ONE = 'orders-write-one-if-unchanged'
+const LOCKS = 'wallets-lock'
+
+let bed: TopUpTestbed
+beforeAll(async () => {
+  bed = await createTopUpTestbed()
+  Object.assign(bed.supplier.itself, { cancel: async () => ({ kind: 'cancelled' }), suspend: DONE, revoke: DONE })
+})
+afterAll(async () => {
+  expect(await bed.faults()).toEqual([])
+  await bed.close()
+})
+
+const DONE = async () => ({ kind: 'done' })
+
+/** A separate placer, as on another node, with the statements that it sends. */
+function createPlacer() {
+  const statements: string[] = []
+  /** Runs once, after the eSIMs have been read and before the orders are decided. */
+  const between: { happens?: (() => Promise<unknown>) | undefined } = {}
+  const { db } = bed.node.deps
+  const listening: Db = {
+    ...db,
+    async query<Row>(statement: Statement) {
+      statements.push(statement.name!)
+      const rows = await db.query<Row>(statement)
+      const { happens } = between
+      between.happens = undefined
+      await happens?.()
+      return rows
+    },
+    tx: (work) =>
+      db.tx((tx) =>
+        work({
+          ...tx,
+          query(statement) {
+            statements.push(statement.name!)
+            return tx.query(statement)
+          },
+        }),
+      ),
+  }
+  const { clock, databaseClock, ids, catalogue, suppliers } = bed.node.deps
+  const placer = createOrderPlacer({
+    ...{ db: listening, clock, databaseClock, ids, catalogue, suppliers },
+    stock: { available: () => undefined },
+    maintainPartitions: async () => {},
+    wake: bed.node.deps.wake,
+    log: {
+      warn({ err }: { err: unknown }) {
+        throw err
+      },
+    },
+  })
+  return { placer, statements, between }
+}
+
+type Placing = ReturnType<typeof createPlacer> & { dealer: Dealer; esim: Esim; other: Esim }
+
+/** A dealer with two eSIMs, whose wallet a placer has cached. */
+async function openDealer(): Promise<Placing> {
+  const dealer = await addDealer(bed.node.deps)
+  const [esim, other] = [await bed.delivered('JP_1_7', dealer), await bed.delivered('JP_1_7', dealer)]
+  const placing = createPlacer()
+  expect(codeOf(await order(placing.placer, dealer))).toBe('placed')
+  placing.statements.length = 0
+  return { ...placing, dealer, esim, other }
+}
+
+const tenantOf = ({ tenantId }: Dealer) => ({ tenantId, currencyCode: 'USD' })
+
+function order(placer: OrderPlacer, dealer: Dealer, transactionId: string = randomUUID()) {
+  const request = { transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
+  return placer.place({ tenant: tenantOf(dealer), orderId: bed.node.deps.ids.uuid(), request })
+}
+
+function topUp(placer: OrderPlacer, esim: Esim, body: object = {}) {
+  const request = {
+    transactionId: randomUUID(),
+    esimTranNo: esim.esimTranNo,
+    packageCode: 'JP_1_7_TOPUP',
+    ...body,
+  }
+  const tenant = tenantOf(esim.dealer)
+  return placer.place({ orderType: 'TOPUP', tenant, orderId: bed.node.deps.ids.uuid(), request })
+}
+
+const codeOf = (verdict: Verdict) => (verdict.kind === 'refused' ? verdict.code : verdict.kind)
+
+/** @returns how many top-ups of eSIMs were debited */
+async function debitsOf({ tenantId }: Dealer): Promise<number> {
+  const [row] = await bed.node.deps.db.query<{ count: number }>({
+    text: `select count(*)::int from transfers where tenant_id = $1 and kind = 'ESIM_TOPUP'`,
+    values: [tenantId],
+  })
+  return row!.count
+}
+
+describe('a top-up on a cached wallet', () => {
+  it('is one statement after the reading of its eSIM, by either name', async () => {
+    const { placer, statements, esim, dealer } = await openDealer()
+    const verdict = await topUp(placer, esim)
+    expect(verdict).toMatchObject({ kind: 'placed', answer: { orderType: 'TOPUP', esimTranNo: esim.esimTranNo } })
+    expect(codeOf(await topUp(placer, esim, { esimTranNo: undefined, iccid: `${esim.iccid}F` }))).toBe('placed')
+    expect(codeOf(await topUp(placer, esim, { esimTranNo: esim.esimTranNo.toUpperCase(), iccid: esim.iccid }))).toBe(
+      'placed',
+    )
+    expect(statements).toEqual([READS, WRITES_ONE, 'orders-esims-by-iccid', WRITES_ONE, READS, WRITES_ONE])
+    expect(await debitsOf(dealer)).toBe(3)
+  })
+
+  it('shares both statements with the orders and top-ups of other wallets', async () => {
+    const { placer, statements, dealer, esim, other } = await openDealer()
+    const second = await addDealer(bed.node.deps)
+    const theirs = await bed.delivered('JP_1_7', second)
+    await order(placer, second)
+    statements.length = 0
+    const again = { transactionId: 'T-again' }
+    const verdicts = await Promise.all([
+      topUp(placer, esim, again),
+      order(placer, dealer),
+      topUp(placer, theirs),
+      topUp(placer, other),
+      topUp(placer, esim, again),
+      topUp(placer, other, { esimTranNo: undefined, iccid: other.iccid }),
+    ])
+    expect(verdicts.map(codeOf)).toEqual(['placed', 'placed', 'placed', 'placed', 'replayed', 'placed'])
+    expect(verdicts[0]).toMatchObject({ answer: { esimTranNo: esim.esimTranNo } })
+    expect(verdicts[2]).toMatchObject({ answer: { esimTranNo: theirs.esimTranNo } })
+    expect(verdicts[5]).toMatchObject({ answer: { esimTranNo: other.esimTranNo } })
+    expect(statements).toEqual([READS, 'orders-esims-by-iccid', 'orders-write-if-unchanged'])
+    expect([await debitsOf(dealer), await debitsOf(second)]).toEqual([3, 1])
+  })
+
+  it('of another tenant’s eSIM is refused, and the others of its batch are placed', async () => {
+    const { placer, statements, dealer, esim } = await openDealer()
+    const stranger = { ...esim, dealer: await addDealer(bed.node.deps) }
+    await order(placer, stranger.dealer)
+    statements.length = 0
+    const verdicts = await Promise.all([topUp(placer, stranger), topUp(placer, esim)])
+    expect(verdicts.map(codeOf)).toEqual(['310403', 'placed'])
+    expect(statements.slice(0, 2)).toEqual([READS, LOCKS])
+    expect([await debitsOf(dealer), await debitsOf(stranger.dealer)]).toEqual([1, 0])
+  })
+
+  it('counts the volume of the top-ups before it in its batch', async () => {
+    const { placer, esim, dealer } = await openDealer()
+    await leaveRoomForOne(esim)
+    const verdicts = await Promise.all([topUp(placer, esim), topUp(placer, esim)])
+    expect(verdicts.map(codeOf)).toEqual(['placed', '310245'])
+    expect(await debitsOf(dealer)).toBe(1)
+  })
+})
+
+/** Gives the eSIM a volume to which only one more package can be added. */
+const leaveRoomForOne = (esim: Esim) => bed.set(esim, 'total_volume = 9007199254740991 - 1073741824')
+
+const suspend = async ({ esim, dealer }: Placing, transactionId: string = randomUUID()) => {
+  const request = { transactionId, action: 'SUSPEND', esimTranNo: esim.esimTranNo }
+  expect((await bed.json(dealer, 'esim/suspend', request)).code).toBe('000000')
+}
+
+const actAsOperator = async ({ esim, dealer }: Placing, action: 'CANCEL' | 'REVOKE' | 'SUSPEND') => {
+  const subject = { tenantId: dealer.tenantId, profileId: esim.esimTranNo, action, reason: 'as asked' }
+  return actForOperator(bed.node.deps, subject, OPERATOR)
+}
+
+async function reportCancelled({ esim, dealer }: Placing) {
+  const [row] = await bed.node.deps.db.query<{ orderId: string }>({
+    text: 'select order_id from profiles where tenant_id = $1 and profile_id = $2',
+    values: [dealer.tenantId, esim.esimTranNo],
+  })
+  const report = { time: new Date(), esimStatus: 'CANCEL' } as const
+  await applyReports(bed.node.deps, dealer.tenantId, [{ orderId: row!.orderId, profileId: esim.esimTranNo, report }])
+}
+
+describe('what happens between the reading of the eSIM and the debit is detected:', () => {
+  it.each<[string, (placing: Placing) => Promise<unknown>, string, number]>([
+    ['an action that a dealer has begun', (placing) => suspend(placing), '200002', 0],
+    [
+      'an action that has begun and is done',
+      async (placing) => {
+        const { dealer, esim } = placing
+        const request = { transactionId: randomUUID(), action: 'REVOKE', esimTranNo: esim.esimTranNo }
+        expect((await bed.json(dealer, 'esim/revoke', request)).code).toBe('000000')
+        await runDueActions(bed.node.deps)
+        expect((await bed.profile(esim)).esimStatus).toBe('REVOKED')
+      },
+      '200002',
+      0,
+    ],
+    [
+      'an operator’s cancel',
+      async (placing) => {
+        await actAsOperator(placing, 'CANCEL')
+        expect((await bed.profile(placing.esim)).esimStatus).toBe('CANCEL')
+      },
+      '200002',
+      0,
+    ],
+    [
+      'an operator’s revocation, which moves no money',
+      async (placing) => {
+        await actAsOperator(placing, 'REVOKE')
+        expect((await bed.profile(placing.esim)).esimStatus).toBe('REVOKED')
+      },
+      '200002',
+      0,
+    ],
+    ['a cancel by the supplier itself', reportCancelled, '200002', 0],
+    ['a top-up of the same eSIM by another node', ({ esim }) => topUp(createPlacer().placer, esim), 'placed', 2],
+    [
+      'a top-up by another node that leaves no room',
+      async ({ esim }) => expect(codeOf(await topUp(createPlacer().placer, esim))).toBe('placed'),
+      '310245',
+      1,
+    ],
+    [
+      'its own transactionId on another node',
+      ({ esim }) => topUp(createPlacer().placer, esim, { transactionId: 'T-own' }),
+      'replayed',
+      1,
+    ],
+    [
+      'its own transactionId on another node, of another eSIM',
+      ({ other }) => topUp(createPlacer().placer, other, { transactionId: 'T-own' }),
+      '200012',
+      1,
+    ],
+    [
+      'an order on another node that has its transactionId',
+      ({ dealer }) => order(createPlacer().placer, dealer, 'T-own'),
+      '200012',
+      0,
+    ],
+    [
+      'an action on another eSIM that has its transactionId',
+      (placing) => suspend({ ...placing, esim: placing.other }, 'T-own'),
+      '200012',
+      0,
+    ],
+  ])('%s', async (name, happens, expected, debits) => {
+    const placing = await openDealer()
+    const { placer, statements, between, dealer, esim, other } = placing
+    for (const each of [esim, other]) await bed.set(each, `esim_status = 'IN_USE'`)
+    if (name.includes('cancel')) await bed.set(esim, `esim_status = 'GOT_RESOURCE'`)
+    if (name.includes('room')) await leaveRoomForOne(esim)
+    between.happens = () => happens(placing)
+    expect(codeOf(await topUp(placer, esim, { transactionId: 'T-own' }))).toBe(expected)
+    expect(statements.slice(0, 3)).toEqual([READS, WRITES_ONE, LOCKS])
+    expect(await debitsOf(dealer)).toBe(debits)
+  })
+
+  it('a package that goes off sale', async () => {
+    const { placer, statements, between, dealer, esim } = await openDealer()
+    const sell = (isOnSale: boolean) => setOnSale(bed.node.deps, { packageCodes: ['JP_1_7_TOPUP'] }, isOnSale, OPERATOR)
+    between.happens = () => sell(false)
+    expect(codeOf(await topUp(placer, esim))).toBe('310244')
+    expect(statements.slice(0, 3)).toEqual([READS, WRITES_ONE, LOCKS])
+    await sell(true)
+    expect(await debitsOf(dealer)).toBe(0)
+  })
+})
+
+it('two hundred top-ups of one transactionId by two placers with cached wallets are one debit', async () => {
+  const { placer, esim, dealer } = await openDealer()
+  const second = createPlacer()
+  for (let round = 0; round < 3; round++) {
+    const transactionId = `T-once-${round}`
+    const placers = Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? placer : second.placer))
+    const verdicts = await Promise.all(placers.map((each) => topUp(each, esim, { transactionId })))
+    expect(verdicts.filter(({ kind }) => kind === 'placed')).toHaveLength(1)
+    expect(verdicts.filter(({ kind }) => kind === 'replayed')).toHaveLength(199)
+    expect(await debitsOf(dealer)).toBe(round + 1)
+  }
+})

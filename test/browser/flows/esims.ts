@@ -1,0 +1,166 @@
+import type { Profile } from '@dealer-esim/sdk'
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { button, copyable, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
+
+const USED = 'used-in-browser'
+const CANCELLED = 'cancelled-in-browser'
+
+/** The page of an eSIM, as seen by its dealer's people and by the operator. */
+export function esimFlows(shared: SharedState): void {
+  let dealerPage: Page
+  let used: Profile
+  let unused: Profile[]
+
+  async function open(page: Page, { esimTranNo, iccid }: Profile): Promise<void> {
+    await navigate(shared.testbed, page, `/tenants/${shared.dealer.tenantId}/profiles/${esimTranNo}`)
+    await heading(page, iccid).waitFor()
+  }
+
+  const client = () => shared.testbed.client(shared.dealer)
+  const findProfile = async ({ esimTranNo }: Profile) => (await client().profiles({ esimTranNo })).profileList[0]!
+  const usageBar = (page: Page) => page.getByRole('progressbar', { name: 'Data used' })
+  const usagePercent = async (page: Page) => Number(await usageBar(page).getAttribute('aria-valuenow'))
+  /** The newest action in the list. */
+  const newestAction = (page: Page) => page.getByRole('table', { name: 'Actions' }).locator('[data-row]').first()
+
+  async function act(page: Page, name: string, reason: string): Promise<void> {
+    await button(page, name).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Reason' }).fill(reason)
+    await dialog.getByRole('button', { name, exact: true }).last().click()
+    await dialog.waitFor({ state: 'hidden' })
+  }
+
+  it('an eSIM in use shows its usage as a bar that grows, to the dealer and to the operator', async () => {
+    const { dealer, page } = shared
+    const person = { email: 'esims@dealer.test', role: 'DEALER_STAFF', tenantId: dealer.tenantId }
+    dealerPage = await inviteAndSignIn(shared, person)
+    await client().order({ transactionId: USED, packageInfoList: [{ packageCode: 'SANDBOX_USAGE', count: 1 }] })
+    const feeLine = { packageCode: 'SANDBOX_CANCEL_FEE', count: 2 }
+    await client().order({ transactionId: CANCELLED, packageInfoList: [feeLine] })
+    for (const transactionId of [USED, CANCELLED]) await client().waitForOrder({ transactionId })
+    used = (await client().profiles({ transactionId: USED })).profileList[0]!
+    unused = (await client().profiles({ transactionId: CANCELLED })).profileList
+    for (const each of [dealerPage, page]) {
+      await open(each, used)
+      await usageBar(each).waitFor({ timeout: 30_000 })
+      await each.getByText(/ \/ 1 GB$/).waitFor()
+      await each.getByText('No actions yet').waitFor()
+    }
+    const before = await usagePercent(dealerPage)
+    await expect.poll(() => usagePercent(dealerPage), { timeout: 30_000 }).toBeGreaterThan(before)
+  })
+
+  it('a dealer’s person suspends an eSIM and resumes it, and both people see it', async () => {
+    await act(dealerPage, 'Suspend', 'the phone is lost')
+    const isSuspended = () => dealerPage.getByText('Suspended', { exact: true })
+    await isSuspended().waitFor({ timeout: 20_000 })
+    await newestAction(dealerPage).getByText('Completed').waitFor()
+    expect(await findProfile(used)).toMatchObject({ suspended: true })
+    await open(shared.page, used)
+    await newestAction(shared.page).getByText('Dealer').waitFor()
+    await shared.page.getByText('Suspended', { exact: true }).waitFor()
+    // The operator's people act by command, except for a cancel.
+    expect(await button(shared.page, 'Resume').count()).toBe(0)
+
+    expect(await button(dealerPage, 'Suspend').count()).toBe(0)
+    await act(dealerPage, 'Resume', 'the phone was found')
+    await isSuspended().waitFor({ state: 'hidden', timeout: 20_000 })
+    await newestAction(dealerPage).getByText('Resume').waitFor()
+    expect(await findProfile(used)).toMatchObject({ suspended: false })
+  })
+
+  it('a dealer’s person tops an eSIM up at the price on the button, until the top-up is delivered', async () => {
+    const { testbed, page } = shared
+    const { balance } = await client().balance()
+    await button(dealerPage, 'Top up').click()
+    const dialog = dealerPage.getByRole('dialog')
+    await dialog.getByRole('combobox', { name: 'Package' }).selectOption('SANDBOX_TOPUP')
+    const { packageList } = await client().packages({ type: 'TOPUP', packageCode: 'SANDBOX_TOPUP' })
+    const [price = 0] = packageList.flatMap((one) => ('price' in one ? [one.price] : []))
+    const submit = dialog.getByRole('button', { name: /^Top up for/ })
+    expect(await submit.innerText()).toContain((price / 10_000).toFixed(2))
+    await submit.click()
+    await dialog.waitFor({ state: 'hidden' })
+    expect((await client().balance()).balance).toBe(balance - price)
+    await dealerPage.getByText(/ \/ 2 GB$/).waitFor({ timeout: 20_000 })
+
+    const { orderList } = await client().orders({ orderType: 'TOPUP' })
+    const [topUp] = orderList.filter(({ esimTranNo }) => esimTranNo === used.esimTranNo)
+    for (const each of [dealerPage, page]) {
+      await navigate(testbed, each, `/tenants/${shared.dealer.tenantId}/orders/${topUp!.orderNo}`)
+      await each.locator('[data-status=DELIVERED]').first().waitFor()
+      await each.getByRole('link', { name: used.esimTranNo }).waitFor()
+    }
+  })
+
+  it('a dealer’s person revokes an eSIM in use, and nothing is refunded', async () => {
+    const { balance } = await client().balance()
+    await open(dealerPage, used)
+    await act(dealerPage, 'Revoke', 'reported stolen')
+    await dealerPage.locator('[data-status=REVOKED]').waitFor({ timeout: 20_000 })
+    await newestAction(dealerPage).getByText('Completed').waitFor()
+    expect((await client().balance()).balance).toBe(balance)
+    for (const name of ['Suspend', 'Revoke', 'Top up']) expect(await button(dealerPage, name).count()).toBe(0)
+  })
+
+  it('a dealer’s person cancels an unused eSIM for the fee of its package, and the rest is refunded', async () => {
+    const [first] = unused as [Profile, Profile]
+    const { balance } = await client().balance()
+    await open(dealerPage, first)
+    expect(await usageBar(dealerPage).count()).toBe(0)
+    await act(dealerPage, 'Cancel', 'the trip was called off')
+    await newestAction(dealerPage).getByText('Completed').waitFor({ timeout: 20_000 })
+    await dealerPage.locator('[data-status=CANCEL]').waitFor()
+    const { refundAmount, feeAmount } = await expectRefund(first, balance)
+    expect(feeAmount).toBeGreaterThan(0)
+    for (const amount of [refundAmount, feeAmount]) {
+      await newestAction(dealerPage)
+        .getByText((amount / 10_000).toFixed(2))
+        .first()
+        .waitFor()
+    }
+    expect(await button(dealerPage, 'Cancel').count()).toBe(0)
+    expect(await button(dealerPage, 'Top up').count()).toBe(0)
+  })
+
+  it('the operator cancels an unused eSIM without a fee', async () => {
+    const { page } = shared
+    const [, second] = unused as [Profile, Profile]
+    const { balance } = await client().balance()
+    await open(page, second)
+    await act(page, 'Cancel and refund', 'a complaint')
+    await page.locator('[data-status=CANCEL]').waitFor({ timeout: 20_000 })
+    await newestAction(page).getByText('Operator').waitFor()
+    expect(await expectRefund(second, balance)).toMatchObject({ feeAmount: 0 })
+  })
+
+  /** @returns what was refunded for the eSIM since the balance was read */
+  async function expectRefund({ esimTranNo }: Profile, before: number) {
+    const { entryList } = await client().statement({ kind: 'REFUND' })
+    const entries = entryList.filter((entry) => entry.esimTranNo === esimTranNo)
+    expect(entries).toHaveLength(1)
+    const { balance } = await client().balance()
+    expect(balance).toBe(before + entries[0]!.amount)
+    const { packageInfoList } = await client().query({ transactionId: CANCELLED })
+    return { refundAmount: entries[0]!.amount, feeAmount: packageInfoList[0]!.price - entries[0]!.amount }
+  }
+
+  it('the QR picture of the page is that of the eSIM’s QR link', async () => {
+    await client().order({ transactionId: 'qr-in-browser', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
+    await client().waitForOrder({ transactionId: 'qr-in-browser' })
+    const profile = (await client().profiles({ transactionId: 'qr-in-browser' })).profileList[0]!
+    shared.secrets.push(profile.ac)
+    for (const each of [dealerPage, shared.page]) {
+      await open(each, profile)
+      await button(each, 'Show codes and QR').click()
+      const picture = each.getByRole('img', { name: 'QR code that installs this eSIM' })
+      await expect.poll(() => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth)).toBeGreaterThan(0)
+      const source = decodeURIComponent((await picture.getAttribute('src')) ?? '')
+      expect(source.replace('data:image/svg+xml,', '')).toBe(await (await fetch(`${profile.qrCodeUrl}.svg`)).text())
+      expect(await copyable(each, 'Activation code').innerText()).toBe(profile.ac)
+    }
+    await dealerPage.context().close()
+  })
+}

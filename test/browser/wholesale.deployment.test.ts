@@ -1,0 +1,93 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isBrowserAvailable } from './chromium.ts'
+import {
+  button,
+  type ConsoleTestbed,
+  field,
+  heading,
+  navigate,
+  signInAsOperator,
+  startTestbed,
+} from './console-testbed.ts'
+
+/** What a new operator does with a wholesaler's account, on a fresh local gateway and in the browser only. */
+describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', () => {
+  let testbed: ConsoleTestbed
+  let page: Page
+
+  beforeAll(async () => {
+    testbed = await startTestbed({ isTrial: true })
+    page = await testbed.open()
+    await signInAsOperator(testbed, page)
+  })
+  afterAll(() => testbed?.stop())
+
+  it('the catalogue is read on demand, and its products are listed with their costs', async () => {
+    await navigate(testbed, page, '/products')
+    const row = page.locator('[data-sync=trial]')
+    await row.getByRole('button', { name: 'Read now' }).click()
+    await page.locator('[data-sync=trial][data-outcome=DONE]').waitFor()
+    expect(Number((await row.getByText(/products/).innerText()).match(/\d+/)?.[0])).toBeGreaterThan(100)
+    const first = page.locator('tbody tr').first()
+    await first.getByText(/USD/).waitFor()
+    await first.getByRole('button').click()
+    await page.getByRole('table', { name: 'Cost over time' }).getByText(/USD/).waitFor()
+    await page.keyboard.press('Escape')
+  })
+
+  it('a rule is added, its mistakes are named at their inputs, and nothing is sold before the preview is applied', async () => {
+    await page.getByRole('link', { name: 'Sale rules' }).first().click()
+    await page.getByRole('link', { name: 'Add rule' }).first().click()
+    await field(page, 'Name of the rule').fill('Everything')
+    await field(page, 'Suppliers, in order').fill('trial')
+    await field(page, 'Countries (codes)').fill('JP XX')
+    await button(page, 'Save and preview').click()
+    await page.getByText('XX is not a country').first().waitFor()
+    await field(page, 'Countries (codes)').fill('')
+    await button(page, 'Save and preview').click()
+    await heading(page, 'Preview').waitFor()
+    await page.getByRole('button', { name: /^Apply \d+ changes$/ }).waitFor()
+    await page.locator('tbody tr td[data-label=Margin]').first().waitFor()
+    const margins = await page.locator('tbody tr td[data-label=Margin]').allInnerTexts()
+    expect(margins.length).toBeGreaterThan(100)
+    for (const text of margins) expect(Number(text.match(/USD\s(-?[\d.,]+)/)?.[1])).toBeGreaterThan(0)
+  })
+
+  it('the applied packages are in the catalogue, and a second preview changes nothing', async () => {
+    await page.getByRole('button', { name: /^Apply \d+ changes$/ }).click()
+    await heading(page, 'Catalogue').waitFor()
+    await navigate(testbed, page, '/sale-rules')
+    await page.locator('[data-row=Everything]').getByText('Applied', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Preview and apply' }).click()
+    await page.getByText('Nothing would change').waitFor()
+  })
+
+  it('a package of the wholesaler is sold and delivered', async () => {
+    const packageCode = await soldPackage()
+    await navigate(testbed, page, '/tenants')
+    await page.getByRole('link', { name: 'Demo dealer' }).click()
+    const tenantId = new URL(page.url()).pathname.split('/').at(-1)
+    await navigate(testbed, page, `/explorer?tenantId=${tenantId}`)
+    await field(page, 'AppSecret').fill(testbed.access.appSecret)
+    await button(page, 'Save').click()
+    await page.getByRole('combobox', { name: 'Operation' }).selectOption('esim/order')
+    const body = { transactionId: 'first-wholesale-order', packageInfoList: [{ packageCode, count: 1 }] }
+    await field(page, 'Body').fill(JSON.stringify(body))
+    await button(page, 'Sign and send').click()
+    await page.locator('[data-answer="200"]').waitFor()
+    await navigate(testbed, page, '/orders?q=first-wholesale-order')
+    await page.locator('tbody tr').getByRole('link').first().click()
+    await page.locator('main').getByText('Delivered', { exact: true }).first().waitFor()
+    await navigate(testbed, page, '/suppliers/trial')
+    await page.locator('[data-state=closed]').waitFor()
+  })
+
+  /** The code of a package that is bought from the wholesaler. */
+  async function soldPackage(): Promise<string> {
+    await navigate(testbed, page, '/products?sold=YES')
+    const code = page.locator('tbody tr td[data-label="Sold as"]').first()
+    await code.waitFor()
+    return (await code.innerText()).split(' ')[0]!
+  }
+})

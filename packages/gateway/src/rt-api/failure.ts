@@ -39,7 +39,9 @@ export function failureOf(error: unknown): { code: RtCode; message: string } {
   const { code, parts } = toApiError(error)
   const message = parts.message ?? codes[code].message
   const [fault] = parts.details ?? []
-  return { code: codeOf(code), message: fault ? `${message} ${fault.field}: ${fault.reason}` : message }
+  // The rest of the message refers to members that this API does not have.
+  const text = fault ? `${message.split('. ', 1)[0]}. ${fault.field}: ${fault.reason}` : message
+  return { code: codeOf(code), message: text }
 }
 
 function codeOf(code: FailureCode): RtCode {

@@ -4,6 +4,7 @@ import { setOwnPrice } from '../../src/catalogue/pricing/prices.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { type Answer, addDealer, call, type Dealer, OPERATOR } from '../harness/api-node.ts'
+import { ESIM_OPERATIONS, esimReferences, otherOrderNo, withoutIds } from '../harness/isolation.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { type ApiFixture, createApiFixture } from './api-fixture.ts'
 
@@ -33,16 +34,10 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-/** Two complete answers, without the members that differ with each request. */
-function withoutIds({ status, text, headers }: Answer) {
-  const { date: _, 'rt-requestid': requestId, ...rest } = headers
-  return { status, headers: rest, text: text.replaceAll(String(requestId), 'ID') }
-}
-
 const nothing = 'z'.repeat(26)
 /** A reference to something of the owner, and one to nothing, both of the same length and form. */
 function questions(): [string, string, Record<string, unknown>, Record<string, unknown>][] {
-  const noOrder = order.orderNo.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
+  const noOrder = otherOrderNo(order.orderNo)
   const noProfile = randomUUID()
   const noIccid = profile.iccid.replace(/.$/, (last) => String((Number(last) + 1) % 10))
   const pairs: [string, Record<string, unknown>, Record<string, unknown>][] = [
@@ -92,26 +87,9 @@ describe('an order, profile or package of another tenant', () => {
     }
   })
 
-  it.each([
-    ['esim/topup', { packageCode: 'JP_1_7' }],
-    ['esim/cancel', { action: 'CANCEL' }],
-    ['esim/suspend', { action: 'SUSPEND' }],
-    ['esim/unsuspend', { action: 'UNSUSPEND' }],
-    ['esim/revoke', { action: 'REVOKE' }],
-    ['package/list', { type: 'TOPUP' }],
-  ])('is an eSIM that %s does not find', async (operation, request) => {
-    const { esimTranNo, iccid } = profile
-    const noIccid = iccid.replace(/.$/, (last) => String((Number(last) + 1) % 10))
-    const pairs = [
-      [{ esimTranNo }, { esimTranNo: randomUUID() }],
-      [{ iccid }, { iccid: noIccid }],
-      [
-        { esimTranNo, iccid },
-        { esimTranNo: randomUUID(), iccid: noIccid },
-      ],
-    ]
+  it.each(ESIM_OPERATIONS)('is an eSIM that %s does not find', async (operation, request) => {
     const id = operation === 'package/list' ? {} : { transactionId: 'new' }
-    for (const [theirs, absent] of pairs) {
+    for (const [theirs, absent] of esimReferences(profile)) {
       const body = { ...id, ...request }
       const known = await stage.json(owner, operation, { ...body, ...theirs })
       expect(known.code).toBe(operation === 'package/list' ? '000000' : '200002')
@@ -123,7 +101,7 @@ describe('an order, profile or package of another tenant', () => {
 
   it('is an action that esim/action/query does not find', async () => {
     const { actionNo, transactionId } = action
-    const noAction = actionNo.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
+    const noAction = otherOrderNo(actionNo)
     const pairs = [
       [{ actionNo }, { actionNo: noAction }],
       [{ transactionId }, { transactionId: 'another' }],

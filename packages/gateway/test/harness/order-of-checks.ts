@@ -5,7 +5,7 @@ import { changeSettings } from '../../src/tenants/settings.ts'
 import { addDealer, type Dealer, type Node, OPERATOR, type RequestParts } from './api-node.ts'
 
 /** A request under construction. Each fault breaks a different part, so that any two can be combined. */
-export interface Draft {
+interface Draft {
   dealer: Dealer
   parts: RequestParts & { headers: Record<string, string | string[] | undefined> }
   body: { text: string; order: Record<string, unknown>; size?: number }
@@ -13,7 +13,7 @@ export interface Draft {
 
 interface Check {
   name: string
-  /** Of the dealer API. */
+  /** The code that the dealer API answers. */
   code: string
   breakIt(draft: Draft, node: Node): Promise<void> | void
 }

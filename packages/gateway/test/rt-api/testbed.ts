@@ -28,7 +28,7 @@ export async function createRtTestbed(nodeCount = 1): Promise<RtTestbed> {
   const { db } = node.deps
   const actions: RtTestbed['actions'] = { answer: () => ({ kind: 'done' }), calls: [] }
   scriptActions(supplier.itself, actions)
-  const loops = bed.nodes.map((each) => actionLoop(each.deps))
+  const loop = actionLoop(node.deps) // on the first node only: others are woken by its ends
   const post: RtTestbed['post'] = (operation, body, parts, of = dealer, at = node) =>
     familyCall(at.baseUrl, of, operation, body, parts)
   return {
@@ -54,7 +54,7 @@ export async function createRtTestbed(nodeCount = 1): Promise<RtTestbed> {
       return row!.count
     },
     async close() {
-      for (const loop of loops) await loop.stop(5_000)
+      await loop.stop(5_000)
       await bed.close()
     },
   }

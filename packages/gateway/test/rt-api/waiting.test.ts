@@ -5,7 +5,7 @@ import { createRtTestbed, type RtTestbed } from './testbed.ts'
 
 let bed: RtTestbed
 beforeAll(async () => {
-  bed = await createRtTestbed()
+  bed = await createRtTestbed(2)
 })
 afterAll(() => bed.close())
 
@@ -147,4 +147,19 @@ describe('a top-up', () => {
     expect(await bed.codeOf('esim/topup', topUpBody(esimTranNo))).toBe(null)
     expect(await bed.balance()).toBe(before - 2 * 45_000)
   }, 30_000)
+})
+
+test('a gateway that stops releases its waiting callers with 900001, and another node answers their repeat', async () => {
+  const { esimTranNo } = await bed.cancellable()
+  const supplier = held({ kind: 'done' as const })
+  bed.actions.answer = supplier.answer
+  const [, second] = bed.nodes
+  const waiting = bed.post('esim/cancel', { esimTranNo }, {}, bed.dealer, second)
+  await waitUntil(async () => (await openActions(esimTranNo)) === 1)
+  const begun = performance.now()
+  await second!.stop()
+  expect((await waiting).errorCode).toBe('900001')
+  expect(performance.now() - begun).toBeLessThan(5_000)
+  supplier.release()
+  expect(await bed.codeOf('esim/cancel', { esimTranNo })).toBe(null)
 })

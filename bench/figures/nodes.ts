@@ -8,7 +8,7 @@ import { type Credentials, orderBody, requireSuccess, sendAll, sendPaced, signed
 import { verifyRows } from '../verify-rows.ts'
 
 const NODES = 4
-/** Of each node. Four nodes, server and load generator then leave a third of two cores idle, also on a slow machine. */
+/** The rate of each node. Four nodes, server and load generator then leave a third of two cores idle, also on a slow machine. */
 const ORDERS_PER_SECOND = 250
 const DEALERS_PER_NODE = 10
 const TURN_S = 8

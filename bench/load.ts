@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import net from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { percentile } from './compare.ts'
 
 /*
@@ -111,13 +112,88 @@ export async function sendAll(baseUrl: string, requests: Buffer[], connections: 
   }
 }
 
+/**
+ * Sends each request once, to one node, at random moments that average a rate (a Poisson process): an order that comes late
+ * makes the next one come no later, as with independent callers. A request for which no connection is free waits.
+ */
+export async function sendPaced(
+  baseUrl: string,
+  requests: readonly Buffer[],
+  { connections, perSecond }: { connections: number; perSecond: number },
+): Promise<LoadResult> {
+  const { hostname, port } = new URL(baseUrl)
+  const sockets = await Promise.all(Array.from({ length: connections }, () => openConnection(Number(port), hostname)))
+  const codes: Record<string, number> = {}
+  const timesMs: number[] = []
+  let replayed = 0
+  const free = sockets.map(createExchange)
+  const waiting: (() => void)[] = []
+  const send = async (request: Buffer) => {
+    const dueAt = performance.now()
+    while (free.length === 0) await new Promise<void>((resolve) => waiting.push(resolve))
+    const exchange = free.pop()!
+    const answer = await exchange(request)
+    timesMs.push(performance.now() - dueAt)
+    codes[answer.code] = (codes[answer.code] ?? 0) + 1
+    if (answer.isReplay) replayed++
+    free.push(exchange)
+    waiting.shift()?.()
+  }
+  const start = performance.now()
+  let dueAt = start
+  const sent: Promise<void>[] = []
+  for (const request of requests) {
+    dueAt += (-Math.log(1 - Math.random()) * 1000) / perSecond
+    const waitMs = dueAt - performance.now()
+    if (waitMs >= 1) await delay(waitMs)
+    sent.push(send(request))
+  }
+  await Promise.all(sent)
+  const seconds = (performance.now() - start) / 1000
+  for (const socket of sockets) socket.destroy()
+  timesMs.sort((left, right) => left - right)
+  return {
+    perSecond: requests.length / seconds,
+    p50Ms: percentile(timesMs, 0.5),
+    p99Ms: percentile(timesMs, 0.99),
+    codes,
+    replayed,
+  }
+}
+
+/** Sends a request over a connection that has none under way. */
+function createExchange(socket: net.Socket): (request: Buffer) => Promise<Answer> {
+  let received = ''
+  let settle: { resolve(answer: Answer): void; reject(error: Error): void } | undefined
+  socket.on('error', (error) => settle?.reject(error))
+  socket.on('close', () => settle?.reject(new Error('the connection was closed')))
+  socket.on('data', (bytes) => {
+    received += bytes.toString('latin1')
+    const answer = parseAnswer(received)
+    if (!answer) return
+    received = received.slice(answer.length)
+    settle?.resolve(answer)
+  })
+  return (request) =>
+    new Promise((resolve, reject) => {
+      settle = { resolve, reject }
+      socket.write(request)
+    })
+}
+
 async function openConnection(port: number, host: string): Promise<net.Socket> {
   const socket = net.connect(port, host).setNoDelay(true)
   await once(socket, 'connect')
   return socket
 }
 
-function parseAnswer(text: string): { length: number; code: string; isReplay: boolean } | undefined {
+interface Answer {
+  length: number
+  code: string
+  isReplay: boolean
+}
+
+function parseAnswer(text: string): Answer | undefined {
   const headEnd = text.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined
   const head = text.slice(0, headEnd)

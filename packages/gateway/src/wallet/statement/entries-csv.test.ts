@@ -11,6 +11,7 @@ const entry: StatementEntry = {
   balanceAfter: -5n,
   orderNo: null,
   transactionId: null,
+  toppedUpProfileId: null,
   itemNo: null,
   reference: 'R-1',
   reason: 'plain',

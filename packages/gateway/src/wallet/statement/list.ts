@@ -34,7 +34,7 @@ export async function listStatement(
     ...(before !== undefined && { before }),
     ...(request.kind != null && { kind: TRANSFER_KIND_OF[request.kind] }),
   })
-  const esims = await findEsims(deps.db, tenantId, entries)
+  const esims = await findRefundedEsims(deps.db, tenantId, entries)
   return {
     entryList: entries.map((entry) => ({
       entryNo: String(entry.walletVersion),
@@ -44,7 +44,7 @@ export async function listStatement(
       currencyCode: wallet.currencyCode,
       orderNo: entry.orderNo,
       transactionId: entry.transactionId,
-      esimTranNo: esims.get(entry.walletVersion)?.profileId ?? null,
+      esimTranNo: entry.toppedUpProfileId ?? esims.get(entry.walletVersion)?.profileId ?? null,
       actionNo: actionNoOf(esims.get(entry.walletVersion)),
       reference: entry.reference,
       createTime: formatTime(entry.createdAt),
@@ -80,25 +80,22 @@ function actionNoOf(esim: RefundedEsim | undefined): string | null {
   return esim?.actionId == null ? null : orderNoOf(esim.actionId)
 }
 
-/** The eSIMs of top-ups and refunds, with the actions that cancelled them, by entry. An undelivered item has none. */
-async function findEsims(
+/** The eSIMs of refunds, with the actions that cancelled them, by entry. An undelivered item and a top-up have none. */
+async function findRefundedEsims(
   db: Pick<Db, 'query'>,
   tenantId: string,
   entries: readonly StatementEntry[],
 ): Promise<Map<bigint, RefundedEsim>> {
-  const versions = entries
-    .filter((entry) => entry.itemNo !== null || entry.kind === 'ESIM_TOPUP')
-    .map((entry) => entry.walletVersion)
+  const refunds = entries.filter((entry) => entry.itemNo !== null && entry.toppedUpProfileId === null)
+  const versions = refunds.map((entry) => entry.walletVersion)
   if (versions.length === 0) return new Map()
   const rows = await db.query<RefundedEsim & { walletVersion: bigint }>(sql`
-    select t.wallet_version, coalesce(o.topped_up_profile_id, p.profile_id) as profile_id, (
+    select t.wallet_version, p.profile_id, (
       select a.action_id from esim_actions a
       where a.tenant_id = ${tenantId} and a.profile_id = p.profile_id and a.action = 'CANCEL' and a.action_status = 'DONE'
       limit 1) as action_id
-    from transfers t join orders o using (tenant_id, order_id)
-    left join profiles p using (tenant_id, order_id, item_no)
-    where t.tenant_id = ${tenantId} and t.wallet_version = any (${versions.map(String)}::bigint[])
-      and coalesce(o.topped_up_profile_id, p.profile_id) is not null`)
+    from transfers t join profiles p using (tenant_id, order_id, item_no)
+    where t.tenant_id = ${tenantId} and t.wallet_version = any (${versions.map(String)}::bigint[])`)
   return new Map(rows.map((row) => [row.walletVersion, row]))
 }
 

@@ -36,7 +36,6 @@ const ITEM: Columns = {
   item_no: 'smallint',
   item_status: 'text',
   route_no: 'smallint',
-  spend: 'bigint',
   supplier: 'text',
   product_code: 'text',
   cost: 'bigint',
@@ -158,6 +157,7 @@ const ATTEMPT: Columns = {
   cost: 'bigint',
   cost_currency: 'text',
   route_no: 'smallint',
+  spend: 'bigint',
 }
 const INSERT_ATTEMPTS = `
   insert into supplier_attempts (tenant_id, lease_token, started_at, ${Object.keys(ATTEMPT).join(', ')})

@@ -12,7 +12,7 @@ export function priceFlows(shared: SharedState): void {
     await dialog.getByRole('button', { name: 'New plan' }).click()
     await heading(page, 'HALF').waitFor()
     await button(page, 'Set rule').click()
-    await dialog.getByRole('textbox', { name: 'Percent' }).fill('-50')
+    await dialog.getByRole('textbox', { name: 'Percentage', exact: true }).fill('-50')
     await dialog.getByRole('button', { name: 'Set rule' }).click()
     await page.getByRole('cell', { name: '-50% on the list price', exact: true }).waitFor()
 
@@ -41,6 +41,22 @@ export function priceFlows(shared: SharedState): void {
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await dialog.getByRole('alert').getByText('1 tenant is on HALF').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
+  })
+
+  it('a plan can add a percentage to the cost, and round it', async () => {
+    const { testbed, page } = shared
+    const dialog = page.getByRole('dialog')
+    await navigate(testbed, page, '/catalogue/prices')
+    await button(page, 'New plan').click()
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('COST-PLUS')
+    await dialog.getByRole('button', { name: 'New plan' }).click()
+    await heading(page, 'COST-PLUS').waitFor()
+    await button(page, 'Set rule').click()
+    await dialog.getByRole('textbox', { name: 'Percentage', exact: true }).fill('20')
+    await dialog.getByRole('combobox', { name: 'Percentage of' }).selectOption('The cost')
+    await dialog.getByRole('textbox', { name: 'Round to' }).fill('.99')
+    await dialog.getByRole('button', { name: 'Set rule' }).click()
+    await page.getByRole('cell', { name: '20% on the cost, rounded to .99', exact: true }).waitFor()
   })
 
   it('a dealer is added to a group, which links to its plan and dealers, and removed again', async () => {

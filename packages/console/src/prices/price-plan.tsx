@@ -73,10 +73,11 @@ function packageText({ packageCode }: PlanRule): string {
   return packageCode ?? t.prices.everyPackage
 }
 
-function ruleText({ percent, price, currencyCode }: PlanRule): string {
-  return price === null
-    ? interpolate(t.prices.percentOnList, { percent: percent ?? '' })
-    : formatMoney(price, currencyCode ?? '')
+function ruleText({ percent, basis, rounding, price, currencyCode }: PlanRule): string {
+  if (price !== null) return formatMoney(price, currencyCode ?? '')
+  const text = basis === 'COST' ? t.prices.percentOnCost : t.prices.percentOnList
+  const rounded = rounding === 'none' ? '' : `, ${interpolate(t.prices.roundedTo, { rounding })}`
+  return interpolate(text, { percent: percent ?? '' }) + rounded
 }
 
 function RemoveRule({ path, rule }: { path: string; rule: PlanRule }) {
@@ -109,12 +110,14 @@ function SetRule({ planName, onClose }: { planName: string; onClose(): void }) {
       submit={t.prices.setRule}
       busy={set.isPending}
       error={set.error}
-      onSubmit={({ packageCode, percent, price = '', currencyCode = '' }) => {
+      onSubmit={({ packageCode, percent, basis, rounding, price = '', currencyCode = '' }) => {
         const read = kind === 'price' ? parseMoneyInput(price) : undefined
         const isWrong = read && 'error' in read
         setAmountError(isWrong ? read.error : undefined)
         if (isWrong) return
-        const value = read ? { price: read.amount, currencyCode: currencyCode.toUpperCase() } : { percent }
+        const value = read
+          ? { price: read.amount, currencyCode: currencyCode.toUpperCase() }
+          : { percent, basis, rounding }
         const body = { ...(packageCode && { packageCode }), ...value }
         set.mutate({ method: 'PUT', path: `${apiPath('plan', planName)}/rules`, body }, { onSuccess: onClose })
       }}
@@ -134,7 +137,22 @@ function SetRule({ planName, onClose }: { planName: string; onClose(): void }) {
         data={Object.entries(t.prices.ruleTypes).map(([value, label]) => ({ value, label }))}
       />
       {kind === 'percent' ? (
-        <TextInput name="percent" label={t.prices.percent} description={t.prices.percentHint} required maxLength={40} />
+        <>
+          <TextInput
+            name="percent"
+            label={t.prices.percent}
+            description={t.prices.percentHint}
+            required
+            maxLength={40}
+          />
+          <NativeSelect
+            name="basis"
+            label={t.prices.basis}
+            description={t.prices.basisHint}
+            data={Object.entries(t.prices.bases).map(([value, label]) => ({ value, label }))}
+          />
+          <TextInput name="rounding" label={t.prices.rounding} description={t.saleRules.roundingHint} maxLength={100} />
+        </>
       ) : (
         <Group grow align="flex-start">
           <TextInput name="price" label={t.prices.price} inputMode="decimal" required error={amountError} />

@@ -9,6 +9,7 @@ import { catalogueRoutes } from './routes/catalogue/catalogue.ts'
 import { exchangeRateRoutes } from './routes/catalogue/exchange-rates.ts'
 import { saleRuleRoutes } from './routes/catalogue/sale-rules.ts'
 import { stockRoutes } from './routes/catalogue/stock.ts'
+import { supplierBalanceRoutes } from './routes/catalogue/supplier-balances.ts'
 import { supplierProductRoutes } from './routes/catalogue/supplier-products.ts'
 import { supplierRoutes } from './routes/catalogue/suppliers.ts'
 import { esimActionRoutes } from './routes/orders/esim-actions.ts'
@@ -58,6 +59,7 @@ export const routes: readonly Route[] = [
   ...tenantPriceRoutes,
   ...stockRoutes,
   ...supplierRoutes,
+  ...supplierBalanceRoutes,
   ...supplierProductRoutes,
   ...saleRuleRoutes,
   ...exchangeRateRoutes,

@@ -16,6 +16,7 @@ export const ALERT_SUBJECTS: Readonly<Record<string, string>> = {
   LOW_STOCK: 'Activation codes are running low',
   SUPPLIER_PRICE: 'A supplier’s prices differ from your catalogue',
   SUPPLIER_CATALOGUE: 'A supplier’s catalogue was not taken over',
+  SUPPLIER_BALANCE: 'Your balance at a supplier is low',
   PACKAGES_OFF_SALE: 'Packages went off sale after a change of costs',
   UNDER_REVIEW: 'Orders wait for your decision',
   ORPHAN_ESIM: 'Unexpected eSIM received',
@@ -31,6 +32,7 @@ const ALERT_PAGES: Readonly<Record<string, string>> = {
   LOW_STOCK: '/stock',
   SUPPLIER_PRICE: '/catalogue',
   SUPPLIER_CATALOGUE: '/suppliers',
+  SUPPLIER_BALANCE: '/suppliers',
   PACKAGES_OFF_SALE: '/catalogue',
   UNDER_REVIEW: '/orders',
 }

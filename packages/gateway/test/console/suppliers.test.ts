@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ensureBalance } from '../../src/suppliers/balance/balance-state.ts'
 import { type ConsoleTestbed, REAUTHENTICATION, signedInAs, startConsole } from './console-testbed.ts'
 
 let testbed: ConsoleTestbed
@@ -89,6 +90,32 @@ describe('changing a configuration', () => {
     const replaced = await admin.call('PUT', '/suppliers/sealed/config', { ...REAUTHENTICATION, config: CONFIG })
     expect(replaced.status).toBe(200)
     expect(await storedConfig('sealed')).toEqual(CONFIG)
+  })
+})
+
+describe('the balance', () => {
+  it('has the last reading of each day, and a level that staff set and read-only operators cannot', async () => {
+    const { db } = testbed
+    await db.tx((tx) => ensureBalance(tx, 'upstream'))
+    await db.query({
+      text: `update supplier_balances set amount = 700, currency_code = 'USD', read_at = now() where supplier = 'upstream'`,
+    })
+    await db.query({
+      text: `insert into supplier_balance_readings (supplier, read_at, amount, currency_code)
+             select 'upstream', date_trunc('day', now() at time zone 'UTC') at time zone 'UTC' + t, a, c
+             from (values (interval '-1 hour', 900, 'USD'), ('-2 hours', 950, 'USD'), ('-49 hours', 5, 'EUR'),
+               ('0', 700, 'USD')) as r(t, a, c)`,
+    })
+    const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
+    const reader = await signedInAs(testbed, 'OPERATOR_READ_ONLY')
+    const path = '/suppliers/upstream/balance'
+    expect((await reader.call('PUT', `${path}/alert`, { alertBelow: 800 })).status).toBe(403)
+    expect((await staff.call('PUT', `${path}/alert`, { alertBelow: 800 })).status).toBe(200)
+    const { body } = await reader.call('GET', `${path}?days=3`)
+    expect(body).toMatchObject({ isStated: true, amount: 700, currencyCode: 'USD', message: null, alertBelow: 800 })
+    expect(body.days.map(({ amount }: { amount: number | null }) => amount)).toEqual([null, 900, 700])
+    const log = await admin.call('GET', '/audit?action=supplier.alert_below')
+    expect(log.body.entries[0]).toMatchObject({ subject: 'upstream', after: { alertBelow: 800 } })
   })
 })
 

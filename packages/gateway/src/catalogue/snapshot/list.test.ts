@@ -38,7 +38,14 @@ function pack(members: Partial<CataloguePackage> & { packageCode: string; countr
       everOnSale: true,
       firstOnSaleAt: 1,
     },
-    ...{ saleChangedAt: 1, createdAt: 1, updatedAt: 1, touchedAt: 1, routes: [], coverage: coverageOf(countries, networks) },
+    ...{
+      saleChangedAt: 1,
+      createdAt: 1,
+      updatedAt: 1,
+      touchedAt: 1,
+      routes: [],
+      coverage: coverageOf(countries, networks),
+    },
     prices: [{ currencyCode: 'USD', price: 1n, retailPrice: null, removed: false, firstAt: 1, updatedAt: 1 }],
     ...rest,
   }

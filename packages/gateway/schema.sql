@@ -777,6 +777,8 @@ create table supplier_balances (
   message text,
   alert_below bigint,
   is_low boolean not null default false,
+  no_money_since timestamp with time zone,
+  no_money_alerted_at timestamp with time zone,
   constraint supplier_balances_pkey PRIMARY KEY (supplier),
   constraint supplier_balances_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
   constraint supplier_balances_alert_below_check CHECK (((alert_below >= 1) AND (alert_below <= '9007199254740991'::bigint))),

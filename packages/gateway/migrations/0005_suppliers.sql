@@ -210,6 +210,8 @@ create table supplier_balances (
   message text, -- why the latest reading failed; null: it did not
   alert_below bigint check (alert_below between 1 and 9007199254740991), -- null: never
   is_low boolean not null default false, -- it is below the level, which was reported
+  no_money_since timestamptz, -- the supplier refuses purchases for lack of money; null: it does not
+  no_money_alerted_at timestamptz, -- latest alert about that, if the balance has not risen since
   check ((lease_token is null) = (lease_until is null)),
   check ((amount is null) = (currency_code is null) and (amount is null) = (read_at is null))
 );

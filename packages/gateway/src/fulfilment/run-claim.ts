@@ -3,6 +3,7 @@ import { groupBy } from '../lib/batch.ts'
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
+import { lacksMoney, recordMoney } from '../suppliers/balance/lack-of-money.ts'
 import { type ObservedPrice, recordPrice } from '../suppliers/prices.ts'
 import { withStorableMessage } from '../suppliers/storable-message.ts'
 import type { Charge, Outcome, Supplier, SupplierRequest, TopUpRequest } from '../suppliers/supplier.ts'
@@ -18,6 +19,8 @@ import { acceptLateEsims, saveOutcomes } from './outcomes/save-outcomes.ts'
 const RENEW_MS = LEASE_MS / 3
 /** Orders whose suppliers take longer are shown as ALLOCATING meanwhile: in time to report every status within a second. */
 const ASKED_AFTER_MS = 500
+/** Orders that wait for money at a supplier look so often whether a trial purchase is due. */
+const NO_MONEY_WAIT_MS = 30_000
 /** Saving an outcome is retried while the database is unreachable and the lease is renewed. */
 const SAVE_TRIES = 5
 const FIRST_PAUSE_MS = 200
@@ -72,6 +75,7 @@ export async function runClaim(deps: FulfilmentDeps, claim: Claim, startedAt: nu
     saving ??= saveAll()
     await saving
     await recordSupplierPrices(deps, results)
+    await recordSupplierMoney(deps, call, results)
   }
 
   const renewing = setInterval(() => {
@@ -186,6 +190,19 @@ async function recordSupplierPrices(
   }
 }
 
+/** Records whether the supplier lacks money, after the orders are saved: the next purchase shows it again. */
+async function recordSupplierMoney(
+  deps: FulfilmentDeps,
+  [{ supplied, operation }]: SupplierCall,
+  results: readonly ItemResult[],
+): Promise<void> {
+  if (operation === 'QUERY') return
+  const outcomes = results.map(({ outcome }) => outcome)
+  await recordMoney(deps, supplied, outcomes).catch((error) =>
+    deps.log.warn({ err: error, supplier: supplied.supplier.name }, 'a supplier’s lack of money could not be recorded'),
+  )
+}
+
 /** Prices of day passes are for one day, but the supplier charges all of them. */
 function priceIn(outcome: Outcome, days: number): Charge | undefined {
   switch (outcome.kind) {
@@ -250,6 +267,11 @@ export async function callSupplier(
     const message = 'not sent: too much time had passed since the claim'
     return resultsOf(call, [], operation !== 'QUERY' ? { kind: 'retry', message } : { kind: 'unknown', message })
   }
+  if (operation !== 'QUERY' && !gate.allowPurchase()) {
+    gate.release(tenantId, call.length)
+    const message = `not sent: the account at ${supplier.name} has no money`
+    return resultsOf(call, [], { kind: 'retry', message, afterMs: NO_MONEY_WAIT_MS, noMoney: true })
+  }
   await failpoint('fulfilment.before-call')
   const requests = call.map((attempt): SupplierRequest => {
     const { orderId, itemNo, key, productCode, reference, guard, periodNum, topUp } = attempt
@@ -266,6 +288,8 @@ export async function callSupplier(
   const down = results.every(({ outcome }) => 'down' in outcome && outcome.down === true)
   const durationMs = deps.clock.monotonic() - startedAt
   gate.complete(tenantId, call.length, durationMs, down)
+  // Before the orders are saved: they are claimed again at once.
+  if (lacksMoney(results.map(({ outcome }) => outcome)) !== undefined) gate.lacksMoney = true
   const outcomes = results.map(({ outcome }) => outcome.kind)
   deps.supplierMetrics?.called(supplier.name, operation, outcomes, durationMs)
   for (const [index, attempt] of call.entries()) {

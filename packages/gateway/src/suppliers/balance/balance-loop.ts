@@ -14,7 +14,7 @@ interface BalanceLoopDeps {
   log: Log
   loops?: LoopMetrics
   suppliers: Suppliers
-  wake: Pick<Wakeups<'settings'>, 'on'>
+  wake: Pick<Wakeups<'settings' | 'fulfilment'>, 'on' | 'wake'>
 }
 
 const POLL_MS = 5_000

@@ -18,6 +18,7 @@ import { DocsLink, typeLabel } from './add-supplier.tsx'
 import { type ConfigSchema, configOf, fieldsOf } from './config-form.ts'
 import { SUPPLIERS, supplierPage } from './paths.ts'
 import { SupplierBalance } from './supplier-balance.tsx'
+import { SupplierFigures } from './supplier-figures.tsx'
 import { SupplierFields } from './supplier-form.tsx'
 import { SupplierActions, SupplierState, type TestResult } from './supplier-state.tsx'
 
@@ -44,6 +45,7 @@ export function SupplierPage() {
         </Card>
       )}
       {row && <SupplierBalance supplier={supplier} />}
+      {row && <SupplierFigures supplier={supplier} />}
       {row && isOperatorAdmin(me) && <SupplierSettings supplier={supplier} />}
     </Page>
   )

@@ -181,6 +181,13 @@ async function fillLists() {
     await saveProducts(tx, 'warehouse', new Map(), [PRODUCT])
     await ensureBalance(tx, 'warehouse')
   })
+  await testbed.db.query({
+    text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
+             started_at, finished_at, outcome, message)
+           select tenant_id, $2, order_id, 1, 'warehouse', 'ORDER', $2, now(), now(), 'refused', 'none left'
+           from orders where tenant_id = $1 limit 1`,
+    values: [tenantId, testbed.deps.ids.uuid()],
+  })
   const claim = (await claimBalance(testbed.db, ['warehouse']))!
   await readBalance(testbed.deps, claim, {
     balance: async () => ({ kind: 'balance', amount: 5n, currencyCode: 'USD' }),

@@ -1,6 +1,7 @@
+import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureBalance } from '../../src/suppliers/balance/balance-state.ts'
-import { type ConsoleTestbed, REAUTHENTICATION, signedInAs, startConsole } from './console-testbed.ts'
+import { addTenant, type ConsoleTestbed, REAUTHENTICATION, signedInAs, startConsole } from './console-testbed.ts'
 
 let testbed: ConsoleTestbed
 let admin: Awaited<ReturnType<typeof signedInAs>>
@@ -91,6 +92,38 @@ describe('changing a configuration', () => {
     expect(replaced.status).toBe(200)
     expect(await storedConfig('sealed')).toEqual(CONFIG)
   })
+})
+
+it('the figures of a supplier are those of its purchases in the last 24 hours, with the last errors', async () => {
+  const { db, deps } = testbed
+  const tenantId = await addTenant(testbed, 'Figures')
+  const orderId = deps.ids.uuid()
+  const attempts = [
+    ...Array.from({ length: 8 }, (_, index) => ['ORDER', 'delivered', (index + 1) * 100, null]),
+    ['TOPUP', 'toppedUp', 900, null],
+    ['ORDER', 'refused', 1_000, 'none left'],
+    ['QUERY', 'unknown', 5_000, 'no answer'],
+  ]
+  for (const [supplier, outcomes] of [
+    ['upstream', attempts],
+    ['another', [['ORDER', 'refused', 1, 'of another']]],
+  ] as const) {
+    for (const [operation, outcome, tookMs, message] of outcomes) {
+      await db.query({
+        text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
+                 started_at, finished_at, outcome, message)
+               values ($1, $2, $3, 1, $4, $5, $2, now(), now() + $6 * interval '1 millisecond', $7, $8)`,
+        values: [tenantId, deps.ids.uuid(), orderId, supplier, operation, tookMs, outcome, message],
+      })
+    }
+  }
+  const { body } = await admin.call('GET', '/suppliers/upstream/figures')
+  expect(body).toMatchObject({ succeeded: 9, refused: 1, retried: 0, unknown: 0, p50_ms: 550, p95_ms: 955 })
+  const orderNo = orderNoOf(orderId)
+  expect(body.errors).toMatchObject([
+    { tenantId, orderNo, operation: 'QUERY', outcome: 'unknown', message: 'no answer' },
+    { tenantId, orderNo, operation: 'ORDER', outcome: 'refused', message: 'none left' },
+  ])
 })
 
 describe('the balance', () => {

@@ -5,7 +5,7 @@ import { useApi, useChange } from '../api/use-api.ts'
 import { type Bar, BarChart } from '../dashboard/bar-chart.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { formatMoneyInput, parseMoneyInput } from '../parts/form-values.ts'
-import { formatDay, formatMoney, formatMoneyShort } from '../parts/format.ts'
+import { formatDay, formatMoney, formatMoneyShort, formatTime } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
 import { Amount, Facts, Timestamp } from '../parts/values.tsx'
 import { canOperate, useSession } from '../session/session.ts'
@@ -39,6 +39,11 @@ export function SupplierBalance({ supplier }: { supplier: string }) {
         )
       }
     >
+      {data.noMoneySince !== null && (
+        <Alert color="red" role="alert">
+          {interpolate(t.suppliers.noMoney, { time: formatTime(data.noMoneySince) })}
+        </Alert>
+      )}
       {message !== null && (
         <Alert color="orange" role="alert">
           {interpolate(t.suppliers.balanceUnread, { message })}

@@ -129,6 +129,7 @@ it('the figures of a supplier are those of its purchases in the last 24 hours, w
 describe('the balance', () => {
   it('has the last reading of each day, and a level that staff set and read-only operators cannot', async () => {
     const { db } = testbed
+    await testbed.deps.suppliers.refresh()
     await db.tx((tx) => ensureBalance(tx, 'upstream'))
     await db.query({
       text: `update supplier_balances set amount = 700, currency_code = 'USD', read_at = now() where supplier = 'upstream'`,

@@ -66,10 +66,15 @@ function printBalances(context: AdminContext, balances: readonly SupplierBalance
       value: (row: SupplierBalance) => (row.alertBelow === null ? '' : formatMoney(row.alertBelow)),
       right: true,
     },
-    { title: 'MESSAGE', value: (row: SupplierBalance) => row.message ?? '' },
+    { title: 'MESSAGE', value: messageText },
   ]
   const empty = 'No balance was read yet. Workers read the balances at suppliers that state one.'
   context.print(table(balances, columns, empty), { balanceList: balances })
+}
+
+function messageText({ noMoneySince, message }: SupplierBalance): string {
+  if (noMoneySince !== null) return `refuses purchases for lack of money since ${timeText(noMoneySince)}`
+  return message ?? ''
 }
 
 function amountText({ amount, currencyCode }: SupplierBalance): string {

@@ -27,9 +27,12 @@ export interface SupplierBalance {
   message: string | null
   /** Operators are alerted of a balance below this, in its currency; null: never. */
   alertBelow: bigint | null
+  /** Since when the supplier refuses purchases for lack of money; null: it does not. */
+  noMoneySince: Date | null
 }
 
-const STATE = 'select supplier, amount, currency_code, read_at, message, alert_below from supplier_balances'
+const STATE =
+  'select supplier, amount, currency_code, read_at, message, alert_below, no_money_since from supplier_balances'
 
 export function listBalances(db: Pick<Db, 'query'>): Promise<SupplierBalance[]> {
   return db.query<SupplierBalance>({ text: `${STATE} order by supplier` })

@@ -13,6 +13,9 @@ const balance = Type.Object({
   readAt: nullable(time()),
   message: nullable(Type.String({ description: 'Why the latest reading failed; null: it did not' })),
   alertBelow: nullable(money()),
+  noMoneySince: nullable(
+    Type.String({ format: 'date-time', description: 'It refuses purchases for lack of money; null: it does not' }),
+  ),
   days: Type.Array(
     Type.Object({
       day: Type.String({ description: 'A day in the requested time zone' }),
@@ -52,6 +55,7 @@ export const supplierBalanceRoutes: Route[] = [
         readAt: known?.readAt ?? null,
         message: known?.message ?? null,
         alertBelow: known?.alertBelow ?? null,
+        noMoneySince: known?.noMoneySince ?? null,
         days: days.map(({ day }) => ({ day, amount: amounts.get(day) ?? null })),
       }
     },

@@ -6,7 +6,7 @@ import { OPERATORS, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, nullable, time } from '../../kernel/schemas.ts'
 
 const count = () => Type.Integer({ minimum: 0 })
-const duration = () => nullable(Type.Integer({ description: 'ms; null: there was none' }))
+const duration = () => nullable(Type.Integer({ description: 'ms; null: nothing was purchased' }))
 
 const figures = Type.Object({
   succeeded: count(),

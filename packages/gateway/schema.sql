@@ -759,6 +759,37 @@ create table supplier_attempts (
 CREATE INDEX supplier_attempts_order ON supplier_attempts USING btree (tenant_id, order_id);
 CREATE INDEX supplier_attempts_spend ON supplier_attempts USING btree (supplier, started_at) WHERE (spend IS NOT NULL);
 
+create table supplier_balance_readings (
+  supplier text not null,
+  read_at timestamp with time zone not null,
+  amount bigint not null,
+  currency_code text not null,
+  constraint supplier_balance_readings_pkey PRIMARY KEY (supplier, read_at),
+  constraint supplier_balance_readings_supplier_fkey FOREIGN KEY (supplier) REFERENCES supplier_balances(supplier)
+);
+CREATE INDEX supplier_balance_readings_read_at ON supplier_balance_readings USING btree (read_at);
+
+create table supplier_balances (
+  supplier text not null,
+  due_at timestamp with time zone not null,
+  lease_token uuid,
+  lease_until timestamp with time zone,
+  amount bigint,
+  currency_code text,
+  read_at timestamp with time zone,
+  message text,
+  alert_below bigint,
+  is_low boolean not null default false,
+  no_money_since timestamp with time zone,
+  no_money_alerted_at timestamp with time zone,
+  constraint supplier_balances_pkey PRIMARY KEY (supplier),
+  constraint supplier_balances_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
+  constraint supplier_balances_alert_below_check CHECK (((alert_below >= 1) AND (alert_below <= '9007199254740991'::bigint))),
+  constraint supplier_balances_check CHECK (((lease_token IS NULL) = (lease_until IS NULL))),
+  constraint supplier_balances_check1 CHECK ((((amount IS NULL) = (currency_code IS NULL)) AND ((amount IS NULL) = (read_at IS NULL)))),
+  constraint supplier_balances_currency_code_check CHECK ((currency_code ~ '^[A-Z]{3}$'::text))
+);
+
 create table supplier_prices (
   supplier text not null,
   product_code text not null,

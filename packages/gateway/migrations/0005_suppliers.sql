@@ -218,6 +218,35 @@ create table supplier_rates (
   next_at timestamptz not null
 ) with (fillfactor = 50);
 
+-- Balances -----------------------------------------------------------------------------------------------------------
+
+-- The operator's balance at a supplier, and the job that reads it. One node at a time has the lease.
+create table supplier_balances (
+  supplier text primary key references suppliers,
+  due_at timestamptz not null,
+  lease_token uuid,
+  lease_until timestamptz,
+  amount bigint, -- of the latest reading
+  currency_code text check (currency_code ~ '^[A-Z]{3}$'),
+  read_at timestamptz,
+  message text, -- why the latest reading failed; null: it did not
+  alert_below bigint check (alert_below between 1 and 9007199254740991), -- null: never
+  is_low boolean not null default false, -- it is below the level, which was reported
+  no_money_since timestamptz, -- the supplier refuses purchases for lack of money; null: it does not
+  no_money_alerted_at timestamptz, -- latest alert about that, if the balance has not risen since
+  check ((lease_token is null) = (lease_until is null)),
+  check ((amount is null) = (currency_code is null) and (amount is null) = (read_at is null))
+);
+
+create table supplier_balance_readings (
+  supplier text not null references supplier_balances,
+  read_at timestamptz not null,
+  amount bigint not null,
+  currency_code text not null,
+  primary key (supplier, read_at)
+);
+create index supplier_balance_readings_read_at on supplier_balance_readings (read_at);
+
 -- Products -----------------------------------------------------------------------------------------------------------
 
 -- What suppliers sell, as their latest accepted catalogues say. A row is written only when its product changes.

@@ -11,6 +11,7 @@ import { expiryLoop } from './profiles/life/expire.ts'
 import { expiringLoop } from './profiles/life/expiring.ts'
 import { pollSuppliersLoop } from './profiles/poll-suppliers.ts'
 import { retentionLoop } from './retention/loop.ts'
+import { balanceLoop } from './suppliers/balance/balance-loop.ts'
 import { priceAlertLoop } from './suppliers/prices.ts'
 import { stockLoop } from './suppliers/stock/levels.ts'
 import { ledgerLoop } from './wallet/verify/loop.ts'
@@ -28,6 +29,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     reviewAlertLoop(deps),
     priceAlertLoop(deps),
     syncLoop(deps),
+    balanceLoop(deps),
     expiryLoop(deps),
     expiringLoop(deps),
     pollSuppliersLoop(deps),

@@ -17,6 +17,8 @@ import { t } from '../strings/strings.ts'
 import { DocsLink, typeLabel } from './add-supplier.tsx'
 import { type ConfigSchema, configOf, fieldsOf } from './config-form.ts'
 import { SUPPLIERS, supplierPage } from './paths.ts'
+import { SupplierBalance } from './supplier-balance.tsx'
+import { SupplierFigures } from './supplier-figures.tsx'
 import { SupplierFields } from './supplier-form.tsx'
 import { SupplierActions, SupplierState, type TestResult } from './supplier-state.tsx'
 
@@ -42,6 +44,8 @@ export function SupplierPage() {
           <SupplierState row={row} tested={tested} />
         </Card>
       )}
+      {row && <SupplierBalance supplier={supplier} />}
+      {row && <SupplierFigures supplier={supplier} />}
       {row && isOperatorAdmin(me) && <SupplierSettings supplier={supplier} />}
     </Page>
   )

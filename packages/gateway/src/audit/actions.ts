@@ -58,6 +58,7 @@ export const AUDIT_ACTIONS = [
   'supplier.pause',
   'supplier.resume',
   'supplier.set',
+  'supplier.alert_below',
   'supplier.set_sync',
   'supplier.sync',
   'supplier.verify',

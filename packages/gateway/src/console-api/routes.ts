@@ -9,6 +9,8 @@ import { catalogueRoutes } from './routes/catalogue/catalogue.ts'
 import { exchangeRateRoutes } from './routes/catalogue/exchange-rates.ts'
 import { saleRuleRoutes } from './routes/catalogue/sale-rules.ts'
 import { stockRoutes } from './routes/catalogue/stock.ts'
+import { supplierBalanceRoutes } from './routes/catalogue/supplier-balances.ts'
+import { supplierFigureRoutes } from './routes/catalogue/supplier-figures.ts'
 import { supplierProductRoutes } from './routes/catalogue/supplier-products.ts'
 import { supplierRoutes } from './routes/catalogue/suppliers.ts'
 import { esimActionRoutes } from './routes/orders/esim-actions.ts'
@@ -58,6 +60,8 @@ export const routes: readonly Route[] = [
   ...tenantPriceRoutes,
   ...stockRoutes,
   ...supplierRoutes,
+  ...supplierBalanceRoutes,
+  ...supplierFigureRoutes,
   ...supplierProductRoutes,
   ...saleRuleRoutes,
   ...exchangeRateRoutes,

@@ -14,6 +14,7 @@ import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import { MAILS } from '../mail/send.ts'
 import { SYNCS_AHEAD } from '../products/sync/sync-state.ts'
+import { BALANCES_AHEAD } from '../suppliers/balance/balance-state.ts'
 import { DELIVERIES_AHEAD, QUEUE_LEASES_AHEAD } from '../webhooks/sending/due.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
@@ -53,6 +54,7 @@ export const TIMES_AHEAD: readonly TimesAhead[] = [
   jobsAhead(ORPHANS),
   jobsAhead(ACTIONS),
   SYNCS_AHEAD,
+  BALANCES_AHEAD,
   {
     table: 'webhook_replays',
     key: ['tenant_id', 'replay_id'],

@@ -4,6 +4,7 @@ import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
 import type { KeptOrder } from '../orders/lock.ts'
+import { lacksMoney, recordMoney } from '../suppliers/balance/lack-of-money.ts'
 import { type ObservedPrice, recordPrice } from '../suppliers/prices.ts'
 import { withStorableMessage } from '../suppliers/storable-message.ts'
 import type { Charge, Outcome, Supplier, SupplierRequest, TopUpRequest } from '../suppliers/supplier.ts'
@@ -19,6 +20,8 @@ import { acceptLateEsims, saveOutcomes } from './outcomes/save-outcomes.ts'
 const RENEW_MS = LEASE_MS / 3
 /** Orders whose suppliers take longer to answer are shown as ALLOCATING meanwhile, with an event of their own. */
 const ASKED_AFTER_MS = 1_000
+/** Orders that wait for money at a supplier look so often whether a trial purchase is due. */
+const NO_MONEY_WAIT_MS = 30_000
 /** Saving an outcome is retried while the database is unreachable and the lease is renewed. */
 const SAVE_TRIES = 5
 const FIRST_PAUSE_MS = 200
@@ -75,6 +78,7 @@ export async function runClaim(deps: FulfilmentDeps, claim: Claim, startedAt: nu
     saving ??= saveAll()
     await saving
     await recordSupplierPrices(deps, results)
+    await recordSupplierMoney(deps, call, results)
   }
 
   const renewing = setInterval(() => {
@@ -199,6 +203,19 @@ async function recordSupplierPrices(
   }
 }
 
+/** Records whether the supplier lacks money, after the orders are saved: the next purchase shows it again. */
+async function recordSupplierMoney(
+  deps: FulfilmentDeps,
+  [{ supplied, operation }]: SupplierCall,
+  results: readonly ItemResult[],
+): Promise<void> {
+  if (operation === 'QUERY') return
+  const outcomes = results.map(({ outcome }) => outcome)
+  await recordMoney(deps, supplied, outcomes).catch((error) =>
+    deps.log.warn({ err: error, supplier: supplied.supplier.name }, 'a supplier’s lack of money could not be recorded'),
+  )
+}
+
 /** Prices of day passes are for one day, but the supplier charges all of them. */
 function priceIn(outcome: Outcome, days: number): Charge | undefined {
   switch (outcome.kind) {
@@ -263,6 +280,11 @@ export async function callSupplier(
     const message = 'not sent: too much time had passed since the claim'
     return resultsOf(call, [], operation !== 'QUERY' ? { kind: 'retry', message } : { kind: 'unknown', message })
   }
+  if (operation !== 'QUERY' && !gate.allowPurchase()) {
+    gate.release(tenantId, call.length)
+    const message = `not sent: the account at ${supplier.name} has no money`
+    return resultsOf(call, [], { kind: 'retry', message, afterMs: NO_MONEY_WAIT_MS, noMoney: true })
+  }
   await failpoint('fulfilment.before-call')
   const requests = call.map((attempt): SupplierRequest => {
     const { orderId, itemNo, key, productCode, reference, guard, periodNum, topUp } = attempt
@@ -279,6 +301,8 @@ export async function callSupplier(
   const down = results.every(({ outcome }) => 'down' in outcome && outcome.down === true)
   const durationMs = deps.clock.monotonic() - startedAt
   gate.complete(tenantId, call.length, durationMs, down)
+  // Before the orders are saved: they are claimed again at once.
+  if (lacksMoney(results.map(({ outcome }) => outcome)) !== undefined) gate.lacksMoney = true
   const outcomes = results.map(({ outcome }) => outcome.kind)
   deps.supplierMetrics?.called(supplier.name, operation, outcomes, durationMs)
   for (const [index, attempt] of call.entries()) {

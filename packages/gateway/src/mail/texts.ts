@@ -17,6 +17,8 @@ export const ALERT_SUBJECTS: Readonly<Record<string, string>> = {
   SUPPLIER_PRICE: 'A supplier’s prices differ from your catalogue',
   SUPPLIER_SPEND_LIMIT: 'A supplier’s daily spend limit was reached',
   SUPPLIER_CATALOGUE: 'A supplier’s catalogue was not taken over',
+  SUPPLIER_BALANCE: 'Your balance at a supplier is low',
+  SUPPLIER_NO_MONEY: 'A supplier refuses purchases for lack of money',
   PACKAGES_OFF_SALE: 'Packages went off sale after a change of costs',
   UNDER_REVIEW: 'Orders wait for your decision',
   ORPHAN_ESIM: 'Unexpected eSIM received',
@@ -33,6 +35,8 @@ const ALERT_PAGES: Readonly<Record<string, string>> = {
   SUPPLIER_PRICE: '/catalogue',
   SUPPLIER_SPEND_LIMIT: '/suppliers',
   SUPPLIER_CATALOGUE: '/suppliers',
+  SUPPLIER_BALANCE: '/suppliers',
+  SUPPLIER_NO_MONEY: '/suppliers',
   PACKAGES_OFF_SALE: '/catalogue',
   UNDER_REVIEW: '/orders',
 }

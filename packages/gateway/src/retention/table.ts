@@ -88,6 +88,7 @@ export const DELETED: readonly DeletedTable[] = [
   shared('access_tokens', 90, 'expires_at', 'expired console tokens'),
   shared('sign_in_failures', 1, 'first_failed_at', 'failed sign-ins that no longer count'),
   shared('supplier_product_costs', 400, 'since', 'earlier costs of suppliers’ products'),
+  shared('supplier_balance_readings', 400, 'read_at', 'earlier balances at suppliers'),
   shared('ledger_checks', 400, 'checked_on', 'daily checks of the ledger'),
 ]
 
@@ -120,6 +121,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   suppliers: 'few',
   supplier_products: 'one row a product of a supplier',
   supplier_syncs: 'one row a supplier',
+  supplier_balances: 'one row a supplier',
   sale_rules: 'few',
   rule_packages: 'the catalogue',
   exchange_rates: 'one row a pair of currencies',

@@ -19,6 +19,26 @@ function createTestGate(traits: { concurrency?: number; perSecond?: number | nul
   }
 }
 
+describe('a supplier without money', () => {
+  it('is skipped, but for one trial purchase in half a minute, and by purchases only', () => {
+    const { gate, call, pass } = createTestGate()
+    expect(gate.allowPurchase()).toBe(true)
+    gate.lacksMoney = true
+    expect([gate.isInterrupted, call(false), gate.allowPurchase()]).toEqual([true, true, false])
+    pass(20_000)
+    gate.lacksMoney = true // as it is read again and again
+    pass(10_000)
+    expect(gate.isInterrupted).toBe(false)
+    expect(gate.acquire('t', 1)).toBe(1)
+    expect(gate.isInterrupted).toBe(true)
+    expect([gate.allowPurchase(), gate.allowPurchase()]).toEqual([true, false])
+    gate.complete('t', 1, 10, false)
+    expect(gate.isInterrupted).toBe(true)
+    gate.lacksMoney = false
+    expect([gate.isInterrupted, gate.allowPurchase()]).toEqual([false, true])
+  })
+})
+
 describe('the breaker', () => {
   it('opens after five failures in a row, not if a call in between succeeded', () => {
     const { gate, call } = createTestGate()

@@ -16,8 +16,15 @@ export interface Gate {
   complete(tenantId: string, requests: number, tookMs: number, down: boolean): void
   release(tenantId: string, requests: number): void
   readonly state: 'closed' | 'open' | 'half-open'
-  /** The breaker lets nothing pass now: it is open, or its one probe is under way. */
+  /**
+   * Orders should go elsewhere now: the breaker lets nothing pass, because it is open or its one probe is under way; or the
+   * supplier lacks money and no trial purchase is due.
+   */
   readonly isInterrupted: boolean
+  /** It refuses purchases for lack of money. Queries are not affected. */
+  lacksMoney: boolean
+  /** @returns whether a purchase may be sent now: without money one, as a trial, in half a minute */
+  allowPurchase(): boolean
 }
 
 /** The breaker opens after this many failed calls in a row. */
@@ -25,6 +32,8 @@ const FAILURES_TO_OPEN = 5
 const FIRST_OPEN_MS = 5_000
 const LONGEST_OPEN_MS = 120_000
 const SHORTEST_WAIT_MS = 20
+/** A supplier that lacks money is tried so often, in case that it was topped up. */
+const TRIAL_EVERY_MS = 30_000
 /** Bounds how long a recovered supplier stays idle. */
 const LONGEST_WAIT_MS = 30_000
 /** A tenant that got no permit counts as waiting this much longer than its retry time. */
@@ -37,6 +46,7 @@ export function createGate(traits: Pick<SupplierTraits, 'concurrency' | 'perSeco
   const permits = createPermits(traits.concurrency, clock)
   const breaker = createBreaker(clock)
   const bucket = createBucket(traits.perSecond, clock)
+  const money = createMoney(clock)
   let meanMs = FIRST_GUESS_MS
   // When the next permit is expected to be free. Waiting requests retry one by one, at the rate at which permits become
   // free, instead of all together.
@@ -48,13 +58,21 @@ export function createGate(traits: Pick<SupplierTraits, 'concurrency' | 'perSeco
     },
     get isInterrupted() {
       const state = breaker.state()
-      return state === 'open' || (state === 'half-open' && permits.used() > 0)
+      return state === 'open' || (state === 'half-open' && permits.used() > 0) || money.isAwaited()
     },
+    get lacksMoney() {
+      return money.isLacking()
+    },
+    set lacksMoney(isLacking) {
+      money.set(isLacking)
+    },
+    allowPurchase: () => money.allowPurchase(),
     acquire(tenantId, wanted) {
       const state = breaker.state()
       const limit = state === 'closed' ? wanted : state === 'half-open' && permits.used() === 0 ? 1 : 0
       const granted = bucket.take(Math.max(0, Math.min(limit, permits.availableTo(tenantId))))
       permits.acquire(tenantId, granted)
+      if (granted > 0) money.grantTrial()
       return granted
     },
     retryInMs(tenantId) {
@@ -127,6 +145,38 @@ function createBreaker(clock: Clock) {
       if (state() === 'closed' && failures < FAILURES_TO_OPEN) return
       openUntil = clock.monotonic() + Math.min(LONGEST_OPEN_MS, FIRST_OPEN_MS * 2 ** openings)
       openings += 1
+    },
+  }
+}
+
+/**
+ * While the supplier lacks money, the first permit in half a minute brings a trial purchase. A permit of a query may bring
+ * it as well: the next purchase uses it.
+ */
+function createMoney(clock: Clock) {
+  let isLacking = false
+  let isTrialGranted = false
+  let nextTrialAt = 0
+  const isAwaited = () => isLacking && clock.monotonic() < nextTrialAt
+  return {
+    isLacking: () => isLacking,
+    isAwaited,
+    set(lacks: boolean): void {
+      if (lacks === isLacking) return
+      isLacking = lacks
+      isTrialGranted = false
+      nextTrialAt = clock.monotonic() + TRIAL_EVERY_MS
+    },
+    grantTrial(): void {
+      if (!isLacking || isAwaited()) return
+      isTrialGranted = true
+      nextTrialAt = clock.monotonic() + TRIAL_EVERY_MS
+    },
+    allowPurchase(): boolean {
+      if (!isLacking) return true
+      const isAllowed = isTrialGranted
+      isTrialGranted = false
+      return isAllowed
     },
   }
 }

@@ -80,14 +80,17 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
   async function refresh(): Promise<void> {
     const rows = await deps.db.query<SupplierRow>({
       name: 'suppliers-all',
-      text: `select supplier, type, config, paused, spend_limit is not null as has_spend_limit
-             from suppliers order by supplier`,
+      text: `select s.supplier, s.type, s.config, s.paused, s.spend_limit is not null as has_spend_limit,
+               b.no_money_since is not null as lacks_money
+             from suppliers s left join supplier_balances b using (supplier) order by s.supplier`,
     })
     for (const row of rows) {
       const before = known.get(row.supplier)
       if (before?.config.equals(row.config)) {
         known.set(row.supplier, { ...before, paused: row.paused, hasSpendLimit: row.hasSpendLimit })
       } else replace(row)
+      const loaded = known.get(row.supplier)
+      if (loaded !== undefined) loaded.gate.lacksMoney = row.lacksMoney
     }
     const names = new Set(rows.map((row) => row.supplier))
     for (const name of known.keys()) if (!names.has(name)) known.delete(name)
@@ -124,6 +127,7 @@ interface SupplierRow {
   config: Buffer
   paused: boolean
   hasSpendLimit: boolean
+  lacksMoney: boolean
 }
 
 interface LoadedSupplier extends ConfiguredSupplier {

@@ -169,8 +169,8 @@ export type Outcome =
   | { kind: 'ordered'; message: string; reference: string; charged?: Charge | undefined }
   /** Definite: this supplier has not sold this eSIM and will not. `price`: the supplier's price, where it is the reason. */
   | { kind: 'refused'; message: string; price?: Charge }
-  /** Definite: nothing was bought, a later try may succeed. */
-  | { kind: 'retry'; message: string; afterMs?: number; down?: true }
+  /** Definite: nothing was bought, a later try may succeed. `noMoney`: the operator's account there is empty. */
+  | { kind: 'retry'; message: string; afterMs?: number; down?: true; noMoney?: true }
   /**
    * It may have been bought. `down`: the supplier as a whole seems to be down, which counts for its breaker. `charged`:
    * its debit for an eSIM that it has not delivered yet.

@@ -9,6 +9,8 @@ import { createAccessToken } from '../../src/people/access-token.ts'
 import { ROLES, type Role } from '../../src/people/person.ts'
 import { saveProducts } from '../../src/products/sync/save-products.ts'
 import { ensureSync } from '../../src/products/sync/sync-state.ts'
+import { ensureBalance } from '../../src/suppliers/balance/balance-state.ts'
+import { claimBalance, readBalance } from '../../src/suppliers/balance/read-balance.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { addPackage } from '../harness/shop.ts'
@@ -177,6 +179,18 @@ async function fillLists() {
   await testbed.db.tx(async (tx) => {
     await ensureSync(tx, 'warehouse')
     await saveProducts(tx, 'warehouse', new Map(), [PRODUCT])
+    await ensureBalance(tx, 'warehouse')
+  })
+  await testbed.db.query({
+    text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
+             started_at, finished_at, outcome, message)
+           select tenant_id, $2, order_id, 1, 'warehouse', 'ORDER', $2, now(), now(), 'refused', 'none left'
+           from orders where tenant_id = $1 limit 1`,
+    values: [tenantId, testbed.deps.ids.uuid()],
+  })
+  const claim = (await claimBalance(testbed.db, ['warehouse']))!
+  await readBalance(testbed.deps, claim, {
+    balance: async () => ({ kind: 'balance', amount: 5n, currencyCode: 'USD' }),
   })
   await testbed.db.tx(async (tx) =>
     createAlert(tx, testbed.deps.ids, {

@@ -1,5 +1,7 @@
+import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ConsoleTestbed, REAUTHENTICATION, signedInAs, startConsole } from './console-testbed.ts'
+import { ensureBalance } from '../../src/suppliers/balance/balance-state.ts'
+import { addTenant, type ConsoleTestbed, REAUTHENTICATION, signedInAs, startConsole } from './console-testbed.ts'
 
 let testbed: ConsoleTestbed
 let admin: Awaited<ReturnType<typeof signedInAs>>
@@ -89,6 +91,65 @@ describe('changing a configuration', () => {
     const replaced = await admin.call('PUT', '/suppliers/sealed/config', { ...REAUTHENTICATION, config: CONFIG })
     expect(replaced.status).toBe(200)
     expect(await storedConfig('sealed')).toEqual(CONFIG)
+  })
+})
+
+it('the figures of a supplier are those of its purchases in the last 24 hours, with the last errors', async () => {
+  const { db, deps } = testbed
+  const tenantId = await addTenant(testbed, 'Figures')
+  const orderId = deps.ids.uuid()
+  const attempts = [
+    ...Array.from({ length: 8 }, (_, index) => ['ORDER', 'delivered', (index + 1) * 100, null]),
+    ['TOPUP', 'toppedUp', 900, null],
+    ['ORDER', 'refused', 1_000, 'none left'],
+    ['QUERY', 'unknown', 5_000, 'no answer'],
+  ]
+  for (const [supplier, outcomes] of [
+    ['upstream', attempts],
+    ['another', [['ORDER', 'refused', 1, 'of another']]],
+  ] as const) {
+    for (const [operation, outcome, tookMs, message] of outcomes) {
+      await db.query({
+        text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
+                 started_at, finished_at, outcome, message)
+               values ($1, $2, $3, 1, $4, $5, $2, now(), now() + $6 * interval '1 millisecond', $7, $8)`,
+        values: [tenantId, deps.ids.uuid(), orderId, supplier, operation, tookMs, outcome, message],
+      })
+    }
+  }
+  const { body } = await admin.call('GET', '/suppliers/upstream/figures')
+  expect(body).toMatchObject({ succeeded: 9, refused: 1, retried: 0, unknown: 0, p50_ms: 550, p95_ms: 955 })
+  const orderNo = orderNoOf(orderId)
+  expect(body.errors).toMatchObject([
+    { tenantId, orderNo, operation: 'QUERY', outcome: 'unknown', message: 'no answer' },
+    { tenantId, orderNo, operation: 'ORDER', outcome: 'refused', message: 'none left' },
+  ])
+})
+
+describe('the balance', () => {
+  it('has the last reading of each day, and a level that staff set and read-only operators cannot', async () => {
+    const { db } = testbed
+    await testbed.deps.suppliers.refresh()
+    await db.tx((tx) => ensureBalance(tx, 'upstream'))
+    await db.query({
+      text: `update supplier_balances set amount = 700, currency_code = 'USD', read_at = now() where supplier = 'upstream'`,
+    })
+    await db.query({
+      text: `insert into supplier_balance_readings (supplier, read_at, amount, currency_code)
+             select 'upstream', date_trunc('day', now() at time zone 'UTC') at time zone 'UTC' + t, a, c
+             from (values (interval '-1 hour', 900, 'USD'), ('-2 hours', 950, 'USD'), ('-49 hours', 5, 'EUR'),
+               ('0', 700, 'USD')) as r(t, a, c)`,
+    })
+    const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
+    const reader = await signedInAs(testbed, 'OPERATOR_READ_ONLY')
+    const path = '/suppliers/upstream/balance'
+    expect((await reader.call('PUT', `${path}/alert`, { alertBelow: 800 })).status).toBe(403)
+    expect((await staff.call('PUT', `${path}/alert`, { alertBelow: 800 })).status).toBe(200)
+    const { body } = await reader.call('GET', `${path}?days=3`)
+    expect(body).toMatchObject({ isStated: true, amount: 700, currencyCode: 'USD', message: null, alertBelow: 800 })
+    expect(body.days.map(({ amount }: { amount: number | null }) => amount)).toEqual([null, 900, 700])
+    const log = await admin.call('GET', '/audit?action=supplier.alert_below')
+    expect(log.body.entries[0]).toMatchObject({ subject: 'upstream', after: { alertBelow: 800 } })
   })
 })
 

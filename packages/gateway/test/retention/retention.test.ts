@@ -26,6 +26,13 @@ beforeAll(async () => {
     text: `insert into people (person_id, email, name, role) values ($1, 'r@example.com', 'R', 'OPERATOR_ADMIN')`,
     values: [PERSON],
   })
+  await db.query({ text: `insert into suppliers (supplier, type, config) values ('whole', 'stock', '')` })
+  await db.query({ text: `insert into supplier_balances (supplier, due_at) values ('whole', now())` })
+  await db.query({
+    text: `insert into supplier_products (supplier, product_code, name, package_type, countries, is_day_pass,
+             duration_days, cost, currency_code, is_listed, first_seen_at, changed_at)
+           values ('whole', 'P', 'P', 'BASE', '{JP}', false, 7, 1, 'USD', true, now(), now())`,
+  })
 })
 afterAll(async () => {
   await db.close()
@@ -67,6 +74,8 @@ const ROWS: Record<string, string> = {
       values ('s', $2::uuid::text, 'n', 'BASE', '{JP}', false, 1, 1, 'USD', true, $3, $3))
     insert into supplier_product_costs (supplier, product_code, since)
     select 's', $2::uuid::text, $3 where $1::uuid is not null`,
+  supplier_balance_readings: `insert into supplier_balance_readings (supplier, read_at, amount, currency_code)
+    select 'whole', $3::timestamptz, 1, 'USD' where $1::uuid is not null and $2::uuid is not null`,
   ledger_checks: `insert into ledger_checks (checked_on, started_at) select ($3::timestamptz at time zone 'utc')::date, $3
     where $1::uuid is not null and $2::uuid is not null`,
 }

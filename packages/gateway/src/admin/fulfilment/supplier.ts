@@ -9,6 +9,7 @@ import type { AdminContext } from '../context.ts'
 import { withSuppliers } from '../outbound.ts'
 import { getFileSize } from '../parse.ts'
 import { table, timeText } from '../table.ts'
+import { supplierBalanceCommand } from './supplier-balance.ts'
 import { supplierProductCommands } from './supplier-products.ts'
 import { supplierReportCommand } from './supplier-report.ts'
 import { supplierVerifyCommand } from './supplier-verify.ts'
@@ -78,6 +79,7 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
         context.print(human + pending.join(''), { supplierList: rows })
       }),
     )
+  supplierBalanceCommand(supplier, context)
   supplierProductCommands(supplier, context)
   supplierReportCommand(supplier, context)
 }

@@ -161,8 +161,9 @@ export class OutcomeBatch {
         return
       }
       case 'NEXT_ROUTE':
+      case 'ANY_ROUTE':
         item.itemStatus = 'WAITING'
-        item.routeNo += 1
+        if (made.to === 'NEXT_ROUTE') item.routeNo += 1
         Object.assign(item, { supplier: null, productCode: null, cost: null, costCurrency: null, requestedAt: null })
         item.attempts = 0
         return

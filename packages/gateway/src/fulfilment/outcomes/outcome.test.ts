@@ -6,6 +6,7 @@ import { type OutcomeContext, SEND_WITHIN_MS, transition } from './outcome.ts'
 const NOW = new Date('2026-11-20T12:00:00Z')
 const ago = (ms: number) => new Date(NOW.getTime() - ms)
 const TRAITS = { timeoutMs: 10_000, graceMs: 60_000, giveUpAfterMs: 600_000 }
+const DAY_MS = 86_400_000
 /** From the start of a purchase until it has certainly ended. */
 const DOUBT_MS = SEND_WITHIN_MS + TRAITS.timeoutMs + TRAITS.graceMs
 
@@ -13,6 +14,7 @@ const esim = { iccid: '8999900000000000017', smdpAddress: 'smdp.example.com', ma
 const DELIVERED: Outcome = { kind: 'delivered', esim }
 const REFUSED: Outcome = { kind: 'refused', message: 'none left' }
 const RETRY: Outcome = { kind: 'retry', message: 'busy' }
+const NO_MONEY: Outcome = { kind: 'retry', message: 'the account is empty', noMoney: true }
 const UNKNOWN: Outcome = { kind: 'unknown', message: 'no answer' }
 
 function item(itemStatus: LockedItem['itemStatus'], parts: Partial<LockedItem> = {}): LockedItem {
@@ -46,6 +48,18 @@ describe('the outcome of a purchase without an earlier one in doubt', () => {
   it('moves the item to the next supplier only after a definite refusal', () => {
     const to = (outcome: Outcome) => transition(item('ASKED'), outcome, context({ hasNextRoute: true })).to
     expect([REFUSED, RETRY, UNKNOWN].map(to)).toEqual(['NEXT_ROUTE', 'WAITING', 'UNKNOWN'])
+  })
+
+  it('for lack of money leaves the item to any supplier, or waits however late it is', () => {
+    const at = (status: LockedItem['itemStatus'], parts: Partial<OutcomeContext>) =>
+      transition(item(status, { requestedAt: ago(DAY_MS) }), NO_MONEY, context(parts))
+    const message = 'the account is empty'
+    const after = (ms: number) => new Date(NOW.getTime() + ms)
+    expect(at('ASKED', { hasNextRoute: true })).toEqual({ to: 'ANY_ROUTE', message, retryAt: after(500) })
+    expect(at('ASKED', {})).toEqual({ to: 'WAITING', message, retryAt: after(30_000) })
+    expect(at('REVIEW', { hasNextRoute: true }).to).toBe('REVIEW')
+    // An earlier purchase may still be running.
+    expect(at('UNKNOWN', { hasNextRoute: true, doubtSince: ago(1_000) }).to).toBe('UNKNOWN')
   })
 
   it('leaves a doubt that starts with the attempt', () => {

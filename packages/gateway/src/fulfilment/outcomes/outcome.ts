@@ -11,6 +11,8 @@ export type Transition =
   /** The item is bought from the next supplier of its package. */
   | { to: 'NEXT_ROUTE'; message: string }
   | { to: 'WAITING'; message: string; retryAt: Date }
+  /** The item is bought from the first supplier from its present one on that can sell, the present one included. */
+  | { to: 'ANY_ROUTE'; message: string; retryAt: Date }
   | { to: 'UNKNOWN'; message: string; retryAt: Date; inDoubtAt: Date }
   | { to: 'REVIEW'; message: string; retryAt: Date; inDoubtAt: Date | null }
   /** The item is closed or has another eSIM, so this one is kept aside. */
@@ -42,6 +44,7 @@ export const SEND_WITHIN_MS = 3_000
 /** Also where the supplier asks for an immediate retry. */
 const SOONEST_RETRY_MS = 500
 const FIRST_RETRY_MS = 1_000
+const NO_MONEY_RETRY_MS = 30_000
 export const LONGEST_RETRY_MS = 60_000
 
 /**
@@ -52,6 +55,7 @@ export const LONGEST_RETRY_MS = 60_000
  *   delivered           → DELIVERED; ORPHAN where the item is closed or has another eSIM
  *   refused, retry      → believed only once no earlier purchase can still be running; UNKNOWN until then
  *   refused             → the next supplier, or REFUSED
+ *   retry, no money     → ANY_ROUTE; WAITING where there is no other supplier, for as long as it takes
  *   retry               → WAITING, bought again later; past the deadline REVIEW, bought again occasionally
  *   ordered, unknown    → UNKNOWN, asked again later; past the deadline REVIEW, asked again occasionally
  */
@@ -76,6 +80,11 @@ export function transition(item: LockedItem, outcome: Outcome, context: OutcomeC
     return { to: reviewed ? 'REVIEW' : 'UNKNOWN', message, inDoubtAt: doubtSince, retryAt }
   }
   if (outcome.kind === 'refused') return { to: context.hasNextRoute ? 'NEXT_ROUTE' : 'REFUSED', message }
+  if (outcome.noMoney && context.operation !== 'QUERY' && !reviewed) {
+    const { hasNextRoute, now } = context
+    const waitMs = outcome.afterMs ?? (hasNextRoute ? SOONEST_RETRY_MS : NO_MONEY_RETRY_MS)
+    return { to: hasNextRoute ? 'ANY_ROUTE' : 'WAITING', message, retryAt: later(now, waitMs) }
+  }
   // Waiting for a doubt to end does not use up the time to buy, so a crashed worker does not cause a review.
   const late = reviewed || isLate(item, context, doubtSince ?? context.now)
   if (context.operation === 'QUERY') {

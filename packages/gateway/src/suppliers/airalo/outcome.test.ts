@@ -66,8 +66,8 @@ describe('an order', () => {
     expect(ordered(answer).kind).toBe(kind)
   })
 
-  it('that the account cannot pay waits half a minute and counts as down', () => {
-    expect(ordered(refusal(11))).toEqual({ kind: 'retry', message: '11: the reason', afterMs: 30_000, down: true })
+  it('that the account cannot pay is one for lack of money', () => {
+    expect(ordered(refusal(11))).toEqual({ kind: 'retry', message: '11: the reason', noMoney: true })
   })
 })
 

@@ -9,8 +9,8 @@ type Described = Extract<Outcome, { message: string }>
 
 /** Accepting it for our key would give one eSIM to two dealers. */
 const OTHER_ORDER: Outcome = { kind: 'unknown', message: 'Airalo answered for another order' }
-/** The account is empty, or Airalo is under maintenance: tried again every half minute. */
-const ACCOUNT_WAIT_MS = 30_000
+/** Airalo is under maintenance: tried again every half minute. */
+const MAINTENANCE_WAIT_MS = 30_000
 
 /**
  * Pure: decides the outcome of POST /orders and /orders/topups. Airalo takes no key, so a repeated order is another one:
@@ -23,7 +23,8 @@ const ACCOUNT_WAIT_MS = 30_000
  *   | 2xx that is unreadable, 408, 5xx, no answer  | unknown                                         |
  *   | 422 with code 23, 33, 34 or 73               | refused: stock, package or eSIM                 |
  *   | 422 with faults of parameters                | refused                                         |
- *   | 422 with code 11 or 13                       | retry: the account's credit, maintenance        |
+ *   | 422 with code 11                             | retry: no money                                 |
+ *   | 422 with code 13                             | retry: maintenance                              |
  *   | 422 with any other code, 53 among them       | unknown                                         |
  *   | 401, 403, 429, any other 4xx, not sent       | retry                                           |
  */
@@ -41,7 +42,8 @@ export function outcomeOfOrder(answer: RestAnswer, request: Purchase): Outcome {
 }
 
 const REFUSALS: readonly number[] = [23, 33, 34, 73]
-const ACCOUNT_FAULTS: readonly number[] = [11, 13]
+const NO_MONEY = 11
+const MAINTENANCE = 13
 
 function outcomeOfRefusal(body: JsonObject | undefined, message: string): Outcome {
   const code = codeOf(body)
@@ -49,7 +51,8 @@ function outcomeOfRefusal(body: JsonObject | undefined, message: string): Outcom
     return isObject(body?.data) ? { kind: 'refused', message } : { kind: 'unknown', message }
   }
   if (REFUSALS.includes(code)) return { kind: 'refused', message }
-  if (ACCOUNT_FAULTS.includes(code)) return { kind: 'retry', message, afterMs: ACCOUNT_WAIT_MS, down: true }
+  if (code === NO_MONEY) return { kind: 'retry', message, noMoney: true }
+  if (code === MAINTENANCE) return { kind: 'retry', message, afterMs: MAINTENANCE_WAIT_MS, down: true }
   return { kind: 'unknown', message }
 }
 

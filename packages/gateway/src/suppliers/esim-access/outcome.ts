@@ -4,8 +4,9 @@ import { deliveredEsimOf, type EsimRow, timeOf } from './esim.ts'
 
 export type Failure = Exclude<RtAnswer, { kind: 'done' }>
 
-/** The account is empty, or an operator has to correct something: tried again every half minute. */
+/** An operator has to correct something: tried again every half minute. */
 const ACCOUNT_WAIT_MS = 30_000
+const NO_MONEY = '200007'
 
 /**
  * Pure: decides the outcome of esim/order and esim/topup from a failure. Our key is its transactionId, and a repeat buys
@@ -17,7 +18,8 @@ const ACCOUNT_WAIT_MS = 30_000
  *   | 200005, 200006 another price                   | refused                                                     |
  *   | 000105 to 000107, 200008 a parameter           | refused                                                     |
  *   | 200002, 310403 of a top-up: the eSIM           | refused                                                     |
- *   | 200007 balance; 101xxx, 401001 credentials     | retry: the operator's account                               |
+ *   | 200007 balance                                 | retry: no money                                             |
+ *   | 101xxx, 401001 credentials                     | retry: the operator's account                               |
  *   | 000101 to 000104                               | retry: an operator has to correct it                        |
  *   | 310402 the key was used                        | unknown: it exists, and is looked for                       |
  *   | 900001 busy, 000001, 200010 and any other code | unknown                                                     |
@@ -31,6 +33,7 @@ export function outcomeOfFailure(failure: Failure, isTopUp: boolean): Extract<Ou
   }
   const { code } = failure
   if (REFUSALS.includes(code) || (isTopUp && ESIM_REFUSALS.includes(code))) return { kind: 'refused', message }
+  if (code === NO_MONEY) return { kind: 'retry', message, noMoney: true }
   if (isAccountFault(code)) return { kind: 'retry', message, afterMs: ACCOUNT_WAIT_MS, down: true }
   return { kind: 'unknown', message, ...(code === '900001' || code === '000001' ? { down: true as const } : {}) }
 }
@@ -42,7 +45,7 @@ const REFUSALS: readonly string[] = [
 const ESIM_REFUSALS: readonly string[] = ['200002', '310403']
 
 export function isAccountFault(code: string): boolean {
-  return code === '200007' || code === '401001' || code.startsWith('101') || /^00010[1-4]$/.test(code)
+  return code === NO_MONEY || code === '401001' || code.startsWith('101') || /^00010[1-4]$/.test(code)
 }
 
 /** Accepting it for our key would give one eSIM to two dealers. */

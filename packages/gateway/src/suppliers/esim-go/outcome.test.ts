@@ -36,7 +36,7 @@ describe('an order', () => {
 
   it('is refused only by eSIM Go, and not for lack of money', () => {
     expect(outcomeOfOrder(refusal(400, 'no such bundle'))).toMatchObject({ kind: 'refused' })
-    expect(outcomeOfOrder(refusal(400, 'insufficient Balance'))).toMatchObject({ kind: 'retry', down: true })
+    expect(outcomeOfOrder(refusal(400, 'insufficient Balance'))).toMatchObject({ kind: 'retry', noMoney: true })
     expect(outcomeOfOrder(reply(404))).toMatchObject({ kind: 'retry', down: true })
   })
 })

@@ -3,8 +3,6 @@ import { amountOf, currencyOf, dateOf, iccidOf, isObject, isText, type JsonObjec
 import { downOf, type RestAnswer } from '../rest-client.ts'
 import type { Charge, DeliveredEsim, Outcome, SupplierRequest } from '../supplier.ts'
 
-/** The operator's account is empty. */
-const NO_MONEY_WAIT_MS = 30_000
 const RATE_WAIT_MS = 1_000
 
 /**
@@ -17,7 +15,7 @@ const RATE_WAIT_MS = 1_000
  *   | not sent                                       | retry                                               |
  *   | 401, 403 key                                   | retry: an operator has to correct it                |
  *   | 429                                            | retry                                               |
- *   | any other 4xx of eSIM Go about the balance     | retry                                               |
+ *   | any other 4xx of eSIM Go about the balance     | retry: no money                                     |
  *   | any other 4xx of eSIM Go                       | refused                                             |
  *   | any other 4xx                                  | retry: the url is wrong                             |
  */
@@ -33,7 +31,7 @@ export function outcomeOfOrder(answer: RestAnswer): Outcome | { kind: 'placed'; 
   if (status < 400 || status >= 500 || status === 408) return { kind: 'unknown', message, down: true }
   if (status === 429) return { kind: 'retry', message, afterMs: answer.retryAfterMs ?? RATE_WAIT_MS }
   if (!isRefusal(answer)) return { kind: 'retry', message, down: true }
-  if (MONEY.test(message)) return { kind: 'retry', message, afterMs: NO_MONEY_WAIT_MS, down: true }
+  if (MONEY.test(message)) return { kind: 'retry', message, noMoney: true }
   return { kind: 'refused', message }
 }
 

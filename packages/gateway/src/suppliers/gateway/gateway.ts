@@ -5,6 +5,7 @@ import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import { iccidOf } from '../members.ts'
 import type {
+  BalanceOutcome,
   CancelOutcome,
   Charge,
   Outcome,
@@ -62,7 +63,19 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
       return 'failure' in answer ? testMessage(answer.failure, answer.network) : undefined
     },
     list: (since) => list(upstream, since),
+    balance: () => queryBalance(upstream),
   }
+}
+
+/** What can be spent, the credit included. */
+async function queryBalance(upstream: Upstream): Promise<BalanceOutcome> {
+  const answer = await upstream((client) => client.balance())
+  if ('failure' in answer) return { kind: 'silent', message: `${answer.failure.code}: ${answer.failure.message}` }
+  const { availableBalance, currencyCode } = answer.value
+  if (!Number.isSafeInteger(availableBalance) || !/^[A-Z]{3}$/.test(currencyCode)) {
+    return { kind: 'silent', message: 'the balance at the upstream gateway is unreadable' }
+  }
+  return { kind: 'balance', amount: BigInt(availableBalance), currencyCode }
 }
 
 async function order(upstream: Upstream, request: SupplierRequest): Promise<Outcome> {

@@ -63,10 +63,11 @@ describe('a failure of an upstream', () => {
     }
   })
 
-  it('is retried after the time that the upstream gives, or after enough time for a top-up', () => {
+  it('is retried after the time that the upstream gives, or within half a minute of a daily limit', () => {
     expect(outcomeOfFailure(failure('101007', { retryAfterS: 7 }), true)).toMatchObject({ afterMs: 7_000 })
     expect(outcomeOfFailure(failure('101007'), true)).toMatchObject({ afterMs: 1_000 })
-    expect(outcomeOfFailure(failure('200007'), true)).toMatchObject({ afterMs: 30_000 })
+    expect(outcomeOfFailure(failure('200014'), true)).toMatchObject({ afterMs: 30_000 })
+    expect(outcomeOfFailure(failure('200007'), true)).toMatchObject({ kind: 'retry', noMoney: true })
   })
 
   it('counts for the breaker if it would affect every order', () => {

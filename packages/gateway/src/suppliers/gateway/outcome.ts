@@ -3,7 +3,7 @@ import type { DealerEsimError } from '@dealer-esim/sdk'
 import type { Charge, Outcome } from '../supplier.ts'
 import { esimOf, profilesOf } from './esim.ts'
 
-const TOP_UP_WAIT_MS = 30_000
+const LIMIT_WAIT_MS = 30_000
 
 /**
  * Pure: decides the outcome of an order from an upstream's failure. Our key is its transactionId, so an order in doubt is
@@ -15,7 +15,8 @@ const TOP_UP_WAIT_MS = 30_000
  *   | 200002, 200015, 200017, 310245, 310403 eSIM   | refused                                                 |
  *   | 000105 to 000108 a parameter is not accepted  | refused                                                 |
  *   | other 0001xx: its url, a proxy in between     | retry: an operator has to correct it                    |
- *   | 200007 balance, 200014 daily limit            | retry: a top-up resolves it                             |
+ *   | 200007 balance                                | retry: no money                                         |
+ *   | 200014 daily limit                            | retry: it ends with the day                             |
  *   | 200005 another price                          | retry: nothing was bought                               |
  *   | 101xxx signature, clock, address, QPS; 000002 | retry, except                                           |
  *   | 101006 the request was received twice         | unknown: the first of the two may have bought           |
@@ -31,7 +32,8 @@ export function outcomeOfFailure(
   const { code } = error
   if (!/^\d{6}$/.test(code))
     return sent ? { kind: 'unknown', message, down: true } : { kind: 'retry', message, down: true }
-  if (code === '200007' || code === '200014') return { kind: 'retry', message, afterMs: TOP_UP_WAIT_MS }
+  if (code === '200007') return { kind: 'retry', message, noMoney: true }
+  if (code === '200014') return { kind: 'retry', message, afterMs: LIMIT_WAIT_MS }
   if (code === '200005') return { kind: 'retry', message }
   if (code === '101007') return { kind: 'retry', message, afterMs: (error.retryAfterS ?? 1) * 1000 }
   if (code === '101006') return { kind: 'unknown', message }

@@ -27,7 +27,7 @@ describe('the first step', () => {
     expect(outcomeOfCreate(refusal(status))).toMatchObject({ kind: 'refused' })
   })
 
-  it.each([401, 402, 403, 408, 455, 500, 503])('that fails with %i is tried again', (status) => {
+  it.each([401, 403, 408, 455, 500, 503])('that fails with %i is tried again', (status) => {
     expect(outcomeOfCreate(refusal(status))).toMatchObject({ kind: 'retry', down: true })
   })
 
@@ -48,7 +48,7 @@ it('only MobiMatter refuses, not a proxy', () => {
 })
 
 it('an empty wallet and a provider that is down are tried again', () => {
-  expect(outcomeOfRefusal(refusal(402))).toMatchObject({ kind: 'retry', down: true })
+  expect(outcomeOfRefusal(refusal(402))).toMatchObject({ kind: 'retry', noMoney: true })
   expect(outcomeOfRefusal(refusal(455))).toMatchObject({ kind: 'retry', down: true })
   expect(outcomeOfRefusal(refusal(429))).toMatchObject({ kind: 'refused' })
 })

@@ -5,8 +5,8 @@ import { chargeOf, deliveredDetailsOf, deliveredIccidOf, esimOf } from './esim.t
 
 /** Accepting it for our key would give one eSIM to two dealers, or refund a delivered eSIM. */
 const OTHER_ORDER: Outcome = { kind: 'unknown', message: 'MobiMatter answered for another order' }
-/** The operator's wallet is empty, or the provider behind MobiMatter is down. */
-const ACCOUNT_WAIT_MS = 30_000
+/** The provider behind MobiMatter is down. */
+const PROVIDER_WAIT_MS = 30_000
 
 /**
  * Pure: decides from the answer to `POST /order`, which only holds the money. Only a completed order buys, and an order
@@ -16,7 +16,8 @@ const ACCOUNT_WAIT_MS = 30_000
  *   |------------------------------------------------|-----------------------------------------------------|
  *   | 2xx with an order number                       | created: complete it                                |
  *   | 429                                            | refused: out of stock                               |
- *   | 402 wallet, 455 provider                       | retry                                               |
+ *   | 402 wallet                                     | retry: no money                                     |
+ *   | 455 provider                                   | retry                                               |
  *   | 401, 403                                       | retry: an operator has to correct it                |
  *   | 408, 5xx, no answer, an unreadable one         | retry                                               |
  *   | any other 4xx of MobiMatter                    | refused                                             |
@@ -39,9 +40,8 @@ export function isRefusal(answer: RestAnswer): boolean {
 export function outcomeOfRefusal(answer: RestAnswer): Outcome {
   const message = messageOf(answer)
   const status = answer.kind === 'reply' ? answer.status : 0
-  if (status === NO_MONEY || status === PROVIDER_DOWN) {
-    return { kind: 'retry', message, afterMs: ACCOUNT_WAIT_MS, down: true }
-  }
+  if (status === NO_MONEY) return { kind: 'retry', message, noMoney: true }
+  if (status === PROVIDER_DOWN) return { kind: 'retry', message, afterMs: PROVIDER_WAIT_MS, down: true }
   return { kind: 'refused', message: status === OUT_OF_STOCK ? `out of stock: ${message}` : message }
 }
 

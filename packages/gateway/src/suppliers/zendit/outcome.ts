@@ -7,7 +7,6 @@ type Purchase = Pick<SupplierRequest, 'key' | 'topUp'>
 
 /** Accepting it for our key would give one eSIM to two dealers, or refund a delivered eSIM. */
 export const OTHER_PURCHASE: Outcome = { kind: 'unknown', message: 'Zendit answered for another purchase' }
-const NO_MONEY_WAIT_MS = 30_000
 
 /**
  * Pure: decides the outcome of POST /esim/purchases, as far as its answer does.
@@ -43,7 +42,7 @@ export function outcomeOfOrder(answer: RestAnswer, key: string): Outcome | 'acce
 export function outcomeOfRejection(answer: RestAnswer): Outcome {
   const message = messageOf(answer)
   const isMoney = answer.kind === 'reply' && codeOf(answer.body) === 'INSUFFICIENT_FUNDS'
-  return isMoney ? { kind: 'retry', message, afterMs: NO_MONEY_WAIT_MS } : { kind: 'refused', message }
+  return isMoney ? { kind: 'retry', message, noMoney: true } : { kind: 'refused', message }
 }
 
 /**

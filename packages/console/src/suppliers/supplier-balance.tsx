@@ -1,0 +1,116 @@
+import type { SupplierBalanceDetail } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-balances.ts'
+import { Alert, Button, Text, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { type Bar, BarChart } from '../dashboard/bar-chart.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { formatMoneyInput, parseMoneyInput } from '../parts/form-values.ts'
+import { formatDay, formatMoney, formatMoneyShort, formatTime } from '../parts/format.ts'
+import { Card } from '../parts/page.tsx'
+import { Amount, Facts, Timestamp } from '../parts/values.tsx'
+import { canOperate, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+import { supplierPage } from './paths.ts'
+
+const REFRESH_MS = 60_000
+const CYAN = 'var(--mantine-color-cyan-7)'
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+
+/** The operator's balance at a supplier, with its level for an alert and its history. Not shown for a supplier that states no balance. */
+export function SupplierBalance({ supplier }: { supplier: string }) {
+  const me = useSession()
+  const { data } = useApi<SupplierBalanceDetail>(
+    `${supplierPage(supplier)}/balance`,
+    { timeZone },
+    { refreshMs: REFRESH_MS },
+  )
+  const [setting, setSetting] = useState(false)
+  if (!data || (!data.isStated && data.amount === null)) return null
+  const { amount, alertBelow, readAt, message } = data
+  const currency = data.currencyCode ?? ''
+  return (
+    <Card
+      title={t.suppliers.balance}
+      actions={
+        canOperate(me) && (
+          <Button size="compact-xs" variant="default" onClick={() => setSetting(true)}>
+            {t.suppliers.setAlert}
+          </Button>
+        )
+      }
+    >
+      {data.noMoneySince !== null && (
+        <Alert color="red" role="alert">
+          {interpolate(t.suppliers.noMoney, { time: formatTime(data.noMoneySince) })}
+        </Alert>
+      )}
+      {message !== null && (
+        <Alert color="orange" role="alert">
+          {interpolate(t.suppliers.balanceUnread, { message })}
+        </Alert>
+      )}
+      <Facts
+        items={[
+          [t.suppliers.balance, amount === null ? null : <Amount value={amount} currency={currency} key="amount" />],
+          [t.suppliers.balanceRead, <Timestamp time={readAt} key="readAt" />],
+          [t.suppliers.alertBelow, alertBelow === null ? null : levelText(alertBelow, data.currencyCode)],
+        ]}
+      />
+      {amount !== null && (
+        <BarChart
+          label={t.suppliers.balanceDays}
+          format={(value) => formatMoneyShort(value, currency)}
+          series={[{ name: t.suppliers.balance, color: CYAN }]}
+          bars={data.days.map(({ day, amount: last }) => barOf(day, last, currency))}
+        />
+      )}
+      {setting && <AlertLevel supplier={supplier} alertBelow={alertBelow} onClose={() => setSetting(false)} />}
+    </Card>
+  )
+}
+
+/** Before the first reading the currency is not known. */
+function levelText(alertBelow: number, currencyCode: string | null): string {
+  return currencyCode === null ? formatMoneyInput(alertBelow) : formatMoney(alertBelow, currencyCode)
+}
+
+/** A bar has no height below zero; its text has the exact amount. */
+function barOf(day: string, amount: number | null, currency: string): Bar {
+  const text = amount === null ? t.dashboard.noData : formatMoney(amount, currency)
+  return { day, values: [Math.max(0, amount ?? 0)], title: `${formatDay(day)}: ${text}` }
+}
+
+function AlertLevel(props: { supplier: string; alertBelow: number | null; onClose(): void }) {
+  const { supplier, alertBelow, onClose } = props
+  const set = useChange({ success: t.common.saved, quiet: true })
+  const [fault, setFault] = useState<string>()
+  function save({ level }: Record<string, string>) {
+    const parsed = level === undefined ? { amount: null } : parseMoneyInput(level)
+    if ('error' in parsed) return setFault(parsed.error)
+    setFault(undefined)
+    const path = `${supplierPage(supplier)}/balance/alert`
+    set.mutate({ method: 'PUT', path, body: { alertBelow: parsed.amount } }, { onSuccess: onClose })
+  }
+  return (
+    <Dialog
+      title={t.suppliers.setAlert}
+      opened
+      onClose={onClose}
+      submit={t.common.save}
+      busy={set.isPending}
+      error={set.error}
+      onSubmit={save}
+    >
+      <Text size="sm">{t.suppliers.setAlertText}</Text>
+      <TextInput
+        name="level"
+        inputMode="decimal"
+        label={t.suppliers.alertBelow}
+        description={t.suppliers.alertBelowHint}
+        defaultValue={formatMoneyInput(alertBelow)}
+        error={fault}
+        data-autofocus
+      />
+    </Dialog>
+  )
+}

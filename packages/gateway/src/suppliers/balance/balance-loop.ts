@@ -1,0 +1,66 @@
+import type { Ids } from '../../lib/ids.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import type { Wakeups } from '../../lib/postgres/wakeups.ts'
+import { type Running, runLoop } from '../../lib/process/lifecycle.ts'
+import type { Log } from '../../lib/telemetry/log.ts'
+import type { LoopMetrics } from '../../lib/telemetry/metrics.ts'
+import type { Suppliers } from '../registry.ts'
+import { ensureBalance } from './balance-state.ts'
+import { type BalanceClaim, claimBalance, readBalance } from './read-balance.ts'
+
+interface BalanceLoopDeps {
+  db: Db
+  ids: Ids
+  log: Log
+  loops?: LoopMetrics
+  suppliers: Suppliers
+  wake: Pick<Wakeups<'settings' | 'fulfilment'>, 'on' | 'wake'>
+}
+
+const POLL_MS = 5_000
+/** Balances that a node reads at once: a supplier that does not answer delays few others. */
+const READINGS_MAX = 8
+
+/** Reads the operator's balances at suppliers when they are due. One node at a time reads each. */
+export function balanceLoop(deps: BalanceLoopDeps): Running {
+  const known = new Set<string>()
+
+  async function pass(): Promise<boolean> {
+    const names = deps.suppliers
+      .all()
+      .flatMap(({ supplier }) => (supplier.balance === undefined ? [] : [supplier.name]))
+    for (const name of names.filter((one) => !known.has(one))) {
+      await ensureBalance(deps.db, name)
+      known.add(name)
+    }
+    const claims: BalanceClaim[] = []
+    while (names.length > 0 && claims.length < READINGS_MAX) {
+      const claim = await claimBalance(deps.db, names)
+      if (claim === undefined) break
+      claims.push(claim)
+    }
+    await Promise.all(claims.map(read))
+    return claims.length === READINGS_MAX
+  }
+
+  async function read(claim: BalanceClaim): Promise<void> {
+    const { supplier } = claim
+    try {
+      const outcome = await readBalance(deps, claim, deps.suppliers.get(supplier)?.supplier ?? {})
+      if (outcome.kind === 'silent') {
+        deps.log.warn({ supplier, reason: outcome.message }, 'the balance at a supplier could not be read')
+      }
+    } catch (error) {
+      deps.log.error({ err: error, supplier }, 'the balance at a supplier could not be saved: it is read again')
+    }
+  }
+
+  const loop = runLoop({ name: 'balances', log: deps.log, loops: deps.loops, pollMs: POLL_MS, pass })
+  const unsubscribe = deps.wake.on('settings', () => loop.wake())
+  return {
+    stop(deadlineMs) {
+      unsubscribe()
+      return loop.stop(deadlineMs)
+    },
+  }
+}

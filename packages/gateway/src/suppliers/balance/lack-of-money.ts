@@ -1,0 +1,76 @@
+import { createAlert } from '../../alerts/alerts.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import type { Wakeups } from '../../lib/postgres/wakeups.ts'
+import type { ConfiguredSupplier } from '../registry.ts'
+import type { Outcome } from '../supplier.ts'
+import { ensureBalance } from './balance-state.ts'
+
+/*
+ * A supplier that refuses a purchase for lack of money is skipped: its orders go to the next supplier of their package, or
+ * wait if there is no other. It sells again after its balance was read to have risen, or a trial purchase has succeeded.
+ */
+
+interface MoneyDeps {
+  db: Db
+  ids: Ids
+  wake: Pick<Wakeups<'settings' | 'fulfilment'>, 'wake'>
+}
+
+/** A supplier that alternates between having money for some purchases and not for others is reported once a day. */
+const ALERT_INTERVAL = '1 day'
+
+export function lacksMoney(outcomes: readonly Outcome[]): string | undefined {
+  for (const outcome of outcomes) if (outcome.kind === 'retry' && outcome.noMoney) return outcome.message
+  return undefined
+}
+
+/** Records what purchases have shown about the account, for all nodes. Writes only where that has changed. */
+export async function recordMoney(
+  deps: MoneyDeps,
+  { supplier, gate }: Pick<ConfiguredSupplier, 'supplier' | 'gate'>,
+  outcomes: readonly Outcome[],
+): Promise<void> {
+  const message = lacksMoney(outcomes)
+  if (message !== undefined) return recordLack(deps, supplier.name, message)
+  if (!gate.lacksMoney || !outcomes.some(isBought)) return
+  await deps.db.query({
+    text: 'update supplier_balances set no_money_since = null where supplier = $1 and no_money_since is not null',
+    values: [supplier.name],
+  })
+  gate.lacksMoney = false
+  deps.wake.wake('settings')
+  deps.wake.wake('fulfilment')
+}
+
+function isBought({ kind }: Outcome): boolean {
+  return kind === 'delivered' || kind === 'toppedUp' || kind === 'ordered'
+}
+
+/** Makes a reading due at once: a later one that is higher shows that the account was topped up. */
+async function recordLack(deps: MoneyDeps, supplier: string, message: string): Promise<void> {
+  const isNew = await deps.db.tx(async (tx) => {
+    await ensureBalance(tx, supplier)
+    const [row] = await tx.query<{ isReported: boolean }>({
+      text: `with before as (
+               select supplier, no_money_alerted_at > now() - $2::interval as is_reported from supplier_balances
+               where supplier = $1 and no_money_since is null for no key update)
+             update supplier_balances b set no_money_since = now(), due_at = least(due_at, now()),
+               no_money_alerted_at = case when before.is_reported then no_money_alerted_at else now() end
+             from before where b.supplier = before.supplier
+             returning coalesce(before.is_reported, false) as is_reported`,
+      values: [supplier, ALERT_INTERVAL],
+    })
+    if (row === undefined) return false
+    if (row.isReported) return true
+    createAlert(tx, deps.ids, {
+      tenantId: null,
+      kind: 'SUPPLIER_NO_MONEY',
+      audience: 'OPERATOR',
+      message: `${supplier} refuses purchases for lack of money: ${message.replace(/\.+$/, '')}. Its orders go to the next supplier of their package, or wait if there is no other. Top up your account at ${supplier}: it is used again by itself as soon as it has money.`,
+      data: { supplier },
+    })
+    return true
+  })
+  if (isNew) deps.wake.wake('settings')
+}

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { formatMoney } from '@dealer-esim/contract'
+import { createAlert } from '../../alerts/alerts.ts'
+import { isFree } from '../../jobs/times-ahead.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+import type { Wakeups } from '../../lib/postgres/wakeups.ts'
+import { withStorableMessage } from '../storable-message.ts'
+import type { BalanceOutcome, Supplier } from '../supplier.ts'
+import { READ_EVERY_MS } from './balance-state.ts'
+
+/** A reading that this node may make. */
+export interface BalanceClaim {
+  supplier: string
+  leaseToken: string
+}
+
+/** Longer than a reading takes: if the node dies, another one reads. */
+const LEASE_MS = 120_000
+/** While the supplier refuses purchases for lack of money. */
+const READ_WITHOUT_MONEY_EVERY_MS = 60_000
+/** Longer than any supplier needs. */
+const READ_MAX_MS = 30_000
+
+/** Claims the reading at one of these suppliers, the longest due first. `anyTime`: also one that is not due. */
+export async function claimBalance(
+  db: Pick<Db, 'query'>,
+  suppliers: readonly string[],
+  anyTime = false,
+): Promise<BalanceClaim | undefined> {
+  const leaseToken = randomUUID()
+  const [row] = await db.query<{ supplier: string }>({
+    text: `update supplier_balances set lease_token = $2, lease_until = now() + $3 * interval '1 millisecond'
+           where supplier = (
+             select supplier from supplier_balances
+             where supplier = any ($1) and (due_at <= now() or $4) and ${isFree('lease_until', LEASE_MS)}
+             order by due_at, supplier limit 1 for no key update skip locked)
+           returning supplier`,
+    values: [suppliers, leaseToken, LEASE_MS, anyTime],
+  })
+  return row && { supplier: row.supplier, leaseToken }
+}
+
+/** Reads a balance and saves it, with an alert if it has fallen below the operator's level. */
+export async function readBalance(
+  deps: { db: Db; ids: Ids; wake: Pick<Wakeups<'settings' | 'fulfilment'>, 'wake'> },
+  claim: BalanceClaim,
+  supplier: Pick<Supplier, 'balance'>,
+): Promise<BalanceOutcome> {
+  const outcome = withStorableMessage(await ask(supplier))
+  const hasMoneyAgain = await deps.db.tx(async (tx) => {
+    if (outcome.kind === 'balance') return saveBalance(tx, deps.ids, claim, outcome)
+    saveFailure(tx, claim, outcome.message)
+    return false
+  })
+  if (hasMoneyAgain) {
+    deps.wake.wake('settings')
+    deps.wake.wake('fulfilment')
+  }
+  return outcome
+}
+
+async function ask(supplier: Pick<Supplier, 'balance'>): Promise<BalanceOutcome> {
+  if (supplier.balance === undefined) return { kind: 'silent', message: 'the supplier does not state a balance' }
+  const timer = new AbortController()
+  const late: BalanceOutcome = { kind: 'silent', message: `no answer within ${READ_MAX_MS / 1000} s` }
+  try {
+    return await Promise.race([supplier.balance(), delay(READ_MAX_MS, late, { signal: timer.signal })])
+  } catch (error) {
+    return { kind: 'silent', message: error instanceof Error ? error.message : String(error) }
+  } finally {
+    timer.abort()
+  }
+}
+
+const RELEASE = `lease_token = null, lease_until = null,
+  due_at = now() + case when no_money_since is null then ${READ_EVERY_MS} else ${READ_WITHOUT_MONEY_EVERY_MS} end
+    * interval '1 millisecond'`
+
+/**
+ * Locks the row until the commit. Without the lease nothing is written: another node has read since.
+ * @returns whether the supplier lacked money and has some again
+ */
+async function saveBalance(
+  tx: Tx,
+  ids: Ids,
+  { supplier, leaseToken }: BalanceClaim,
+  { amount, currencyCode }: Extract<BalanceOutcome, { kind: 'balance' }>,
+): Promise<boolean> {
+  const [row] = await tx.query<{ wasLow: boolean; isLow: boolean; alertBelow: bigint | null; hasRisen: boolean }>({
+    text: `with before as (
+             select supplier, is_low, no_money_since is not null and $3 > 0 and $3 > amount as has_risen
+             from supplier_balances where supplier = $1 and lease_token = $2 for no key update)
+           update supplier_balances b set amount = $3, currency_code = $4, read_at = now(), message = null,
+             is_low = coalesce($3 < alert_below, false), ${RELEASE},
+             no_money_since = case when before.has_risen then null else no_money_since end,
+             no_money_alerted_at = case when $3 > b.amount then null else no_money_alerted_at end
+           from before where b.supplier = before.supplier
+           returning before.is_low as was_low, b.is_low, b.alert_below, coalesce(before.has_risen, false) as has_risen`,
+    values: [supplier, leaseToken, amount, currencyCode],
+  })
+  if (row === undefined) return false
+  tx.send({
+    text: `insert into supplier_balance_readings (supplier, read_at, amount, currency_code)
+           values ($1, now(), $2, $3) on conflict do nothing`,
+    values: [supplier, amount, currencyCode],
+  })
+  if (row.wasLow || !row.isLow) return row.hasRisen
+  createAlert(tx, ids, {
+    tenantId: null,
+    kind: 'SUPPLIER_BALANCE',
+    audience: 'OPERATOR',
+    message: `Your balance at ${supplier} is ${formatMoney(amount)} ${currencyCode}, below ${formatMoney(row.alertBelow!)}. Top it up before it is used up: then purchases go to other suppliers, or wait.`,
+    data: { supplier, amount: Number(amount), currencyCode },
+  })
+  return row.hasRisen
+}
+
+function saveFailure(tx: Tx, { supplier, leaseToken }: BalanceClaim, message: string): void {
+  tx.send({
+    text: `update supplier_balances set message = $3, ${RELEASE} where supplier = $1 and lease_token = $2`,
+    values: [supplier, leaseToken, message],
+  })
+}

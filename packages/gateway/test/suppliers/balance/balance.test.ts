@@ -1,0 +1,113 @@
+import type { Simulator } from '@dealer-esim/wholesaler-simulators'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SYSTEM } from '../../../src/audit/audit.ts'
+import type { Running } from '../../../src/lib/process/lifecycle.ts'
+import { balanceLoop } from '../../../src/suppliers/balance/balance-loop.ts'
+import { findBalance, READ_EVERY_MS, setAlertBelow } from '../../../src/suppliers/balance/balance-state.ts'
+import { claimBalance, readBalance } from '../../../src/suppliers/balance/read-balance.ts'
+import { addSupplier, waitUntil } from '../../harness/shop.ts'
+import { type BalanceTestbed, createBalanceTestbed } from './balance-testbed.ts'
+
+/* The operator's balances at suppliers: read by workers, kept, and reported when they are low. */
+
+let testbed: BalanceTestbed
+let simulator: Simulator
+
+beforeAll(async () => {
+  testbed = await createBalanceTestbed()
+  simulator = await testbed.addWholesaler('whole')
+})
+afterAll(() => testbed.close())
+
+const setLevel = (level: bigint | null) => setAlertBelow(testbed, 'whole', level, SYSTEM)
+const readings = () =>
+  testbed.db.query<{ amount: bigint }>({
+    text: `select amount from supplier_balance_readings where supplier = 'whole' order by read_at`,
+  })
+
+describe('workers', () => {
+  it('read the balance at each supplier that states it, once in 15 minutes, on one of several nodes', async () => {
+    simulator.setBalance(1_234_500)
+    await addSupplier(testbed, 'codes', 'stock')
+    const loops: Running[] = [balanceLoop(testbed), balanceLoop(testbed)]
+    const read = await waitUntil(async () => {
+      const balance = await findBalance(testbed.db, 'whole')
+      return balance?.amount === 1_234_500n && balance
+    })
+    expect(read).toMatchObject({ currencyCode: 'USD', message: null, alertBelow: null })
+    await Promise.all(loops.map((loop) => loop.stop(5_000)))
+    const [due] = await testbed.db.query<{ waitMs: number }>({
+      text: `select (extract(epoch from due_at - read_at) * 1000)::float8 as wait_ms from supplier_balances`,
+    })
+    expect(due!.waitMs).toBe(READ_EVERY_MS)
+    expect(simulator.counters().requestsByOperation.balance).toBe(1)
+    expect(await findBalance(testbed.db, 'codes')).toBeUndefined()
+    expect(await readings()).toEqual([{ amount: 1_234_500n }])
+  })
+
+  it('save nothing after they have lost the lease', async () => {
+    const claim = (await claimBalance(testbed.db, ['whole'], true))!
+    expect(await claimBalance(testbed.db, ['whole'], true)).toBeUndefined()
+    await testbed.db.query({ text: `update supplier_balances set lease_until = now() - interval '1 second'` })
+    const later = (await claimBalance(testbed.db, ['whole'], true))!
+    simulator.setBalance(500)
+    const { supplier } = testbed.suppliers.get('whole')!
+    const before = await readings()
+    await readBalance(testbed, claim, supplier)
+    expect([await readings(), (await findBalance(testbed.db, 'whole'))!.amount]).toEqual([before, 1_234_500n])
+    await readBalance(testbed, later, supplier)
+    expect((await findBalance(testbed.db, 'whole'))!.amount).toBe(500n)
+  })
+
+  it('keep the latest balance when a reading fails, and say why it did', async () => {
+    simulator.addFault({ kind: 'server-error-before', operation: 'balance' })
+    expect(await testbed.read('whole')).toMatchObject({ kind: 'silent' })
+    simulator.clearFaults()
+    expect(await findBalance(testbed.db, 'whole')).toMatchObject({ amount: 500n, message: expect.any(String) })
+    await testbed.read('whole')
+    expect(await findBalance(testbed.db, 'whole')).toMatchObject({ amount: 500n, message: null })
+  })
+})
+
+describe('the alert about a low balance', () => {
+  const readAt = async (amount: number) => {
+    simulator.setBalance(amount)
+    await testbed.read('whole')
+    return (await testbed.alerts('SUPPLIER_BALANCE')).length
+  }
+
+  it('comes once below the level, and again only after the balance was above it', async () => {
+    expect(await readAt(900_000)).toBe(0)
+    await setLevel(1_000_000n)
+    expect(await readAt(1_000_000)).toBe(0)
+    expect(await readAt(999_999)).toBe(1)
+    expect(await readAt(500_000)).toBe(1)
+    await setLevel(1_000_000n)
+    expect(await readAt(400_000)).toBe(1)
+    expect(await readAt(1_000_000)).toBe(1)
+    expect(await readAt(999_900)).toBe(2)
+    expect((await testbed.alerts('SUPPLIER_BALANCE'))[1]).toMatch(
+      /^Your balance at whole is 99\.99 USD, below 100\.00\. Top it up/,
+    )
+  })
+
+  it('comes at once for another level that the balance is below already, and never without a level', async () => {
+    await setLevel(2_000_000n)
+    expect(await readAt(1_500_000)).toBe(3)
+    await setLevel(null)
+    expect(await readAt(1)).toBe(3)
+  })
+
+  it('is refused for a supplier without a balance, and for a level that no balance is below', async () => {
+    await expect(setAlertBelow(testbed, 'codes', 1n, SYSTEM)).rejects.toThrow('where you have no balance')
+    await expect(setAlertBelow(testbed, 'nobody', 1n, SYSTEM)).rejects.toThrow('nobody')
+    await expect(setLevel(0n)).rejects.toThrow('must be above zero')
+  })
+})
+
+it.each(['airalo', 'esim-go', 'mobimatter', 'zendit'] as const)('the balance at %s is read', async (kind) => {
+  const other = await testbed.addWholesaler(kind, kind)
+  other.setBalance(770_000)
+  expect(await testbed.read(kind)).toMatchObject({ kind: 'balance', amount: 770_000n })
+  expect((await findBalance(testbed.db, kind))!.amount).toBe(770_000n)
+})

@@ -1,0 +1,46 @@
+import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type AdminTestbed, createAdminTestbed } from '../../harness/admin-testbed.ts'
+import { admin, adminFailure, adminJson, adminUsageError } from '../../harness/processes/admin-in-process.ts'
+import { addSupplier } from '../../harness/shop.ts'
+
+let shop: AdminTestbed
+let simulator: Simulator
+
+beforeAll(async () => {
+  shop = await createAdminTestbed()
+  simulator = await createSimulator('zendit', { catalogueSize: 3 })
+  await addSupplier(shop, 'whole', 'zendit', { url: simulator.url, ...simulator.credentials })
+  await addSupplier(shop, 'codes', 'stock')
+})
+afterAll(async () => {
+  await simulator.close()
+  await shop.close()
+})
+
+it('supplier balance reads a balance, lists balances, and sets the level of the alert', async () => {
+  simulator.setBalance(2_500_000)
+  expect(await adminJson('supplier', 'balance', 'whole')).toMatchObject({ supplier: 'whole', amount: 2_500_000 })
+  expect(await adminJson('supplier', 'balance', 'whole', '--alert-below', '300')).toEqual({
+    name: 'whole',
+    alertBelow: 3_000_000,
+  })
+  const { balanceList } = await adminJson('supplier', 'balance')
+  expect(balanceList).toMatchObject([{ supplier: 'whole', amount: 2_500_000, alertBelow: 3_000_000 }])
+  expect(await admin('supplier', 'balance')).toMatchObject({
+    stdout: expect.stringMatching(/whole +250\.00 USD .*300\.00/),
+  })
+  expect(await adminJson('supplier', 'balance', 'whole', '--alert-below', 'none')).toMatchObject({ alertBelow: null })
+  expect(await shop.audited('supplier.alert_below')).toMatchObject([
+    { subject: 'whole', after: { alertBelow: 3_000_000 } },
+    { subject: 'whole', after: { alertBelow: null } },
+  ])
+})
+
+it('supplier balance says why it cannot read a balance', async () => {
+  simulator.addFault({ kind: 'server-error-before', operation: 'balance' })
+  expect(await adminFailure('supplier', 'balance', 'whole')).toMatch(/500|503/)
+  simulator.clearFaults()
+  expect(await adminFailure('supplier', 'balance', 'codes')).toBe('codes is of type stock, where you have no balance.')
+  expect(await adminUsageError('supplier', 'balance', '--alert-below', '5')).toContain('Name the supplier')
+})

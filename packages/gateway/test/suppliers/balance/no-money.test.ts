@@ -1,0 +1,139 @@
+import type { Simulator } from '@dealer-esim/wholesaler-simulators'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { fulfilmentLoop } from '../../../src/fulfilment/loop.ts'
+import type { Loop } from '../../../src/lib/process/lifecycle.ts'
+import { recordMoney } from '../../../src/suppliers/balance/lack-of-money.ts'
+import { deliver } from '../../harness/scripted-supplier.ts'
+import { addPackage, addTenant, payOrders, statuses, waitUntil, walletOf } from '../../harness/shop.ts'
+import { firstProduct } from '../wholesalers/simulator-fixtures.ts'
+import { type BalanceTestbed, createBalanceTestbed } from './balance-testbed.ts'
+
+/* A supplier where the operator has no money is skipped until it has some again. */
+
+let testbed: BalanceTestbed
+let cheap: Simulator
+let other: Simulator
+let loop: Loop | undefined
+
+beforeAll(async () => {
+  testbed = await createBalanceTestbed()
+  cheap = await testbed.addWholesaler('cheap')
+  other = await testbed.addWholesaler('other', 'zendit')
+  const route = async (supplier: string) => ({
+    supplier,
+    productCode: await firstProduct(testbed.suppliers.get(supplier)!.supplier),
+  })
+  await addPackage(testbed.db, 'BOTH', [await route('cheap'), await route('other')], true)
+  await addPackage(testbed.db, 'ONE', [await route('cheap')], true)
+})
+afterEach(async () => {
+  await loop?.stop(5_000)
+  loop = undefined
+})
+afterAll(() => testbed.close())
+
+const buy = async (packageCode: string, orders: number) => {
+  const tenantId = await addTenant(testbed.db)
+  await payOrders(testbed.db, tenantId, packageCode, { orders })
+  testbed.wake.wake('fulfilment')
+  const ended = (status: string) => waitUntil(async () => (await statuses(testbed.db, tenantId))[status] === orders)
+  return { tenantId, ended }
+}
+const taken = () => ({ cheap: cheap.counters().taken, other: other.counters().taken })
+const orderRequests = () => cheap.counters().requestsByOperation.order ?? 0
+
+it('orders go to the next supplier, with one alert, and return once the balance has risen', async () => {
+  loop = fulfilmentLoop(testbed)
+  cheap.setBalance(0)
+  const first = await buy('BOTH', 5)
+  await first.ended('DELIVERED')
+  expect(taken()).toEqual({ cheap: 0, other: 5 })
+  expect(testbed.suppliers.get('cheap')!.gate.lacksMoney).toBe(true)
+  await waitUntil(async () => (await testbed.alerts('SUPPLIER_NO_MONEY')).length === 1)
+  const refused = orderRequests()
+  const second = await buy('BOTH', 5)
+  await second.ended('DELIVERED')
+  expect([orderRequests(), taken()]).toEqual([refused, { cheap: 0, other: 10 }])
+  expect(await testbed.alerts('SUPPLIER_NO_MONEY')).toEqual([
+    expect.stringMatching(/^cheap refuses purchases for lack of money: .* Top up your account at cheap/),
+  ])
+  for (const { tenantId } of [first, second]) expect((await walletOf(testbed.db, tenantId)).refunds).toBe(0)
+
+  await testbed.read('cheap')
+  await testbed.suppliers.refresh()
+  expect(testbed.suppliers.get('cheap')!.gate.lacksMoney).toBe(true)
+  cheap.setBalance(100_000_000)
+  await testbed.read('cheap')
+  await testbed.suppliers.refresh()
+  const third = await buy('BOTH', 5)
+  await third.ended('DELIVERED')
+  expect(taken()).toEqual({ cheap: 5, other: 10 })
+})
+
+it('an order without another supplier waits, is neither refunded nor reviewed, and is delivered when there is money', async () => {
+  loop = fulfilmentLoop(testbed)
+  cheap.setBalance(0)
+  const before = taken()
+  const waiting = await buy('ONE', 1)
+  const message = await waitUntil(async () => {
+    const [item] = await testbed.db.query<{ failureReason: string | null }>({
+      text: `select failure_reason from order_items where tenant_id = $1 and item_status = 'WAITING' and attempts > 0`,
+      values: [waiting.tenantId],
+    })
+    return item?.failureReason ?? undefined
+  })
+  expect(message).toContain('200007')
+  await waitUntil(async () => (await testbed.alerts('SUPPLIER_NO_MONEY')).length === 2)
+  // Long after the time to give up.
+  await testbed.db.query({
+    text: `update order_items set requested_at = now() - interval '2 days' where tenant_id = $1`,
+    values: [waiting.tenantId],
+  })
+  await makeDue(waiting.tenantId)
+  await waitUntil(async () => {
+    const rows = await testbed.db.query({
+      text: `select from supplier_attempts where tenant_id = $1 and message like 'not sent%' and finished_at is not null`,
+      values: [waiting.tenantId],
+    })
+    return rows.length > 0
+  })
+  expect(await statuses(testbed.db, waiting.tenantId)).not.toHaveProperty('UNDER_REVIEW')
+  expect((await walletOf(testbed.db, waiting.tenantId)).refunds).toBe(0)
+  await testbed.read('cheap')
+  cheap.setBalance(100_000_000)
+  await testbed.read('cheap')
+  await testbed.suppliers.refresh()
+  // As if half a minute had passed.
+  await makeDue(waiting.tenantId)
+  await waiting.ended('DELIVERED')
+  expect(taken()).toEqual({ ...before, cheap: before.cheap + 1 })
+})
+
+it('a purchase that succeeds ends it, on all nodes, without a reading', async () => {
+  loop = fulfilmentLoop(testbed)
+  cheap.setBalance(0)
+  const supplied = testbed.suppliers.get('cheap')!
+  await (await buy('BOTH', 1)).ended('DELIVERED')
+  expect(await waitUntil(async () => (await isSkipped()) && supplied.gate.lacksMoney)).toBe(true)
+  await recordMoney(testbed, supplied, [{ kind: 'refused', message: 'out of stock' }])
+  expect(await isSkipped()).toBe(true)
+  await recordMoney(testbed, supplied, [deliver()])
+  expect([await isSkipped(), supplied.gate.lacksMoney]).toEqual([false, false])
+})
+
+async function makeDue(tenantId: string): Promise<void> {
+  for (const text of [
+    'update order_items set retry_at = now() where tenant_id = $1',
+    'update orders set due_at = now() where tenant_id = $1',
+  ]) {
+    await testbed.db.query({ text, values: [tenantId] })
+  }
+  testbed.wake.wake('fulfilment')
+}
+
+async function isSkipped(): Promise<boolean> {
+  const rows = await testbed.db.query({
+    text: `select from supplier_balances where supplier = 'cheap' and no_money_since is not null`,
+  })
+  return rows.length === 1
+}

@@ -78,7 +78,7 @@ test('a suspended dealer’s paid orders are still delivered or refunded, and th
   expect((await call(node, dealer, 'health')).code).toBe('101005')
 })
 
-test('a captured event is refused by every operation for its members, and changes nothing', async () => {
+test('a captured event is refused by every operation, for its RequestID and for its members, and changes nothing', async () => {
   worker ??= await startWorker(node.deps)
   const dealer = await dealerWithReceiver()
   // An RT-RequestID passes once, so each post needs an event of its own.
@@ -100,9 +100,11 @@ test('a captured event is refused by every operation for its members, and change
         timestamp: String(headers['rt-timestamp']),
         signature: String(headers['x-signature']),
       })
-      // Signature and RequestID are valid, so only its members can be the reason to refuse it.
-      expect([operation, posted.code]).toEqual([operation, expect.stringMatching(/^00010[58]$/)])
-      const fields = posted.data.details.map((detail: { field: string }) => detail.field)
+      expect([operation, posted.code]).toEqual([operation, '101006'])
+      // Signed by the dealer itself, only its members can be the reason to refuse it.
+      const signed = await call(node, dealer, operation, { body })
+      expect([operation, signed.code]).toEqual([operation, expect.stringMatching(/^00010[58]$/)])
+      const fields = signed.data.details.map((detail: { field: string }) => detail.field)
       expect([operation, fields]).toEqual([operation, expect.arrayContaining(['notifyId', 'notifyType', 'content'])])
     }
   }

@@ -11,7 +11,11 @@ let simulator: Simulator
 beforeAll(async () => {
   shop = await createAdminTestbed()
   simulator = await createSimulator('zendit', { catalogueSize: 40 })
-  const config = shop.file('zendit.json', JSON.stringify({ url: simulator.url, ...simulator.credentials }))
+  const dailySpendLimit = { amount: '100.00', currencyCode: 'USD' }
+  const config = shop.file(
+    'zendit.json',
+    JSON.stringify({ url: simulator.url, ...simulator.credentials, dailySpendLimit }),
+  )
   await adminJson('supplier', 'add', 'zen', '--type', 'zendit', '--config', config)
 })
 afterAll(async () => {

@@ -14,7 +14,8 @@ let operator: Awaited<ReturnType<typeof signedInAs>>
 beforeAll(async () => {
   testbed = await startConsole()
   simulator = await createSimulator('zendit', { catalogueSize: 120 })
-  const config = { url: simulator.url, ...simulator.credentials }
+  const dailySpendLimit = { amount: '100.00', currencyCode: 'USD' }
+  const config = { url: simulator.url, ...simulator.credentials, dailySpendLimit }
   await addSupplier(testbed.deps, { name: 'zen', type: 'zendit', config }, SYSTEM)
   await testbed.deps.suppliers.refresh()
   operator = await signedInAs(testbed, 'OPERATOR_STAFF')

@@ -34,6 +34,7 @@ const entry = Type.Object({
   balanceAfter: money(),
   orderNo: nullable(Type.String()),
   transactionId: nullable(Type.String()),
+  toppedUpProfileId: nullable(Type.String({ description: 'Of an order of kind TOPUP: the eSIM that it adds to' })),
   itemNo: nullable(Type.Integer()),
   reference: nullable(Type.String()),
   reason: nullable(Type.String()),

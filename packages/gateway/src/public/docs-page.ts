@@ -49,6 +49,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['alerts', 'Alerts'],
       ['configuration', 'Configuration'],
       ['suppliers', 'Suppliers'],
+      ['wholesale-accounts', 'Accounts at wholesalers'],
       ['wholesale-catalogues', 'Selling from catalogues'],
       ['reconciling', 'Reconciling with suppliers'],
       ['es2plus', 'ES2+'],

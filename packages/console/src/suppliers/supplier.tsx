@@ -9,11 +9,13 @@ import { type FormEvent, useRef, useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { formFields, markSaved } from '../parts/form-values.ts'
+import { formatMoney } from '../parts/format.ts'
 import { Card, NotFound, Page } from '../parts/page.tsx'
 import { UnsavedWarning } from '../parts/unsaved.tsx'
+import { Timestamp } from '../parts/values.tsx'
 import { ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { canOperate, isOperatorAdmin, useSession } from '../session/session.ts'
-import { t } from '../strings/strings.ts'
+import { interpolate, t } from '../strings/strings.ts'
 import { DocsLink, typeLabel } from './add-supplier.tsx'
 import { type ConfigSchema, configOf, fieldsOf } from './config-form.ts'
 import { SUPPLIERS, supplierPage } from './paths.ts'
@@ -42,12 +44,39 @@ export function SupplierPage() {
       {row && (
         <Card title={t.suppliers.state}>
           <SupplierState row={row} tested={tested} />
+          <Verification row={row} />
         </Card>
       )}
       {row && <SupplierBalance supplier={supplier} />}
       {row && <SupplierFigures supplier={supplier} />}
       {row && isOperatorAdmin(me) && <SupplierSettings supplier={supplier} />}
     </Page>
+  )
+}
+
+/** Whether a purchase has verified the supplier on this gateway, and what it may spend a day until then. */
+function Verification({ row: { status, verifiedAt, dailySpend } }: { row: SupplierRow }) {
+  return (
+    <>
+      {status !== null && (
+        <Alert color="orange" title={status}>
+          {t.suppliers.verifyText}
+        </Alert>
+      )}
+      {verifiedAt !== null && (
+        <Text size="sm" component="div">
+          {t.suppliers.verified} <Timestamp time={verifiedAt} />
+        </Text>
+      )}
+      {dailySpend !== null && (
+        <Text size="sm">
+          {interpolate(t.suppliers.dailySpend, {
+            spent: formatMoney(dailySpend.spent, dailySpend.currencyCode),
+            limit: formatMoney(dailySpend.limit, dailySpend.currencyCode),
+          })}
+        </Text>
+      )}
+    </>
   )
 }
 

@@ -127,7 +127,7 @@ async function expectCancels(db: Db, accepted: readonly Accepted[]): Promise<voi
   expect(cancels.map(({ transactionId }) => transactionId).sort()).toEqual(transactionIdsOf(accepted))
   for (const { actionId, actionStatus, refunds, refundedAt, esimStatus, toppedUpAt, refundAmount } of cancels) {
     const record = recordOf.get(orderNoOf(actionId))
-    // A kill may outlast the sandbox's three seconds: then the action is under review, unrefunded, and asked about again.
+    // A kill may outlast the sandbox's three seconds: then the action is under review, not refunded, and asked about again.
     expect([STATUS_OF[record?.answer ?? ''], 'UNDER_REVIEW']).toContain(actionStatus)
     const isDone = actionStatus === 'DONE'
     expect(refunds).toEqual(isDone ? [String(refundAmount)] : null)

@@ -72,6 +72,7 @@ async function setPrices(testbed: ConsoleTestbed, tenantId: string, packageCode:
   await testbed.admin('price', 'plan', 'create', 'GOLD', '--percent', '-10')
   await testbed.admin('price', 'group', 'create', 'PARTNERS', '--plan', 'GOLD')
   await testbed.admin('price', 'group', 'add', 'PARTNERS', tenantId)
+  await testbed.admin('rule', 'set', 'EUROPE', '--currency', 'EUR', '--percent', '25', '--round', '.99')
   await testbed.admin('price', 'set', packageCode, '1.23', '--tenant', tenantId)
 }
 

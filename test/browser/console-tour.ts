@@ -57,6 +57,7 @@ function operatorStops(
     stop('products', '/products'),
     stop('sale-rules', '/sale-rules'),
     stop('add-sale-rule', '/add-sale-rule'),
+    stop('sale-rule', '/sale-rules/EUROPE'),
     stop('rule-preview', '/sale-rules-preview'),
     stop('suppliers', '/suppliers'),
     stop('supplier', '/suppliers/sandbox'),

@@ -22,7 +22,9 @@ export function keyboardFlows(shared: SharedState): void {
     const navigation = page.getByRole('navigation', { name: 'Main navigation' })
     const linksOf = (group: string) => navigation.getByRole('group', { name: group }).getByRole('link').allInnerTexts()
     expect(await linksOf('Sales')).toEqual(['Dealers', 'Orders', 'eSIMs', 'Adjustments'])
-    expect(await linksOf('Supply')).toEqual(['Catalogue', 'Prices', 'Stock', 'Suppliers'])
+    expect(await linksOf('Supply')).toEqual([
+      ...['Catalogue', 'Prices', 'Stock', 'Suppliers', 'Supplier products', 'Sale rules'],
+    ])
     await navigation.getByRole('link', { name: 'Prices' }).click()
     await heading(page, 'Prices').waitFor()
     expect(await navigation.locator('a[data-active]').allInnerTexts()).toEqual(['Prices'])

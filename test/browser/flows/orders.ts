@@ -57,7 +57,7 @@ export function orderFlows(shared: SharedState): void {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, '/suppliers')
     await page.locator('[data-row=sandbox]').getByRole('button', { name: 'Pause' }).click()
-    await page.getByRole('dialog').getByText('Paid orders for it wait').waitFor()
+    await page.getByRole('dialog').getByText('No node buys from this supplier').waitFor()
     expect(await page.locator('[data-state=paused]').count()).toBe(0)
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
     await page.locator('[data-state=paused]').waitFor()

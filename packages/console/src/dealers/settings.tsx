@@ -172,7 +172,7 @@ function UnsignedRequests({ tenant }: { tenant: TenantDetail }) {
             {t.settings.unsignedWarning}
           </Alert>
           {unsignedFault !== null && (
-            <Alert color="gray" title={t.settings.unsignedRefused}>
+            <Alert data-from-gateway color="gray" title={t.settings.unsignedRefused}>
               {unsignedFault}
             </Alert>
           )}

@@ -92,7 +92,7 @@ function Summary(props: {
           <Button
             key={name}
             variant={kind === name ? 'light' : 'subtle'}
-            color={name === 'BLOCKED' ? 'orange' : 'gray'}
+            color="gray"
             h="auto"
             p="xs"
             aria-pressed={kind === name}
@@ -100,8 +100,10 @@ function Summary(props: {
             onClick={() => onKind(kind === name ? undefined : name)}
           >
             <Stack gap={0} align="flex-start">
-              <Text size="xs">{t.rulePreview.kinds[name]}</Text>
-              <Text fw={650} fz="xl">
+              <Text size="xs" c="var(--mantine-color-text)">
+                {t.rulePreview.kinds[name]}
+              </Text>
+              <Text fw={650} fz="xl" c="var(--mantine-color-text)">
                 {formatCount(preview.counts[name])}
               </Text>
             </Stack>

@@ -61,7 +61,9 @@ export async function startFakeTimeServer(library: string): Promise<FakeTimeServ
   await first.stop()
   const directory = clusterDirectory(dataDir)
   const account = serverAccount(directory)
-  const child = spawn(serverBinaries(account, dataDir).postgres, ['-D', dataArgument(directory, account)], {
+  // Without fsync the embedded server also commits asynchronously, so that a crash of one of its processes loses orders.
+  const args = ['-D', dataArgument(directory, account), '-c', 'synchronous_commit=on']
+  const child = spawn(serverBinaries(account, dataDir).postgres, args, {
     ...account,
     cwd: directory,
     env: { TZ: 'UTC', ...time.env },

@@ -54,7 +54,7 @@ export function SupplierPage() {
   )
 }
 
-/** Whether a purchase has verified the supplier on this gateway, and what it may spend a day until then. */
+/** The status of the supplier until a purchase has verified it on this gateway, and its daily spend limit. */
 function Verification({ row: { status, verifiedAt, dailySpend } }: { row: SupplierRow }) {
   return (
     <>

@@ -154,7 +154,7 @@ export interface CheckedApi {
   node(): Node
   /** The code that this API answers for one of the dealer API. */
   codeFor(code: string): string
-  /** Sends the request. @returns its code, and a text that tells apart answers with equal codes */
+  /** Sends the request. @returns its code, and a text that distinguishes answers with equal codes */
   send(draft: Draft, body: string): Promise<{ code: string; answer: string }>
 }
 

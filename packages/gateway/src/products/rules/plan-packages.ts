@@ -151,7 +151,7 @@ function priceOf({ currencyCode }: ParsedRule, price: bigint) {
   return { currencyCode, price: Number(price) }
 }
 
-/** Equal for products that a traveller cannot tell apart. */
+/** Equal for products that are the same to a traveller. */
 function kindOf({ packageType, countries, volume, isDayPass, durationDays }: OfferedProduct): string {
   const size = volume === null ? 'unlimited' : sizeOf(volume, '')
   return [packageType, countries.join(), size, isDayPass, durationDays].join(' ')

@@ -23,7 +23,7 @@ export async function* readOrders(client: EsimGoClient, since: Date): AsyncGener
 }
 
 /**
- * The eSIMs of all orders, top-ups included: the list does not tell them apart. An order that we did not make has its
+ * The eSIMs of all orders, top-ups included: the list does not distinguish them. An order that we did not make has its
  * reference as key. Orders that may be one whose answer was lost are left out, until that one is found.
  */
 export async function* listOrders(

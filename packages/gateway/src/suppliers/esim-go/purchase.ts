@@ -105,7 +105,7 @@ async function find(context: EsimGoContext, request: SupplierRequest, reference:
 
 /**
  * Looks for an order whose answer was lost among the recent ones of its bundle that no other key has made. It is ours if it
- * is the only one that was created in its time: nothing else tells it from a purchase that somebody else made.
+ * is the only one that was created in its time: nothing else distinguishes it from a purchase by somebody else.
  */
 async function search(context: EsimGoContext, request: SupplierRequest, placed: PlacedOrder): Promise<Outcome> {
   if (context.isShared) {

@@ -161,6 +161,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
   it('nothing is lost, doubled or forgotten, and nothing is more than a minute late', async () => {
     load.isStopped = true
     await Promise.all(load.running)
+    expect(server.listCrashes()).toEqual([])
     const accepted = requests.filter(({ code }) => code === '000000')
     const repeated = await Promise.all(
       accepted.filter((_, index) => index % 5 === 0).map((parts) => call(api, dealer, 'esim/order', parts)),

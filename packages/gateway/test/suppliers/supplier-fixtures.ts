@@ -52,7 +52,7 @@ export type Switches = Pick<SupplierFixture, 'fault' | 'ignoresQueries'>
 
 export function withShortTimes(supplier: Supplier, timeoutMs: number, canAnswerQueries: boolean): Supplier {
   // Items whose supplier cannot answer queries go to review soon; the others get the time that a busy machine needs.
-  const giveUpAfterMs = canAnswerQueries ? 60_000 : 8_000
+  const giveUpAfterMs = canAnswerQueries ? 240_000 : 8_000
   return { ...supplier, traits: { ...supplier.traits, graceMs: GRACE_MS, giveUpAfterMs, timeoutMs } }
 }
 

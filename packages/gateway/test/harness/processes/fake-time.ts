@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { serverBinaries } from '@dealer-esim/embedded-postgres/binaries.ts'
 import { clusterDirectory, dataArgument } from '@dealer-esim/embedded-postgres/cluster.ts'
@@ -20,6 +21,8 @@ export interface FakeTime {
 
 export interface FakeTimeServer extends FakeTime {
   url: string
+  /** Lines of the server's log about crashes of its processes: a crash explains what a test finds missing. */
+  listCrashes(): string[]
   stop(): Promise<void>
 }
 
@@ -67,7 +70,11 @@ export async function startFakeTimeServer(library: string): Promise<FakeTimeServ
     ...account,
     cwd: directory,
     env: { TZ: 'UTC', ...time.env },
-    stdio: 'ignore',
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const crashes: string[] = []
+  createInterface(child.stderr).on('line', (line) => {
+    if (/PANIC|terminated by signal|redo starts/.test(line)) crashes.push(line)
   })
   const exited = new Promise((resolve) => child.once('close', resolve))
   const watchdog = signalOnExit(child.pid!, 'INT', account)
@@ -85,6 +92,7 @@ export async function startFakeTimeServer(library: string): Promise<FakeTimeServ
   return {
     ...time,
     url,
+    listCrashes: () => crashes,
     async stop() {
       child.kill('SIGINT')
       await exited

@@ -665,6 +665,18 @@ create table sandbox_issued (
 CREATE UNIQUE INDEX sandbox_issued_iccid ON sandbox_issued USING btree (iccid_number);
 CREATE INDEX sandbox_issued_topped_up ON sandbox_issued USING btree (supplier, topped_up_key) WHERE (topped_up_key IS NOT NULL);
 
+create table saved_views (
+  view_id uuid not null,
+  person_id uuid not null,
+  list text not null,
+  name text not null,
+  search text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint saved_views_pkey PRIMARY KEY (view_id),
+  constraint saved_views_person_id_list_name_key UNIQUE (person_id, list, name),
+  constraint saved_views_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE
+);
+
 create table schema_migrations (
   version integer not null,
   name text not null,

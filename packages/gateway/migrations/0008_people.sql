@@ -77,6 +77,17 @@ create table access_tokens (
 );
 create index access_tokens_person on access_tokens (person_id);
 
+-- How a person wants to see a list of the console.
+create table saved_views (
+  view_id uuid primary key,
+  person_id uuid not null references people on delete cascade,
+  list text not null, -- orders, events, …
+  name text not null,
+  search text not null, -- the query of the page: filters, order, columns, page size
+  created_at timestamptz not null default now(),
+  unique (person_id, list, name)
+);
+
 -- Alerts and e-mail --------------------------------------------------------------------------------------------------
 
 -- Shown in the console. The nil tenant owns alerts that concern no tenant.

@@ -1,22 +1,36 @@
 import type { AuditAction } from '@dealer-esim/gateway/audit/actions.ts'
 import type { AuditEntry } from '@dealer-esim/gateway/console-api/routes/administration/audit.ts'
 import type { PersonRow } from '@dealer-esim/gateway/console-api/routes/administration/people.ts'
-import { Anchor, Button, Group, Modal, Select, Stack, Text } from '@mantine/core'
+import { Anchor, Modal, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { apiUrl } from '../api/call.ts'
 import { useApi } from '../api/use-api.ts'
+import { periodRange } from '../lists/period.ts'
+import { useList } from '../lists/use-list.ts'
 import { DealerFilter } from '../parts/dealer-filter.tsx'
-import { FilterSelect, PeriodFilter, periodRange, SearchField, useFilters } from '../parts/filters.tsx'
+import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '../parts/filters.tsx'
 import { formatDateTime } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
+import { useFilters } from '../parts/use-filters.ts'
 import { Facts, Timestamp } from '../parts/values.tsx'
 import { interpolate, t } from '../strings/strings.ts'
 
 // An action without a label does not compile.
 const ACTION_LABELS: Record<AuditAction, string> = t.audit.actions
 
-const ACTIONS = Object.keys(ACTION_LABELS)
+/** The actions on one kind of thing stand together, in the order of their names. */
+const ACTION_GROUPS = Object.entries(t.audit.groups)
+  .map(([noun, group]) => ({
+    group,
+    values: Object.keys(ACTION_LABELS)
+      .filter((action) => action.startsWith(`${noun}.`))
+      .sort((a, b) => labelOf(a).localeCompare(labelOf(b))),
+  }))
+  .sort((a, b) => a.group.localeCompare(b.group))
+
+function labelOf(action: string): string {
+  return (ACTION_LABELS as Record<string, string>)[action] ?? action
+}
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -24,7 +38,7 @@ const ACTION = /^[a-z_]+(\.[a-z_]+)?$/
 
 export function AuditPage() {
   const [filters, setFilters] = useFilters()
-  const { action, subject, tenantId, person, cursor } = filters
+  const { action, subject, tenantId, person } = filters
   const query = {
     action: action && ACTION.test(action) ? action : undefined,
     subject,
@@ -32,43 +46,37 @@ export function AuditPage() {
     person,
     ...periodRange(filters),
   }
-  const list = useApi<{ entries: AuditEntry[]; nextCursor: string | null }>('/audit', { ...query, cursor })
+  const list = useList<AuditEntry>('/audit', 'entries', query)
   const [shown, setShown] = useState<AuditEntry>()
   return (
-    <Page
-      title={t.audit.title}
-      description={t.audit.text}
-      actions={
-        <Button component="a" href={apiUrl('/audit.csv', query).href} download variant="default">
-          {t.common.export}
-        </Button>
-      }
-    >
-      <Group>
-        <FilterSelect name="action" label={t.audit.action} values={ACTIONS} labels={ACTION_LABELS} />
+    <Page title={t.audit.title} description={t.audit.text}>
+      <FilterBar>
+        <FilterSelect name="action" label={t.audit.action} values={[]} labels={ACTION_LABELS} groups={ACTION_GROUPS} />
         <SearchField
           label={t.audit.filterSubject}
           value={subject ?? ''}
           onChange={(value) => setFilters({ subject: value })}
         />
         <DealerFilter />
-        <PersonFilter selectedName={list.data?.entries[0]?.actor} />
+        <PersonFilter selectedName={list.rows?.[0]?.actor} />
         <PeriodFilter />
-      </Group>
+      </FilterBar>
       <List<AuditEntry>
         label={t.audit.title}
-        rows={list.data?.entries}
-        nextCursor={list.data?.nextCursor}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
+        list={list}
+        name="audit"
         idOf={(row) => row.auditId}
         onRowClick={setShown}
         empty={{ title: t.audit.noEntries, text: t.audit.noEntriesText }}
         columns={[
-          { accessor: 'action', title: t.audit.action, render: (row) => actionLabel(row.action) },
-          { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
-          { accessor: 'actor', title: t.audit.actor, cellsClassName: 'break' },
+          { accessor: 'action', title: t.audit.action, phone: 'main', render: (row) => labelOf(row.action) },
+          {
+            accessor: 'createdAt',
+            title: t.common.time,
+            phone: 'value',
+            render: (row) => <Timestamp time={row.createdAt} />,
+          },
+          { accessor: 'actor', title: t.audit.actor, cellsClassName: 'break', phone: 'note' },
           { accessor: 'subject', title: t.audit.subject, cellsClassName: 'break', render: subjectLabel },
           { accessor: 'address', title: t.audit.address },
         ]}
@@ -77,7 +85,7 @@ export function AuditPage() {
         size="lg"
         opened={shown !== undefined}
         onClose={() => setShown(undefined)}
-        title={shown && actionLabel(shown.action)}
+        title={shown && labelOf(shown.action)}
         closeButtonProps={{ 'aria-label': t.common.close }}
       >
         {shown && (
@@ -122,10 +130,6 @@ export function PersonFilter({ selectedName }: { selectedName: string | undefine
 /** Shows the dealer's name instead of a UUID. The entry's details show the id. */
 function subjectLabel({ subject, clientName }: AuditEntry): string {
   return (subject !== null && UUID.test(subject) ? clientName : null) ?? subject ?? '–'
-}
-
-function actionLabel(action: string): string {
-  return (ACTION_LABELS as Record<string, string>)[action] ?? action
 }
 
 function EntryDetails({ entry, onPerson }: { entry: AuditEntry; onPerson(personId: string): void }) {

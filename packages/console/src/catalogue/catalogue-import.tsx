@@ -1,7 +1,8 @@
 import type { ImportReport } from '@dealer-esim/gateway/catalogue/files/import.ts'
-import { Alert, Button, FileInput, Group, SimpleGrid, Text } from '@mantine/core'
+import { Accordion, Alert, Anchor, Button, FileInput, Group, SimpleGrid, Table, Text } from '@mantine/core'
+import { IconFileUpload } from '@tabler/icons-react'
 import { useState } from 'react'
-import type { ApiError } from '../api/call.ts'
+import { type ApiError, consoleBase } from '../api/call.ts'
 import { upload } from '../api/upload.ts'
 import { queryClient } from '../api/use-api.ts'
 import { formatCount } from '../parts/format.ts'
@@ -10,6 +11,7 @@ import { notifySuccess } from '../parts/notify.ts'
 import { Card, Page } from '../parts/page.tsx'
 import { interpolate, plural, t } from '../strings/strings.ts'
 import { ChangeDetails } from './import-change.tsx'
+import { download, errorFile, SAMPLE_FILE } from './import-files.ts'
 
 /** Previews the changes and the errors of a file first. Importing it is a second step, all or nothing. */
 export function CatalogueImportPage() {
@@ -17,6 +19,12 @@ export function CatalogueImportPage() {
   const [report, setReport] = useState<ImportReport>()
   const [error, setError] = useState<ApiError>()
   const [busy, setBusy] = useState(false)
+  const [over, setOver] = useState(false)
+  function choose(chosen: File | null) {
+    setFile(chosen)
+    setReport(undefined)
+    setError(undefined)
+  }
 
   async function run(dryRun: boolean) {
     if (!file) return
@@ -41,16 +49,30 @@ export function CatalogueImportPage() {
   return (
     <Page title={t.catalogue.import} back={{ to: '/catalogue', label: t.catalogue.title }}>
       <Card>
-        <Group align="flex-end">
+        <Help />
+        <Group
+          align="flex-end"
+          className="drop"
+          data-over={over || undefined}
+          onDragOver={(event) => {
+            event.preventDefault()
+            setOver(true)
+          }}
+          onDragLeave={() => setOver(false)}
+          onDrop={(event) => {
+            event.preventDefault()
+            setOver(false)
+            choose(event.dataTransfer.files[0] ?? null)
+          }}
+        >
           <FileInput
             label={t.catalogue.file}
             description={t.catalogue.fileHint}
             accept=".csv,text/csv"
             value={file}
-            onChange={(chosen) => {
-              setFile(chosen)
-              setReport(undefined)
-            }}
+            onChange={choose}
+            placeholder={t.catalogue.chooseFile}
+            leftSection={<IconFileUpload size={16} />}
             clearable
             clearButtonProps={{ 'aria-label': t.catalogue.removeFile }}
             w={{ base: '100%', sm: 420 }}
@@ -70,6 +92,37 @@ export function CatalogueImportPage() {
       </Card>
       {report && <Preview report={report} />}
     </Page>
+  )
+}
+
+/** What the columns mean, a file to start from, and the guide. */
+function Help() {
+  return (
+    <Accordion variant="contained">
+      <Accordion.Item value="columns">
+        <Accordion.Control>{t.catalogue.columnHelp}</Accordion.Control>
+        <Accordion.Panel>
+          <Table aria-label={t.catalogue.columnHelp}>
+            <Table.Tbody>
+              {Object.entries(t.catalogue.columnMeanings).map(([column, meaning]) => (
+                <Table.Tr key={column}>
+                  <Table.Td className="mono">{column}</Table.Td>
+                  <Table.Td>{meaning}</Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+          <Group mt="sm">
+            <Button size="xs" variant="default" onClick={() => download('packages-sample.csv', SAMPLE_FILE)}>
+              {t.catalogue.sampleFile}
+            </Button>
+            <Anchor size="sm" href={new URL('../docs/catalogue#files', consoleBase).href} target="_blank">
+              {t.catalogue.guide}
+            </Anchor>
+          </Group>
+        </Accordion.Panel>
+      </Accordion.Item>
+    </Accordion>
   )
 }
 
@@ -95,9 +148,25 @@ function Preview({ report }: { report: ImportReport }) {
           </div>
         ))}
       </SimpleGrid>
+      {report.unknownSuppliers.length > 0 && (
+        <Alert color="orange">
+          {interpolate(t.catalogue.unknownSuppliers, { names: report.unknownSuppliers.join(', ') })}
+        </Alert>
+      )}
       {report.errors.length > 0 ? (
         <>
-          <Alert color="red">{t.catalogue.withErrors}</Alert>
+          <Alert color="red">
+            <Group justify="space-between">
+              {t.catalogue.withErrors}
+              <Button
+                size="xs"
+                variant="default"
+                onClick={() => download('import-errors.csv', errorFile(report.errors))}
+              >
+                {t.catalogue.downloadErrors}
+              </Button>
+            </Group>
+          </Alert>
           <List
             label={t.catalogue.errors}
             rows={[...report.errors]}
@@ -106,7 +175,9 @@ function Preview({ report }: { report: ImportReport }) {
             empty={{ title: t.catalogue.errors }}
             columns={[
               { accessor: 'row', title: t.catalogue.row },
+              { accessor: 'packageCode', title: t.catalogue.package, cellsClassName: 'mono' },
               { accessor: 'column', title: t.catalogue.column },
+              { accessor: 'value', title: t.catalogue.value, cellsClassName: 'break' },
               { accessor: 'reason', title: t.catalogue.problem },
             ]}
           />

@@ -1,15 +1,15 @@
 import { DATA_TYPES, GLOBAL, PACKAGE_STATUSES, REGIONAL } from '@dealer-esim/contract'
 import type { PackageRow } from '@dealer-esim/gateway/console-api/routes/catalogue/catalogue.ts'
-import { Button, Group } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { apiUrl } from '../api/call.ts'
-import { useApi, useChange } from '../api/use-api.ts'
-import { FilterSelect, SearchField, useFilters } from '../parts/filters.tsx'
+import { Bulk } from '../lists/bulk.tsx'
+import { isFiltered, useList } from '../lists/use-list.ts'
+import { FilterBar, FilterField, FilterSelect, SearchField } from '../parts/filters.tsx'
 import { formatBytes, formatMoney } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
-import { notifySuccess } from '../parts/notify.ts'
 import { Page } from '../parts/page.tsx'
+import { useFilters } from '../parts/use-filters.ts'
 import { Status } from '../parts/values.tsx'
 import { PLANS } from '../prices/paths.ts'
 import { canOperate, useSession } from '../session/session.ts'
@@ -19,17 +19,17 @@ export function CataloguePage() {
   const me = useSession()
   const navigate = useNavigate()
   const [filters, setFilters] = useFilters()
-  const { keyword, status, dataType, cursor } = filters
+  const { keyword, status, dataType, supplier } = filters
   const locationCode = /^([A-Z]{2}|!RG|!GL)$/.test(filters.locationCode?.toUpperCase() ?? '')
     ? filters.locationCode?.toUpperCase()
     : undefined
-  const query = { keyword, locationCode, status, dataType }
-  const list = useApi<{ packages: PackageRow[]; nextCursor: string | null }>('/packages', { ...query, cursor })
+  const query = { keyword, locationCode, status, dataType, supplier }
+  const list = useList<PackageRow>('/packages', 'packages', query)
   const [selected, setSelected] = useState<string[]>([])
   const importButton = canOperate(me) && (
     <Button onClick={() => void navigate({ to: '/catalogue/import' })}>{t.catalogue.import}</Button>
   )
-  const filtered = Object.keys(filters).length > 0
+  const chosen = (list.rows ?? []).filter((row) => selected.includes(row.packageCode))
   return (
     <Page
       title={t.catalogue.title}
@@ -38,47 +38,45 @@ export function CataloguePage() {
           <Button component={Link} to={PLANS} variant="default">
             {t.prices.title}
           </Button>
-          <Button component="a" href={apiUrl('/packages.csv', query).href} download variant="default">
-            {t.catalogue.export}
-          </Button>
           {importButton}
         </>
       }
     >
-      <Group>
-        <SearchField
-          label={t.catalogue.search}
-          value={keyword ?? ''}
-          onChange={(value) => setFilters({ keyword: value })}
-        />
-        <SearchField
-          label={t.catalogue.location}
-          value={filters.locationCode ?? ''}
-          onChange={(value) => setFilters({ locationCode: value })}
-          w={230}
-        />
+      <FilterBar
+        search={
+          <SearchField
+            label={t.catalogue.search}
+            value={keyword ?? ''}
+            onChange={(value) => setFilters({ keyword: value })}
+          />
+        }
+      >
+        <FilterField name="locationCode" label={t.catalogue.location} w={230} />
         <FilterSelect name="status" label={t.catalogue.status} values={PACKAGE_STATUSES} labels={t.statuses} />
         <FilterSelect name="dataType" label={t.catalogue.dataType} values={DATA_TYPES} labels={t.catalogue.dataTypes} />
-        {selected.length > 0 && <SaleButtons selected={selected} onDone={() => setSelected([])} />}
-      </Group>
+        <FilterField name="supplier" label={t.orders.supplier} />
+      </FilterBar>
       <List<PackageRow>
         label={t.catalogue.title}
-        rows={list.data?.packages}
-        nextCursor={list.data?.nextCursor}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
+        list={list}
+        name="packages"
         idOf={(row) => row.packageCode}
         {...(canOperate(me) && { selected, onSelect: setSelected })}
+        {...(chosen.length > 0 && { bulk: <SaleBulk packages={chosen} onClear={() => setSelected([])} /> })}
         empty={
-          filtered
+          isFiltered(filters)
             ? { title: t.catalogue.noMatch, text: t.catalogue.noMatchText }
             : { title: t.catalogue.noPackages, text: t.catalogue.noPackagesText, action: importButton }
         }
         columns={[
-          { accessor: 'packageCode', title: t.catalogue.code, cellsClassName: 'mono' },
-          { accessor: 'name', title: t.catalogue.name },
-          { accessor: 'status', title: t.catalogue.status, render: (row) => <Status status={row.status} /> },
+          { accessor: 'packageCode', title: t.catalogue.code, cellsClassName: 'mono', phone: 'main' },
+          { accessor: 'name', title: t.catalogue.name, phone: 'note' },
+          {
+            accessor: 'status',
+            title: t.catalogue.status,
+            phone: 'status',
+            render: (row) => <Status status={row.status} />,
+          },
           { accessor: 'volume', title: t.catalogue.volume, textAlign: 'right', render: formatVolume },
           { accessor: 'duration', title: t.catalogue.duration, textAlign: 'right' },
           {
@@ -90,6 +88,7 @@ export function CataloguePage() {
             accessor: 'prices',
             title: t.catalogue.prices,
             textAlign: 'right',
+            phone: 'value',
             render: (row) => summarize(row.prices.map((price) => formatMoney(price.price, price.currencyCode))),
           },
           {
@@ -127,27 +126,23 @@ function formatVolume({ dataType, volume }: PackageRow): string {
   return dataType === 'DAILY' ? interpolate(t.catalogue.perDay, { volume: formatBytes(volume) }) : formatBytes(volume)
 }
 
-function SaleButtons({ selected, onDone }: { selected: string[]; onDone(): void }) {
-  const sale = useChange<{ changed: string[] }>()
-  const set = (onSale: boolean) =>
-    sale.mutate(
-      { method: 'POST', path: '/packages/sale', body: { packageCodes: selected, onSale } },
-      {
-        onSuccess({ changed }) {
-          notifySuccess(interpolate(t.catalogue.updated, { count: changed.length }))
-          onDone()
-        },
-      },
-    )
+function SaleBulk({ packages, onClear }: { packages: PackageRow[]; onClear(): void }) {
+  const sale = (onSale: boolean) => ({
+    label: onSale ? t.catalogue.onSale : t.catalogue.offSale,
+    skip: (row: PackageRow) => ((row.status === 'ON_SALE') === onSale ? t.statuses[row.status] : undefined),
+    change: ({ packageCode }: PackageRow) => ({
+      method: 'POST' as const,
+      path: '/packages/sale',
+      body: { packageCodes: [packageCode], onSale },
+    }),
+  })
   return (
-    <Group gap="xs">
-      {interpolate(t.catalogue.selected, { count: selected.length })}
-      <Button size="xs" variant="default" loading={sale.isPending} onClick={() => set(true)}>
-        {t.catalogue.onSale}
-      </Button>
-      <Button size="xs" variant="default" loading={sale.isPending} onClick={() => set(false)}>
-        {t.catalogue.offSale}
-      </Button>
-    </Group>
+    <Bulk
+      rows={packages}
+      idOf={(row) => row.packageCode}
+      nameOf={(row) => `${row.packageCode} · ${row.name}`}
+      onClear={onClear}
+      actions={[sale(true), sale(false)]}
+    />
   )
 }

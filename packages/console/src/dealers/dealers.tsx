@@ -1,12 +1,16 @@
 import type { TenantRow } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
-import { Button, Group, NativeSelect } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useApi } from '../api/use-api.ts'
-import { SearchField, useFilters } from '../parts/filters.tsx'
+import { Bulk } from '../lists/bulk.tsx'
+import { periodRange } from '../lists/period.ts'
+import { isFiltered, useList } from '../lists/use-list.ts'
+import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
+import { useFilters } from '../parts/use-filters.ts'
 import { Amount, Status, Timestamp } from '../parts/values.tsx'
+import { PlanField } from '../prices/price-assignment.tsx'
 import { canOperate, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { NewDealer } from './new-dealer.tsx'
@@ -15,47 +19,46 @@ export function DealersPage() {
   const me = useSession()
   const navigate = useNavigate()
   const [filters, setFilters] = useFilters()
-  const { q, status, cursor } = filters
-  const list = useApi<{ tenants: TenantRow[]; nextCursor: string | null }>('/tenants', { q, status, cursor })
-  const [creating, setCreating] = useState(false)
+  const { q, status } = filters
+  const list = useList<TenantRow>('/tenants', 'tenants', { q, status, ...periodRange(filters) })
+  const [selected, setSelected] = useState<string[]>([])
+  const chosen = (list.rows ?? []).filter((row) => selected.includes(row.tenantId))
+  const [creating, setCreating] = useState(filters.new !== undefined)
   const create = canOperate(me) && <Button onClick={() => setCreating(true)}>{t.dealers.new}</Button>
-  const filtered = Boolean(q || status)
   return (
     <Page title={t.dealers.title} actions={create}>
-      <Group>
-        <SearchField label={t.dealers.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />
-        <NativeSelect
-          aria-label={t.common.status}
-          value={status ?? ''}
-          onChange={(event) => setFilters({ status: event.currentTarget.value })}
-          data={[
-            { value: '', label: `${t.common.status}: ${t.common.any}` },
-            { value: 'ACTIVE', label: t.statuses.ACTIVE },
-            { value: 'SUSPENDED', label: t.statuses.SUSPENDED },
-          ]}
-        />
-      </Group>
+      <FilterBar
+        search={<SearchField label={t.dealers.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />}
+      >
+        <FilterSelect name="status" label={t.common.status} values={['ACTIVE', 'SUSPENDED']} labels={t.statuses} />
+        <PeriodFilter />
+      </FilterBar>
       <List<TenantRow>
         label={t.dealers.title}
-        rows={list.data?.tenants}
-        nextCursor={list.data?.nextCursor}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
+        list={list}
+        name="dealers"
+        {...(canOperate(me) && { selected, onSelect: setSelected })}
+        {...(chosen.length > 0 && { bulk: <DealerBulk dealers={chosen} onClear={() => setSelected([])} /> })}
         idOf={(row) => row.tenantId}
         to={(row) => `/tenants/${row.tenantId}`}
         empty={
-          filtered
+          isFiltered(filters)
             ? { title: t.dealers.noMatch, text: t.dealers.noMatchText }
             : { title: t.dealers.none, text: t.dealers.noneText, action: create }
         }
         columns={[
-          { accessor: 'clientName', title: t.dealers.name },
-          { accessor: 'status', title: t.common.status, render: (row) => <Status status={row.status} /> },
+          { accessor: 'clientName', title: t.dealers.name, phone: 'main' },
+          {
+            accessor: 'status',
+            title: t.common.status,
+            phone: 'status',
+            render: (row) => <Status status={row.status} />,
+          },
           {
             accessor: 'balance',
             title: t.dealers.balance,
             textAlign: 'right',
+            phone: 'value',
             render: (row) => <Amount value={row.balance} currency={row.currencyCode} />,
           },
           { accessor: 'appKey', title: t.dealers.appKey, cellsClassName: 'mono' },
@@ -69,5 +72,34 @@ export function DealersPage() {
         />
       )}
     </Page>
+  )
+}
+
+function DealerBulk({ dealers, onClear }: { dealers: TenantRow[]; onClear(): void }) {
+  return (
+    <Bulk
+      rows={dealers}
+      idOf={(row) => row.tenantId}
+      nameOf={(row) => row.clientName}
+      onClear={onClear}
+      actions={[
+        {
+          label: t.prices.changePlan,
+          fields: <PlanField chosen={null} />,
+          change: (row, { planName }) => ({
+            method: 'PUT',
+            path: `/tenants/${row.tenantId}/price-plan`,
+            body: { planName: planName || null },
+          }),
+        },
+        {
+          label: t.dealers.suspend,
+          text: t.dealers.suspendText,
+          danger: true,
+          skip: (row) => (row.status === 'SUSPENDED' ? t.dealers.alreadySuspended : undefined),
+          change: (row) => ({ method: 'POST', path: `/tenants/${row.tenantId}/suspend` }),
+        },
+      ]}
+    />
   )
 }

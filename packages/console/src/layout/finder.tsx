@@ -7,17 +7,19 @@ import { type KeyboardEvent, useState } from 'react'
 import { useApi } from '../api/use-api.ts'
 import { useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
-import { navigationFor } from './navigation.ts'
+import { commandsFor } from './commands.ts'
 
-const RESULTS_MAX = 8
+const RESULTS_MAX = 10
 
-/** Searches orders, eSIMs, dealers and pages. Arrow keys select a result, Enter opens it. */
-export function Finder({ opened, onClose }: { opened: boolean; onClose(): void }) {
+/** Searches everything that has a page, pages and actions. Arrow keys select a result, Enter opens it. */
+export default function Finder({ onClose }: { onClose(): void }) {
   return (
-    <Modal.Root opened={opened} onClose={onClose} padding="sm" yOffset="12vh" centered={false}>
+    <Modal.Root opened onClose={onClose} padding="sm" yOffset="12vh" centered={false}>
       <Modal.Overlay />
       <Modal.Content aria-label={t.finder.label}>
-        <Modal.Body>{opened && <Search onClose={onClose} />}</Modal.Body>
+        <Modal.Body>
+          <Search onClose={onClose} />
+        </Modal.Body>
       </Modal.Content>
     </Modal.Root>
   )
@@ -30,15 +32,17 @@ function Search({ onClose }: { onClose(): void }) {
   const [at, setAt] = useState(0)
   const [query] = useDebouncedValue(text.trim(), 200)
   const found = useApi<SearchResults>('/search', { q: query }, { enabled: query.length >= 2 })
-  const pages = navigationFor(me).filter((place) => place.label.toLowerCase().includes(text.trim().toLowerCase()))
+  const words = text.trim().toLowerCase().split(/\s+/)
+  const commands = commandsFor(me).filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)))
   const results = [
     ...(query.length >= 2 ? (found.data?.results ?? []) : []),
-    ...pages.map((place) => ({ kind: 'PAGE' as const, label: place.label, detail: '', to: place.to })),
+    ...commands.map((command) => ({ ...command, detail: '' })),
   ].slice(0, RESULTS_MAX)
   const go = (to: string | undefined) => {
     if (to === undefined) return
     onClose()
-    void navigate({ to })
+    const [path, search = ''] = to.split('?')
+    void navigate({ to: path as string, search: Object.fromEntries(new URLSearchParams(search)) as never })
   }
   function onKey(event: KeyboardEvent) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]

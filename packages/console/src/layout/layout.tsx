@@ -18,29 +18,36 @@ import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { IconMoon, IconSearch, IconSun, IconUserCircle } from '@tabler/icons-react'
 import { useIsFetching } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
-import { type MouseEvent, useEffect } from 'react'
+import { lazy, type MouseEvent, Suspense, useEffect } from 'react'
 import { call, consoleBase, isSignedOut } from '../api/call.ts'
 import { notifyError } from '../parts/notify.ts'
 import { useSession } from '../session/session.ts'
 import { Logo } from '../session/sign-in-layout.tsx'
 import { t } from '../strings/strings.ts'
-import { Finder } from './finder.tsx'
+import { useKeys } from './keys.ts'
 import { type NavigationItem, navigationFor, navigationGroups } from './navigation.ts'
+
+const Finder = lazy(() => import('./finder.tsx'))
+const KeyHelp = lazy(() => import('./key-help.tsx'))
 
 /** The frame of every page: navigation, search and the account menu. */
 export function Layout() {
   const [open, menu] = useDisclosure(false)
+  const me = useSession()
   const [finderOpen, finder] = useDisclosure(false)
+  const [helpOpen, help] = useDisclosure(false)
   const path = useRouterState({ select: (state) => state.location.pathname })
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes what lay over the one before
   useEffect(() => {
     menu.close()
     finder.close()
+    help.close()
   }, [path])
   useHotkeys([
     ['mod+K', finder.open],
     ['/', finder.open],
   ])
+  useKeys(me, help.open)
   return (
     <AppShell
       header={{ height: 56 }}
@@ -58,7 +65,10 @@ export function Layout() {
         <Navigation path={path} />
       </AppShell.Navbar>
       <Main />
-      <Finder opened={finderOpen} onClose={finder.close} />
+      <Suspense>
+        {finderOpen && <Finder onClose={finder.close} />}
+        {helpOpen && <KeyHelp onClose={help.close} />}
+      </Suspense>
     </AppShell>
   )
 }

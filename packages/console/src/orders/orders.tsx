@@ -1,12 +1,13 @@
 import { ORDER_STATUSES } from '@dealer-esim/contract'
 import type { OrderRow } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
-import { Group } from '@mantine/core'
-import { useApi } from '../api/use-api.ts'
 import { ExplorerButton } from '../explorer/explorer-button.tsx'
+import { periodRange } from '../lists/period.ts'
+import { isFiltered, useList } from '../lists/use-list.ts'
 import { DealerFilter } from '../parts/dealer-filter.tsx'
-import { FilterSelect, PeriodFilter, periodRange, SearchField, useFilters } from '../parts/filters.tsx'
+import { FilterBar, FilterField, FilterSelect, PeriodFilter, SearchField } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
+import { useFilters } from '../parts/use-filters.ts'
 import { Amount, Status, Timestamp } from '../parts/values.tsx'
 import { isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
@@ -14,48 +15,94 @@ import { t } from '../strings/strings.ts'
 export function OrdersPage() {
   const me = useSession()
   const [filters, setFilters] = useFilters()
-  const { q, status, tenantId, packageCode, cursor } = filters
-  const query = { q, status, tenantId, packageCode, cursor, ...periodRange(filters) }
-  const list = useApi<{ orders: OrderRow[]; nextCursor: string | null }>('/orders', query)
-  const filtered = Object.keys(filters).length > 0
+  const { q, status, orderType, tenantId, packageCode, supplier } = filters
+  const list = useList<OrderRow>('/orders', 'orders', {
+    ...{ q, status, orderType, tenantId, packageCode, supplier },
+    locationCode: countryCode(filters.locationCode),
+    amountFrom: amountOf(filters.amountFrom),
+    amountTo: amountOf(filters.amountTo),
+    ...periodRange(filters),
+  })
   return (
     <Page title={t.orders.title}>
-      <Group>
-        <SearchField label={t.orders.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />
+      <FilterBar
+        search={<SearchField label={t.orders.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />}
+      >
         <FilterSelect name="status" label={t.orders.status} values={ORDER_STATUSES} labels={t.statuses} />
+        <FilterSelect name="orderType" label={t.orders.type} values={['NEW', 'TOPUP']} labels={t.orders.types} />
         <DealerFilter />
         <PeriodFilter />
-      </Group>
+        <FilterField name="packageCode" label={t.orders.package} />
+        <FilterField name="locationCode" label={t.orders.country} w={120} />
+        {isOperator(me) && <FilterField name="supplier" label={t.orders.supplier} />}
+        <FilterField name="amountFrom" label={t.orders.amountFrom} w={140} />
+        <FilterField name="amountTo" label={t.orders.amountTo} w={140} />
+      </FilterBar>
       <List<OrderRow>
         label={t.orders.title}
-        rows={list.data?.orders}
-        nextCursor={list.data?.nextCursor}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
+        list={list}
+        name="orders"
         idOf={(row) => row.orderNo}
         to={(row) => `/tenants/${row.tenantId}/orders/${row.orderNo}`}
         empty={
-          filtered
+          isFiltered(filters)
             ? { title: t.orders.noMatch, text: t.orders.noMatchText }
             : { title: t.orders.noOrders, text: t.orders.noOrdersText, action: <ExplorerButton /> }
         }
         columns={[
-          { accessor: 'transactionId', title: t.orders.transactionId, cellsClassName: 'break' },
-          { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me), cellsClassName: 'name' },
+          { accessor: 'transactionId', title: t.orders.transactionId, cellsClassName: 'break', phone: 'main' },
+          {
+            accessor: 'clientName',
+            title: t.common.dealer,
+            hidden: !isOperator(me),
+            cellsClassName: 'name',
+            phone: 'note',
+          },
           { accessor: 'orderType', title: t.orders.type, render: (row) => t.orders.types[row.orderType] },
-          { accessor: 'orderStatus', title: t.orders.status, render: (row) => <Status status={row.orderStatus} /> },
+          {
+            accessor: 'orderStatus',
+            title: t.orders.status,
+            phone: 'status',
+            render: (row) => <Status status={row.orderStatus} />,
+          },
           { accessor: 'packages', title: t.orders.packages, render: (row) => row.packages.join(', ') },
           { accessor: 'esims', title: t.orders.esims, textAlign: 'right' },
           {
             accessor: 'amount',
             title: t.orders.amount,
             textAlign: 'right',
+            phone: 'value',
             render: (row) => <Amount value={row.amount} currency={row.currencyCode} />,
           },
           { accessor: 'createdAt', title: t.common.created, render: (row) => <Timestamp time={row.createdAt} /> },
+          { accessor: 'orderNo', title: t.orders.number, optional: true, cellsClassName: 'mono' },
+          {
+            accessor: 'refundedAmount',
+            title: t.orders.refunded,
+            optional: true,
+            textAlign: 'right',
+            render: (row) => <Amount value={row.refundedAmount} currency={row.currencyCode} />,
+          },
+          {
+            accessor: 'updatedAt',
+            title: t.common.updated,
+            optional: true,
+            render: (row) => <Timestamp time={row.updatedAt} />,
+          },
         ]}
       />
     </Page>
   )
+}
+
+/** Undefined until two letters are typed. */
+function countryCode(text: string | undefined): string | undefined {
+  const code = text?.toUpperCase()
+  return code && /^([A-Z]{2}|!RG|!GL)$/.test(code) ? code : undefined
+}
+
+/** In 1/10 000 of any currency; undefined for what is no amount. */
+function amountOf(text: string | undefined): number | undefined {
+  const amount = Math.round(Number(text) * 10_000)
+  return text && Number.isSafeInteger(amount) ? amount : undefined
 }

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useApi } from '../api/use-api.ts'
 import { isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
-import { useFilters } from './filters.tsx'
+import { useFilters } from './use-filters.ts'
 
 /** Filters a list by dealer. Hidden for a dealer's own people. */
 export function DealerFilter() {

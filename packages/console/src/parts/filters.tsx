@@ -1,27 +1,31 @@
-import { Group, NativeSelect, Text, TextInput } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
-import { IconSearch } from '@tabler/icons-react'
-import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { Button, Collapse, Group, NativeSelect, Text, TextInput } from '@mantine/core'
+import { useDebouncedCallback, useDisclosure } from '@mantine/hooks'
+import { IconAdjustmentsHorizontal, IconSearch } from '@tabler/icons-react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { PERIODS } from '../lists/period.ts'
 import { t } from '../strings/strings.ts'
+import { useFilters } from './use-filters.ts'
 
-export type Filters = Record<string, string>
-
-/** Keeps filters in the URL, so that a filtered list can be shared and Back returns to the previous page of it. */
-export function useFilters(): [Filters, (change: Record<string, string | null | undefined>) => void] {
-  const search = useSearch({ strict: false }) as Filters
-  const navigate = useNavigate()
-  function set(change: Record<string, string | null | undefined>) {
-    const next: Filters = { ...search }
-    // A changed filter starts at the first page.
-    if (!('cursor' in change)) delete next.cursor
-    for (const [name, value] of Object.entries(change)) {
-      if (value === null || value === undefined || value === '') delete next[name]
-      else next[name] = value
-    }
-    void navigate({ to: '.', search: next as never, replace: !('cursor' in change) })
-  }
-  return [search, set]
+/** The filters of a list: the search field, and the others, which are folded on a phone. */
+export function FilterBar({ search, children }: { search?: ReactNode; children: ReactNode }) {
+  const [open, fold] = useDisclosure(false)
+  return (
+    <Group className="filters">
+      {search}
+      <Button
+        hiddenFrom="sm"
+        variant="default"
+        leftSection={<IconAdjustmentsHorizontal size={16} />}
+        aria-expanded={open}
+        onClick={fold.toggle}
+      >
+        {t.lists.filters}
+      </Button>
+      <Group className="filters-more" data-open={open || undefined}>
+        {children}
+      </Group>
+    </Group>
+  )
 }
 
 const TYPING_MS = 250
@@ -56,27 +60,38 @@ export function SearchField(props: { value: string; onChange(value: string): voi
   )
 }
 
+/** A text filter that is kept in the URL under its name. */
+export function FilterField({ name, label, w = 170 }: { name: string; label: string; w?: number }) {
+  const [filters, setFilters] = useFilters()
+  return (
+    <SearchField label={label} value={filters[name] ?? ''} onChange={(value) => setFilters({ [name]: value })} w={w} />
+  )
+}
+
 /** A drop-down filter, kept in the URL under its name. */
 export function FilterSelect(props: {
   name: string
   label: string
   values: readonly string[]
   labels: Record<string, string>
+  /** Values by group, in the order in which they are shown. */
+  groups?: { group: string; values: readonly string[] }[]
 }) {
+  const { name, label, labels } = props
   const [filters, setFilters] = useFilters()
+  const itemsOf = (values: readonly string[]) => values.map((value) => ({ value, label: labels[value] ?? value }))
+  const groups = props.groups?.map(({ group, values }) => ({ group, items: itemsOf(values) }))
   return (
     <NativeSelect
-      aria-label={props.label}
-      value={filters[props.name] ?? ''}
-      onChange={(event) => setFilters({ [props.name]: event.currentTarget.value })}
-      data={[
-        { value: '', label: `${props.label}: ${t.common.any}` },
-        ...props.values.map((value) => ({ value, label: props.labels[value] ?? value })),
-      ]}
+      aria-label={label}
+      value={filters[name] ?? ''}
+      onChange={(event) => setFilters({ [name]: event.currentTarget.value })}
+      data={[{ value: '', label: `${label}: ${t.common.any}` }, ...(groups ?? itemsOf(props.values))]}
     />
   )
 }
 
+const CUSTOM = 'custom'
 const SIDE_WIDTH = 52
 
 function DateLabel({ text }: { text: string }) {
@@ -87,40 +102,44 @@ function DateLabel({ text }: { text: string }) {
   )
 }
 
-/** First and last day, in the browser's time zone. */
+/** A period by name, or its first and last day, in the browser's time zone. */
 export function PeriodFilter() {
   const [filters, setFilters] = useFilters()
+  const chosen = filters.period ?? (filters.from || filters.to ? CUSTOM : '')
   return (
     <Group gap="xs">
-      <TextInput
-        type="date"
-        aria-label={t.common.from}
-        leftSection={<DateLabel text={t.common.from} />}
-        leftSectionWidth={SIDE_WIDTH}
-        value={filters.from ?? ''}
-        onChange={(event) => setFilters({ from: event.currentTarget.value })}
+      <NativeSelect
+        aria-label={t.lists.period}
+        value={chosen}
+        onChange={({ currentTarget: { value } }) =>
+          setFilters({ period: value, ...(value !== CUSTOM && { from: null, to: null }) })
+        }
+        data={[
+          { value: '', label: `${t.lists.period}: ${t.common.any}` },
+          ...PERIODS.map((value) => ({ value, label: t.lists.periods[value] })),
+          { value: CUSTOM, label: t.lists.periods.custom },
+        ]}
       />
-      <TextInput
-        type="date"
-        aria-label={t.common.to}
-        leftSection={<DateLabel text={t.common.to} />}
-        leftSectionWidth={SIDE_WIDTH}
-        value={filters.to ?? ''}
-        onChange={(event) => setFilters({ to: event.currentTarget.value })}
-      />
+      <Collapse expanded={chosen === CUSTOM} keepMounted={false}>
+        <Group gap="xs">
+          <DayField name="from" label={t.common.from} />
+          <DayField name="to" label={t.common.to} />
+        </Group>
+      </Collapse>
     </Group>
   )
 }
 
-/** The selected days as timestamps, from the start of the first to the end of the last. */
-export function periodRange(filters: Filters): { from?: string; to?: string } {
-  const day = /^\d{4}-\d\d-\d\d$/
-  const range: { from?: string; to?: string } = {}
-  if (filters.from && day.test(filters.from)) range.from = new Date(`${filters.from}T00:00`).toISOString()
-  if (filters.to && day.test(filters.to)) {
-    const end = new Date(`${filters.to}T00:00`)
-    end.setDate(end.getDate() + 1)
-    range.to = end.toISOString()
-  }
-  return range
+function DayField({ name, label }: { name: 'from' | 'to'; label: string }) {
+  const [filters, setFilters] = useFilters()
+  return (
+    <TextInput
+      type="date"
+      aria-label={label}
+      leftSection={<DateLabel text={label} />}
+      leftSectionWidth={SIDE_WIDTH}
+      value={filters[name] ?? ''}
+      onChange={(event) => setFilters({ period: CUSTOM, [name]: event.currentTarget.value })}
+    />
+  )
 }

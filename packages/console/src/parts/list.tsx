@@ -1,26 +1,44 @@
-import { Anchor, Box, Button, Checkbox, Group, LoadingOverlay, Paper, Table, Text } from '@mantine/core'
+import { Anchor, Box, Checkbox, LoadingOverlay, Paper, Skeleton, Table, Tooltip, UnstyledButton } from '@mantine/core'
+import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { Pagination, SearchedTo } from '../lists/pagination.tsx'
+import type { ServerList } from '../lists/use-list.ts'
 import { interpolate, t } from '../strings/strings.ts'
-import { useFilters } from './filters.tsx'
-import { EmptyState, LoadError, Loading } from './load-states.tsx'
+import { EmptyState, LoadError } from './load-states.tsx'
+import { useFilters } from './use-filters.ts'
+
+const ListTools = lazy(() => import('../lists/list-tools.tsx'))
+
+/*
+ * Our own table instead of a library: TanStack Table (15 kB) and Mantine DataTable (25 kB) sort, page and choose columns of
+ * rows that are all in the browser. Here the gateway does that, and what remains is this file.
+ */
 
 interface Column<Row> {
+  /** Also the name by which the gateway sorts it. */
   accessor: string
   title: string
   render?: (row: Row) => ReactNode
   textAlign?: 'left' | 'right'
   hidden?: boolean
+  /** Shown only if it is chosen. */
+  optional?: boolean
   cellsClassName?: string
+  /** Where it stands in the condensed row on a phone. A list that says this for a column shows only such columns there. */
+  phone?: 'main' | 'value' | 'status' | 'note'
 }
 
 interface ListProps<Row> {
   /** The table's name for screen readers. */
   label: string
-  rows: Row[] | undefined
+  /** A list that the gateway sorts, counts and exports. It brings the rows, and `name` keeps its saved views. */
+  list?: ServerList<Row>
+  name?: string
+  rows?: Row[] | undefined
   columns: Column<Row>[]
   idOf(row: Row): string
-  loading: boolean
+  loading?: boolean
   error?: Error | null
   retry?: () => unknown
   /** The row's page. The first cell links to it, so the keyboard and "open in a new tab" work. */
@@ -32,45 +50,122 @@ interface ListProps<Row> {
   nextCursor?: string | null | undefined
   selected?: string[]
   onSelect?: (ids: string[]) => void
+  /** Shown instead of the list's tools while rows are selected. */
+  bulk?: ReactNode
 }
 
-/** Every list of the console: a table that becomes cards on a phone. The current page is in the URL. */
+/** Every list of the console: a table whose rows are condensed on a phone. The current page is in the URL. */
 export function List<Row>(props: ListProps<Row>) {
-  const { rows, columns, loading, error, retry, empty, label } = props
+  const { list, columns, empty, bulk } = props
+  const { rows, loading = false, error, retry } = list ?? props
+  const nextCursor = list ? list.nextCursor : props.nextCursor
+  const local = useLocalSort(list || nextCursor !== undefined ? undefined : rows)
+  const [filters] = useFilters()
   if (error && !rows) return <LoadError error={error} retry={retry} />
-  if (rows === undefined) return <Loading />
-  if (rows.length === 0)
-    return (
-      <Paper withBorder>
-        <EmptyState {...empty} />
-      </Paper>
-    )
-  const shown = columns.filter((column) => !column.hidden)
+  const chosen = list && filters.columns?.split(',')
+  const shown = columns.filter(
+    (column, index) =>
+      !column.hidden && (chosen ? index === 0 || chosen.includes(column.accessor) : column.optional !== true),
+  )
+  const ordered = local.sorted ?? rows
   return (
     <>
-      <Paper withBorder pos="relative" className="list">
-        <LoadingOverlay visible={loading} overlayProps={{ backgroundOpacity: 0 }} loaderProps={{ size: 'sm' }} />
-        <Table.ScrollContainer minWidth={0} type="native">
-          <Table
-            aria-label={label}
-            verticalSpacing="xs"
-            highlightOnHover={props.to !== undefined || !!props.onRowClick}
-          >
-            <Head {...props} columns={shown} />
-            <Table.Tbody>
-              {rows.map((row) => (
-                <Row key={props.idOf(row)} {...props} columns={shown} row={row} />
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
-      </Paper>
-      {props.nextCursor !== undefined && <Pagination count={rows.length} nextCursor={props.nextCursor} />}
+      {list && (
+        <Suspense fallback={<Box h={30} />}>
+          {bulk ?? <ListTools list={list} name={props.name ?? ''} columns={columns} shown={shown} />}
+        </Suspense>
+      )}
+      {rows?.length === 0 ? (
+        <Paper withBorder>
+          {list?.searchedTo ? (
+            <SearchedTo time={list.searchedTo} nextCursor={list.nextCursor ?? null} />
+          ) : (
+            <EmptyState {...empty} />
+          )}
+        </Paper>
+      ) : (
+        <Paper
+          withBorder
+          pos="relative"
+          className="list"
+          data-condensed={columns.some((column) => column.phone) || undefined}
+        >
+          <LoadingOverlay
+            visible={loading && rows !== undefined}
+            overlayProps={{ backgroundOpacity: 0 }}
+            loaderProps={{ size: 'sm' }}
+          />
+          <Table.ScrollContainer minWidth={0} type="native">
+            <Table
+              aria-label={props.label}
+              verticalSpacing="xs"
+              highlightOnHover={props.to !== undefined || !!props.onRowClick}
+            >
+              <Head {...props} rows={ordered} columns={shown} local={local} />
+              <Table.Tbody>
+                {ordered === undefined ? (
+                  <SkeletonRows columns={shown.length + (props.onSelect ? 1 : 0)} />
+                ) : (
+                  ordered.map((row) => <Row key={props.idOf(row)} {...props} columns={shown} row={row} />)
+                )}
+              </Table.Tbody>
+            </Table>
+          </Table.ScrollContainer>
+        </Paper>
+      )}
+      {nextCursor !== undefined && !(list?.searchedTo && rows?.length === 0) && (
+        <Pagination count={rows?.length ?? 0} nextCursor={nextCursor} list={list} />
+      )}
     </>
   )
 }
 
-function Head<Row>({ columns, rows = [], idOf, selected, onSelect }: ListProps<Row>) {
+const SKELETON_ROWS = 8
+
+function SkeletonRows({ columns }: { columns: number }) {
+  return Array.from({ length: SKELETON_ROWS }, (_, row) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the rows are alike
+    <Table.Tr key={row} className="skeleton" {...(row === 0 && { role: 'status', 'aria-label': t.common.loading })}>
+      <Table.Td colSpan={columns}>
+        <Skeleton height={14} my={4} width={`${95 - ((row * 17) % 40)}%`} />
+      </Table.Td>
+    </Table.Tr>
+  ))
+}
+
+interface LocalSort<Row> {
+  /** undefined: the gateway sorts the list, or it is not loaded. */
+  sorted: Row[] | undefined
+  sort: string | undefined
+  set(sort: string | undefined): void
+  has(accessor: string): boolean
+}
+
+/** Sorts a list that is whole in the browser, by columns whose values are texts or numbers. */
+function useLocalSort<Row>(rows: Row[] | undefined): LocalSort<Row> {
+  const [sort, set] = useState<string>()
+  const valueIn = (row: Row, accessor: string) => (row as Record<string, unknown>)[accessor]
+  const has = (accessor: string) =>
+    rows !== undefined &&
+    rows.length > 1 &&
+    rows.every((row) => ['string', 'number'].includes(typeof valueIn(row, accessor)))
+  const accessor = sort?.replace(/^-/, '') ?? ''
+  const sorted =
+    rows && sort && has(accessor)
+      ? rows.toSorted((a, b) => {
+          const [left, right] = [valueIn(a, accessor), valueIn(b, accessor)]
+          const order =
+            typeof left === 'number' && typeof right === 'number'
+              ? left - right
+              : String(left).localeCompare(String(right))
+          return sort.startsWith('-') ? -order : order
+        })
+      : rows
+  return { sorted, sort, set, has }
+}
+
+function Head<Row>(props: ListProps<Row> & { local: LocalSort<Row> }) {
+  const { columns, rows = [], idOf, selected, onSelect } = props
   const ids = rows.map(idOf)
   const all = ids.length > 0 && ids.every((id) => selected?.includes(id))
   return (
@@ -87,12 +182,51 @@ function Head<Row>({ columns, rows = [], idOf, selected, onSelect }: ListProps<R
           </Table.Th>
         )}
         {columns.map((column) => (
-          <Table.Th key={column.accessor} ta={column.textAlign ?? 'left'} scope="col">
-            {column.title}
-          </Table.Th>
+          <HeadCell key={column.accessor} column={column} {...props} />
         ))}
       </Table.Tr>
     </Table.Thead>
+  )
+}
+
+/** A header that sorts, or says why it cannot. A second click turns the order round. */
+function HeadCell<Row>({ column, list, local }: ListProps<Row> & { column: Column<Row>; local: LocalSort<Row> }) {
+  const [, setFilters] = useFilters()
+  const { accessor, title, textAlign = 'left' } = column
+  const isKnown = list ? list.totals?.sorts.includes(accessor) : local.has(accessor)
+  if (!isKnown)
+    return (
+      <Table.Th ta={textAlign} scope="col">
+        {title}
+      </Table.Th>
+    )
+  const isPossible = !list || list.totals?.sortable.includes(accessor)
+  const current = list ? list.sort : local.sort
+  const direction = current === accessor ? 'ascending' : current === `-${accessor}` ? 'descending' : undefined
+  const next = direction === 'ascending' ? `-${accessor}` : accessor
+  const Icon = direction === 'ascending' ? IconArrowUp : direction === 'descending' ? IconArrowDown : IconArrowsSort
+  return (
+    <Table.Th ta={textAlign} scope="col" {...(direction && { 'aria-sort': direction })}>
+      <Tooltip
+        label={isPossible ? interpolate(t.lists.sortBy, { column: title }) : t.lists.tooManyToSort}
+        multiline
+        maw={260}
+      >
+        <UnstyledButton
+          className="list-sort"
+          data-sorted={direction}
+          aria-disabled={!isPossible || undefined}
+          onClick={() => {
+            if (!isPossible) return
+            if (list) setFilters({ sort: next })
+            else local.set(next)
+          }}
+        >
+          {title}
+          <Icon size={14} aria-hidden="true" />
+        </UnstyledButton>
+      </Tooltip>
+    </Table.Th>
   )
 }
 
@@ -122,6 +256,7 @@ function Row<Row>(props: ListProps<Row> & { row: Row }) {
             key={column.accessor}
             ta={column.textAlign ?? 'left'}
             data-label={column.title}
+            data-phone={column.phone}
             {...(column.cellsClassName && { className: column.cellsClassName })}
           >
             {index === 0 ? <RowLink row={row} to={to} onRow={onRowClick} content={content} /> : content}
@@ -152,31 +287,4 @@ function RowLink<Row>(props: {
       </Anchor>
     )
   return <Box>{content}</Box>
-}
-
-function Pagination({ count, nextCursor }: { count: number; nextCursor: string | null }) {
-  const [filters, setFilters] = useFilters()
-  if (nextCursor === null && !filters.cursor) return null
-  return (
-    <Group justify="space-between">
-      <Text size="sm" c="dimmed">
-        {interpolate(t.common.rowsOnPage, { count })}
-      </Text>
-      <Group gap="xs">
-        {filters.cursor && (
-          <Button variant="default" size="xs" onClick={() => setFilters({ cursor: null })}>
-            {t.common.firstPage}
-          </Button>
-        )}
-        <Button
-          variant="default"
-          size="xs"
-          disabled={nextCursor === null}
-          onClick={() => setFilters({ cursor: nextCursor })}
-        >
-          {t.common.nextPage}
-        </Button>
-      </Group>
-    </Group>
-  )
 }

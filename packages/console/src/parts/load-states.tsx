@@ -1,5 +1,5 @@
 import { Alert, Button, Center, Group, Loader, Stack, Text } from '@mantine/core'
-import { notifyManager, type QueryFilters, useQueryClient } from '@tanstack/react-query'
+import { notifyManager, onlineManager, type QueryFilters, useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useCallback, useSyncExternalStore } from 'react'
 import { ApiError } from '../api/call.ts'
@@ -40,14 +40,24 @@ const STALE: QueryFilters = {
   predicate: ({ state }) => state.status === 'error' && state.data !== undefined,
 }
 
-/** Warns that refreshing failed. The page below keeps its data, and its forms keep their input. */
+/** Warns that refreshing failed, or that there is no connection. The page below keeps its data, and its forms keep their input. */
 export function StaleAlert() {
+  const isOnline = useSyncExternalStore(
+    useCallback((changed) => onlineManager.subscribe(changed), []),
+    () => onlineManager.isOnline(),
+  )
   const client = useQueryClient()
   const cache = client.getQueryCache()
   const error = useSyncExternalStore(
     useCallback((changed) => cache.subscribe(notifyManager.batchCalls(changed)), [cache]),
     () => cache.findAll(STALE)[0]?.state.error,
   )
+  if (!isOnline)
+    return (
+      <Alert color="orange" role="status" py="xs" data-offline>
+        {t.lists.offline}
+      </Alert>
+    )
   if (!error) return null
   return (
     <Alert color="orange" role="status" py="xs">

@@ -3,9 +3,9 @@ import { Anchor, Button, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/
 import { Link } from '@tanstack/react-router'
 import { apiUrl } from '../api/call.ts'
 import { useApi } from '../api/use-api.ts'
-import { useFilters } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
+import { useFilters } from '../parts/use-filters.ts'
 import { Amount, Timestamp } from '../parts/values.tsx'
 import { interpolate, t } from '../strings/strings.ts'
 

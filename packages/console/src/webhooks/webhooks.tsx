@@ -1,32 +1,45 @@
 import { EVENT_TYPES } from '@dealer-esim/contract'
 import type { EventRow } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
-import { Group } from '@mantine/core'
-import { useApi } from '../api/use-api.ts'
+import { useState } from 'react'
 import { ExplorerButton } from '../explorer/explorer-button.tsx'
+import { Bulk } from '../lists/bulk.tsx'
+import { periodRange } from '../lists/period.ts'
+import { isFiltered, useList } from '../lists/use-list.ts'
 import { DealerFilter } from '../parts/dealer-filter.tsx'
-import { FilterSelect, PeriodFilter, periodRange, useFilters } from '../parts/filters.tsx'
+import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
+import { useFilters } from '../parts/use-filters.ts'
 import { Status, Timestamp } from '../parts/values.tsx'
-import { isOperator, useSession } from '../session/session.ts'
+import { canEdit, isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { EndpointCard } from './endpoint.tsx'
 import { outcomeText } from './event.tsx'
 import { Replays } from './replays.tsx'
 
+/** Anything else is a transactionId. */
+const ORDER_NO = /^[0-9A-HJKMNP-TV-Z]{26}$/i
+
 export function WebhooksPage() {
   const me = useSession()
-  const [filters] = useFilters()
+  const [filters, setFilters] = useFilters()
   const tenantId = me.tenant?.tenantId ?? filters.tenantId
-  const { state, type, orderNo, cursor } = filters
-  const query = { tenantId, state, type, orderNo, cursor, ...periodRange(filters) }
-  const list = useApi<{ events: EventRow[]; nextCursor: string | null }>('/events', query)
-  const filtered = Object.keys(filters).length > 0
+  const { state, type, q } = filters
+  const orderNo = filters.orderNo ?? (q && ORDER_NO.test(q) ? q.toUpperCase() : undefined)
+  const transactionId = orderNo === undefined ? q : undefined
+  const query = { tenantId, state, type, orderNo, transactionId, ...periodRange(filters) }
+  const list = useList<EventRow>('/events', 'events', query)
+  const [selected, setSelected] = useState<string[]>([])
+  const chosen = (list.rows ?? []).filter((row) => selected.includes(row.notifyId))
   return (
     <Page title={t.webhooks.title} {...(isOperator(me) && !tenantId && { description: t.webhooks.chooseDealer })}>
       {tenantId && <EndpointCard tenantId={tenantId} />}
       {tenantId && <Replays tenantId={tenantId} />}
-      <Group>
+      <FilterBar
+        search={
+          <SearchField label={t.webhooks.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />
+        }
+      >
         <DealerFilter />
         <FilterSelect
           name="state"
@@ -36,23 +49,27 @@ export function WebhooksPage() {
         />
         <FilterSelect name="type" label={t.webhooks.type} values={EVENT_TYPES} labels={t.webhooks.types} />
         <PeriodFilter />
-      </Group>
+      </FilterBar>
       <List<EventRow>
         label={t.webhooks.events}
-        rows={list.data?.events}
-        nextCursor={list.data?.nextCursor}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
+        list={list}
+        name="events"
+        {...(canEdit(me) && { selected, onSelect: setSelected })}
+        {...(chosen.length > 0 && { bulk: <EventBulk events={chosen} onClear={() => setSelected([])} /> })}
         idOf={(row) => row.notifyId}
         to={(row) => `/tenants/${row.tenantId}/events/${row.notifyId}`}
         empty={
-          filtered
+          isFiltered(filters)
             ? { title: t.webhooks.noMatch, text: t.webhooks.noMatchText }
             : { title: t.webhooks.noEvents, text: t.webhooks.noEventsText, action: <ExplorerButton /> }
         }
         columns={[
-          { accessor: 'notifyType', title: t.webhooks.type, render: (row) => t.webhooks.types[row.notifyType] },
+          {
+            accessor: 'notifyType',
+            title: t.webhooks.type,
+            phone: 'main',
+            render: (row) => t.webhooks.types[row.notifyType],
+          },
           { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
           {
             accessor: 'orderNo',
@@ -63,6 +80,7 @@ export function WebhooksPage() {
           {
             accessor: 'deliveryState',
             title: t.webhooks.state,
+            phone: 'status',
             render: (row) => <Status status={row.deliveryState} labels={t.webhooks.states} />,
           },
           {
@@ -76,9 +94,38 @@ export function WebhooksPage() {
             title: t.webhooks.lastResponse,
             render: (row) => outcomeText(row.lastOutcome) ?? '–',
           },
-          { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
+          {
+            accessor: 'createdAt',
+            title: t.common.time,
+            phone: 'value',
+            render: (row) => <Timestamp time={row.createdAt} />,
+          },
+          {
+            accessor: 'dueAt',
+            title: t.webhooks.nextAttempt,
+            optional: true,
+            render: (row) => <Timestamp time={row.dueAt} />,
+          },
         ]}
       />
     </Page>
+  )
+}
+
+function EventBulk({ events, onClear }: { events: EventRow[]; onClear(): void }) {
+  return (
+    <Bulk
+      rows={events}
+      idOf={(row) => row.notifyId}
+      nameOf={(row) => `${t.webhooks.types[row.notifyType]} · ${row.orderNo ?? row.notifyId}`}
+      onClear={onClear}
+      actions={[
+        {
+          label: t.webhooks.resendSelected,
+          skip: (row) => (row.deliveryState === 'PENDING' ? t.webhooks.resendWaiting : undefined),
+          change: (row) => ({ method: 'POST', path: `/tenants/${row.tenantId}/events/${row.notifyId}/resend` }),
+        },
+      ]}
+    />
   )
 }

@@ -1,4 +1,4 @@
-import sql, { empty } from 'sql-template-tag'
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import { firstUuidAt } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 
@@ -25,25 +25,67 @@ export interface AuditFilter {
   subject?: string | undefined
   from?: Date | undefined
   to?: Date | undefined
-  /** Finds entries before this id. */
-  before?: string | undefined
 }
 
-/** Finds entries, newest first. Ids are ordered by time, so a range of time is a range of ids. */
-export function searchAudit(db: Pick<Db, 'query'>, filter: AuditFilter, limit: number): Promise<AuditRow[]> {
-  const { tenantId, actor, action, actions, withoutActions, subject, from, to, before } = filter
-  return db.query<AuditRow>(sql`
+export interface AuditPage {
+  limit: number
+  ascending?: boolean | undefined
+  /** Only entries beyond this id. */
+  after?: string | undefined
+}
+
+/** Entries that are read for one page or count, matching or not: about 150 ms. */
+const READ_MAX = 100_000
+const COUNTED_ENTRIES_MAX = 10_000
+
+/**
+ * Finds entries by time. Ids are ordered by time, so a range of time is a range of ids. A page that was cut because too
+ * many other entries lie between has an id in `searchedTo`, from where the search can go on.
+ */
+export async function searchAudit(
+  db: Pick<Db, 'query'>,
+  filter: AuditFilter,
+  { limit, ascending = false, after }: AuditPage,
+): Promise<{ rows: AuditRow[]; searchedTo: string | null }> {
+  const direction = raw(ascending ? 'asc' : 'desc')
+  const beyond = after === undefined ? empty : sql`and audit_id ${raw(ascending ? '>' : '<')} ${after}`
+  const range = sql`${rangeOf(filter)} ${beyond} order by audit_id ${direction}`
+  const rows = await db.query<AuditRow>(sql`
     select audit_id, tenant_id, actor, action, subject, before, after, address, created_at
-    from audit_log
-    where true
-      ${tenantId === null ? empty : sql`and tenant_id = ${tenantId}`}
-      ${actor === undefined ? empty : sql`and actor = ${actor}`}
-      ${action === undefined ? empty : sql`and (action = ${action} or starts_with(action, ${`${action}.`}))`}
-      ${actions === undefined ? empty : sql`and action = any (${actions})`}
-      ${withoutActions === undefined ? empty : sql`and action <> all (${withoutActions})`}
-      ${subject === undefined ? empty : sql`and subject = ${subject}`}
-      ${from === undefined ? empty : sql`and audit_id >= ${firstUuidAt(from.getTime())}`}
-      ${to === undefined ? empty : sql`and audit_id < ${firstUuidAt(to.getTime())}`}
-      ${before === undefined ? empty : sql`and audit_id < ${before}`}
-    order by audit_id desc limit ${limit}`)
+    from (select * from audit_log where true ${range} limit ${READ_MAX}) seen
+    where true ${conditionsOf(filter)} order by audit_id ${direction} limit ${limit}`)
+  if (rows.length === limit) return { rows, searchedTo: null }
+  const [last] = await db.query<{ auditId: string }>(
+    sql`select audit_id from audit_log where true ${range} offset ${READ_MAX - 1} limit 1`,
+  )
+  return { rows, searchedTo: last?.auditId ?? null }
+}
+
+/** Counts the entries that match, as far as they can be read at once. */
+export async function countAudit(
+  db: Pick<Db, 'query'>,
+  filter: AuditFilter,
+): Promise<{ count: number; isComplete: boolean }> {
+  const [row] = await db.query<{ read: number; matching: number }>(sql`
+    select count(*)::int as read, (count(*) filter (where true ${conditionsOf(filter)}))::int as matching
+    from (select * from audit_log where true ${rangeOf(filter)} order by audit_id desc limit ${READ_MAX + 1}) seen`)
+  const { read, matching } = row!
+  const isComplete = read <= READ_MAX && matching <= COUNTED_ENTRIES_MAX
+  return { count: Math.min(matching, COUNTED_ENTRIES_MAX), isComplete }
+}
+
+function rangeOf({ tenantId, from, to }: AuditFilter): Sql {
+  return sql`
+    ${tenantId === null ? empty : sql`and tenant_id = ${tenantId}`}
+    ${from === undefined ? empty : sql`and audit_id >= ${firstUuidAt(from.getTime())}`}
+    ${to === undefined ? empty : sql`and audit_id < ${firstUuidAt(to.getTime())}`}`
+}
+
+function conditionsOf({ actor, action, actions, withoutActions, subject }: AuditFilter): Sql {
+  return sql`
+    ${actor === undefined ? empty : sql`and actor = ${actor}`}
+    ${action === undefined ? empty : sql`and (action = ${action} or starts_with(action, ${`${action}.`}))`}
+    ${actions === undefined ? empty : sql`and action = any (${actions})`}
+    ${withoutActions === undefined ? empty : sql`and action <> all (${withoutActions})`}
+    ${subject === undefined ? empty : sql`and subject = ${subject}`}`
 }

@@ -1,6 +1,7 @@
 import type { Route } from './kernel/route.ts'
 import { accountRoutes } from './routes/account/account.ts'
 import { meRoutes } from './routes/account/me.ts'
+import { savedViewRoutes } from './routes/account/saved-views.ts'
 import { signInRoutes } from './routes/account/sign-in.ts'
 import { auditRoutes } from './routes/administration/audit.ts'
 import { peopleRoutes } from './routes/administration/people.ts'
@@ -38,6 +39,7 @@ export const routes: readonly Route[] = [
   ...signInRoutes,
   ...meRoutes,
   ...accountRoutes,
+  ...savedViewRoutes,
   ...peopleRoutes,
   ...searchRoutes,
   ...tenantRoutes,

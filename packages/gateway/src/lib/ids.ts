@@ -74,6 +74,11 @@ export function firstUuidAt(timeMs: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
 }
 
+/** The largest UUIDv7 before a time (ms): an exclusive bound for ranges of ids. */
+export function lastUuidBefore(timeMs: number): string {
+  return `${firstUuidAt(timeMs - 1).slice(0, 14)}7fff-bfff-ffffffffffff`
+}
+
 /** The creation time (ms) of a UUIDv7. */
 export function timeOfUuid(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16)

@@ -1,9 +1,19 @@
 import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
-import sql, { empty, raw, type Sql } from 'sql-template-tag'
-import { firstUuidAt, isUuid } from '../lib/ids.ts'
+import sql, { raw } from 'sql-template-tag'
+import { isUuid } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound } from '../lib/refusal.ts'
 import { sentTransactionId } from '../orders/transaction-id.ts'
+import {
+  countRows,
+  type FoundKeys,
+  findRowKeys,
+  type Position,
+  type RowCount,
+  type RowFilter,
+  type RowKey,
+  type RowTable,
+} from '../tenants/tenant-rows.ts'
 
 /** A profile without its secrets. */
 export interface FoundProfile {
@@ -45,11 +55,38 @@ export interface ProfileFilter {
   smdpStatus?: SmdpStatus | undefined
   from?: Date | undefined
   to?: Date | undefined
-  before?: string | undefined
 }
 
-/** Profiles of one tenant or of all, newest first. Reads each tenant's newest from the primary key, as for orders. */
-export function searchProfiles(db: Pick<Db, 'query'>, filter: ProfileFilter, limit: number): Promise<FoundProfile[]> {
+const PROFILES: RowTable = { table: 'profiles', id: 'profile_id' }
+
+/** Sort expressions of each column; none: by time. */
+const SORTS = { createdAt: [], iccid: ['r.iccid'], clientName: ['left(lower(t.tenant_name), 60)'] } as const
+
+export type ProfileSort = keyof typeof SORTS
+
+export interface ProfilePage {
+  column?: ProfileSort
+  ascending?: boolean
+  after?: Position | undefined
+  limit: number
+}
+
+/** Searches the profiles of one tenant or of all, newest first or by a column. */
+export async function searchProfiles(
+  db: Pick<Db, 'query'>,
+  filter: ProfileFilter,
+  { column = 'createdAt', ...page }: ProfilePage,
+): Promise<Omit<FoundKeys, 'keys'> & { profiles: FoundProfile[] }> {
+  const { keys, ...rest } = await findRowKeys(db, PROFILES, rowFilter(filter), { ...page, by: SORTS[column] })
+  return { profiles: await readProfiles(db, keys), ...rest }
+}
+
+export function countProfiles(db: Pick<Db, 'query'>, filter: ProfileFilter): Promise<RowCount> {
+  return countRows(db, PROFILES, rowFilter(filter))
+}
+
+async function readProfiles(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<FoundProfile[]> {
+  if (keys.length === 0) return []
   return db.query<FoundProfile>(sql`
     select p.tenant_id, t.tenant_name as client_name, p.profile_id,
            p.order_id, p.item_no, ${raw(sentTransactionId('o'))} as transaction_id,
@@ -59,27 +96,30 @@ export function searchProfiles(db: Pick<Db, 'query'>, filter: ProfileFilter, lim
            p.total_duration, p.duration_unit, p.install_before,
            p.activate_time, p.expired_time, p.created_at,
            p.updated_at
-    from tenants t
-    cross join lateral (
-      select * from profiles p where p.tenant_id = t.tenant_id ${conditions(filter)}
-      order by p.profile_id desc limit ${limit}) p
+    from unnest(${keys.map((key) => key.tenantId)}::uuid[], ${keys.map((key) => key.id)}::uuid[])
+           with ordinality as k (tenant_id, profile_id, place)
+    join profiles p on p.tenant_id = k.tenant_id and p.profile_id = k.profile_id
+    join tenants t on t.tenant_id = k.tenant_id
     join orders o on o.tenant_id = p.tenant_id and o.order_id = p.order_id
     join order_items i on i.tenant_id = p.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no
-    where true ${filter.tenantId === null ? empty : sql`and t.tenant_id = ${filter.tenantId}`}
-    order by p.profile_id desc limit ${limit}`)
+    order by k.place`)
 }
 
-function conditions(filter: ProfileFilter): Sql {
-  const { profileId, orderId, iccid, esimStatus, smdpStatus, from, to, before } = filter
-  return sql`
-    ${profileId === undefined ? empty : sql`and p.profile_id = ${profileId}`}
-    ${orderId === undefined ? empty : sql`and p.order_id = ${orderId}`}
-    ${iccid === undefined ? empty : sql`and p.iccid = ${iccid}`}
-    ${esimStatus === undefined ? empty : sql`and p.esim_status = ${esimStatus}`}
-    ${smdpStatus === undefined ? empty : sql`and p.smdp_status = ${smdpStatus}`}
-    ${from === undefined ? empty : sql`and p.profile_id >= ${firstUuidAt(from.getTime())}`}
-    ${to === undefined ? empty : sql`and p.profile_id < ${firstUuidAt(to.getTime())}`}
-    ${before === undefined ? empty : sql`and p.profile_id < ${before}`}`
+function rowFilter(filter: ProfileFilter): RowFilter {
+  const { tenantId, profileId, orderId, iccid, esimStatus, smdpStatus, from, to } = filter
+  const indexed = [
+    ...(profileId === undefined ? [] : [sql`r.profile_id = ${profileId}`]),
+    ...(orderId === undefined ? [] : [sql`r.order_id = ${orderId}`]),
+    ...(iccid === undefined ? [] : [sql`r.iccid = ${iccid}`]),
+  ]
+  return {
+    ...{ tenantId, from, to, indexed },
+    matching: indexed.length > 0 ? 'ONE' : undefined,
+    others: [
+      ...(esimStatus === undefined ? [] : [sql`r.esim_status = ${esimStatus}`]),
+      ...(smdpStatus === undefined ? [] : [sql`r.smdp_status = ${smdpStatus}`]),
+    ],
+  }
 }
 
 /** Finds the tenant of an eSIM by its esimTranNo. @throws Refusal where there is no such eSIM. */

@@ -132,6 +132,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   qps_buckets: 'one row a dealer',
   people: 'one row a person',
   recovery_codes: 'ten a person',
+  saved_views: 'up to a hundred a person',
   packages: 'the catalogue',
   package_suppliers: 'the catalogue',
   coverages: 'the catalogue; the audit log refers to it',

@@ -38,7 +38,7 @@ export interface TenantView extends TenantSummary {
 
 const PAGE_MAX = 500
 
-const SUMMARY = sql`
+export const SUMMARY = sql`
   t.tenant_id, t.app_key, t.tenant_name as client_name, t.currency_code,
   t.status, t.created_at, w.balance`
 
@@ -59,7 +59,8 @@ export async function listTenants(
     limit ${Math.min(limit, PAGE_MAX)}`)
 }
 
-function matches(keyword: string): Sql {
+/** The condition that a keyword is part of the name, or the whole AppKey. */
+export function matches(keyword: string): Sql {
   return sql`and (strpos(lower(t.tenant_name), lower(${keyword})) > 0 or t.app_key = ${keyword})`
 }
 

@@ -1,11 +1,20 @@
 import type { EventType } from '@dealer-esim/contract'
 import { orderNoOf } from '@dealer-esim/contract'
-import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import { firstUuidAt } from '../lib/ids.ts'
+import sql, { join, raw, type Sql } from 'sql-template-tag'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../lib/refusal.ts'
+import {
+  countRows,
+  type FoundKeys,
+  findRowKeys,
+  type Position,
+  type RowCount,
+  type RowFilter,
+  type RowKey,
+  type RowTable,
+} from '../tenants/tenant-rows.ts'
 import { ACKNOWLEDGED } from './attempt-log.ts'
-import { DELIVERY_OF_EVENT, type DeliveryState, STATE_OF_EVENT } from './delivery.ts'
+import { DELIVERY_OF_EVENT, type DeliveryState } from './delivery.ts'
 
 /** An event and the state of its delivery. */
 export interface EventView {
@@ -53,6 +62,8 @@ export interface EventFilter {
   notifyTypes?: readonly EventType[] | undefined
   deliveryStates?: readonly DeliveryState[] | undefined
   orderId?: string | undefined
+  /** Events of any of these orders. */
+  orderIds?: readonly string[] | undefined
   from?: Date | undefined
   to?: Date | undefined
 }
@@ -63,37 +74,82 @@ export interface Page {
   before?: string | undefined
 }
 
-/** Lists events with their deliveries, newest first: reads the newest of each tenant by index, then merges them. */
+export interface EventPage {
+  ascending?: boolean
+  after?: Position | undefined
+  limit: number
+}
+
+/** Lists events with their deliveries, newest first. */
 export async function listEvents(
   db: Pick<Db, 'query'>,
   filter: EventFilter,
   { limit, before }: Page,
 ): Promise<EventView[]> {
-  const { tenantId, notifyTypes, deliveryStates, orderId, from, to } = filter
-  const isUndelivered = deliveryStates !== undefined && !deliveryStates.includes('DELIVERED')
-  // Undelivered events are found by their deliveries, without reading delivered events.
-  const deliveries = isUndelivered ? sql`join deliveries d using (tenant_id, notify_id)` : raw(DELIVERY_OF_EVENT)
-  const id = isUndelivered ? sql`d.notify_id` : sql`e.notify_id`
-  const where = [
-    sql`e.tenant_id = t.tenant_id`,
-    ...(notifyTypes ? [sql`e.notify_type = any (${notifyTypes})`] : []),
-    ...(deliveryStates ? [inStates(deliveryStates)] : []),
-    ...(orderId ? [sql`e.order_id = ${orderId}`] : []),
-    // A UUIDv7 contains its time, so a range of time is a range of ids and reads its partitions only.
-    ...(from ? [sql`${id} >= ${firstUuidAt(from.getTime())}`] : []),
-    ...(to ? [sql`${id} < ${firstUuidAt(to.getTime())}`] : []),
-    ...(before ? [sql`${id} < ${requireUuid(before, 'event')}`] : []),
-  ]
+  const after = before === undefined ? undefined : [requireUuid(before, 'event')]
+  return (await searchEvents(db, filter, { limit, after })).events
+}
+
+/** Searches the events of one tenant or of all, by time. */
+export async function searchEvents(
+  db: Pick<Db, 'query'>,
+  filter: EventFilter,
+  page: EventPage,
+): Promise<Omit<FoundKeys, 'keys'> & { events: EventView[] }> {
+  const { table, ...conditions } = rowFilter(filter)
+  const { keys, ...rest } = await findRowKeys(db, table, conditions, page)
+  return { events: await readEvents(db, keys), ...rest }
+}
+
+export function countEvents(db: Pick<Db, 'query'>, filter: EventFilter): Promise<RowCount> {
+  const { table, ...conditions } = rowFilter(filter)
+  return countRows(db, table, conditions)
+}
+
+async function readEvents(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<EventView[]> {
+  if (keys.length === 0) return []
   const rows = await db.query<EventRow>(sql`
-    select ${COLUMNS} from tenants t
+    select ${COLUMNS}
+    from unnest(${keys.map((key) => key.tenantId)}::uuid[], ${keys.map((key) => key.id)}::uuid[])
+           with ordinality as k (tenant_id, notify_id, place)
+    join tenants t on t.tenant_id = k.tenant_id
     cross join lateral (
-      select e.*, d.delivery_state, d.attempts, d.due_at from events e ${deliveries}
-      where ${join(where, ' and ')} order by ${id} desc limit ${limit}) e
+      select e.*, d.delivery_state, d.attempts, d.due_at from events e ${raw(DELIVERY_OF_EVENT)}
+      where e.tenant_id = k.tenant_id and e.notify_id = k.notify_id) e
     ${LATEST_ATTEMPT}
-    ${tenantId === undefined ? empty : sql`where t.tenant_id = ${tenantId}`}
-    order by e.notify_id desc limit ${limit}`)
+    order by k.place`)
   return rows.map(eventOf)
 }
+
+/** Undelivered events are found by their deliveries, without reading delivered events. */
+function rowFilter(filter: EventFilter): RowFilter & { table: RowTable } {
+  const { tenantId = null, notifyTypes, deliveryStates, orderId, from, to } = filter
+  const orderIds = filter.orderIds ?? (orderId === undefined ? undefined : [orderId])
+  const times = { tenantId, from, to, matching: orderIds ? ('ONE' as const) : undefined }
+  const ofOrders = (event: string) => (orderIds ? [sql`${raw(event)}.order_id = any (${orderIds}::uuid[])`] : [])
+  const ofTypes = (event: string) => (notifyTypes ? [sql`${raw(event)}.notify_type = any (${notifyTypes})`] : [])
+  if (deliveryStates === undefined || deliveryStates.includes('DELIVERED') || orderIds)
+    return {
+      ...times,
+      table: { table: 'events', id: 'notify_id' },
+      indexed: ofOrders('r'),
+      others: [...ofTypes('r'), ...(deliveryStates ? [sql`${STATE} = any (${deliveryStates})`] : [])],
+    }
+  const ofEvent = ofTypes('e')
+  return {
+    ...{ ...times, matching: 'FEW', table: { table: 'deliveries', id: 'notify_id' } },
+    indexed: [inStates(deliveryStates)],
+    others: ofEvent.length
+      ? [
+          sql`exists (select from events e where e.tenant_id = r.tenant_id and e.notify_id = r.notify_id
+                        and ${join(ofEvent, ' and ')})`,
+        ]
+      : [],
+  }
+}
+
+const STATE = raw(`coalesce((
+  select d.delivery_state from deliveries d where d.tenant_id = r.tenant_id and d.notify_id = r.notify_id), 'DELIVERED')`)
 
 /** Gets an event with its content and attempts, latest first. @throws Refusal when it does not exist */
 export async function getEvent(
@@ -120,10 +176,8 @@ const ATTEMPTS_SHOWN_MAX = 200
 
 function inStates(states: readonly DeliveryState[]): Sql {
   // DEAD has a partial index, which is used for a constant only.
-  if (states.length === 1 && states[0] === 'DEAD') return sql`d.delivery_state = 'DEAD'`
-  return states.includes('DELIVERED')
-    ? sql`${raw(STATE_OF_EVENT)} = any (${states})`
-    : sql`d.delivery_state = any (${states})`
+  if (states.length === 1 && states[0] === 'DEAD') return raw("r.delivery_state = 'DEAD'")
+  return sql`r.delivery_state = any (${states})`
 }
 
 const COLUMNS = sql`

@@ -308,7 +308,8 @@ describe('an operator', () => {
       expect(await ended(esim, transactionId)).toMatchObject({ actionStatus: verdict === 'kept' ? 'REFUSED' : 'DONE' })
       expect(await bed.profile(esim)).toMatchObject({ esimStatus: state })
       expect(await bed.refunds(esim)).toEqual(refunds)
-      const entries = await searchAudit(bed.node.deps.db, { tenantId: bed.dealer.tenantId, subject: esim.orderNo }, 5)
+      const filter = { tenantId: bed.dealer.tenantId, subject: esim.orderNo }
+      const { rows: entries } = await searchAudit(bed.node.deps.db, filter, { limit: 5 })
       expect(entries).toMatchObject([
         {
           action: action === 'CANCEL' ? 'order.settle_cancel' : 'order.settle_action',

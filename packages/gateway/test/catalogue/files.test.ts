@@ -140,7 +140,7 @@ describe('a file with errors', () => {
       [9, 'packageCode', null],
       [10, 'duration', 'N8'],
       [10, 'name', 'N8'],
-      [10, 'retailPrice:USD', 'N8'],
+      [10, 'price:USD', 'N8'],
     ])
     expect(await version()).toBe(before)
   })
@@ -199,7 +199,7 @@ describe('a file with errors', () => {
 describe('a row for an existing package', () => {
   const read = async () => JSON.parse(await exported('json', { packageCodes: ['JP_1_7'] }))[0]
 
-  test('changes only its members; an empty cell clears one', async () => {
+  test('changes only its members; an empty cell leaves a value, a hyphen clears it', async () => {
     const before = await read()
     const dry = await imported('csv', 'packageCode,price:USD\nJP_1_7,4.75', { dryRun: true })
     expect(dry).toMatchObject({ imported: false, changed: 1 })
@@ -213,13 +213,27 @@ describe('a row for an existing package', () => {
       },
     ])
     expect(await read()).toEqual(before)
-    await imported('csv', 'packageCode,price:USD,description,unusedValidTime\nJP_1_7,4.75,,90')
-    expect(await read()).toEqual({ ...before, price: 47_500, description: null, unusedValidTime: 90 })
-    await imported('csv', 'packageCode,price:USD\nJP_1_7,')
+    const empty = 'packageCode,name,volume,price:USD,description,cancellable,supplier1,productCode1\nJP_1_7,,,,,,,'
+    expect(await imported('csv', empty)).toMatchObject({ errorRows: 0, unchanged: 1 })
+    expect(await read()).toEqual(before)
+    await imported('csv', 'packageCode,price:USD,description,unusedValidTime,volume\nJP_1_7,4.75,-,90,1.5GB')
+    const volume = 1.5 * 1024 ** 3
+    expect(await read()).toEqual({ ...before, price: 47_500, description: null, unusedValidTime: 90, volume })
+    await imported('csv', 'packageCode,price:USD,volume\nJP_1_7,-,1GB')
     const { price: _, retailPrice: __, currencyCode: ___, ...unpriced } = before
     expect(await read()).toEqual({ ...unpriced, description: null, unusedValidTime: 90 })
     await imported('json', JSON.stringify([{ ...before, lastUpdateTime: '2026-01-01T00:00:00.000Z' }]))
     expect(await read()).toEqual(before)
+  })
+
+  test('an error has the offending value, and unknown suppliers of rows with errors are reported too', async () => {
+    const file = 'packageCode,volume,price:USD,supplier1,productCode1\nJP_1_7,1 gig,-3,typo,x\nJP_D1_7,2 TB,1,typo2,x'
+    const report = await imported('csv', file, { dryRun: true })
+    expect(report.errors).toMatchObject([
+      { row: 2, column: 'volume', packageCode: 'JP_1_7', value: '1 gig', reason: expect.stringContaining('1GB') },
+      { row: 2, column: 'price:USD', value: '-3', reason: expect.stringContaining('below zero') },
+    ])
+    expect(report.unknownSuppliers).toEqual(['typo', 'typo2'])
   })
 
   test('is in the audit log with the values before and after', async () => {

@@ -172,6 +172,10 @@ const PRODUCT = {
 async function fillLists() {
   await addPackage(testbed.db, 'JP', [{ supplier: 'warehouse', productCode: 'P', cost: 5n }])
   seeded = await seedTenant(testbed, tenantId, 'JP')
+  await testbed.db.query({
+    text: `insert into saved_views (view_id, person_id, list, name, search)
+           select gen_random_uuid(), person_id, 'orders', 'mine', '' from people`,
+  })
   await resetSecret(testbed.deps, tenantId, { graceMs: 0 }, { actor: 'cli:test' })
   const config = { url: 'https://upstream.test', appKey: 'ak_0123456789', appSecret: 'secret' }
   await addSupplier(testbed.deps, { name: 'warehouse', type: 'gateway', config }, { actor: 'cli:test' })

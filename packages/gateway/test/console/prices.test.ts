@@ -149,16 +149,13 @@ describe('invalid prices', () => {
 })
 
 describe('lists ordered by code', () => {
-  it.each(['/packages', '/price-plans', '/price-groups'])(
-    '%s accepts a cursor of the longest possible code',
-    async (path) => {
-      const cursor = Buffer.from('Z'.repeat(64)).toString('base64url')
-      expect(await operator.call('GET', `${path}?cursor=${cursor}`)).toMatchObject({
-        status: 200,
-        body: { nextCursor: null },
-      })
-    },
-  )
+  it.each(['/price-plans', '/price-groups'])('%s accepts a cursor of the longest possible code', async (path) => {
+    const cursor = Buffer.from('Z'.repeat(64)).toString('base64url')
+    expect(await operator.call('GET', `${path}?cursor=${cursor}`)).toMatchObject({
+      status: 200,
+      body: { nextCursor: null },
+    })
+  })
 
   it('each page of packages reads only its own rows', async () => {
     await testbed.db.query({

@@ -1,5 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { createAccessToken } from '../../src/people/access-token.ts'
+import { listViews, saveView } from '../../src/people/saved-views.ts'
 import { insertProfiles } from '../../src/profiles/insert.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
 import { proposeAdjustment } from '../../src/wallet/ledger/adjust.ts'
@@ -79,7 +80,9 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
     values: [person.personId],
   })
   const { personId } = person
-  const ids = { profileId, notifyId, requestId, replayId, adjustmentId, personId, sessionId, tokenId }
+  await saveView(deps, personId, { list: 'orders', name: 'theirs', search: 'status=FAILED' })
+  const [{ viewId } = { viewId: '' }] = await listViews(db, personId)
+  const ids = { profileId, notifyId, requestId, replayId, adjustmentId, personId, sessionId, tokenId, viewId }
   return { orderNo: orderNoOf(orderId), transactionId: `T-${orderId}`, iccid, ...ids }
 }
 

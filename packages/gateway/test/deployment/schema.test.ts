@@ -42,6 +42,7 @@ const REFERENCE_TABLES: Record<string, string> = {
   price_group_plans: 'catalogue',
   people: 'found by e-mail address before a tenant is known; the operator’s own have none',
   recovery_codes: 'of a person',
+  saved_views: 'of a person',
   sign_in_failures: 'of an e-mail address',
   sessions: 'found by token before a tenant is known',
   person_links: 'found by token before a tenant is known',

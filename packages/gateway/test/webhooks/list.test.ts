@@ -89,9 +89,15 @@ test('a list of undelivered events reads no delivered ones', async () => {
   await testbed.deps.db.query({ text: 'delete from deliveries where notify_id = any ($1)', values: [more] })
   await testbed.deps.db.query({ text: 'vacuum analyze events, deliveries' })
   expect(await list(['UNSENT', 'DEAD'], db)).toHaveLength(2)
-  const [before, after] = seen
-  expect(after!.discarded).toBeLessThanOrEqual(before!.discarded)
-  expect(after!.pages).toBeLessThan(2 * before!.pages)
+  // Each list is two statements: one finds the events, the other reads them.
+  expect(seen).toHaveLength(4)
+  for (const [before, after] of [
+    [seen[0], seen[2]],
+    [seen[1], seen[3]],
+  ]) {
+    expect(after!.discarded).toBeLessThanOrEqual(before!.discarded)
+    expect(after!.pages).toBeLessThan(2 * before!.pages)
+  }
 })
 
 test('an event that concerns no order is listed, shown, resent and sent like the others', async () => {

@@ -122,7 +122,9 @@ test('a replay waits while the endpoint is disabled, and ends when it is cancell
   expect(await cancelReplay(testbed.deps, tenant.tenantId, replayId, BY)).toMatchObject({ replayState: 'CANCELLED' })
   await expect(cancelReplay(testbed.deps, tenant.tenantId, replayId, BY)).rejects.toMatchObject({ code: 'NOT_FOUND' })
   const cancels = { tenantId: tenant.tenantId, action: 'webhook.cancel_replay' }
-  expect(await searchAudit(testbed.deps.db, cancels, 2)).toMatchObject([{ actor: BY.actor, subject: replayId }])
+  expect((await searchAudit(testbed.deps.db, cancels, { limit: 2 })).rows).toMatchObject([
+    { actor: BY.actor, subject: replayId },
+  ])
 })
 
 test('hundreds of paused replays and a failing one do not delay the replay of another tenant', async () => {

@@ -8,6 +8,7 @@ import {
   listUnknownSuppliers,
   type PackageFilter,
 } from '../../catalogue/packages/read.ts'
+import { parseVolume } from '../../catalogue/volume.ts'
 import { notFound } from '../../lib/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
@@ -199,12 +200,9 @@ function count(option: string): (value: string) => number {
   return (value) => parseWholeNumber(value, option, { min: 0 })
 }
 
-const UNITS: Readonly<Record<string, number>> = { '': 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 }
-
 function volume(value: string): number {
-  const [, digits, unit = ''] = /^(\d+(?:\.\d+)?) ?([KMGT]B)?$/i.exec(value) ?? []
-  const bytes = Number(digits) * (UNITS[unit.toUpperCase()] ?? Number.NaN)
-  if (!Number.isSafeInteger(bytes))
+  const bytes = parseVolume(value)
+  if (bytes === undefined)
     throw new InvalidArgumentError('Give a whole number of bytes, or a size such as 500MB or 3GB.')
   return bytes
 }

@@ -21,6 +21,8 @@ export interface ImportError {
   /** '': the row as a whole. */
   readonly column: string
   readonly packageCode: string | null
+  /** The beginning of the offending cell; null if the error has no cell. */
+  readonly value: string | null
   readonly reason: string
 }
 
@@ -54,6 +56,7 @@ export interface Findings {
 }
 
 const ERRORS_SHOWN = 1_000
+const VALUE_LENGTH_MAX = 60
 const CHANGES_SHOWN = 1_000
 
 export function createFindings(): Findings {
@@ -91,7 +94,7 @@ export async function checkRows(tx: Tx, rows: readonly ImportRow[], findings: Fi
 /** Adds an error of the file itself. */
 export function addFileError(findings: Findings, row: number, reason: string): void {
   findings.errorRows++
-  findings.errors.push({ row, column: '', packageCode: null, reason })
+  findings.errors.push({ row, column: '', packageCode: null, value: null, reason })
 }
 
 interface CheckedRow {
@@ -103,6 +106,8 @@ interface CheckedRow {
 
 function checkRow(row: ImportRow, existing: ReadonlyMap<string, PackageDocument>, findings: Findings): CheckedRow {
   const faults = [...row.faults]
+  // Suppliers of rows with errors count too, so that all that do not exist are reported at once.
+  for (const name of supplierNames(row)) findings.suppliers.add(name)
   const before = existing.get(codeOf(row) ?? '')
   const merged = faults.some(({ field }) => field === '') ? { faults: [] } : mergePackage(before, row.input)
   if ('faults' in merged) {
@@ -120,6 +125,14 @@ function checkRow(row: ImportRow, existing: ReadonlyMap<string, PackageDocument>
   return { row, change: { before, after }, faults }
 }
 
+function supplierNames({ input: { suppliers } }: ImportRow): string[] {
+  const named = Array.isArray(suppliers) ? (suppliers as { supplier?: unknown }[]) : []
+  return named.flatMap((one) => (typeof one?.supplier === 'string' ? [one.supplier.slice(0, SUPPLIER_LENGTH_MAX)] : []))
+}
+
+/** Longer names are a fault of their row. */
+const SUPPLIER_LENGTH_MAX = 64
+
 function claimKey(rowOf: Map<string, number>, key: string, row: number): number | undefined {
   const taken = rowOf.get(key)
   if (taken === undefined) rowOf.set(key, row)
@@ -133,7 +146,9 @@ function codeOf({ input }: ImportRow): string | null {
 function addErrors(findings: Findings, row: ImportRow, faults: readonly Fault[]): void {
   findings.errorRows++
   for (const { field, reason } of faults.slice(0, ERRORS_SHOWN - findings.errors.length)) {
-    findings.errors.push({ row: row.row, column: field, packageCode: codeOf(row)?.slice(0, 64) ?? null, reason })
+    const packageCode = codeOf(row)?.slice(0, 64) ?? null
+    const value = row.cellOf?.(field)?.slice(0, VALUE_LENGTH_MAX) ?? null
+    findings.errors.push({ row: row.row, column: field, packageCode, value, reason })
   }
 }
 

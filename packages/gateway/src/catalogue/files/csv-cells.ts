@@ -1,5 +1,6 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import { escapeFormula, unescapeFormula } from '../../lib/csv.ts'
+import { parseVolume } from '../volume.ts'
 
 /** Converts a type of value to a cell and back. Neither function is called for null, which is an empty cell. */
 export interface CellKind {
@@ -43,7 +44,21 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
 /** Decimal units, such as 4.50, because people edit CSV files. */
 export const money: CellKind = {
   write: (value) => formatMoney(value as number),
-  read: (cell) => Number(parseMoney(cell.trim())),
+  read(cell) {
+    const amount = Number(parseMoney(cell.trim()))
+    if (amount < 0) throw new Error('It is below zero: give an amount such as 4.50, or 0 for free.')
+    return amount
+  },
+}
+
+/** Bytes, or a size as people write it. Written in bytes, because sizes are rounded. */
+export const volume: CellKind = {
+  write: String,
+  read(cell) {
+    const bytes = parseVolume(cell.trim())
+    if (bytes === undefined) throw new Error('It is not a size: give one such as 500MB or 1GB, or whole bytes.')
+    return bytes
+  },
 }
 
 export const wordList: CellKind = {

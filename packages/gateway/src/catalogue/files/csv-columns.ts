@@ -1,7 +1,7 @@
 import type { Fault } from '@dealer-esim/contract'
 import { type PackageDocument, SUPPLIERS_MAX } from '../packages/document.ts'
 import type { PackageInput } from '../packages/merge.ts'
-import { boolean, type CellKind, integer, json, money, text, word, wordList } from './csv-cells.ts'
+import { boolean, type CellKind, integer, json, money, text, volume, word, wordList } from './csv-cells.ts'
 
 type PlainMember = Exclude<keyof PackageDocument, 'prices' | 'suppliers' | 'cancelPolicy' | LaterMember>
 type LaterMember = 'packageType' | 'productFamily' | 'periodNumMin' | 'periodNumMax'
@@ -14,7 +14,7 @@ const PLAIN: Readonly<Record<PlainMember, CellKind>> = {
   description: text,
   status: word,
   dataType: word,
-  volume: integer,
+  volume,
   duration: integer,
   durationUnit: word,
   unusedValidTime: integer,
@@ -96,19 +96,30 @@ export function writeRow(document: PackageDocument, headers: readonly string[]):
   })
 }
 
-/** Reads a row as a package. @returns also the faults of its cells, and a function from members to columns */
+/** A cell that clears the value. In an export, a text of this character alone has an apostrophe. */
+const CLEAR = '-'
+
+/**
+ * Reads a row as a package. An empty cell leaves the value as it is, because price lists leave most cells empty. Suppliers
+ * are one list: if any of their cells has a value, positions without one are removed.
+ * @returns also the faults of its cells, and a function from members to columns
+ */
 export function readRow(cells: readonly string[], columns: readonly Column[]) {
   const input: Record<string, unknown> = {}
   const faults: Fault[] = []
   const prices = new Map<string, Record<string, unknown>>()
   const suppliers = new Map<number, Record<string, unknown>>()
   const policy: Record<string, unknown> = {}
+  let hasSuppliers = false
   columns.forEach((column, i) => {
-    const value = readCell(cells[i] ?? '', column, faults)
-    if (column.currencyCode !== undefined) {
-      entryOf(prices, column.currencyCode, { currencyCode: column.currencyCode })[column.member] = value
-    } else if (column.position !== undefined) {
+    const cell = cells[i] ?? ''
+    const value = readCell(cell, column, faults)
+    if (column.position !== undefined) {
       entryOf(suppliers, column.position, {})[column.member] = value
+      if (cell !== '') hasSuppliers = true
+    } else if (cell === '') return
+    else if (column.currencyCode !== undefined) {
+      entryOf(prices, column.currencyCode, { currencyCode: column.currencyCode })[column.member] = value
     } else if (column.isPolicy) policy[column.member] = value
     else input[column.member] = value
   })
@@ -117,13 +128,13 @@ export function readRow(cells: readonly string[], columns: readonly Column[]) {
   // A position whose cells are all empty has no supplier.
   const sorted = [...suppliers].sort(([a], [b]) => a - b)
   const named = sorted.filter(([, supplier]) => Object.values(supplier).some((value) => value !== null))
-  if (sorted.length > 0) input.suppliers = named.map(([, supplier]) => supplier)
+  if (hasSuppliers) input.suppliers = named.map(([, supplier]) => supplier)
   const positions = named.map(([position]) => position)
   return { input: input as PackageInput, faults, columnOf: columnFinder([...prices.keys()], positions) }
 }
 
 function readCell(cell: string, { header, kind }: Column, faults: Fault[]): unknown {
-  if (cell === '') return null
+  if (cell === '' || cell.trim() === CLEAR) return null
   try {
     return kind.read(cell)
   } catch (error) {

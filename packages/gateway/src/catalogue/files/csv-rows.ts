@@ -49,7 +49,10 @@ function headerOf(cells: string[]) {
 }
 
 function rowOf(row: number, cells: string[], columns: ReturnType<typeof headerOf>): ImportRow {
-  if (cells.length === columns.length) return { row, ...readRow(cells, columns) }
+  if (cells.length === columns.length) {
+    const cellOf = (column: string) => cells[columns.findIndex(({ header }) => header === column)]
+    return { row, ...readRow(cells, columns), cellOf }
+  }
   const reason = `It has ${cells.length} cells, the header line ${columns.length}: check for a missing quote or comma.`
   return { row, input: {}, faults: [{ code: '000108', field: '', reason }], columnOf: (field) => field }
 }

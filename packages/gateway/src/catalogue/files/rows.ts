@@ -13,6 +13,8 @@ export interface ImportRow {
   readonly faults: readonly Fault[]
   /** The column (CSV) or member (JSON) of a member of the package. */
   columnOf(field: string): string
+  /** The text of a column's cell. JSON has none. */
+  cellOf?(column: string): string | undefined
 }
 
 /** The file is unreadable from this row on. */

@@ -26,35 +26,103 @@ export interface PackageFilter {
 /** Packages read at a time: a batch of packages that all cover the world has about 10 MB. */
 const BATCH_ROWS = 500
 
-/** Lists the packages that match the filter in batches, in the order of their codes, optionally only those after a code. */
+/** The order of a list of packages: by the value of a member, then by code. */
+export interface PackageOrder {
+  readonly column?: PackageSort
+  readonly ascending?: boolean
+}
+
+const SORTS = {
+  packageCode: { by: 'p.package_code', valueOf: ({ packageCode }: PackageDocument) => packageCode },
+  name: { by: 'p.name', valueOf: ({ name }: PackageDocument) => name },
+  duration: { by: 'p.duration', valueOf: ({ duration }: PackageDocument) => String(duration) },
+  // Unlimited is more than any volume.
+  volume: {
+    by: 'coalesce(p.volume, 9223372036854775807)',
+    valueOf: ({ volume }: PackageDocument) => String(volume ?? 9_223_372_036_854_775_807n),
+  },
+} as const
+
+export type PackageSort = keyof typeof SORTS
+
+/** Where the page after a package begins. */
+export function positionOf(document: PackageDocument, { column = 'packageCode' }: PackageOrder): readonly string[] {
+  return [SORTS[column].valueOf(document), document.packageCode]
+}
+
+/** Lists the packages that match the filter in batches, by code or in another order, optionally only those after a position. */
 export async function* listDocumentBatches(
   db: Reader,
   filter: PackageFilter = {},
-  { after = '', rows: batchRows = BATCH_ROWS }: { after?: string; rows?: number } = {},
+  options: BatchOptions = {},
 ): AsyncGenerator<PackageDocument[]> {
-  for (let last = after; ; ) {
+  for await (const { documents } of readBatches(db, filter, options)) if (documents.length > 0) yield documents
+}
+
+type BatchOptions = PackageOrder & { after?: readonly string[] | undefined; rows?: number }
+
+async function* readBatches(
+  db: Reader,
+  filter: PackageFilter,
+  { column = 'packageCode', ascending = true, rows: batchRows = BATCH_ROWS, ...options }: BatchOptions,
+): AsyncGenerator<{ read: number; documents: PackageDocument[] }> {
+  const direction = ascending ? 'asc' : 'desc'
+  for (let after = options.after; ; ) {
+    const beyond =
+      after === undefined ? '' : `and (${SORTS[column].by}, p.package_code) ${ascending ? '>' : '<'} ($5, $6)`
     const rows = await db.query<DocumentRow>({
       text: `${SELECT}
-             where p.package_code > $1
-               and ($2::text[] is null or p.package_code = any ($2))
-               and ($3::boolean is null or p.on_sale = $3)
-               and ($4::text is null or p.data_type = $4)
-               and ($5::text is null or exists (select from package_suppliers s
-                                                where s.package_code = p.package_code and s.supplier = $5))
-             order by p.package_code limit ${batchRows}`,
-      values: [
-        last,
-        filter.packageCodes ?? null,
-        filter.status === undefined ? null : filter.status === 'ON_SALE',
-        filter.dataType ?? null,
-        filter.supplier ?? null,
-      ],
+             where ${CONDITIONS} ${beyond}
+             order by ${SORTS[column].by} ${direction}, p.package_code ${direction} limit ${batchRows}`,
+      values: [...valuesOf(filter), ...(after ?? [])],
     })
-    const documents = rows.map(documentOf).filter((document) => matches(document, filter))
-    if (documents.length > 0) yield documents
+    const documents = rows.map(documentOf)
+    yield { read: rows.length, documents: documents.filter((document) => matches(document, filter)) }
     if (rows.length < batchRows) return
-    last = rows.at(-1)!.packageCode
+    after = positionOf(documents.at(-1)!, { column })
   }
+}
+
+/** Packages that are read to count those with a keyword or location: some 100 ms, and more would delay orders. */
+const COUNTED_IN_MEMORY_MAX = 2_000
+
+/** Counts the packages that match. Keywords and locations are matched in memory, in the first packages only. */
+export async function countPackages(
+  db: Reader,
+  filter: PackageFilter,
+): Promise<{ count: number; isComplete: boolean }> {
+  const [all] = await countAll(db, filter)
+  if (filter.keyword === undefined && filter.locationCode === undefined) return { ...all!, isComplete: true }
+  let [count, read] = [0, 0]
+  for await (const batch of readBatches(db, filter, {})) {
+    count += batch.documents.length
+    read += batch.read
+    if (read >= COUNTED_IN_MEMORY_MAX) break
+  }
+  return { count, isComplete: read >= all!.count }
+}
+
+function countAll(db: Reader, filter: PackageFilter): Promise<{ count: number }[]> {
+  return db.query({
+    text: `select count(*)::int as count from packages p where ${CONDITIONS}`,
+    values: valuesOf(filter),
+  })
+}
+
+const CONDITIONS = `
+  ($1::text[] is null or p.package_code = any ($1))
+  and ($2::boolean is null or p.on_sale = $2)
+  and ($3::text is null or p.data_type = $3)
+  and ($4::text is null or exists (select from package_suppliers s
+                                   where s.package_code = p.package_code and s.supplier = $4))`
+
+function valuesOf(filter: PackageFilter): unknown[] {
+  return [
+    filter.packageCodes ?? null,
+    filter.status === undefined ? null : filter.status === 'ON_SALE',
+    filter.dataType ?? null,
+    filter.supplier ?? null,
+  ]
 }
 
 /** Checks conditions on locations and keywords by the same functions as lists for dealers. */

@@ -1,7 +1,16 @@
 import type { OrderStatus, OrderType } from '@dealer-esim/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
-import { firstUuidAt } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
+import {
+  countRows,
+  type FoundKeys,
+  findRowKeys,
+  type Position,
+  type RowCount,
+  type RowFilter,
+  type RowKey,
+  type RowTable,
+} from '../../tenants/tenant-rows.ts'
 import { sentTransactionId, storedTransactionId } from '../transaction-id.ts'
 
 export interface FoundOrder {
@@ -29,22 +38,57 @@ export interface OrderFilter {
   /** null: all tenants. */
   tenantId: string | null
   status?: OrderStatus | undefined
+  orderType?: OrderType | undefined
   orderId?: string | undefined
   transactionId?: string | undefined
   iccid?: string | undefined
   packageCode?: string | undefined
+  /** Orders of packages whose countries include this one. */
+  locationCode?: string | undefined
+  /** Orders with an eSIM from this supplier. */
+  supplier?: string | undefined
+  amountFrom?: number | undefined
+  amountTo?: number | undefined
   from?: Date | undefined
   to?: Date | undefined
-  /** Only orders before this id: the last one of the previous page. */
-  before?: string | undefined
 }
 
-/**
- * Searches the orders of one tenant or of all, newest first. The newest of each tenant are read through the primary key, so
- * a page of all costs (tenants × page) rows and never a scan: there are hundreds of tenants and millions of orders.
- */
-export function searchOrders(db: Pick<Db, 'query'>, filter: OrderFilter, limit: number): Promise<FoundOrder[]> {
-  const where = conditions(filter)
+/** Sort expressions of each column; none: by time. Amounts of one currency stand together. */
+const SORTS = {
+  createdAt: [],
+  amount: ['r.currency_code', 'r.amount'],
+  transactionId: ['r.transaction_id'],
+  clientName: ['left(lower(t.tenant_name), 60)'],
+} as const
+
+export type OrderSort = keyof typeof SORTS
+
+export interface OrderPage {
+  column?: OrderSort
+  ascending?: boolean
+  after?: Position | undefined
+  limit: number
+}
+
+const ORDERS: RowTable = { table: 'orders', id: 'order_id' }
+
+/** Searches the orders of one tenant or of all, newest first or by a column. */
+export async function searchOrders(
+  db: Pick<Db, 'query'>,
+  filter: OrderFilter,
+  { column = 'createdAt', ...page }: OrderPage,
+): Promise<Omit<FoundKeys, 'keys'> & { orders: FoundOrder[] }> {
+  const { keys, ...rest } = await findRowKeys(db, ORDERS, rowFilter(filter), { ...page, by: SORTS[column] })
+  return { orders: await readOrders(db, keys), ...rest }
+}
+
+/** Counts the orders that match and sums their amounts. */
+export function countOrders(db: Pick<Db, 'query'>, filter: OrderFilter): Promise<RowCount> {
+  return countRows(db, ORDERS, rowFilter(filter), 'r.amount')
+}
+
+async function readOrders(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<FoundOrder[]> {
+  if (keys.length === 0) return []
   return db.query<FoundOrder>(sql`
     select o.tenant_id, t.tenant_name as client_name, o.order_id,
            ${raw(sentTransactionId('o'))} as transaction_id, o.order_type, o.topped_up_profile_id, o.order_status, o.amount,
@@ -52,27 +96,77 @@ export function searchOrders(db: Pick<Db, 'query'>, filter: OrderFilter, limit: 
            array(select l ->> 'packageName' from jsonb_array_elements(o.package_lines) l) as packages,
            (select sum((l ->> 'count')::int)::int from jsonb_array_elements(o.package_lines) l) as esims,
            o.sent ->> 'unsignedFrom' as unsigned_from, o.created_at, o.updated_at
-    from tenants t
-    cross join lateral (
-      select * from orders o where o.tenant_id = t.tenant_id ${where} order by o.order_id desc limit ${limit}) o
-    where true ${filter.tenantId === null ? empty : sql`and t.tenant_id = ${filter.tenantId}`}
-    order by o.order_id desc limit ${limit}`)
+    from unnest(${keys.map((key) => key.tenantId)}::uuid[], ${keys.map((key) => key.id)}::uuid[])
+           with ordinality as k (tenant_id, order_id, place)
+    join orders o on o.tenant_id = k.tenant_id and o.order_id = k.order_id
+    join tenants t on t.tenant_id = k.tenant_id
+    order by k.place`)
 }
 
-function conditions(filter: OrderFilter): Sql {
-  const { status, orderId, transactionId, iccid, packageCode, from, to, before } = filter
-  return sql`
-    ${status === undefined ? empty : sql`and o.order_status = ${status}`}
-    ${orderId === undefined ? empty : sql`and o.order_id = ${orderId}`}
-    ${transactionId === undefined ? empty : sql`and o.transaction_id = ${storedTransactionId(transactionId)}`}
-    ${
-      iccid === undefined
-        ? empty
-        : sql`and o.order_id in (
-      select p.order_id from profiles p where p.tenant_id = t.tenant_id and p.iccid = ${iccid})`
-    }
-    ${packageCode === undefined ? empty : sql`and o.package_lines @> ${JSON.stringify([{ packageCode }])}::jsonb`}
-    ${from === undefined ? empty : sql`and o.order_id >= ${firstUuidAt(from.getTime())}`}
-    ${to === undefined ? empty : sql`and o.order_id < ${firstUuidAt(to.getTime())}`}
-    ${before === undefined ? empty : sql`and o.order_id < ${before}`}`
+/**
+ * The conditions, by how they are found: partial indexes for statuses that few orders have (as in order/list) and for
+ * top-ups; the rest is looked for in the orders themselves.
+ */
+function rowFilter(filter: OrderFilter): RowFilter {
+  const { tenantId, status, orderType, orderId, transactionId, iccid, from, to } = filter
+  const isOne = orderId !== undefined || transactionId !== undefined || iccid !== undefined
+  return {
+    ...{ tenantId, from, to },
+    matching: isOne ? 'ONE' : isRare(status) || orderType === 'TOPUP' ? 'FEW' : undefined,
+    indexed: [
+      ...(orderId === undefined ? [] : [sql`r.order_id = ${orderId}`]),
+      ...(transactionId === undefined ? [] : [sql`r.transaction_id = ${storedTransactionId(transactionId)}`]),
+      ...(iccid === undefined
+        ? []
+        : [
+            sql`r.order_id in (select p.order_id from profiles p where p.tenant_id = t.tenant_id and p.iccid = ${iccid})`,
+          ]),
+      ...(status === undefined ? [] : [statusCondition(status)]),
+      ...(orderType === 'TOPUP' ? [sql`r.order_type = 'TOPUP'`] : []),
+    ],
+    others: otherConditions(filter),
+  }
+}
+
+function isRare(status: OrderStatus | undefined): boolean {
+  return status !== undefined && status !== 'DELIVERED'
+}
+
+/** A partial index serves a statement only if the statement repeats its condition. */
+function statusCondition(status: OrderStatus): Sql {
+  switch (status) {
+    case 'PAID':
+    case 'ALLOCATING':
+      return sql`r.due_at is not null and r.order_status = ${status}`
+    case 'UNDER_REVIEW':
+      return raw("r.order_status = 'UNDER_REVIEW'")
+    case 'PARTIALLY_DELIVERED':
+    case 'FAILED':
+    case 'CANCELLED':
+      return sql`r.order_status in ('PARTIALLY_DELIVERED', 'FAILED', 'CANCELLED') and r.order_status = ${status}`
+    case 'DELIVERED':
+      return raw("r.order_status = 'DELIVERED'")
+    default:
+      return status satisfies never
+  }
+}
+
+function otherConditions(filter: OrderFilter): Sql[] {
+  const { orderType, packageCode, locationCode, supplier, amountFrom, amountTo } = filter
+  const conditions = [
+    orderType === 'NEW' ? raw("r.order_type = 'NEW'") : empty,
+    packageCode === undefined ? empty : sql`r.package_lines @> ${JSON.stringify([{ packageCode }])}::jsonb`,
+    amountFrom === undefined ? empty : sql`r.amount >= ${amountFrom}`,
+    amountTo === undefined ? empty : sql`r.amount <= ${amountTo}`,
+    locationCode === undefined
+      ? empty
+      : sql`exists (select from jsonb_array_elements(r.package_lines) l where l ->> 'packageCode' = any (array(
+              select package_code from packages join coverages using (coverage_id)
+              where location_codes @> array[${locationCode}])))`,
+    supplier === undefined
+      ? empty
+      : sql`exists (select from order_items i where i.tenant_id = r.tenant_id and i.order_id = r.order_id
+                      and i.supplier = ${supplier})`,
+  ]
+  return conditions.filter((condition) => condition !== empty)
 }

@@ -9,6 +9,7 @@ import {
   signedInAs,
   startConsole,
 } from '../console-testbed.ts'
+import { seedTenant } from '../seeded-console.ts'
 
 /* Texts that people enter must not become formulas when a file is opened in a spreadsheet. */
 
@@ -23,7 +24,7 @@ const exec = (text: string, ...values: unknown[]) => testbed.db.query({ text, va
 describe('CSV files', () => {
   it('no CSV file contains a formula that was entered as a text', async () => {
     const FORMULA = '=HYPERLINK("https://evil.test","click")'
-    const tenantId = await addTenant(testbed, 'Sheets')
+    const tenantId = await addTenant(testbed, FORMULA)
     const operator = await signedInAs(testbed, 'OPERATOR_ADMIN')
     await operator.call('POST', `/tenants/${tenantId}/wallet/top-ups`, { amount: 1, reference: FORMULA, reason: '@x' })
     const inner = { amount: 1, reference: 'a;=WEBSERVICE("x")', reason: 'b;"+2' }
@@ -40,6 +41,7 @@ describe('CSV files', () => {
       FORMULA,
     )
     await operator.call('PUT', '/sale-rules/ALL', { currencyCode: 'USD', nameTemplate: '{name}' })
+    await seedTenant(testbed, tenantId, 'JP')
     const month = new Date().toISOString().slice(0, 7)
     const files = routes.filter((route) => route.answerType === 'text/csv')
     expect(files.length).toBeGreaterThan(2)

@@ -1,16 +1,13 @@
-import { Readable } from 'node:stream'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { NIL_TENANT } from '../../../audit/audit.ts'
-import { type AuditFilter, type AuditRow, searchAudit } from '../../../audit/search.ts'
-import { csvText } from '../../../lib/csv.ts'
-import { isUuid } from '../../../lib/ids.ts'
+import { type AuditFilter, type AuditRow, countAudit, searchAudit } from '../../../audit/search.ts'
+import { isUuid, timeOfUuid } from '../../../lib/ids.ts'
 import { createActorNaming, OPERATOR_NAME, personIdOf } from '../../kernel/actors.ts'
 import { actionFilter, visibleAction, visibleMembers } from '../../kernel/dealer-view.ts'
-import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
-import { type Context, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, line, nullable, time, toDate, uuid } from '../../kernel/schemas.ts'
-import { sendCsv } from '../../kernel/send-csv.ts'
+import { type ListQuery, listRoutes } from '../../kernel/list.ts'
+import type { Context, Route } from '../../kernel/route.ts'
+import { line, nullable, time, toDate, uuid } from '../../kernel/schemas.ts'
 
 const entry = Type.Object({
   auditId: Type.String(),
@@ -37,41 +34,45 @@ const filters = {
   from: Type.Optional(time()),
   to: Type.Optional(time()),
 }
-const query = Type.Object({ ...filters, cursor: cursor() }, CLOSED)
-type Query = Static<typeof query>
+type Query = ListQuery<typeof filters>
 
 /** Dealers' administrators are responsible for access in their organisation; their staff do not need to see it. */
 const READERS = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'OPERATOR_READ_ONLY', 'DEALER_ADMIN'] as const
 
-const EXPORT_PAGE_SIZE = 500
-
-export const auditRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/audit',
-    access: READERS,
-    summary: 'Every change and every view of a secret, newest first',
-    query,
-    answer: pageSchema('entries', entry),
-    async handle(context, { query }) {
-      const rows = await searchAudit(context.deps.db, filterOf(context, query), PAGE_SIZE + 1)
-      const { page, nextCursor } = pageOf(rows, (row) => row.auditId)
-      return { entries: await describe(context, page), nextCursor }
-    },
-  }),
-  route({
-    method: 'GET',
-    path: '/audit.csv',
-    access: READERS,
-    summary: 'The same entries as CSV',
-    query: Type.Object(filters, CLOSED),
-    answer: Type.String(),
-    answerType: 'text/csv',
-    async handle(context, { query }) {
-      return sendCsv(context.reply, 'audit.csv', Readable.from(csvOf(context, filterOf(context, query))))
-    },
-  }),
-]
+export const auditRoutes: Route[] = listRoutes({
+  name: 'entries',
+  file: 'audit',
+  path: '/audit',
+  access: READERS,
+  summary: 'Every change and every view of a secret, newest first',
+  filters,
+  row: entry,
+  sorts: { createdAt: 'INDEX' },
+  firstSort: '-createdAt',
+  async find(context, query, { limit, ascending, after }) {
+    const filter = filterOf(context, query)
+    const page = { limit: limit + 1, ascending, after: after?.[0] }
+    const { rows, searchedTo } = await searchAudit(context.deps.db, filter, page)
+    const shown = rows.slice(0, limit)
+    const next = rows.length > limit ? shown.at(-1)!.auditId : searchedTo
+    return {
+      rows: await describe(context, shown),
+      next: next === null ? null : [next],
+      searchedTo: rows.length > limit || searchedTo === null ? null : new Date(timeOfUuid(searchedTo)),
+    }
+  },
+  count: async (context, query) => ({ ...(await countAudit(context.deps.db, filterOf(context, query))), sums: [] }),
+  csv: {
+    time: (row) => row.createdAt,
+    actor: (row) => row.actor,
+    action: (row) => row.action,
+    subject: (row) => row.subject,
+    tenant: (row) => row.tenantId,
+    address: (row) => row.address,
+    before: (row) => JSON.stringify(row.before),
+    after: (row) => JSON.stringify(row.after),
+  },
+})
 
 function filterOf(context: Context, query: Query): AuditFilter {
   return {
@@ -81,7 +82,6 @@ function filterOf(context: Context, query: Query): AuditFilter {
     subject: query.subject,
     from: toDate(query.from),
     to: toDate(query.to),
-    before: query.cursor,
   }
 }
 
@@ -116,27 +116,4 @@ async function clientNamesOf({ deps, onlyTenant }: Context, rows: AuditRow[]): P
     select tenant_id, tenant_name from tenants
     where tenant_id = any(${[...ids]}::uuid[]) and (${onlyTenant}::uuid is null or tenant_id = ${onlyTenant}::uuid)`)
   return new Map(tenants.map((tenant) => [tenant.tenantId, tenant.tenantName]))
-}
-
-async function* csvOf(context: Context, filter: AuditFilter): AsyncGenerator<string> {
-  yield csvText([['time', 'actor', 'action', 'subject', 'tenant', 'address', 'before', 'after']])
-  let before: string | undefined
-  // No limit, because a truncated file would look complete. It ends, because it reads from the newest entry backwards.
-  while (true) {
-    const rows = await searchAudit(context.deps.db, { ...filter, before }, EXPORT_PAGE_SIZE)
-    const entries = await describe(context, rows)
-    const lines = entries.map((row) => [
-      row.createdAt.toISOString(),
-      row.actor,
-      row.action,
-      row.subject,
-      row.tenantId,
-      row.address,
-      JSON.stringify(row.before),
-      JSON.stringify(row.after),
-    ])
-    yield csvText(lines)
-    before = rows.at(-1)?.auditId
-    if (rows.length < EXPORT_PAGE_SIZE) return
-  }
 }

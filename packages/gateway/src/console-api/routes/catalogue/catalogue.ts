@@ -3,9 +3,16 @@ import { DATA_TYPES, PACKAGE_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { exportPackages } from '../../../catalogue/files/export.ts'
 import { importPackages } from '../../../catalogue/files/import.ts'
+import type { PackageDocument } from '../../../catalogue/packages/document.ts'
 import { setOnSale } from '../../../catalogue/packages/put.ts'
-import { listDocumentBatches, type PackageFilter } from '../../../catalogue/packages/read.ts'
-import { cursorOfKey, keyCursor, keyOfCursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import {
+  countPackages,
+  listDocumentBatches,
+  type PackageFilter,
+  type PackageSort,
+  positionOf,
+} from '../../../catalogue/packages/read.ts'
+import { listRoutes } from '../../kernel/list.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable } from '../../kernel/schemas.ts'
 import { sendCsv } from '../../kernel/send-csv.ts'
@@ -55,26 +62,33 @@ const importReport = Type.Object({
 const FILE_SIZE_MAX_BYTES = 64 * 1024 * 1024
 
 export const catalogueRoutes: Route[] = [
-  route({
-    method: 'GET',
+  ...listRoutes({
+    name: 'packages',
     path: '/packages',
     access: OPERATORS,
     summary: 'Packages by code, with list prices and suppliers',
-    query: Type.Object({ ...filters, cursor: keyCursor() }, CLOSED),
-    answer: pageSchema('packages', packageRow),
-    async handle({ deps }, { query }) {
-      const { cursor, ...filter } = query
+    filters,
+    row: packageRow,
+    // The catalogue is small enough to sort it whole.
+    sorts: { packageCode: 'INDEX', name: 'INDEX', duration: 'INDEX', volume: 'INDEX' },
+    firstSort: 'packageCode',
+    async find({ deps }, filter, { column, ascending, after, limit }) {
+      const order = { column: column as PackageSort, ascending }
       // Keywords and locations are matched in memory, so those searches read more rows than a page has.
       const isMatchedInMemory = filter.keyword !== undefined || filter.locationCode !== undefined
-      const part = { after: keyOfCursor(cursor), ...(!isMatchedInMemory && { rows: PAGE_SIZE + 1 }) }
-      const rows: PackageRow[] = []
+      const part = { ...order, after, ...(!isMatchedInMemory && { rows: limit + 1 }) }
+      const found: PackageDocument[] = []
       for await (const batch of listDocumentBatches(deps.db, filter, part)) {
-        rows.push(...batch)
-        if (rows.length > PAGE_SIZE) break
+        found.push(...batch)
+        if (found.length > limit) break
       }
-      const { page, nextCursor } = pageOf(rows, (row) => cursorOfKey(row.packageCode))
-      return { packages: page.map(rowOf), nextCursor }
+      const shown = found.slice(0, limit)
+      return {
+        rows: shown.map(rowOf),
+        next: found.length > limit ? positionOf(shown.at(-1)!, order) : null,
+      }
     },
+    count: async ({ deps }, filter) => ({ ...(await countPackages(deps.db, filter)), sums: [] }),
   }),
   route({
     method: 'GET',
@@ -131,7 +145,7 @@ async function exportFile({ deps, reply }: Context, filter: PackageFilter): Prom
   return sendCsv(reply, 'packages.csv', csv)
 }
 
-function rowOf(row: PackageRow): PackageRow {
+function rowOf(row: PackageDocument): PackageRow {
   const { packageCode, name, status, dataType, volume, duration, locationCodes, prices, suppliers } = row
   return { packageCode, name, status, dataType, volume, duration, locationCodes, prices, suppliers }
 }

@@ -32,7 +32,11 @@ export const esimActionRoutes: Route[] = [
     params: profileParams,
     answer: Type.Object({ actions: Type.Array(esimAction) }),
     handle: async ({ deps }, { params }) => {
-      const [[profile], actions] = await Promise.all([searchProfiles(deps.db, params, 1), listActions(deps.db, params)])
+      const [found, actions] = await Promise.all([
+        searchProfiles(deps.db, params, { limit: 1 }),
+        listActions(deps.db, params),
+      ])
+      const [profile] = found.profiles
       if (!profile) throw notFound('eSIM')
       return { actions: actions.map(({ esimTranNo: _, iccid: __, orderNo: ___, ...row }) => row) }
     },

@@ -1,18 +1,18 @@
 import { ORDER_STATUSES, orderIdOf, orderNoOf } from '@dealer-esim/contract'
 import sql, { raw } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { notFound } from '../../../lib/refusal.ts'
+import { notFound, Refusal } from '../../../lib/refusal.ts'
 import { IS_OPEN } from '../../../orders/action.ts'
 import { itemKeyOf } from '../../../orders/item.ts'
 import { parseOrderNo } from '../../../orders/reading/find.ts'
-import { searchOrders } from '../../../orders/reading/search.ts'
+import { countOrders, type OrderFilter, type OrderSort, searchOrders } from '../../../orders/reading/search.ts'
 import { readTimeline, type Step } from '../../../orders/reading/timeline.ts'
 import { searchProfiles } from '../../../profiles/search.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
 import { visibleMembers } from '../../kernel/dealer-view.ts'
-import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { type ListQuery, listRoutes } from '../../kernel/list.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, line, money, nullable, orderParams, time, toDate, uuid } from '../../kernel/schemas.ts'
+import { line, money, nullable, orderParams, time, toDate, uuid } from '../../kernel/schemas.ts'
 import { profileRow, rowOfProfile } from './profiles.ts'
 
 const orderRow = Type.Object({
@@ -92,33 +92,49 @@ export type OrderDetail = Static<typeof detail>
 const filters = {
   tenantId: Type.Optional(uuid()),
   status: Type.Optional(Type.Enum(ORDER_STATUSES)),
+  orderType: Type.Optional(Type.Enum(['NEW', 'TOPUP'])),
   q: Type.Optional(line(100)),
   packageCode: Type.Optional(line(64)),
+  locationCode: Type.Optional(Type.String({ pattern: '^([A-Z]{2}|!RG|!GL)$' })),
+  supplier: Type.Optional(line(64)),
+  amountFrom: Type.Optional(money()),
+  amountTo: Type.Optional(money()),
   from: Type.Optional(time()),
   to: Type.Optional(time()),
 }
 
 export const orderRoutes: Route[] = [
-  route({
-    method: 'GET',
+  ...listRoutes({
+    name: 'orders',
     path: '/orders',
     access: EVERY_ROLE,
-    summary: 'Orders, newest first. q is an order number, a transactionId or an ICCID',
-    query: Type.Object({ ...filters, cursor: cursor() }, CLOSED),
-    answer: pageSchema('orders', orderRow),
-    async handle({ deps, onlyTenant }, { query }) {
-      const { status, packageCode, from, to, cursor } = query
-      const filter = {
-        tenantId: onlyTenant ?? query.tenantId ?? null,
-        ...idFilter(query.q),
-        status,
-        packageCode,
-        from: toDate(from),
-        to: toDate(to),
-        before: cursor,
-      }
-      const { page, nextCursor } = pageOf(await searchOrders(deps.db, filter, PAGE_SIZE + 1), (row) => row.orderId)
-      return { orders: page.map(({ orderId, ...row }) => ({ ...row, orderNo: orderNoOf(orderId) })), nextCursor }
+    summary:
+      'Orders, newest first. q is an order number, a transactionId or an ICCID. Only the operator filters by supplier',
+    filters,
+    row: orderRow,
+    sorts: { createdAt: 'INDEX', amount: 'FILTERED', transactionId: 'FILTERED', clientName: 'FILTERED' },
+    firstSort: '-createdAt',
+    async find(context, query, { column, ...page }) {
+      const found = await searchOrders(context.deps.db, filterOf(context, query), {
+        column: column as OrderSort,
+        ...page,
+      })
+      return { ...found, rows: found.orders.map(({ orderId, ...row }) => ({ ...row, orderNo: orderNoOf(orderId) })) }
+    },
+    count: (context, query) => countOrders(context.deps.db, filterOf(context, query)),
+    csv: {
+      orderNo: (row) => row.orderNo,
+      transactionId: (row) => row.transactionId,
+      dealer: (row) => row.clientName,
+      type: (row) => row.orderType,
+      status: (row) => row.orderStatus,
+      packages: (row) => row.packages.join(', '),
+      esims: (row) => row.esims,
+      amount: (row) => row.amount,
+      refunded: (row) => row.refundedAmount,
+      currency: (row) => row.currencyCode,
+      createdAt: (row) => row.createdAt,
+      updatedAt: (row) => row.updatedAt,
     },
   }),
   route({
@@ -132,6 +148,20 @@ export const orderRoutes: Route[] = [
   }),
 ]
 
+type OrderQuery = ListQuery<typeof filters>
+
+function filterOf({ onlyTenant }: Context, { q, from, to, ...query }: OrderQuery): OrderFilter {
+  if (onlyTenant !== null && query.supplier !== undefined)
+    throw new Refusal(403, 'NOT_ALLOWED', 'Only the operator can filter by supplier.')
+  return {
+    ...query,
+    ...idFilter(q),
+    tenantId: onlyTenant ?? query.tenantId ?? null,
+    from: toDate(from),
+    to: toDate(to),
+  }
+}
+
 /** Recognises order numbers and ICCIDs; any other text is a transactionId. */
 function idFilter(q: string | undefined): { orderId?: string; transactionId?: string; iccid?: string } {
   if (q === undefined) return {}
@@ -144,9 +174,11 @@ function idFilter(q: string | undefined): { orderId?: string; transactionId?: st
 async function describe(context: Context, tenantId: string, orderNo: string) {
   const { deps, onlyTenant } = context
   const orderId = parseOrderNo(orderNo)
-  const [found] = await searchOrders(deps.db, { tenantId, orderId }, 1)
+  const {
+    orders: [found],
+  } = await searchOrders(deps.db, { tenantId, orderId }, { limit: 1 })
   if (!found) throw notFound('order')
-  const [[columns], items, profiles] = await Promise.all([
+  const [[columns], items, { profiles }] = await Promise.all([
     deps.db.query<OrderColumns>(sql`
       select balance_after, remark, status_history as history
       from orders where tenant_id = ${tenantId} and order_id = ${orderId}`),
@@ -160,7 +192,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
                        and a.action = 'CANCEL' and a.attempts > 0 and ${raw(IS_OPEN)})
                as cancel_in_question
       from order_items i where tenant_id = ${tenantId} and order_id = ${orderId} order by item_no`),
-    searchProfiles(deps.db, { tenantId, orderId }, 200),
+    searchProfiles(deps.db, { tenantId, orderId }, { limit: 200 }),
   ])
   const { balanceAfter, remark, history } = columns as OrderColumns
   const timeline = await readTimeline(deps.db, tenantId, orderId, history)

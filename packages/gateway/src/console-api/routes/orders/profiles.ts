@@ -1,13 +1,14 @@
 import { ESIM_STATUSES, orderIdOf, orderNoOf, SMDP_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
+import { LOWEST_UUID } from '../../../lib/ids.ts'
 import { notFound } from '../../../lib/refusal.ts'
 import { qrSvg } from '../../../profiles/qr/picture.ts'
 import { renewShareLink } from '../../../profiles/qr/renew.ts'
-import { type FoundProfile, searchProfiles } from '../../../profiles/search.ts'
+import { countProfiles, type FoundProfile, type ProfileSort, searchProfiles } from '../../../profiles/search.ts'
 import { revealCodes } from '../../../profiles/secrets.ts'
-import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { type ListQuery, listRoutes } from '../../kernel/list.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
-import { CLOSED, done, nullable, orderNo, profileParams, time, toDate, uuid } from '../../kernel/schemas.ts'
+import { done, nullable, orderNo, profileParams, time, toDate, uuid } from '../../kernel/schemas.ts'
 
 export const profileRow = Type.Object({
   tenantId: Type.String(),
@@ -49,43 +50,48 @@ const codes = Type.Object({
 })
 export type ProfileCodes = Static<typeof codes>
 
+const filters = {
+  tenantId: Type.Optional(uuid()),
+  iccid: Type.Optional(Type.String({ pattern: '^\\d{10,20}[Ff]?$' })),
+  orderNo: Type.Optional(orderNo()),
+  esimStatus: Type.Optional(Type.Enum(ESIM_STATUSES)),
+  smdpStatus: Type.Optional(Type.Enum(SMDP_STATUSES)),
+  from: Type.Optional(time()),
+  to: Type.Optional(time()),
+}
+
 export const profileRoutes: Route[] = [
-  route({
-    method: 'GET',
+  ...listRoutes({
+    name: 'profiles',
     path: '/profiles',
     access: EVERY_ROLE,
     summary: 'eSIMs, newest first, without activation codes',
-    query: Type.Object(
-      {
-        tenantId: Type.Optional(uuid()),
-        iccid: Type.Optional(Type.String({ pattern: '^\\d{10,20}[Ff]?$' })),
-        orderNo: Type.Optional(orderNo()),
-        esimStatus: Type.Optional(Type.Enum(ESIM_STATUSES)),
-        smdpStatus: Type.Optional(Type.Enum(SMDP_STATUSES)),
-        from: Type.Optional(time()),
-        to: Type.Optional(time()),
-        cursor: cursor(),
-      },
-      CLOSED,
-    ),
-    answer: pageSchema('profiles', profileRow),
-    async handle(context, { query }) {
-      const { orderNo, iccid, from, to, cursor, esimStatus, smdpStatus } = query
-      const orderId = orderNo === undefined ? undefined : orderIdOf(orderNo)
-      if (orderNo !== undefined && orderId === undefined) return { profiles: [], nextCursor: null }
-      const filter = {
-        tenantId: context.onlyTenant ?? query.tenantId ?? null,
-        iccid: iccid?.replace(/F$/i, ''),
-        orderId,
-        esimStatus,
-        smdpStatus,
-        from: toDate(from),
-        to: toDate(to),
-        before: cursor,
-      }
-      const rows = await searchProfiles(context.deps.db, filter, PAGE_SIZE + 1)
-      const { page, nextCursor } = pageOf(rows, (row) => row.profileId)
-      return { profiles: page.map((row) => rowOfProfile(context, row)), nextCursor }
+    filters,
+    row: profileRow,
+    sorts: { createdAt: 'INDEX', iccid: 'FILTERED', clientName: 'FILTERED' },
+    firstSort: '-createdAt',
+    async find(context, query, { column, ...page }) {
+      const filter = filterOf(context, query)
+      const found = await searchProfiles(context.deps.db, filter, { column: column as ProfileSort, ...page })
+      return { ...found, rows: found.profiles.map((row) => rowOfProfile(context, row)) }
+    },
+    count: (context, query) => countProfiles(context.deps.db, filterOf(context, query)),
+    csv: {
+      iccid: (row) => row.iccid,
+      dealer: (row) => row.clientName,
+      orderNo: (row) => row.orderNo,
+      transactionId: (row) => row.transactionId,
+      package: (row) => row.packageCode,
+      supplier: (row) => row.supplier,
+      status: (row) => row.esimStatus,
+      download: (row) => row.smdpStatus,
+      suspended: (row) => row.suspended,
+      totalBytes: (row) => bytes(row.totalVolume),
+      usedBytes: (row) => bytes(row.orderUsage),
+      installBefore: (row) => row.installBefore,
+      activatedAt: (row) => row.activateTime,
+      expiresAt: (row) => row.expiredTime,
+      createdAt: (row) => row.createdAt,
     },
   }),
   route({
@@ -96,7 +102,9 @@ export const profileRoutes: Route[] = [
     params: profileParams,
     answer: profileRow,
     async handle(context, { params }) {
-      const [row] = await searchProfiles(context.deps.db, params, 1)
+      const {
+        profiles: [row],
+      } = await searchProfiles(context.deps.db, params, { limit: 1 })
       if (!row) throw notFound('eSIM')
       return rowOfProfile(context, row)
     },
@@ -128,6 +136,21 @@ export const profileRoutes: Route[] = [
     },
   }),
 ]
+
+/** Volumes arrive as bigint, which a file would show as an amount of money. */
+const bytes = (volume: number | null) => (volume === null ? null : Number(volume))
+
+function filterOf({ onlyTenant }: Context, { orderNo, iccid, from, to, ...query }: ListQuery<typeof filters>) {
+  return {
+    ...query,
+    tenantId: onlyTenant ?? query.tenantId ?? null,
+    iccid: iccid?.replace(/F$/i, ''),
+    // A text that is no order number finds nothing.
+    orderId: orderNo === undefined ? undefined : (orderIdOf(orderNo) ?? LOWEST_UUID),
+    from: toDate(from),
+    to: toDate(to),
+  }
+}
 
 export function rowOfProfile({ onlyTenant }: Pick<Context, 'onlyTenant'>, profile: FoundProfile) {
   const { orderId, supplier, ...row } = profile

@@ -8,7 +8,7 @@ import { CLOSED, line } from '../../kernel/schemas.ts'
 const searchResults = Type.Object({
   results: Type.Array(
     Type.Object({
-      kind: Type.Enum(['TENANT', 'ORDER', 'PROFILE']),
+      kind: Type.Enum(['TENANT', 'ORDER', 'PROFILE', 'PACKAGE', 'SUPPLIER', 'PERSON']),
       label: Type.String(),
       detail: Type.String(),
       /** The page of the console that shows it. */
@@ -25,7 +25,7 @@ export const searchRoutes: Route[] = [
     method: 'GET',
     path: '/search',
     access: EVERY_ROLE,
-    summary: 'Find an order by number or transactionId, an eSIM by ICCID, a dealer by name or AppKey',
+    summary: 'Find orders, eSIMs, dealers, packages, suppliers and people by their numbers and names',
     query: Type.Object({ q: line(100, 2) }, CLOSED),
     answer: searchResults,
     async handle(context, { query }) {
@@ -33,6 +33,9 @@ export const searchRoutes: Route[] = [
         searchOrders(context, query.q),
         searchProfiles(context, query.q),
         searchTenants(context, query.q),
+        searchPackages(context, query.q),
+        searchSuppliers(context, query.q),
+        searchPeople(context, query.q),
       ])
       return { results: results.flat() }
     },
@@ -86,5 +89,45 @@ async function searchTenants({ deps, onlyTenant }: Context, text: string): Promi
   return rows.map((row) => {
     const to = `/tenants/${row.tenantId}`
     return { kind: 'TENANT' as const, label: row.clientName, detail: row.appKey, to }
+  })
+}
+
+async function searchPackages({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
+  if (onlyTenant !== null) return []
+  const rows = await deps.db.query<{ packageCode: string; name: string }>(sql`
+    select package_code, name from packages
+    where starts_with(lower(package_code), lower(${text})) or strpos(lower(name), lower(${text})) > 0
+    order by lower(package_code) <> lower(${text}), package_code limit ${RESULTS_PER_KIND_MAX}`)
+  return rows.map(({ packageCode, name }) => {
+    const to = `/catalogue?keyword=${encodeURIComponent(packageCode)}`
+    return { kind: 'PACKAGE' as const, label: packageCode, detail: name, to }
+  })
+}
+
+async function searchSuppliers({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
+  if (onlyTenant !== null) return []
+  const rows = await deps.db.query<{ supplier: string; type: string }>(sql`
+    select supplier, type from suppliers where strpos(lower(supplier), lower(${text})) > 0
+    order by supplier limit ${RESULTS_PER_KIND_MAX}`)
+  return rows.map(({ supplier, type }) => {
+    return {
+      kind: 'SUPPLIER' as const,
+      label: supplier,
+      detail: type,
+      to: `/suppliers/${encodeURIComponent(supplier)}`,
+    }
+  })
+}
+
+/** Colleagues; for operators also the dealers' people. */
+async function searchPeople({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
+  const rows = await deps.db.query<{ tenantId: string | null; name: string; email: string }>(sql`
+    select tenant_id, name, email from people
+    where (strpos(lower(name), lower(${text})) > 0 or strpos(email, lower(${text})) > 0)
+      and (${onlyTenant}::uuid is null or tenant_id = ${onlyTenant}::uuid)
+    order by email limit ${RESULTS_PER_KIND_MAX}`)
+  return rows.map(({ tenantId, name, email }) => {
+    const to = tenantId === null ? '/people' : `/tenants/${tenantId}/people`
+    return { kind: 'PERSON' as const, label: name, detail: email, to }
   })
 }

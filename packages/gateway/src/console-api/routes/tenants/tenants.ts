@@ -2,11 +2,12 @@ import { EVENT_FORMATS } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { resumeTenant, suspendTenant } from '../../../tenants/change.ts'
 import { createTenant } from '../../../tenants/create.ts'
+import { countTenants, searchTenants, type TenantFilter, type TenantSort } from '../../../tenants/search.ts'
 import { TEXT_LENGTH_MAX } from '../../../tenants/settings.ts'
-import { getTenantView, listTenants } from '../../../tenants/tenant-views.ts'
-import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { getTenantView } from '../../../tenants/tenant-views.ts'
+import { type ListQuery, listRoutes } from '../../kernel/list.ts'
 import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, line, money, nullable, tenantParams, time } from '../../kernel/schemas.ts'
+import { CLOSED, done, line, money, nullable, tenantParams, time, toDate } from '../../kernel/schemas.ts'
 
 const status = () => Type.Enum(['ACTIVE', 'SUSPENDED'])
 
@@ -55,24 +56,35 @@ const credentials = Type.Object({
 })
 export type Credentials = Static<typeof credentials>
 
+const filters = {
+  q: Type.Optional(line(100)),
+  status: Type.Optional(status()),
+  from: Type.Optional(time()),
+  to: Type.Optional(time()),
+}
+
 export const tenantRoutes: Route[] = [
-  route({
-    method: 'GET',
+  ...listRoutes({
+    name: 'tenants',
+    file: 'dealers',
     path: '/tenants',
     access: OPERATORS,
-    summary: 'Dealers, newest first',
-    query: Type.Object({ q: Type.Optional(line(100)), status: Type.Optional(status()), cursor: cursor() }, CLOSED),
-    answer: pageSchema('tenants', summary),
-    async handle({ deps }, { query }) {
-      const { q, status, cursor } = query
-      const rows = await listTenants(deps.db, {
-        limit: PAGE_SIZE + 1,
-        ...(q && { keyword: q }),
-        ...(status && { status }),
-        ...(cursor && { after: cursor }),
-      })
-      const { page, nextCursor } = pageOf(rows, (row) => row.tenantId)
-      return { tenants: page, nextCursor }
+    summary: 'Dealers, newest first. q is part of a name, or an AppKey',
+    filters,
+    row: summary,
+    sorts: { createdAt: 'INDEX', clientName: 'FILTERED', balance: 'FILTERED' },
+    firstSort: '-createdAt',
+    find: ({ deps }, query, { column, ...page }) =>
+      searchTenants(deps.db, filterOf(query), { column: column as TenantSort, ...page }),
+    count: ({ deps }, query) => countTenants(deps.db, filterOf(query)),
+    csv: {
+      name: (row) => row.clientName,
+      appKey: (row) => row.appKey,
+      status: (row) => row.status,
+      balance: (row) => row.balance,
+      currency: (row) => row.currencyCode,
+      createdAt: (row) => row.createdAt,
+      id: (row) => row.tenantId,
     },
   }),
   route({
@@ -122,3 +134,7 @@ export const tenantRoutes: Route[] = [
     },
   }),
 ]
+
+function filterOf({ q, status, from, to }: ListQuery<typeof filters>): TenantFilter {
+  return { keyword: q, status, from: toDate(from), to: toDate(to) }
+}

@@ -10,15 +10,22 @@ import {
   webhookSetRequest,
 } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
+import { findOrderKeys } from '../../../orders/reading/find.ts'
 import { DELIVERY_STATES } from '../../../webhooks/delivery.ts'
 import { findEndpoint } from '../../../webhooks/endpoint/endpoint.ts'
 import { setWebhook } from '../../../webhooks/endpoint/set-webhook.ts'
-import { type AttemptView, getEvent, listEvents } from '../../../webhooks/list-events.ts'
+import {
+  type AttemptView,
+  countEvents,
+  type EventFilter,
+  getEvent,
+  searchEvents,
+} from '../../../webhooks/list-events.ts'
 import { bodyOf } from '../../../webhooks/notification-body.ts'
 import { resendEvent } from '../../../webhooks/replay/resend.ts'
-import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
-import { EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from '../../kernel/route.ts'
-import { CLOSED, done, nullable, orderNo, tenantParams, time, toDate, uuid } from '../../kernel/schemas.ts'
+import { type ListQuery, listRoutes } from '../../kernel/list.ts'
+import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from '../../kernel/route.ts'
+import { CLOSED, done, line, nullable, orderNo, tenantParams, time, toDate, uuid } from '../../kernel/schemas.ts'
 
 const eventRow = Type.Object({
   tenantId: Type.String(),
@@ -68,40 +75,42 @@ const endpoint = Type.Object({
 })
 export type EndpointView = Static<typeof endpoint>
 
+const filters = {
+  tenantId: Type.Optional(uuid()),
+  state: Type.Optional(Type.Enum(DELIVERY_STATES)),
+  type: Type.Optional(Type.Enum(EVENT_TYPES)),
+  orderNo: Type.Optional(orderNo()),
+  transactionId: Type.Optional(line(100)),
+  from: Type.Optional(time()),
+  to: Type.Optional(time()),
+}
+
 export const webhookRoutes: Route[] = [
-  route({
-    method: 'GET',
+  ...listRoutes({
+    name: 'events',
     path: '/events',
     access: EVERY_ROLE,
     summary: 'Events and their deliveries, newest first',
-    query: Type.Object(
-      {
-        tenantId: Type.Optional(uuid()),
-        state: Type.Optional(Type.Enum(DELIVERY_STATES)),
-        type: Type.Optional(Type.Enum(EVENT_TYPES)),
-        orderNo: Type.Optional(orderNo()),
-        from: Type.Optional(time()),
-        to: Type.Optional(time()),
-        cursor: cursor(),
-      },
-      CLOSED,
-    ),
-    answer: pageSchema('events', eventRow),
-    async handle({ deps, onlyTenant }, { query }) {
-      const { state, type, orderNo, from, to, cursor } = query
-      const orderId = orderNo === undefined ? undefined : orderIdOf(orderNo)
-      if (orderNo !== undefined && orderId === undefined) return { events: [], nextCursor: null }
-      const filter = {
-        tenantId: onlyTenant ?? query.tenantId,
-        deliveryStates: state && [state],
-        notifyTypes: type && [type],
-        orderId,
-        from: toDate(from),
-        to: toDate(to),
-      }
-      const events = await listEvents(deps.db, filter, { limit: PAGE_SIZE + 1, before: cursor })
-      const { page, nextCursor } = pageOf(events, (row) => row.notifyId)
-      return { events: page, nextCursor }
+    filters,
+    row: eventRow,
+    sorts: { createdAt: 'INDEX' },
+    firstSort: '-createdAt',
+    async find(context, query, { column: _, ...page }) {
+      const { events, ...rest } = await searchEvents(context.deps.db, await filterOf(context, query), page)
+      return { ...rest, rows: events }
+    },
+    count: async (context, query) => countEvents(context.deps.db, await filterOf(context, query)),
+    csv: {
+      notifyId: (row) => row.notifyId,
+      type: (row) => row.notifyType,
+      dealer: (row) => row.clientName,
+      orderNo: (row) => row.orderNo,
+      delivery: (row) => row.deliveryState,
+      attempts: (row) => row.attempts,
+      lastResponse: (row) => row.lastOutcome,
+      nextAttemptAt: (row) => row.dueAt,
+      createdAt: (row) => row.createdAt,
+      settledAt: (row) => row.settledAt,
     },
   }),
   route({
@@ -185,6 +194,25 @@ export const webhookRoutes: Route[] = [
     handle: ({ deps, by }, { params, body }) => setWebhook(deps, params.tenantId, body, by),
   }),
 ]
+
+async function filterOf({ deps, onlyTenant }: Context, query: ListQuery<typeof filters>): Promise<EventFilter> {
+  const { state, type, orderNo, transactionId, from, to } = query
+  const tenantId = onlyTenant ?? query.tenantId ?? null
+  const filter = {
+    deliveryStates: state && [state],
+    notifyTypes: type && [type],
+    from: toDate(from),
+    to: toDate(to),
+  }
+  if (orderNo === undefined && transactionId === undefined) return { ...filter, tenantId: tenantId ?? undefined }
+  const orders = await findOrderKeys(deps.db, tenantId, { orderId: orderNo && orderIdOf(orderNo), transactionId })
+  return {
+    ...filter,
+    orderIds: orders.map((order) => order.orderId),
+    // With one dealer's orders only, the events of other dealers are not looked at.
+    tenantId: orders.length === 1 ? orders[0]!.tenantId : (tenantId ?? undefined),
+  }
+}
 
 function deliveryOf({ attemptId, url, address, startedAt, durationMs, httpStatus, outcome, answer }: AttemptView) {
   return { attemptId, url, address, startedAt, duration_ms: durationMs, httpStatus, outcome, answer }

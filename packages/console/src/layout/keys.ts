@@ -1,0 +1,64 @@
+import type { Me } from '@dealer-esim/gateway/console-api/routes/account/me.ts'
+import { useNavigate } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { navigationFor } from './navigation.ts'
+
+/** Pages that `g` and a letter open, for those who have them. */
+const JUMPS: Record<string, string> = {
+  h: '/',
+  o: '/orders',
+  e: '/profiles',
+  d: '/tenants',
+  c: '/catalogue',
+  s: '/suppliers',
+  w: '/webhooks',
+  n: '/notices',
+  a: '/audit',
+}
+
+/** The jumps of a person, for the keys and for the help about them. */
+export function jumpsOf(me: Me): { key: string; to: string; label: string }[] {
+  const pages = navigationFor(me)
+  return Object.entries(JUMPS).flatMap(([key, to]) => {
+    const page = pages.find((one) => one.to === to)
+    return page ? [{ key, to, label: page.label }] : []
+  })
+}
+
+/** A second key counts within this time after `g`. */
+const SEQUENCE_MS = 1_500
+
+/** Single keys outside of fields and dialogs: jumps to pages, and j and k between the rows of a list. */
+export function useKeys(me: Me, showHelp: () => void): void {
+  const navigate = useNavigate()
+  useEffect(() => {
+    let jumpUntilMs = 0
+    function onKey(event: KeyboardEvent) {
+      const { key, target, timeStamp } = event
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(target)) return
+      if (timeStamp < jumpUntilMs) {
+        jumpUntilMs = 0
+        const jump = jumpsOf(me).find((one) => one.key === key)
+        if (jump) void navigate({ to: jump.to })
+      } else if (key === 'g') jumpUntilMs = timeStamp + SEQUENCE_MS
+      else if (key === '?') showHelp()
+      else if (key === 'j' || key === 'k') moveInList(key === 'j' ? 1 : -1)
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [me, navigate, showHelp])
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (document.querySelector('[role=dialog]')) return true
+  return target instanceof Element && target.closest('input, textarea, select, [contenteditable], [role=menu]') !== null
+}
+
+/** Focuses the link of the next or previous row. Enter then opens it. */
+function moveInList(step: 1 | -1): void {
+  const links = [...document.querySelectorAll<HTMLElement>('.list [data-row] td:not(.list-select) :is(a, button)')]
+  const rows = [...new Set(links.map((link) => link.closest('[data-row]')))]
+  const current = rows.indexOf(document.activeElement?.closest('[data-row]') ?? null)
+  const next = rows[current === -1 && step === -1 ? rows.length - 1 : current + step]
+  links.find((link) => link.closest('[data-row]') === next)?.focus()
+}

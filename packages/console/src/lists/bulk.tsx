@@ -1,0 +1,40 @@
+import { Button, Group, Text } from '@mantine/core'
+import { useState } from 'react'
+import { plural, t } from '../strings/strings.ts'
+import { type BulkAction, BulkDialog } from './bulk-dialog.tsx'
+
+interface BulkProps<Row> {
+  rows: Row[]
+  idOf(row: Row): string
+  nameOf(row: Row): string
+  actions: BulkAction<Row>[]
+  onClear(): void
+}
+
+/** The bar above a list while rows are selected. */
+export function Bulk<Row>(props: BulkProps<Row>) {
+  const { rows, actions, onClear } = props
+  const [action, setAction] = useState<BulkAction<Row>>()
+  return (
+    <Group gap="xs" className="list-tools" data-bulk>
+      <Text size="sm" fw={600}>
+        {plural(t.lists.bulk.selected, rows.length)}
+      </Text>
+      {actions.map((one) => (
+        <Button
+          key={one.label}
+          size="xs"
+          variant="default"
+          {...(one.danger && { c: 'red' })}
+          onClick={() => setAction(one)}
+        >
+          {one.label}
+        </Button>
+      ))}
+      <Button size="xs" variant="subtle" onClick={onClear}>
+        {t.lists.bulk.clear}
+      </Button>
+      {action && <BulkDialog {...props} action={action} onClose={() => setAction(undefined)} />}
+    </Group>
+  )
+}

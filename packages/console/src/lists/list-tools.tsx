@@ -1,0 +1,92 @@
+import { Button, Checkbox, Group, Menu, Text } from '@mantine/core'
+import { IconColumns3, IconDownload } from '@tabler/icons-react'
+import { apiUrl } from '../api/call.ts'
+import { formatCount, formatMoney } from '../parts/format.ts'
+import { useFilters } from '../parts/use-filters.ts'
+import { interpolate, plural, pluralForm, t } from '../strings/strings.ts'
+import { SavedViews } from './saved-views.tsx'
+import type { ServerList } from './use-list.ts'
+
+interface ColumnName {
+  accessor: string
+  title: string
+  hidden?: boolean
+}
+
+/** Above a list: how many rows match and their sums; saved views, the choice of columns, and the file. */
+export default function ListTools(props: {
+  list: ServerList<unknown>
+  name: string
+  columns: ColumnName[]
+  shown: ColumnName[]
+}) {
+  const { list, name, columns, shown } = props
+  return (
+    <Group justify="space-between" gap="xs" className="list-tools">
+      <Totals list={list} />
+      <Group gap="xs">
+        {name && <SavedViews list={name} />}
+        <ColumnChoice columns={columns} shown={shown} />
+        <Button
+          component="a"
+          href={apiUrl(`${list.path}.csv`, { ...list.query, sort: list.sort }).href}
+          download
+          variant="default"
+          size="xs"
+          leftSection={<IconDownload size={14} />}
+        >
+          {t.common.export}
+        </Button>
+      </Group>
+    </Group>
+  )
+}
+
+function Totals({ list: { totals } }: { list: ServerList<unknown> }) {
+  if (!totals) return <span />
+  const { count, isComplete, sums = [] } = totals
+  const shown = isComplete
+    ? plural(t.lists.rows, count)
+    : interpolate(pluralForm(t.lists.rows, count), { count: `${formatCount(count)}+` })
+  const money = sums.map(({ amount, currencyCode }) => formatMoney(amount, currencyCode))
+  return (
+    <Text size="sm" c="dimmed" data-totals aria-live="polite">
+      {[shown, ...money].join(' · ')}
+    </Text>
+  )
+}
+
+function ColumnChoice({ columns, shown }: { columns: ColumnName[]; shown: ColumnName[] }) {
+  const [, setFilters] = useFilters()
+  const accessors = shown.map((column) => column.accessor)
+  // The first column links to the row's page.
+  const choosable = columns.filter((column, index) => index > 0 && !column.hidden)
+  return (
+    <Menu closeOnItemClick={false} position="bottom-end" withinPortal>
+      <Menu.Target>
+        <Button variant="default" size="xs" leftSection={<IconColumns3 size={14} />}>
+          {t.lists.columns}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {choosable.map(({ accessor, title }) => {
+          const isShown = accessors.includes(accessor)
+          const next = isShown ? accessors.filter((one) => one !== accessor) : [...accessors, accessor]
+          return (
+            <Menu.Item
+              key={accessor}
+              role="menuitemcheckbox"
+              aria-checked={isShown}
+              leftSection={<Checkbox.Indicator size="xs" checked={isShown} />}
+              onClick={() => setFilters({ columns: next.join(',') })}
+            >
+              {title}
+            </Menu.Item>
+          )
+        })}
+        <Menu.Divider />
+        <Menu.Item onClick={() => setFilters({ columns: null })}>{t.lists.usualColumns}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,43 @@
+/** Periods by name, so that a saved view or a shared link moves with the days. */
+export const PERIODS = ['today', 'yesterday', 'last7', 'last30', 'month'] as const
+export type Period = (typeof PERIODS)[number]
+
+const DAY = /^\d{4}-\d\d-\d\d$/
+
+/** The first and the last day of a period, in the browser's time zone. */
+export function daysOfPeriod(period: Period, now: Date): { from: string; to: string } {
+  const day = (daysAgo: number) => dayOf(new Date(now.getFullYear(), now.getMonth(), now.getDate() - daysAgo))
+  switch (period) {
+    case 'today':
+      return { from: day(0), to: day(0) }
+    case 'yesterday':
+      return { from: day(1), to: day(1) }
+    case 'last7':
+      return { from: day(6), to: day(0) }
+    case 'last30':
+      return { from: day(29), to: day(0) }
+    case 'month':
+      return { from: dayOf(new Date(now.getFullYear(), now.getMonth(), 1)), to: day(0) }
+    default:
+      return period satisfies never
+  }
+}
+
+/** The selected days as timestamps, from the start of the first to the end of the last. */
+export function periodRange(filters: Record<string, string>, now = new Date()): { from?: string; to?: string } {
+  const period = PERIODS.find((one) => one === filters.period)
+  const { from, to } = period ? daysOfPeriod(period, now) : filters
+  const range: { from?: string; to?: string } = {}
+  if (from && DAY.test(from)) range.from = new Date(`${from}T00:00`).toISOString()
+  if (to && DAY.test(to)) {
+    const end = new Date(`${to}T00:00`)
+    end.setDate(end.getDate() + 1)
+    range.to = end.toISOString()
+  }
+  return range
+}
+
+function dayOf(date: Date): string {
+  const two = (value: number) => String(value).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+}

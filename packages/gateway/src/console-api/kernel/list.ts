@@ -1,0 +1,206 @@
+import { Readable } from 'node:stream'
+import Type, { type Static, type TArray, type TObject, type TProperties, type TSchema } from 'typebox'
+import { createToken, readToken } from '../../lib/crypto.ts'
+import { csvText } from '../../lib/csv.ts'
+import { Refusal } from '../../lib/refusal.ts'
+import { COUNTED_ROWS_MAX, type Position, type RowCount } from '../../tenants/tenant-rows.ts'
+import { nextCursor, PAGE_SIZE } from './paging.ts'
+import { type Context, type Route, route } from './route.ts'
+import { CLOSED, money, nullable, time } from './schemas.ts'
+import { sendCsv } from './send-csv.ts'
+
+/**
+ * How a column is sorted. INDEX: an index has this order, so any number of rows. FILTERED: matching rows are sorted one by
+ * one, so only while at most 10 000 match. Only columns whose values never change: a row that moves while somebody turns
+ * pages would be shown twice or not at all.
+ */
+export type Sort = 'INDEX' | 'FILTERED'
+
+export interface ListPage {
+  column: string
+  ascending: boolean
+  after?: Position | undefined
+  limit: number
+}
+
+export interface FoundPage<Row> {
+  rows: Row[]
+  /** Where the next page begins; null after the last page. */
+  next: Position | null
+  searchedTo?: Date | null
+}
+
+/** A list as people expect it. Its page, its totals and its CSV file are three routes made from this declaration. */
+interface ListDeclaration<Name extends string, F extends TProperties, R extends TSchema, P extends TProperties> {
+  /** The member of the answer, and the name of the file unless `file` says another. */
+  name: Name
+  file?: string
+  path: string
+  access: Exclude<Route['access'], 'anyone'>
+  summary: string
+  params?: TObject<P>
+  filters: F
+  row: R
+  sorts: Record<string, Sort>
+  /** A column, descending with a leading minus. */
+  firstSort: string
+  find(context: Context, query: ListQuery<F>, page: ListPage, params: Static<TObject<P>>): Promise<FoundPage<unknown>>
+  count(context: Context, query: ListQuery<F>, params: Static<TObject<P>>): Promise<RowCount>
+  /** The columns of the file. Absent: the list has its own file. */
+  csv?: Record<string, (row: Static<R>) => unknown>
+}
+
+export type ListQuery<F extends TProperties> = Static<TObject<F>>
+
+const totals = Type.Object({
+  count: Type.Integer(),
+  isComplete: Type.Boolean({ description: `false: at least this many; rows are counted up to ${COUNTED_ROWS_MAX}` }),
+  sums: Type.Optional(
+    Type.Array(Type.Object({ currencyCode: Type.String(), amount: money() }), {
+      description: 'If all rows are counted',
+    }),
+  ),
+  sortable: Type.Array(Type.String(), { description: 'Columns by which these rows can be sorted' }),
+  sorts: Type.Array(Type.String(), { description: 'Columns by which at most 10 000 rows can be sorted' }),
+})
+export type ListTotals = Static<typeof totals>
+
+export const PAGE_SIZE_MAX = 200
+/** Rows of a file that are read together. Those of a sorted list are sorted for each part, so parts are larger. */
+const FILE_PART_ROWS = { INDEX: 500, FILTERED: 2_000 }
+const CURSOR_LENGTH_MAX = 700
+
+export function listRoutes<
+  Name extends string,
+  F extends TProperties,
+  R extends TSchema,
+  P extends TProperties = Record<never, never>,
+>(list: ListDeclaration<Name, F, R, P>): Route[] {
+  const { name, path, access, summary, filters, sorts } = list
+  const params = list.params ?? Type.Object({}, CLOSED)
+  const sort = { sort: Type.Optional(Type.Enum(Object.keys(sorts).flatMap((column) => [column, `-${column}`]))) }
+  const page = {
+    ...sort,
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_SIZE_MAX })),
+    cursor: Type.Optional(Type.String({ minLength: 1, maxLength: CURSOR_LENGTH_MAX })),
+  }
+  const answer = {
+    [name]: Type.Array(list.row),
+    nextCursor: nextCursor(),
+    searchedTo: nullable({
+      ...time(),
+      description: 'Set if the page is short because older rows are not searched yet',
+    }),
+  } as unknown as Record<Name, TArray<R>>
+  return [
+    route({
+      method: 'GET',
+      path,
+      access,
+      summary,
+      ...(list.params && { params }),
+      query: Type.Object({ ...filters, ...page } as TProperties, CLOSED),
+      answer: Type.Object(answer as TProperties),
+      handle: (async (context: Context, parts: Parts<F, P>) => {
+        const { sort, limit = PAGE_SIZE, cursor, ...query } = parts.query
+        const key = { ...list, linkKey: context.deps.linkKey, sort: sort ?? list.firstSort }
+        const wanted = {
+          ...columnOf(key.sort),
+          limit,
+          after: cursor === undefined ? undefined : readCursor(key, cursor),
+        }
+        const found = await list.find(context, query as ListQuery<F>, wanted, parts.params)
+        const next = found.next === null ? null : createCursor(key, found.next)
+        return { [name]: found.rows, nextCursor: next, searchedTo: found.searchedTo ?? null }
+      }) as never,
+    }),
+    route({
+      method: 'GET',
+      path: `${path}/totals`,
+      access,
+      summary: 'How many rows of this list match, and their sums',
+      ...(list.params && { params }),
+      query: Type.Object(filters as TProperties, CLOSED),
+      answer: totals,
+      handle: (async (context: Context, parts: Parts<F, P>) => {
+        const counted = await list.count(context, parts.query as ListQuery<F>, parts.params)
+        const sortable = Object.keys(sorts).filter((column) => counted.isComplete || sorts[column] === 'INDEX')
+        const { sums, ...count } = counted
+        return { ...count, ...(sums.length > 0 && { sums }), sortable, sorts: Object.keys(sorts) }
+      }) as never,
+    }),
+    ...(list.csv ? [csvRoute(list, params, sort)] : []),
+  ]
+}
+
+interface Parts<F extends TProperties, P extends TProperties> {
+  query: ListQuery<F> & { sort?: string; limit?: number; cursor?: string }
+  params: Static<TObject<P>>
+}
+
+function csvRoute<F extends TProperties, R extends TSchema, P extends TProperties>(
+  list: ListDeclaration<string, F, R, P>,
+  params: TObject,
+  sort: TProperties,
+): Route {
+  return route({
+    method: 'GET',
+    path: `${list.path}.csv`,
+    access: list.access,
+    summary: 'All rows of this list as CSV, with its filters and in its order',
+    ...(list.params && { params }),
+    query: Type.Object({ ...list.filters, ...sort } as TProperties, CLOSED),
+    answer: Type.String(),
+    answerType: 'text/csv',
+    handle: (async (context: Context, { params, query: { sort, ...query } }: Parts<F, P>) => {
+      const { column, ascending } = columnOf(sort ?? list.firstSort)
+      const limit = FILE_PART_ROWS[list.sorts[column]!]
+      const read = (after: Position | undefined) =>
+        list.find(context, query as ListQuery<F>, { column, ascending, limit, after }, params)
+      // The first part is read before the answer begins, so that a refusal is answered as one.
+      const lines = csvOf(list.csv!, await read(undefined), read)
+      return sendCsv(context.reply, `${list.file ?? list.name}.csv`, Readable.from(lines))
+    }) as never,
+  })
+}
+
+/** All rows, because a truncated file would look complete. Only as many as one part are in memory. */
+async function* csvOf<Row>(
+  columns: Record<string, (row: Row) => unknown>,
+  first: FoundPage<unknown>,
+  read: (after: Position) => Promise<FoundPage<unknown>>,
+): AsyncGenerator<string> {
+  yield `\uFEFF${csvText([Object.keys(columns)])}`
+  for (let page = first; ; page = await read(page.next)) {
+    yield csvText(page.rows.map((row) => Object.values(columns).map((cellOf) => cellOf(row as Row))))
+    if (page.next === null) return
+  }
+}
+
+function columnOf(sort: string): { column: string; ascending: boolean } {
+  return sort.startsWith('-') ? { column: sort.slice(1), ascending: false } : { column: sort, ascending: true }
+}
+
+interface CursorKey {
+  path: string
+  sort: string
+  linkKey: Buffer
+}
+
+/** Authenticated, so that only values that a list gave out reach the database. It grants nothing: access is checked first. */
+function createCursor({ linkKey, path, sort }: CursorKey, position: Position): string {
+  return createToken(linkKey, purposeOf(path, sort), Buffer.from(JSON.stringify(position)))
+}
+
+function readCursor({ linkKey, path, sort }: CursorKey, cursor: string): Position {
+  const position = readToken(linkKey, purposeOf(path, sort), cursor)
+  if (position === undefined)
+    throw new Refusal(
+      400,
+      'CURSOR_INVALID',
+      'The cursor is not one of this list in this order: start at the first page.',
+    )
+  return JSON.parse(position.toString()) as Position
+}
+
+const purposeOf = (path: string, sort: string) => `console list ${path} ${sort}`

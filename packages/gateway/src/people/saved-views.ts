@@ -1,0 +1,48 @@
+import sql from 'sql-template-tag'
+import type { Ids } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { notFound, Refusal } from '../lib/refusal.ts'
+
+/** How a person wants to see a list: its filters, order and columns, as the query of the console's page. */
+export interface SavedView {
+  viewId: string
+  list: string
+  name: string
+  search: string
+}
+
+/** Limit per person: a menu of more would be a list of its own. */
+const VIEWS_MAX = 100
+
+export function listViews(db: Pick<Db, 'query'>, personId: string): Promise<SavedView[]> {
+  return db.query<SavedView>(sql`
+    select view_id, list, name, search from saved_views where person_id = ${personId} order by list, lower(name)`)
+}
+
+/** Saves a view, or replaces the one of the same list and name. It changes nothing but a menu, so it is not audited. */
+export async function saveView(
+  { db, ids }: { db: Db; ids: Ids },
+  personId: string,
+  { list, name, search }: Omit<SavedView, 'viewId'>,
+): Promise<void> {
+  await db.tx(async (tx) => {
+    // The lock makes concurrent calls count each other's views.
+    await tx.query(sql`select from people where person_id = ${personId} for update`)
+    const [row] = await tx.query<{ count: number }>(sql`
+      select count(*)::int as count from saved_views
+      where person_id = ${personId} and (list, name) is distinct from (${list}, ${name})`)
+    if (row!.count >= VIEWS_MAX)
+      throw new Refusal(409, 'TOO_MANY_VIEWS', `You have ${VIEWS_MAX} saved views. Delete one first.`)
+    await tx.query(sql`
+      insert into saved_views (view_id, person_id, list, name, search)
+      values (${ids.uuid()}, ${personId}, ${list}, ${name}, ${search})
+      on conflict (person_id, list, name) do update set search = excluded.search`)
+  })
+}
+
+/** @throws Refusal if the person has no such view */
+export async function deleteView(db: Pick<Db, 'query'>, personId: string, viewId: string): Promise<void> {
+  const deleted = await db.query(sql`
+    delete from saved_views where view_id = ${viewId} and person_id = ${personId} returning view_id`)
+  if (deleted.length === 0) throw notFound('view')
+}

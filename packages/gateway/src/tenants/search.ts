@@ -1,0 +1,73 @@
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
+import type { Db } from '../lib/postgres/db.ts'
+import { Refusal } from '../lib/refusal.ts'
+import { COUNTED_ROWS_MAX, type Position, type RowCount } from './tenant-rows.ts'
+import { matches, SUMMARY, type TenantSummary } from './tenant-views.ts'
+
+export interface TenantFilter {
+  /** A part of a name, or a whole AppKey. */
+  keyword?: string | undefined
+  status?: 'ACTIVE' | 'SUSPENDED' | undefined
+  from?: Date | undefined
+  to?: Date | undefined
+}
+
+/** Sort expressions of each column; none: by time. A balance may change between two pages, and its dealer move. */
+const SORTS = {
+  createdAt: [],
+  clientName: ['left(lower(t.tenant_name), 60)'],
+  balance: ['t.currency_code', 'w.balance'],
+} as const
+
+export type TenantSort = keyof typeof SORTS
+
+/** Searches the dealers, newest first or by a column. @throws Refusal if too many match to sort by that column */
+export async function searchTenants(
+  db: Pick<Db, 'query'>,
+  filter: TenantFilter,
+  page: { column: TenantSort; ascending: boolean; after?: Position | undefined; limit: number },
+): Promise<{ rows: TenantSummary[]; next: Position | null }> {
+  const { column, ascending, after, limit } = page
+  const by: readonly string[] = SORTS[column]
+  if (by.length > 0 && !(await countTenants(db, filter)).isComplete)
+    throw new Refusal(409, 'TOO_MANY_TO_SORT', 'More than 10,000 dealers match. Narrow the filter, or sort by time.')
+  const direction = raw(ascending ? 'asc' : 'desc')
+  const keys = [...by, 't.tenant_id'].map((key) => raw(key))
+  const beyond = after === undefined ? empty : sql`and (${join(keys)}) ${raw(ascending ? '>' : '<')} (${join(after)})`
+  const rows = await db.query<TenantSummary & { position: string[] }>(sql`
+    select ${SUMMARY}, array[${raw([...by, 't.tenant_id'].map((key) => `(${key})::text`).join())}] as position
+    from tenants t join wallets w using (tenant_id)
+    where true ${conditions(filter)} ${beyond}
+    order by ${join(keys.map((key) => sql`${key} ${direction}`))} limit ${limit + 1}`)
+  const shown = rows.slice(0, limit)
+  return {
+    rows: shown.map(({ position: _, ...row }) => row),
+    next: rows.length > limit ? shown.at(-1)!.position : null,
+  }
+}
+
+/** Counts the dealers that match, and sums their balances. */
+export async function countTenants(db: Pick<Db, 'query'>, filter: TenantFilter): Promise<RowCount> {
+  const [row] = await db.query<{ count: number; sums: [string, string][] }>(sql`
+    with seen as materialized (
+      select t.currency_code, w.balance from tenants t join wallets w using (tenant_id)
+      where true ${conditions(filter)} limit ${COUNTED_ROWS_MAX + 1})
+    select count(*)::int as count, (
+      select coalesce(json_agg(json_build_array(currency_code, balance) order by currency_code), '[]')
+      from (select currency_code, sum(balance)::text as balance from seen group by 1) sums) as sums
+    from seen`)
+  const isComplete = row!.count <= COUNTED_ROWS_MAX
+  return {
+    count: Math.min(row!.count, COUNTED_ROWS_MAX),
+    isComplete,
+    sums: isComplete ? row!.sums.map(([currencyCode, sum]) => ({ currencyCode, amount: BigInt(sum) })) : [],
+  }
+}
+
+function conditions({ keyword, status, from, to }: TenantFilter): Sql {
+  return sql`
+    ${status === undefined ? empty : sql`and t.status = ${status}`}
+    ${keyword === undefined ? empty : matches(keyword)}
+    ${from === undefined ? empty : sql`and t.created_at >= ${from}`}
+    ${to === undefined ? empty : sql`and t.created_at < ${to}`}`
+}

@@ -1,0 +1,303 @@
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
+import { firstUuidAt, HIGHEST_UUID, LOWEST_UUID, lastUuidBefore, timeOfUuid } from '../lib/ids.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { Refusal } from '../lib/refusal.ts'
+
+/*
+ * Pages over the rows of one tenant or of all, for people's lists. Tables that grow with orders have the key (tenant_id,
+ * UUIDv7) and no index over all tenants, which each order would pay for. So the newest rows of all tenants are read in
+ * windows of time: each window is one range of the key per tenant, and the next one is sized by what it contained.
+ *
+ * Measured with 10 000 tenants and 500 000 orders in a week, two cores, PostgreSQL 18: first page 38 ms. Reading a page of
+ * every tenant and merging them instead: 1 900 ms.
+ */
+
+/** A table with the key (tenant_id, id), where ids are UUIDv7. */
+export interface RowTable {
+  readonly table: string
+  readonly id: string
+}
+
+/** Conditions on the row `r`, which must all hold. */
+export interface RowFilter {
+  /** null: all tenants. */
+  readonly tenantId: string | null
+  /** Found through an index that begins with the tenant. */
+  readonly indexed?: readonly Sql[] | undefined
+  /** Every row that the index finds is read for these. */
+  readonly others?: readonly Sql[] | undefined
+  /** FEW: hardly any row of a tenant matches. ONE: at most one does. Then longer times are read at once. */
+  readonly matching?: 'FEW' | 'ONE' | undefined
+  readonly from?: Date | undefined
+  readonly to?: Date | undefined
+}
+
+/** The values of the sort columns of a row, then its id: where the next page begins. */
+export type Position = readonly string[]
+
+export interface RowPage {
+  /** Sort expressions of the row `r` and its tenant `t`; none: by time. The id breaks ties. */
+  readonly by?: readonly string[] | undefined
+  readonly ascending?: boolean | undefined
+  readonly after?: Position | undefined
+  readonly limit: number
+}
+
+export interface RowKey {
+  readonly tenantId: string
+  readonly id: string
+}
+
+export interface FoundKeys {
+  readonly keys: RowKey[]
+  /** null: there are no more rows. */
+  readonly next: Position | null
+  /** Set if reading stopped before the page was full: rows beyond this time have not been looked at. */
+  readonly searchedTo: Date | null
+}
+
+/** Rows that are counted, and that may be sorted by a column without an index. */
+export const COUNTED_ROWS_MAX = 10_000
+/** Rows that one page or count reads for conditions without an index: about 100 ms. Then the person decides to go on. */
+const READ_ROWS_MAX = 10_000
+const FIRST_READ_ROWS = 2_000
+/** With a first window of an hour, the last one reaches back over seven years. */
+const WINDOWS_MAX = 6
+const FIRST_WINDOW_MS = 3_600_000
+const FIRST_WINDOW_OF_FEW_MS = 30 * 24 * 3_600_000
+const WINDOW_GROWTH_MAX = 16
+
+/** Finds one page of keys. @throws Refusal if more rows match than may be sorted without an index */
+export function findRowKeys(db: Pick<Db, 'query'>, rows: RowTable, filter: RowFilter, page: RowPage) {
+  return page.by === undefined || page.by.length === 0
+    ? findByTime(db, rows, filter, page)
+    : findSorted(db, rows, filter, { ...page, by: page.by })
+}
+
+async function findByTime(
+  db: Pick<Db, 'query'>,
+  rows: RowTable,
+  filter: RowFilter,
+  { ascending = false, after, limit }: RowPage,
+): Promise<FoundKeys> {
+  const end = lastEdge(filter, ascending)
+  let edge = after?.[0] ?? firstEdge(filter, ascending)
+  let timeMs = timeOfUuid(edge)
+  const isWhole = filter.tenantId !== null || filter.matching === 'ONE'
+  const nowMs = isWhole ? 0 : await databaseTimeMs(db)
+  if (!isWhole && edge === HIGHEST_UUID) timeMs = nowMs
+  if (!isWhole && ascending && after === undefined) timeMs = await findOldestMs(db, rows, filter, edge)
+  const isFiltered = Boolean(filter.others?.length)
+  let spanMs = filter.matching === 'FEW' ? FIRST_WINDOW_OF_FEW_MS : FIRST_WINDOW_MS
+  let toRead = isFiltered ? FIRST_READ_ROWS : limit + 1
+  let read = 0
+  const keys: RowKey[] = []
+  for (let windows = 1; ; windows++) {
+    const stop = isWhole ? end : nearer(windowEnd(timeMs, spanMs, ascending, nowMs), end, ascending)
+    const found = await readWindow(db, rows, filter, { ascending, edge, stop, limit: limit + 1, perTenant: toRead })
+    keys.push(...found.keys)
+    if (keys.length > limit) {
+      const page = keys.slice(0, limit)
+      return { keys: page, next: [page.at(-1)!.id], searchedTo: null }
+    }
+    edge = found.cut ?? stop
+    timeMs = timeOfUuid(edge)
+    read += found.read
+    if (edge === end) return { keys, next: null, searchedTo: null }
+    if (windows === WINDOWS_MAX || read >= READ_ROWS_MAX) return { keys, next: [edge], searchedTo: new Date(timeMs) }
+    // As many rows as the page still needs, judged by how many have matched so far.
+    const wanted = isFiltered ? ((limit + 1 - keys.length) * read) / Math.max(keys.length, 0.5) : READ_ROWS_MAX
+    if (isFiltered) toRead = Math.ceil(between(FIRST_READ_ROWS, 1.5 * wanted, READ_ROWS_MAX - read))
+    spanMs *= between(1 / WINDOW_GROWTH_MAX, toRead / (found.read + 1), WINDOW_GROWTH_MAX)
+  }
+}
+
+const between = (min: number, value: number, max: number) => Math.max(min, Math.min(value, max))
+
+async function databaseTimeMs(db: Pick<Db, 'query'>): Promise<number> {
+  const [row] = await db.query<{ now: Date }>({ text: 'select clock_timestamp() as now' })
+  return row!.now.getTime()
+}
+
+/** Where reading begins, exclusive. */
+function firstEdge({ from, to }: RowFilter, ascending: boolean): string {
+  if (ascending) return from ? lastUuidBefore(from.getTime()) : LOWEST_UUID
+  return to ? firstUuidAt(to.getTime()) : HIGHEST_UUID
+}
+
+/** Where reading ends, inclusive. */
+function lastEdge({ from, to }: RowFilter, ascending: boolean): string {
+  if (ascending) return to ? lastUuidBefore(to.getTime()) : HIGHEST_UUID
+  return from ? firstUuidAt(from.getTime()) : LOWEST_UUID
+}
+
+/** Forwards, one window has everything from now on, which is nothing unless a clock was wrong. */
+function windowEnd(timeMs: number, spanMs: number, ascending: boolean, nowMs: number): string {
+  if (!ascending) return spanMs >= timeMs ? LOWEST_UUID : firstUuidAt(timeMs - spanMs)
+  return timeMs + spanMs >= nowMs ? HIGHEST_UUID : firstUuidAt(timeMs + spanMs)
+}
+
+function nearer(a: string, b: string, ascending: boolean): string {
+  return a < b === ascending ? a : b
+}
+
+/** The time of the first row, from one look-up per tenant. Windows forwards begin there, because before it there may be nothing for years. */
+async function findOldestMs(
+  db: Pick<Db, 'query'>,
+  { table, id }: RowTable,
+  { indexed }: RowFilter,
+  edge: string,
+): Promise<number> {
+  const column = raw(`r.${id}`)
+  const [row] = await db.query<{ id: string }>(sql`
+    select r.id from tenants t cross join lateral (
+      select ${column} as id from ${raw(table)} r where r.tenant_id = t.tenant_id and ${column} > ${edge} ${and(indexed)}
+      order by ${column} limit 1) r
+    order by r.id limit 1`)
+  return row === undefined ? 0 : timeOfUuid(row.id)
+}
+
+interface Window {
+  ascending: boolean
+  /** Exclusive. */
+  edge: string
+  /** Inclusive. */
+  stop: string
+  limit: number
+  /** Rows that are read of each tenant. */
+  perTenant: number
+}
+
+/** `cut`: if a tenant has more rows in the window than were read, where the first such tenant's reading ended. */
+async function readWindow(
+  db: Pick<Db, 'query'>,
+  { table, id }: RowTable,
+  { tenantId, indexed, others }: RowFilter,
+  { ascending, edge, stop, limit, perTenant }: Window,
+): Promise<{ read: number; cut: string | null; keys: RowKey[] }> {
+  const column = raw(`r.${id}`)
+  const [direction, first, last] = [ascending ? 'asc' : 'desc', ascending ? 'min' : 'max', ascending ? 'max' : 'min']
+  const range = ascending
+    ? sql`${column} > ${edge} and ${column} <= ${stop}`
+    : sql`${column} < ${edge} and ${column} >= ${stop}`
+  // The limit of a tenant keeps the planner from joining whole tables instead of looking into the index.
+  const [row] = await db.query<{ read: number; cut: string | null; keys: [string, string][] }>(sql`
+    with seen as materialized (
+      select t.tenant_id, r.id, r.matches from tenants t cross join lateral (
+        select ${column} as id, ${matches(others)} as matches from ${raw(table)} r
+        where r.tenant_id = t.tenant_id and ${range} ${and(indexed)}
+        order by ${column} ${raw(direction)} limit ${perTenant}) r
+      ${tenantId === null ? empty : sql`where t.tenant_id = ${tenantId}`}
+    ), cut as (
+      select ${raw(first)}(last)::uuid as id from (
+        select ${raw(last)}(id::text) as last from seen group by tenant_id having count(*) = ${perTenant}) ends
+    )
+    select (select count(*)::int from seen) as read, cut.id as cut,
+           (select coalesce(json_agg(json_build_array(k.tenant_id, k.id) order by k.id ${raw(direction)}), '[]') from (
+             select s.tenant_id, s.id from seen s
+             where s.matches and (cut.id is null or s.id ${raw(ascending ? '<=' : '>=')} cut.id)
+             order by s.id ${raw(direction)} limit ${limit}) k) as keys
+    from cut`)
+  return { ...row!, keys: row!.keys.map(([tenantId, id]) => ({ tenantId, id })) }
+}
+
+async function findSorted(
+  db: Pick<Db, 'query'>,
+  rows: RowTable,
+  filter: RowFilter,
+  { by, ascending = false, after, limit }: RowPage & { by: readonly string[] },
+): Promise<FoundKeys> {
+  const direction = raw(ascending ? 'asc' : 'desc')
+  const names = [...by.map((_, i) => `s.k${i}`), 's.id']
+  const ordered = join(names.map((name) => sql`${raw(name)} ${direction}`))
+  const position =
+    after === undefined ? empty : sql`and (${raw(names.join())}) ${raw(ascending ? '>' : '<')} (${join(after)})`
+  const [row] = await db.query<{ read: number; matching: number; keys: string[][] }>(sql`
+    with seen as materialized (${readable(
+      rows,
+      filter,
+      by.map((expression, i) => `${expression} as k${i}`),
+    )})
+    select (select count(*)::int from seen) as read, (select count(*)::int from seen s where s.matches) as matching,
+           (select coalesce(json_agg(json_build_array(s.tenant_id, ${raw(names.map((name) => `${name}::text`).join())})
+                                     order by ${ordered}), '[]')
+            from (select * from seen s where s.matches ${position} order by ${ordered} limit ${limit + 1}) s) as keys`)
+  const { read, matching, keys } = row!
+  if (read > readMax(filter) || matching > COUNTED_ROWS_MAX) throw tooManyToSort()
+  const page = keys.slice(0, limit)
+  return {
+    keys: page.map((key) => ({ tenantId: key[0]!, id: key.at(-1)! })),
+    next: keys.length > limit ? page.at(-1)!.slice(1) : null,
+    searchedTo: null,
+  }
+}
+
+function tooManyToSort(): Refusal {
+  const message = `More than ${COUNTED_ROWS_MAX.toLocaleString('en')} rows match, so they cannot be sorted by this column.`
+  return new Refusal(409, 'TOO_MANY_TO_SORT', `${message} Narrow the filter, or sort by time.`)
+}
+
+export interface RowSum {
+  readonly currencyCode: string
+  readonly amount: bigint
+}
+
+export interface RowCount {
+  readonly count: number
+  /** false: at least `count` rows match, and the sums are absent. */
+  readonly isComplete: boolean
+  readonly sums: RowSum[]
+}
+
+/** Counts the rows that match, and sums the column `amount` of each currency, if there are at most COUNTED_ROWS_MAX. */
+export async function countRows(
+  db: Pick<Db, 'query'>,
+  rows: RowTable,
+  filter: RowFilter,
+  amount?: string,
+): Promise<RowCount> {
+  const columns = amount === undefined ? [] : ['r.currency_code as currency', `${amount} as amount`]
+  const sums = raw(
+    amount === undefined
+      ? `'[]'::json`
+      : `(select coalesce(json_agg(json_build_array(currency, amount) order by currency), '[]')
+          from (select currency, sum(amount)::text as amount from seen where matches group by currency) sums)`,
+  )
+  const [row] = await db.query<{ read: number; matching: number; sums: [string, string][] }>(sql`
+    with seen as materialized (${readable(rows, filter, columns)})
+    select count(*)::int as read, (count(*) filter (where matches))::int as matching, ${sums} as sums from seen`)
+  const { read, matching } = row!
+  const isComplete = read <= readMax(filter) && matching <= COUNTED_ROWS_MAX
+  return {
+    count: Math.min(matching, COUNTED_ROWS_MAX),
+    isComplete,
+    sums: isComplete ? row!.sums.map(([currencyCode, sum]) => ({ currencyCode, amount: BigInt(sum) })) : [],
+  }
+}
+
+/** More rows are read if some of them may not match. */
+const readMax = ({ others }: RowFilter) => (others?.length ? READ_ROWS_MAX : COUNTED_ROWS_MAX)
+
+/** The rows that match the indexed conditions, in any order: one more than may be read, so that a cut is noticed. */
+function readable({ table, id }: RowTable, filter: RowFilter, columns: readonly string[]): Sql {
+  const { tenantId, indexed, others, from, to } = filter
+  const column = raw(`r.${id}`)
+  const max = readMax(filter) + 1
+  const selected = raw(columns.map((one) => `, ${one}`).join(''))
+  return sql`
+    select t.tenant_id, r.* from tenants t cross join lateral (
+      select ${column} as id, ${matches(others)} as matches${selected} from ${raw(table)} r
+      where r.tenant_id = t.tenant_id ${and(indexed)}
+        ${from === undefined ? empty : sql`and ${column} >= ${firstUuidAt(from.getTime())}`}
+        ${to === undefined ? empty : sql`and ${column} < ${firstUuidAt(to.getTime())}`}
+      limit ${max}) r
+    ${tenantId === null ? empty : sql`where t.tenant_id = ${tenantId}`} limit ${max}`
+}
+
+function and(conditions: readonly Sql[] | undefined): Sql {
+  return conditions?.length ? sql`and ${join(conditions, ' and ')}` : empty
+}
+
+function matches(conditions: readonly Sql[] | undefined): Sql {
+  return conditions?.length ? sql`coalesce(${join(conditions, ' and ')}, false)` : raw('true')
+}

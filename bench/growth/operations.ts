@@ -7,12 +7,15 @@ import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
 import { createDb } from '../../packages/gateway/src/lib/postgres/db.ts'
 import { createOrderPlacer } from '../../packages/gateway/src/orders/placing/placer.ts'
 import { listOrders } from '../../packages/gateway/src/orders/reading/list.ts'
+import { countOrders, searchOrders } from '../../packages/gateway/src/orders/reading/search.ts'
 import { getOrderWithProfiles } from '../../packages/gateway/src/profiles/get-order.ts'
 import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
+import { searchProfiles } from '../../packages/gateway/src/profiles/search.ts'
 import { queryUsage } from '../../packages/gateway/src/profiles/usage.ts'
 import { getBalance } from '../../packages/gateway/src/wallet/ledger/balance.ts'
 import { getStatementPage } from '../../packages/gateway/src/wallet/statement/entries.ts'
 import { listStatement } from '../../packages/gateway/src/wallet/statement/list.ts'
+import { searchEvents } from '../../packages/gateway/src/webhooks/list-events.ts'
 import { orderBody, topUpBody } from '../load.ts'
 import { type OrderHistory, orderAt, ordersOf, profileIdAt } from './history.ts'
 
@@ -30,12 +33,19 @@ export const PATHS = [
   'account/statement, deep page',
   'statement, first page',
   'statement, deep page',
+  'console orders, all dealers',
+  'console orders, deep page',
+  'console orders, by package',
+  'console orders, count',
+  'console eSIMs, all dealers',
+  'console events, all dealers',
 ] as const
 export type Path = (typeof PATHS)[number]
 
 /** Orders and deep pages that are read in turn: few enough to be in memory on both sides. */
 const SAMPLES = 64
 const STATEMENT_PAGE = 100
+const CONSOLE_PAGE = { limit: 50 }
 
 /** The module functions that the APIs call, each on one connection, for the dealer with half of the orders. */
 export async function createOperations({
@@ -122,6 +132,18 @@ export async function createOperations({
         const before = BigInt(orderAt(history, sampleAt(index)).index + 2)
         return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE, before })
       }
+      case 'console orders, all dealers':
+        return searchOrders(db, { tenantId: null }, CONSOLE_PAGE)
+      case 'console orders, deep page':
+        return searchOrders(db, { tenantId }, { ...CONSOLE_PAGE, after: [orderAt(history, sampleAt(index)).orderId] })
+      case 'console orders, by package':
+        return searchOrders(db, { tenantId: null, packageCode: 'JP_1_7' }, CONSOLE_PAGE)
+      case 'console orders, count':
+        return countOrders(db, { tenantId })
+      case 'console eSIMs, all dealers':
+        return searchProfiles(db, { tenantId: null }, CONSOLE_PAGE)
+      case 'console events, all dealers':
+        return searchEvents(db, {}, CONSOLE_PAGE)
       default:
         return path satisfies never
     }

@@ -35,7 +35,8 @@ function Search({ onClose }: { onClose(): void }) {
   const words = text.trim().toLowerCase().split(/\s+/)
   const commands = commandsFor(me).filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)))
   const results = [
-    ...(query.length >= 2 ? (found.data?.results ?? []) : []),
+    // Never those of an earlier text: Enter would open one of them.
+    ...(query.length >= 2 && query === text.trim() && !found.isPlaceholderData ? (found.data?.results ?? []) : []),
     ...commands.map((command) => ({ ...command, detail: '' })),
   ].slice(0, RESULTS_MAX)
   const go = (to: string | undefined) => {

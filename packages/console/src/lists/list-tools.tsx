@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Menu, Text } from '@mantine/core'
+import { Button, Group, Menu, Text } from '@mantine/core'
 import { IconColumns3, IconDownload } from '@tabler/icons-react'
 import { apiUrl } from '../api/call.ts'
 import { formatCount, formatMoney } from '../parts/format.ts'
@@ -73,15 +73,13 @@ function ColumnChoice({ columns, shown }: { columns: ColumnName[]; shown: Column
           const isShown = accessors.includes(accessor)
           const next = isShown ? accessors.filter((one) => one !== accessor) : [...accessors, accessor]
           return (
-            <Menu.Item
+            <Menu.CheckboxItem
               key={accessor}
-              role="menuitemcheckbox"
-              aria-checked={isShown}
-              leftSection={<Checkbox.Indicator size="xs" checked={isShown} />}
-              onClick={() => setFilters({ columns: next.join(',') })}
+              checked={isShown}
+              onChange={() => setFilters({ columns: next.join(',') })}
             >
               {title}
-            </Menu.Item>
+            </Menu.CheckboxItem>
           )
         })}
         <Menu.Divider />

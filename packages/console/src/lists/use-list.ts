@@ -27,11 +27,14 @@ export interface ServerList<Row> {
 }
 
 export function useList<Row>(path: string, name: string, filters: Query): ServerList<Row> {
-  const [{ sort, limit, cursor }] = useFilters()
+  const [{ sort, limit, cursor }, setFilters] = useFilters()
   const list = useApi<Record<string, unknown>>(path, { ...filters, sort, limit, cursor })
   const totals = useApi<ListTotals>(`${path}/totals`, filters)
+  // More rows match than when this order was chosen: the usual order is always possible.
+  const isOrderRefused = list.error?.code === 'TOO_MANY_TO_SORT'
+  const retry = () => (isOrderRefused ? setFilters({ sort: null }) : list.refetch())
   return {
-    ...{ path, query: filters, sort, totals: totals.data, retry: list.refetch },
+    ...{ path, query: filters, sort, totals: totals.data, retry },
     rows: list.data?.[name] as Row[] | undefined,
     nextCursor: list.data?.nextCursor as string | null | undefined,
     searchedTo: (list.data?.searchedTo as string | null | undefined) ?? null,

@@ -134,7 +134,7 @@ export function readRow(cells: readonly string[], columns: readonly Column[]) {
 }
 
 function readCell(cell: string, { header, kind }: Column, faults: Fault[]): unknown {
-  if (cell === '' || cell.trim() === CLEAR) return null
+  if (cell === '' || cell === CLEAR) return null
   try {
     return kind.read(cell)
   } catch (error) {

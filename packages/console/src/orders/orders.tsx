@@ -35,8 +35,8 @@ export function OrdersPage() {
         <FilterField name="packageCode" label={t.orders.package} />
         <FilterField name="locationCode" label={t.orders.country} w={120} />
         {isOperator(me) && <FilterField name="supplier" label={t.orders.supplier} />}
-        <FilterField name="amountFrom" label={t.orders.amountFrom} w={140} />
-        <FilterField name="amountTo" label={t.orders.amountTo} w={140} />
+        <FilterField name="amountFrom" label={t.orders.amountFrom} w={165} />
+        <FilterField name="amountTo" label={t.orders.amountTo} w={150} />
       </FilterBar>
       <List<OrderRow>
         label={t.orders.title}

@@ -74,6 +74,7 @@ export function WebhooksPage() {
           {
             accessor: 'orderNo',
             title: t.orders.number,
+            phone: 'note',
             cellsClassName: 'mono',
             render: (row) => row.orderNo ?? '–',
           },

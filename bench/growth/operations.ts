@@ -4,7 +4,7 @@ import { systemClock } from '../../packages/gateway/src/lib/clock.ts'
 import type { Cipher } from '../../packages/gateway/src/lib/crypto.ts'
 import { createCursor } from '../../packages/gateway/src/lib/cursor.ts'
 import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
-import { createDb } from '../../packages/gateway/src/lib/postgres/db.ts'
+import { createDb, type Database } from '../../packages/gateway/src/lib/postgres/db.ts'
 import { createOrderPlacer } from '../../packages/gateway/src/orders/placing/placer.ts'
 import { listOrders } from '../../packages/gateway/src/orders/reading/list.ts'
 import { countOrders, searchOrders } from '../../packages/gateway/src/orders/reading/search.ts'
@@ -132,22 +132,33 @@ export async function createOperations({
         const before = BigInt(orderAt(history, sampleAt(index)).index + 2)
         return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE, before })
       }
-      case 'console orders, all dealers':
-        return searchOrders(db, { tenantId: null }, CONSOLE_PAGE)
-      case 'console orders, deep page':
-        return searchOrders(db, { tenantId }, { ...CONSOLE_PAGE, after: [orderAt(history, sampleAt(index)).orderId] })
-      case 'console orders, by package':
-        return searchOrders(db, { tenantId: null, packageCode: 'JP_1_7' }, CONSOLE_PAGE)
-      case 'console orders, count':
-        return countOrders(db, { tenantId })
-      case 'console eSIMs, all dealers':
-        return searchProfiles(db, { tenantId: null }, CONSOLE_PAGE)
-      case 'console events, all dealers':
-        return searchEvents(db, {}, CONSOLE_PAGE)
       default:
-        return path satisfies never
+        return callConsole(path, { db, tenantId, before: orderAt(history, sampleAt(index)).orderId })
     }
   }
 
   return { db, orderDb, body, call, close: () => Promise.all([db.close(), orderDb.close()]) }
+}
+
+/** Lists of the console, of all dealers or of one. */
+function callConsole(
+  path: Extract<Path, `console ${string}`>,
+  { db, tenantId, before }: { db: Pick<Database, 'query'>; tenantId: string; before: string },
+): Promise<unknown> {
+  switch (path) {
+    case 'console orders, all dealers':
+      return searchOrders(db, { tenantId: null }, CONSOLE_PAGE)
+    case 'console orders, deep page':
+      return searchOrders(db, { tenantId }, { ...CONSOLE_PAGE, after: [before] })
+    case 'console orders, by package':
+      return searchOrders(db, { tenantId: null, packageCode: 'JP_1_7' }, CONSOLE_PAGE)
+    case 'console orders, count':
+      return countOrders(db, { tenantId })
+    case 'console eSIMs, all dealers':
+      return searchProfiles(db, { tenantId: null }, CONSOLE_PAGE)
+    case 'console events, all dealers':
+      return searchEvents(db, {}, CONSOLE_PAGE)
+    default:
+      return path satisfies never
+  }
 }

@@ -5,6 +5,7 @@ import { IconSearch } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, useState } from 'react'
 import { useApi } from '../api/use-api.ts'
+import { useReturnFocus } from '../parts/dialog.tsx'
 import { useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { commandsFor } from './commands.ts'
@@ -26,6 +27,7 @@ export default function Finder({ onClose }: { onClose(): void }) {
 }
 
 function Search({ onClose }: { onClose(): void }) {
+  useReturnFocus(true)
   const me = useSession()
   const navigate = useNavigate()
   const [text, setText] = useState('')

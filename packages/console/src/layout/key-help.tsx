@@ -1,10 +1,12 @@
 import { Group, Kbd, Modal, Table, Text } from '@mantine/core'
+import { useReturnFocus } from '../parts/dialog.tsx'
 import { useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 import { jumpsOf } from './keys.ts'
 
 /** The keys of the console, opened by `?`. */
 export default function KeyHelp({ onClose }: { onClose(): void }) {
+  useReturnFocus(true)
   const me = useSession()
   const keys: [keys: string[], meaning: string][] = [
     [['/'], t.keys.search],

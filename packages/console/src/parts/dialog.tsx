@@ -83,7 +83,7 @@ export function ReasonField() {
  * Returns the focus to the element that had it before. Mantine's Modal does so only if it stays mounted while closing,
  * but most of our dialogs are unmounted at once.
  */
-function useReturnFocus(opened: boolean): void {
+export function useReturnFocus(opened: boolean): void {
   useEffect(() => {
     if (!opened) return
     const before = lastFocused

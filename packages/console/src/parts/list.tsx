@@ -11,8 +11,8 @@ import { useFilters } from './use-filters.ts'
 const ListTools = lazy(() => import('../lists/list-tools.tsx'))
 
 /*
- * Our own table instead of a library: TanStack Table (15 kB) and Mantine DataTable (25 kB) sort, page and choose columns of
- * rows that are all in the browser. Here the gateway does that, and what remains is this file.
+ * Our own table instead of a library: TanStack Table and Mantine DataTable sort, page and choose columns of rows that are
+ * all in the browser. Here the gateway does that, and what remains is this file; a library would only add to the first load.
  */
 
 interface Column<Row> {

@@ -34,7 +34,7 @@ export interface AuditPage {
   after?: string | undefined
 }
 
-/** Entries that are read for one page or count, matching or not: about 150 ms. */
+/** Entries that are read for one page or count, matching or not. */
 const READ_MAX = 100_000
 const COUNTED_ENTRIES_MAX = 10_000
 

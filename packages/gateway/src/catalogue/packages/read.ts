@@ -83,7 +83,7 @@ async function* readBatches(
   }
 }
 
-/** Packages that are read to count those with a keyword or location: some 100 ms, and more would delay orders. */
+/** Packages that are read to count those with a keyword or location: parsing more would delay orders on this node. */
 const COUNTED_IN_MEMORY_MAX = 2_000
 
 /** Counts the packages that match. Keywords and locations are matched in memory, in the first packages only. */

@@ -90,7 +90,8 @@ export interface DbOptions {
   onIdleError?: (error: Error) => void
 }
 
-const IDLE_MS = 10_000
+/** Long enough that plans outlive the pauses between bursts: a new connection plans each statement several times. */
+const IDLE_MS = 60_000
 const STATEMENT_TIMEOUT_MS = 30_000
 /** The server's own statement timeout has taken effect by then. */
 const STALL_MARGIN_MS = 5_000

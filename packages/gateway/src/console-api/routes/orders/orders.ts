@@ -1,7 +1,8 @@
-import { ORDER_STATUSES, orderIdOf, orderNoOf } from '@dealer-esim/contract'
+import { ORDER_STATUSES, ORDER_TYPES, orderIdOf, orderNoOf } from '@dealer-esim/contract'
 import sql, { raw } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { notFound } from '../../../lib/refusal.ts'
+import { salesLocation } from '../../../catalogue/coverage.ts'
+import { notFound, Refusal } from '../../../lib/refusal.ts'
 import { IS_OPEN } from '../../../orders/action.ts'
 import { itemKeyOf } from '../../../orders/item.ts'
 import { parseOrderNo } from '../../../orders/reading/find.ts'
@@ -93,7 +94,17 @@ const filters = {
   tenantId: Type.Optional(uuid()),
   status: Type.Optional(Type.Enum(ORDER_STATUSES)),
   q: Type.Optional(line(100)),
+  orderType: Type.Optional(Type.Enum(ORDER_TYPES)),
   packageCode: Type.Optional(line(64)),
+  country: Type.Optional(
+    Type.String({
+      pattern: '^([A-Z]{2}|!RG|!GL)$',
+      description: 'Packages of this country only; !RG and !GL: of several',
+    }),
+  ),
+  supplier: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'Which delivered. For operators only' }),
+  ),
   from: Type.Optional(time()),
   to: Type.Optional(time()),
 }
@@ -106,13 +117,16 @@ export const orderRoutes: Route[] = [
     summary: 'Orders, newest first. q is an order number, a transactionId or an ICCID',
     query: Type.Object({ ...filters, cursor: cursor() }, CLOSED),
     answer: pageSchema('orders', orderRow),
-    async handle({ deps, onlyTenant }, { query }) {
-      const { status, packageCode, from, to, cursor } = query
+    async handle(context, { query }) {
+      const { deps, onlyTenant } = context
+      const { status, orderType, from, to, cursor } = query
       const filter = {
         tenantId: onlyTenant ?? query.tenantId ?? null,
         ...idFilter(query.q),
         status,
-        packageCode,
+        orderType,
+        packageCodes: await packagesOf(context, query),
+        supplier: supplierFilter(context, query.supplier),
         from: toDate(from),
         to: toDate(to),
         before: cursor,
@@ -139,6 +153,23 @@ function idFilter(q: string | undefined): { orderId?: string; transactionId?: st
   if (orderId !== undefined) return { orderId }
   if (/^\d{18,20}F?$/i.test(q)) return { iccid: q.replace(/F$/i, '') }
   return { transactionId: q }
+}
+
+/** The packages to which the filters apply; undefined: all. */
+async function packagesOf({ deps }: Context, query: { packageCode?: string; country?: string }) {
+  const { packageCode, country } = query
+  if (country === undefined) return packageCode === undefined ? undefined : [packageCode]
+  const packages = (await deps.catalogue.latest()).packages()
+  return packages
+    .filter((item) => salesLocation(item.coverage) === country)
+    .map((item) => item.packageCode)
+    .filter((code) => packageCode === undefined || code === packageCode)
+}
+
+/** A dealer does not learn who delivers. @throws Refusal */
+function supplierFilter({ onlyTenant }: Context, supplier: string | undefined): string | undefined {
+  if (supplier === undefined || onlyTenant === null) return supplier
+  throw new Refusal(403, 'NOT_ALLOWED', 'Only the operator can filter by supplier. Remove this filter.')
 }
 
 async function describe(context: Context, tenantId: string, orderNo: string) {

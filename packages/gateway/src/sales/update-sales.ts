@@ -2,7 +2,7 @@ import { firstUuidAt } from '../lib/ids.ts'
 import { plainArray, uuidArray } from '../lib/postgres/columns.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import { advisoryKey } from '../lib/postgres/schema.ts'
-import { SUMS, SUMS_OF_ROWS } from './sums-of-rows.ts'
+import { SUMS, SUMS_OF_DAY } from './sums-of-rows.ts'
 
 /*
  * Daily sales follow the rows of orders without a write on the order path. A day of a tenant is dirty, and all of it is
@@ -158,7 +158,7 @@ async function calculateDays(tx: Tx): Promise<number> {
   for (const { tenantId, day } of days) {
     const startMs = Date.parse(`${day}T00:00:00Z`)
     const values = [tenantId, day, firstUuidAt(startMs), firstUuidAt(startMs + DAY_MS)]
-    tx.send({ name: 'sales-calculate', text: `insert into daily_sales ${SUMS_OF_ROWS}`, values })
+    tx.send({ name: 'sales-calculate', text: `insert into daily_sales ${SUMS_OF_DAY}`, values })
   }
   tx.send({ text: ADD_TENANTS, values: pairs })
   tx.send({ text: addToPackages('+'), values: pairs })

@@ -9,11 +9,13 @@ import { parseOrderNo } from '../../../orders/reading/find.ts'
 import { searchOrders } from '../../../orders/reading/search.ts'
 import { readTimeline, type Step } from '../../../orders/reading/timeline.ts'
 import { searchProfiles } from '../../../profiles/search.ts'
+import { getOrderSums, type Sums } from '../../../sales/list-sales.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
 import { visibleMembers } from '../../kernel/dealer-view.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, orderParams, time, toDate, uuid } from '../../kernel/schemas.ts'
+import { viewOf } from '../overview/sales-view.ts'
 import { profileRow, rowOfProfile } from './profiles.ts'
 
 const orderRow = Type.Object({
@@ -85,6 +87,12 @@ const detail = Type.Object({
   balanceAfter: money(),
   remark: nullable(Type.String()),
   items: Type.Array(item),
+  margin: nullable(
+    Type.Object(
+      { cost: money(), margin: nullable(money()), unknownItems: Type.Integer() },
+      { description: 'For operators only' },
+    ),
+  ),
   profiles: Type.Array(profileRow),
   timeline: Type.Array(step),
 })
@@ -177,7 +185,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
   const orderId = parseOrderNo(orderNo)
   const [found] = await searchOrders(deps.db, { tenantId, orderId }, 1)
   if (!found) throw notFound('order')
-  const [[columns], items, profiles] = await Promise.all([
+  const [[columns], items, profiles, sums] = await Promise.all([
     deps.db.query<OrderColumns>(sql`
       select balance_after, remark, status_history as history
       from orders where tenant_id = ${tenantId} and order_id = ${orderId}`),
@@ -192,6 +200,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
                as cancel_in_question
       from order_items i where tenant_id = ${tenantId} and order_id = ${orderId} order by item_no`),
     searchProfiles(deps.db, { tenantId, orderId }, 200),
+    onlyTenant === null ? getOrderSums(deps.db, tenantId, orderId) : null,
   ])
   const { balanceAfter, remark, history } = columns as OrderColumns
   const timeline = await readTimeline(deps.db, tenantId, orderId, history)
@@ -204,9 +213,15 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     items: items
       .map((row) => ({ ...row, supplierKey: itemKeyOf(orderId, row.itemNo) }))
       .map((row) => (onlyTenant === null ? row : forDealer(row))),
+    margin: sums && marginOf(sums),
     profiles: profiles.map((profile) => rowOfProfile(context, profile)).reverse(),
     timeline: await visibleSteps(context, timeline),
   }
+}
+
+function marginOf(sums: Sums) {
+  const { cost, margin, unknownItems } = viewOf(sums)
+  return { cost, margin, unknownItems }
 }
 
 interface OrderColumns {

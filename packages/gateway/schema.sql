@@ -62,6 +62,53 @@ create table coverages (
   constraint coverages_pkey PRIMARY KEY (coverage_id)
 );
 
+create table daily_sales (
+  tenant_id uuid not null,
+  day date not null,
+  order_type text not null,
+  package_code text not null,
+  supplier text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  constraint daily_sales_pkey PRIMARY KEY (tenant_id, day, order_type, package_code, supplier, currency_code)
+);
+CREATE INDEX daily_sales_package ON daily_sales USING btree (package_code, day);
+
+create table daily_sales_packages (
+  day date not null,
+  order_type text not null,
+  package_code text not null,
+  supplier text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  constraint daily_sales_packages_pkey PRIMARY KEY (day, order_type, package_code, supplier, currency_code)
+) with (fillfactor=50);
+
+create table daily_sales_tenants (
+  tenant_id uuid not null,
+  day date not null,
+  order_type text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  constraint daily_sales_tenants_pkey PRIMARY KEY (tenant_id, day, order_type, currency_code)
+);
+CREATE INDEX daily_sales_tenants_day ON daily_sales_tenants USING btree (day);
+
 create table deliveries (
   tenant_id uuid not null,
   notify_id uuid not null,
@@ -632,6 +679,15 @@ create table sale_rules (
   updated_at timestamp with time zone not null,
   constraint sale_rules_pkey PRIMARY KEY (rule_name)
 );
+
+create table sales_progress (
+  tenant_id uuid not null,
+  wallet_version bigint not null,
+  open_days jsonb not null,
+  dirty_days date[] not null,
+  constraint sales_progress_pkey PRIMARY KEY (tenant_id),
+  constraint sales_progress_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+) with (fillfactor=50);
 
 create table sandbox_actions (
   supplier text not null,

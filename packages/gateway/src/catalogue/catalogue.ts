@@ -112,6 +112,8 @@ export interface Snapshot {
   list(buyer: Buyer, request: PackageListRequest, esim?: EsimToTopUp): PackageListAnswer
   /** The package for operators, and for the fulfilment of existing orders: independent of the buyer. */
   find(packageCode: string): CataloguePackage | undefined
+  /** Every package, also those that are off sale: for operators. */
+  packages(): readonly CataloguePackage[]
   /** The buyer's price of every package that has one, with its source: for operators. */
   quotes(buyer: Buyer): Iterable<QuotedPackage>
 }
@@ -229,6 +231,10 @@ export class LoadedSnapshot implements Snapshot {
     const priced = this.prefilter.pricedIn(buyer.currencyCode)
     const source = { index, changedAt, touchedAt: this.prefilter.touchedAt, priced, linkKey: this.context.linkKey }
     return listPackages(source, buyer.tenantId, this.tariffOf(buyer), request, this.context.databaseClock.now(), esim)
+  }
+
+  packages(): readonly CataloguePackage[] {
+    return this.contents.index.packages
   }
 
   *quotes(buyer: Buyer): Iterable<QuotedPackage> {

@@ -47,6 +47,13 @@ export function covers(coverage: Coverage, locationCode: string): boolean {
   return coverage.locations.has(locationCode) || (!wide && coverage.locations.has(EVERYWHERE))
 }
 
+/** Where sales of a package count: its only country, !RG if it has several, or !GL. */
+export function salesLocation({ locations }: Coverage): string {
+  if (locations.has(GLOBAL)) return GLOBAL
+  const [only, ...others] = [...locations].filter((code) => !code.startsWith('!'))
+  return only === undefined || others.length > 0 ? REGIONAL : only
+}
+
 export function splitKeyword(keyword: string): string[] {
   return keyword.toLowerCase().split(/\s+/).filter(Boolean)
 }

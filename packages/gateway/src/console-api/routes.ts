@@ -20,6 +20,7 @@ import { profileRoutes } from './routes/orders/profiles.ts'
 import { topUpRoutes } from './routes/orders/top-ups.ts'
 import { alertRoutes } from './routes/overview/alerts.ts'
 import { dashboardRoutes } from './routes/overview/dashboard.ts'
+import { salesRoutes } from './routes/overview/sales.ts'
 import { searchRoutes } from './routes/overview/search.ts'
 import { setupRoutes } from './routes/overview/setup.ts'
 import { priceGroupRoutes } from './routes/prices/price-groups.ts'
@@ -46,6 +47,7 @@ export const routes: readonly Route[] = [
   ...walletRoutes,
   ...adjustmentRoutes,
   ...dashboardRoutes,
+  ...salesRoutes,
   ...setupRoutes,
   ...orderRoutes,
   ...orderActionRoutes,

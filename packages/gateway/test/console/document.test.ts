@@ -9,6 +9,7 @@ import { createAccessToken } from '../../src/people/access-token.ts'
 import { ROLES, type Role } from '../../src/people/person.ts'
 import { saveProducts } from '../../src/products/sync/save-products.ts'
 import { ensureSync } from '../../src/products/sync/sync-state.ts'
+import { updateSales } from '../../src/sales/update-sales.ts'
 import { ensureBalance } from '../../src/suppliers/balance/balance-state.ts'
 import { claimBalance, readBalance } from '../../src/suppliers/balance/read-balance.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
@@ -144,6 +145,8 @@ function emptyListsIn(body: unknown): string[] {
 
 const QUERIES: Record<string, () => string> = {
   '/supplier-products/costs': () => '?supplier=warehouse&productCode=P',
+  '/sales': () => '?by=dealer',
+  '/sales.csv': () => '?by=dealer',
   '/search': () => `?q=${seeded.orderNo}`,
   '/tenants/:tenantId/wallet/entries': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
   '/tenants/:tenantId/wallet/entries.csv': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
@@ -172,6 +175,7 @@ const PRODUCT = {
 async function fillLists() {
   await addPackage(testbed.db, 'JP', [{ supplier: 'warehouse', productCode: 'P', cost: 5n }])
   seeded = await seedTenant(testbed, tenantId, 'JP')
+  await updateSales(testbed.db)
   await resetSecret(testbed.deps, tenantId, { graceMs: 0 }, { actor: 'cli:test' })
   const config = { url: 'https://upstream.test', appKey: 'ak_0123456789', appSecret: 'secret' }
   await addSupplier(testbed.deps, { name: 'warehouse', type: 'gateway', config }, { actor: 'cli:test' })

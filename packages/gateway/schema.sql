@@ -486,29 +486,37 @@ create table price_groups (
 
 create table price_plan_rules (
   plan_name text not null,
-  package_code text not null,
+  scope text not null,
+  target text not null,
   currency_code text not null,
   percent bigint,
   basis text not null default 'LIST'::text,
   rounding text not null default 'none'::text,
   price bigint,
+  valid_from timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  valid_until timestamp with time zone not null default 'infinity'::timestamp with time zone,
   removed boolean not null,
   updated_at timestamp with time zone not null,
   first_set_at timestamp with time zone,
-  constraint price_plan_rules_pkey PRIMARY KEY (plan_name, package_code, currency_code),
+  constraint price_plan_rules_pkey PRIMARY KEY (plan_name, scope, target, currency_code, valid_from),
   constraint price_plan_rules_plan_name_fkey FOREIGN KEY (plan_name) REFERENCES price_plans(plan_name),
   constraint price_plan_rules_basis_check CHECK ((basis = ANY (ARRAY['LIST'::text, 'COST'::text]))),
-  constraint price_plan_rules_check CHECK (((percent IS NULL) <> (price IS NULL))),
-  constraint price_plan_rules_check1 CHECK (((percent IS NOT NULL) = (currency_code = ''::text))),
-  constraint price_plan_rules_check2 CHECK (((basis = 'LIST'::text) OR (percent >= 0))),
+  constraint price_plan_rules_check CHECK (((scope = 'ALL'::text) = (target = ''::text))),
+  constraint price_plan_rules_check1 CHECK ((valid_from < valid_until)),
+  constraint price_plan_rules_check2 CHECK (((percent IS NULL) <> (price IS NULL))),
+  constraint price_plan_rules_check3 CHECK (((percent IS NOT NULL) = (currency_code = ''::text))),
+  constraint price_plan_rules_check4 CHECK (((price IS NULL) OR (scope = ANY (ARRAY['PACKAGE'::text, 'ALL'::text])))),
+  constraint price_plan_rules_check5 CHECK (((basis = 'LIST'::text) OR (percent >= 0))),
   constraint price_plan_rules_currency_code_check CHECK ((currency_code ~ '^([A-Z]{3})?$'::text)),
   constraint price_plan_rules_percent_check CHECK (((percent >= '-1000000'::integer) AND (percent <= 10000000))),
-  constraint price_plan_rules_price_check CHECK (((price >= 0) AND (price <= '9007199254740991'::bigint)))
+  constraint price_plan_rules_price_check CHECK (((price >= 0) AND (price <= '9007199254740991'::bigint))),
+  constraint price_plan_rules_scope_check CHECK ((scope = ANY (ARRAY['PACKAGE'::text, 'LOCATION'::text, 'SUPPLIER'::text, 'ALL'::text])))
 );
 CREATE INDEX price_plan_rules_updated ON price_plan_rules USING btree (updated_at);
 
 create table price_plans (
   plan_name text not null,
+  display_name text,
   created_at timestamp with time zone not null,
   removed boolean not null default false,
   constraint price_plans_pkey PRIMARY KEY (plan_name)

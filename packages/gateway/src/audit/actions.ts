@@ -43,6 +43,7 @@ export const AUDIT_ACTIONS = [
   'price_plan.delete',
   'price_plan.remove_rule',
   'price_plan.rename',
+  'price_plan.set_display_name',
   'price_plan.set_rule',
   'profile.renew_share_link',
   'profile.view_codes',

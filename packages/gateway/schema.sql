@@ -704,9 +704,30 @@ create table sign_in_failures (
   constraint sign_in_failures_pkey PRIMARY KEY (email_hash)
 );
 
+create table stock_batches (
+  supplier text not null,
+  batch_id uuid not null,
+  product_code text not null,
+  batch_name text not null,
+  codes bigint not null,
+  available bigint not null,
+  expired bigint not null default 0,
+  alert_days smallint,
+  expiry_alerted boolean not null default false,
+  imported_at timestamp with time zone not null,
+  constraint stock_batches_pkey PRIMARY KEY (supplier, batch_id),
+  constraint stock_batches_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
+  constraint stock_batches_alert_days_check CHECK (((alert_days >= 1) AND (alert_days <= 365))),
+  constraint stock_batches_available_check CHECK ((available >= 0)),
+  constraint stock_batches_codes_check CHECK ((codes > 0)),
+  constraint stock_batches_expired_check CHECK ((expired >= 0))
+) with (fillfactor=50);
+CREATE INDEX stock_batches_alert ON stock_batches USING btree (supplier) WHERE ((alert_days IS NOT NULL) AND (NOT expiry_alerted));
+
 create table stock_codes (
   supplier text not null,
   code_id uuid not null,
+  batch_id uuid not null,
   product_code text not null,
   state text not null default 'FREE'::text,
   key text,
@@ -725,11 +746,13 @@ create table stock_codes (
   constraint stock_codes_check CHECK (((state = 'RESERVED'::text) = (key IS NOT NULL))),
   constraint stock_codes_state_check CHECK ((state = ANY (ARRAY['FREE'::text, 'RESERVED'::text, 'EXPIRED'::text])))
 ) with (fillfactor=90);
+CREATE INDEX stock_codes_batch ON stock_codes USING btree (supplier, batch_id, expires_at) WHERE (state = 'FREE'::text);
 CREATE INDEX stock_codes_expiring ON stock_codes USING btree (expires_at) WHERE ((state = 'FREE'::text) AND (expires_at < 'infinity'::timestamp with time zone));
 CREATE INDEX stock_codes_free ON stock_codes USING btree (supplier, product_code, expires_at, code_id) WHERE (state = 'FREE'::text);
 CREATE UNIQUE INDEX stock_codes_iccid ON stock_codes USING btree (supplier, iccid) WHERE (state = 'FREE'::text);
 CREATE UNIQUE INDEX stock_codes_key ON stock_codes USING btree (supplier, key) WHERE (key IS NOT NULL);
 CREATE INDEX stock_codes_reserved ON stock_codes USING btree (supplier, reserved_at) WHERE (reserved_at IS NOT NULL);
+CREATE INDEX stock_codes_search ON stock_codes USING btree (iccid text_pattern_ops);
 
 create table stock_levels (
   supplier text not null,

@@ -533,29 +533,37 @@ create table price_groups (
 
 create table price_plan_rules (
   plan_name text not null,
-  package_code text not null,
+  scope text not null,
+  target text not null,
   currency_code text not null,
   percent bigint,
   basis text not null default 'LIST'::text,
   rounding text not null default 'none'::text,
   price bigint,
+  valid_from timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  valid_until timestamp with time zone not null default 'infinity'::timestamp with time zone,
   removed boolean not null,
   updated_at timestamp with time zone not null,
   first_set_at timestamp with time zone,
-  constraint price_plan_rules_pkey PRIMARY KEY (plan_name, package_code, currency_code),
+  constraint price_plan_rules_pkey PRIMARY KEY (plan_name, scope, target, currency_code, valid_from),
   constraint price_plan_rules_plan_name_fkey FOREIGN KEY (plan_name) REFERENCES price_plans(plan_name),
   constraint price_plan_rules_basis_check CHECK ((basis = ANY (ARRAY['LIST'::text, 'COST'::text]))),
-  constraint price_plan_rules_check CHECK (((percent IS NULL) <> (price IS NULL))),
-  constraint price_plan_rules_check1 CHECK (((percent IS NOT NULL) = (currency_code = ''::text))),
-  constraint price_plan_rules_check2 CHECK (((basis = 'LIST'::text) OR (percent >= 0))),
+  constraint price_plan_rules_check CHECK (((scope = 'ALL'::text) = (target = ''::text))),
+  constraint price_plan_rules_check1 CHECK ((valid_from < valid_until)),
+  constraint price_plan_rules_check2 CHECK (((percent IS NULL) <> (price IS NULL))),
+  constraint price_plan_rules_check3 CHECK (((percent IS NOT NULL) = (currency_code = ''::text))),
+  constraint price_plan_rules_check4 CHECK (((price IS NULL) OR (scope = ANY (ARRAY['PACKAGE'::text, 'ALL'::text])))),
+  constraint price_plan_rules_check5 CHECK (((basis = 'LIST'::text) OR (percent >= 0))),
   constraint price_plan_rules_currency_code_check CHECK ((currency_code ~ '^([A-Z]{3})?$'::text)),
   constraint price_plan_rules_percent_check CHECK (((percent >= '-1000000'::integer) AND (percent <= 10000000))),
-  constraint price_plan_rules_price_check CHECK (((price >= 0) AND (price <= '9007199254740991'::bigint)))
+  constraint price_plan_rules_price_check CHECK (((price >= 0) AND (price <= '9007199254740991'::bigint))),
+  constraint price_plan_rules_scope_check CHECK ((scope = ANY (ARRAY['PACKAGE'::text, 'LOCATION'::text, 'SUPPLIER'::text, 'ALL'::text])))
 );
 CREATE INDEX price_plan_rules_updated ON price_plan_rules USING btree (updated_at);
 
 create table price_plans (
   plan_name text not null,
+  display_name text,
   created_at timestamp with time zone not null,
   removed boolean not null default false,
   constraint price_plans_pkey PRIMARY KEY (plan_name)
@@ -752,9 +760,30 @@ create table sign_in_failures (
   constraint sign_in_failures_pkey PRIMARY KEY (email_hash)
 );
 
+create table stock_batches (
+  supplier text not null,
+  batch_id uuid not null,
+  product_code text not null,
+  batch_name text not null,
+  codes bigint not null,
+  available bigint not null,
+  expired bigint not null default 0,
+  alert_days smallint,
+  expiry_alerted boolean not null default false,
+  imported_at timestamp with time zone not null,
+  constraint stock_batches_pkey PRIMARY KEY (supplier, batch_id),
+  constraint stock_batches_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
+  constraint stock_batches_alert_days_check CHECK (((alert_days >= 1) AND (alert_days <= 365))),
+  constraint stock_batches_available_check CHECK ((available >= 0)),
+  constraint stock_batches_codes_check CHECK ((codes > 0)),
+  constraint stock_batches_expired_check CHECK ((expired >= 0))
+) with (fillfactor=50);
+CREATE INDEX stock_batches_alert ON stock_batches USING btree (supplier) WHERE ((alert_days IS NOT NULL) AND (NOT expiry_alerted));
+
 create table stock_codes (
   supplier text not null,
   code_id uuid not null,
+  batch_id uuid not null,
   product_code text not null,
   state text not null default 'FREE'::text,
   key text,
@@ -773,11 +802,13 @@ create table stock_codes (
   constraint stock_codes_check CHECK (((state = 'RESERVED'::text) = (key IS NOT NULL))),
   constraint stock_codes_state_check CHECK ((state = ANY (ARRAY['FREE'::text, 'RESERVED'::text, 'EXPIRED'::text])))
 ) with (fillfactor=90);
+CREATE INDEX stock_codes_batch ON stock_codes USING btree (supplier, batch_id, expires_at) WHERE (state = 'FREE'::text);
 CREATE INDEX stock_codes_expiring ON stock_codes USING btree (expires_at) WHERE ((state = 'FREE'::text) AND (expires_at < 'infinity'::timestamp with time zone));
 CREATE INDEX stock_codes_free ON stock_codes USING btree (supplier, product_code, expires_at, code_id) WHERE (state = 'FREE'::text);
 CREATE UNIQUE INDEX stock_codes_iccid ON stock_codes USING btree (supplier, iccid) WHERE (state = 'FREE'::text);
 CREATE UNIQUE INDEX stock_codes_key ON stock_codes USING btree (supplier, key) WHERE (key IS NOT NULL);
 CREATE INDEX stock_codes_reserved ON stock_codes USING btree (supplier, reserved_at) WHERE (reserved_at IS NOT NULL);
+CREATE INDEX stock_codes_search ON stock_codes USING btree (iccid text_pattern_ops);
 
 create table stock_levels (
   supplier text not null,

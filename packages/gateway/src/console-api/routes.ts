@@ -7,8 +7,10 @@ import { peopleRoutes } from './routes/administration/people.ts'
 import { settingsRoutes } from './routes/administration/settings.ts'
 import { catalogueRoutes } from './routes/catalogue/catalogue.ts'
 import { exchangeRateRoutes } from './routes/catalogue/exchange-rates.ts'
+import { packageRoutes } from './routes/catalogue/package.ts'
 import { saleRuleRoutes } from './routes/catalogue/sale-rules.ts'
 import { stockRoutes } from './routes/catalogue/stock.ts'
+import { stockBatchRoutes } from './routes/catalogue/stock-batches.ts'
 import { supplierBalanceRoutes } from './routes/catalogue/supplier-balances.ts'
 import { supplierFigureRoutes } from './routes/catalogue/supplier-figures.ts'
 import { supplierProductRoutes } from './routes/catalogue/supplier-products.ts'
@@ -57,10 +59,12 @@ export const routes: readonly Route[] = [
   ...webhookRoutes,
   ...replayRoutes,
   ...catalogueRoutes,
+  ...packageRoutes,
   ...pricePlanRoutes,
   ...priceGroupRoutes,
   ...tenantPriceRoutes,
   ...stockRoutes,
+  ...stockBatchRoutes,
   ...supplierRoutes,
   ...supplierBalanceRoutes,
   ...supplierFigureRoutes,

@@ -108,6 +108,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   orphans: 'eSIMs without a paid item',
   unclaimed_esims: 'eSIMs that only the supplier’s list contains',
   watched_items: 'open questions; each is deleted when it is answered or given up',
+  stock_batches: 'one row an import',
   stock_codes: 'a code is never delivered twice',
   resolved_codes: 'a code is never delivered twice',
   es2plus_orders: 'the progress of each order at an SM-DP+',

@@ -62,6 +62,7 @@ const SUPPLIER_TABLES: Record<string, string> = {
   supplier_syncs: 'one row per supplier',
   supplier_balances: 'one row per supplier; its account is shared by all tenants',
   supplier_balance_readings: 'one row per reading of a balance',
+  stock_batches: 'one row per import, of no tenant',
   stock_codes: 'a code has no tenant until it is reserved',
   resolved_codes: 'found by code when stock is imported, before a tenant is known',
   unclaimed_esims: 'listed by a supplier, without a known tenant',

@@ -88,6 +88,7 @@ create table delivery_attempts (
   http_status integer,
   outcome text not null,
   answer bytea,
+  signature_starts text,
   constraint delivery_attempts_pkey PRIMARY KEY (tenant_id, notify_id, attempt_id)
 ) partition by RANGE (attempt_id);
 

@@ -1,5 +1,13 @@
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
-import { bytesArray, type Columns, plainArray, textArray, timeArray, unnest, uuidArray } from '../lib/postgres/columns.ts'
+import {
+  bytesArray,
+  type Columns,
+  plainArray,
+  textArray,
+  timeArray,
+  unnest,
+  uuidArray,
+} from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import type { Notification } from './delivery.ts'
 import { ANSWER_KEPT_BYTES } from './limits.ts'

@@ -176,7 +176,9 @@ test('the figures of an endpoint count the attempts of each part of a period, an
   const figures = () => readEndpointFigures(testbed.deps, dealer.tenantId, 'DAY')
   const { isSample, parts } = await figures()
   expect([isSample, parts.length]).toEqual([false, 24])
-  expect(parts.filter((part) => part.p50Ms !== null)).toMatchObject([{ acknowledged: 3, failed: 1, p50Ms: 40, p95Ms: 771 }])
+  expect(parts.filter((part) => part.p50Ms !== null)).toMatchObject([
+    { acknowledged: 3, failed: 1, p50Ms: 40, p95Ms: 771 },
+  ])
   expect((await readEndpointFigures(testbed.deps, tenant.tenantId, 'WEEK')).parts).toHaveLength(28)
   await log(FIGURES_ATTEMPTS_MAX, 'acknowledged', 40)
   const more = await figures()

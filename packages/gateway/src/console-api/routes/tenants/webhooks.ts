@@ -31,7 +31,9 @@ const eventRow = Type.Object({
   notifyId: Type.String(),
   notifyType: Type.Enum(EVENT_TYPES),
   orderNo: nullable(Type.String()),
-  statuses: Type.Array(Type.String(), { description: 'Of the order, the eSIM or the action, as the event reports them' }),
+  statuses: Type.Array(Type.String(), {
+    description: 'Of the order, the eSIM or the action, as the event reports them',
+  }),
   level: nullable(
     Type.Object({ unit: Type.Enum(['PERCENT', 'HOURS']), value: Type.Integer() }, { description: 'The threshold' }),
   ),

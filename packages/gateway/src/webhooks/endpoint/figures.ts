@@ -15,7 +15,7 @@ export interface FiguresPart {
   from: Date
   acknowledged: number
   failed: number
-  /** Response times of all attempts in it; null: there were none. */
+  /** Response times of all its attempts; null without attempts. */
   p50Ms: number | null
   p95Ms: number | null
 }

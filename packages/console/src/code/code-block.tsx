@@ -1,6 +1,6 @@
 import { Group, Stack, Text } from '@mantine/core'
+import { CopyIcon } from '../parts/values.tsx'
 import { type CodeLanguage, highlight } from './highlight.ts'
-import { CopyIcon } from './values.tsx'
 
 /** Code with its name, colours and a copy button. */
 export function CodeBlock({ label, text, language }: { label: string; text: string; language: CodeLanguage }) {

@@ -10,7 +10,7 @@ export function EventState({ event: { deliveryState, attempts, dueAt } }: { even
     deliveryState === 'PENDING' && (attempts ?? 0) > 0 && dueAt !== null && Date.parse(dueAt) > Date.now()
   if (!isWaiting) return <Status status={deliveryState} labels={t.webhooks.states} />
   const text = interpolate(t.webhooks.waiting, { time: formatRelativeTime(dueAt) })
-  return <Status status="WAITING" labels={{ WAITING: text }} />
+  return <Status status="RETRYING" labels={{ RETRYING: text }} />
 }
 
 /** What an event reports: the statuses in it, or the threshold. */

@@ -14,6 +14,7 @@ import { supplierFigureRoutes } from './routes/catalogue/supplier-figures.ts'
 import { supplierProductRoutes } from './routes/catalogue/supplier-products.ts'
 import { supplierRoutes } from './routes/catalogue/suppliers.ts'
 import { esimActionRoutes } from './routes/orders/esim-actions.ts'
+import { esimLifeRoutes } from './routes/orders/esim-life.ts'
 import { orderActionRoutes } from './routes/orders/order-actions.ts'
 import { orderRoutes } from './routes/orders/orders.ts'
 import { profileRoutes } from './routes/orders/profiles.ts'
@@ -51,6 +52,7 @@ export const routes: readonly Route[] = [
   ...orderActionRoutes,
   ...profileRoutes,
   ...esimActionRoutes,
+  ...esimLifeRoutes,
   ...topUpRoutes,
   ...webhookRoutes,
   ...replayRoutes,

@@ -1017,6 +1017,13 @@ CREATE INDEX transfers_kind ON transfers USING btree (tenant_id, kind, wallet_ve
 CREATE UNIQUE INDEX transfers_reference ON transfers USING btree (tenant_id, kind, reference) WHERE (reference IS NOT NULL);
 CREATE UNIQUE INDEX transfers_refund ON transfers USING btree (tenant_id, order_id, item_no) WHERE (kind = 'REFUND'::text);
 
+create table trial_dealers (
+  tenant_id uuid not null,
+  steps_done smallint not null default 0,
+  constraint trial_dealers_pkey PRIMARY KEY (tenant_id),
+  constraint trial_dealers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+);
+
 create table unclaimed_esims (
   supplier text not null,
   key text not null,

@@ -23,6 +23,7 @@ import { alertRoutes } from './routes/overview/alerts.ts'
 import { dashboardRoutes } from './routes/overview/dashboard.ts'
 import { searchRoutes } from './routes/overview/search.ts'
 import { setupRoutes } from './routes/overview/setup.ts'
+import { trialDataRoutes } from './routes/overview/trial-data.ts'
 import { priceGroupRoutes } from './routes/prices/price-groups.ts'
 import { pricePlanRoutes } from './routes/prices/price-plans.ts'
 import { tenantPriceRoutes } from './routes/prices/tenant-prices.ts'
@@ -48,6 +49,7 @@ export const routes: readonly Route[] = [
   ...adjustmentRoutes,
   ...dashboardRoutes,
   ...setupRoutes,
+  ...trialDataRoutes,
   ...orderRoutes,
   ...orderActionRoutes,
   ...profileRoutes,

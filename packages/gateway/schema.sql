@@ -135,6 +135,7 @@ create table delivery_attempts (
   http_status integer,
   outcome text not null,
   answer bytea,
+  signature_starts text,
   constraint delivery_attempts_pkey PRIMARY KEY (tenant_id, notify_id, attempt_id)
 ) partition by RANGE (attempt_id);
 
@@ -1102,6 +1103,13 @@ create table transfers (
 CREATE INDEX transfers_kind ON transfers USING btree (tenant_id, kind, wallet_version) WHERE (kind <> 'ORDER'::text);
 CREATE UNIQUE INDEX transfers_reference ON transfers USING btree (tenant_id, kind, reference) WHERE (reference IS NOT NULL);
 CREATE UNIQUE INDEX transfers_refund ON transfers USING btree (tenant_id, order_id, item_no) WHERE (kind = 'REFUND'::text);
+
+create table trial_dealers (
+  tenant_id uuid not null,
+  steps_done smallint not null default 0,
+  constraint trial_dealers_pkey PRIMARY KEY (tenant_id),
+  constraint trial_dealers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+);
 
 create table unclaimed_esims (
   supplier text not null,

@@ -76,6 +76,8 @@ export const AUDIT_ACTIONS = [
   'wallet.propose_adjustment',
   'wallet.reject_adjustment',
   'wallet.top_up',
+  'trial_data.add',
+  'trial_data.remove',
   'webhook.cancel_replay',
   'webhook.disable',
   'webhook.replay',

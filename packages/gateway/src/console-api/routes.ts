@@ -16,6 +16,7 @@ import { supplierFigureRoutes } from './routes/catalogue/supplier-figures.ts'
 import { supplierProductRoutes } from './routes/catalogue/supplier-products.ts'
 import { supplierRoutes } from './routes/catalogue/suppliers.ts'
 import { esimActionRoutes } from './routes/orders/esim-actions.ts'
+import { esimLifeRoutes } from './routes/orders/esim-life.ts'
 import { orderActionRoutes } from './routes/orders/order-actions.ts'
 import { orderRoutes } from './routes/orders/orders.ts'
 import { profileRoutes } from './routes/orders/profiles.ts'
@@ -25,6 +26,7 @@ import { dashboardRoutes } from './routes/overview/dashboard.ts'
 import { salesRoutes } from './routes/overview/sales.ts'
 import { searchRoutes } from './routes/overview/search.ts'
 import { setupRoutes } from './routes/overview/setup.ts'
+import { trialDataRoutes } from './routes/overview/trial-data.ts'
 import { priceGroupRoutes } from './routes/prices/price-groups.ts'
 import { pricePlanRoutes } from './routes/prices/price-plans.ts'
 import { tenantPriceRoutes } from './routes/prices/tenant-prices.ts'
@@ -51,10 +53,12 @@ export const routes: readonly Route[] = [
   ...dashboardRoutes,
   ...salesRoutes,
   ...setupRoutes,
+  ...trialDataRoutes,
   ...orderRoutes,
   ...orderActionRoutes,
   ...profileRoutes,
   ...esimActionRoutes,
+  ...esimLifeRoutes,
   ...topUpRoutes,
   ...webhookRoutes,
   ...replayRoutes,

@@ -32,6 +32,7 @@ create table alerts (
 );
 CREATE INDEX alerts_time ON alerts USING btree (alert_id);
 CREATE INDEX alerts_unmailed ON alerts USING btree (alert_id) WHERE (mailed_at IS NULL);
+CREATE INDEX alerts_unread ON alerts USING btree (audience, tenant_id) WHERE (read_at IS NULL);
 
 create table audit_log (
   tenant_id uuid not null,
@@ -473,6 +474,22 @@ create table packages (
 );
 CREATE INDEX packages_touched ON packages USING btree (touched_at);
 
+create table passkeys (
+  passkey_id uuid not null,
+  person_id uuid not null,
+  name text not null,
+  credential_id bytea not null,
+  public_key bytea not null,
+  sign_count bigint not null,
+  transports text[] not null,
+  created_at timestamp with time zone not null default now(),
+  used_at timestamp with time zone,
+  constraint passkeys_pkey PRIMARY KEY (passkey_id),
+  constraint passkeys_credential_id_key UNIQUE (credential_id),
+  constraint passkeys_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE
+);
+CREATE INDEX passkeys_person ON passkeys USING btree (person_id);
+
 create table people (
   person_id uuid not null,
   tenant_id uuid,
@@ -485,6 +502,8 @@ create table people (
   totp_secret bytea,
   totp_confirmed boolean not null default false,
   totp_last_step bigint not null default 0,
+  password_allowed_until timestamp with time zone,
+  muted_alerts text[] not null default '{}'::text[],
   last_sign_in_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
@@ -509,7 +528,7 @@ create table person_links (
   created_at timestamp with time zone not null default now(),
   constraint person_links_pkey PRIMARY KEY (token_hash),
   constraint person_links_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
-  constraint person_links_kind_check CHECK ((kind = ANY (ARRAY['INVITATION'::text, 'PASSWORD_RESET'::text])))
+  constraint person_links_kind_check CHECK ((kind = ANY (ARRAY['INVITATION'::text, 'PASSWORD_RESET'::text, 'FORGOTTEN_PASSWORD'::text])))
 );
 CREATE INDEX person_links_person ON person_links USING btree (person_id);
 
@@ -621,6 +640,17 @@ CREATE INDEX profiles_expiry_notice ON profiles USING btree (expiry_notice_at, p
 CREATE INDEX profiles_iccid ON profiles USING btree (iccid);
 CREATE INDEX profiles_poll ON profiles USING btree (tenant_id, supplier, poll_at) WHERE ((poll_at IS NOT NULL) AND (esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text])));
 CREATE INDEX profiles_status ON profiles USING btree (tenant_id, esim_status, COALESCE(smdp_status, ''::text), profile_id);
+
+create table provider_accounts (
+  issuer text not null,
+  subject text not null,
+  person_id uuid not null,
+  created_at timestamp with time zone not null default now(),
+  used_at timestamp with time zone not null default now(),
+  constraint provider_accounts_pkey PRIMARY KEY (issuer, subject),
+  constraint provider_accounts_person_id_issuer_key UNIQUE (person_id, issuer),
+  constraint provider_accounts_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE
+);
 
 create unlogged table qps_buckets (
   tenant_id uuid not null,
@@ -738,10 +768,17 @@ create table schema_migrations (
   constraint schema_migrations_pkey PRIMARY KEY (version)
 );
 
+create table second_factor_roles (
+  role text not null,
+  required_since timestamp with time zone not null default now(),
+  constraint second_factor_roles_pkey PRIMARY KEY (role)
+);
+
 create table sessions (
   session_id uuid not null,
   person_id uuid not null,
   token_hash bytea not null,
+  signed_in_by text not null,
   address text,
   user_agent text,
   created_at timestamp with time zone not null default now(),
@@ -749,7 +786,8 @@ create table sessions (
   expires_at timestamp with time zone not null,
   constraint sessions_pkey PRIMARY KEY (session_id),
   constraint sessions_token_hash_key UNIQUE (token_hash),
-  constraint sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE
+  constraint sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
+  constraint sessions_signed_in_by_check CHECK ((signed_in_by = ANY (ARRAY['PASSWORD'::text, 'PASSKEY'::text, 'PROVIDER'::text])))
 );
 CREATE INDEX sessions_person ON sessions USING btree (person_id);
 
@@ -759,6 +797,12 @@ create table sign_in_failures (
   first_failed_at timestamp with time zone not null,
   locked_until timestamp with time zone,
   constraint sign_in_failures_pkey PRIMARY KEY (email_hash)
+);
+
+create table spent_challenges (
+  challenge_hash bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint spent_challenges_pkey PRIMARY KEY (challenge_hash)
 );
 
 create table stock_batches (

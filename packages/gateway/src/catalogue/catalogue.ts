@@ -105,14 +105,13 @@ export interface Snapshot {
   /** The package for operators, and for the fulfilment of existing orders: independent of the buyer. */
   find(packageCode: string): CataloguePackage | undefined
   /** Every package, also those that are off sale: for operators. */
-  packages(): readonly CataloguePackage[]
+  readonly packages: readonly CataloguePackage[]
   /** The buyer's price of every package that has one, with its source: for operators. */
   quotes(buyer: Buyer): Iterable<QuotedPackage>
   /** What decides the buyer's prices. */
   tariffOf(buyer: Buyer): Tariff
   /** The rules of a plan; none if there is no such plan. */
   plan(planName: string): Plan
-  readonly packages: readonly CataloguePackage[]
   /** The database's time, by which rules of plans begin and end (ms). Not before this version was made. */
   now(): number
 }
@@ -243,10 +242,6 @@ export class LoadedSnapshot implements Snapshot {
     const priced = this.prefilter.pricedIn(buyer.currencyCode)
     const source = { index, changedAt, touchedAt: this.prefilter.touchedAt, priced, linkKey: this.context.linkKey }
     return listPackages(source, buyer.tenantId, this.tariffOf(buyer), request, this.now(), esim)
-  }
-
-  packages(): readonly CataloguePackage[] {
-    return this.contents.index.packages
   }
 
   *quotes(buyer: Buyer): Iterable<QuotedPackage> {

@@ -1,9 +1,12 @@
 import type { Route } from './kernel/route.ts'
 import { accountRoutes } from './routes/account/account.ts'
 import { meRoutes } from './routes/account/me.ts'
+import { passkeyRoutes } from './routes/account/passkeys.ts'
+import { providerRoutes } from './routes/account/provider.ts'
 import { signInRoutes } from './routes/account/sign-in.ts'
 import { auditRoutes } from './routes/administration/audit.ts'
 import { peopleRoutes } from './routes/administration/people.ts'
+import { secondFactorRoutes } from './routes/administration/second-factors.ts'
 import { settingsRoutes } from './routes/administration/settings.ts'
 import { catalogueRoutes } from './routes/catalogue/catalogue.ts'
 import { exchangeRateRoutes } from './routes/catalogue/exchange-rates.ts'
@@ -41,9 +44,12 @@ import { webhookRoutes } from './routes/tenants/webhooks.ts'
 /** Every route of the console API. A test calls each with every role. */
 export const routes: readonly Route[] = [
   ...signInRoutes,
+  ...passkeyRoutes,
+  ...providerRoutes,
   ...meRoutes,
   ...accountRoutes,
   ...peopleRoutes,
+  ...secondFactorRoutes,
   ...searchRoutes,
   ...tenantRoutes,
   ...credentialRoutes,

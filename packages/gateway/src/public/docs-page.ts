@@ -49,6 +49,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['clocks', 'Clocks'],
       ['alerts', 'Alerts'],
       ['configuration', 'Configuration'],
+      ['sign-in', 'Signing in'],
       ['suppliers', 'Suppliers'],
       ['wholesale-accounts', 'Accounts at wholesalers'],
       ['wholesale-catalogues', 'Selling from catalogues'],

@@ -1,16 +1,19 @@
 import type { ProfileRow } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
 import { Anchor, Badge, Group, Progress } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { useApi } from '../api/use-api.ts'
 import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
 import { canEdit, canOperate, isOperator, useSession } from '../session/session.ts'
 import { plural, t } from '../strings/strings.ts'
-import { ActionHistory, DealerActions, RenewShareLink } from './dealer-actions.tsx'
+import { ActionHistory, DealerActions } from './dealer-actions.tsx'
 import { CancelEsim, Codes } from './esim-actions.tsx'
 import { formatUsage } from './esims.tsx'
 import { TopUp } from './top-up.tsx'
+import { TopUpHistory } from './top-up-history.tsx'
+import { TravellerLink } from './traveller-link.tsx'
 
 /** Usage grows, and actions and top-ups end, while somebody looks at the page. */
 const REFRESH_MS = 5_000
@@ -37,7 +40,6 @@ export function EsimPage() {
       }
       actions={
         <>
-          {canEdit(me) && <RenewShareLink path={path} />}
           {canOperate(me) && unused && <CancelEsim path={path} iccid={profile.iccid} />}
           {canTopUp(me, profile) && <TopUp path={path} iccid={profile.iccid} />}
           {!isOperator(me) && <DealerActions path={path} profile={profile} />}
@@ -47,7 +49,7 @@ export function EsimPage() {
       <Card>
         <UsageBar profile={profile} />
         <Facts
-          items={[
+          items={known([
             [
               t.esims.order,
               <Anchor
@@ -69,17 +71,24 @@ export function EsimPage() {
             [t.esims.msisdn, profile.msisdn],
             [t.esims.usage, formatUsage(profile)],
             [t.esims.validity, plural(t.esims.days, profile.totalDuration)],
-            [t.esims.installBefore, <Timestamp key="i" time={profile.installBefore} />],
-            [t.esims.activated, <Timestamp key="a" time={profile.activateTime} />],
-            [t.esims.expires, <Timestamp key="x" time={profile.expiredTime} />],
+            [t.esims.installBefore, profile.installBefore && <Timestamp key="i" time={profile.installBefore} />],
+            [t.esims.activated, profile.activateTime && <Timestamp key="a" time={profile.activateTime} />],
+            [t.esims.expires, profile.expiredTime && <Timestamp key="x" time={profile.expiredTime} />],
             [t.common.created, <Timestamp key="c" time={profile.createdAt} />],
-          ]}
+          ])}
         />
       </Card>
+      {canEdit(me) && <TravellerLink key={profileId} path={path} />}
+      {canEdit(me) && <Codes path={path} iccid={profile.iccid} />}
+      <TopUpHistory tenantId={tenantId} profileId={profileId} />
       <ActionHistory path={path} />
-      {canEdit(me) && <Codes path={path} />}
     </Page>
   )
+}
+
+/** Leaves out what the supplier has not reported, or does not apply. */
+function known(facts: [name: string, value: ReactNode][]): [name: string, value: ReactNode][] {
+  return facts.filter(([, value]) => value !== null && value !== '–')
 }
 
 /** Hides the button where no supplier takes a top-up. The gateway has the last word. */

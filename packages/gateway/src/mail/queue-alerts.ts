@@ -74,12 +74,14 @@ async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: str
 async function mailsLeftToday(tx: Tx, deps: MailDeps, tenantId: string): Promise<number> {
   const mailed = await tx.query({
     text: `select 1 from mails
-           where tenant_id = $1 and mail_id >= $2 and kind not in ('INVITATION', 'PASSWORD_RESET') limit $3`,
+           where tenant_id = $1 and mail_id >= $2 and kind not in ('INVITATION', 'PASSWORD_RESET', 'SHARE_LINK') limit $3`,
     values: [tenantId, firstUuidAt(deps.databaseClock.now() - DAY_MS), MAILS_PER_DAY_MAX],
   })
   return MAILS_PER_DAY_MAX - mailed.length
 }
 
+/** Alerts that the people who pay receive. */
+const MONEY_ALERTS: ReadonlySet<string> = new Set(['LOW_BALANCE', 'TOP_UP_PAID', 'TOP_UP_DECLINED'])
 /** Per alert. */
 const RECIPIENTS_MAX = 20
 
@@ -110,6 +112,6 @@ async function listRecipients(
   ])
   const billing = tenant?.billing ? [tenant.billing] : []
   const people = administrators.map((person) => person.email)
-  const [first, second] = alert.kind === 'LOW_BALANCE' ? [billing, people] : [people, billing]
+  const [first, second] = MONEY_ALERTS.has(alert.kind) ? [billing, people] : [people, billing]
   return { client: tenant?.client ?? '', recipients: first.length > 0 ? first : second }
 }

@@ -23,6 +23,9 @@ export const ALERT_SUBJECTS: Readonly<Record<string, string>> = {
   UNDER_REVIEW: 'Orders wait for your decision',
   ORPHAN_ESIM: 'Unexpected eSIM received',
   ACTION_UNDER_REVIEW: 'A supplier did not answer about an eSIM',
+  TOP_UP_REQUESTED: 'A dealer asks for a top-up',
+  TOP_UP_PAID: 'Your top-up was credited: {client}',
+  TOP_UP_DECLINED: 'Your top-up request was declined: {client}',
   LEDGER_FAULT: 'The ledger does not add up',
 }
 
@@ -39,6 +42,9 @@ const ALERT_PAGES: Readonly<Record<string, string>> = {
   SUPPLIER_NO_MONEY: '/suppliers',
   PACKAGES_OFF_SALE: '/catalogue',
   UNDER_REVIEW: '/orders',
+  TOP_UP_REQUESTED: '/top-up-requests',
+  TOP_UP_PAID: '/top-up-requests',
+  TOP_UP_DECLINED: '/top-up-requests',
 }
 
 export function alertMail(
@@ -70,6 +76,21 @@ export function linkMail(kind: 'INVITATION' | 'PASSWORD_RESET', about: { name: s
         ? 'The link works once, within seven days. If you did not expect an invitation, ignore this e-mail.'
         : 'The link works once, within 24 hours. If you did not request it, ignore this e-mail and inform the operator of the console: your old password stays valid.',
       'Keep the link to yourself: anyone who opens it first can sign in as you.',
+    ].join('\n\n'),
+  }
+}
+
+/** To a traveller. Its words are ours, so that nobody can write to strangers in the operator's name. */
+export function shareMail(about: { seller: string; packageName: string; link: string }): MailText {
+  const seller = oneLine(about.seller)
+  return {
+    subject: oneLine(`Your eSIM from ${seller}`),
+    text: [
+      'Hello,',
+      `your eSIM “${oneLine(about.packageName)}” from ${seller} is ready. Open this link on the device that you travel with to install it:`,
+      about.link,
+      'The page also shows how much data is left. Keep the link to yourself: an eSIM can be installed once, by anyone who has the link.',
+      `If you have questions, ask ${seller}. This e-mail was sent automatically; replies are not read. If you did not expect it, ignore it.`,
     ].join('\n\n'),
   }
 }

@@ -29,6 +29,8 @@ const REFERENCE_TABLES: Record<string, string> = {
   request_id_slots: 'one row a partition of request_ids',
   catalogue_version: 'one row: the catalogue is shared by all tenants',
   ledger_checks: 'one row a day, about all wallets together',
+  payment_settings: 'one row a currency: how its dealers pay',
+  operator_details: 'one row: the operator as statements name it',
   coverages: 'catalogue',
   packages: 'catalogue',
   package_suppliers: 'catalogue',

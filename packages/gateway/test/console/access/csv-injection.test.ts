@@ -40,6 +40,7 @@ describe('CSV files', () => {
       FORMULA,
     )
     await operator.call('PUT', '/sale-rules/ALL', { currencyCode: 'USD', nameTemplate: '{name}' })
+    await operator.call('PUT', `/tenants/${tenantId}/own-prices/JP`, { price: 5 })
     const month = new Date().toISOString().slice(0, 7)
     const files = routes.filter((route) => route.answerType === 'text/csv')
     expect(files.length).toBeGreaterThan(2)

@@ -8,7 +8,7 @@ import { t } from '../strings/strings.ts'
 /** They are delivered while somebody looks at the list. */
 const REFRESH_MS = 3_000
 
-/** The top-ups of an eSIM, each linked to its order. Nothing where there are none. */
+/** The top-ups of an eSIM, each linked to its order. Hidden before the first one. */
 export function TopUpHistory({ tenantId, profileId }: { tenantId: string; profileId: string }) {
   const path = `/tenants/${tenantId}/profiles/${profileId}/top-ups`
   const list = useApi<{ topUps: EsimTopUp[] }>(path, {}, { refreshMs: REFRESH_MS })

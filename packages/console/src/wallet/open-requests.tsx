@@ -4,7 +4,7 @@ import { plural, t } from '../strings/strings.ts'
 
 const REFRESH_MS = 60_000
 
-/** How many top-up requests wait for an operator, in the navigation. Nothing if there are none. */
+/** How many top-up requests wait for an operator, in the navigation. Hidden at 0. */
 export function OpenRequests() {
   const { data } = useApi<{ open: number }>('/top-up-requests/open', {}, { refreshMs: REFRESH_MS })
   if (!data?.open) return null

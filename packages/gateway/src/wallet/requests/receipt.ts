@@ -35,7 +35,7 @@ export function parseReceipt({ fileName, content }: { fileName: string; content:
   return { fileName: `${plainName(fileName)}.${type.extension}`, mediaType: type.mediaType, content: bytes }
 }
 
-/** Reads the receipt of a request. @throws Refusal if there is none */
+/** Reads the receipt of a request. @throws Refusal for a request without a receipt */
 export async function getReceipt(db: Pick<Db, 'query'>, tenantId: string, requestId: string): Promise<Receipt> {
   const [row] = await db.query<Receipt>(sql`
     select file_name, media_type, content from top_up_receipts

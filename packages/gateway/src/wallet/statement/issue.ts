@@ -60,7 +60,7 @@ export async function getIssuedStatement(
   })
 }
 
-/** Whether a month's statement was issued or can be now. */
+/** Checks that a month's statement was issued, or can be now. */
 export async function isStatementAvailable(
   db: Pick<Db, 'query'>,
   { tenantId, month, complete }: Pick<MonthStatement, 'tenantId' | 'month' | 'complete'>,

@@ -110,7 +110,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
 
     await navigate(testbed, operator, '/')
     await operator.locator('[data-attention=topUpRequests]').click()
-    await operator.locator('[data-open-requests]').getByText('1').waitFor()
+    await operator.locator('[data-open-requests]', { hasText: '1' }).waitFor()
     const row = operator.locator('tbody tr').first()
     await row.getByText('INV-77').waitFor()
     const [download] = await Promise.all([

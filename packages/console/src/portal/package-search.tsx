@@ -6,7 +6,8 @@ import { SearchField, useFilters } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
 import { t } from '../strings/strings.ts'
 import { BuyDialog } from './buy-dialog.tsx'
-import { flagOf, locationName, sortLocations } from './countries.ts'
+import { locationName, sortLocations } from './countries.ts'
+import { Flag } from './flag.tsx'
 import { Coverage, dataText, priceText, validityText } from './package-text.tsx'
 
 /** What the dealer can buy, by country or text. Choosing a package opens the dialog that buys it. */
@@ -22,7 +23,7 @@ export function PackageSearch({ tenantId, transactionId }: { tenantId: string; t
   })
   const options = sortLocations(locations.data?.locationCodes ?? []).map((value) => ({
     value,
-    label: `${flagOf(value)} ${locationName(value)}`,
+    label: locationName(value),
   }))
   return (
     <>
@@ -31,6 +32,12 @@ export function PackageSearch({ tenantId, transactionId }: { tenantId: string; t
           aria-label={t.portal.country}
           placeholder={t.portal.anyCountry}
           data={options}
+          leftSection={locationCode && <Flag locationCode={locationCode} />}
+          renderOption={({ option }) => (
+            <span>
+              <Flag locationCode={option.value} /> {option.label}
+            </span>
+          )}
           value={locationCode ?? null}
           onChange={(value) => setFilters({ locationCode: value })}
           searchable

@@ -2,7 +2,8 @@ import type { BuyablePackage } from '@dealer-esim/gateway/console-api/routes/ord
 import { Text } from '@mantine/core'
 import { formatBytes, formatMoney } from '../parts/format.ts'
 import { interpolate, plural, t } from '../strings/strings.ts'
-import { flagOf, locationName, sortLocations } from './countries.ts'
+import { locationName, sortLocations } from './countries.ts'
+import { Flag } from './flag.tsx'
 
 const COUNTRIES_SHOWN = 3
 
@@ -15,7 +16,7 @@ export function Coverage({ locationCodes }: Pick<BuyablePackage, 'locationCodes'
     <Text size="sm" component="span" title={sorted.map(locationName).join(', ')}>
       {shown.map((code) => (
         <span key={code} className="location">
-          <span aria-hidden="true">{flagOf(code)}</span> {locationName(code)}{' '}
+          <Flag locationCode={code} /> {locationName(code)}{' '}
         </span>
       ))}
       {more > 0 && interpolate(t.portal.moreCountries, { count: more })}

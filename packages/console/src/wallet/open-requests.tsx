@@ -2,7 +2,7 @@ import { Badge } from '@mantine/core'
 import { useApi } from '../api/use-api.ts'
 import { plural, t } from '../strings/strings.ts'
 
-const REFRESH_MS = 60_000
+const REFRESH_MS = 15_000
 
 /** How many top-up requests wait for an operator, in the navigation. Hidden at 0. */
 export function OpenRequests() {

@@ -121,7 +121,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     expect(readFileSync(await download.path())).toEqual(buffer)
     await row.getByRole('button', { name: 'Confirm payment' }).click()
     await operator.getByRole('dialog').getByRole('button', { name: 'Credit USD 250.00' }).dblclick()
-    await operator.getByText('Credited.').waitFor()
+    await operator.getByText('Credited.').first().waitFor()
     expect(await balance()).toBe(before + 2_500_000)
     await operator.locator('[data-open-requests]').waitFor({ state: 'hidden' })
     await navigate(testbed, dealer, `/tenants/${tenantId}/wallet`)

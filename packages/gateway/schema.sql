@@ -271,6 +271,17 @@ create table exchange_rates (
   constraint exchange_rates_sale_currency_check CHECK ((sale_currency ~ '^[A-Z]{3}$'::text))
 );
 
+create table issued_statements (
+  tenant_id uuid not null,
+  month text not null,
+  statement_no text not null,
+  document text not null,
+  issued_at timestamp with time zone not null,
+  constraint issued_statements_pkey PRIMARY KEY (tenant_id, month),
+  constraint issued_statements_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
+  constraint issued_statements_month_check CHECK ((month ~ '^\d{4}-(0[1-9]|1[0-2])$'::text))
+);
+
 create table ledger_checks (
   checked_on date not null,
   started_at timestamp with time zone not null,
@@ -328,6 +339,16 @@ create table mobimatter_orders (
 );
 CREATE UNIQUE INDEX mobimatter_orders_order_id ON mobimatter_orders USING btree (supplier, order_id);
 
+create table operator_details (
+  singleton boolean not null default true,
+  legal_name text,
+  tax_id text,
+  address text,
+  updated_at timestamp with time zone not null,
+  constraint operator_details_pkey PRIMARY KEY (singleton),
+  constraint operator_details_singleton_check CHECK (singleton)
+);
+
 create table order_items (
   tenant_id uuid not null,
   order_id uuid not null,
@@ -383,7 +404,7 @@ create table orders (
   constraint orders_order_type_check CHECK ((order_type = ANY (ARRAY['NEW'::text, 'TOPUP'::text])))
 ) with (fillfactor=80, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX orders_due ON orders USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
-CREATE INDEX orders_open_topups ON orders USING btree (tenant_id, topped_up_profile_id, wallet_version) WHERE ((topped_up_profile_id IS NOT NULL) AND (order_status = ANY (ARRAY['PAID'::text, 'ALLOCATING'::text, 'UNDER_REVIEW'::text])));
+CREATE INDEX orders_esim_topups ON orders USING btree (tenant_id, topped_up_profile_id, wallet_version) WHERE (topped_up_profile_id IS NOT NULL);
 CREATE INDEX orders_topups ON orders USING btree (tenant_id, order_id) WHERE (order_type = 'TOPUP'::text);
 CREATE INDEX orders_unanswered ON orders USING btree (tenant_id, topped_up_profile_id) WHERE ((sent ->> 'isUnanswered'::text) IS NOT NULL);
 CREATE INDEX orders_under_review ON orders USING btree (tenant_id, order_id) WHERE (order_status = 'UNDER_REVIEW'::text);
@@ -489,6 +510,16 @@ create table passkeys (
   constraint passkeys_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE
 );
 CREATE INDEX passkeys_person ON passkeys USING btree (person_id);
+
+create table payment_settings (
+  currency_code text not null,
+  bank_details text,
+  payment_url text,
+  second_person_above bigint,
+  updated_at timestamp with time zone not null,
+  constraint payment_settings_pkey PRIMARY KEY (currency_code),
+  constraint payment_settings_second_person_above_check CHECK (((second_person_above >= 0) AND (second_person_above <= '9007199254740991'::bigint)))
+);
 
 create table people (
   person_id uuid not null,
@@ -1120,6 +1151,45 @@ create table tenants (
   constraint tenants_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'SUSPENDED'::text])))
 );
 
+create table top_up_receipts (
+  tenant_id uuid not null,
+  request_id uuid not null,
+  file_name text not null,
+  media_type text not null,
+  content bytea not null,
+  constraint top_up_receipts_pkey PRIMARY KEY (tenant_id, request_id),
+  constraint top_up_receipts_tenant_id_request_id_fkey FOREIGN KEY (tenant_id, request_id) REFERENCES top_up_requests(tenant_id, request_id),
+  constraint top_up_receipts_media_type_check CHECK ((media_type = ANY (ARRAY['application/pdf'::text, 'image/png'::text, 'image/jpeg'::text])))
+);
+
+create table top_up_requests (
+  tenant_id uuid not null,
+  request_id uuid not null,
+  amount bigint not null,
+  reference text not null,
+  request_status text not null default 'REQUESTED'::text,
+  requested_by text not null,
+  confirmed_by text,
+  confirmed_at timestamp with time zone,
+  decided_by text,
+  decided_at timestamp with time zone,
+  decline_reason text,
+  wallet_version bigint,
+  created_at timestamp with time zone not null,
+  constraint top_up_requests_pkey PRIMARY KEY (tenant_id, request_id),
+  constraint top_up_requests_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
+  constraint top_up_requests_amount_check CHECK (((amount >= 1) AND (amount <= '9007199254740991'::bigint))),
+  constraint top_up_requests_check CHECK (((request_status = 'PAID'::text) = (wallet_version IS NOT NULL))),
+  constraint top_up_requests_check1 CHECK (((request_status = 'DECLINED'::text) = (decline_reason IS NOT NULL))),
+  constraint top_up_requests_check2 CHECK (((request_status = 'REQUESTED'::text) = (decided_by IS NULL))),
+  constraint top_up_requests_check3 CHECK (((request_status <> 'PAID'::text) OR (confirmed_by IS NULL) OR (confirmed_by <> decided_by))),
+  constraint top_up_requests_request_status_check CHECK ((request_status = ANY (ARRAY['REQUESTED'::text, 'PAID'::text, 'DECLINED'::text])))
+);
+CREATE INDEX top_up_requests_newest ON top_up_requests USING btree (request_id);
+CREATE INDEX top_up_requests_open ON top_up_requests USING btree (request_id) WHERE (request_status = 'REQUESTED'::text);
+CREATE UNIQUE INDEX top_up_requests_reference ON top_up_requests USING btree (tenant_id, reference) WHERE (request_status = ANY (ARRAY['REQUESTED'::text, 'PAID'::text]));
+CREATE UNIQUE INDEX top_up_requests_transfer ON top_up_requests USING btree (tenant_id, wallet_version);
+
 create table transfers (
   tenant_id uuid not null,
   wallet_version bigint not null,
@@ -1184,6 +1254,7 @@ create table wallet_adjustments (
   constraint wallet_adjustments_check CHECK (((adjustment_status = 'APPROVED'::text) = (wallet_version IS NOT NULL))),
   constraint wallet_adjustments_check1 CHECK (((adjustment_status <> 'APPROVED'::text) OR ((decided_by IS NOT NULL) AND (decided_by <> proposed_by))))
 );
+CREATE INDEX wallet_adjustments_newest ON wallet_adjustments USING btree (adjustment_id);
 CREATE INDEX wallet_adjustments_open ON wallet_adjustments USING btree (adjustment_id) WHERE (adjustment_status = 'PROPOSED'::text);
 CREATE UNIQUE INDEX wallet_adjustments_reference ON wallet_adjustments USING btree (tenant_id, reference) WHERE (adjustment_status = ANY (ARRAY['PROPOSED'::text, 'APPROVED'::text]));
 

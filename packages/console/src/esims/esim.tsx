@@ -9,11 +9,13 @@ import { Card, Page } from '../parts/page.tsx'
 import { Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
 import { canEdit, canOperate, isOperator, useSession } from '../session/session.ts'
 import { interpolate, plural, t } from '../strings/strings.ts'
-import { ActionHistory, DealerActions, RenewShareLink } from './dealer-actions.tsx'
+import { ActionHistory, DealerActions } from './dealer-actions.tsx'
 import { CancelEsim, Codes } from './esim-actions.tsx'
 import { formatUsage } from './esims.tsx'
 import { EsimLife, PollButton } from './life.tsx'
 import { TopUp } from './top-up.tsx'
+import { TopUpHistory } from './top-up-history.tsx'
+import { TravellerLink } from './traveller-link.tsx'
 
 /** Usage grows, and actions and top-ups end, while somebody looks at the page. */
 const REFRESH_MS = 5_000
@@ -41,7 +43,6 @@ export function EsimPage() {
       }
       actions={
         <>
-          {canEdit(me) && <RenewShareLink path={path} />}
           {canOperate(me) && unused && <CancelEsim path={path} iccid={profile.iccid} />}
           {canTopUp(me, profile) && <TopUp path={path} iccid={profile.iccid} />}
           {!isOperator(me) && <DealerActions path={path} profile={profile} />}
@@ -57,8 +58,10 @@ export function EsimPage() {
         </Card>
         <EsimLife path={path} />
       </SimpleGrid>
+      {canEdit(me) && <TravellerLink key={profileId} path={path} />}
+      {canEdit(me) && <Codes path={path} iccid={profile.iccid} />}
+      <TopUpHistory tenantId={tenantId} profileId={profileId} />
       <ActionHistory path={path} />
-      {canEdit(me) && <Codes path={path} />}
     </Page>
   )
 }

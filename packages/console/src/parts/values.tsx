@@ -46,6 +46,8 @@ const COLORS: Record<string, string> = {
   PARTIALLY_DELIVERED: 'yellow',
   UNDER_REVIEW: 'orange',
   PROPOSED: 'orange',
+  REQUESTED: 'orange',
+  DECLINED: 'red',
   PAUSED: 'orange',
   INVITED: 'blue',
   FAILED: 'red',

@@ -22,6 +22,7 @@ import { esimActionRoutes } from './routes/orders/esim-actions.ts'
 import { esimLifeRoutes } from './routes/orders/esim-life.ts'
 import { orderActionRoutes } from './routes/orders/order-actions.ts'
 import { orderRoutes } from './routes/orders/orders.ts'
+import { placeOrderRoutes } from './routes/orders/place-order.ts'
 import { profileRoutes } from './routes/orders/profiles.ts'
 import { topUpRoutes } from './routes/orders/top-ups.ts'
 import { alertRoutes } from './routes/overview/alerts.ts'
@@ -36,8 +37,10 @@ import { tenantPriceRoutes } from './routes/prices/tenant-prices.ts'
 import { adjustmentRoutes } from './routes/tenants/adjustments.ts'
 import { credentialRoutes } from './routes/tenants/credentials.ts'
 import { explorerRoutes } from './routes/tenants/explorer.ts'
+import { paymentRoutes } from './routes/tenants/payments.ts'
 import { replayRoutes } from './routes/tenants/replays.ts'
 import { tenantRoutes } from './routes/tenants/tenants.ts'
+import { topUpRequestRoutes } from './routes/tenants/top-up-requests.ts'
 import { walletRoutes } from './routes/tenants/wallet.ts'
 import { webhookRoutes } from './routes/tenants/webhooks.ts'
 
@@ -56,12 +59,15 @@ export const routes: readonly Route[] = [
   ...settingsRoutes,
   ...walletRoutes,
   ...adjustmentRoutes,
+  ...topUpRequestRoutes,
+  ...paymentRoutes,
   ...dashboardRoutes,
   ...salesRoutes,
   ...setupRoutes,
   ...trialDataRoutes,
   ...orderRoutes,
   ...orderActionRoutes,
+  ...placeOrderRoutes,
   ...profileRoutes,
   ...esimActionRoutes,
   ...esimLifeRoutes,

@@ -79,12 +79,14 @@ async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: str
 async function mailsLeftToday(tx: Tx, deps: MailDeps, tenantId: string): Promise<number> {
   const mailed = await tx.query({
     text: `select 1 from mails
-           where tenant_id = $1 and mail_id >= $2 and kind not in ('INVITATION', 'PASSWORD_RESET', 'FORGOTTEN_PASSWORD') limit $3`,
+           where tenant_id = $1 and mail_id >= $2 and kind not in ('INVITATION', 'PASSWORD_RESET', 'FORGOTTEN_PASSWORD', 'SHARE_LINK') limit $3`,
     values: [tenantId, firstUuidAt(deps.databaseClock.now() - DAY_MS), MAILS_PER_DAY_MAX],
   })
   return MAILS_PER_DAY_MAX - mailed.length
 }
 
+/** Alerts that the people who pay receive. */
+const MONEY_ALERTS: ReadonlySet<string> = new Set(['LOW_BALANCE', 'TOP_UP_PAID', 'TOP_UP_DECLINED'])
 /** Per alert. */
 const RECIPIENTS_MAX = 20
 
@@ -117,7 +119,7 @@ async function listRecipients(
   const billing = tenant?.billing ? [tenant.billing] : []
   const people = administrators.filter((person) => !person.muted).map((person) => person.email)
   const client = tenant?.client ?? ''
-  if (alert.kind === 'LOW_BALANCE') return { client, recipients: billing.length > 0 ? billing : people }
+  if (MONEY_ALERTS.has(alert.kind)) return { client, recipients: billing.length > 0 ? billing : people }
   // Administrators who muted the alert do not want it at the billing address either.
   return { client, recipients: administrators.length > 0 ? people : billing }
 }

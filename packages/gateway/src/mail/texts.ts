@@ -18,6 +18,9 @@ export const ALERT_SUBJECTS: Readonly<Record<string, string>> = {
   UNDER_REVIEW: 'Orders wait for your decision',
   ORPHAN_ESIM: 'Unexpected eSIM received',
   ACTION_UNDER_REVIEW: 'A supplier did not answer about an eSIM',
+  TOP_UP_REQUESTED: 'A dealer asks for a top-up',
+  TOP_UP_PAID: 'Your top-up was credited: {client}',
+  TOP_UP_DECLINED: 'Your top-up request was declined: {client}',
   LEDGER_FAULT: 'The ledger does not add up',
 }
 
@@ -66,6 +69,21 @@ export function linkMail(kind: LinkKind, about: { name: string; link: string }):
     subject,
     paragraphs: [`${greeting(oneLine(about.name))},`, text, { label, url: about.link }, valid],
     footer: 'Keep the link to yourself: anyone who opens it first can set your password.',
+  })
+}
+
+/** To a traveller. Its words are ours, so that nobody can write to strangers in the operator's name. */
+export function shareMail(about: { seller: string; packageName: string; link: string }): MailText {
+  const seller = oneLine(about.seller)
+  return composeMail({
+    subject: oneLine(`Your eSIM from ${seller}`),
+    paragraphs: [
+      'Hello,',
+      `your eSIM “${oneLine(about.packageName)}” from ${seller} is ready. Open this link on the device that you travel with to install it:`,
+      { label: 'Install your eSIM', url: about.link },
+      'The page also shows how much data is left. Keep the link to yourself: an eSIM can be installed once, by anyone who has the link.',
+    ],
+    footer: `If you have questions, ask ${seller}. This e-mail was sent automatically; replies are not read. If you did not expect it, ignore it.`,
   })
 }
 

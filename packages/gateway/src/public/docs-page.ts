@@ -19,6 +19,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['money', 'Money'],
       ['webhooks', 'Events'],
       ['after-the-sale', 'After the sale'],
+      ['portal', 'The dealer’s portal'],
       ['coming-from-another-api', 'Coming from another API'],
       ['going-live', 'Going live'],
     ],

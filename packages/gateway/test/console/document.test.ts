@@ -149,6 +149,10 @@ function emptyListsIn(body: unknown): string[] {
   )
 }
 
+const LAST_MONTH = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() - 1))
+  .toISOString()
+  .slice(0, 7)
+
 const QUERIES: Record<string, () => string> = {
   '/supplier-products/costs': () => '?supplier=warehouse&productCode=P',
   '/sales': () => '?by=dealer',
@@ -156,6 +160,7 @@ const QUERIES: Record<string, () => string> = {
   '/packages/:packageCode/explanation': () => `?tenantId=${tenantId}`,
   '/stock/codes': () => `?iccid=${makeIccid('8985', 1)}`,
   '/search': () => `?q=${seeded.orderNo}`,
+  '/tenants/:tenantId/wallet/statement': () => `?month=${LAST_MONTH}`,
   '/tenants/:tenantId/wallet/entries': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
   '/tenants/:tenantId/wallet/entries.csv': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
 }
@@ -165,6 +170,7 @@ function callAs(route: Route, role: Role) {
   const supplier = route.path.startsWith('/stock/') ? 'codes' : 'warehouse'
   const names = {
     ...{ ...seeded, tenantId, planName: 'GOLD', groupName: 'PARTNERS', packageCode: 'JP', supplier, batchId },
+    month: LAST_MONTH,
   } as Record<string, string>
   const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) => names[name]!)
   const bySession = route.access === 'session'
@@ -216,6 +222,19 @@ async function fillLists() {
       data: {},
     }),
   )
+  await testbed.db.query({
+    text: `insert into orders (tenant_id, order_id, transaction_id, order_type, topped_up_profile_id, order_status, amount,
+             currency_code, balance_after, wallet_version, package_lines, status_history, event_sequence, created_at,
+             updated_at)
+           values ($1, $2, 'U-1', 'TOPUP', $3, 'DELIVERED', 5, 'USD', 0, 1000,
+             '[{"packageCode": "TOPUP", "packageName": "Top-up", "count": 1, "price": 5}]', '[]', 1, now(), now())`,
+    values: [tenantId, testbed.deps.ids.uuid(), seeded.profileId],
+  })
+  // Statements are issued of months in which the account existed.
+  await testbed.db.query({
+    text: `update tenants set created_at = now() - interval '70 days' where tenant_id = $1`,
+    values: [tenantId],
+  })
   for (const [method, path, payload] of [
     ['POST', '/price-plans', { planName: 'GOLD' }],
     ['PUT', '/price-plans/GOLD/rules', { percent: '-5' }],
@@ -233,6 +252,7 @@ async function fillLists() {
     ['POST', '/stock/low', { supplier: 'warehouse', productCode: 'P', lowAt: 5 }],
     ['PATCH', `/tenants/${tenantId}/settings`, { ipAllowlist: ['192.0.2.1'] }],
     ['POST', `/tenants/${tenantId}/wallet/top-ups`, { amount: 5, reference: 'R' }],
+    ['PUT', '/operator-details', { legalName: 'Operator Ltd', taxId: null, address: null }],
   ] as const) {
     const headers = { authorization: `Bearer ${tokens.OPERATOR_ADMIN}` }
     const answer = await testbed.app.inject({ method, url: `/console/api${path}`, headers, payload })

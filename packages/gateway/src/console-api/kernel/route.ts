@@ -75,6 +75,8 @@ export const OPERATORS = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'OPERATOR_READ_ONL
 /** Operators who may change things. */
 export const OPERATORS_WRITE = ['OPERATOR_ADMIN', 'OPERATOR_STAFF'] as const
 export const OPERATOR_ADMINS = ['OPERATOR_ADMIN'] as const
+/** The roles that may spend a dealer's balance and ask for top-ups of it: a dealer's own people. */
+export const BUYERS = ['DEALER_ADMIN', 'DEALER_STAFF'] as const
 /** A tenant's own administrators, and operators who may change things. */
 export const TENANT_ADMINS = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'DEALER_ADMIN'] as const
 /** For daily work on a tenant: everybody who may change anything. */
@@ -96,7 +98,7 @@ export interface Route {
   answer: TSchema
   /** If not JSON. */
   bodyType?: 'text/csv'
-  answerType?: 'text/csv' | 'application/x-ndjson'
+  answerType?: 'text/csv' | 'text/html' | 'application/octet-stream' | 'application/x-ndjson'
   /** Calls from one address. For sign-in and other guessable input. */
   ratePerMinute?: number
   /** In bytes, for files larger than the default limit. */

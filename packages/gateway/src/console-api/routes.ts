@@ -12,6 +12,7 @@ import { stockRoutes } from './routes/catalogue/stock.ts'
 import { supplierBalanceRoutes } from './routes/catalogue/supplier-balances.ts'
 import { supplierFigureRoutes } from './routes/catalogue/supplier-figures.ts'
 import { supplierProductRoutes } from './routes/catalogue/supplier-products.ts'
+import { supplierVerificationRoutes } from './routes/catalogue/supplier-verification.ts'
 import { supplierRoutes } from './routes/catalogue/suppliers.ts'
 import { esimActionRoutes } from './routes/orders/esim-actions.ts'
 import { orderActionRoutes } from './routes/orders/order-actions.ts'
@@ -62,6 +63,7 @@ export const routes: readonly Route[] = [
   ...supplierRoutes,
   ...supplierBalanceRoutes,
   ...supplierFigureRoutes,
+  ...supplierVerificationRoutes,
   ...supplierProductRoutes,
   ...saleRuleRoutes,
   ...exchangeRateRoutes,

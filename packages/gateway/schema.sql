@@ -476,6 +476,7 @@ create table packages (
   cancellable boolean not null default false,
   cancel_within_days integer,
   cancel_fee_percent smallint not null default 0,
+  lacks_money boolean not null default false,
   constraint packages_pkey PRIMARY KEY (package_code),
   constraint packages_slug_key UNIQUE (slug),
   constraint packages_coverage_id_fkey FOREIGN KEY (coverage_id) REFERENCES coverages(coverage_id),
@@ -493,6 +494,7 @@ create table packages (
   constraint packages_unused_valid_time_check CHECK (((unused_valid_time >= 0) AND (unused_valid_time <= 3650))),
   constraint packages_volume_check CHECK (((volume >= 1) AND (volume <= '9007199254740991'::bigint)))
 );
+CREATE INDEX packages_lacking_money ON packages USING btree (package_code) WHERE lacks_money;
 CREATE INDEX packages_touched ON packages USING btree (touched_at);
 
 create table passkeys (

@@ -55,12 +55,14 @@ create table packages (
   cancellable boolean not null default false, -- the dealer may cancel an unused eSIM
   cancel_within_days integer check (cancel_within_days between 1 and 3650), -- null: no limit
   cancel_fee_percent smallint not null default 0 check (cancel_fee_percent between 0 and 100),
+  lacks_money boolean not null default false, -- all its suppliers refuse purchases for lack of money: off sale until one sells
   check ((volume is null) = (data_type = 'UNLIMITED')),
   check ((period_num_min is null) = (period_num_max is null)),
   check (period_num_min between 1 and period_num_max and period_num_max <= 365 and data_type = 'DAILY' and duration = 1
     or period_num_min is null)
 );
 create index packages_touched on packages (touched_at);
+create index packages_lacking_money on packages (package_code) where lacks_money;
 
 -- The routes of a package, tried in order of position.
 create table package_suppliers (

@@ -209,6 +209,21 @@ async function fillLists() {
            from orders where tenant_id = $1 limit 1`,
     values: [tenantId, testbed.deps.ids.uuid()],
   })
+  await testbed.db.query({
+    text: `with item as (
+             update order_items set supplier = 'warehouse', cost = 5, cost_currency = 'USD'
+             where (tenant_id, order_id, item_no) = (
+               select tenant_id, order_id, item_no from order_items
+               where tenant_id = $1 and item_status = 'DELIVERED' limit 1)
+             returning order_id, item_no),
+           price as (
+             insert into supplier_prices (supplier, product_code, currency_code, price, seen_at)
+             values ('warehouse', 'P', 'USD', 6, now()))
+           insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
+             started_at, finished_at, outcome)
+           select $1, $2, order_id, item_no, 'warehouse', 'ORDER', $2, now(), now(), 'delivered' from item`,
+    values: [tenantId, testbed.deps.ids.uuid()],
+  })
   const claim = (await claimBalance(testbed.db, ['warehouse']))!
   await readBalance(testbed.deps, claim, {
     balance: async () => ({ kind: 'balance', amount: 5n, currencyCode: 'USD' }),

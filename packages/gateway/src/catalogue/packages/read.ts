@@ -127,6 +127,15 @@ function documentOf(row: DocumentRow): PackageDocument {
   }
 }
 
+/** The packages among these that are off sale while none of their suppliers has money, whatever their status. */
+export async function findLackingMoney(db: Reader, codes: readonly string[]): Promise<Set<string>> {
+  const rows = await db.query<{ packageCode: string }>({
+    text: 'select package_code from packages where package_code = any ($1) and lacks_money',
+    values: [codes],
+  })
+  return new Set(rows.map(({ packageCode }) => packageCode))
+}
+
 /** Lists the names that no supplier has. */
 export async function listUnknownSuppliers(db: Reader, names: readonly string[]): Promise<string[]> {
   const rows = await db.query<{ name: string }>({

@@ -152,7 +152,7 @@ async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverag
                activation_policy, ekyc_required, coverage_id,
                speed, fup_policy, sms_status, allow_loss,
                cancellable, cancel_within_days, cancel_fee_percent,
-               on_sale, ever_on_sale,
+               on_sale and not lacks_money as on_sale, ever_on_sale,
                coalesce(first_on_sale_at, 'epoch') as first_on_sale_at, sale_changed_at,
                created_at, updated_at, touched_at
              from packages where package_code = any ($1)`,

@@ -60,8 +60,20 @@ async function fillDashboardDays(page: Page): Promise<void> {
       json: { ...answer, orders: forEveryDay(orders), sales: forEveryDay(sales), webhooks: forEveryDay(webhooks) },
     })
   })
+  await page.route('**/api/sales?by=day*', async (route) => {
+    const answer = (await (await route.fetch()).json()) as { from: string; to: string; rows: { key: string }[] }
+    const days = Array.from({ length: (Date.parse(answer.to) - Date.parse(answer.from)) / DAY_MS + 1 }, (_, index) =>
+      new Date(Date.parse(answer.from) + index * DAY_MS).toISOString().slice(0, 10),
+    )
+    const rows = answer.rows
+      .filter(({ key }) => key === days.at(-1))
+      .flatMap((row) => days.map((key, index) => ({ ...scaleRow(row, SHARES[index % SHARES.length]!), key })))
+    await route.fulfill({ json: { ...answer, rows } })
+  })
   await page.reload()
 }
+
+const DAY_MS = 86_400_000
 
 /** Scales the numbers of a row. Amounts, in 1/10 000, are rounded to whole cents. */
 function scaleRow(row: object, share: number): object {

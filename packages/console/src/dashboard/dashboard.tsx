@@ -1,5 +1,5 @@
 import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
-import { SimpleGrid } from '@mantine/core'
+import { SimpleGrid, Stack } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { useApi } from '../api/use-api.ts'
 import { ExplorerButton } from '../explorer/explorer-button.tsx'
@@ -65,8 +65,12 @@ export function DashboardPage() {
             {!me.tenant && <OrdersChart data={data} />}
             <DeliveryTimeChart data={data} />
             <EventsChart data={data} />
-            {!me.tenant && <Balances data={data} />}
-            {isOperator(me) && <SupplierOutcomes data={data} />}
+            {isOperator(me) && (
+              <Stack>
+                <Balances data={data} />
+                <SupplierOutcomes data={data} />
+              </Stack>
+            )}
           </SimpleGrid>
         </Suspense>
       )}

@@ -33,7 +33,7 @@ export function Margin({ margin, unknownItems, currency, marginRevenue }: Margin
   )
 }
 
-/** How a figure changed since the period before; nothing where there was none, or it is unknown. */
+/** The change of a figure since the period before; a dash if it was zero then, or one of the two is unknown. */
 export function Change({ now, before }: { now: number | null; before: number | null }) {
   if (now === null || before === null || before <= 0) return <>–</>
   return <span {...(now < before && { className: 'negative' })}>{formatPercentChange((now - before) / before)}</span>

@@ -26,7 +26,8 @@ export function SalesOverview({ period, currencies }: { period: Period; currenci
   if (!whole.data) return <Card title={t.sales.title}>{t.common.loading}</Card>
   const report = whole.data
   const sold = report.totals.map((total) => total.currencyCode)
-  return [...new Set([...sold, ...currencies])].map((currency) => (
+  // A period without sales keeps a card.
+  return (sold.length > 0 ? sold : currencies.slice(0, 1)).map((currency) => (
     <Card
       key={currency}
       title={`${t.sales.title} ${currency}`}
@@ -43,6 +44,7 @@ export function SalesOverview({ period, currencies }: { period: Period; currenci
             name={name}
             days={days}
             currency={currency}
+            isLoaded={report !== undefined}
             total={report?.totals.find((total) => total.currencyCode === currency)}
           />
         ))}
@@ -63,8 +65,15 @@ function daysText({ from, to }: Period): string {
   return from === to ? formatDay(from) : `${formatDay(from)} – ${formatDay(to)}`
 }
 
-function PeriodFigures(props: { name: string; days: Period; currency: string; total: SalesFigures | undefined }) {
-  const { name, days, currency, total } = props
+function PeriodFigures(props: {
+  name: string
+  days: Period
+  currency: string
+  isLoaded: boolean
+  /** undefined: nothing was sold. */
+  total: SalesFigures | undefined
+}) {
+  const { name, days, currency, isLoaded, total } = props
   const { revenue, previous } = total ?? { revenue: 0, previous: undefined }
   return (
     <Stack gap={2}>
@@ -72,7 +81,7 @@ function PeriodFigures(props: { name: string; days: Period; currency: string; to
         {name}
       </Text>
       <Anchor component={Link} to="/orders" search={timesOf(days) as never} c="inherit" fw={650} fz="xl" lh={1.2}>
-        <Amount value={revenue} currency={currency} />
+        {isLoaded ? <Amount value={revenue} currency={currency} /> : t.common.loading}
       </Anchor>
       {total && (
         <Text size="sm" component="div">

@@ -11,7 +11,7 @@ export interface Sums {
   /** Prices, as debited. */
   sales: bigint
   refunds: bigint
-  /** Of the items whose cost in this currency is known. */
+  /** Cost of the items for which it is known in this currency. */
   cost: bigint
   /** Items whose cost in this currency is not known, or not yet, and their sales less refunds. */
   unknownItems: number

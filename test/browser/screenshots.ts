@@ -17,6 +17,8 @@ const IN_DOCS = ['dashboard-light-desktop', 'order-light-desktop', 'explorer-dar
 /** The share of the demo's one day that the charts show for each day. */
 const SHARES = [0.35, 0.4, 0.62, 0.55, 0.2, 0.28, 0.47, 0.5, 0.7, 0.66, 0.3, 0.34, 0.8, 1]
 
+const DAY_MS = 86_400_000
+
 const root = new URL('../..', import.meta.url).pathname
 const folder = join(root, '.screenshots')
 const docs = join(root, 'docs/images')
@@ -72,8 +74,6 @@ async function fillDashboardDays(page: Page): Promise<void> {
   })
   await page.reload()
 }
-
-const DAY_MS = 86_400_000
 
 /** Scales the numbers of a row. Amounts, in 1/10 000, are rounded to whole cents. */
 function scaleRow(row: object, share: number): object {

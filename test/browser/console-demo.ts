@@ -41,6 +41,7 @@ export async function createDemo(testbed: ConsoleTestbed): Promise<Demo> {
   await call('/stock/low', { supplier: 'sandbox', productCode: 'SANDBOX_OUT_OF_STOCK', lowAt: 5 })
   await setPrices(testbed, tenantId, packageCode)
   await waitForOrders(testbed, operator)
+  await waitForSales(testbed, operator)
   const { orders } = await call<{ orders: { orderNo: string; transactionId: string }[] }>('/orders')
   const { profiles } = await call<{ profiles: { profileId: string }[] }>('/profiles')
   const notifyId = await deliveredEvent(testbed, operator)
@@ -90,6 +91,18 @@ async function waitForOrders(testbed: ConsoleTestbed, page: Page): Promise<void>
     async () => {
       const { orders } = await api<{ orders: { orderStatus: string }[] }>(testbed, page, '/orders')
       return orders.every((order) => !['PAID', 'ALLOCATING'].includes(order.orderStatus))
+    },
+    WAIT_MAX_MS,
+    POLL_MS,
+  )
+}
+
+/** Waits until the daily sums contain what the sandbox delivered. */
+async function waitForSales(testbed: ConsoleTestbed, page: Page): Promise<void> {
+  await waitUntil(
+    async () => {
+      const { rows } = await api<{ rows: { key: string; items: number }[] }>(testbed, page, '/sales?by=supplier')
+      return rows.some(({ key, items }) => key === 'sandbox' && items >= 12)
     },
     WAIT_MAX_MS,
     POLL_MS,

@@ -26,7 +26,7 @@ export const dealerPage = page('/tenants/$tenantId', () => import('./dealers/dea
 
 /** Paths below the dealer's page. */
 export const dealerSections = [
-  page('/', () => import('./dealers/dealer.tsx'), 'DealerOverview'),
+  page('/', () => import('./dealers/overview.tsx'), 'DealerOverview'),
   page('/credentials', () => import('./dealers/credentials.tsx'), 'CredentialsPage'),
   page('/settings', () => import('./dealers/settings.tsx'), 'SettingsPage'),
   page('/wallet', () => import('./wallet/wallet.tsx'), 'WalletPage'),
@@ -38,6 +38,7 @@ export const dealerSections = [
 export const pages = [
   page('/', () => import('./dashboard/dashboard.tsx'), 'DashboardPage'),
   page('/tenants', () => import('./dealers/dealers.tsx'), 'DealersPage'),
+  page('/sales', () => import('./sales/sales.tsx'), 'SalesPage'),
   page('/orders', () => import('./orders/orders.tsx'), 'OrdersPage'),
   page('/tenants/$tenantId/orders/$orderNo', () => import('./orders/order.tsx'), 'OrderPage'),
   page('/profiles', () => import('./esims/esims.tsx'), 'EsimsPage'),

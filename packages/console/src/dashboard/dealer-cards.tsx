@@ -117,7 +117,7 @@ function EndpointHealth({ tenantId, data }: { tenantId: string; data: Dashboard 
         <Text size="sm">{interpolate(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}</Text>
       )}
       {dead > 0 && (
-        <Anchor component={Link} to="/webhooks" search={{ state: 'DEAD' } as never} size="sm">
+        <Anchor component={Link} to="/webhooks" search={{ tenantId, state: 'DEAD' } as never} size="sm">
           {plural(t.dashboard.attentionKinds.deadEvents, dead)}
         </Anchor>
       )}
@@ -128,14 +128,14 @@ function EndpointHealth({ tenantId, data }: { tenantId: string; data: Dashboard 
 const ORDERS_MAX = 5
 
 /** The latest orders, each linked to its page. */
-export function LatestOrders() {
-  const { data } = useApi<{ orders: OrderRow[] }>('/orders')
+export function LatestOrders({ tenantId }: { tenantId?: string }) {
+  const { data } = useApi<{ orders: OrderRow[] }>('/orders', { tenantId })
   const orders = data?.orders.slice(0, ORDERS_MAX)
   return (
     <Card
       title={t.dashboard.latestOrders}
       actions={
-        <Anchor component={Link} to="/orders" search={{} as never} size="sm">
+        <Anchor component={Link} to="/orders" search={(tenantId ? { tenantId } : {}) as never} size="sm">
           {t.dashboard.allOrders}
         </Anchor>
       }

@@ -62,6 +62,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['mobimatter', 'MobiMatter'],
       ['zendit', 'Zendit'],
       ['console', 'Console'],
+      ['figures', 'Sales figures'],
       ['performance', 'Performance'],
     ],
   ],

@@ -11,7 +11,7 @@ export interface Sums {
   /** Prices, as debited. */
   sales: bigint
   refunds: bigint
-  /** Of the items whose cost in this currency is known. */
+  /** Cost of the items for which it is known in this currency. */
   cost: bigint
   /** Items whose cost in this currency is not known, or not yet, and their sales less refunds. */
   unknownItems: number
@@ -34,14 +34,8 @@ export interface SalesFilter {
   orderType?: OrderType | undefined
 }
 
-export const SALES_KEYS = {
-  all: `''`,
-  day: 'day::text',
-  tenant: 'tenant_id::text',
-  package: 'package_code',
-  supplier: 'supplier',
-}
-export type SalesKey = keyof typeof SALES_KEYS
+const COLUMNS = { all: `''`, day: 'day', tenant: 'tenant_id', package: 'package_code', supplier: 'supplier' }
+type SalesKey = keyof typeof COLUMNS
 
 /**
  * The sums of a period by key and currency. Reads the smallest table that has the filter's columns, each through an index:
@@ -54,11 +48,15 @@ export function listSales(db: Reader, by: SalesKey, filter: SalesFilter): Promis
   const isOfTenants = by === 'tenant' || tenantIds !== undefined
   const table = !isOfTenants ? 'daily_sales_packages' : isOfPackages ? 'daily_sales' : 'daily_sales_tenants'
   const isByPackageIndex = table === 'daily_sales' && tenantIds === undefined && packageCodes === undefined
+  // Rows are grouped by the key's own type: only the sums need it as a text.
   return db.query<SalesRow>(sql`
-    select ${raw(SALES_KEYS[by])} as key, currency_code, ${raw(SUMMED)}
-    from ${raw(table)}
-    where ${conditions(filter)} ${isByPackageIndex ? sql`and package_code in (${packagesOf(filter)})` : empty}
-    group by 1, 2 order by 1, 2`)
+    select key::text, currency_code, ${raw(Object.values(NAMES).join(', '))}
+    from (
+      select ${raw(COLUMNS[by])} as key, currency_code, ${raw(SUMMED)}
+      from ${raw(table)}
+      where ${conditions(filter)} ${isByPackageIndex ? sql`and package_code in (${packagesOf(filter)})` : empty}
+      group by 1, 2) summed
+    order by 1, 2`)
 }
 
 const NAMES: Record<(typeof SUMS)[number], string> = {

@@ -7,9 +7,9 @@ export interface SalesView {
   /** Sales less refunds. */
   revenue: bigint
   cost: bigint
-  /** Of the items whose cost is known; null: it is known of none. */
+  /** Revenue less cost of the items whose cost is known; null: the cost of no item is known. */
   margin: bigint | null
-  /** Of these items. */
+  /** Revenue of these items. */
   marginRevenue: bigint
   unknownItems: number
   unknownRevenue: bigint

@@ -72,7 +72,7 @@ const balance = Type.Object({
 })
 export type DealerBalanceRow = Static<typeof balance>
 
-/** Of each currency. The CSV has all. */
+/** Rows shown per currency. The CSV has all. */
 const ROWS_MAX = 100
 /** A year and the day on which it ends. */
 const DAYS_MAX = 366

@@ -35,10 +35,9 @@ export function OwnPriceDialog({ tenantId, currency, row, onClose }: OwnPriceDia
       onSubmit={({ price: typed = '' }) => {
         const packageCode = row?.packageCode ?? chosen
         setIsMissing(packageCode === null)
-        if (packageCode === null) return
         const read = parseMoneyInput(typed)
         setAmountError('error' in read ? read.error : undefined)
-        if ('error' in read) return
+        if ('error' in read || packageCode === null) return
         const body = { price: read.amount }
         change.mutate({ method: 'PUT', path: pathOf(packageCode), body }, { onSuccess: onClose })
       }}

@@ -48,6 +48,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['clocks', 'Clocks'],
       ['alerts', 'Alerts'],
       ['configuration', 'Configuration'],
+      ['prices', 'Prices'],
       ['suppliers', 'Suppliers'],
       ['wholesale-accounts', 'Accounts at wholesalers'],
       ['wholesale-catalogues', 'Selling from catalogues'],

@@ -50,7 +50,11 @@ function operatorStops(
     stop('catalogue', '/catalogue'),
     stop('add-package', '/add-package'),
     stop('package', '/packages/JP_1_7'),
-    stop('package-prices', '/packages/JP_1_7/prices', (at) => button(at, /^Why this price\?/).first().click()),
+    stop('package-prices', '/packages/JP_1_7/prices', (at) =>
+      button(at, /^Why this price\?/)
+        .first()
+        .click(),
+    ),
     stop('catalogue-import', '/catalogue/import', importWithFault),
     stop('prices', '/catalogue/prices'),
     stop('price-groups', '/catalogue/prices/groups'),

@@ -19,7 +19,7 @@ const JAPAN: PackageDocument = {
   locationNetworkList: [
     {
       ...{ locationCode: 'JP', locationName: 'Japan' },
-      operatorList: [{ operatorName: 'NTT DOCOMO (FOMA)', networkType: '5G' }],
+      operatorList: [{ operatorName: 'NTT DOCOMO (Japan)', networkType: '5G' }],
     },
   ],
   prices: [

@@ -56,7 +56,7 @@ export const VOLUME_UNITS = { B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 
 type VolumeUnit = keyof typeof VOLUME_UNITS
 
 let lastId = 0
-export function newRowId(): number {
+function newRowId(): number {
   lastId += 1
   return lastId
 }

@@ -81,6 +81,7 @@ function LoadedForm(props: { detail: PackageDetail; reload(): Promise<{ data?: P
         const { data } = await reload()
         if (data) setFilled(data)
       }}
+      onRefused={() => void reload()}
       isStale={detail.revision !== filled.revision}
     />
   )
@@ -93,11 +94,13 @@ interface PackageFormProps {
   revision?: string
   /** The package has changed since the form was filled. */
   isStale?: boolean
+  /** Reads the package again, which shows that it has changed. */
+  onRefused?(): void
   /** Fills the form again. */
   onReload?(): Promise<void>
 }
 
-function PackageForm({ initial, packageCode, revision, isStale = false, onReload }: PackageFormProps) {
+function PackageForm({ initial, packageCode, revision, isStale = false, onRefused, onReload }: PackageFormProps) {
   const me = useSession()
   const navigate = useNavigate()
   const [before] = useState(initial)
@@ -124,7 +127,10 @@ function PackageForm({ initial, packageCode, revision, isStale = false, onReload
         if (isNew) await navigate({ to: packagePath(cleaned.packageCode), ignoreBlocker: true })
         else await onReload?.()
       },
-      onError: (error: ApiError) => setErrors(fieldErrors(error)),
+      onError(error: ApiError) {
+        setErrors(fieldErrors(error))
+        if (error.code === 'CHANGED_MEANWHILE') onRefused?.()
+      },
     })
   }
 
@@ -135,7 +141,7 @@ function PackageForm({ initial, packageCode, revision, isStale = false, onReload
           <Stack gap="lg">
             {isChangedElsewhere && <StaleAlert onReload={onReload} />}
             <PackageFields typed={typed} onChange={setTyped} errors={errors} isNew={isNew} />
-            {save.error && (
+            {save.error && !isChangedElsewhere && (
               <Alert color="red" role="alert">
                 {Object.keys(errors).length > 0 ? t.package.hasErrors : save.error.message}
               </Alert>

@@ -192,7 +192,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     expect(await copyable(page, 'Activation code').innerText()).toBe('LPA:1$smdp.example.com$M-1')
     await dialog().getByRole('button', { name: 'Close' }).last().click()
     await navigate(testbed, page, '/audit')
-    await page.getByText('Activation code in stock shown').first().waitFor()
+    await page.locator('[data-row]').getByText('Activation code in stock shown').first().waitFor()
   })
 
   it('a setting that is not set shows the value that holds, and an error of the allowlist names its lines', async () => {

@@ -16,7 +16,7 @@ import { PackageFrame } from './package.tsx'
 import { packagePath } from './paths.ts'
 import { formatMargin } from './price-rows.tsx'
 
-/** Who pays what for a package, and why; and what a dealer would pay at another time. */
+/** Shows who pays what for a package, and why; and what a dealer would pay at another time. */
 export function PackageBuyersPage() {
   const { packageCode } = useParams({ strict: false }) as { packageCode: string }
   const { data } = useApi<PackageDetail>(packagePath(packageCode))

@@ -1,7 +1,11 @@
 import type { PackageDocument } from '@dealer-esim/gateway/catalogue/packages/document.ts'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { parseNetworks } from './networks.ts'
 import { differs, emptyPrice, emptySupplier, errorAt, newPackage, parsePackage, typedPackage } from './package-form.ts'
+
+// The texts are chosen by the browser's languages when the modules are loaded.
+vi.hoisted(() => vi.stubGlobal('navigator', { languages: ['en-US'] }))
+afterAll(() => void vi.unstubAllGlobals())
 
 const JAPAN: PackageDocument = {
   ...{ packageCode: 'JP_1_7', slug: 'jp-1-7', packageType: 'BASE', productFamily: null, name: 'Japan 1 GB' },

@@ -89,7 +89,7 @@ function LoadedForm(props: { detail: PackageDetail; reload(): Promise<{ data?: P
 
 interface PackageFormProps {
   initial: TypedPackage
-  /** Of an existing package. */
+  /** The code of an existing package. */
   packageCode?: string
   revision?: string
   /** The package has changed since the form was filled. */

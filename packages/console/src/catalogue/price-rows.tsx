@@ -53,7 +53,7 @@ export function PriceRows({ rows, suppliers, onChange, errors }: PriceRowsProps)
               label={t.prices.retailPrice}
               inputMode="decimal"
               value={row.retailPrice}
-              w={200}
+              w={230}
               error={errorAt(errors, `${at}.retailPrice`)}
               onChange={(event) => set(row.id, { retailPrice: event.currentTarget.value })}
             />

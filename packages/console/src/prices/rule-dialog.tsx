@@ -64,7 +64,7 @@ export function RuleDialog({ planName, onClose }: { planName: string; onClose():
       {isPercent(chosen) ? <PercentFields errors={errors} /> : <PriceFields errors={errors} />}
       <ValidityFields errors={errors} />
       <Group align="flex-end">
-        <TextInput name="previewCurrency" label={t.prices.previewCurrency} defaultValue="USD" maxLength={3} w={160} />
+        <TextInput name="previewCurrency" label={t.prices.previewCurrency} defaultValue="USD" maxLength={3} w={220} />
         <Button variant="default" loading={preview.isPending} onClick={showPreview}>
           {t.prices.preview}
         </Button>

@@ -1,5 +1,6 @@
 import type { RulePreview } from '@dealer-esim/gateway/console-api/routes/prices/price-plans.ts'
 import { Alert, Stack, Text } from '@mantine/core'
+import { useEffect, useRef } from 'react'
 import { formatMargin } from '../catalogue/price-rows.tsx'
 import { formatCount, formatTime } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
@@ -11,9 +12,14 @@ type Line = RulePreview['lines'][number]
 /** What a rule would change: counts, then old and new prices with their margins. */
 export function ShownPreview({ preview }: { preview: RulePreview }) {
   const { at, currencyCode, dealers, packages, changed, cheaper, dearer, belowCost, lines } = preview
+  const shown = useRef<HTMLDivElement>(null)
+  // It stands below the form, where a long dialog does not show it.
+  useEffect(() => {
+    shown.current?.scrollIntoView({ block: 'nearest' })
+  }, [])
   const counts = { changed: formatCount(changed), packages: formatCount(packages), time: formatTime(at) }
   return (
-    <Stack gap="xs" data-preview>
+    <Stack gap="xs" data-preview ref={shown}>
       <Text size="sm" role="status">
         {interpolate(t.prices.previewCounts, counts)}{' '}
         {interpolate(t.prices.previewDirections, { cheaper: formatCount(cheaper), dearer: formatCount(dearer) })}{' '}

@@ -1,3 +1,4 @@
+import { makeIccid } from '@dealer-esim/contract'
 import type { Page } from 'playwright-core'
 import { waitUntil } from '../../packages/gateway/test/harness/shop.ts'
 import { startReceiver } from '../../packages/gateway/test/webhooks/receiver.ts'
@@ -40,6 +41,7 @@ export async function createDemo(testbed: ConsoleTestbed): Promise<Demo> {
   await call('/account/tokens', { name: 'Monthly statements', scope: 'READ', days: 90, password: PASSWORD })
   await call('/stock/low', { supplier: 'sandbox', productCode: 'SANDBOX_OUT_OF_STOCK', lowAt: 5 })
   await setPrices(testbed, tenantId, packageCode)
+  await importStock(testbed, operator)
   await waitForOrders(testbed, operator)
   await waitForSales(testbed, operator)
   const { orders } = await call<{ orders: { orderNo: string; transactionId: string }[] }>('/orders')
@@ -80,6 +82,18 @@ async function setPrices(testbed: ConsoleTestbed, tenantId: string, packageCode:
   await testbed.admin('price', 'group', 'add', 'PARTNERS', tenantId)
   await testbed.admin('rule', 'set', 'EUROPE', '--currency', 'EUR', '--percent', '25', '--round', '.99')
   await testbed.admin('price', 'set', packageCode, '1.23', '--tenant', tenantId)
+}
+
+/** A batch that expires soon, and a package whose product is sold out. */
+async function importStock(testbed: ConsoleTestbed, operator: Page): Promise<void> {
+  await testbed.admin('supplier', 'add', 'cards', '--type', 'stock')
+  await testbed.admin('package', 'set', 'FR_1_7', '--supplier', 'cards:FR1')
+  const soon = new Date(Date.now() + 12 * 86_400_000).toISOString().slice(0, 10)
+  const rows = Array.from({ length: 40 }, (_, n) => `${makeIccid('89001234', n)},LPA:1$smdp.example.com$D-${n}`)
+  const query = `supplier=cards&productCode=JP1&batchName=Spring+delivery&expiresAt=${soon}T00:00:00.000Z`
+  const url = `${testbed.access.consoleUrl}/api/stock/import?${query}`
+  const headers = { origin: new URL(url).origin, 'content-type': 'text/csv' }
+  await operator.request.post(url, { headers, data: `iccid,ac\n${rows.join('\n')}\n` })
 }
 
 const WAIT_MAX_MS = 60_000

@@ -51,12 +51,23 @@ function operatorStops(
     stop('esims', '/profiles'),
     stop('esim', `${tenant}/profiles/${profileId}`, (at) => button(at, 'Show codes and QR').click()),
     stop('catalogue', '/catalogue'),
+    stop('add-package', '/add-package'),
+    stop('package', '/packages/JP_1_7'),
+    stop('package-prices', '/packages/JP_1_7/prices', (at) =>
+      button(at, /^Why this price\?/)
+        .first()
+        .click(),
+    ),
     stop('catalogue-import', '/catalogue/import', importWithFault),
     stop('prices', '/catalogue/prices'),
     stop('price-groups', '/catalogue/prices/groups'),
     stop('price-plan', '/catalogue/prices/plans/GOLD'),
+    stop('price-rule', '/catalogue/prices/plans/GOLD', previewRule),
     stop('price-group', '/catalogue/prices/groups/PARTNERS'),
     stop('stock', '/stock'),
+    stop('stock-import', '/stock', (at) => button(at, 'Import codes').click()),
+    stop('stock-batches', '/stock/batches'),
+    stop('stock-codes', '/stock/codes?iccid=89001234'),
     stop('products', '/products'),
     stop('sale-rules', '/sale-rules'),
     stop('add-sale-rule', '/add-sale-rule'),
@@ -148,6 +159,18 @@ const TRANSITIONS_END = `new Promise(requestAnimationFrame)
     .filter((animation) => animation.effect?.getComputedTiming().iterations !== Infinity)
     .map((animation) => animation.finished.catch(() => {}))))
   .then(() => {})`
+
+/** Previews a percentage for packages of Japan. */
+async function previewRule(page: Page): Promise<void> {
+  await button(page, 'Set rule').first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('combobox', { name: 'Packages' }).selectOption('A supplier')
+  await dialog.getByRole('combobox', { name: 'Supplier' }).click()
+  await page.getByRole('option', { name: 'sandbox' }).click()
+  await field(page, 'Percentage').fill('-45')
+  await button(page, 'Preview the effect').click()
+  await page.locator('[data-preview]').waitFor()
+}
 
 async function explore(testbed: ConsoleTestbed, page: Page): Promise<void> {
   await enterSecret(testbed, page)

@@ -1,6 +1,7 @@
+import { ADD_PACKAGE, CATALOGUE, PACKAGE_PAGE, PACKAGE_PRICES_PAGE } from './catalogue/paths.ts'
 import { GROUP_PAGE, GROUPS, PLAN_PAGE, PLANS } from './prices/paths.ts'
 import { ADD_RULE, PRODUCTS, RULE_PAGE, RULE_PREVIEW, RULES } from './products/paths.ts'
-import { ADD_SUPPLIER, SUPPLIER_PAGE, SUPPLIERS } from './suppliers/paths.ts'
+import { ADD_SUPPLIER, STOCK, STOCK_BATCHES, STOCK_CODES, SUPPLIER_PAGE, SUPPLIERS } from './suppliers/paths.ts'
 
 /** A page of the console: its path and its component. Tests read this list, so it has no side effects. */
 export interface PageRoute {
@@ -45,13 +46,18 @@ export const pages = [
   page('/tenants/$tenantId/profiles/$profileId', () => import('./esims/esim.tsx'), 'EsimPage'),
   page('/webhooks', () => import('./webhooks/webhooks.tsx'), 'WebhooksPage'),
   page('/tenants/$tenantId/events/$notifyId', () => import('./webhooks/event.tsx'), 'EventPage'),
-  page('/catalogue', () => import('./catalogue/catalogue.tsx'), 'CataloguePage'),
+  page(CATALOGUE, () => import('./catalogue/catalogue.tsx'), 'CataloguePage'),
   page('/catalogue/import', () => import('./catalogue/catalogue-import.tsx'), 'CatalogueImportPage'),
+  page(ADD_PACKAGE, () => import('./catalogue/package.tsx'), 'AddPackagePage'),
+  page(PACKAGE_PAGE, () => import('./catalogue/package.tsx'), 'PackagePage'),
+  page(PACKAGE_PRICES_PAGE, () => import('./catalogue/package-buyers.tsx'), 'PackageBuyersPage'),
   page(PLANS, () => import('./prices/prices.tsx'), 'PricesPage'),
   page(GROUPS, () => import('./prices/prices.tsx'), 'PricesPage'),
   page(PLAN_PAGE, () => import('./prices/price-plan.tsx'), 'PricePlanPage'),
   page(GROUP_PAGE, () => import('./prices/price-group.tsx'), 'PriceGroupPage'),
-  page('/stock', () => import('./suppliers/stock.tsx'), 'StockPage'),
+  page(STOCK, () => import('./suppliers/stock.tsx'), 'StockPage'),
+  page(STOCK_BATCHES, () => import('./suppliers/stock-batches.tsx'), 'StockBatchesPage'),
+  page(STOCK_CODES, () => import('./suppliers/stock-codes.tsx'), 'StockCodesPage'),
   page(PRODUCTS, () => import('./products/products.tsx'), 'ProductsPage'),
   page(RULES, () => import('./products/sale-rules.tsx'), 'SaleRulesPage'),
   page(ADD_RULE, () => import('./products/sale-rule.tsx'), 'AddSaleRulePage'),

@@ -102,9 +102,16 @@ export function moneyFlows(shared: SharedState): void {
     await button(shared.page, title).first().click()
     const kind = dialog.getByRole('combobox', { name: 'Rule type' })
     await dialog.getByRole('textbox').first().waitFor()
-    if ((await kind.count()) > 0) await kind.selectOption('Fixed price')
-    for (const [name, text] of Object.entries(fields))
-      await dialog.getByRole('textbox', { name: new RegExp(`^${name}`) }).fill(text)
+    if ((await kind.count()) > 0) {
+      await dialog.getByRole('combobox', { name: 'Packages' }).selectOption('One package')
+      await kind.selectOption('Fixed price')
+    }
+    for (const [name, text] of Object.entries(fields)) {
+      const label = new RegExp(`^${name}`)
+      const input = dialog.getByRole('textbox', { name: label }).or(dialog.getByRole('combobox', { name: label }))
+      await input.last().fill(text)
+      if (name === 'Package') await shared.page.getByRole('option', { name: text }).first().click()
+    }
     await dialog.getByRole('button', { name: submit }).click()
     await dialog.getByText(AMBIGUOUS).waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()

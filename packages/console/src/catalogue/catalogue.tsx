@@ -14,6 +14,7 @@ import { Status } from '../parts/values.tsx'
 import { PLANS } from '../prices/paths.ts'
 import { canOperate, useSession } from '../session/session.ts'
 import { interpolate, locale, plural, t } from '../strings/strings.ts'
+import { ADD_PACKAGE, packagePath } from './paths.ts'
 
 export function CataloguePage() {
   const me = useSession()
@@ -27,7 +28,9 @@ export function CataloguePage() {
   const list = useApi<{ packages: PackageRow[]; nextCursor: string | null }>('/packages', { ...query, cursor })
   const [selected, setSelected] = useState<string[]>([])
   const importButton = canOperate(me) && (
-    <Button onClick={() => void navigate({ to: '/catalogue/import' })}>{t.catalogue.import}</Button>
+    <Button variant="default" onClick={() => void navigate({ to: '/catalogue/import' })}>
+      {t.catalogue.import}
+    </Button>
   )
   const filtered = Object.keys(filters).length > 0
   return (
@@ -42,6 +45,11 @@ export function CataloguePage() {
             {t.catalogue.export}
           </Button>
           {importButton}
+          {canOperate(me) && (
+            <Button component={Link} to={ADD_PACKAGE}>
+              {t.package.add}
+            </Button>
+          )}
         </>
       }
     >
@@ -69,6 +77,7 @@ export function CataloguePage() {
         error={list.error}
         retry={list.refetch}
         idOf={(row) => row.packageCode}
+        to={(row) => packagePath(row.packageCode)}
         {...(canOperate(me) && { selected, onSelect: setSelected })}
         empty={
           filtered

@@ -17,6 +17,8 @@ interface DialogProps {
   closing?: string | undefined
   /** false: the submit button is the only one besides the X. */
   hasCancel?: boolean
+  /** lg: for a table. */
+  size?: 'md' | 'lg'
   children?: ReactNode
 }
 
@@ -26,13 +28,14 @@ interface DialogProps {
  */
 export function Dialog(props: DialogProps) {
   const { title, opened, onClose, onSubmit, submit, busy = false, error, danger, children } = props
-  const { closing = t.common.cancel, hasCancel = true } = props
+  const { closing = t.common.cancel, hasCancel = true, size = 'md' } = props
   useReturnFocus(opened)
   return (
     <Modal
       opened={opened}
       onClose={() => busy || onClose()}
       title={title}
+      size={size}
       closeButtonProps={{ 'aria-label': t.common.close, disabled: busy }}
     >
       <form

@@ -51,6 +51,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['alerts', 'Alerts'],
       ['configuration', 'Configuration'],
       ['sign-in', 'Signing in'],
+      ['prices', 'Prices'],
       ['suppliers', 'Suppliers'],
       ['wholesale-accounts', 'Accounts at wholesalers'],
       ['wholesale-catalogues', 'Selling from catalogues'],

@@ -5,7 +5,7 @@ import { listPriceIn, type NoPrice, priceByRule, type Quote, quote, subjectOf } 
 /** One candidate for a price, in the order of precedence. */
 export interface PriceStep {
   readonly source: NonNullable<Quote['source']>
-  /** Of a rule. */
+  /** The plan of the rule; null for own and list prices. */
   readonly planName: string | null
   readonly rule: PlanRule | null
   /** What it gives, whether or not it decides; null: nothing. */

@@ -113,7 +113,7 @@ export class Plan {
     for (const rule of this.packageRules()) if (rule.currencyCode === currencyCode) yield rule.target
   }
 
-  /** Whether every package has, or had, a fixed price in the currency. */
+  /** True if every package has, or had, a fixed price in the currency. */
   hasFixedPriceForAll(currencyCode: string): boolean {
     return (this.rules.get(keyOf('ALL', '')) ?? NO_RULES).some((rule) => rule.currencyCode === currencyCode)
   }

@@ -16,7 +16,7 @@ import { findTakenCodes, fingerprint, lockImports, refuseResolvedCodes } from '.
 export interface StockImport {
   supplier: string
   productCode: string
-  /** Of the batch; default: the day of the import. */
+  /** The batch's name; default: the day of the import. */
   batchName?: string | undefined
   /** When codes expire whose row does not say so. */
   expiresAt?: Date | undefined

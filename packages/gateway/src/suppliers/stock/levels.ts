@@ -77,7 +77,7 @@ export async function lowerLevels(
       values: [supplier, productCode, taken.get(productCode)],
     }),
   )
-  // Whoever changes a batch holds the counter of its product, so the order of the batches does not matter.
+  // A change of a batch holds the counter of its product, so the order of the batches does not matter.
   for (const [batchId, count] of countBy(codes, 'batchId')) {
     tx.send({
       name: 'stock-lower-batch',

@@ -28,6 +28,7 @@ const view = Type.Object({
   unsignedRequests: Type.Boolean({ description: 'Requests without a signature are accepted at the compatible API' }),
   unsignedFault: nullable(Type.String({ description: 'Why they cannot be accepted' })),
   qpsLimit: nullable(Type.Integer()),
+  qpsDefault: Type.Integer({ description: 'The limit where qpsLimit is null' }),
   creditLimit: money(),
   dailySpendLimit: nullable(money()),
   lowBalanceThreshold: nullable(money()),
@@ -105,7 +106,9 @@ export const tenantRoutes: Route[] = [
     summary: 'A dealer',
     params: tenantParams,
     answer: view,
-    handle: ({ deps }, { params }) => getTenantView(deps, params.tenantId),
+    async handle({ deps }, { params }) {
+      return { ...(await getTenantView(deps, params.tenantId)), qpsDefault: deps.config.defaultQpsLimit }
+    },
   }),
   route({
     method: 'GET',

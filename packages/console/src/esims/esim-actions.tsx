@@ -42,9 +42,9 @@ export function Codes({ path }: { path: string }) {
               items={[
                 [t.esims.activationCode, <Copyable key="a" value={codes.ac} label={t.esims.activationCode} />],
                 [t.esims.matchingId, codes.matchingId],
-                [t.esims.confirmationCode, codes.confirmationCode],
-                [t.esims.pin, codes.pin],
-                [t.esims.puk, codes.puk],
+                ...present([t.esims.confirmationCode, codes.confirmationCode]),
+                ...present([t.esims.pin, codes.pin]),
+                ...present([t.esims.puk, codes.puk]),
               ]}
             />
           </Box>
@@ -52,6 +52,11 @@ export function Codes({ path }: { path: string }) {
       )}
     </Card>
   )
+}
+
+/** Most eSIMs have no such code. */
+function present(fact: [string, string | null]): [string, string | null][] {
+  return fact[1] === null ? [] : [fact]
 }
 
 export function CancelEsim({ path, iccid }: { path: string; iccid: string }) {

@@ -4,6 +4,7 @@ import { Link, Outlet, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
+import { DealerNotes } from '../notes/notes.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page, Tabs } from '../parts/page.tsx'
@@ -98,39 +99,43 @@ export function DealerSection(props: { title: string; text?: string; actions?: R
 }
 
 export function DealerOverview() {
+  const me = useSession()
   const { data: tenant, tenantId } = useTenant()
   if (!tenant) return null
   const { currencyCode } = tenant
   return (
-    <Card
-      title={t.dealers.details}
-      actions={
-        <Group gap="xs">
-          <Button component={Link} to="/orders" search={{ tenantId } as never} variant="default" size="xs">
-            {t.dealers.viewOrders}
-          </Button>
-          <Button component={Link} to="/profiles" search={{ tenantId } as never} variant="default" size="xs">
-            {t.dealers.viewEsims}
-          </Button>
-        </Group>
-      }
-    >
-      <Facts
-        items={[
-          [t.dealers.balance, <Amount key="b" value={tenant.balance} currency={currencyCode} />],
-          [t.settings.creditLimit, <Amount key="c" value={tenant.creditLimit} currency={currencyCode} />],
-          [t.settings.dailyLimit, <Amount key="d" value={tenant.dailySpendLimit} currency={currencyCode} />],
-          [t.dealers.appKey, <Copyable key="k" value={tenant.appKey} label={t.dealers.appKey} />],
-          [t.settings.allowlist, tenant.ipAllowlist.join(', ') || t.common.any],
-          [t.settings.unsignedTitle, tenant.unsignedRequests ? t.settings.unsignedOn : null],
-          [t.settings.qps, tenant.qpsLimit ?? t.settings.qpsDefault],
-          [t.dealers.callbackUrl, tenant.callbackUrl],
-          [t.dealers.legalName, tenant.legalName],
-          [t.dealers.taxId, tenant.taxId],
-          [t.dealers.billingEmail, tenant.billingEmail],
-          [t.dealers.created, <Timestamp key="s" time={tenant.createdAt} />],
-        ]}
-      />
-    </Card>
+    <>
+      <Card
+        title={t.dealers.details}
+        actions={
+          <Group gap="xs">
+            <Button component={Link} to="/orders" search={{ tenantId } as never} variant="default" size="xs">
+              {t.dealers.viewOrders}
+            </Button>
+            <Button component={Link} to="/profiles" search={{ tenantId } as never} variant="default" size="xs">
+              {t.dealers.viewEsims}
+            </Button>
+          </Group>
+        }
+      >
+        <Facts
+          items={[
+            [t.dealers.balance, <Amount key="b" value={tenant.balance} currency={currencyCode} />],
+            [t.settings.creditLimit, <Amount key="c" value={tenant.creditLimit} currency={currencyCode} />],
+            [t.settings.dailyLimit, <Amount key="d" value={tenant.dailySpendLimit} currency={currencyCode} />],
+            [t.dealers.appKey, <Copyable key="k" value={tenant.appKey} label={t.dealers.appKey} />],
+            [t.settings.allowlist, tenant.ipAllowlist.join(', ') || t.common.any],
+            [t.settings.unsignedTitle, tenant.unsignedRequests ? t.settings.unsignedOn : null],
+            [t.settings.qps, tenant.qpsLimit ?? t.settings.qpsDefault],
+            [t.dealers.callbackUrl, tenant.callbackUrl],
+            [t.dealers.legalName, tenant.legalName],
+            [t.dealers.taxId, tenant.taxId],
+            [t.dealers.billingEmail, tenant.billingEmail],
+            [t.dealers.created, <Timestamp key="s" time={tenant.createdAt} />],
+          ]}
+        />
+      </Card>
+      {isOperator(me) && <DealerNotes tenantId={tenantId} />}
+    </>
   )
 }

@@ -30,6 +30,7 @@ import { tenantPriceRoutes } from './routes/prices/tenant-prices.ts'
 import { adjustmentRoutes } from './routes/tenants/adjustments.ts'
 import { credentialRoutes } from './routes/tenants/credentials.ts'
 import { explorerRoutes } from './routes/tenants/explorer.ts'
+import { noteRoutes } from './routes/tenants/notes.ts'
 import { replayRoutes } from './routes/tenants/replays.ts'
 import { tenantRoutes } from './routes/tenants/tenants.ts'
 import { walletRoutes } from './routes/tenants/wallet.ts'
@@ -50,6 +51,7 @@ export const routes: readonly Route[] = [
   ...dashboardRoutes,
   ...setupRoutes,
   ...trialDataRoutes,
+  ...noteRoutes,
   ...orderRoutes,
   ...orderActionRoutes,
   ...profileRoutes,

@@ -122,7 +122,7 @@ export function checkCertificate({ config }: CheckInput, findings: Findings): Fi
   if (isSelfSigned) {
     found.push(
       findings.warning(
-        'The certificate is self-signed: browsers and dealers’ programs refuse it unless they are told to trust it. Install one of a certificate authority.',
+        'The certificate is self-signed: browsers and dealers’ programs refuse it. Install one of a certificate authority.',
       ),
     )
   }

@@ -78,8 +78,19 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
     text: 'select session_id from sessions where person_id = $1',
     values: [person.personId],
   })
+  const noteId = deps.ids.uuid()
+  await db.query({
+    text: `insert into notes (tenant_id, note_id, text, actor, created_at) values ($1, $2, 'pays late', 'cli:seed', now())`,
+    values: [tenantId, noteId],
+  })
+  await db.query({
+    text: `insert into notes (tenant_id, note_id, order_id, text, actor, created_at)
+           values ($1, $2, $3, 'the traveller called', 'cli:seed', now())`,
+    values: [tenantId, deps.ids.uuid(), orderId],
+  })
+  await db.query({ text: `update tenants set tags = '{cruises}' where tenant_id = $1`, values: [tenantId] })
   const { personId } = person
-  const ids = { profileId, notifyId, requestId, replayId, adjustmentId, personId, sessionId, tokenId }
+  const ids = { profileId, notifyId, requestId, replayId, adjustmentId, personId, sessionId, tokenId, noteId }
   return { orderNo: orderNoOf(orderId), transactionId: `T-${orderId}`, iccid, ...ids }
 }
 

@@ -16,7 +16,7 @@ export interface Certificate {
   expiresAt: Date
   /** Host names and addresses, as the certificate writes them (`DNS:esim.example.com, IP Address:192.0.2.1`). */
   names: string
-  /** Signed with its own key: nobody trusts it who was not told to. */
+  /** Signed with its own key, so callers refuse it unless they are configured to accept it. */
   isSelfSigned: boolean
   isFor(host: string): boolean
 }

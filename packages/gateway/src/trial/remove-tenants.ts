@@ -1,5 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import type { Db, Tx } from '../lib/postgres/db.ts'
+import { subtractTenants } from '../sales/update-sales.ts'
 
 /**
  * Deletes every row of these tenants, from every table that has a tenant_id, in one transaction: referencing tables first.
@@ -10,6 +11,7 @@ export async function removeTenants(db: Db, tenantIds: readonly string[]): Promi
   await db.tx(async (tx) => {
     tx.send({ text: 'select from wallets where tenant_id = any ($1) for update', values: [tenantIds] })
     await removeSandboxRecords(tx, tenantIds)
+    await subtractTenants(tx, tenantIds)
     for (const table of await tenantTables(tx)) {
       tx.send({ text: `delete from ${table} where tenant_id = any ($1)`, values: [tenantIds] })
     }

@@ -1,11 +1,20 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { createAccessToken } from '../../src/people/access-token.ts'
+import { insertPasskey } from '../../src/people/passkeys/passkey.ts'
 import { insertProfiles } from '../../src/profiles/insert.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
 import { proposeAdjustment } from '../../src/wallet/ledger/adjust.ts'
 import { startReplay } from '../../src/webhooks/replay/replay.ts'
 import { payOrders } from '../harness/shop.ts'
 import { type ConsoleTestbed, signedInAs } from './console-testbed.ts'
+
+/** Inserts a passkey that nobody can use. */
+export async function addPasskey({ db, deps }: Pick<ConsoleTestbed, 'db' | 'deps'>, personId: string): Promise<string> {
+  const passkeyId = deps.ids.uuid()
+  const credential = { credentialId: deps.ids.bytes(32), publicKey: deps.ids.bytes(77), signCount: 0n, transports: [] }
+  await db.tx((tx) => insertPasskey(tx, { passkeyId, personId, name: 'Laptop', ...credential }))
+  return passkeyId
+}
 
 /** Creates one row of everything that belongs to a tenant, and returns the ids that appear in paths. */
 export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, packageCode: string) {
@@ -90,7 +99,8 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
   })
   await db.query({ text: `update tenants set tags = '{cruises}' where tenant_id = $1`, values: [tenantId] })
   const { personId } = person
-  const ids = { profileId, notifyId, requestId, replayId, adjustmentId, personId, sessionId, tokenId, noteId }
+  const passkeyId = await addPasskey(testbed, personId)
+  const ids = { profileId, notifyId, requestId, replayId, adjustmentId, personId, sessionId, tokenId, noteId, passkeyId }
   return { orderNo: orderNoOf(orderId), transactionId: `T-${orderId}`, iccid, ...ids }
 }
 

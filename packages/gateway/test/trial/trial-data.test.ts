@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ensureLocalDemo } from '../../src/local-demo.ts'
 import { searchOrders } from '../../src/orders/reading/search.ts'
 import { searchProfiles } from '../../src/profiles/search.ts'
+import { updateSales } from '../../src/sales/update-sales.ts'
 import { getTrialData, removeTrialData, startTrialData } from '../../src/trial/trial-data.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
 import { listEvents } from '../../src/webhooks/list-events.ts'
@@ -47,6 +48,7 @@ let before: Record<string, string>
 
 it('trial data fills every page that a dealer has, dated over four weeks', async () => {
   const { db } = node.deps
+  await updateSales(db)
   before = await allRows()
   const started = await startTrialData(node.deps, OPERATOR)
   expect(await getTrialData(node.deps)).toMatchObject({ state: 'FILLING', dealers: 4 })
@@ -88,6 +90,7 @@ it('removing trial data leaves what was there before, also after its orders were
   } finally {
     await worker.stop(5_000)
   }
+  await updateSales(node.deps.db)
   await removeTrialData(node.deps, OPERATOR)
   expect(await getTrialData(node.deps)).toMatchObject({ state: 'NONE', dealers: 0 })
   const after = await allRows()

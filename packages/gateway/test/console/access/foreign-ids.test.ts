@@ -82,7 +82,9 @@ describe('ids of another tenant', () => {
   })
 })
 
-const NAMES_WITHOUT_TENANT = ['tenantId', 'supplier', 'packageCode', 'planName', 'groupName', 'ruleName']
+const NAMES_WITHOUT_TENANT = [
+  ...['tenantId', 'supplier', 'packageCode', 'planName', 'groupName', 'ruleName', 'batchId', 'codeId', 'role'],
+]
 
 /** The path parameters that are ids of a tenant's or a person's rows, not names in the operator's catalogue. */
 function idsIn({ path }: Route): string[] {
@@ -99,6 +101,8 @@ function unknownIds(): SeededIds {
 
 /** Valid bodies, so that only the id can be refused. */
 const BODIES: Record<string, object> = {
+  'PATCH /account/passkeys/:passkeyId': { name: 'Renamed' },
+  'POST /account/passkeys/:passkeyId/remove': REAUTHENTICATION,
   'PATCH /people/:personId': { name: 'Renamed' },
   'POST /people/:personId/link': REAUTHENTICATION,
   'POST /people/:personId/second-factor/remove': REAUTHENTICATION,
@@ -137,7 +141,8 @@ async function rowsOf(tenantId: string) {
     ),
   )
   const counts = await testbed.db.query({
-    text: `select (select count(*) from sessions where person_id = $1), (select count(*) from access_tokens where person_id = $1)`,
+    text: `select (select count(*) from sessions where person_id = $1), (select count(*) from access_tokens where person_id = $1),
+             (select array_agg(name) from passkeys where person_id = $1)`,
     values: [theirs.personId],
   })
   return [...rows, counts]

@@ -2,7 +2,7 @@ import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { NOTES_MAX } from '../../src/notes/notes.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
-import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
+import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from '../console/console-testbed.ts'
 
 let testbed: ConsoleTestbed
 beforeAll(async () => {

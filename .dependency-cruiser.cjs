@@ -3,7 +3,7 @@ const gateway = '^packages/gateway/src'
 const doors = `${gateway}/(dealer-api|rt-api|console-api|supplier-api|public|probes|admin)/`
 // From the bottom up: each room may use those before it.
 const ROOMS = [
-  ...['audit', 'alerts', 'events', 'jobs', 'retention', 'deployment', 'people', 'mail', 'wallet', 'tenants'],
+  ...['audit', 'alerts', 'events', 'jobs', 'retention', 'deployment', 'people', 'mail', 'wallet', 'tenants', 'notes'],
   ...['admission', 'catalogue', 'webhooks', 'suppliers', 'products', 'orders', 'sales', 'profiles', 'actions'],
   ...['fulfilment', 'doctor', 'trial', 'cells'],
 ]

@@ -339,6 +339,17 @@ create table mobimatter_orders (
 );
 CREATE UNIQUE INDEX mobimatter_orders_order_id ON mobimatter_orders USING btree (supplier, order_id);
 
+create table notes (
+  tenant_id uuid not null,
+  note_id uuid not null,
+  order_id uuid,
+  text text not null,
+  actor text not null,
+  created_at timestamp with time zone not null,
+  constraint notes_pkey PRIMARY KEY (tenant_id, note_id),
+  constraint notes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+);
+
 create table operator_details (
   singleton boolean not null default true,
   legal_name text,
@@ -1143,6 +1154,7 @@ create table tenants (
   tax_id text,
   billing_address text,
   billing_email text,
+  tags text[] not null default '{}'::text[],
   version bigint not null default 1,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),

@@ -176,12 +176,12 @@ function unknownOrderNo(orderNo: string): string {
 }
 
 /** Computes the code of an authenticator app (RFC 6238). */
-function codeOf(secret: string): string {
+export function codeOf(secret: string, timeMs = Date.now()): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
   const bits = [...secret].map((character) => alphabet.indexOf(character).toString(2).padStart(5, '0')).join('')
   const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
   const counter = Buffer.alloc(8)
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)))
+  counter.writeBigUInt64BE(BigInt(Math.floor(timeMs / 30_000)))
   const mac = createHmac('sha1', key).update(counter).digest()
   const code = mac.readUInt32BE(mac[19]! & 15) & 0x7fffffff
   return String(code % 1_000_000).padStart(6, '0')

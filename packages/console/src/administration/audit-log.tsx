@@ -11,12 +11,15 @@ import { formatDateTime } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
 import { Facts, Timestamp } from '../parts/values.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { interpolate, language, t } from '../strings/strings.ts'
 
 // An action without a label does not compile.
 const ACTION_LABELS: Record<AuditAction, string> = t.audit.actions
 
-const ACTIONS = Object.keys(ACTION_LABELS)
+/** In the order in which the filter shows them. */
+const ACTIONS = Object.entries(ACTION_LABELS)
+  .sort(([, a], [, b]) => a.localeCompare(b, language))
+  .map(([action]) => action)
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 

@@ -26,7 +26,7 @@ export function highlight(text: string, language: CodeLanguage): Token[] {
   let end = 0
   for (const match of text.matchAll(patternOf(language))) {
     const { comment, string, number, word } = match.groups ?? {}
-    if (word !== undefined && !WORDS.has(word)) continue
+    if (word !== undefined && (language === 'shell' || !WORDS.has(word))) continue
     if (match.index > end) tokens.push({ text: text.slice(end, match.index) })
     end = match.index + match[0].length
     if (comment !== undefined) tokens.push({ kind: 'comment', text: comment })

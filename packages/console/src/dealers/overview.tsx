@@ -6,12 +6,14 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useApi } from '../api/use-api.ts'
 import { DealerCards, LatestOrders } from '../dashboard/dealer-cards.tsx'
+import { DealerNotes } from '../notes/notes.tsx'
 import { formatCount, formatPercent } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
 import { Amount, Copyable, Facts, Timestamp } from '../parts/values.tsx'
 import { periodOf, timesOf } from '../sales/period.ts'
 import { SalesChart } from '../sales/sales-chart.tsx'
 import { SalesTotals } from '../sales/sales-totals.tsx'
+import { isOperator, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 import { useTenant } from './dealer.tsx'
 
@@ -19,6 +21,7 @@ const DAYS = 30
 
 /** A dealer at a glance, for operators: its money, endpoint, sales with margin, orders and settings. */
 export function DealerOverview() {
+  const me = useSession()
   const { data: tenant, tenantId } = useTenant()
   const { data } = useApi<Dashboard>('/dashboard', { tenantId, days: DAYS })
   if (!tenant) return null
@@ -31,6 +34,7 @@ export function DealerOverview() {
         {data && <Activity tenantId={tenantId} data={data} />}
       </SimpleGrid>
       <Details tenant={tenant} />
+      {isOperator(me) && <DealerNotes tenantId={tenantId} />}
     </>
   )
 }

@@ -53,9 +53,9 @@ export function Codes({ path, iccid }: { path: string; iccid: string }) {
               items={[
                 [t.esims.activationCode, <Copyable key="a" value={codes.ac} label={t.esims.activationCode} />],
                 [t.esims.matchingId, codes.matchingId],
-                [t.esims.confirmationCode, codes.confirmationCode],
-                [t.esims.pin, codes.pin],
-                [t.esims.puk, codes.puk],
+                ...present([t.esims.confirmationCode, codes.confirmationCode]),
+                ...present([t.esims.pin, codes.pin]),
+                ...present([t.esims.puk, codes.puk]),
               ]}
             />
           </Box>
@@ -63,6 +63,11 @@ export function Codes({ path, iccid }: { path: string; iccid: string }) {
       )}
     </Card>
   )
+}
+
+/** Most eSIMs have no such code. */
+function present(fact: [string, string | null]): [string, string | null][] {
+  return fact[1] === null ? [] : [fact]
 }
 
 export function CancelEsim({ path, iccid }: { path: string; iccid: string }) {

@@ -4,6 +4,7 @@ import { Anchor, Group } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useApi } from '../api/use-api.ts'
+import { OrderNotes } from '../notes/notes.tsx'
 import { List } from '../parts/list.tsx'
 import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
@@ -107,6 +108,7 @@ export function OrderPage() {
       <Card title={t.orders.timeline}>
         <Timeline order={order} />
       </Card>
+      {isOperator(me) && <OrderNotes tenantId={tenantId} orderNo={order.orderNo} />}
     </Page>
   )
 }

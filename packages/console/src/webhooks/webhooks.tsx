@@ -16,13 +16,16 @@ import { outcomeText } from './event.tsx'
 import { EventState, EventStatuses } from './event-state.tsx'
 import { Replays } from './replays.tsx'
 
+/** Attempts follow each other while somebody looks at the list. */
+const REFRESH_MS = 5_000
+
 export function WebhooksPage() {
   const me = useSession()
   const [filters, setFilters] = useFilters()
   const tenantId = me.tenant?.tenantId ?? filters.tenantId
   const { state, type, q, orderNo, cursor } = filters
   const query = { tenantId, q, state, type, orderNo, cursor, ...periodRange(filters) }
-  const list = useApi<{ events: EventRow[]; nextCursor: string | null }>('/events', query)
+  const list = useApi<{ events: EventRow[]; nextCursor: string | null }>('/events', query, { refreshMs: REFRESH_MS })
   const filtered = Object.keys(filters).length > 0
   return (
     <Page title={t.webhooks.title} {...(isOperator(me) && !tenantId && { description: t.webhooks.chooseDealer })}>

@@ -1,5 +1,6 @@
 import { MalformedMoney } from '@dealer-esim/contract'
 import { Command, CommanderError } from 'commander'
+import packageJson from '../../package.json' with { type: 'json' }
 import { type AdminContext, adminContext } from './context.ts'
 import { failureText, UsageError } from './failure.ts'
 
@@ -103,6 +104,7 @@ export async function runAdmin(args: readonly string[]): Promise<number> {
   const program = new Command('admin')
     .description('Operate the gateway. Works with or without a running one, with the same environment variables.')
     .usage('<noun> <command> [options]')
+    .version(packageJson.version, '--version', 'print the version')
     .option('--json', 'print exactly one JSON document; amounts are integers in 1/10 000')
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })

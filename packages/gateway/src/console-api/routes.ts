@@ -38,6 +38,7 @@ import { tenantPriceRoutes } from './routes/prices/tenant-prices.ts'
 import { adjustmentRoutes } from './routes/tenants/adjustments.ts'
 import { credentialRoutes } from './routes/tenants/credentials.ts'
 import { explorerRoutes } from './routes/tenants/explorer.ts'
+import { noteRoutes } from './routes/tenants/notes.ts'
 import { paymentRoutes } from './routes/tenants/payments.ts'
 import { replayRoutes } from './routes/tenants/replays.ts'
 import { tenantRoutes } from './routes/tenants/tenants.ts'
@@ -66,6 +67,7 @@ export const routes: readonly Route[] = [
   ...salesRoutes,
   ...setupRoutes,
   ...trialDataRoutes,
+  ...noteRoutes,
   ...orderRoutes,
   ...orderActionRoutes,
   ...placeOrderRoutes,

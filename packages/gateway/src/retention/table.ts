@@ -161,6 +161,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   deployment: 'one row',
   retention_clock: 'one row',
   request_id_slots: 'one row a partition of request_ids',
+  notes: 'written and deleted by people, 200 an order or dealer',
   trial_dealers: 'a local gateway has four at most',
   schema_migrations: 'one row a migration',
 }

@@ -31,7 +31,7 @@ export interface Product {
 export interface WeekInput extends Omit<TrialDealer, 'clientName'> {
   tenantId: string
   products: readonly Product[]
-  /** Of the wallet before this week. */
+  /** The wallet's balance before this week. */
   balance: bigint
   version: bigint
   week: number
@@ -43,7 +43,7 @@ export interface WeekInput extends Omit<TrialDealer, 'clientName'> {
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
-/** Covers a week of the busiest dealer. */
+/** Enough for a week of the busiest dealer. */
 const TOP_UP = 9_000_000n
 const SMDP_ADDRESS = 'sandbox.dealer-esim.example'
 const REFUSAL = 'The sandbox has no profile of this product left.'

@@ -49,15 +49,15 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
       ],
       [
         `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at)
-        values ($1, $2, 'ORDER_PAID', $3, '{}', now())`,
+        values ($1, $2, 'ORDER_PAID', $3, '{"orderStatus": "PAID"}', now())`,
         notifyId,
         orderId,
       ],
       [`insert into deliveries (tenant_id, notify_id, delivery_state, attempts) values ($1, $2, 'DEAD', 1)`, notifyId],
       [
         `insert into delivery_attempts (tenant_id, attempt_id, notify_id, notify_type, attempt_no, url, started_at,
-          duration_ms, http_status, outcome, answer)
-        values ($1, $2, $3, 'ORDER_PAID', 1, 'https://receiver.test/', now(), 12, 500, 'answered 500', 'no')`,
+          duration_ms, http_status, outcome, answer, signature_starts)
+        values ($1, $2, $3, 'ORDER_PAID', 1, 'https://receiver.test/', now(), 12, 500, 'answered 500', 'no', '0a1b2c3d v1,AbCdEfGh')`,
         attemptId,
         notifyId,
       ],
@@ -91,6 +91,17 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
     text: 'select session_id from sessions where person_id = $1',
     values: [person.personId],
   })
+  const noteId = deps.ids.uuid()
+  await db.query({
+    text: `insert into notes (tenant_id, note_id, text, actor, created_at) values ($1, $2, 'pays late', 'cli:seed', now())`,
+    values: [tenantId, noteId],
+  })
+  await db.query({
+    text: `insert into notes (tenant_id, note_id, order_id, text, actor, created_at)
+           values ($1, $2, $3, 'the traveller called', 'cli:seed', now())`,
+    values: [tenantId, deps.ids.uuid(), orderId],
+  })
+  await db.query({ text: `update tenants set tags = '{cruises}' where tenant_id = $1`, values: [tenantId] })
   const { personId } = person
   const passkeyId = await addPasskey(testbed, personId)
   const ids = {
@@ -103,6 +114,7 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
     personId,
     sessionId,
     tokenId,
+    noteId,
     passkeyId,
   }
   return { orderNo: orderNoOf(orderId), transactionId: `T-${orderId}`, iccid, ...ids }

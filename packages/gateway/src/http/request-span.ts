@@ -4,7 +4,7 @@ import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
 /** The order to whose trace a request belongs. */
 export interface OrderTrace {
   orderId: string
-  /** The request that placed the order begins its trace; one that began an action on its eSIM continues it. */
+  /** 'begins' for the request that placed the order; 'continues' for one that began an action on its eSIM. */
   part: 'begins' | 'continues'
   /** Of a request that began an action. */
   actionId?: string

@@ -4,7 +4,7 @@ import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
 /** The order to whose trace a request belongs. */
 export interface OrderTrace {
   orderId: string
-  /** 'begins' for the request that placed the order; 'continues' for one that began an action on its eSIM. */
+  /** The request begins the trace if it placed the order, and continues it if it began an action on an eSIM of the order. */
   part: 'begins' | 'continues'
   /** Of a request that began an action. */
   actionId?: string

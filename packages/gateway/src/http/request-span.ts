@@ -4,7 +4,7 @@ import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
 /** The order to whose trace a request belongs. */
 export interface OrderTrace {
   orderId: string
-  /** The request begins the trace if it placed the order, and continues it if it began an action on an eSIM of the order. */
+  /** Position of the request in that trace: it placed the order, or began an action on one of its eSIMs. */
   part: 'begins' | 'continues'
   /** Of a request that began an action. */
   actionId?: string

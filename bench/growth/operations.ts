@@ -4,12 +4,13 @@ import { systemClock } from '../../packages/gateway/src/lib/clock.ts'
 import type { Cipher } from '../../packages/gateway/src/lib/crypto.ts'
 import { createCursor } from '../../packages/gateway/src/lib/cursor.ts'
 import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
-import { createDb } from '../../packages/gateway/src/lib/postgres/db.ts'
+import { createDb, type Db } from '../../packages/gateway/src/lib/postgres/db.ts'
 import { createOrderPlacer } from '../../packages/gateway/src/orders/placing/placer.ts'
 import { listOrders } from '../../packages/gateway/src/orders/reading/list.ts'
 import { getOrderWithProfiles } from '../../packages/gateway/src/profiles/get-order.ts'
 import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
 import { queryUsage } from '../../packages/gateway/src/profiles/usage.ts'
+import { listSales } from '../../packages/gateway/src/sales/list-sales.ts'
 import { getBalance } from '../../packages/gateway/src/wallet/ledger/balance.ts'
 import { getStatementPage } from '../../packages/gateway/src/wallet/statement/entries.ts'
 import { listStatement } from '../../packages/gateway/src/wallet/statement/list.ts'
@@ -30,12 +31,17 @@ export const PATHS = [
   'account/statement, deep page',
   'statement, first page',
   'statement, deep page',
+  'sales by day',
+  'sales by package',
+  'sales by dealer',
+  'sales of one dealer',
 ] as const
 export type Path = (typeof PATHS)[number]
 
 /** Orders and deep pages that are read in turn: few enough to be in memory on both sides. */
 const SAMPLES = 64
 const STATEMENT_PAGE = 100
+const WEEK_MS = 7 * 24 * 3_600_000
 
 /** The module functions that the APIs call, each on one connection, for the dealer with half of the orders. */
 export async function createOperations({
@@ -123,9 +129,29 @@ export async function createOperations({
         return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE, before })
       }
       default:
-        return path satisfies never
+        return readSales(db, path, history)
     }
   }
 
   return { db, orderDb, body, call, close: () => Promise.all([db.close(), orderDb.close()]) }
+}
+
+type SalesPath = Extract<Path, `sales ${string}`>
+
+/** Figures of the week of the history: of all dealers, or of the one with half of the orders. */
+function readSales(db: Db, path: SalesPath, { startMs, tenantIds }: OrderHistory): Promise<unknown> {
+  const dayOf = (timeMs: number) => new Date(timeMs).toISOString().slice(0, 10)
+  const week = { from: dayOf(startMs), to: dayOf(startMs + WEEK_MS) }
+  switch (path) {
+    case 'sales by day':
+      return listSales(db, 'day', week)
+    case 'sales by package':
+      return listSales(db, 'package', week)
+    case 'sales by dealer':
+      return listSales(db, 'tenant', week)
+    case 'sales of one dealer':
+      return listSales(db, 'package', { ...week, tenantIds: tenantIds.slice(0, 1) })
+    default:
+      return path satisfies never
+  }
 }

@@ -35,10 +35,13 @@ export async function createDemo(testbed: ConsoleTestbed): Promise<Demo> {
   const { link } = await call<{ link: string }>('/people', { ...invited, password: PASSWORD })
   await call('/tenants', { clientName: 'Northern Lights Travel', currencyCode: 'EUR' })
   await call(`/tenants/${tenantId}/adjustments`, { amount: -5_000, reference: 'fee 1', reason: 'a fee of the bank' })
+  const asked = { amount: 5_000_000, reference: 'INV-2026-17', receipt: { fileName: 'receipt.png', content: PNG } }
+  await api(testbed, dealer, `/tenants/${tenantId}/top-up-requests`, asked)
   await call('/account/tokens', { name: 'Monthly statements', scope: 'READ', days: 90, password: PASSWORD })
   await call('/stock/low', { supplier: 'sandbox', productCode: 'SANDBOX_OUT_OF_STOCK', lowAt: 5 })
   await setPrices(testbed, tenantId, packageCode)
   await waitForOrders(testbed, operator)
+  await waitForSales(testbed, operator)
   const { orders } = await call<{ orders: { orderNo: string; transactionId: string }[] }>('/orders')
   const { profiles } = await call<{ profiles: { profileId: string }[] }>('/profiles')
   const notifyId = await deliveredEvent(testbed, operator)
@@ -56,6 +59,9 @@ export async function createDemo(testbed: ConsoleTestbed): Promise<Demo> {
     close: () => void receiver.close(),
   }
 }
+
+/** The first bytes of a PNG file. */
+const PNG = Buffer.from('89504e470d0a1a0a', 'hex').toString('base64')
 
 /** Returns the code of a package that was ordered. */
 async function placeOrders(testbed: ConsoleTestbed): Promise<string> {
@@ -85,6 +91,18 @@ async function waitForOrders(testbed: ConsoleTestbed, page: Page): Promise<void>
     async () => {
       const { orders } = await api<{ orders: { orderStatus: string }[] }>(testbed, page, '/orders')
       return orders.every((order) => !['PAID', 'ALLOCATING'].includes(order.orderStatus))
+    },
+    WAIT_MAX_MS,
+    POLL_MS,
+  )
+}
+
+/** Waits until the daily sums contain what the sandbox delivered. */
+async function waitForSales(testbed: ConsoleTestbed, page: Page): Promise<void> {
+  await waitUntil(
+    async () => {
+      const { rows } = await api<{ rows: { key: string; items: number }[] }>(testbed, page, '/sales?by=supplier')
+      return rows.some(({ key, items }) => key === 'sandbox' && items >= 12)
     },
     WAIT_MAX_MS,
     POLL_MS,

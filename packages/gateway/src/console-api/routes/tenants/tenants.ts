@@ -1,5 +1,6 @@
 import { EVENT_FORMATS } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
+import type { Db } from '../../../lib/postgres/db.ts'
 import { resumeTenant, suspendTenant } from '../../../tenants/change.ts'
 import { createTenant } from '../../../tenants/create.ts'
 import { TEXT_LENGTH_MAX } from '../../../tenants/settings.ts'
@@ -55,6 +56,15 @@ const credentials = Type.Object({
 })
 export type Credentials = Static<typeof credentials>
 
+/** A sentence. */
+const REASON_LENGTH_MIN = 3
+const REASON_LENGTH_MAX = 300
+const activity = Type.Object({
+  lastCallAt: nullable(time()),
+  lastOrderAt: nullable(time()),
+})
+export type TenantActivity = Static<typeof activity>
+
 export const tenantRoutes: Route[] = [
   route({
     method: 'GET',
@@ -98,14 +108,25 @@ export const tenantRoutes: Route[] = [
     handle: ({ deps }, { params }) => getTenantView(deps, params.tenantId),
   }),
   route({
+    method: 'GET',
+    path: '/tenants/:tenantId/activity',
+    access: OPERATORS,
+    summary: 'When a dealer last called its API and last ordered',
+    params: tenantParams,
+    answer: activity,
+    handle: ({ deps }, { params }) => getActivity(deps.db, params.tenantId),
+  }),
+  route({
     method: 'POST',
     path: '/tenants/:tenantId/suspend',
     access: OPERATORS_WRITE,
-    summary: 'Suspend a dealer: the dealer API refuses requests. Paid orders are still delivered',
+    summary:
+      'Suspend a dealer: the dealer API refuses requests. Paid orders are still delivered. The dealer reads the reason',
     params: tenantParams,
+    body: Type.Object({ reason: line(REASON_LENGTH_MAX, REASON_LENGTH_MIN) }, CLOSED),
     answer: done,
-    async handle({ deps, by }, { params }) {
-      await suspendTenant(deps, params.tenantId, by)
+    async handle({ deps, by }, { params, body }) {
+      await suspendTenant(deps, params.tenantId, by, body.reason)
       return {}
     },
   }),
@@ -122,3 +143,13 @@ export const tenantRoutes: Route[] = [
     },
   }),
 ]
+
+/** A call that was admitted is noted in the dealer's bucket of requests. */
+async function getActivity(db: Db, tenantId: string) {
+  const [row] = await db.query<{ lastCallAt: Date | null; lastOrderAt: Date | null }>({
+    text: `select (select refilled_at from qps_buckets where tenant_id = $1) as last_call_at,
+             (select created_at from orders where tenant_id = $1 order by order_id desc limit 1) as last_order_at`,
+    values: [tenantId],
+  })
+  return row!
+}

@@ -1,22 +1,42 @@
 import { orderIdOf } from '@dealer-esim/contract'
-import { isUuid } from '../../lib/ids.ts'
+import { firstUuidAt, isUuid, timeOfUuid } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { notFound } from '../../lib/refusal.ts'
 
-/** Finds an order and its tenant by the order number alone, for operators. One index probe per tenant. */
+/** The id of an order and that of its ORDER_PAID are made within this time. */
+const PAID_WITHIN_MS = 600_000
+/** The latest time that a UUID contains. */
+const LATEST_MS = 2 ** 48 - 1
+
+/**
+ * Finds an order and its tenant by the order number alone, for operators. One probe of the events of that time, which name its
+ * tenant; for an order older than all events, one index probe per tenant.
+ */
 export async function findOrder(
   db: Pick<Db, 'query'>,
   orderNo: string,
 ): Promise<{ tenantId: string; orderId: string } | undefined> {
   const orderId = isUuid(orderNo) ? orderNo : orderIdOf(orderNo.toUpperCase())
   if (orderId === undefined) return undefined
+  const placedAtMs = timeOfUuid(orderId)
   const [row] = await db.query<{ tenantId: string }>({
-    text: `select t.tenant_id from tenants t
-           where exists (select from orders o where o.tenant_id = t.tenant_id and o.order_id = $1)`,
-    values: [orderId],
+    text: FIND,
+    values: [
+      orderId,
+      firstUuidAt(placedAtMs - PAID_WITHIN_MS),
+      firstUuidAt(Math.min(placedAtMs + PAID_WITHIN_MS, LATEST_MS)),
+    ],
   })
   return row && { tenantId: row.tenantId, orderId }
 }
+
+const FIND = `
+  select tenant_id from (
+    select coalesce(
+      (select tenant_id from events where order_id = $1 and notify_id >= $2 and notify_id < $3 limit 1),
+      (select t.tenant_id from tenants t
+       where exists (select from orders o where o.tenant_id = t.tenant_id and o.order_id = $1) limit 1)) as tenant_id
+  ) found where tenant_id is not null`
 
 /** @throws Refusal where it is not an order number */
 export function parseOrderNo(orderNo: string): string {

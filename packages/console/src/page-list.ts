@@ -21,6 +21,9 @@ function page<Module extends object>(
 /** Works without a session. */
 export const welcomePage = page('/welcome', () => import('./session/welcome.tsx'), 'WelcomePage')
 
+/** The provider sends the browser here. Works without a session. */
+export const signedInPage = page('/signed-in', () => import('./session/signed-in.tsx'), 'SignedInPage')
+
 /** The frame around the sections of a dealer. */
 export const dealerPage = page('/tenants/$tenantId', () => import('./dealers/dealer.tsx'), 'DealerPage')
 

@@ -63,6 +63,53 @@ create table coverages (
   constraint coverages_pkey PRIMARY KEY (coverage_id)
 );
 
+create table daily_sales (
+  tenant_id uuid not null,
+  day date not null,
+  order_type text not null,
+  package_code text not null,
+  supplier text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  constraint daily_sales_pkey PRIMARY KEY (tenant_id, day, order_type, package_code, supplier, currency_code)
+);
+CREATE INDEX daily_sales_package ON daily_sales USING btree (package_code, day);
+
+create table daily_sales_packages (
+  day date not null,
+  order_type text not null,
+  package_code text not null,
+  supplier text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  constraint daily_sales_packages_pkey PRIMARY KEY (day, order_type, package_code, supplier, currency_code)
+) with (fillfactor=50);
+
+create table daily_sales_tenants (
+  tenant_id uuid not null,
+  day date not null,
+  order_type text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  constraint daily_sales_tenants_pkey PRIMARY KEY (tenant_id, day, order_type, currency_code)
+);
+CREATE INDEX daily_sales_tenants_day ON daily_sales_tenants USING btree (day);
+
 create table deliveries (
   tenant_id uuid not null,
   notify_id uuid not null,
@@ -89,6 +136,7 @@ create table delivery_attempts (
   http_status integer,
   outcome text not null,
   answer bytea,
+  signature_starts text,
   constraint delivery_attempts_pkey PRIMARY KEY (tenant_id, notify_id, attempt_id)
 ) partition by RANGE (attempt_id);
 
@@ -505,29 +553,37 @@ create table price_groups (
 
 create table price_plan_rules (
   plan_name text not null,
-  package_code text not null,
+  scope text not null,
+  target text not null,
   currency_code text not null,
   percent bigint,
   basis text not null default 'LIST'::text,
   rounding text not null default 'none'::text,
   price bigint,
+  valid_from timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  valid_until timestamp with time zone not null default 'infinity'::timestamp with time zone,
   removed boolean not null,
   updated_at timestamp with time zone not null,
   first_set_at timestamp with time zone,
-  constraint price_plan_rules_pkey PRIMARY KEY (plan_name, package_code, currency_code),
+  constraint price_plan_rules_pkey PRIMARY KEY (plan_name, scope, target, currency_code, valid_from),
   constraint price_plan_rules_plan_name_fkey FOREIGN KEY (plan_name) REFERENCES price_plans(plan_name),
   constraint price_plan_rules_basis_check CHECK ((basis = ANY (ARRAY['LIST'::text, 'COST'::text]))),
-  constraint price_plan_rules_check CHECK (((percent IS NULL) <> (price IS NULL))),
-  constraint price_plan_rules_check1 CHECK (((percent IS NOT NULL) = (currency_code = ''::text))),
-  constraint price_plan_rules_check2 CHECK (((basis = 'LIST'::text) OR (percent >= 0))),
+  constraint price_plan_rules_check CHECK (((scope = 'ALL'::text) = (target = ''::text))),
+  constraint price_plan_rules_check1 CHECK ((valid_from < valid_until)),
+  constraint price_plan_rules_check2 CHECK (((percent IS NULL) <> (price IS NULL))),
+  constraint price_plan_rules_check3 CHECK (((percent IS NOT NULL) = (currency_code = ''::text))),
+  constraint price_plan_rules_check4 CHECK (((price IS NULL) OR (scope = ANY (ARRAY['PACKAGE'::text, 'ALL'::text])))),
+  constraint price_plan_rules_check5 CHECK (((basis = 'LIST'::text) OR (percent >= 0))),
   constraint price_plan_rules_currency_code_check CHECK ((currency_code ~ '^([A-Z]{3})?$'::text)),
   constraint price_plan_rules_percent_check CHECK (((percent >= '-1000000'::integer) AND (percent <= 10000000))),
-  constraint price_plan_rules_price_check CHECK (((price >= 0) AND (price <= '9007199254740991'::bigint)))
+  constraint price_plan_rules_price_check CHECK (((price >= 0) AND (price <= '9007199254740991'::bigint))),
+  constraint price_plan_rules_scope_check CHECK ((scope = ANY (ARRAY['PACKAGE'::text, 'LOCATION'::text, 'SUPPLIER'::text, 'ALL'::text])))
 );
 CREATE INDEX price_plan_rules_updated ON price_plan_rules USING btree (updated_at);
 
 create table price_plans (
   plan_name text not null,
+  display_name text,
   created_at timestamp with time zone not null,
   removed boolean not null default false,
   constraint price_plans_pkey PRIMARY KEY (plan_name)
@@ -663,6 +719,15 @@ create table sale_rules (
   constraint sale_rules_pkey PRIMARY KEY (rule_name)
 );
 
+create table sales_progress (
+  tenant_id uuid not null,
+  wallet_version bigint not null,
+  open_days jsonb not null,
+  dirty_days date[] not null,
+  constraint sales_progress_pkey PRIMARY KEY (tenant_id),
+  constraint sales_progress_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+) with (fillfactor=50);
+
 create table sandbox_actions (
   supplier text not null,
   key text not null,
@@ -740,9 +805,30 @@ create table spent_challenges (
   constraint spent_challenges_pkey PRIMARY KEY (challenge_hash)
 );
 
+create table stock_batches (
+  supplier text not null,
+  batch_id uuid not null,
+  product_code text not null,
+  batch_name text not null,
+  codes bigint not null,
+  available bigint not null,
+  expired bigint not null default 0,
+  alert_days smallint,
+  expiry_alerted boolean not null default false,
+  imported_at timestamp with time zone not null,
+  constraint stock_batches_pkey PRIMARY KEY (supplier, batch_id),
+  constraint stock_batches_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
+  constraint stock_batches_alert_days_check CHECK (((alert_days >= 1) AND (alert_days <= 365))),
+  constraint stock_batches_available_check CHECK ((available >= 0)),
+  constraint stock_batches_codes_check CHECK ((codes > 0)),
+  constraint stock_batches_expired_check CHECK ((expired >= 0))
+) with (fillfactor=50);
+CREATE INDEX stock_batches_alert ON stock_batches USING btree (supplier) WHERE ((alert_days IS NOT NULL) AND (NOT expiry_alerted));
+
 create table stock_codes (
   supplier text not null,
   code_id uuid not null,
+  batch_id uuid not null,
   product_code text not null,
   state text not null default 'FREE'::text,
   key text,
@@ -761,11 +847,13 @@ create table stock_codes (
   constraint stock_codes_check CHECK (((state = 'RESERVED'::text) = (key IS NOT NULL))),
   constraint stock_codes_state_check CHECK ((state = ANY (ARRAY['FREE'::text, 'RESERVED'::text, 'EXPIRED'::text])))
 ) with (fillfactor=90);
+CREATE INDEX stock_codes_batch ON stock_codes USING btree (supplier, batch_id, expires_at) WHERE (state = 'FREE'::text);
 CREATE INDEX stock_codes_expiring ON stock_codes USING btree (expires_at) WHERE ((state = 'FREE'::text) AND (expires_at < 'infinity'::timestamp with time zone));
 CREATE INDEX stock_codes_free ON stock_codes USING btree (supplier, product_code, expires_at, code_id) WHERE (state = 'FREE'::text);
 CREATE UNIQUE INDEX stock_codes_iccid ON stock_codes USING btree (supplier, iccid) WHERE (state = 'FREE'::text);
 CREATE UNIQUE INDEX stock_codes_key ON stock_codes USING btree (supplier, key) WHERE (key IS NOT NULL);
 CREATE INDEX stock_codes_reserved ON stock_codes USING btree (supplier, reserved_at) WHERE (reserved_at IS NOT NULL);
+CREATE INDEX stock_codes_search ON stock_codes USING btree (iccid text_pattern_ops);
 
 create table stock_levels (
   supplier text not null,
@@ -1059,6 +1147,13 @@ create table transfers (
 CREATE INDEX transfers_kind ON transfers USING btree (tenant_id, kind, wallet_version) WHERE (kind <> 'ORDER'::text);
 CREATE UNIQUE INDEX transfers_reference ON transfers USING btree (tenant_id, kind, reference) WHERE (reference IS NOT NULL);
 CREATE UNIQUE INDEX transfers_refund ON transfers USING btree (tenant_id, order_id, item_no) WHERE (kind = 'REFUND'::text);
+
+create table trial_dealers (
+  tenant_id uuid not null,
+  steps_done smallint not null default 0,
+  constraint trial_dealers_pkey PRIMARY KEY (tenant_id),
+  constraint trial_dealers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+);
 
 create table unclaimed_esims (
   supplier text not null,

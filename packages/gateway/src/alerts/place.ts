@@ -20,6 +20,8 @@ export function alertPath(alert: { kind: string; tenantId: string | null; data: 
       return '/orders?status=UNDER_REVIEW'
     case 'LOW_STOCK':
       return '/stock'
+    case 'STOCK_EXPIRING':
+      return '/stock/batches'
     case 'SUPPLIER_PRICE':
     case 'PACKAGES_OFF_SALE':
       return '/catalogue'

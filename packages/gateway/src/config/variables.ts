@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { resolve } from 'node:path'
 import { QPS_LIMIT_DEFAULT, QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import ipaddr from 'ipaddr.js'
+import { parseServers } from '../lib/postgres/servers.ts'
 import { OTHER_CONNECTIONS } from './connections.ts'
 import { mailAddress, mailAddresses, smtpUrl } from './mail-values.ts'
 import { clientId, domains, groupRoles, issuer, providerLabel } from './provider-values.ts'
@@ -80,7 +81,7 @@ export const VARIABLES = {
   databaseUrl: {
     name: 'DATABASE_URL',
     description:
-      'PostgreSQL 15 to 18, as `postgres://user:password@host:port/database`. Without it, a local deployment starts the embedded PostgreSQL.',
+      'PostgreSQL 15 to 18, as `postgres://user:password@host:port/database`; for a primary with standbys, `…@host1:5432,host2:5432/database?target_session_attrs=read-write`. Without it, a local deployment starts the embedded PostgreSQL.',
     parse: databaseUrl,
     requiredOn: NOT_LOCAL,
     secret: true,
@@ -303,13 +304,9 @@ function publicUrl(value: string): string {
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 
-/** The value may contain a password, so messages never quote it. */
+/** @throws Error whose message never quotes the value, which may contain a password */
 function databaseUrl(value: string): string {
-  if (!URL.canParse(value) || !/^postgres(ql)?:$/.test(new URL(value).protocol)) {
-    throw new Error(
-      'is an address like postgres://user:password@host:5432/database; write @ : / # in the password as %40 %3A %2F %23',
-    )
-  }
+  parseServers(value)
   return value
 }
 

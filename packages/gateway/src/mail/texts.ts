@@ -8,6 +8,7 @@ export const ALERT_SUBJECTS: Readonly<Record<string, string>> = {
   ENDPOINT_FAILING: 'Your callback URL does not answer: {client}',
   ENDPOINT_DISABLED: 'Your callback URL was disabled: {client}',
   LOW_STOCK: 'Activation codes are running low',
+  STOCK_EXPIRING: 'Activation codes expire soon',
   SUPPLIER_PRICE: 'A supplier’s prices differ from your catalogue',
   SUPPLIER_SPEND_LIMIT: 'A supplier’s daily spend limit was reached',
   SUPPLIER_CATALOGUE: 'A supplier’s catalogue was not taken over',

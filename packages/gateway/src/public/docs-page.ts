@@ -45,6 +45,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
     [
       ['running', 'Running a gateway'],
       ['availability', 'Proxies, restarts and failover'],
+      ['scaling', 'Growing past one database'],
       ['clocks', 'Clocks'],
       ['alerts', 'Alerts'],
       ['configuration', 'Configuration'],

@@ -102,9 +102,14 @@ export const KEPT: Readonly<Record<string, string>> = {
   transfers: 'the ledger',
   wallets: 'one row a dealer',
   wallet_adjustments: 'who proposed and who approved',
+  daily_sales: 'one row a day, dealer, package and supplier: its orders are kept for ever, too',
+  daily_sales_tenants: 'one row a day and dealer',
+  daily_sales_packages: 'one row a day, package and supplier',
+  sales_progress: 'one row a dealer',
   orphans: 'eSIMs without a paid item',
   unclaimed_esims: 'eSIMs that only the supplier’s list contains',
   watched_items: 'open questions; each is deleted when it is answered or given up',
+  stock_batches: 'one row an import',
   stock_codes: 'a code is never delivered twice',
   resolved_codes: 'a code is never delivered twice',
   es2plus_orders: 'the progress of each order at an SM-DP+',
@@ -151,6 +156,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   deployment: 'one row',
   retention_clock: 'one row',
   request_id_slots: 'one row a partition of request_ids',
+  trial_dealers: 'a local gateway has four at most',
   schema_migrations: 'one row a migration',
 }
 

@@ -82,7 +82,9 @@ describe('ids of another tenant', () => {
   })
 })
 
-const NAMES_WITHOUT_TENANT = ['tenantId', 'supplier', 'packageCode', 'planName', 'groupName', 'ruleName', 'role']
+const NAMES_WITHOUT_TENANT = [
+  ...['tenantId', 'supplier', 'packageCode', 'planName', 'groupName', 'ruleName', 'batchId', 'codeId', 'role'],
+]
 
 /** The path parameters that are ids of a tenant's or a person's rows, not names in the operator's catalogue. */
 function idsIn({ path }: Route): string[] {

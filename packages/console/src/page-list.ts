@@ -111,5 +111,5 @@ export const PAGE_DOCS: Readonly<Record<string, string>> = {
   '/adjustments': 'money#a-correction',
   '/people': 'console#who-may-do-what',
   '/audit': 'after-the-sale#audit-traces-and-retention',
-  '/account': 'console#getting-in',
+  '/account': 'sign-in#ways-to-sign-in',
 }

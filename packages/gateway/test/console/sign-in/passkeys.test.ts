@@ -9,7 +9,7 @@ import {
   REAUTHENTICATION,
   signedInAs,
   startConsole,
-} from './console-testbed.ts'
+} from '../console-testbed.ts'
 import { createAuthenticator } from './software-authenticator.ts'
 
 let testbed: ConsoleTestbed

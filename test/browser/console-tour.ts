@@ -111,6 +111,8 @@ function dealerStops({ dealer: page, tenantId, profileId }: Demo): Stop[] {
 function signedOutStops({ token }: Demo, page: Page): Stop[] {
   return [
     { name: 'sign-in', path: '/', page },
+    { name: 'forgotten-password', path: '/', page, act: (at) => button(at, 'Forgot password?').click() },
+    { name: 'signed-in', path: '/signed-in?error=access_denied&state=x', page },
     { name: 'welcome', path: `/welcome#${token}`, page },
   ]
 }

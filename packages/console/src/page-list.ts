@@ -22,6 +22,9 @@ function page<Module extends object>(
 /** Works without a session. */
 export const welcomePage = page('/welcome', () => import('./session/welcome.tsx'), 'WelcomePage')
 
+/** The provider sends the browser here. Works without a session. */
+export const signedInPage = page('/signed-in', () => import('./session/signed-in.tsx'), 'SignedInPage')
+
 /** The frame around the sections of a dealer. */
 export const dealerPage = page('/tenants/$tenantId', () => import('./dealers/dealer.tsx'), 'DealerPage')
 
@@ -118,5 +121,5 @@ export const PAGE_DOCS: Readonly<Record<string, string>> = {
   '/adjustments': 'money#a-correction',
   '/people': 'console#who-may-do-what',
   '/audit': 'after-the-sale#audit-traces-and-retention',
-  '/account': 'console#getting-in',
+  '/account': 'sign-in#ways-to-sign-in',
 }

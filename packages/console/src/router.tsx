@@ -9,7 +9,7 @@ import {
 } from '@tanstack/react-router'
 import { consoleBase } from './api/call.ts'
 import { Layout } from './layout/layout.tsx'
-import { dealerPage, dealerSections, PAGE_DOCS, type PageRoute, pages, welcomePage } from './page-list.ts'
+import { dealerPage, dealerSections, PAGE_DOCS, type PageRoute, pages, signedInPage, welcomePage } from './page-list.ts'
 import { LoadError, Loading } from './parts/load-states.tsx'
 import { NotFound } from './parts/page.tsx'
 import { SessionGate } from './session/session-gate.tsx'
@@ -71,7 +71,11 @@ const routes = [
 ]
 
 export const router = createRouter({
-  routeTree: root.addChildren([pageRoute(welcomePage, root), consoleRoute.addChildren(routes)]),
+  routeTree: root.addChildren([
+    pageRoute(welcomePage, root),
+    pageRoute(signedInPage, root),
+    consoleRoute.addChildren(routes),
+  ]),
   basepath: consoleBase.pathname.replace(/\/$/, ''),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,

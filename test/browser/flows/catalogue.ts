@@ -16,7 +16,7 @@ export function catalogueFlows(shared: SharedState): void {
     const cheap = [head, rows[0]?.replace(',21.00,', ',0.01,')].join('\n')
     await preview(cheap)
     const change = page.getByRole('table', { name: 'Change' }).locator('[data-row=AT_10_30]')
-    await change.getByText('Price in USD: USD 21.00 → USD 0.01 (-99.9%)').waitFor()
+    await change.getByText('Price in USD: USD 21.00 → USD 0.01 (−99.9%)').waitFor()
     await change.getByText('Falls by more than half').waitFor()
     await change.getByText('Below cost (USD 12.60)').waitFor()
     await page.getByRole('alert').getByText('Check 1 package').waitFor()

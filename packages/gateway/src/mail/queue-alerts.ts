@@ -75,11 +75,11 @@ async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: str
   await failpoint('mail.taken-over')
 }
 
-/** How many alert mails the dealer may still receive today. Mails with links do not count. */
+/** How many alert mails the dealer may still receive today. Mails about accounts do not count. */
 async function mailsLeftToday(tx: Tx, deps: MailDeps, tenantId: string): Promise<number> {
   const mailed = await tx.query({
     text: `select 1 from mails
-           where tenant_id = $1 and mail_id >= $2 and kind not in ('INVITATION', 'PASSWORD_RESET', 'FORGOTTEN_PASSWORD', 'SHARE_LINK') limit $3`,
+           where tenant_id = $1 and mail_id >= $2 and kind not in ('INVITATION', 'PASSWORD_RESET', 'FORGOTTEN_PASSWORD', 'PASSKEY_ADDED', 'SHARE_LINK') limit $3`,
     values: [tenantId, firstUuidAt(deps.databaseClock.now() - DAY_MS), MAILS_PER_DAY_MAX],
   })
   return MAILS_PER_DAY_MAX - mailed.length

@@ -6,7 +6,7 @@ import type { Tx } from '../lib/postgres/db.ts'
 import type { LinkKind } from '../people/link.ts'
 import { normalEmail } from '../people/person.ts'
 import type { MailText } from './template.ts'
-import { linkMail } from './texts.ts'
+import { linkMail, passkeyMail } from './texts.ts'
 
 export interface QueuedMail extends MailText {
   /** null: to the operator's staff. */
@@ -49,4 +49,16 @@ export function mailPersonLink(
   const recipient = normalEmail(person.email)
   queueMail(tx, deps, { tenantId, recipient, kind: made.kind, ...linkMail(made.kind, { name, link: made.link }) })
   return true
+}
+
+/** Notifies a person of a new passkey, if e-mail is configured: one that a stranger has added must not stay unnoticed. */
+export function mailNewPasskey(
+  tx: Tx,
+  deps: LinkMailDeps,
+  person: { tenantId: string | null; email: string },
+  about: { name: string; accountUrl: string },
+): void {
+  if (deps.config.smtpUrl === undefined) return
+  const { tenantId, email: recipient } = person
+  queueMail(tx, deps, { tenantId, recipient, kind: 'PASSKEY_ADDED', ...passkeyMail(about) })
 }

@@ -87,6 +87,18 @@ export function shareMail(about: { seller: string; packageName: string; link: st
   })
 }
 
+export function passkeyMail({ name, accountUrl }: { name: string; accountUrl: string }): MailText {
+  return composeMail({
+    subject: 'A passkey was added to your account',
+    paragraphs: [
+      `The passkey “${oneLine(name)}” can now sign in to your account at the eSIM console.`,
+      'If it was not you, remove it on your account page, change your password, and inform the operator of the console.',
+      { label: 'Your account', url: accountUrl },
+    ],
+    footer: 'You receive this e-mail because it concerns the security of your account. Replies are not read.',
+  })
+}
+
 /**
  * The inviter chooses the name, and the mail goes to any address in the operator's name. Mail programs turn text that looks
  * like an address into a link, so such a name is left out.

@@ -26,10 +26,10 @@ export function renameSelf(deps: SignInDeps, person: Person, name: string, by: B
 export async function setUpOwnSecondFactor(
   deps: SignInDeps,
   person: Person,
-  { password, confirmation }: Reauthentication,
+  confirmation: Reauthentication,
   { address }: Required<By>,
 ): Promise<{ secret: string; uri: string }> {
-  await reauthenticate(deps, person, { password, confirmation, address }, { withCode: person.hasPasskey })
+  await reauthenticate(deps, person, { ...confirmation, address })
   return deps.db.tx((tx) => setUpSecondFactor(tx, deps, person.personId))
 }
 

@@ -109,7 +109,6 @@ export async function reauthenticate(
   deps: SignInDeps,
   person: Person,
   { confirmation, password, ...input }: Reauthentication & { address: string },
-  { withCode }: { withCode: boolean } = { withCode: true },
 ): Promise<void> {
   if (confirmation !== undefined) {
     if (isConfirmation(deps, person, confirmation)) return
@@ -124,7 +123,7 @@ export async function reauthenticate(
     if (error instanceof Refusal && error.code === 'SIGN_IN_FAILED') throw wrongPassword()
     throw error
   }
-  if (hasSecondFactor(person) && withCode) await verifyCode(deps, person, attempt)
+  if (hasSecondFactor(person)) await verifyCode(deps, person, attempt)
 }
 
 /** A password to verify, and the key under which a failure is counted. */

@@ -64,7 +64,10 @@ const ROWS: Record<string, string> = {
     insert into top_up_receipts (tenant_id, request_id, file_name, media_type, content)
     values ($1, $2, 'r.pdf', 'application/pdf', '')`,
   tenant_secrets: `insert into tenant_secrets (tenant_id, secret_id, ciphertext, valid_until) values ($1, $2, '', $3)`,
-  sessions: `insert into sessions (session_id, person_id, token_hash, expires_at) values ($2, $1, decode(replace($2::uuid::text, '-', ''), 'hex'), $3)`,
+  sessions: `insert into sessions (session_id, person_id, token_hash, signed_in_by, expires_at)
+    values ($2, $1, decode(replace($2::uuid::text, '-', ''), 'hex'), 'PASSWORD', $3)`,
+  spent_challenges: `insert into spent_challenges (challenge_hash, expires_at)
+    select decode(replace($2::uuid::text, '-', ''), 'hex'), $3 where $1::uuid is not null`,
   person_links: `insert into person_links (person_id, token_hash, kind, expires_at, created_by)
     values ($1, decode(replace($2::uuid::text, '-', ''), 'hex'), 'INVITATION', $3, 'system')`,
   access_tokens: `insert into access_tokens (token_id, person_id, name, scope, token_hash, hint, expires_at)

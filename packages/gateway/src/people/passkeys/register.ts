@@ -1,5 +1,6 @@
 import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { type By, byPerson } from '../../audit/audit.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { createChallenge, deadChallenge, isChallenge, spendChallenge } from '../challenge.ts'
 import { changeAccount } from '../own-account.ts'
@@ -51,7 +52,8 @@ export async function startRegistration(
 }
 
 /**
- * Registers the passkey that the authenticator created. Returns the recovery codes if it is the person's first second factor.
+ * Registers the passkey that the authenticator created, and notifies the person, because a passkey outlives a new password.
+ * Returns the recovery codes if it is the person's first second factor.
  * @throws Refusal PASSKEY_REFUSED, PASSKEY_KNOWN, CHALLENGE_DEAD
  */
 export async function finishRegistration(
@@ -59,6 +61,7 @@ export async function finishRegistration(
   relyingParty: RelyingParty,
   registrant: Registrant,
   input: { name: string; answer: RegistrationResponseJSON },
+  notify: (tx: Tx) => void,
 ): Promise<{ passkeyId: string; recoveryCodes: string[] }> {
   const { person } = registrant
   const { challenge, ...credential } = await verifyRegistration(
@@ -73,6 +76,7 @@ export async function finishRegistration(
     await spendChallenge(tx, challenge)
     const passkeyId = deps.ids.uuid()
     await insertPasskey(tx, { passkeyId, personId: person.personId, name: input.name, ...credential })
+    notify(tx)
     return { passkeyId, recoveryCodes: await ensureRecoveryCodes(tx, deps.ids, person.personId) }
   })
 }

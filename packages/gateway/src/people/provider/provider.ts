@@ -97,11 +97,14 @@ async function discover(
   { config, outbound }: { config: ProviderConfig; outbound: Outbound },
   { issuer, clientId, secret }: { issuer: string; clientId: string; secret: string },
 ): Promise<Configuration> {
-  const { allowInsecureRequests, ClientSecretBasic, customFetch, discovery } = await import('openid-client')
+  const { allowInsecureRequests, ClientSecretBasic, customFetch, discovery, enableNonRepudiationChecks } = await import(
+    'openid-client'
+  )
   return discovery(new URL(issuer), clientId, secret, ClientSecretBasic(secret), {
     [customFetch]: fetchWith(outbound),
     timeout: TIMEOUT_MS / 1_000,
-    ...(config.deployment === 'local' && { execute: [allowInsecureRequests] }),
+    // The ID token's signature is verified too, although it comes straight from the provider.
+    execute: [enableNonRepudiationChecks, ...(config.deployment === 'local' ? [allowInsecureRequests] : [])],
   })
 }
 
@@ -161,19 +164,22 @@ function derive(key: Buffer, purpose: string, state: string): string {
   return createHmac('sha256', key).update(`provider ${purpose}\n${state}`).digest('base64url')
 }
 
+/** For the log. The error itself may carry claims or tokens. */
+function describe(error: unknown) {
+  const { message, code, cause } = error as Error & { code?: string }
+  return { failure: message, code, cause: cause instanceof Error ? cause.message : undefined }
+}
+
 function unreachable(log: Log, error: unknown): Refusal {
-  log.warn({ err: error }, 'the OpenID Connect provider could not be asked')
+  log.warn(describe(error), 'the OpenID Connect provider could not be asked')
   const message = 'The sign-in provider cannot be reached. Try again in a moment, or sign in another way.'
   return new Refusal(503, 'PROVIDER_UNREACHABLE', message)
 }
 
 /** The provider's own error codes are safe to show; everything else is for the log. */
 function refusalOf(log: Log, error: unknown): Refusal {
-  const { error: code, cause } = error as { error?: unknown; cause?: unknown }
-  log.warn(
-    { err: error, cause: cause instanceof Error ? cause.message : undefined },
-    'a sign-in at the provider failed',
-  )
+  const { error: code } = error as { error?: unknown }
+  log.warn(describe(error), 'a sign-in at the provider failed')
   if (code === 'access_denied')
     return new Refusal(422, 'PROVIDER_REFUSED', 'The provider did not let you sign in. Ask its administrator.')
   const shown = typeof code === 'string' && /^[a-z_]{1,40}$/.test(code) ? ` (${code})` : ''

@@ -67,7 +67,8 @@ export function removeAuthenticator(tx: Tx, personId: string): void {
 /** Accepts a code of the authenticator or a recovery code, each once. The caller must have locked the person. */
 export async function redeemCode(tx: Tx, deps: SecondFactorDeps, person: Person, code: string): Promise<Redeemed> {
   const plain = code.replaceAll(/[\s-]/g, '').toUpperCase()
-  if (/^\d{6}$/.test(plain)) return redeemTotp(tx, deps, person, plain)
+  // One that was only prepared does not count, as for a person whose second factor is a passkey.
+  if (/^\d{6}$/.test(plain)) return person.totpConfirmed ? redeemTotp(tx, deps, person, plain) : 'wrong'
   return redeemRecoveryCode(tx, person.personId, plain)
 }
 

@@ -1,6 +1,7 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import Type from 'typebox'
 import { Refusal } from '../../../lib/refusal.ts'
+import { mailNewPasskey } from '../../../mail/queue.ts'
 import { listPasskeys } from '../../../people/passkeys/passkey.ts'
 import {
   finishRegistration,
@@ -174,11 +175,14 @@ const ownRoutes: Route[] = [
     body: Type.Object({ name: line(60), answer: attestation }, CLOSED),
     answer: Type.Object({ passkeyId: Type.String(), recoveryCodes: Type.Array(Type.String()) }),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    handle: (context, { body }) =>
-      finishRegistration(context.deps, getRelyingParty(context.deps), registrantOf(context), {
-        name: body.name,
-        answer: body.answer as unknown as RegistrationResponseJSON,
-      }),
+    handle(context, { body }) {
+      const { deps, person } = context
+      const input = { name: body.name, answer: body.answer as unknown as RegistrationResponseJSON }
+      const about = { name: body.name, accountUrl: `${deps.consoleUrl()}/account` }
+      return finishRegistration(deps, getRelyingParty(deps), registrantOf(context), input, (tx) =>
+        mailNewPasskey(tx, deps, person, about),
+      )
+    },
   }),
   route({
     method: 'PATCH',

@@ -1,6 +1,6 @@
 import { Secret } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hashToken } from '../../src/people/token.ts'
+import { hashToken } from '../../../src/people/token.ts'
 import {
   addPerson,
   browser,
@@ -9,7 +9,7 @@ import {
   REAUTHENTICATION,
   signedInAs,
   startConsole,
-} from './console-testbed.ts'
+} from '../console-testbed.ts'
 
 let testbed: ConsoleTestbed
 beforeAll(async () => {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { createProvider } from '../../src/people/provider/provider.ts'
+import { silentLog } from '../../../src/lib/telemetry/log.ts'
+import { createProvider } from '../../../src/people/provider/provider.ts'
 import {
   addPerson,
   addTenant,
@@ -13,7 +13,7 @@ import {
   PASSWORD,
   signedInAs,
   startConsole,
-} from './console-testbed.ts'
+} from '../console-testbed.ts'
 import { type ProviderServer, startProvider } from './provider-server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-provider-'))

@@ -1,3 +1,4 @@
+import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   addPerson,
@@ -8,12 +9,12 @@ import {
   REAUTHENTICATION,
   signedInAs,
   startConsole,
-} from './console-testbed.ts'
+} from '../console-testbed.ts'
 import { createAuthenticator } from './software-authenticator.ts'
 
 let testbed: ConsoleTestbed
 beforeAll(async () => {
-  testbed = await startConsole()
+  testbed = await startConsole({ config: { smtpUrl: 'smtp://127.0.0.1:1' } })
 })
 afterAll(() => testbed.stop())
 
@@ -57,6 +58,11 @@ describe('registering a passkey', () => {
       code: person.recoveryCodes[0],
     })
     expect(second.body.recoveryCodes).toEqual([])
+    const mails = await testbed.db.query({
+      text: `select 1 from mails where recipient = $1 and kind = 'PASSKEY_ADDED'`,
+      values: [person.email],
+    })
+    expect(mails).toHaveLength(2)
     const { passkeys } = (await person.call('GET', '/account/passkeys')).body
     expect(passkeys).toHaveLength(2)
     const path = `/account/passkeys/${person.passkeyId}`
@@ -118,6 +124,15 @@ describe('signing in with a passkey', () => {
     expect((await browser(testbed.app).signIn(email)).body.code).toBe('PASSKEY_REQUIRED')
     expect((await browser(testbed.app).signIn(email, PASSWORD, recoveryCodes[0])).status).toBe(200)
     expect((await browser(testbed.app).signIn(email, PASSWORD, recoveryCodes[0])).body.code).toBe('CODE_USED')
+  })
+
+  it('an authenticator that was only prepared is no second factor', async () => {
+    const { call, email, recoveryCodes } = await withPasskey()
+    const input = { password: PASSWORD, code: recoveryCodes[0] }
+    expect((await call('POST', '/account/second-factor', { password: PASSWORD })).body.code).toBe('PASSKEY_REQUIRED')
+    const { secret } = (await call('POST', '/account/second-factor', input)).body
+    const code = new TOTP({ secret }).generate({ timestamp: testbed.clock.timeMs })
+    expect((await browser(testbed.app).signIn(email, PASSWORD, code)).body.code).toBe('CODE_WRONG')
   })
 
   it('an answer is refused when it is replayed, in another browser too', async () => {

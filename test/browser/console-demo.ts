@@ -35,6 +35,8 @@ export async function createDemo(testbed: ConsoleTestbed): Promise<Demo> {
   const { link } = await call<{ link: string }>('/people', { ...invited, password: PASSWORD })
   await call('/tenants', { clientName: 'Northern Lights Travel', currencyCode: 'EUR' })
   await call(`/tenants/${tenantId}/adjustments`, { amount: -5_000, reference: 'fee 1', reason: 'a fee of the bank' })
+  const asked = { amount: 5_000_000, reference: 'INV-2026-17', receipt: { fileName: 'receipt.png', content: PNG } }
+  await api(testbed, dealer, `/tenants/${tenantId}/top-up-requests`, asked)
   await call('/account/tokens', { name: 'Monthly statements', scope: 'READ', days: 90, password: PASSWORD })
   await call('/stock/low', { supplier: 'sandbox', productCode: 'SANDBOX_OUT_OF_STOCK', lowAt: 5 })
   await setPrices(testbed, tenantId, packageCode)
@@ -57,6 +59,9 @@ export async function createDemo(testbed: ConsoleTestbed): Promise<Demo> {
     close: () => void receiver.close(),
   }
 }
+
+/** The first bytes of a PNG file. */
+const PNG = Buffer.from('89504e470d0a1a0a', 'hex').toString('base64')
 
 /** Returns the code of a package that was ordered. */
 async function placeOrders(testbed: ConsoleTestbed): Promise<string> {

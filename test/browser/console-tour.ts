@@ -71,6 +71,9 @@ function operatorStops(
     stop('debugger', `/debugger?tenantId=${tenantId}`, (at) => debug(testbed, at)),
     stop('notices', '/notices'),
     stop('adjustments', '/adjustments'),
+    stop('top-up-requests', '/top-up-requests'),
+    stop('confirm-payment', '/top-up-requests', (at) => button(at, 'Confirm payment').first().click()),
+    stop('payment-settings', '/payment-settings'),
     stop('people', '/people'),
     stop('audit', '/audit'),
     stop('audit-entry', '/audit', (at) => at.locator('[data-row] button').first().click()),
@@ -80,12 +83,16 @@ function operatorStops(
 }
 
 /** Pages that a dealer's own people see differently. */
-function dealerStops({ dealer: page, tenantId }: Demo): Stop[] {
+function dealerStops({ dealer: page, tenantId, profileId }: Demo): Stop[] {
   const own = `/tenants/${tenantId}`
   return [
     { name: 'own-dashboard', path: '/', page },
     { name: 'own-wallet', path: `${own}/wallet`, page },
     { name: 'own-prices', path: `${own}/prices`, page },
+    { name: 'buy', path: '/buy', page },
+    { name: 'buy-dialog', path: '/buy', page, act: (at) => at.locator('[data-row] button').first().click() },
+    { name: 'own-top-up-requests', path: '/top-up-requests', page },
+    { name: 'own-esim', path: `${own}/profiles/${profileId}`, page, act: (at) => button(at, 'Show link').click() },
     { name: 'own-settings', path: `${own}/settings`, page },
   ]
 }

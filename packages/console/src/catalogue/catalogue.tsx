@@ -78,7 +78,7 @@ export function CataloguePage() {
         columns={[
           { accessor: 'packageCode', title: t.catalogue.code, cellsClassName: 'mono' },
           { accessor: 'name', title: t.catalogue.name },
-          { accessor: 'status', title: t.catalogue.status, render: (row) => <Status status={row.status} /> },
+          { accessor: 'status', title: t.catalogue.status, render: (row) => <Status status={saleStatus(row)} /> },
           { accessor: 'volume', title: t.catalogue.volume, textAlign: 'right', render: formatVolume },
           { accessor: 'duration', title: t.catalogue.duration, textAlign: 'right' },
           {
@@ -101,6 +101,11 @@ export function CataloguePage() {
       />
     </Page>
   )
+}
+
+/** A package that is on sale is not sold while none of its suppliers has money. */
+function saleStatus({ status, lacksMoney }: PackageRow): string {
+  return lacksMoney && status === 'ON_SALE' ? 'NO_MONEY' : status
 }
 
 const countries = new Intl.DisplayNames(locale, { type: 'region' })

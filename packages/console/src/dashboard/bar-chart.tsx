@@ -6,6 +6,8 @@ import { t } from '../strings/strings.ts'
 export interface Bar {
   /** For example 2026-11-22. */
   day: string
+  /** Where a bar is not a day: its name on the axis. */
+  label?: string
   /** One value per series, from the bottom up. */
   values: number[]
   /** Its point of the curve; null: the curve is interrupted. */
@@ -76,7 +78,7 @@ export function BarChart({ label, bars, series, curve, format }: BarChartProps) 
         </svg>
       )}
       <div className="bars-days" aria-hidden="true">
-        {days.map((bar) => bar && <span key={bar.day}>{formatDay(bar.day)}</span>)}
+        {days.map((bar) => bar && <span key={bar.day}>{bar.label ?? formatDay(bar.day)}</span>)}
       </div>
     </figure>
   )

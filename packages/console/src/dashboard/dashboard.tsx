@@ -15,6 +15,8 @@ import { DeliveryTimeChart, EventsChart, OrdersChart, SpendChart } from './chart
 // A separate chunk: most people never see it.
 const SetupChecklist = lazy(async () => ({ default: (await import('../setup/checklist.tsx')).SetupChecklist }))
 
+const TrialData = lazy(async () => ({ default: (await import('../setup/trial-data.tsx')).TrialData }))
+
 // Separate chunks for what only operators, or only dealers, see.
 const SalesOverview = lazy(async () => ({ default: (await import('../sales/sales-overview.tsx')).SalesOverview }))
 const AttentionCard = lazy(async () => ({ default: (await import('./attention.tsx')).AttentionCard }))
@@ -39,6 +41,7 @@ export function DashboardPage() {
       {canOperate(me) && (
         <Suspense>
           <SetupChecklist />
+          {me.deployment === 'local' && <TrialData isOffered={data?.orders.length === 0} />}
         </Suspense>
       )}
       {error && !data && <LoadError error={error} retry={refetch} />}

@@ -5,7 +5,6 @@ import type { EndpointView } from '@dealer-esim/gateway/console-api/routes/tenan
 import { Alert, Anchor, Button, Group, SimpleGrid, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '../api/use-api.ts'
-import { ExplorerButton } from '../explorer/explorer-button.tsx'
 import { formatPercent } from '../parts/format.ts'
 import { EmptyState } from '../parts/load-states.tsx'
 import { Card } from '../parts/page.tsx'
@@ -34,9 +33,12 @@ function BalanceCard({ tenantId, data }: { tenantId: string; data: Dashboard }) 
     <Card
       title={t.wallet.balance}
       actions={
-        <Button component={Link} to={`/tenants/${tenantId}/wallet`} variant="default" size="xs">
-          {t.dashboard.openWallet}
-        </Button>
+        <>
+          <Button component={Link} to={`/tenants/${tenantId}/wallet`} variant="default" size="xs">
+            {t.dashboard.openWallet}
+          </Button>
+          <BuyButton />
+        </>
       }
     >
       <Text fz="2rem" fw={650} lh={1.1} data-balance={balance}>
@@ -56,6 +58,14 @@ function BalanceCard({ tenantId, data }: { tenantId: string; data: Dashboard }) 
         ]}
       />
     </Card>
+  )
+}
+
+function BuyButton() {
+  return (
+    <Button component={Link} to="/buy" search={{} as never} size="xs">
+      {t.portal.title}
+    </Button>
   )
 }
 
@@ -131,7 +141,7 @@ export function LatestOrders({ tenantId }: { tenantId?: string }) {
       }
     >
       {orders?.length === 0 && (
-        <EmptyState title={t.dashboard.noOrders} text={t.dashboard.noOrdersDealer} action={<ExplorerButton />} />
+        <EmptyState title={t.dashboard.noOrders} text={t.dashboard.noOrdersDealer} action={<BuyButton />} />
       )}
       {orders?.map((order) => (
         <Group key={order.orderNo} justify="space-between" gap="xs" data-latest-order={order.orderNo}>

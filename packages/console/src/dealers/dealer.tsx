@@ -1,10 +1,10 @@
 import type { TenantDetail } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
-import { Button, Group, Stack } from '@mantine/core'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import { Outlet, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog, ReasonField } from '../parts/dialog.tsx'
 import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Page, Tabs } from '../parts/page.tsx'
 import { Status } from '../parts/values.tsx'
@@ -77,9 +77,10 @@ function Suspension({ tenant }: { tenant: TenantDetail }) {
         submit={t.dealers.suspend}
         danger
         busy={change.isPending}
-        onSubmit={() => change.mutate({ method: 'POST', path }, { onSuccess: () => setDialogOpen(false) })}
+        onSubmit={(body) => change.mutate({ method: 'POST', path, body }, { onSuccess: () => setDialogOpen(false) })}
       >
-        {t.dealers.suspendText}
+        <Text size="sm">{t.dealers.suspendText}</Text>
+        <ReasonField />
       </Dialog>
     </>
   )

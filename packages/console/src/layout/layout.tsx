@@ -172,7 +172,7 @@ function Navigation({ path }: { path: string }) {
               {group}
             </Text>
           )}
-          {items.map(({ to, label, Icon }) => (
+          {items.map(({ to, label, Icon, Badge: Waiting }) => (
             <NavLink
               key={to}
               component={Link}
@@ -181,6 +181,7 @@ function Navigation({ path }: { path: string }) {
               activeOptions={{ exact: true }}
               label={label}
               leftSection={<Icon size={18} stroke={1.7} />}
+              rightSection={Waiting && <Waiting />}
               active={active === to}
               aria-current={path === to ? 'page' : undefined}
               py={6}

@@ -65,15 +65,15 @@ export function Dialog(props: DialogProps) {
 }
 
 /** The reason for a change, for the audit log. Field name: reason. */
-export function ReasonField() {
+export function ReasonField({ hint = t.common.reasonHint, maxLength = 300 }: { hint?: string; maxLength?: number }) {
   return (
     <TextInput
       name="reason"
       label={t.common.reason}
-      description={t.common.reasonHint}
+      description={hint}
       required
       minLength={3}
-      maxLength={300}
+      maxLength={maxLength}
       data-autofocus
     />
   )

@@ -40,10 +40,24 @@ export async function updateSales(db: Db, signal?: AbortSignal): Promise<boolean
   return true
 }
 
+/** Takes what these tenants sold out of the sums over all tenants. The caller deletes their own rows in the same transaction. */
+export async function subtractTenants(tx: Tx, tenantIds: readonly string[]): Promise<void> {
+  await tx.query({ text: `select pg_advisory_xact_lock(${LOCK})` })
+  const days = await tx.query<{ tenantId: string; day: string }>({
+    text: 'select distinct tenant_id, day::text from daily_sales where tenant_id = any ($1)',
+    values: [tenantIds],
+  })
+  const pairs = [uuidArray(days.map(({ tenantId }) => tenantId)), plainArray(days.map(({ day }) => day))]
+  tx.send({ text: addToPackages('-'), values: pairs })
+  tx.send({ text: DELETE_EMPTY_PACKAGES, values: [pairs[1]] })
+}
+
+const LOCK = advisoryKey('daily sales')
+
 /** One writer at a time, on any node. */
 async function withLock<Result>(tx: Tx, work: () => Promise<Result>): Promise<Result | undefined> {
   const [row] = await tx.query<{ locked: boolean }>({
-    text: `select pg_try_advisory_xact_lock(${advisoryKey('daily sales')}) as locked`,
+    text: `select pg_try_advisory_xact_lock(${LOCK}) as locked`,
   })
   return row?.locked ? work() : undefined
 }
@@ -162,7 +176,7 @@ async function calculateDays(tx: Tx): Promise<number> {
   }
   tx.send({ text: ADD_TENANTS, values: pairs })
   tx.send({ text: addToPackages('+'), values: pairs })
-  tx.send({ text: 'delete from daily_sales_packages where day = any ($1) and items = 0', values: [pairs[1]] })
+  tx.send({ text: DELETE_EMPTY_PACKAGES, values: [pairs[1]] })
   tx.send({
     text: `update sales_progress p set dirty_days = array(
              select day from unnest(p.dirty_days) as day
@@ -173,6 +187,7 @@ async function calculateDays(tx: Tx): Promise<number> {
   return days.length
 }
 
+const DELETE_EMPTY_PACKAGES = 'delete from daily_sales_packages where day = any ($1) and items = 0'
 const PAIRS = 'unnest($1::uuid[], $2::date[]) as d(tenant_id, day)'
 
 const ADD_TENANTS = `

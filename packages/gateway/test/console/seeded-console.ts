@@ -1,11 +1,21 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { createAccessToken } from '../../src/people/access-token.ts'
+import { insertPasskey } from '../../src/people/passkeys/passkey.ts'
 import { insertProfiles } from '../../src/profiles/insert.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
 import { proposeAdjustment } from '../../src/wallet/ledger/adjust.ts'
+import { requestTopUp } from '../../src/wallet/requests/create.ts'
 import { startReplay } from '../../src/webhooks/replay/replay.ts'
 import { payOrders } from '../harness/shop.ts'
 import { type ConsoleTestbed, signedInAs } from './console-testbed.ts'
+
+/** Inserts a passkey that nobody can use. */
+export async function addPasskey({ db, deps }: Pick<ConsoleTestbed, 'db' | 'deps'>, personId: string): Promise<string> {
+  const passkeyId = deps.ids.uuid()
+  const credential = { credentialId: deps.ids.bytes(32), publicKey: deps.ids.bytes(77), signCount: 0n, transports: [] }
+  await db.tx((tx) => insertPasskey(tx, { passkeyId, personId, name: 'Laptop', ...credential }))
+  return passkeyId
+}
 
 /** Creates one row of everything that belongs to a tenant, and returns the ids that appear in paths. */
 export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, packageCode: string) {
@@ -71,6 +81,9 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
   const { replayId } = await startReplay(deps, tenantId, { from }, by)
   const input = { tenantId, amount: 5n, reference: `A-${tenantId}`, reason: 'as agreed' }
   const { adjustmentId } = await proposeAdjustment(deps, input, by)
+  const receipt = { fileName: 'receipt.png', content: Buffer.from('89504e470d0a1a0a', 'hex').toString('base64') }
+  const asked = { tenantId, amount: 5n, reference: `R-${tenantId}`, receipt }
+  const { requestId: topUpRequestId } = await requestTopUp(deps, asked, by)
   const person = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
   const tokenInput = { name: 'theirs', scope: 'READ' as const, days: 1 }
   const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, person.personId, tokenInput))
@@ -79,7 +92,19 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
     values: [person.personId],
   })
   const { personId } = person
-  const ids = { profileId, notifyId, requestId, replayId, adjustmentId, personId, sessionId, tokenId }
+  const passkeyId = await addPasskey(testbed, personId)
+  const ids = {
+    profileId,
+    notifyId,
+    requestId,
+    replayId,
+    adjustmentId,
+    topUpRequestId,
+    personId,
+    sessionId,
+    tokenId,
+    passkeyId,
+  }
   return { orderNo: orderNoOf(orderId), transactionId: `T-${orderId}`, iccid, ...ids }
 }
 

@@ -8,6 +8,8 @@ import { alertOperatorsOfReviews } from '../../src/fulfilment/review/review-aler
 import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
+import { requestTopUp } from '../../src/wallet/requests/create.ts'
+import { confirmTopUpRequest, declineTopUpRequest } from '../../src/wallet/requests/decide.ts'
 import { call, type Dealer } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { adminJsonWith } from '../harness/processes/admin-in-process.ts'
@@ -100,6 +102,32 @@ const mails = () =>
   })
 
 describe('alert mails', () => {
+  it('a top-up request is mailed to the operator, and what was decided to the billing address', async () => {
+    const gateway = await running()
+    const { appKey } = dealerOf(gateway)
+    const [tenant] = await db.query<{ tenantId: string }>({
+      text: `update tenants set billing_email = 'billing@dealer.example' where app_key = $1 returning tenant_id`,
+      values: [appKey],
+    })
+    const { tenantId } = tenant!
+    const deps = { db, ids: systemIds }
+    const ask = (reference: string) =>
+      requestTopUp(deps, { tenantId, amount: 1_000_000n, reference }, { actor: 'person:dealer' })
+    const { requestId } = await ask('MAIL-1')
+    await arrived(1)
+    await confirmTopUpRequest(deps, tenantId, requestId, { actor: 'person:operator' })
+    await arrived(2)
+    const second = await ask('MAIL-2')
+    await arrived(3)
+    const declined = { tenantId, requestId: second.requestId, reason: 'no payment arrived' }
+    await declineTopUpRequest(deps, declined, { actor: 'person:operator' })
+    await arrived(4)
+    const [ops, billing] = ['ops@operator.example', 'billing@dealer.example']
+    expect(smtp.mails.map(({ to }) => to)).toEqual([ops, billing, ops, billing])
+    expect(smtp.mails[0]!.text).toContain('MAIL-1')
+    expect(smtp.mails[3]!.text).toContain('no payment arrived')
+  })
+
   it('a low balance is mailed to the billing address, once per step', async () => {
     const gateway = await running()
     const dealer = dealerOf(gateway)

@@ -42,8 +42,10 @@ describe('CSV files', () => {
     await exec('update tenants set tenant_name = $1', FORMULA)
     await exec(`insert into daily_sales_packages values (now(), 'NEW', 'JP', '', 'USD', 1, 1, 0, 0, 1, 1)`)
     await operator.call('PUT', '/sale-rules/ALL', { currencyCode: 'USD', nameTemplate: '{name}' })
+    await operator.call('PUT', `/tenants/${tenantId}/own-prices/JP`, { price: 5 })
     const month = new Date().toISOString().slice(0, 7)
-    const files = routes.filter((route) => route.answerType === 'text/csv')
+    // The codes of a stock have digits, states and times only: nothing that a person typed freely.
+    const files = routes.filter((route) => route.answerType === 'text/csv' && !route.path.startsWith('/stock/'))
     expect(files.length).toBeGreaterThan(2)
     for (const { path } of files) {
       const query = path.includes('wallet') ? `?month=${month}` : path === '/sales.csv' ? '?by=package' : ''

@@ -3,8 +3,9 @@ import { DATA_TYPES, PACKAGE_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { exportPackages } from '../../../catalogue/files/export.ts'
 import { importPackages } from '../../../catalogue/files/import.ts'
+import type { PackageDocument } from '../../../catalogue/packages/document.ts'
 import { setOnSale } from '../../../catalogue/packages/put.ts'
-import { listDocumentBatches, type PackageFilter } from '../../../catalogue/packages/read.ts'
+import { findLackingMoney, listDocumentBatches, type PackageFilter } from '../../../catalogue/packages/read.ts'
 import { cursorOfKey, keyCursor, keyOfCursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable } from '../../kernel/schemas.ts'
@@ -14,6 +15,7 @@ const packageRow = Type.Object({
   packageCode: Type.String(),
   name: Type.String(),
   status: Type.Enum(PACKAGE_STATUSES),
+  lacksMoney: Type.Boolean({ description: 'Off sale, whatever its status: none of its suppliers has money' }),
   dataType: Type.Enum(DATA_TYPES),
   volume: nullable(Type.Integer()),
   duration: Type.Integer(),
@@ -67,13 +69,17 @@ export const catalogueRoutes: Route[] = [
       // Keywords and locations are matched in memory, so those searches read more rows than a page has.
       const isMatchedInMemory = filter.keyword !== undefined || filter.locationCode !== undefined
       const part = { after: keyOfCursor(cursor), ...(!isMatchedInMemory && { rows: PAGE_SIZE + 1 }) }
-      const rows: PackageRow[] = []
+      const rows: PackageDocument[] = []
       for await (const batch of listDocumentBatches(deps.db, filter, part)) {
         rows.push(...batch)
         if (rows.length > PAGE_SIZE) break
       }
       const { page, nextCursor } = pageOf(rows, (row) => cursorOfKey(row.packageCode))
-      return { packages: page.map(rowOf), nextCursor }
+      const lacking = await findLackingMoney(
+        deps.db,
+        page.map(({ packageCode }) => packageCode),
+      )
+      return { packages: page.map((row) => rowOf(row, lacking.has(row.packageCode))), nextCursor }
     },
   }),
   route({
@@ -131,7 +137,7 @@ async function exportFile({ deps, reply }: Context, filter: PackageFilter): Prom
   return sendCsv(reply, 'packages.csv', csv)
 }
 
-function rowOf(row: PackageRow): PackageRow {
+function rowOf(row: PackageDocument, lacksMoney: boolean): PackageRow {
   const { packageCode, name, status, dataType, volume, duration, locationCodes, prices, suppliers } = row
-  return { packageCode, name, status, dataType, volume, duration, locationCodes, prices, suppliers }
+  return { packageCode, name, status, lacksMoney, dataType, volume, duration, locationCodes, prices, suppliers }
 }

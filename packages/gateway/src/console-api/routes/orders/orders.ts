@@ -167,7 +167,7 @@ function idFilter(q: string | undefined): { orderId?: string; transactionId?: st
 async function packagesOf({ deps }: Context, query: { packageCode?: string; country?: string }) {
   const { packageCode, country } = query
   if (country === undefined) return packageCode === undefined ? undefined : [packageCode]
-  const packages = (await deps.catalogue.latest()).packages()
+  const packages = (await deps.catalogue.latest()).packages
   return packages
     .filter((item) => salesLocation(item.coverage) === country)
     .map((item) => item.packageCode)

@@ -137,12 +137,13 @@ export interface Attention {
   lowStock: number
   orphans: number
   adjustments: number
+  topUpRequests: number
 }
 
 /** Counts what needs attention. Each count reads a partial index of just those rows. */
 export async function countAttention(db: Reader, tenantId: string | null): Promise<Attention> {
   const own = tenantId === null ? empty : sql`and tenant_id = ${tenantId}`
-  // Stock, orphans and adjustments concern only the operator.
+  // Stock, orphans, adjustments and top-up requests concern only the operator.
   const operators = tenantId === null ? sql`true` : sql`false`
   const [row] = await db.query<Attention>(sql`
     select
@@ -155,7 +156,8 @@ export async function countAttention(db: Reader, tenantId: string | null): Promi
       (select count(*)::int from stock_levels where available < low_threshold and ${operators}) as low_stock,
       (select count(*)::int from orphans where state = 'FOUND' and ${operators}) as orphans,
       (select count(*)::int from wallet_adjustments
-       where adjustment_status = 'PROPOSED' and expires_at > now() and ${operators}) as adjustments`)
+       where adjustment_status = 'PROPOSED' and expires_at > now() and ${operators}) as adjustments,
+      (select count(*)::int from top_up_requests where request_status = 'REQUESTED' and ${operators}) as top_up_requests`)
   return row as Attention
 }
 

@@ -25,6 +25,7 @@ const dashboard = Type.Object({
     lowStock: count(),
     orphans: count(),
     adjustments: count(),
+    topUpRequests: count(),
   }),
   days: Type.Array(Type.String({ description: 'Every day of the period' })),
   orders: Type.Array(

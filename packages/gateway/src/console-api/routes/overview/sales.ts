@@ -151,8 +151,7 @@ async function readQuery({ deps }: Context, query: Query) {
   const inCountry =
     country === undefined
       ? undefined
-      : (await deps.catalogue.latest())
-          .packages()
+      : (await deps.catalogue.latest()).packages
           .filter((item) => salesLocation(item.coverage) === country)
           .map((item) => item.packageCode)
   const packageCodes =

@@ -62,6 +62,10 @@ const activity = Type.Object({
 })
 export type TenantActivity = Static<typeof activity>
 
+/** A sentence. */
+const REASON_LENGTH_MIN = 3
+const REASON_LENGTH_MAX = 300
+
 export const tenantRoutes: Route[] = [
   route({
     method: 'GET',
@@ -117,11 +121,13 @@ export const tenantRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/suspend',
     access: OPERATORS_WRITE,
-    summary: 'Suspend a dealer: the dealer API refuses requests. Paid orders are still delivered',
+    summary:
+      'Suspend a dealer: the dealer API refuses requests. Paid orders are still delivered. The dealer reads the reason',
     params: tenantParams,
+    body: Type.Object({ reason: line(REASON_LENGTH_MAX, REASON_LENGTH_MIN) }, CLOSED),
     answer: done,
-    async handle({ deps, by }, { params }) {
-      await suspendTenant(deps, params.tenantId, by)
+    async handle({ deps, by }, { params, body }) {
+      await suspendTenant(deps, params.tenantId, by, body.reason)
       return {}
     },
   }),

@@ -7,6 +7,7 @@ import {
   type ConsoleTestbed,
   heading,
   inviteAndSignIn,
+  loadPage,
   navigate,
   signInAsOperator,
   startTestbed,
@@ -46,7 +47,8 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
   afterAll(() => testbed?.stop())
 
   it('the dashboard shows revenue and margin of today, yesterday and the period', async () => {
-    await navigate(testbed, page, '/')
+    // The page was shown before the orders were placed.
+    await loadPage(testbed, page, '/')
     const card = page.locator('[data-sales]').first()
     await card.waitFor()
     const { totals } = await api<{ totals: { revenue: number }[] }>(

@@ -171,9 +171,8 @@ function Navigation({ path }: { path: string }) {
               activeOptions={{ exact: true }}
               label={label}
               leftSection={<Icon size={18} stroke={1.7} />}
-              rightSection={Waiting && <Waiting />}
               active={active === to}
-              rightSection={to === ALERTS_PATH && <UnreadAlerts />}
+              rightSection={to === ALERTS_PATH ? <UnreadAlerts /> : Waiting && <Waiting />}
               aria-current={path === to ? 'page' : undefined}
               py={6}
             />

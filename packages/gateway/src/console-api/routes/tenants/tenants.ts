@@ -60,6 +60,7 @@ export type Credentials = Static<typeof credentials>
 /** A sentence. */
 const REASON_LENGTH_MIN = 3
 const REASON_LENGTH_MAX = 300
+
 const activity = Type.Object({
   lastCallAt: nullable(time()),
   lastOrderAt: nullable(time()),

@@ -4,8 +4,8 @@ const doors = `${gateway}/(dealer-api|rt-api|console-api|supplier-api|public|pro
 // From the bottom up: each room may use those before it.
 const ROOMS = [
   ...['audit', 'alerts', 'events', 'jobs', 'retention', 'deployment', 'people', 'mail', 'wallet', 'tenants'],
-  ...['admission', 'catalogue', 'webhooks', 'suppliers', 'products', 'orders', 'profiles', 'actions'],
-  ...['fulfilment', 'doctor'],
+  ...['admission', 'catalogue', 'webhooks', 'suppliers', 'products', 'orders', 'sales', 'profiles', 'actions'],
+  ...['fulfilment', 'doctor', 'trial', 'cells'],
 ]
 // The folders of fulfilment, from the bottom up. The files directly in fulfilment/ are above all of them.
 const FULFILMENT = ['outcomes', 'review', 'reconciliation']

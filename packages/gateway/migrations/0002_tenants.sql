@@ -30,6 +30,12 @@ create table tenant_secrets (
 );
 create unique index tenant_secrets_current on tenant_secrets (tenant_id) where valid_until is null;
 
+-- Dealers of the trial data of a local gateway (trial/trial-data.ts). Empty everywhere else.
+create table trial_dealers (
+  tenant_id uuid primary key references tenants,
+  steps_done smallint not null default 0 -- weeks that were filled, and today
+);
+
 -- Admission ----------------------------------------------------------------------------------------------------------
 
 -- RequestIDs in use, in slots of one hour of RT-Timestamp (hours since 1970). Near the edge of a slot an id is inserted

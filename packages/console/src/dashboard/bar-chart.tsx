@@ -6,6 +6,8 @@ import { t } from '../strings/strings.ts'
 export interface Bar {
   /** For example 2026-11-22. */
   day: string
+  /** Where a bar is not a day: its name on the axis. */
+  label?: string
   /** One value per series, from the bottom up. */
   values: number[]
   /** The exact values, for hover and for screen readers. */
@@ -67,7 +69,7 @@ export function BarChart({ label, bars, series, format }: BarChartProps) {
         ))}
       </svg>
       <div className="bars-days" aria-hidden="true">
-        {days.map((bar) => bar && <span key={bar.day}>{formatDay(bar.day)}</span>)}
+        {days.map((bar) => bar && <span key={bar.day}>{bar.label ?? formatDay(bar.day)}</span>)}
       </div>
     </figure>
   )

@@ -17,6 +17,8 @@ import { DealerCards, LatestOrders } from './dealer-cards.tsx'
 // A separate chunk: most people never see it.
 const SetupChecklist = lazy(async () => ({ default: (await import('../setup/checklist.tsx')).SetupChecklist }))
 
+const TrialData = lazy(async () => ({ default: (await import('../setup/trial-data.tsx')).TrialData }))
+
 const REFRESH_MS = 60_000
 /** The linked lists filter by days in the browser's time zone, so the charts count the same days. */
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
@@ -41,6 +43,7 @@ export function DashboardPage() {
       {canOperate(me) && (
         <Suspense>
           <SetupChecklist />
+          {me.deployment === 'local' && <TrialData isOffered={data?.orders.length === 0} />}
         </Suspense>
       )}
       {error && !data && <LoadError error={error} retry={refetch} />}

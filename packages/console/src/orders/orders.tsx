@@ -14,8 +14,8 @@ import { t } from '../strings/strings.ts'
 export function OrdersPage() {
   const me = useSession()
   const [filters, setFilters] = useFilters()
-  const { q, status, tenantId, packageCode, cursor } = filters
-  const query = { q, status, tenantId, packageCode, cursor, ...periodRange(filters) }
+  const { q, status, tenantId, orderType, packageCode, country, supplier, cursor } = filters
+  const query = { q, status, tenantId, orderType, packageCode, country, supplier, cursor, ...periodRange(filters) }
   const list = useApi<{ orders: OrderRow[]; nextCursor: string | null }>('/orders', query)
   const filtered = Object.keys(filters).length > 0
   return (

@@ -112,7 +112,10 @@ export function PeriodFilter() {
   )
 }
 
-/** The selected days as timestamps, from the start of the first to the end of the last. */
+/**
+ * The selected days as timestamps, from the start of the first to the end of the last. A link may name the times instead,
+ * such as those of a UTC day; `to` is then the end of the period.
+ */
 export function periodRange(filters: Filters): { from?: string; to?: string } {
   const day = /^\d{4}-\d\d-\d\d$/
   const range: { from?: string; to?: string } = {}
@@ -122,5 +125,8 @@ export function periodRange(filters: Filters): { from?: string; to?: string } {
     end.setDate(end.getDate() + 1)
     range.to = end.toISOString()
   }
+  const time = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
+  if (filters.from && time.test(filters.from)) range.from = filters.from
+  if (filters.to && time.test(filters.to)) range.to = filters.to
   return range
 }

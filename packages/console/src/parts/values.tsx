@@ -37,6 +37,7 @@ const COLORS: Record<string, string> = {
   PAID: 'blue',
   ALLOCATING: 'blue',
   PENDING: 'blue',
+  RETRYING: 'orange',
   RUNNING: 'blue',
   GOT_RESOURCE: 'blue',
   DOWNLOAD: 'blue',

@@ -1,4 +1,5 @@
-import type { PlanDetail, PlanRule } from '@dealer-esim/gateway/console-api/routes/prices/price-plans.ts'
+import type { PlanRule } from '@dealer-esim/gateway/console-api/routes/prices/plan-rule.ts'
+import type { PlanDetail } from '@dealer-esim/gateway/console-api/routes/prices/price-plans.ts'
 import { Button, Group, NativeSelect, Text, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'

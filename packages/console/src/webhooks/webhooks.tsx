@@ -4,29 +4,33 @@ import { Group } from '@mantine/core'
 import { useApi } from '../api/use-api.ts'
 import { ExplorerButton } from '../explorer/explorer-button.tsx'
 import { DealerFilter } from '../parts/dealer-filter.tsx'
-import { FilterSelect, PeriodFilter, periodRange, useFilters } from '../parts/filters.tsx'
+import { FilterSelect, PeriodFilter, periodRange, SearchField, useFilters } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
-import { Status, Timestamp } from '../parts/values.tsx'
+import { Timestamp } from '../parts/values.tsx'
 import { isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { EndpointCard } from './endpoint.tsx'
+import { EndpointFigures } from './endpoint-figures.tsx'
 import { outcomeText } from './event.tsx'
+import { EventState, EventStatuses } from './event-state.tsx'
 import { Replays } from './replays.tsx'
 
 export function WebhooksPage() {
   const me = useSession()
-  const [filters] = useFilters()
+  const [filters, setFilters] = useFilters()
   const tenantId = me.tenant?.tenantId ?? filters.tenantId
-  const { state, type, orderNo, cursor } = filters
-  const query = { tenantId, state, type, orderNo, cursor, ...periodRange(filters) }
+  const { state, type, q, orderNo, cursor } = filters
+  const query = { tenantId, q, state, type, orderNo, cursor, ...periodRange(filters) }
   const list = useApi<{ events: EventRow[]; nextCursor: string | null }>('/events', query)
   const filtered = Object.keys(filters).length > 0
   return (
     <Page title={t.webhooks.title} {...(isOperator(me) && !tenantId && { description: t.webhooks.chooseDealer })}>
       {tenantId && <EndpointCard tenantId={tenantId} />}
+      {tenantId && <EndpointFigures tenantId={tenantId} />}
       {tenantId && <Replays tenantId={tenantId} />}
       <Group>
+        <SearchField label={t.webhooks.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />
         <DealerFilter />
         <FilterSelect
           name="state"
@@ -53,6 +57,7 @@ export function WebhooksPage() {
         }
         columns={[
           { accessor: 'notifyType', title: t.webhooks.type, render: (row) => t.webhooks.types[row.notifyType] },
+          { accessor: 'statuses', title: t.webhooks.status, render: (row) => <EventStatuses event={row} /> },
           { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
           {
             accessor: 'orderNo',
@@ -63,7 +68,7 @@ export function WebhooksPage() {
           {
             accessor: 'deliveryState',
             title: t.webhooks.state,
-            render: (row) => <Status status={row.deliveryState} labels={t.webhooks.states} />,
+            render: (row) => <EventState event={row} />,
           },
           {
             accessor: 'attempts',

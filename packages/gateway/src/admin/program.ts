@@ -75,6 +75,11 @@ export const NOUNS: readonly Noun[] = [
     load: async () => (await import('./fulfilment/esim.ts')).esimCommands,
   },
   {
+    name: 'cells',
+    summary: 'several gateways behind one load balancer: list, check, write its configuration',
+    load: async () => (await import('./installation/cells.ts')).cellsCommands,
+  },
+  {
     name: 'master-key',
     summary: 'the key that secrets are encrypted under: show, rotate',
     load: async () => (await import('./installation/master-key.ts')).masterKeyCommands,

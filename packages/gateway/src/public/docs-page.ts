@@ -46,9 +46,11 @@ export const NAVIGATION: [string, [string, string][]][] = [
     [
       ['running', 'Running a gateway'],
       ['availability', 'Proxies, restarts and failover'],
+      ['scaling', 'Growing past one database'],
       ['clocks', 'Clocks'],
       ['alerts', 'Alerts'],
       ['configuration', 'Configuration'],
+      ['sign-in', 'Signing in'],
       ['suppliers', 'Suppliers'],
       ['wholesale-accounts', 'Accounts at wholesalers'],
       ['wholesale-catalogues', 'Selling from catalogues'],

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const config = { ...deps.config, smtpUrl: 'smtp://mail.test:587' }
   addConsoleApi(
     app,
-    { ...deps, config, consoleUrl: () => `${ORIGIN}/console` },
+    { ...deps, config, consoleUrl: () => `${ORIGIN}/console`, provider: undefined },
     {
       origins: [ORIGIN],
       loopback: false,

@@ -1,5 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { createAccessToken } from '../../src/people/access-token.ts'
+import { insertPasskey } from '../../src/people/passkeys/passkey.ts'
 import { insertProfiles } from '../../src/profiles/insert.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
 import { proposeAdjustment } from '../../src/wallet/ledger/adjust.ts'
@@ -7,6 +8,14 @@ import { requestTopUp } from '../../src/wallet/requests/create.ts'
 import { startReplay } from '../../src/webhooks/replay/replay.ts'
 import { payOrders } from '../harness/shop.ts'
 import { type ConsoleTestbed, signedInAs } from './console-testbed.ts'
+
+/** Inserts a passkey that nobody can use. */
+export async function addPasskey({ db, deps }: Pick<ConsoleTestbed, 'db' | 'deps'>, personId: string): Promise<string> {
+  const passkeyId = deps.ids.uuid()
+  const credential = { credentialId: deps.ids.bytes(32), publicKey: deps.ids.bytes(77), signCount: 0n, transports: [] }
+  await db.tx((tx) => insertPasskey(tx, { passkeyId, personId, name: 'Laptop', ...credential }))
+  return passkeyId
+}
 
 /** Creates one row of everything that belongs to a tenant, and returns the ids that appear in paths. */
 export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, packageCode: string) {
@@ -61,20 +70,13 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
       tx.send({ text, values: [tenantId, ...values] })
     return profiles
   })
-  await db.query({
-    text: `insert into esim_actions (tenant_id, action_id, transaction_id, started_by, action, profile_id, order_id,
-             item_no, supplier, action_status, currency_code, created_at, updated_at)
-           values ($1, $2, $3, 'DEALER', 'CANCEL', $4, $5, 1, 'stock', 'REFUSED', 'EUR', now(), now())`,
-    values: [tenantId, deps.ids.uuid(), `A-${orderId}`, profileId, orderId],
-  })
+  await addAction(testbed, { tenantId, orderId, profileId })
   const by = { actor: 'cli:seed' as const }
   const from = new Date(testbed.clock.now() - 3_600_000)
   const { replayId } = await startReplay(deps, tenantId, { from }, by)
   const input = { tenantId, amount: 5n, reference: `A-${tenantId}`, reason: 'as agreed' }
   const { adjustmentId } = await proposeAdjustment(deps, input, by)
-  const receipt = { fileName: 'receipt.png', content: Buffer.from('89504e470d0a1a0a', 'hex').toString('base64') }
-  const asked = { tenantId, amount: 5n, reference: `R-${tenantId}`, receipt }
-  const { requestId: topUpRequestId } = await requestTopUp(deps, asked, by)
+  const topUpRequestId = await askForTopUp(testbed, tenantId)
   const person = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
   const tokenInput = { name: 'theirs', scope: 'READ' as const, days: 1 }
   const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, person.personId, tokenInput))
@@ -83,8 +85,39 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
     values: [person.personId],
   })
   const { personId } = person
-  const ids = { profileId, notifyId, requestId, replayId, adjustmentId, topUpRequestId, personId, sessionId, tokenId }
+  const passkeyId = await addPasskey(testbed, personId)
+  const ids = {
+    profileId,
+    notifyId,
+    requestId,
+    replayId,
+    adjustmentId,
+    topUpRequestId,
+    personId,
+    sessionId,
+    tokenId,
+    passkeyId,
+  }
   return { orderNo: orderNoOf(orderId), transactionId: `T-${orderId}`, iccid, ...ids }
+}
+
+async function addAction(
+  { db, deps }: ConsoleTestbed,
+  { tenantId, orderId, profileId }: { tenantId: string; orderId: string; profileId: string },
+): Promise<void> {
+  await db.query({
+    text: `insert into esim_actions (tenant_id, action_id, transaction_id, started_by, action, profile_id, order_id,
+             item_no, supplier, action_status, currency_code, created_at, updated_at)
+           values ($1, $2, $3, 'DEALER', 'CANCEL', $4, $5, 1, 'stock', 'REFUSED', 'EUR', now(), now())`,
+    values: [tenantId, deps.ids.uuid(), `A-${orderId}`, profileId, orderId],
+  })
+}
+
+/** Asks for a top-up with a receipt, and returns the id of the request. */
+async function askForTopUp({ deps }: ConsoleTestbed, tenantId: string): Promise<string> {
+  const receipt = { fileName: 'receipt.png', content: Buffer.from('89504e470d0a1a0a', 'hex').toString('base64') }
+  const asked = { tenantId, amount: 5n, reference: `R-${tenantId}`, receipt }
+  return (await requestTopUp(deps, asked, { actor: 'cli:seed' })).requestId
 }
 
 export type SeededIds = Awaited<ReturnType<typeof seedTenant>>

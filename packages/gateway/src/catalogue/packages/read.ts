@@ -1,4 +1,5 @@
 import type { Statement } from '../../lib/postgres/db.ts'
+import { notFound } from '../../lib/refusal.ts'
 import { coverageOf, covers, matchesWords, searchTextOf, splitKeyword } from '../coverage.ts'
 import type { PackageDocument, PriceDocument, SupplierDocument } from './document.ts'
 
@@ -11,6 +12,24 @@ interface Reader {
 export async function findDocuments(db: Reader, codes: readonly string[]): Promise<Map<string, PackageDocument>> {
   const rows = await db.query<DocumentRow>({ text: `${SELECT} where p.package_code = any ($1)`, values: [codes] })
   return new Map(rows.map((row) => [row.packageCode, documentOf(row)]))
+}
+
+export interface PackageAtRevision {
+  readonly document: PackageDocument
+  /** The time of the latest change of anything of it: pass it to `putPackages` with a change. */
+  readonly revision: Date
+}
+
+/** @throws Refusal if the package does not exist */
+export async function getPackage(db: Reader, packageCode: string): Promise<PackageAtRevision> {
+  // The revision is read first: if the package changes in between, a change based on this is refused, never lost.
+  const [row] = await db.query<{ touchedAt: Date }>({
+    text: 'select touched_at from packages where package_code = $1',
+    values: [packageCode],
+  })
+  const document = row && (await findDocuments(db, [packageCode])).get(packageCode)
+  if (!document) throw notFound('package', packageCode)
+  return { document, revision: row.touchedAt }
 }
 
 /** Selects packages by conditions that must all hold. */

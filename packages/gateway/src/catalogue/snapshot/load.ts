@@ -1,7 +1,8 @@
 import type { LocationNetwork } from '@dealer-esim/contract'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { type Coverage, coverageOf } from '../coverage.ts'
-import type { Assignment, OwnPrice, PlanRuleRow } from '../pricing/quote.ts'
+import type { PlanRuleRow } from '../pricing/plan-rules.ts'
+import type { Assignment, OwnPrice } from '../pricing/quote.ts'
 import { parseRounding } from '../pricing/rounding.ts'
 import type { CataloguePackage, ListPrice, Route } from './package.ts'
 
@@ -63,12 +64,17 @@ type Since = Date | '-infinity'
 
 async function loadPlanRules(tx: Tx, since: Since): Promise<PlanRuleRow[]> {
   const rows = await tx.query<Timed<Omit<PlanRuleRow, 'rounding'> & { rounding: string }>>({
-    text: `select plan_name, package_code, currency_code,
-                  percent, basis, rounding, price, removed, ${FIRST_AT}, updated_at
+    text: `select plan_name, scope, target, currency_code, percent, basis, rounding, price, valid_from, valid_until, removed,
+                  ${FIRST_AT}, updated_at
            from price_plan_rules where updated_at > $1`,
     values: [since],
   })
-  return timed(rows).map((row) => ({ ...row, rounding: parseRounding(row.rounding) }))
+  return timed(rows).map((row) => ({
+    ...row,
+    rounding: parseRounding(row.rounding),
+    validFrom: Number(row.validFrom), // a Date, or for 'infinity' a number
+    validUntil: Number(row.validUntil),
+  }))
 }
 
 async function loadAssignments(tx: Tx, since: Since, table: string, owner: string, target: string) {

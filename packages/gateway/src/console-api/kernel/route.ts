@@ -4,6 +4,8 @@ import type { By } from '../../audit/audit.ts'
 import type { Config } from '../../config/config.ts'
 import type { Deps } from '../../deps.ts'
 import { type Person, ROLES, type Role } from '../../people/person.ts'
+import type { Provider } from '../../people/provider/provider.ts'
+import type { SignInMethod } from '../../people/session.ts'
 
 /** The path under which the console API is served. */
 export const CONSOLE_API = '/console/api'
@@ -12,7 +14,9 @@ export const CONSOLE_API = '/console/api'
 export interface SignedIn {
   person: Person
   /** A session cookie or a personal access token. */
-  credential: { kind: 'session'; sessionId: string } | { kind: 'token'; tokenId: string; scope: 'READ' | 'WRITE' }
+  credential:
+    | { kind: 'session'; sessionId: string; signedInBy: SignInMethod }
+    | { kind: 'token'; tokenId: string; scope: 'READ' | 'WRITE' }
 }
 
 /** Passed to handlers with the parts of the request. Routes that need no sign-in have no person. */
@@ -45,6 +49,8 @@ export interface ConsoleDeps
   config: Config
   /** The console's address for people, without a trailing slash. Links in messages start with it. */
   consoleUrl(): string
+  /** undefined: the operator has configured none. */
+  provider: Provider | undefined
 }
 
 export interface Context extends PublicContext {
@@ -83,6 +89,8 @@ export interface Route {
   access: Access
   /** The roles in `access` need a session too. For secrets. */
   sessionOnly?: boolean
+  /** Also before the person has chosen a password and set up the second factor that the role requires. */
+  duringSetUp?: boolean
   summary: string
   params?: TSchema
   query?: TSchema
@@ -104,6 +112,7 @@ interface Declaration<P, Q, B, A extends TSchema, C> {
   method: Route['method']
   path: string
   sessionOnly?: boolean
+  duringSetUp?: boolean
   summary: string
   params?: P
   query?: Q

@@ -32,7 +32,11 @@ export interface OrderFilter {
   orderId?: string | undefined
   transactionId?: string | undefined
   iccid?: string | undefined
-  packageCode?: string | undefined
+  orderType?: OrderType | undefined
+  /** Only orders of at least one of these packages. */
+  packageCodes?: readonly string[] | undefined
+  /** Only orders of which this supplier delivered something. */
+  supplier?: string | undefined
   from?: Date | undefined
   to?: Date | undefined
   /** Only orders before this id: the last one of the previous page. */
@@ -60,7 +64,7 @@ export function searchOrders(db: Pick<Db, 'query'>, filter: OrderFilter, limit: 
 }
 
 function conditions(filter: OrderFilter): Sql {
-  const { status, orderId, transactionId, iccid, packageCode, from, to, before } = filter
+  const { status, orderType, orderId, transactionId, iccid, packageCodes, supplier, from, to, before } = filter
   return sql`
     ${status === undefined ? empty : sql`and o.order_status = ${status}`}
     ${orderId === undefined ? empty : sql`and o.order_id = ${orderId}`}
@@ -71,7 +75,15 @@ function conditions(filter: OrderFilter): Sql {
         : sql`and o.order_id in (
       select p.order_id from profiles p where p.tenant_id = t.tenant_id and p.iccid = ${iccid})`
     }
-    ${packageCode === undefined ? empty : sql`and o.package_lines @> ${JSON.stringify([{ packageCode }])}::jsonb`}
+    ${orderType === undefined ? empty : sql`and o.order_type = ${orderType}`}
+    ${
+      packageCodes === undefined && supplier === undefined
+        ? empty
+        : sql`and exists (
+      select from order_items i where i.tenant_id = t.tenant_id and i.order_id = o.order_id
+        ${packageCodes === undefined ? empty : sql`and i.package_code = any (${[...packageCodes]})`}
+        ${supplier === undefined ? empty : sql`and i.supplier = ${supplier} and i.item_status = 'DELIVERED'`})`
+    }
     ${from === undefined ? empty : sql`and o.order_id >= ${firstUuidAt(from.getTime())}`}
     ${to === undefined ? empty : sql`and o.order_id < ${firstUuidAt(to.getTime())}`}
     ${before === undefined ? empty : sql`and o.order_id < ${before}`}`

@@ -83,12 +83,7 @@ describe('ids of another tenant', () => {
 })
 
 const NAMES_WITHOUT_TENANT = [
-  'tenantId',
-  'supplier',
-  'packageCode',
-  'planName',
-  'groupName',
-  'ruleName',
+  ...['tenantId', 'supplier', 'packageCode', 'planName', 'groupName', 'ruleName', 'batchId', 'codeId', 'role'],
   'currencyCode',
 ]
 
@@ -107,6 +102,8 @@ function unknownIds(): SeededIds {
 
 /** Valid bodies, so that only the id can be refused. */
 const BODIES: Record<string, object> = {
+  'PATCH /account/passkeys/:passkeyId': { name: 'Renamed' },
+  'POST /account/passkeys/:passkeyId/remove': REAUTHENTICATION,
   'PATCH /people/:personId': { name: 'Renamed' },
   'POST /people/:personId/link': REAUTHENTICATION,
   'POST /people/:personId/second-factor/remove': REAUTHENTICATION,
@@ -155,7 +152,8 @@ async function rowsOf(tenantId: string) {
     ),
   )
   const counts = await testbed.db.query({
-    text: `select (select count(*) from sessions where person_id = $1), (select count(*) from access_tokens where person_id = $1)`,
+    text: `select (select count(*) from sessions where person_id = $1), (select count(*) from access_tokens where person_id = $1),
+             (select array_agg(name) from passkeys where person_id = $1)`,
     values: [theirs.personId],
   })
   return [...rows, counts]

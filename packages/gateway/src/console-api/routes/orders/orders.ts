@@ -1,18 +1,21 @@
-import { ORDER_STATUSES, orderIdOf, orderNoOf } from '@dealer-esim/contract'
+import { ORDER_STATUSES, ORDER_TYPES, orderIdOf, orderNoOf } from '@dealer-esim/contract'
 import sql, { raw } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { notFound } from '../../../lib/refusal.ts'
+import { salesLocation } from '../../../catalogue/coverage.ts'
+import { notFound, Refusal } from '../../../lib/refusal.ts'
 import { IS_OPEN } from '../../../orders/action.ts'
 import { itemKeyOf } from '../../../orders/item.ts'
 import { parseOrderNo } from '../../../orders/reading/find.ts'
 import { searchOrders } from '../../../orders/reading/search.ts'
 import { readTimeline, type Step } from '../../../orders/reading/timeline.ts'
 import { searchProfiles } from '../../../profiles/search.ts'
+import { getOrderSums, type Sums } from '../../../sales/list-sales.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
 import { visibleMembers } from '../../kernel/dealer-view.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, orderParams, time, toDate, uuid } from '../../kernel/schemas.ts'
+import { viewOf } from '../overview/sales-view.ts'
 import { profileRow, rowOfProfile } from './profiles.ts'
 
 const orderRow = Type.Object({
@@ -84,6 +87,12 @@ const detail = Type.Object({
   balanceAfter: money(),
   remark: nullable(Type.String()),
   items: Type.Array(item),
+  margin: nullable(
+    Type.Object(
+      { cost: money(), margin: nullable(money()), unknownItems: Type.Integer() },
+      { description: 'For operators only' },
+    ),
+  ),
   profiles: Type.Array(profileRow),
   timeline: Type.Array(step),
 })
@@ -93,7 +102,17 @@ const filters = {
   tenantId: Type.Optional(uuid()),
   status: Type.Optional(Type.Enum(ORDER_STATUSES)),
   q: Type.Optional(line(100)),
+  orderType: Type.Optional(Type.Enum(ORDER_TYPES)),
   packageCode: Type.Optional(line(64)),
+  country: Type.Optional(
+    Type.String({
+      pattern: '^([A-Z]{2}|!RG|!GL)$',
+      description: 'Packages of this country only; !RG and !GL: of several',
+    }),
+  ),
+  supplier: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'Which delivered. For operators only' }),
+  ),
   from: Type.Optional(time()),
   to: Type.Optional(time()),
 }
@@ -106,13 +125,16 @@ export const orderRoutes: Route[] = [
     summary: 'Orders, newest first. q is an order number, a transactionId or an ICCID',
     query: Type.Object({ ...filters, cursor: cursor() }, CLOSED),
     answer: pageSchema('orders', orderRow),
-    async handle({ deps, onlyTenant }, { query }) {
-      const { status, packageCode, from, to, cursor } = query
+    async handle(context, { query }) {
+      const { deps, onlyTenant } = context
+      const { status, orderType, from, to, cursor } = query
       const filter = {
         tenantId: onlyTenant ?? query.tenantId ?? null,
         ...idFilter(query.q),
         status,
-        packageCode,
+        orderType,
+        packageCodes: await packagesOf(context, query),
+        supplier: supplierFilter(context, query.supplier),
         from: toDate(from),
         to: toDate(to),
         before: cursor,
@@ -141,12 +163,29 @@ function idFilter(q: string | undefined): { orderId?: string; transactionId?: st
   return { transactionId: q }
 }
 
+/** The packages to which the filters apply; undefined: all. */
+async function packagesOf({ deps }: Context, query: { packageCode?: string; country?: string }) {
+  const { packageCode, country } = query
+  if (country === undefined) return packageCode === undefined ? undefined : [packageCode]
+  const packages = (await deps.catalogue.latest()).packages
+  return packages
+    .filter((item) => salesLocation(item.coverage) === country)
+    .map((item) => item.packageCode)
+    .filter((code) => packageCode === undefined || code === packageCode)
+}
+
+/** A dealer does not learn who delivers. @throws Refusal */
+function supplierFilter({ onlyTenant }: Context, supplier: string | undefined): string | undefined {
+  if (supplier === undefined || onlyTenant === null) return supplier
+  throw new Refusal(403, 'NOT_ALLOWED', 'Only the operator can filter by supplier. Remove this filter.')
+}
+
 async function describe(context: Context, tenantId: string, orderNo: string) {
   const { deps, onlyTenant } = context
   const orderId = parseOrderNo(orderNo)
   const [found] = await searchOrders(deps.db, { tenantId, orderId }, 1)
   if (!found) throw notFound('order')
-  const [[columns], items, profiles] = await Promise.all([
+  const [[columns], items, profiles, sums] = await Promise.all([
     deps.db.query<OrderColumns>(sql`
       select balance_after, remark, status_history as history
       from orders where tenant_id = ${tenantId} and order_id = ${orderId}`),
@@ -161,6 +200,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
                as cancel_in_question
       from order_items i where tenant_id = ${tenantId} and order_id = ${orderId} order by item_no`),
     searchProfiles(deps.db, { tenantId, orderId }, 200),
+    onlyTenant === null ? getOrderSums(deps.db, tenantId, orderId) : null,
   ])
   const { balanceAfter, remark, history } = columns as OrderColumns
   const timeline = await readTimeline(deps.db, tenantId, orderId, history)
@@ -173,9 +213,15 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     items: items
       .map((row) => ({ ...row, supplierKey: itemKeyOf(orderId, row.itemNo) }))
       .map((row) => (onlyTenant === null ? row : forDealer(row))),
+    margin: sums && marginOf(sums),
     profiles: profiles.map((profile) => rowOfProfile(context, profile)).reverse(),
     timeline: await visibleSteps(context, timeline),
   }
+}
+
+function marginOf(sums: Sums) {
+  const { cost, margin, unknownItems } = viewOf(sums)
+  return { cost, margin, unknownItems }
 }
 
 interface OrderColumns {

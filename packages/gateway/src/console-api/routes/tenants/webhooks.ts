@@ -5,20 +5,25 @@ import {
   EVENT_TYPES,
   EXPIRY_NOTICE_HOURS_DEFAULT,
   orderIdOf,
+  TRANSACTION_ID_LENGTH_MAX,
   USAGE_THRESHOLDS_DEFAULT,
   webhookSetAnswer,
   webhookSetRequest,
 } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
+import type { Deps } from '../../../deps.ts'
+import { searchOrders } from '../../../orders/reading/search.ts'
 import { DELIVERY_STATES } from '../../../webhooks/delivery.ts'
 import { findEndpoint } from '../../../webhooks/endpoint/endpoint.ts'
+import { FIGURE_PERIODS, readEndpointFigures } from '../../../webhooks/endpoint/figures.ts'
 import { setWebhook } from '../../../webhooks/endpoint/set-webhook.ts'
 import { type AttemptView, getEvent, listEvents } from '../../../webhooks/list-events.ts'
 import { bodyOf } from '../../../webhooks/notification-body.ts'
 import { resendEvent } from '../../../webhooks/replay/resend.ts'
+import { loggedHeaders } from '../../../webhooks/sending/attempt.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from '../../kernel/route.ts'
-import { CLOSED, done, nullable, orderNo, tenantParams, time, toDate, uuid } from '../../kernel/schemas.ts'
+import { CLOSED, done, line, nullable, orderNo, tenantParams, time, toDate, uuid } from '../../kernel/schemas.ts'
 
 const eventRow = Type.Object({
   tenantId: Type.String(),
@@ -26,6 +31,12 @@ const eventRow = Type.Object({
   notifyId: Type.String(),
   notifyType: Type.Enum(EVENT_TYPES),
   orderNo: nullable(Type.String()),
+  statuses: Type.Array(Type.String(), {
+    description: 'Of the order, the eSIM or the action, as the event reports them',
+  }),
+  level: nullable(
+    Type.Object({ unit: Type.Enum(['PERCENT', 'HOURS']), value: Type.Integer() }, { description: 'The threshold' }),
+  ),
   deliveryState: Type.Enum(DELIVERY_STATES),
   attempts: nullable(Type.Integer()),
   dueAt: nullable(time()),
@@ -44,6 +55,9 @@ const delivery = Type.Object({
   httpStatus: nullable(Type.Integer()),
   outcome: Type.String(),
   answer: nullable(Type.String({ description: 'The first 4 KiB' })),
+  headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() }), {
+    description: 'As sent; only the first characters of signatures are kept',
+  }),
 })
 
 const eventDetail = Type.Object({
@@ -68,18 +82,33 @@ const endpoint = Type.Object({
 })
 export type EndpointView = Static<typeof endpoint>
 
+const figures = Type.Object({
+  isSample: Type.Boolean({ description: 'There were more attempts: only those of the newest events are counted' }),
+  parts: Type.Array(
+    Type.Object({
+      from: time(),
+      acknowledged: Type.Integer(),
+      failed: Type.Integer(),
+      p50_ms: nullable(Type.Integer()),
+      p95_ms: nullable(Type.Integer()),
+    }),
+  ),
+})
+export type EndpointFiguresView = Static<typeof figures>
+
 export const webhookRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/events',
     access: EVERY_ROLE,
-    summary: 'Events and their deliveries, newest first',
+    summary: 'Events and their deliveries, newest first. q is an order number or a transactionId',
     query: Type.Object(
       {
         tenantId: Type.Optional(uuid()),
         state: Type.Optional(Type.Enum(DELIVERY_STATES)),
         type: Type.Optional(Type.Enum(EVENT_TYPES)),
         orderNo: Type.Optional(orderNo()),
+        q: Type.Optional(line(TRANSACTION_ID_LENGTH_MAX)),
         from: Type.Optional(time()),
         to: Type.Optional(time()),
         cursor: cursor(),
@@ -88,14 +117,15 @@ export const webhookRoutes: Route[] = [
     ),
     answer: pageSchema('events', eventRow),
     async handle({ deps, onlyTenant }, { query }) {
-      const { state, type, orderNo, from, to, cursor } = query
-      const orderId = orderNo === undefined ? undefined : orderIdOf(orderNo)
-      if (orderNo !== undefined && orderId === undefined) return { events: [], nextCursor: null }
+      const { state, type, from, to, cursor } = query
+      const tenantId = onlyTenant ?? query.tenantId
+      const orderIds = await findOrderIds(deps, tenantId ?? null, query)
+      if (orderIds?.length === 0) return { events: [], nextCursor: null }
       const filter = {
-        tenantId: onlyTenant ?? query.tenantId,
+        tenantId,
         deliveryStates: state && [state],
         notifyTypes: type && [type],
-        orderId,
+        orderIds,
         from: toDate(from),
         to: toDate(to),
       }
@@ -116,13 +146,13 @@ export const webhookRoutes: Route[] = [
         getEvent(deps.db, params.tenantId, params.notifyId),
         findEndpoint(deps.db, deps.cipher, params.tenantId),
       ])
-      const { content, details, attemptList, ...event } = found
+      const { content, details, attemptList, appKey, ...event } = found
       const recorded = { ...event, content: JSON.stringify(content), details: details ? JSON.stringify(details) : null }
       const text = bodyOf(endpoint?.eventFormat ?? 'DEALER', recorded) ?? bodyOf('DEALER', recorded)
       return {
         ...event,
         body: JSON.parse(text!),
-        deliveries: attemptList.toReversed().map(deliveryOf),
+        deliveries: attemptList.toReversed().map((attempt) => deliveryOf(attempt, appKey)),
       }
     },
   }),
@@ -165,6 +195,20 @@ export const webhookRoutes: Route[] = [
     },
   }),
   route({
+    method: 'GET',
+    path: '/tenants/:tenantId/endpoint/figures',
+    access: EVERY_ROLE,
+    summary: 'How attempts to send events went, and how long they took, in parts of the last day or week',
+    params: tenantParams,
+    query: Type.Object({ period: Type.Optional(Type.Enum(Object.keys(FIGURE_PERIODS))) }, CLOSED),
+    answer: figures,
+    async handle({ deps }, { params, query }) {
+      const period = (query.period ?? 'DAY') as keyof typeof FIGURE_PERIODS
+      const { isSample, parts } = await readEndpointFigures(deps, params.tenantId, period)
+      return { isSample, parts: parts.map(({ p50Ms, p95Ms, ...part }) => ({ ...part, p50_ms: p50Ms, p95_ms: p95Ms })) }
+    },
+  }),
+  route({
     method: 'PUT',
     path: '/tenants/:tenantId/endpoint',
     access: TENANT_ADMINS,
@@ -186,6 +230,22 @@ export const webhookRoutes: Route[] = [
   }),
 ]
 
-function deliveryOf({ attemptId, url, address, startedAt, durationMs, httpStatus, outcome, answer }: AttemptView) {
-  return { attemptId, url, address, startedAt, duration_ms: durationMs, httpStatus, outcome, answer }
+/** undefined: any order. */
+async function findOrderIds(
+  { db }: Pick<Deps, 'db'>,
+  tenantId: string | null,
+  { orderNo, q }: { orderNo?: string; q?: string },
+): Promise<string[] | undefined> {
+  const orderId = orderIdOf(orderNo ?? q ?? '')
+  if (orderId !== undefined) return [orderId]
+  if (orderNo !== undefined) return []
+  if (q === undefined) return undefined
+  const orders = await searchOrders(db, { tenantId, transactionId: q }, PAGE_SIZE)
+  return orders.map((order) => order.orderId)
+}
+
+function deliveryOf(attempt: AttemptView, appKey: string) {
+  const { attemptId, url, address, startedAt, durationMs, httpStatus, outcome, answer } = attempt
+  const headers = loggedHeaders(appKey, attempt).map(([name, value]) => ({ name, value }))
+  return { attemptId, url, address, startedAt, duration_ms: durationMs, httpStatus, outcome, answer, headers }
 }

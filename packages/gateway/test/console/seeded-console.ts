@@ -80,10 +80,9 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
   const person = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
   const tokenInput = { name: 'theirs', scope: 'READ' as const, days: 1 }
   const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, person.personId, tokenInput))
-  const [{ sessionId } = { sessionId: '' }] = await db.query<{ sessionId: string }>({
-    text: 'select session_id from sessions where person_id = $1',
-    values: [person.personId],
-  })
+  const text = 'select session_id from sessions where person_id = $1'
+  const [session] = await db.query<{ sessionId: string }>({ text, values: [person.personId] })
+  const { sessionId } = session!
   const { personId } = person
   const passkeyId = await addPasskey(testbed, personId)
   const ids = {

@@ -77,13 +77,12 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
   const input = { tenantId, amount: 5n, reference: `A-${tenantId}`, reason: 'as agreed' }
   const { adjustmentId } = await proposeAdjustment(deps, input, by)
   const topUpRequestId = await askForTopUp(testbed, tenantId)
-  const person = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
+  const { personId } = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
   const tokenInput = { name: 'theirs', scope: 'READ' as const, days: 1 }
-  const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, person.personId, tokenInput))
+  const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, personId, tokenInput))
   const text = 'select session_id from sessions where person_id = $1'
-  const [session] = await db.query<{ sessionId: string }>({ text, values: [person.personId] })
+  const [session] = await db.query<{ sessionId: string }>({ text, values: [personId] })
   const { sessionId } = session!
-  const { personId } = person
   const passkeyId = await addPasskey(testbed, personId)
   const ids = {
     profileId,

@@ -13,6 +13,10 @@ export function alertPath(alert: { kind: string; tenantId: string | null; data: 
   switch (kind) {
     case 'LOW_BALANCE':
       return tenantId === undefined ? '/tenants' : `/tenants/${tenantId}/wallet`
+    case 'TOP_UP_REQUESTED':
+    case 'TOP_UP_PAID':
+    case 'TOP_UP_DECLINED':
+      return '/top-up-requests'
     case 'ENDPOINT_FAILING':
     case 'ENDPOINT_DISABLED':
       return tenantId === undefined ? '/webhooks' : `/webhooks?tenantId=${tenantId}`

@@ -70,27 +70,51 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
       tx.send({ text, values: [tenantId, ...values] })
     return profiles
   })
+  await addAction(testbed, { tenantId, orderId, profileId })
+  const by = { actor: 'cli:seed' as const }
+  const from = new Date(testbed.clock.now() - 3_600_000)
+  const { replayId } = await startReplay(deps, tenantId, { from }, by)
+  const input = { tenantId, amount: 5n, reference: `A-${tenantId}`, reason: 'as agreed' }
+  const { adjustmentId } = await proposeAdjustment(deps, input, by)
+  const topUpRequestId = await askForTopUp(testbed, tenantId)
+  const { personId } = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
+  const tokenInput = { name: 'theirs', scope: 'READ' as const, days: 1 }
+  const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, personId, tokenInput))
+  const text = 'select session_id from sessions where person_id = $1'
+  const [session] = await db.query<{ sessionId: string }>({ text, values: [personId] })
+  const { sessionId } = session!
+  const passkeyId = await addPasskey(testbed, personId)
+  const noteId = await addNotes(testbed, tenantId, orderId)
+  const ids = {
+    profileId,
+    notifyId,
+    requestId,
+    replayId,
+    adjustmentId,
+    topUpRequestId,
+    personId,
+    sessionId,
+    tokenId,
+    passkeyId,
+    noteId,
+  }
+  return { orderNo: orderNoOf(orderId), transactionId: `T-${orderId}`, iccid, ...ids }
+}
+
+async function addAction(
+  { db, deps }: ConsoleTestbed,
+  { tenantId, orderId, profileId }: { tenantId: string; orderId: string; profileId: string },
+): Promise<void> {
   await db.query({
     text: `insert into esim_actions (tenant_id, action_id, transaction_id, started_by, action, profile_id, order_id,
              item_no, supplier, action_status, currency_code, created_at, updated_at)
            values ($1, $2, $3, 'DEALER', 'CANCEL', $4, $5, 1, 'stock', 'REFUSED', 'EUR', now(), now())`,
     values: [tenantId, deps.ids.uuid(), `A-${orderId}`, profileId, orderId],
   })
-  const by = { actor: 'cli:seed' as const }
-  const from = new Date(testbed.clock.now() - 3_600_000)
-  const { replayId } = await startReplay(deps, tenantId, { from }, by)
-  const input = { tenantId, amount: 5n, reference: `A-${tenantId}`, reason: 'as agreed' }
-  const { adjustmentId } = await proposeAdjustment(deps, input, by)
-  const receipt = { fileName: 'receipt.png', content: Buffer.from('89504e470d0a1a0a', 'hex').toString('base64') }
-  const asked = { tenantId, amount: 5n, reference: `R-${tenantId}`, receipt }
-  const { requestId: topUpRequestId } = await requestTopUp(deps, asked, by)
-  const person = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
-  const tokenInput = { name: 'theirs', scope: 'READ' as const, days: 1 }
-  const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, person.personId, tokenInput))
-  const [{ sessionId } = { sessionId: '' }] = await db.query<{ sessionId: string }>({
-    text: 'select session_id from sessions where person_id = $1',
-    values: [person.personId],
-  })
+}
+
+/** Notes on the dealer and on the order, and a tag. Returns the id of the former. */
+async function addNotes({ db, deps }: ConsoleTestbed, tenantId: string, orderId: string): Promise<string> {
   const noteId = deps.ids.uuid()
   await db.query({
     text: `insert into notes (tenant_id, note_id, text, actor, created_at) values ($1, $2, 'pays late', 'cli:seed', now())`,
@@ -102,22 +126,14 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
     values: [tenantId, deps.ids.uuid(), orderId],
   })
   await db.query({ text: `update tenants set tags = '{cruises}' where tenant_id = $1`, values: [tenantId] })
-  const { personId } = person
-  const passkeyId = await addPasskey(testbed, personId)
-  const ids = {
-    profileId,
-    notifyId,
-    requestId,
-    replayId,
-    adjustmentId,
-    topUpRequestId,
-    personId,
-    sessionId,
-    tokenId,
-    noteId,
-    passkeyId,
-  }
-  return { orderNo: orderNoOf(orderId), transactionId: `T-${orderId}`, iccid, ...ids }
+  return noteId
+}
+
+/** Asks for a top-up with a receipt, and returns the id of the request. */
+async function askForTopUp({ deps }: ConsoleTestbed, tenantId: string): Promise<string> {
+  const receipt = { fileName: 'receipt.png', content: Buffer.from('89504e470d0a1a0a', 'hex').toString('base64') }
+  const asked = { tenantId, amount: 5n, reference: `R-${tenantId}`, receipt }
+  return (await requestTopUp(deps, asked, { actor: 'cli:seed' })).requestId
 }
 
 export type SeededIds = Awaited<ReturnType<typeof seedTenant>>

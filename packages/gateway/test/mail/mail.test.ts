@@ -125,7 +125,7 @@ describe('alert mails', () => {
     const [ops, billing] = ['ops@operator.example', 'billing@dealer.example']
     expect(smtp.mails.map(({ to }) => to)).toEqual([ops, billing, ops, billing])
     expect(smtp.mails[0]!.text).toContain('MAIL-1')
-    expect(smtp.mails[3]!.text).toContain('no payment arrived')
+    expect(smtp.mails[3]!.text).toContain('MAIL-2. Reason: no')
   })
 
   it('a person gets no mail about the kinds of alerts that they muted', async () => {

@@ -100,7 +100,18 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
   await db.query({ text: `update tenants set tags = '{cruises}' where tenant_id = $1`, values: [tenantId] })
   const { personId } = person
   const passkeyId = await addPasskey(testbed, personId)
-  const ids = { profileId, notifyId, requestId, replayId, adjustmentId, personId, sessionId, tokenId, noteId, passkeyId }
+  const ids = {
+    profileId,
+    notifyId,
+    requestId,
+    replayId,
+    adjustmentId,
+    personId,
+    sessionId,
+    tokenId,
+    noteId,
+    passkeyId,
+  }
   return { orderNo: orderNoOf(orderId), transactionId: `T-${orderId}`, iccid, ...ids }
 }
 

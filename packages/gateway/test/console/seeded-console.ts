@@ -87,17 +87,7 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
     text: 'select session_id from sessions where person_id = $1',
     values: [person.personId],
   })
-  const noteId = deps.ids.uuid()
-  await db.query({
-    text: `insert into notes (tenant_id, note_id, text, actor, created_at) values ($1, $2, 'pays late', 'cli:seed', now())`,
-    values: [tenantId, noteId],
-  })
-  await db.query({
-    text: `insert into notes (tenant_id, note_id, order_id, text, actor, created_at)
-           values ($1, $2, $3, 'the traveller called', 'cli:seed', now())`,
-    values: [tenantId, deps.ids.uuid(), orderId],
-  })
-  await db.query({ text: `update tenants set tags = '{cruises}' where tenant_id = $1`, values: [tenantId] })
+  const noteId = await addNotes(testbed, tenantId, orderId)
   const { personId } = person
   const passkeyId = await addPasskey(testbed, personId)
   const ids = {
@@ -116,3 +106,14 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
 }
 
 export type SeededIds = Awaited<ReturnType<typeof seedTenant>>
+
+/** Adds a note on the dealer, one on its order, and a tag. @returns the id of the first note */
+async function addNotes({ db, deps }: ConsoleTestbed, tenantId: string, orderId: string): Promise<string> {
+  const noteId = deps.ids.uuid()
+  const text = `insert into notes (tenant_id, note_id, order_id, text, actor, created_at)
+                values ($1, $2, $3, 'pays late', 'cli:seed', now())`
+  await db.query({ text, values: [tenantId, noteId, null] })
+  await db.query({ text, values: [tenantId, deps.ids.uuid(), orderId] })
+  await db.query({ text: `update tenants set tags = '{cruises}' where tenant_id = $1`, values: [tenantId] })
+  return noteId
+}

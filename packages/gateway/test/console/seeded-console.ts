@@ -83,10 +83,7 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
   const person = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
   const tokenInput = { name: 'theirs', scope: 'READ' as const, days: 1 }
   const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, person.personId, tokenInput))
-  const [{ sessionId } = { sessionId: '' }] = await db.query<{ sessionId: string }>({
-    text: 'select session_id from sessions where person_id = $1',
-    values: [person.personId],
-  })
+  const sessionId = await findSession(testbed, person.personId)
   const noteId = await addNotes(testbed, tenantId, orderId)
   const { personId } = person
   const passkeyId = await addPasskey(testbed, personId)
@@ -116,4 +113,12 @@ async function addNotes({ db, deps }: ConsoleTestbed, tenantId: string, orderId:
   await db.query({ text, values: [tenantId, deps.ids.uuid(), orderId] })
   await db.query({ text: `update tenants set tags = '{cruises}' where tenant_id = $1`, values: [tenantId] })
   return noteId
+}
+
+async function findSession({ db }: ConsoleTestbed, personId: string): Promise<string> {
+  const [row] = await db.query<{ sessionId: string }>({
+    text: 'select session_id from sessions where person_id = $1',
+    values: [personId],
+  })
+  return row!.sessionId
 }

@@ -75,8 +75,7 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
            values ($1, $2, $3, 'DEALER', 'CANCEL', $4, $5, 1, 'stock', 'REFUSED', 'EUR', now(), now())`,
     values: [tenantId, deps.ids.uuid(), `A-${orderId}`, profileId, orderId],
   })
-  const by = { actor: 'cli:seed' as const }
-  const from = new Date(testbed.clock.now() - 3_600_000)
+  const [by, from] = [{ actor: 'cli:seed' as const }, new Date(testbed.clock.now() - 3_600_000)]
   const { replayId } = await startReplay(deps, tenantId, { from }, by)
   const input = { tenantId, amount: 5n, reference: `A-${tenantId}`, reason: 'as agreed' }
   const { adjustmentId } = await proposeAdjustment(deps, input, by)
@@ -85,8 +84,7 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
   const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, person.personId, tokenInput))
   const sessionId = await findSession(testbed, person.personId)
   const noteId = await addNotes(testbed, tenantId, orderId)
-  const { personId } = person
-  const passkeyId = await addPasskey(testbed, personId)
+  const passkeyId = await addPasskey(testbed, person.personId)
   const ids = {
     profileId,
     notifyId,

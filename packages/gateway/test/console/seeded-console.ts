@@ -91,7 +91,7 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
     requestId,
     replayId,
     adjustmentId,
-    person.personId,
+    personId: person.personId,
     sessionId,
     tokenId,
     noteId,

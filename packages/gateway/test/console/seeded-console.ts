@@ -137,3 +137,5 @@ async function askForTopUp({ deps }: ConsoleTestbed, tenantId: string): Promise<
 }
 
 export type SeededIds = Awaited<ReturnType<typeof seedTenant>>
+
+

@@ -1,8 +1,8 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { NOTES_MAX } from '../../src/notes/notes.ts'
-import { addPackage, payOrders } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from '../console/console-testbed.ts'
+import { addPackage, payOrders } from '../harness/shop.ts'
 
 let testbed: ConsoleTestbed
 beforeAll(async () => {

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { silentLog } from '../../../src/lib/telemetry/log.ts'
+import { allowPassword } from '../../../src/people/manage.ts'
+import { unlinkProvider } from '../../../src/people/provider/account.ts'
 import { createProvider } from '../../../src/people/provider/provider.ts'
 import {
   addPerson,
@@ -71,7 +73,12 @@ describe('signing in through the provider', () => {
     // The provider renames the person, and gives the address to somebody else.
     server.people.set(subject, { email: 'renamed@people.test', email_verified: true })
     expect((await signInAs(subject)).body).toMatchObject({ email: person.email })
-    expect((await signInAs(account(person.email))).body.code).toBe('PROVIDER_ACCOUNT_OTHER')
+    const successor = account(person.email)
+    expect((await signInAs(successor)).body.code).toBe('PROVIDER_ACCOUNT_OTHER')
+    const unlinked = { ...person, tenantId: null }
+    await testbed.db.tx((tx) => unlinkProvider(tx, testbed.deps.ids, unlinked, { actor: 'cli:test' }))
+    expect((await signInAs(successor)).body).toMatchObject({ email: person.email })
+    expect((await signInAs(subject)).body.code).toBe('PROVIDER_PERSON_UNKNOWN')
   })
 
   it('an unverified, missing, foreign or unknown address is refused with what to do', async () => {
@@ -265,10 +272,7 @@ describe('people of the provider', () => {
       expect(unknown.body).toEqual(known.body)
       await browser(testbed.app).call('POST', '/forgotten-password', { email: 'ada@off.test' })
       expect(await testbed.db.query({ text: `select 1 from mails where recipient = 'ada@off.test'` })).toEqual([])
-      await testbed.db.query({
-        text: `update people set password_allowed_until = now() + interval '1 hour' where person_id = $1`,
-        values: [person.personId],
-      })
+      await testbed.db.tx((tx) => allowPassword(tx, testbed.deps.ids, person.personId, 1, { actor: 'cli:test' }))
       expect((await browser(testbed.app).signIn('ada@off.test', PASSWORD)).status).toBe(200)
     } finally {
       Object.assign(settings, { oidcPasswords: 'on', oidcDomains: ['people.test', 'off.test'] })

@@ -54,7 +54,7 @@ function operatorStops(
     stop('add-package', '/add-package'),
     stop('package', '/packages/JP_1_7'),
     stop('package-prices', '/packages/JP_1_7/prices', (at) =>
-      button(at, /^Why this price\?/)
+      button(at, /^Why\? /)
         .first()
         .click(),
     ),

@@ -65,7 +65,7 @@ export function PackageBuyersPage() {
                 <Button
                   size="compact-xs"
                   variant="default"
-                  aria-label={interpolate(t.package.whyFor, { dealer: row.clientName })}
+                  aria-label={`${t.package.why} ${row.clientName}`}
                   onClick={() => setExplained(row)}
                 >
                   {t.package.why}

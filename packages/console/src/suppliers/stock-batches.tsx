@@ -76,12 +76,10 @@ export function StockBatchesPage() {
                   <Button
                     size="compact-xs"
                     variant="default"
-                    aria-label={interpolate(t.stock.alertOf, { batch: row.batchName })}
+                    aria-label={`${alertText(row)}, ${interpolate(t.stock.alertOf, { batch: row.batchName })}`}
                     onClick={() => setOpen({ what: 'alert', batch: row })}
                   >
-                    {row.alertDays === null
-                      ? t.stock.setAlert
-                      : interpolate(t.stock.daysBefore, { days: row.alertDays })}
+                    {alertText(row)}
                   </Button>
                 )}
                 <Button
@@ -113,6 +111,11 @@ export function StockBatchesPage() {
       {open?.what === 'codes' && <ExportDialog batch={open.batch} onClose={close} />}
     </StockFrame>
   )
+}
+
+/** The label of the button that sets the alert. */
+function alertText({ alertDays }: StockBatchRow): string {
+  return alertDays === null ? t.stock.setAlert : interpolate(t.stock.daysBefore, { days: alertDays })
 }
 
 function batchPath({ supplier, batchId }: StockBatchRow): string {

@@ -6,7 +6,7 @@ export interface OrderTrace {
   orderId: string
   /** Position of the request in that trace: it placed the order, or began an action on one of its eSIMs. */
   part: 'begins' | 'continues'
-  /** Of a request that began an action. */
+  /** Present for a request that began an action. */
   actionId?: string
 }
 

@@ -137,5 +137,3 @@ async function askForTopUp({ deps }: ConsoleTestbed, tenantId: string): Promise<
 }
 
 export type SeededIds = Awaited<ReturnType<typeof seedTenant>>
-
-

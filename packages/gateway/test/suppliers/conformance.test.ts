@@ -60,7 +60,7 @@ const TYPES: [name: string, create: (shop: Shop) => Promise<FixtureFactory>][] =
 const CASES = ['none', 'refuse', 'half', 'late', 'lost', 'dies', 'twice', 'refunded'] as const
 type Case = (typeof CASES)[number]
 
-/** Of top-ups. `none` also has answers that arrive twice. */
+/** The cases of top-ups. `none` also has answers that arrive twice. */
 const TOP_UP_CASES = ['none', 'refuse', 'late', 'lost', 'dies', 'refunded'] as const
 type TopUpCase = (typeof TOP_UP_CASES)[number]
 
@@ -124,7 +124,7 @@ async function addFixture(factory: FixtureFactory, key: string, timeoutMs = TIME
   return fixture
 }
 
-/** Those that take longest first. */
+/** Starts the cases, those that take longest first. */
 function startCases(): void {
   const atOnce = createSlots(CASES_AT_ONCE_MAX)
   for (const name of [...CASES].reverse()) {

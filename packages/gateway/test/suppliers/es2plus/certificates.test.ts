@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Es2plusConfig } from '../../src/suppliers/es2plus/config.ts'
-import type { Supplier, SupplierRequest } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { createAuthority } from '../harness/servers/certificates.ts'
-import { type Es2plusServer, startEs2plusServer } from '../harness/servers/es2plus-server.ts'
-import { addSupplier, createShop, type Shop } from '../harness/shop.ts'
+import type { Es2plusConfig } from '../../../src/suppliers/es2plus/config.ts'
+import type { Supplier, SupplierRequest } from '../../../src/suppliers/supplier.ts'
+import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
+import { createAuthority } from '../../harness/servers/certificates.ts'
+import { type Es2plusServer, startEs2plusServer } from '../../harness/servers/es2plus-server.ts'
+import { addSupplier, createShop, type Shop } from '../../harness/shop.ts'
 
 /* A real TLS server, TLS 1.3: it refuses a client certificate after the client has sent its request. */
 

@@ -3,9 +3,9 @@ const gateway = '^packages/gateway/src'
 const doors = `${gateway}/(dealer-api|rt-api|console-api|supplier-api|public|probes|admin)/`
 // From the bottom up: each room may use those before it.
 const ROOMS = [
-  ...['audit', 'alerts', 'events', 'jobs', 'retention', 'deployment', 'people', 'mail', 'wallet', 'tenants'],
-  ...['admission', 'catalogue', 'webhooks', 'suppliers', 'products', 'orders', 'profiles', 'actions'],
-  ...['fulfilment', 'doctor'],
+  ...['audit', 'alerts', 'events', 'jobs', 'retention', 'deployment', 'people', 'mail', 'wallet', 'tenants', 'notes'],
+  ...['admission', 'catalogue', 'webhooks', 'suppliers', 'products', 'orders', 'sales', 'profiles', 'actions'],
+  ...['fulfilment', 'doctor', 'trial', 'cells'],
 ]
 // The folders of fulfilment, from the bottom up. The files directly in fulfilment/ are above all of them.
 const FULFILMENT = ['outcomes', 'review', 'reconciliation']

@@ -35,7 +35,8 @@ afterAll(async () => {
 })
 
 test.each([
-  ['docs/catalogue.md', ['Japan, 1 GB, 7 days', 'unchanged', 'GOLD', 'NORTH']],
+  ['docs/catalogue.md', ['Japan, 1 GB, 7 days', 'unchanged']],
+  ['docs/prices.md', ['Gold partners', 'packages of FR: -25 %', 'STAFF', 'NORTH']],
   [
     'docs/running.md',
     ['No faults were found', 'first.operator@example.com', 'The ledger is consistent', 'is up to date'],

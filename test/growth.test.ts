@@ -30,6 +30,10 @@ const BUFFERS_MAX: Partial<Record<Path, number>> = {
   balance: 3,
   'statement, first page': 100,
   'statement, deep page': 100,
+  'sales by day': 10,
+  'sales by package': 10,
+  'sales by dealer': 10,
+  'sales of one dealer': 10,
 }
 
 type Operations = Awaited<ReturnType<typeof createOperations>>

@@ -55,6 +55,47 @@ function familyOf(name: string): string {
   return exported.has(name) ? name : name.replace(/_(bucket|sum|count)$/, '')
 }
 
+interface Panel {
+  title: string
+  gridPos: { h: number; w: number; x: number; y: number }
+  targets?: { expr: string; legendFormat: string }[]
+}
+
+describe('the Grafana dashboard', () => {
+  const { panels } = JSON.parse(readFileSync(join(root, 'ops/grafana-dashboard.json'), 'utf8')) as { panels: Panel[] }
+  const targets = panels.flatMap(({ title, targets = [] }) => targets.map((target) => ({ title, ...target })))
+
+  test.each(targets)('$title plots exported metrics, by labels that they have', ({ expr, legendFormat }) => {
+    const named = [...expr.matchAll(/\b(?:dealer_esim|process|nodejs)_\w+/g)].map(([name]) => familyOf(name))
+    expect(named).not.toEqual([])
+    expect(named.filter((name) => !exported.has(name))).toEqual([])
+    // Prometheus adds `instance` and `job` itself.
+    const known = new Set(['instance', 'job', 'le', ...named.flatMap((name) => [...exported.get(name)!])])
+    const used = [
+      ...[...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, labels]) => labels!.split(', ')),
+      ...[...expr.matchAll(/(\w+)(?:=|!=|=~)"/g)].map(([, label]) => label!),
+      ...[...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label!),
+    ]
+    // A metric without samples yet has no known labels.
+    if (named.every((name) => exported.get(name)!.size > 0))
+      expect(used.filter((label) => !known.has(label))).toEqual([])
+  })
+
+  test('its panels do not overlap', () => {
+    const overlaps = panels.filter((one) =>
+      panels.some(
+        ({ gridPos: b }) =>
+          one.gridPos !== b &&
+          one.gridPos.x < b.x + b.w &&
+          b.x < one.gridPos.x + one.gridPos.w &&
+          one.gridPos.y < b.y + b.h &&
+          b.y < one.gridPos.y + one.gridPos.h,
+      ),
+    )
+    expect(overlaps.map(({ title }) => title)).toEqual([])
+  })
+})
+
 describe('the alerts', () => {
   test('have unique names', () => {
     expect(rules.length).toBeGreaterThan(15)

@@ -4,7 +4,7 @@ import { systemClock } from '../../packages/gateway/src/lib/clock.ts'
 import type { Cipher } from '../../packages/gateway/src/lib/crypto.ts'
 import { createCursor } from '../../packages/gateway/src/lib/cursor.ts'
 import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
-import { createDb, type Database } from '../../packages/gateway/src/lib/postgres/db.ts'
+import { createDb, type Database, type Db } from '../../packages/gateway/src/lib/postgres/db.ts'
 import { createOrderPlacer } from '../../packages/gateway/src/orders/placing/placer.ts'
 import { listOrders } from '../../packages/gateway/src/orders/reading/list.ts'
 import { countOrders, searchOrders } from '../../packages/gateway/src/orders/reading/search.ts'
@@ -12,6 +12,7 @@ import { getOrderWithProfiles } from '../../packages/gateway/src/profiles/get-or
 import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
 import { searchProfiles } from '../../packages/gateway/src/profiles/search.ts'
 import { queryUsage } from '../../packages/gateway/src/profiles/usage.ts'
+import { listSales } from '../../packages/gateway/src/sales/list-sales.ts'
 import { getBalance } from '../../packages/gateway/src/wallet/ledger/balance.ts'
 import { getStatementPage } from '../../packages/gateway/src/wallet/statement/entries.ts'
 import { listStatement } from '../../packages/gateway/src/wallet/statement/list.ts'
@@ -39,6 +40,10 @@ export const PATHS = [
   'console orders, count',
   'console eSIMs, all dealers',
   'console events, all dealers',
+  'sales by day',
+  'sales by package',
+  'sales by dealer',
+  'sales of one dealer',
 ] as const
 export type Path = (typeof PATHS)[number]
 
@@ -46,6 +51,7 @@ export type Path = (typeof PATHS)[number]
 const SAMPLES = 64
 const STATEMENT_PAGE = 100
 const CONSOLE_PAGE = { limit: 50 }
+const WEEK_MS = 7 * 24 * 3_600_000
 
 /** The module functions that the APIs call, each on one connection, for the dealer with half of the orders. */
 export async function createOperations({
@@ -105,6 +111,7 @@ export async function createOperations({
   }
 
   function call(path: Path, index: number): Promise<unknown> {
+    const before = () => orderAt(history, sampleAt(index)).orderId
     const request = JSON.parse(body(path, index))
     switch (path) {
       case 'order':
@@ -128,21 +135,25 @@ export async function createOperations({
         return listStatement(reading, tenantId, request)
       case 'statement, first page':
         return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE })
-      case 'statement, deep page': {
-        const before = BigInt(orderAt(history, sampleAt(index)).index + 2)
-        return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE, before })
-      }
+      case 'statement, deep page':
+        return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE, before: entryBefore(history, sampleAt(index)) })
       default:
-        return callConsole(path, { db, tenantId, before: orderAt(history, sampleAt(index)).orderId })
+        return isSalesPath(path) ? readSales(db, path, history) : callConsole(path, { db, tenantId, before: before() })
     }
   }
 
   return { db, orderDb, body, call, close: () => Promise.all([db.close(), orderDb.close()]) }
 }
 
+function entryBefore(history: OrderHistory, order: number): bigint {
+  return BigInt(orderAt(history, order).index + 2)
+}
+
+type ConsolePath = Extract<Path, `console ${string}`>
+
 /** Lists of the console, of all dealers or of one. */
 function callConsole(
-  path: Extract<Path, `console ${string}`>,
+  path: ConsolePath,
   { db, tenantId, before }: { db: Pick<Database, 'query'>; tenantId: string; before: string },
 ): Promise<unknown> {
   switch (path) {
@@ -151,13 +162,37 @@ function callConsole(
     case 'console orders, deep page':
       return searchOrders(db, { tenantId }, { ...CONSOLE_PAGE, after: [before] })
     case 'console orders, by package':
-      return searchOrders(db, { tenantId: null, packageCode: 'JP_1_7' }, CONSOLE_PAGE)
+      return searchOrders(db, { tenantId: null, packageCodes: ['JP_1_7'] }, CONSOLE_PAGE)
     case 'console orders, count':
       return countOrders(db, { tenantId })
     case 'console eSIMs, all dealers':
       return searchProfiles(db, { tenantId: null }, CONSOLE_PAGE)
     case 'console events, all dealers':
       return searchEvents(db, {}, CONSOLE_PAGE)
+    default:
+      return path satisfies never
+  }
+}
+
+type SalesPath = Extract<Path, `sales ${string}`>
+
+function isSalesPath(path: SalesPath | ConsolePath): path is SalesPath {
+  return path.startsWith('sales ')
+}
+
+/** Figures of the week of the history: of all dealers, or of the one with half of the orders. */
+function readSales(db: Db, path: SalesPath, { startMs, tenantIds }: OrderHistory): Promise<unknown> {
+  const dayOf = (timeMs: number) => new Date(timeMs).toISOString().slice(0, 10)
+  const week = { from: dayOf(startMs), to: dayOf(startMs + WEEK_MS) }
+  switch (path) {
+    case 'sales by day':
+      return listSales(db, 'day', week)
+    case 'sales by package':
+      return listSales(db, 'package', week)
+    case 'sales by dealer':
+      return listSales(db, 'tenant', week)
+    case 'sales of one dealer':
+      return listSales(db, 'package', { ...week, tenantIds: tenantIds.slice(0, 1) })
     default:
       return path satisfies never
   }

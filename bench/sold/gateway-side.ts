@@ -56,10 +56,11 @@ export async function sell(bench: Environment, selling: Selling, count: number, 
   const before = cpuUs()
   const started = performance.now()
   requireSuccess(await sendAll(gateway.baseUrl, requests, connections))
+  // Asking the database all the time took a tenth of the server's time.
+  await Promise.race([receiver.take(count), delay(PATIENCE_MS, undefined, { ref: false })])
   await untilAcknowledged(bench, selling)
   const seconds = (performance.now() - started) / 1000
   const after = cpuUs()
-  await receiver.take(count)
   return {
     perSecond: count / seconds,
     gatewayCpuUs: (after.gateway - before.gateway) / count,

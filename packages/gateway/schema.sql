@@ -32,6 +32,7 @@ create table alerts (
 );
 CREATE INDEX alerts_time ON alerts USING btree (alert_id);
 CREATE INDEX alerts_unmailed ON alerts USING btree (alert_id) WHERE (mailed_at IS NULL);
+CREATE INDEX alerts_unread ON alerts USING btree (audience, tenant_id) WHERE (read_at IS NULL);
 
 create table audit_log (
   tenant_id uuid not null,
@@ -62,6 +63,53 @@ create table coverages (
   constraint coverages_pkey PRIMARY KEY (coverage_id)
 );
 
+create table daily_sales (
+  tenant_id uuid not null,
+  day date not null,
+  order_type text not null,
+  package_code text not null,
+  supplier text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  constraint daily_sales_pkey PRIMARY KEY (tenant_id, day, order_type, package_code, supplier, currency_code)
+);
+CREATE INDEX daily_sales_package ON daily_sales USING btree (package_code, day);
+
+create table daily_sales_packages (
+  day date not null,
+  order_type text not null,
+  package_code text not null,
+  supplier text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  constraint daily_sales_packages_pkey PRIMARY KEY (day, order_type, package_code, supplier, currency_code)
+) with (fillfactor=50);
+
+create table daily_sales_tenants (
+  tenant_id uuid not null,
+  day date not null,
+  order_type text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  constraint daily_sales_tenants_pkey PRIMARY KEY (tenant_id, day, order_type, currency_code)
+);
+CREATE INDEX daily_sales_tenants_day ON daily_sales_tenants USING btree (day);
+
 create table deliveries (
   tenant_id uuid not null,
   notify_id uuid not null,
@@ -88,6 +136,7 @@ create table delivery_attempts (
   http_status integer,
   outcome text not null,
   answer bytea,
+  signature_starts text,
   constraint delivery_attempts_pkey PRIMARY KEY (tenant_id, notify_id, attempt_id)
 ) partition by RANGE (attempt_id);
 
@@ -222,6 +271,17 @@ create table exchange_rates (
   constraint exchange_rates_sale_currency_check CHECK ((sale_currency ~ '^[A-Z]{3}$'::text))
 );
 
+create table issued_statements (
+  tenant_id uuid not null,
+  month text not null,
+  statement_no text not null,
+  document text not null,
+  issued_at timestamp with time zone not null,
+  constraint issued_statements_pkey PRIMARY KEY (tenant_id, month),
+  constraint issued_statements_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
+  constraint issued_statements_month_check CHECK ((month ~ '^\d{4}-(0[1-9]|1[0-2])$'::text))
+);
+
 create table ledger_checks (
   checked_on date not null,
   started_at timestamp with time zone not null,
@@ -279,6 +339,27 @@ create table mobimatter_orders (
 );
 CREATE UNIQUE INDEX mobimatter_orders_order_id ON mobimatter_orders USING btree (supplier, order_id);
 
+create table notes (
+  tenant_id uuid not null,
+  note_id uuid not null,
+  order_id uuid,
+  text text not null,
+  actor text not null,
+  created_at timestamp with time zone not null,
+  constraint notes_pkey PRIMARY KEY (tenant_id, note_id),
+  constraint notes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+);
+
+create table operator_details (
+  singleton boolean not null default true,
+  legal_name text,
+  tax_id text,
+  address text,
+  updated_at timestamp with time zone not null,
+  constraint operator_details_pkey PRIMARY KEY (singleton),
+  constraint operator_details_singleton_check CHECK (singleton)
+);
+
 create table order_items (
   tenant_id uuid not null,
   order_id uuid not null,
@@ -334,7 +415,7 @@ create table orders (
   constraint orders_order_type_check CHECK ((order_type = ANY (ARRAY['NEW'::text, 'TOPUP'::text])))
 ) with (fillfactor=80, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX orders_due ON orders USING btree (tenant_id, due_at) WHERE (due_at IS NOT NULL);
-CREATE INDEX orders_open_topups ON orders USING btree (tenant_id, topped_up_profile_id, wallet_version) WHERE ((topped_up_profile_id IS NOT NULL) AND (order_status = ANY (ARRAY['PAID'::text, 'ALLOCATING'::text, 'UNDER_REVIEW'::text])));
+CREATE INDEX orders_esim_topups ON orders USING btree (tenant_id, topped_up_profile_id, wallet_version) WHERE (topped_up_profile_id IS NOT NULL);
 CREATE INDEX orders_topups ON orders USING btree (tenant_id, order_id) WHERE (order_type = 'TOPUP'::text);
 CREATE INDEX orders_unanswered ON orders USING btree (tenant_id, topped_up_profile_id) WHERE ((sent ->> 'isUnanswered'::text) IS NOT NULL);
 CREATE INDEX orders_under_review ON orders USING btree (tenant_id, order_id) WHERE (order_status = 'UNDER_REVIEW'::text);
@@ -406,6 +487,7 @@ create table packages (
   cancellable boolean not null default false,
   cancel_within_days integer,
   cancel_fee_percent smallint not null default 0,
+  lacks_money boolean not null default false,
   constraint packages_pkey PRIMARY KEY (package_code),
   constraint packages_slug_key UNIQUE (slug),
   constraint packages_coverage_id_fkey FOREIGN KEY (coverage_id) REFERENCES coverages(coverage_id),
@@ -423,7 +505,34 @@ create table packages (
   constraint packages_unused_valid_time_check CHECK (((unused_valid_time >= 0) AND (unused_valid_time <= 3650))),
   constraint packages_volume_check CHECK (((volume >= 1) AND (volume <= '9007199254740991'::bigint)))
 );
+CREATE INDEX packages_lacking_money ON packages USING btree (package_code) WHERE lacks_money;
 CREATE INDEX packages_touched ON packages USING btree (touched_at);
+
+create table passkeys (
+  passkey_id uuid not null,
+  person_id uuid not null,
+  name text not null,
+  credential_id bytea not null,
+  public_key bytea not null,
+  sign_count bigint not null,
+  transports text[] not null,
+  created_at timestamp with time zone not null default now(),
+  used_at timestamp with time zone,
+  constraint passkeys_pkey PRIMARY KEY (passkey_id),
+  constraint passkeys_credential_id_key UNIQUE (credential_id),
+  constraint passkeys_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE
+);
+CREATE INDEX passkeys_person ON passkeys USING btree (person_id);
+
+create table payment_settings (
+  currency_code text not null,
+  bank_details text,
+  payment_url text,
+  second_person_above bigint,
+  updated_at timestamp with time zone not null,
+  constraint payment_settings_pkey PRIMARY KEY (currency_code),
+  constraint payment_settings_second_person_above_check CHECK (((second_person_above >= 0) AND (second_person_above <= '9007199254740991'::bigint)))
+);
 
 create table people (
   person_id uuid not null,
@@ -437,6 +546,8 @@ create table people (
   totp_secret bytea,
   totp_confirmed boolean not null default false,
   totp_last_step bigint not null default 0,
+  password_allowed_until timestamp with time zone,
+  muted_alerts text[] not null default '{}'::text[],
   last_sign_in_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
@@ -461,7 +572,7 @@ create table person_links (
   created_at timestamp with time zone not null default now(),
   constraint person_links_pkey PRIMARY KEY (token_hash),
   constraint person_links_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
-  constraint person_links_kind_check CHECK ((kind = ANY (ARRAY['INVITATION'::text, 'PASSWORD_RESET'::text])))
+  constraint person_links_kind_check CHECK ((kind = ANY (ARRAY['INVITATION'::text, 'PASSWORD_RESET'::text, 'FORGOTTEN_PASSWORD'::text])))
 );
 CREATE INDEX person_links_person ON person_links USING btree (person_id);
 
@@ -486,29 +597,37 @@ create table price_groups (
 
 create table price_plan_rules (
   plan_name text not null,
-  package_code text not null,
+  scope text not null,
+  target text not null,
   currency_code text not null,
   percent bigint,
   basis text not null default 'LIST'::text,
   rounding text not null default 'none'::text,
   price bigint,
+  valid_from timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  valid_until timestamp with time zone not null default 'infinity'::timestamp with time zone,
   removed boolean not null,
   updated_at timestamp with time zone not null,
   first_set_at timestamp with time zone,
-  constraint price_plan_rules_pkey PRIMARY KEY (plan_name, package_code, currency_code),
+  constraint price_plan_rules_pkey PRIMARY KEY (plan_name, scope, target, currency_code, valid_from),
   constraint price_plan_rules_plan_name_fkey FOREIGN KEY (plan_name) REFERENCES price_plans(plan_name),
   constraint price_plan_rules_basis_check CHECK ((basis = ANY (ARRAY['LIST'::text, 'COST'::text]))),
-  constraint price_plan_rules_check CHECK (((percent IS NULL) <> (price IS NULL))),
-  constraint price_plan_rules_check1 CHECK (((percent IS NOT NULL) = (currency_code = ''::text))),
-  constraint price_plan_rules_check2 CHECK (((basis = 'LIST'::text) OR (percent >= 0))),
+  constraint price_plan_rules_check CHECK (((scope = 'ALL'::text) = (target = ''::text))),
+  constraint price_plan_rules_check1 CHECK ((valid_from < valid_until)),
+  constraint price_plan_rules_check2 CHECK (((percent IS NULL) <> (price IS NULL))),
+  constraint price_plan_rules_check3 CHECK (((percent IS NOT NULL) = (currency_code = ''::text))),
+  constraint price_plan_rules_check4 CHECK (((price IS NULL) OR (scope = ANY (ARRAY['PACKAGE'::text, 'ALL'::text])))),
+  constraint price_plan_rules_check5 CHECK (((basis = 'LIST'::text) OR (percent >= 0))),
   constraint price_plan_rules_currency_code_check CHECK ((currency_code ~ '^([A-Z]{3})?$'::text)),
   constraint price_plan_rules_percent_check CHECK (((percent >= '-1000000'::integer) AND (percent <= 10000000))),
-  constraint price_plan_rules_price_check CHECK (((price >= 0) AND (price <= '9007199254740991'::bigint)))
+  constraint price_plan_rules_price_check CHECK (((price >= 0) AND (price <= '9007199254740991'::bigint))),
+  constraint price_plan_rules_scope_check CHECK ((scope = ANY (ARRAY['PACKAGE'::text, 'LOCATION'::text, 'SUPPLIER'::text, 'ALL'::text])))
 );
 CREATE INDEX price_plan_rules_updated ON price_plan_rules USING btree (updated_at);
 
 create table price_plans (
   plan_name text not null,
+  display_name text,
   created_at timestamp with time zone not null,
   removed boolean not null default false,
   constraint price_plans_pkey PRIMARY KEY (plan_name)
@@ -565,6 +684,17 @@ CREATE INDEX profiles_expiry_notice ON profiles USING btree (expiry_notice_at, p
 CREATE INDEX profiles_iccid ON profiles USING btree (iccid);
 CREATE INDEX profiles_poll ON profiles USING btree (tenant_id, supplier, poll_at) WHERE ((poll_at IS NOT NULL) AND (esim_status = ANY (ARRAY['GOT_RESOURCE'::text, 'IN_USE'::text])));
 CREATE INDEX profiles_status ON profiles USING btree (tenant_id, esim_status, COALESCE(smdp_status, ''::text), profile_id);
+
+create table provider_accounts (
+  issuer text not null,
+  subject text not null,
+  person_id uuid not null,
+  created_at timestamp with time zone not null default now(),
+  used_at timestamp with time zone not null default now(),
+  constraint provider_accounts_pkey PRIMARY KEY (issuer, subject),
+  constraint provider_accounts_person_id_issuer_key UNIQUE (person_id, issuer),
+  constraint provider_accounts_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE
+);
 
 create unlogged table qps_buckets (
   tenant_id uuid not null,
@@ -633,6 +763,15 @@ create table sale_rules (
   constraint sale_rules_pkey PRIMARY KEY (rule_name)
 );
 
+create table sales_progress (
+  tenant_id uuid not null,
+  wallet_version bigint not null,
+  open_days jsonb not null,
+  dirty_days date[] not null,
+  constraint sales_progress_pkey PRIMARY KEY (tenant_id),
+  constraint sales_progress_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+) with (fillfactor=50);
+
 create table sandbox_actions (
   supplier text not null,
   key text not null,
@@ -685,10 +824,17 @@ create table schema_migrations (
   constraint schema_migrations_pkey PRIMARY KEY (version)
 );
 
+create table second_factor_roles (
+  role text not null,
+  required_since timestamp with time zone not null default now(),
+  constraint second_factor_roles_pkey PRIMARY KEY (role)
+);
+
 create table sessions (
   session_id uuid not null,
   person_id uuid not null,
   token_hash bytea not null,
+  signed_in_by text not null,
   address text,
   user_agent text,
   created_at timestamp with time zone not null default now(),
@@ -696,7 +842,8 @@ create table sessions (
   expires_at timestamp with time zone not null,
   constraint sessions_pkey PRIMARY KEY (session_id),
   constraint sessions_token_hash_key UNIQUE (token_hash),
-  constraint sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE
+  constraint sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
+  constraint sessions_signed_in_by_check CHECK ((signed_in_by = ANY (ARRAY['PASSWORD'::text, 'PASSKEY'::text, 'PROVIDER'::text])))
 );
 CREATE INDEX sessions_person ON sessions USING btree (person_id);
 
@@ -708,9 +855,36 @@ create table sign_in_failures (
   constraint sign_in_failures_pkey PRIMARY KEY (email_hash)
 );
 
+create table spent_challenges (
+  challenge_hash bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint spent_challenges_pkey PRIMARY KEY (challenge_hash)
+);
+
+create table stock_batches (
+  supplier text not null,
+  batch_id uuid not null,
+  product_code text not null,
+  batch_name text not null,
+  codes bigint not null,
+  available bigint not null,
+  expired bigint not null default 0,
+  alert_days smallint,
+  expiry_alerted boolean not null default false,
+  imported_at timestamp with time zone not null,
+  constraint stock_batches_pkey PRIMARY KEY (supplier, batch_id),
+  constraint stock_batches_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
+  constraint stock_batches_alert_days_check CHECK (((alert_days >= 1) AND (alert_days <= 365))),
+  constraint stock_batches_available_check CHECK ((available >= 0)),
+  constraint stock_batches_codes_check CHECK ((codes > 0)),
+  constraint stock_batches_expired_check CHECK ((expired >= 0))
+) with (fillfactor=50);
+CREATE INDEX stock_batches_alert ON stock_batches USING btree (supplier) WHERE ((alert_days IS NOT NULL) AND (NOT expiry_alerted));
+
 create table stock_codes (
   supplier text not null,
   code_id uuid not null,
+  batch_id uuid not null,
   product_code text not null,
   state text not null default 'FREE'::text,
   key text,
@@ -729,11 +903,13 @@ create table stock_codes (
   constraint stock_codes_check CHECK (((state = 'RESERVED'::text) = (key IS NOT NULL))),
   constraint stock_codes_state_check CHECK ((state = ANY (ARRAY['FREE'::text, 'RESERVED'::text, 'EXPIRED'::text])))
 ) with (fillfactor=90);
+CREATE INDEX stock_codes_batch ON stock_codes USING btree (supplier, batch_id, expires_at) WHERE (state = 'FREE'::text);
 CREATE INDEX stock_codes_expiring ON stock_codes USING btree (expires_at) WHERE ((state = 'FREE'::text) AND (expires_at < 'infinity'::timestamp with time zone));
 CREATE INDEX stock_codes_free ON stock_codes USING btree (supplier, product_code, expires_at, code_id) WHERE (state = 'FREE'::text);
 CREATE UNIQUE INDEX stock_codes_iccid ON stock_codes USING btree (supplier, iccid) WHERE (state = 'FREE'::text);
 CREATE UNIQUE INDEX stock_codes_key ON stock_codes USING btree (supplier, key) WHERE (key IS NOT NULL);
 CREATE INDEX stock_codes_reserved ON stock_codes USING btree (supplier, reserved_at) WHERE (reserved_at IS NOT NULL);
+CREATE INDEX stock_codes_search ON stock_codes USING btree (iccid text_pattern_ops);
 
 create table stock_levels (
   supplier text not null,
@@ -990,6 +1166,7 @@ create table tenants (
   tax_id text,
   billing_address text,
   billing_email text,
+  tags text[] not null default '{}'::text[],
   version bigint not null default 1,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
@@ -999,6 +1176,45 @@ create table tenants (
   constraint tenants_qps_limit_check CHECK (((qps_limit >= 1) AND (qps_limit <= 100000))),
   constraint tenants_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'SUSPENDED'::text])))
 );
+
+create table top_up_receipts (
+  tenant_id uuid not null,
+  request_id uuid not null,
+  file_name text not null,
+  media_type text not null,
+  content bytea not null,
+  constraint top_up_receipts_pkey PRIMARY KEY (tenant_id, request_id),
+  constraint top_up_receipts_tenant_id_request_id_fkey FOREIGN KEY (tenant_id, request_id) REFERENCES top_up_requests(tenant_id, request_id),
+  constraint top_up_receipts_media_type_check CHECK ((media_type = ANY (ARRAY['application/pdf'::text, 'image/png'::text, 'image/jpeg'::text])))
+);
+
+create table top_up_requests (
+  tenant_id uuid not null,
+  request_id uuid not null,
+  amount bigint not null,
+  reference text not null,
+  request_status text not null default 'REQUESTED'::text,
+  requested_by text not null,
+  confirmed_by text,
+  confirmed_at timestamp with time zone,
+  decided_by text,
+  decided_at timestamp with time zone,
+  decline_reason text,
+  wallet_version bigint,
+  created_at timestamp with time zone not null,
+  constraint top_up_requests_pkey PRIMARY KEY (tenant_id, request_id),
+  constraint top_up_requests_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
+  constraint top_up_requests_amount_check CHECK (((amount >= 1) AND (amount <= '9007199254740991'::bigint))),
+  constraint top_up_requests_check CHECK (((request_status = 'PAID'::text) = (wallet_version IS NOT NULL))),
+  constraint top_up_requests_check1 CHECK (((request_status = 'DECLINED'::text) = (decline_reason IS NOT NULL))),
+  constraint top_up_requests_check2 CHECK (((request_status = 'REQUESTED'::text) = (decided_by IS NULL))),
+  constraint top_up_requests_check3 CHECK (((request_status <> 'PAID'::text) OR (confirmed_by IS NULL) OR (confirmed_by <> decided_by))),
+  constraint top_up_requests_request_status_check CHECK ((request_status = ANY (ARRAY['REQUESTED'::text, 'PAID'::text, 'DECLINED'::text])))
+);
+CREATE INDEX top_up_requests_newest ON top_up_requests USING btree (request_id);
+CREATE INDEX top_up_requests_open ON top_up_requests USING btree (request_id) WHERE (request_status = 'REQUESTED'::text);
+CREATE UNIQUE INDEX top_up_requests_reference ON top_up_requests USING btree (tenant_id, reference) WHERE (request_status = ANY (ARRAY['REQUESTED'::text, 'PAID'::text]));
+CREATE UNIQUE INDEX top_up_requests_transfer ON top_up_requests USING btree (tenant_id, wallet_version);
 
 create table transfers (
   tenant_id uuid not null,
@@ -1027,6 +1243,13 @@ create table transfers (
 CREATE INDEX transfers_kind ON transfers USING btree (tenant_id, kind, wallet_version) WHERE (kind <> 'ORDER'::text);
 CREATE UNIQUE INDEX transfers_reference ON transfers USING btree (tenant_id, kind, reference) WHERE (reference IS NOT NULL);
 CREATE UNIQUE INDEX transfers_refund ON transfers USING btree (tenant_id, order_id, item_no) WHERE (kind = 'REFUND'::text);
+
+create table trial_dealers (
+  tenant_id uuid not null,
+  steps_done smallint not null default 0,
+  constraint trial_dealers_pkey PRIMARY KEY (tenant_id),
+  constraint trial_dealers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+);
 
 create table unclaimed_esims (
   supplier text not null,
@@ -1057,6 +1280,7 @@ create table wallet_adjustments (
   constraint wallet_adjustments_check CHECK (((adjustment_status = 'APPROVED'::text) = (wallet_version IS NOT NULL))),
   constraint wallet_adjustments_check1 CHECK (((adjustment_status <> 'APPROVED'::text) OR ((decided_by IS NOT NULL) AND (decided_by <> proposed_by))))
 );
+CREATE INDEX wallet_adjustments_newest ON wallet_adjustments USING btree (adjustment_id);
 CREATE INDEX wallet_adjustments_open ON wallet_adjustments USING btree (adjustment_id) WHERE (adjustment_status = 'PROPOSED'::text);
 CREATE UNIQUE INDEX wallet_adjustments_reference ON wallet_adjustments USING btree (tenant_id, reference) WHERE (adjustment_status = ANY (ARRAY['PROPOSED'::text, 'APPROVED'::text]));
 

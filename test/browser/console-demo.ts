@@ -1,3 +1,4 @@
+import { makeIccid } from '@dealer-esim/contract'
 import type { Page } from 'playwright-core'
 import { waitUntil } from '../../packages/gateway/test/harness/shop.ts'
 import { startReceiver } from '../../packages/gateway/test/webhooks/receiver.ts'
@@ -35,10 +36,14 @@ export async function createDemo(testbed: ConsoleTestbed): Promise<Demo> {
   const { link } = await call<{ link: string }>('/people', { ...invited, password: PASSWORD })
   await call('/tenants', { clientName: 'Northern Lights Travel', currencyCode: 'EUR' })
   await call(`/tenants/${tenantId}/adjustments`, { amount: -5_000, reference: 'fee 1', reason: 'a fee of the bank' })
+  const asked = { amount: 5_000_000, reference: 'INV-2026-17', receipt: { fileName: 'receipt.png', content: PNG } }
+  await api(testbed, dealer, `/tenants/${tenantId}/top-up-requests`, asked)
   await call('/account/tokens', { name: 'Monthly statements', scope: 'READ', days: 90, password: PASSWORD })
   await call('/stock/low', { supplier: 'sandbox', productCode: 'SANDBOX_OUT_OF_STOCK', lowAt: 5 })
   await setPrices(testbed, tenantId, packageCode)
+  await importStock(testbed, operator)
   await waitForOrders(testbed, operator)
+  await waitForSales(testbed, operator)
   const { orders } = await call<{ orders: { orderNo: string; transactionId: string }[] }>('/orders')
   const { profiles } = await call<{ profiles: { profileId: string }[] }>('/profiles')
   const notifyId = await deliveredEvent(testbed, operator)
@@ -56,6 +61,9 @@ export async function createDemo(testbed: ConsoleTestbed): Promise<Demo> {
     close: () => void receiver.close(),
   }
 }
+
+/** The first bytes of a PNG file. */
+const PNG = Buffer.from('89504e470d0a1a0a', 'hex').toString('base64')
 
 /** Returns the code of a package that was ordered. */
 async function placeOrders(testbed: ConsoleTestbed): Promise<string> {
@@ -76,6 +84,18 @@ async function setPrices(testbed: ConsoleTestbed, tenantId: string, packageCode:
   await testbed.admin('price', 'set', packageCode, '1.23', '--tenant', tenantId)
 }
 
+/** A batch that expires soon, and a package whose product is sold out. */
+async function importStock(testbed: ConsoleTestbed, operator: Page): Promise<void> {
+  await testbed.admin('supplier', 'add', 'cards', '--type', 'stock')
+  await testbed.admin('package', 'set', 'FR_1_7', '--supplier', 'cards:FR1')
+  const soon = new Date(Date.now() + 12 * 86_400_000).toISOString().slice(0, 10)
+  const rows = Array.from({ length: 40 }, (_, n) => `${makeIccid('89001234', n)},LPA:1$smdp.example.com$D-${n}`)
+  const query = `supplier=cards&productCode=JP1&batchName=Spring+delivery&expiresAt=${soon}T00:00:00.000Z`
+  const url = `${testbed.access.consoleUrl}/api/stock/import?${query}`
+  const headers = { origin: new URL(url).origin, 'content-type': 'text/csv' }
+  await operator.request.post(url, { headers, data: `iccid,ac\n${rows.join('\n')}\n` })
+}
+
 const WAIT_MAX_MS = 60_000
 const POLL_MS = 100
 
@@ -85,6 +105,18 @@ async function waitForOrders(testbed: ConsoleTestbed, page: Page): Promise<void>
     async () => {
       const { orders } = await api<{ orders: { orderStatus: string }[] }>(testbed, page, '/orders')
       return orders.every((order) => !['PAID', 'ALLOCATING'].includes(order.orderStatus))
+    },
+    WAIT_MAX_MS,
+    POLL_MS,
+  )
+}
+
+/** Waits until the daily sums contain what the sandbox delivered. */
+async function waitForSales(testbed: ConsoleTestbed, page: Page): Promise<void> {
+  await waitUntil(
+    async () => {
+      const { rows } = await api<{ rows: { key: string; items: number }[] }>(testbed, page, '/sales?by=supplier')
+      return rows.some(({ key, items }) => key === 'sandbox' && items >= 12)
     },
     WAIT_MAX_MS,
     POLL_MS,

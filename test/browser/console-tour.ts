@@ -43,17 +43,31 @@ function operatorStops(
     stop('dealer-prices', `${tenant}/prices`),
     stop('dealer-people', `${tenant}/people`),
     stop('dealer-notices', `${tenant}/notices`),
+    stop('sales', '/sales'),
+    stop('sales-map', '/sales?by=country'),
+    stop('balances', '/sales?by=balances'),
     stop('orders', '/orders'),
     stop('order', `${tenant}/orders/${orderNo}`),
     stop('esims', '/profiles'),
     stop('esim', `${tenant}/profiles/${profileId}`, (at) => button(at, 'Show codes and QR').click()),
     stop('catalogue', '/catalogue'),
+    stop('add-package', '/add-package'),
+    stop('package', '/packages/JP_1_7'),
+    stop('package-prices', '/packages/JP_1_7/prices', (at) =>
+      button(at, /^Why\? /)
+        .first()
+        .click(),
+    ),
     stop('catalogue-import', '/catalogue/import', importWithFault),
     stop('prices', '/catalogue/prices'),
     stop('price-groups', '/catalogue/prices/groups'),
     stop('price-plan', '/catalogue/prices/plans/GOLD'),
+    stop('price-rule', '/catalogue/prices/plans/GOLD', previewRule),
     stop('price-group', '/catalogue/prices/groups/PARTNERS'),
     stop('stock', '/stock'),
+    stop('stock-import', '/stock', (at) => button(at, 'Import codes').click()),
+    stop('stock-batches', '/stock/batches'),
+    stop('stock-codes', '/stock/codes?iccid=89001234'),
     stop('products', '/products'),
     stop('sale-rules', '/sale-rules'),
     stop('add-sale-rule', '/add-sale-rule'),
@@ -68,6 +82,9 @@ function operatorStops(
     stop('debugger', `/debugger?tenantId=${tenantId}`, (at) => debug(testbed, at)),
     stop('notices', '/notices'),
     stop('adjustments', '/adjustments'),
+    stop('top-up-requests', '/top-up-requests'),
+    stop('confirm-payment', '/top-up-requests', (at) => button(at, 'Confirm payment').first().click()),
+    stop('payment-settings', '/payment-settings'),
     stop('people', '/people'),
     stop('audit', '/audit'),
     stop('audit-entry', '/audit', (at) => at.locator('[data-row] button').first().click()),
@@ -77,12 +94,16 @@ function operatorStops(
 }
 
 /** Pages that a dealer's own people see differently. */
-function dealerStops({ dealer: page, tenantId }: Demo): Stop[] {
+function dealerStops({ dealer: page, tenantId, profileId }: Demo): Stop[] {
   const own = `/tenants/${tenantId}`
   return [
     { name: 'own-dashboard', path: '/', page },
     { name: 'own-wallet', path: `${own}/wallet`, page },
     { name: 'own-prices', path: `${own}/prices`, page },
+    { name: 'buy', path: '/buy', page },
+    { name: 'buy-dialog', path: '/buy', page, act: (at) => at.locator('[data-row] button').first().click() },
+    { name: 'own-top-up-requests', path: '/top-up-requests', page },
+    { name: 'own-esim', path: `${own}/profiles/${profileId}`, page, act: (at) => button(at, 'Show link').click() },
     { name: 'own-settings', path: `${own}/settings`, page },
   ]
 }
@@ -90,6 +111,8 @@ function dealerStops({ dealer: page, tenantId }: Demo): Stop[] {
 function signedOutStops({ token }: Demo, page: Page): Stop[] {
   return [
     { name: 'sign-in', path: '/', page },
+    { name: 'forgotten-password', path: '/', page, act: (at) => button(at, 'Forgot password?').click() },
+    { name: 'signed-in', path: '/signed-in?error=access_denied&state=x', page },
     { name: 'welcome', path: `/welcome#${token}`, page },
   ]
 }
@@ -138,6 +161,18 @@ const TRANSITIONS_END = `new Promise(requestAnimationFrame)
     .filter((animation) => animation.effect?.getComputedTiming().iterations !== Infinity)
     .map((animation) => animation.finished.catch(() => {}))))
   .then(() => {})`
+
+/** Previews a percentage for packages of Japan. */
+async function previewRule(page: Page): Promise<void> {
+  await button(page, 'Set rule').first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('combobox', { name: 'Packages' }).selectOption('A supplier')
+  await dialog.getByRole('combobox', { name: 'Supplier' }).click()
+  await page.getByRole('option', { name: 'sandbox' }).click()
+  await field(page, 'Percentage').fill('-45')
+  await button(page, 'Preview the effect').click()
+  await page.locator('[data-preview]').waitFor()
+}
 
 async function explore(testbed: ConsoleTestbed, page: Page): Promise<void> {
   await enterSecret(testbed, page)

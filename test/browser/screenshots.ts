@@ -17,6 +17,8 @@ const IN_DOCS = ['dashboard-light-desktop', 'order-light-desktop', 'explorer-dar
 /** The share of the demo's one day that the charts show for each day. */
 const SHARES = [0.35, 0.4, 0.62, 0.55, 0.2, 0.28, 0.47, 0.5, 0.7, 0.66, 0.3, 0.34, 0.8, 1]
 
+const DAY_MS = 86_400_000
+
 const root = new URL('../..', import.meta.url).pathname
 const folder = join(root, '.screenshots')
 const docs = join(root, 'docs/images')
@@ -59,6 +61,16 @@ async function fillDashboardDays(page: Page): Promise<void> {
     await route.fulfill({
       json: { ...answer, orders: forEveryDay(orders), sales: forEveryDay(sales), webhooks: forEveryDay(webhooks) },
     })
+  })
+  await page.route('**/api/sales?by=day*', async (route) => {
+    const answer = (await (await route.fetch()).json()) as { from: string; to: string; rows: { key: string }[] }
+    const days = Array.from({ length: (Date.parse(answer.to) - Date.parse(answer.from)) / DAY_MS + 1 }, (_, index) =>
+      new Date(Date.parse(answer.from) + index * DAY_MS).toISOString().slice(0, 10),
+    )
+    const rows = answer.rows
+      .filter(({ key }) => key === days.at(-1))
+      .flatMap((row) => days.map((key, index) => ({ ...scaleRow(row, SHARES[index % SHARES.length]!), key })))
+    await route.fulfill({ json: { ...answer, rows } })
   })
   await page.reload()
 }

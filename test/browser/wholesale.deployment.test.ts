@@ -7,9 +7,13 @@ import {
   field,
   heading,
   navigate,
+  PASSWORD,
   signInAsOperator,
   startTestbed,
 } from './console-testbed.ts'
+
+/** An eSIM that is not delivered at once is queried for half a minute. */
+const VERIFIED_WITHIN_MS = 60_000
 
 /** What a new operator does with a wholesaler's account, on a fresh local gateway and in the browser only. */
 describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', () => {
@@ -51,7 +55,8 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
     await page.locator('tbody tr td[data-label=Margin]').first().waitFor()
     const margins = await page.locator('tbody tr td[data-label=Margin]').allInnerTexts()
     expect(margins.length).toBeGreaterThan(100)
-    for (const text of margins) expect(Number(text.match(/USD\s(-?[\d.,]+)/)?.[1])).toBeGreaterThan(0)
+    for (const text of margins) expect(Number(text.match(/USD\s([\d.,]+)/)?.[1])).toBeGreaterThan(0)
+    expect(margins.filter((text) => text.includes('−'))).toEqual([])
   })
 
   it('the applied packages are in the catalogue, and a second preview changes nothing', async () => {
@@ -81,6 +86,21 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
     await page.locator('main').getByText('Delivered', { exact: true }).first().waitFor()
     await navigate(testbed, page, '/suppliers/trial')
     await page.locator('[data-state=closed]').waitFor()
+  })
+
+  it('its costs are on its page, and one confirmed purchase verifies it', async () => {
+    const packageCode = await soldPackage()
+    await navigate(testbed, page, '/suppliers/trial')
+    await page.getByText('Spent, USD', { exact: true }).waitFor()
+    await button(page, 'Verify with a purchase').click()
+    await field(page, 'Product').fill(packageCode)
+    await page.locator('[role=dialog] input[name=password]').fill(PASSWORD)
+    await button(page, 'Continue').click()
+    const stated = await page.getByText(/This is a real purchase/).innerText()
+    await field(page, 'Price to confirm').fill(stated.match(/costs (\d+\.\d+) USD/)![1]!)
+    await button(page, 'Continue').click()
+    await page.getByText('Verified with a purchase').waitFor({ timeout: VERIFIED_WITHIN_MS })
+    expect(await button(page, 'Verify with a purchase').count()).toBe(0)
   })
 
   /** The code of a package that is bought from the wholesaler. */

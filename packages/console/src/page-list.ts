@@ -1,6 +1,7 @@
+import { ADD_PACKAGE, CATALOGUE, PACKAGE_PAGE, PACKAGE_PRICES_PAGE } from './catalogue/paths.ts'
 import { GROUP_PAGE, GROUPS, PLAN_PAGE, PLANS } from './prices/paths.ts'
 import { ADD_RULE, PRODUCTS, RULE_PAGE, RULE_PREVIEW, RULES } from './products/paths.ts'
-import { ADD_SUPPLIER, SUPPLIER_PAGE, SUPPLIERS } from './suppliers/paths.ts'
+import { ADD_SUPPLIER, STOCK, STOCK_BATCHES, STOCK_CODES, SUPPLIER_PAGE, SUPPLIERS } from './suppliers/paths.ts'
 
 /** A page of the console: its path and its component. Tests read this list, so it has no side effects. */
 export interface PageRoute {
@@ -21,12 +22,15 @@ function page<Module extends object>(
 /** Works without a session. */
 export const welcomePage = page('/welcome', () => import('./session/welcome.tsx'), 'WelcomePage')
 
+/** The provider sends the browser here. Works without a session. */
+export const signedInPage = page('/signed-in', () => import('./session/signed-in.tsx'), 'SignedInPage')
+
 /** The frame around the sections of a dealer. */
 export const dealerPage = page('/tenants/$tenantId', () => import('./dealers/dealer.tsx'), 'DealerPage')
 
 /** Paths below the dealer's page. */
 export const dealerSections = [
-  page('/', () => import('./dealers/dealer.tsx'), 'DealerOverview'),
+  page('/', () => import('./dealers/overview.tsx'), 'DealerOverview'),
   page('/credentials', () => import('./dealers/credentials.tsx'), 'CredentialsPage'),
   page('/settings', () => import('./dealers/settings.tsx'), 'SettingsPage'),
   page('/wallet', () => import('./wallet/wallet.tsx'), 'WalletPage'),
@@ -38,19 +42,25 @@ export const dealerSections = [
 export const pages = [
   page('/', () => import('./dashboard/dashboard.tsx'), 'DashboardPage'),
   page('/tenants', () => import('./dealers/dealers.tsx'), 'DealersPage'),
+  page('/sales', () => import('./sales/sales.tsx'), 'SalesPage'),
   page('/orders', () => import('./orders/orders.tsx'), 'OrdersPage'),
   page('/tenants/$tenantId/orders/$orderNo', () => import('./orders/order.tsx'), 'OrderPage'),
   page('/profiles', () => import('./esims/esims.tsx'), 'EsimsPage'),
   page('/tenants/$tenantId/profiles/$profileId', () => import('./esims/esim.tsx'), 'EsimPage'),
   page('/webhooks', () => import('./webhooks/webhooks.tsx'), 'WebhooksPage'),
   page('/tenants/$tenantId/events/$notifyId', () => import('./webhooks/event.tsx'), 'EventPage'),
-  page('/catalogue', () => import('./catalogue/catalogue.tsx'), 'CataloguePage'),
+  page(CATALOGUE, () => import('./catalogue/catalogue.tsx'), 'CataloguePage'),
   page('/catalogue/import', () => import('./catalogue/catalogue-import.tsx'), 'CatalogueImportPage'),
+  page(ADD_PACKAGE, () => import('./catalogue/package.tsx'), 'AddPackagePage'),
+  page(PACKAGE_PAGE, () => import('./catalogue/package.tsx'), 'PackagePage'),
+  page(PACKAGE_PRICES_PAGE, () => import('./catalogue/package-buyers.tsx'), 'PackageBuyersPage'),
   page(PLANS, () => import('./prices/prices.tsx'), 'PricesPage'),
   page(GROUPS, () => import('./prices/prices.tsx'), 'PricesPage'),
   page(PLAN_PAGE, () => import('./prices/price-plan.tsx'), 'PricePlanPage'),
   page(GROUP_PAGE, () => import('./prices/price-group.tsx'), 'PriceGroupPage'),
-  page('/stock', () => import('./suppliers/stock.tsx'), 'StockPage'),
+  page(STOCK, () => import('./suppliers/stock.tsx'), 'StockPage'),
+  page(STOCK_BATCHES, () => import('./suppliers/stock-batches.tsx'), 'StockBatchesPage'),
+  page(STOCK_CODES, () => import('./suppliers/stock-codes.tsx'), 'StockCodesPage'),
   page(PRODUCTS, () => import('./products/products.tsx'), 'ProductsPage'),
   page(RULES, () => import('./products/sale-rules.tsx'), 'SaleRulesPage'),
   page(ADD_RULE, () => import('./products/sale-rule.tsx'), 'AddSaleRulePage'),
@@ -62,10 +72,57 @@ export const pages = [
   page('/explorer', () => import('./explorer/explorer.tsx'), 'ExplorerPage'),
   page('/debugger', () => import('./explorer/explorer.tsx'), 'ExplorerPage'),
   page('/notices', () => import('./administration/alerts.tsx'), 'AlertsPage'),
-  page('/adjustments', () => import('./wallet/adjustments.tsx'), 'OpenAdjustmentsPage'),
+  page('/adjustments', () => import('./wallet/adjustments.tsx'), 'AdjustmentsPage'),
+  page('/top-up-requests', () => import('./wallet/top-up-requests.tsx'), 'TopUpRequestsPage'),
+  page('/payment-settings', () => import('./wallet/payment-settings.tsx'), 'PaymentSettingsPage'),
+  page('/buy', () => import('./portal/buy.tsx'), 'BuyPage'),
   page('/people', () => import('./administration/people.tsx'), 'PeoplePage'),
   page('/audit', () => import('./administration/audit-log.tsx'), 'AuditPage'),
   page('/account', () => import('./account/account.tsx'), 'AccountPage'),
   // Any other path.
   page('/$', () => import('./parts/page.tsx'), 'NotFound'),
 ]
+
+/** The section of the documentation that explains each page, by the page's path. A test proves that it exists. */
+export const PAGE_DOCS: Readonly<Record<string, string>> = {
+  '/': 'console#setting-up-a-gateway',
+  '/tenants': 'money#an-account',
+  '/tenants/$tenantId/': 'money#an-account',
+  '/tenants/$tenantId/credentials': 'console#secrets',
+  '/tenants/$tenantId/settings': 'money#what-may-be-spent',
+  '/tenants/$tenantId/wallet': 'money#your-statement',
+  '/tenants/$tenantId/prices': 'catalogue#prices',
+  '/tenants/$tenantId/people': 'console#who-may-do-what',
+  '/tenants/$tenantId/notices': 'console#e-mail',
+  '/orders': 'console#orders-and-their-timeline',
+  '/tenants/$tenantId/orders/$orderNo': 'console#orders-and-their-timeline',
+  '/profiles': 'console#the-page-of-an-esim',
+  '/tenants/$tenantId/profiles/$profileId': 'console#the-page-of-an-esim',
+  '/webhooks': 'webhooks',
+  '/tenants/$tenantId/events/$notifyId': 'webhooks#find-out-what-is-wrong',
+  '/catalogue': 'catalogue#packages',
+  '/catalogue/import': 'catalogue#files',
+  [PLANS]: 'catalogue#prices',
+  [GROUPS]: 'catalogue#prices',
+  [PLAN_PAGE]: 'catalogue#prices',
+  [GROUP_PAGE]: 'catalogue#prices',
+  '/stock': 'suppliers#stock',
+  [PRODUCTS]: 'wholesale-catalogues#catalogues',
+  [RULES]: 'wholesale-catalogues#sale-rules',
+  [ADD_RULE]: 'wholesale-catalogues#sale-rules',
+  [RULE_PREVIEW]: 'wholesale-catalogues#preview-and-apply',
+  [RULE_PAGE]: 'wholesale-catalogues#sale-rules',
+  [SUPPLIERS]: 'suppliers',
+  [ADD_SUPPLIER]: 'suppliers#kinds',
+  [SUPPLIER_PAGE]: 'suppliers',
+  '/explorer': 'console#explorer-and-signature-debugger',
+  '/debugger': 'signing#when-it-does-not-match',
+  '/notices': 'console#e-mail',
+  '/adjustments': 'money#a-correction',
+  '/top-up-requests': 'portal#pay',
+  '/payment-settings': 'portal#payments-and-statements',
+  '/buy': 'portal#buy-esims',
+  '/people': 'console#who-may-do-what',
+  '/audit': 'after-the-sale#audit-traces-and-retention',
+  '/account': 'sign-in#ways-to-sign-in',
+}

@@ -9,7 +9,7 @@ import {
 } from '@tanstack/react-router'
 import { consoleBase } from './api/call.ts'
 import { Layout } from './layout/layout.tsx'
-import { dealerPage, dealerSections, type PageRoute, pages, welcomePage } from './page-list.ts'
+import { dealerPage, dealerSections, PAGE_DOCS, type PageRoute, pages, signedInPage, welcomePage } from './page-list.ts'
 import { LoadError, Loading } from './parts/load-states.tsx'
 import { NotFound } from './parts/page.tsx'
 import { SessionGate } from './session/session-gate.tsx'
@@ -27,10 +27,11 @@ const consoleRoute = createRoute({
 })
 
 /** Each page is a separate chunk, so the first page loads without the others. */
-function pageRoute({ path, load, name }: PageRoute, parent: AnyRoute) {
+function pageRoute({ path, load, name }: PageRoute, parent: AnyRoute, parentPath = '') {
   return createRoute({
     getParentRoute: () => parent,
     path,
+    staticData: { docs: PAGE_DOCS[parentPath + path] },
     // Filters are strings in the URL. Each page reads those that it knows.
     validateSearch: (search: Record<string, unknown>) => stringParams(search),
     beforeLoad({ params }) {
@@ -66,11 +67,15 @@ function stringParams(search: Record<string, unknown>): Record<string, string> {
 const dealer = pageRoute(dealerPage, consoleRoute)
 const routes = [
   ...pages.map((page) => pageRoute(page, consoleRoute)),
-  dealer.addChildren(dealerSections.map((section) => pageRoute(section, dealer))),
+  dealer.addChildren(dealerSections.map((section) => pageRoute(section, dealer, dealerPage.path))),
 ]
 
 export const router = createRouter({
-  routeTree: root.addChildren([pageRoute(welcomePage, root), consoleRoute.addChildren(routes)]),
+  routeTree: root.addChildren([
+    pageRoute(welcomePage, root),
+    pageRoute(signedInPage, root),
+    consoleRoute.addChildren(routes),
+  ]),
   basepath: consoleBase.pathname.replace(/\/$/, ''),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,

@@ -13,6 +13,7 @@ create table tenants (
   tax_id text,
   billing_address text,
   billing_email text,
+  tags text[] not null default '{}', -- the operator's; the dealer never sees them
   version bigint not null default 1, -- counts changes of credentials and settings; admission rejects an older one
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
@@ -29,6 +30,23 @@ create table tenant_secrets (
   primary key (tenant_id, secret_id)
 );
 create unique index tenant_secrets_current on tenant_secrets (tenant_id) where valid_until is null;
+
+-- What the operator's people write down about a dealer or one of its orders. The dealer never sees it.
+create table notes (
+  tenant_id uuid not null references tenants,
+  note_id uuid not null,
+  order_id uuid, -- null: about the dealer
+  text text not null,
+  actor text not null,
+  created_at timestamptz not null,
+  primary key (tenant_id, note_id)
+);
+
+-- Dealers of the trial data of a local gateway (trial/trial-data.ts). Empty everywhere else.
+create table trial_dealers (
+  tenant_id uuid primary key references tenants,
+  steps_done smallint not null default 0 -- weeks that were filled, and today
+);
 
 -- Admission ----------------------------------------------------------------------------------------------------------
 

@@ -70,6 +70,74 @@ create table wallet_adjustments (
 create unique index wallet_adjustments_reference on wallet_adjustments (tenant_id, reference)
   where adjustment_status in ('PROPOSED', 'APPROVED');
 create index wallet_adjustments_open on wallet_adjustments (adjustment_id) where adjustment_status = 'PROPOSED';
+create index wallet_adjustments_newest on wallet_adjustments (adjustment_id);
+
+-- A payment that a dealer reports. An operator confirms it; only then is the top-up posted, under the request's reference.
+-- The reference of a declined request can be used again.
+create table top_up_requests (
+  tenant_id uuid not null references tenants,
+  request_id uuid not null,
+  amount bigint not null check (amount between 1 and 9007199254740991),
+  reference text not null,
+  request_status text not null default 'REQUESTED' check (request_status in ('REQUESTED', 'PAID', 'DECLINED')),
+  requested_by text not null,
+  confirmed_by text, -- the first of two people who confirm a large amount
+  confirmed_at timestamptz,
+  decided_by text,
+  decided_at timestamptz,
+  decline_reason text,
+  wallet_version bigint, -- of its transfer
+  created_at timestamptz not null,
+  primary key (tenant_id, request_id),
+  check ((request_status = 'PAID') = (wallet_version is not null)),
+  check ((request_status = 'DECLINED') = (decline_reason is not null)),
+  check ((request_status = 'REQUESTED') = (decided_by is null)),
+  check (request_status <> 'PAID' or confirmed_by is null or confirmed_by <> decided_by)
+);
+create unique index top_up_requests_reference on top_up_requests (tenant_id, reference)
+  where request_status in ('REQUESTED', 'PAID');
+create unique index top_up_requests_transfer on top_up_requests (tenant_id, wallet_version);
+create index top_up_requests_open on top_up_requests (request_id) where request_status = 'REQUESTED';
+create index top_up_requests_newest on top_up_requests (request_id);
+
+-- The file that a dealer attached to a request, as it was sent. Its type was recognised by its content.
+create table top_up_receipts (
+  tenant_id uuid not null,
+  request_id uuid not null,
+  file_name text not null,
+  media_type text not null check (media_type in ('application/pdf', 'image/png', 'image/jpeg')),
+  content bytea not null,
+  primary key (tenant_id, request_id),
+  foreign key (tenant_id, request_id) references top_up_requests
+);
+
+-- How dealers of a currency pay, and above which amount two people confirm that they did.
+create table payment_settings (
+  currency_code text primary key,
+  bank_details text,
+  payment_url text,
+  second_person_above bigint check (second_person_above between 0 and 9007199254740991), -- null: one person is enough
+  updated_at timestamptz not null
+);
+
+-- The operator as statements name it.
+create table operator_details (
+  singleton boolean primary key default true check (singleton),
+  legal_name text,
+  tax_id text,
+  address text,
+  updated_at timestamptz not null
+);
+
+-- Statements as they were issued. A document never changes, whatever happens to names, addresses or its layout later.
+create table issued_statements (
+  tenant_id uuid not null references tenants,
+  month text not null check (month ~ '^\d{4}-(0[1-9]|1[0-2])$'),
+  statement_no text not null,
+  document text not null, -- HTML
+  issued_at timestamptz not null,
+  primary key (tenant_id, month)
+);
 
 -- One row per UTC day and check of the whole ledger. Inserting the row claims the check, so that only one node runs it.
 -- Kept for a year.

@@ -55,12 +55,14 @@ create table packages (
   cancellable boolean not null default false, -- the dealer may cancel an unused eSIM
   cancel_within_days integer check (cancel_within_days between 1 and 3650), -- null: no limit
   cancel_fee_percent smallint not null default 0 check (cancel_fee_percent between 0 and 100),
+  lacks_money boolean not null default false, -- all its suppliers refuse purchases for lack of money: off sale until one sells
   check ((volume is null) = (data_type = 'UNLIMITED')),
   check ((period_num_min is null) = (period_num_max is null)),
   check (period_num_min between 1 and period_num_max and period_num_max <= 365 and data_type = 'DAILY' and duration = 1
     or period_num_min is null)
 );
 create index packages_touched on packages (touched_at);
+create index packages_lacking_money on packages (package_code) where lacks_money;
 
 -- The routes of a package, tried in order of position.
 create table package_suppliers (
@@ -88,25 +90,33 @@ create table list_prices (
 
 create table price_plans (
   plan_name text primary key,
+  display_name text, -- what people see beside the name; null: nothing
   created_at timestamptz not null,
   removed boolean not null default false
 );
 
--- package_code '': every package. currency_code '': every currency (percent). Within a plan the narrower rule wins.
+-- A rule is for one package, for those of a location or of the supplier that is tried first, or for all (target ''). The
+-- order of precedence is stated at Plan (catalogue/pricing/plan-rules.ts). currency_code '': every currency (percent).
 create table price_plan_rules (
   plan_name text not null references price_plans,
-  package_code text not null,
+  scope text not null check (scope in ('PACKAGE', 'LOCATION', 'SUPPLIER', 'ALL')),
+  target text not null, -- package code, location code, name of the supplier, or ''
   currency_code text not null check (currency_code ~ '^([A-Z]{3})?$'),
   percent bigint check (percent between -1000000 and 10000000), -- in 1/10 000 of a percent
   basis text not null default 'LIST' check (basis in ('LIST', 'COST')), -- of the percentage
   rounding text not null default 'none', -- of the percentage: catalogue/pricing/rounding.ts
   price bigint check (price between 0 and 9007199254740991),
+  valid_from timestamptz not null default '-infinity', -- compared with the database's clock at each order and list
+  valid_until timestamptz not null default 'infinity', -- exclusive
   removed boolean not null,
   updated_at timestamptz not null,
   first_set_at timestamptz,
-  primary key (plan_name, package_code, currency_code),
+  primary key (plan_name, scope, target, currency_code, valid_from),
+  check ((scope = 'ALL') = (target = '')),
+  check (valid_from < valid_until),
   check ((percent is null) <> (price is null)),
   check ((percent is not null) = (currency_code = '')),
+  check (price is null or scope in ('PACKAGE', 'ALL')),
   check (basis = 'LIST' or percent >= 0)
 );
 create index price_plan_rules_updated on price_plan_rules (updated_at);

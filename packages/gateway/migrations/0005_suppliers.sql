@@ -39,10 +39,27 @@ create table stock_levels (
   primary key (supplier, product_code)
 ) with (fillfactor = 50);
 
+-- Each import is a batch. Its counters are written with those of its product in stock_levels, whose lock is taken first.
+create table stock_batches (
+  supplier text not null references suppliers,
+  batch_id uuid not null,
+  product_code text not null,
+  batch_name text not null,
+  codes bigint not null check (codes > 0), -- imported
+  available bigint not null check (available >= 0),
+  expired bigint not null default 0 check (expired >= 0), -- in stock, but not to be sold any more
+  alert_days smallint check (alert_days between 1 and 365), -- before codes expire, operators are alerted; null: never
+  expiry_alerted boolean not null default false,
+  imported_at timestamptz not null,
+  primary key (supplier, batch_id)
+) with (fillfactor = 50);
+create index stock_batches_alert on stock_batches (supplier) where alert_days is not null and not expiry_alerted;
+
 -- Imported activation codes. A code is reserved for an item's key in its own transaction, permanently.
 create table stock_codes (
   supplier text not null references suppliers,
   code_id uuid not null,
+  batch_id uuid not null, -- of stock_batches; a foreign key would double the time of an import
   product_code text not null,
   state text not null default 'FREE' check (state in ('FREE', 'RESERVED', 'EXPIRED')),
   key text, -- orderNo-itemNo of the item it is reserved for
@@ -63,6 +80,10 @@ create unique index stock_codes_key on stock_codes (supplier, key) where key is 
 create unique index stock_codes_iccid on stock_codes (supplier, iccid) where state = 'FREE';
 -- Nearest expiry first.
 create index stock_codes_free on stock_codes (supplier, product_code, expires_at, code_id) where state = 'FREE';
+-- The next expiry of a batch, and how many of its codes expire soon.
+create index stock_codes_batch on stock_codes (supplier, batch_id, expires_at) where state = 'FREE';
+-- All codes with an ICCID, which people search for.
+create index stock_codes_search on stock_codes (iccid text_pattern_ops);
 create index stock_codes_expiring on stock_codes (expires_at) where state = 'FREE' and expires_at < 'infinity';
 -- For the hourly comparison of recent reservations with our orders.
 create index stock_codes_reserved on stock_codes (supplier, reserved_at) where reserved_at is not null;

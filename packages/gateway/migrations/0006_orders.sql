@@ -30,14 +30,16 @@ create table orders (
   unique (tenant_id, transaction_id),
   check ((order_type = 'TOPUP') = (topped_up_profile_id is not null))
 ) with (fillfactor = 80, autovacuum_vacuum_cost_delay = 0);
+-- Nothing is planned by their values, and sorting those of a sample took most of an ANALYZE.
+alter table orders alter package_lines set statistics 0, alter status_history set statistics 0, alter sent set statistics 0;
 create index orders_due on orders (tenant_id, due_at) where due_at is not null;
 -- For order/list: statuses that few orders have, and top-ups. The common ones are read through the primary key.
 create index orders_unusual on orders (tenant_id, order_status, order_id)
   where order_status in ('PARTIALLY_DELIVERED', 'FAILED', 'CANCELLED');
 create index orders_topups on orders (tenant_id, order_id) where order_type = 'TOPUP';
--- The open top-ups of one eSIM, in order of debit.
-create index orders_open_topups on orders (tenant_id, topped_up_profile_id, wallet_version)
-  where topped_up_profile_id is not null and order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW');
+-- The top-ups of one eSIM, in order of debit. Few, so that the open ones are found among them.
+create index orders_esim_topups on orders (tenant_id, topped_up_profile_id, wallet_version)
+  where topped_up_profile_id is not null;
 -- Top-ups requested without a transactionId whose end was not answered yet (orders/unanswered-topup.ts).
 create index orders_unanswered on orders (tenant_id, topped_up_profile_id) where sent ->> 'isUnanswered' is not null;
 create index orders_under_review on orders (tenant_id, order_id) where order_status = 'UNDER_REVIEW';
@@ -231,3 +233,64 @@ create table watched_items (
 );
 create index watched_items_due on watched_items (due_at);
 create index watched_items_give_up on watched_items (give_up_at);
+
+-- Sales ---------------------------------------------------------------------------------------------------------------
+
+-- Sums of order items by the UTC day of their order's id. Calculated from the rows above by sales/update-sales.ts, and
+-- never changed by anything else.
+create table daily_sales (
+  tenant_id uuid not null,
+  day date not null,
+  order_type text not null,
+  package_code text not null,
+  supplier text not null, -- that delivered; '': not delivered
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null, -- of the items whose cost in currency_code is known
+  unknown_items integer not null, -- whose cost in currency_code is not known, or not yet
+  unknown_revenue bigint not null, -- of these items, less their refunds
+  primary key (tenant_id, day, order_type, package_code, supplier, currency_code)
+);
+create index daily_sales_package on daily_sales (package_code, day);
+
+-- The same sums of each tenant, over its packages and suppliers.
+create table daily_sales_tenants (
+  tenant_id uuid not null,
+  day date not null,
+  order_type text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  primary key (tenant_id, day, order_type, currency_code)
+);
+create index daily_sales_tenants_day on daily_sales_tenants (day);
+
+-- The same sums of each package and supplier, over all tenants.
+create table daily_sales_packages (
+  day date not null,
+  order_type text not null,
+  package_code text not null,
+  supplier text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  primary key (day, order_type, package_code, supplier, currency_code)
+) with (fillfactor = 50);
+
+-- How far the sums of a tenant have followed its rows.
+create table sales_progress (
+  tenant_id uuid primary key references tenants,
+  wallet_version bigint not null, -- transfers up to this one are included, or their days are dirty
+  open_days jsonb not null, -- {day: digest of the orders of that day that were not final}
+  dirty_days date[] not null -- to be calculated again
+) with (fillfactor = 50);

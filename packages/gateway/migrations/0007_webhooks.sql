@@ -70,6 +70,7 @@ create table delivery_attempts (
   http_status integer,
   outcome text not null, -- 'acknowledged', or a message that says what failed
   answer bytea, -- first 4 KiB, secrets masked
+  signature_starts text, -- first characters of X-Signature and webhook-signature; null: nothing was signed
   primary key (tenant_id, notify_id, attempt_id)
 ) partition by range (attempt_id);
 

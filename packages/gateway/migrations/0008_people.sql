@@ -16,6 +16,8 @@ create table people (
   totp_secret bytea, -- encrypted
   totp_confirmed boolean not null default false, -- required at sign-in only after a first code has been verified
   totp_last_step bigint not null default 0, -- a code of this step or an earlier one is rejected: each works once
+  password_allowed_until timestamptz, -- exempts the person from OIDC_PASSWORDS=off; set by the command line
+  muted_alerts text[] not null default '{}', -- kinds of alerts that this person does not want by e-mail
   last_sign_in_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -24,6 +26,12 @@ create table people (
 );
 create unique index people_email on people (email);
 create index people_tenant on people (tenant_id);
+
+-- Roles whose people must have a second factor.
+create table second_factor_roles (
+  role text primary key,
+  required_since timestamptz not null default now()
+);
 
 create table recovery_codes (
   person_id uuid not null references people on delete cascade,
@@ -40,10 +48,43 @@ create table sign_in_failures (
   locked_until timestamptz
 );
 
+-- Passkeys (WebAuthn) with which people sign in.
+create table passkeys (
+  passkey_id uuid primary key,
+  person_id uuid not null references people on delete cascade,
+  name text not null,
+  credential_id bytea not null unique, -- chosen by the authenticator
+  public_key bytea not null, -- COSE
+  sign_count bigint not null, -- of the latest use; one that does not grow means a copied passkey
+  transports text[] not null,
+  created_at timestamptz not null default now(),
+  used_at timestamptz
+);
+create index passkeys_person on passkeys (person_id);
+
+-- Accounts at the operator's OpenID Connect provider. The provider's subject identifies a person, not the e-mail address,
+-- which the provider may give to somebody else later.
+create table provider_accounts (
+  issuer text not null,
+  subject text not null,
+  person_id uuid not null references people on delete cascade,
+  created_at timestamptz not null default now(),
+  used_at timestamptz not null default now(),
+  primary key (issuer, subject),
+  unique (person_id, issuer)
+);
+
+-- Challenges of passkeys and sign-ins at a provider that were redeemed. Issuing one stores nothing.
+create table spent_challenges (
+  challenge_hash bytea primary key,
+  expires_at timestamptz not null
+);
+
 create table sessions (
   session_id uuid primary key,
   person_id uuid not null references people on delete cascade,
   token_hash bytea not null unique,
+  signed_in_by text not null check (signed_in_by in ('PASSWORD', 'PASSKEY', 'PROVIDER')),
   address text,
   user_agent text,
   created_at timestamptz not null default now(),
@@ -56,7 +97,7 @@ create index sessions_person on sessions (person_id);
 create table person_links (
   token_hash bytea primary key,
   person_id uuid not null references people on delete cascade,
-  kind text not null check (kind in ('INVITATION', 'PASSWORD_RESET')),
+  kind text not null check (kind in ('INVITATION', 'PASSWORD_RESET', 'FORGOTTEN_PASSWORD')),
   expires_at timestamptz not null,
   used_at timestamptz,
   created_by text not null,
@@ -105,14 +146,15 @@ create table alerts (
 );
 create index alerts_time on alerts (alert_id);
 create index alerts_unmailed on alerts (alert_id) where mailed_at is null;
+create index alerts_unread on alerts (audience, tenant_id) where read_at is null;
 
 -- E-mails, from the transaction that caused them until a loop has sent them.
 create table mails (
   tenant_id uuid not null, -- nil: to the operator's people
   mail_id uuid not null, -- also in the Message-ID, so that a mail sent twice can be recognised
   recipient text not null,
-  kind text not null, -- of the alert; or INVITATION, PASSWORD_RESET
-  content bytea, -- encrypted {subject, text}, because it may hold a link; null once it was sent or given up
+  kind text not null, -- of the alert, or of the link
+  content bytea, -- encrypted {subject, text, html}, because it may hold a link; null once it was sent or given up
   due_at timestamptz, -- of the next attempt; null: sent or given up
   attempts smallint not null default 0,
   lease_until timestamptz,

@@ -11,6 +11,7 @@ import { expiryLoop } from './profiles/life/expire.ts'
 import { expiringLoop } from './profiles/life/expiring.ts'
 import { pollSuppliersLoop } from './profiles/poll-suppliers.ts'
 import { retentionLoop } from './retention/loop.ts'
+import { salesLoop } from './sales/loop.ts'
 import { balanceLoop } from './suppliers/balance/balance-loop.ts'
 import { priceAlertLoop } from './suppliers/prices.ts'
 import { stockLoop } from './suppliers/stock/levels.ts'
@@ -37,6 +38,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     webhooksLoop(deps),
     replayLoop(deps),
     ledgerLoop(deps),
+    salesLoop(deps),
   ]
   const mail = mailLoop(deps)
   if (mail) loops.push(mail)

@@ -16,7 +16,7 @@ export function catalogueFlows(shared: SharedState): void {
     const cheap = [head, rows[0]?.replace(',21.00,', ',0.01,')].join('\n')
     await preview(cheap)
     const change = page.getByRole('table', { name: 'Change' }).locator('[data-row=AT_10_30]')
-    await change.getByText('Price in USD: USD 21.00 → USD 0.01 (-99.9%)').waitFor()
+    await change.getByText('Price in USD: USD 21.00 → USD 0.01 (−99.9%)').waitFor()
     await change.getByText('Falls by more than half').waitFor()
     await change.getByText('Below cost (USD 12.60)').waitFor()
     await page.getByRole('alert').getByText('Check 1 package').waitFor()
@@ -39,13 +39,21 @@ export function catalogueFlows(shared: SharedState): void {
     await shared.page.locator('input[type=file]').setInputFiles(file)
   }
 
+  /** A product that no package names yet. */
+  async function chooseProduct(code: string): Promise<void> {
+    const dialog = shared.page.getByRole('dialog')
+    await dialog.getByRole('combobox', { name: 'Supplier' }).selectOption('warehouse')
+    await dialog.getByRole('combobox', { name: 'Product' }).selectOption('Another product…')
+    await field(shared.page, 'Code of the product').fill(code)
+  }
+
   it('a stock import shows its progress, and an invalid file is rejected with its line numbers', async () => {
     const { testbed, page } = shared
     await testbed.admin('supplier', 'add', 'warehouse', '--type', 'stock')
     await navigate(testbed, page, '/stock')
     await button(page, 'Import codes').click()
     const dialog = page.getByRole('dialog')
-    await field(page, 'Product').fill('JP-7')
+    await chooseProduct('JP-7')
     await selectFile('codes.csv', ['iccid,ac', codeLine(1), '8999,LPA:1$smdp.test$M-2'].join('\n'))
     await dialog.getByRole('button', { name: 'Import codes' }).click()
     await dialog.getByRole('alert').getByText('Nothing was imported').waitFor()
@@ -76,7 +84,7 @@ export function catalogueFlows(shared: SharedState): void {
     await loadPage(testbed, page, '/stock')
     await button(page, 'Import codes').click()
     const dialog = page.getByRole('dialog')
-    await field(page, 'Product').fill('JP-8')
+    await chooseProduct('JP-8')
     await selectFile('codes.csv', ['iccid,ac', codeLine(9_001)].join('\n'))
     await page.route('**/api/stock/import?*', (route) => route.fulfill({ status, body, contentType: 'text/html' }))
     await dialog.getByRole('button', { name: 'Import codes' }).click()

@@ -7,6 +7,8 @@ import { ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { AccessTokens } from './access-tokens.tsx'
+import { AlertMails } from './alert-mails.tsx'
+import { Passkeys } from './passkeys.tsx'
 import { SecondFactor } from './second-factor.tsx'
 import { Sessions } from './sessions.tsx'
 
@@ -19,8 +21,10 @@ export function AccountPage() {
       </Card>
       <Password />
       <SecondFactor />
+      <Passkeys />
       <Sessions />
       <AccessTokens />
+      <AlertMails />
     </Page>
   )
 }

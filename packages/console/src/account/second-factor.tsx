@@ -1,13 +1,13 @@
-import { Button, Center, Code, Image, PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Center, Code, Image, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Card } from '../parts/page.tsx'
-import { ShownOnce } from '../parts/shown-once.tsx'
 import { CopyIcon } from '../parts/values.tsx'
 import { ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
+import { ShowRecoveryCodes } from './recovery-codes.tsx'
 
 interface Setup {
   secret: string
@@ -29,13 +29,13 @@ export function SecondFactor() {
     <Card
       title={t.account.secondFactor}
       actions={
-        <Button variant="default" onClick={() => setStep({ at: me.secondFactor ? 'remove' : 'password' })}>
-          {me.secondFactor ? t.account.turnOff : t.account.setUp}
+        <Button variant="default" onClick={() => setStep({ at: me.authenticator ? 'remove' : 'password' })}>
+          {me.authenticator ? t.account.turnOff : t.account.setUp}
         </Button>
       }
     >
       <Text size="sm" c="dimmed">
-        {me.secondFactor ? t.account.secondFactorOn : t.account.secondFactorOff}
+        {me.authenticator ? t.account.secondFactorOn : t.account.secondFactorOff}
       </Text>
       <Dialog
         title={t.account.secondFactor}
@@ -48,13 +48,7 @@ export function SecondFactor() {
           begin.mutate({ method: 'POST', path, body }, { onSuccess: (setup) => setStep({ at: 'scan', setup }) })
         }
       >
-        <PasswordInput
-          name="password"
-          label={t.reauthentication.password}
-          autoComplete="current-password"
-          required
-          data-autofocus
-        />
+        <ReauthenticationFields />
       </Dialog>
       <Dialog
         title={t.account.secondFactor}
@@ -66,22 +60,17 @@ export function SecondFactor() {
         onSubmit={(body) =>
           confirm.mutate(
             { method: 'POST', path: `${path}/confirm`, body },
-            { onSuccess: ({ recoveryCodes }) => setStep({ at: 'codes', codes: recoveryCodes }) },
+            {
+              // A passkey has made the codes already.
+              onSuccess: ({ recoveryCodes }) =>
+                setStep(recoveryCodes.length > 0 ? { at: 'codes', codes: recoveryCodes } : undefined),
+            },
           )
         }
       >
         {step?.at === 'scan' && <Scan setup={step.setup} />}
       </Dialog>
-      {step?.at === 'codes' && (
-        <ShownOnce
-          title={t.account.recoveryCodes}
-          onClose={close}
-          submit={t.account.recoverySaved}
-          file={{ name: 'recovery-codes.txt', text: step.codes.join('\n') }}
-        >
-          <RecoveryCodes codes={step.codes} />
-        </ShownOnce>
-      )}
+      {step?.at === 'codes' && <ShowRecoveryCodes codes={step.codes} onClose={close} />}
       <Dialog
         title={t.account.turnOff}
         opened={step?.at === 'remove'}
@@ -118,20 +107,6 @@ function Scan({ setup }: { setup: Setup }) {
         required
         data-autofocus
       />
-    </Stack>
-  )
-}
-
-function RecoveryCodes({ codes }: { codes: string[] }) {
-  return (
-    <Stack>
-      <Text size="sm">{t.account.recoveryText}</Text>
-      <SimpleGrid cols={2} spacing="xs">
-        {codes.map((code) => (
-          <Code key={code}>{code}</Code>
-        ))}
-      </SimpleGrid>
-      <CopyIcon value={codes.join('\n')} label={t.account.recoveryCodes} />
     </Stack>
   )
 }

@@ -1,5 +1,6 @@
 import type { Alert } from '@dealer-esim/gateway/console-api/routes/overview/alerts.ts'
-import { Button, Group, Switch } from '@mantine/core'
+import { Anchor, Button, Group, Switch } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { useApi, useChange } from '../api/use-api.ts'
 import { DealerSection, useTenant } from '../dealers/dealer.tsx'
 import { List } from '../parts/list.tsx'
@@ -75,7 +76,7 @@ export function AlertList({ tenantId, unread }: { tenantId: string | null; unrea
           {
             accessor: 'message',
             title: t.alerts.message,
-            render: (row) => (row.readAt === null ? <strong>{row.message}</strong> : row.message),
+            render: (row) => <AlertMessage alert={row} />,
           },
           {
             accessor: 'createdAt',
@@ -84,6 +85,21 @@ export function AlertList({ tenantId, unread }: { tenantId: string | null; unrea
           },
         ]}
       />
+    </>
+  )
+}
+
+/** The message, with a link to what it is about. */
+function AlertMessage({ alert }: { alert: Alert }) {
+  const message = alert.readAt === null ? <strong>{alert.message}</strong> : alert.message
+  return (
+    <>
+      <span data-from-gateway>{message}</span>{' '}
+      {alert.path !== '/notices' && (
+        <Anchor component={Link} to={alert.path} aria-label={`${t.alerts.open}: ${alert.message}`}>
+          {t.alerts.open}
+        </Anchor>
+      )}
     </>
   )
 }

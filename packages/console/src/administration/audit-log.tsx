@@ -13,7 +13,7 @@ import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
 import { useFilters } from '../parts/use-filters.ts'
 import { Facts, Timestamp } from '../parts/values.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { interpolate, language, t } from '../strings/strings.ts'
 
 // An action without a label does not compile.
 const ACTION_LABELS: Record<AuditAction, string> = t.audit.actions
@@ -24,9 +24,9 @@ const ACTION_GROUPS = Object.entries(t.audit.groups)
     group,
     values: Object.keys(ACTION_LABELS)
       .filter((action) => action.startsWith(`${noun}.`))
-      .sort((a, b) => labelOf(a).localeCompare(labelOf(b))),
+      .sort((a, b) => labelOf(a).localeCompare(labelOf(b), language)),
   }))
-  .sort((a, b) => a.group.localeCompare(b.group))
+  .sort((a, b) => a.group.localeCompare(b.group, language))
 
 function labelOf(action: string): string {
   return (ACTION_LABELS as Record<string, string>)[action] ?? action

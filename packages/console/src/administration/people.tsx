@@ -18,12 +18,14 @@ import {
   RemoveSecondFactor,
   ShowLink,
 } from './person-dialogs.tsx'
+import { SecondFactorRoles } from './second-factor-roles.tsx'
 
 /** The operator's own people. A dealer's people are a section of the dealer. */
 export function PeoplePage() {
   return (
     <Page title={t.people.title} description={t.people.text}>
       <PeopleList tenantId={null} />
+      <SecondFactorRoles />
     </Page>
   )
 }

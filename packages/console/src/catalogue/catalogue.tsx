@@ -14,6 +14,7 @@ import { Status } from '../parts/values.tsx'
 import { PLANS } from '../prices/paths.ts'
 import { canOperate, useSession } from '../session/session.ts'
 import { interpolate, locale, plural, t } from '../strings/strings.ts'
+import { ADD_PACKAGE, packagePath } from './paths.ts'
 
 export function CataloguePage() {
   const me = useSession()
@@ -27,7 +28,9 @@ export function CataloguePage() {
   const list = useList<PackageRow>('/packages', 'packages', query)
   const [selected, setSelected] = useState<string[]>([])
   const importButton = canOperate(me) && (
-    <Button onClick={() => void navigate({ to: '/catalogue/import' })}>{t.catalogue.import}</Button>
+    <Button variant="default" onClick={() => void navigate({ to: '/catalogue/import' })}>
+      {t.catalogue.import}
+    </Button>
   )
   const chosen = (list.rows ?? []).filter((row) => selected.includes(row.packageCode))
   return (
@@ -39,6 +42,11 @@ export function CataloguePage() {
             {t.prices.title}
           </Button>
           {importButton}
+          {canOperate(me) && (
+            <Button component={Link} to={ADD_PACKAGE}>
+              {t.package.add}
+            </Button>
+          )}
         </>
       }
     >
@@ -61,6 +69,7 @@ export function CataloguePage() {
         list={list}
         name="packages"
         idOf={(row) => row.packageCode}
+        to={(row) => packagePath(row.packageCode)}
         {...(canOperate(me) && { selected, onSelect: setSelected })}
         {...(chosen.length > 0 && { bulk: <SaleBulk packages={chosen} onClear={() => setSelected([])} /> })}
         empty={
@@ -75,7 +84,7 @@ export function CataloguePage() {
             accessor: 'status',
             title: t.catalogue.status,
             phone: 'status',
-            render: (row) => <Status status={row.status} />,
+            render: (row) => <Status status={saleStatus(row)} />,
           },
           { accessor: 'volume', title: t.catalogue.volume, textAlign: 'right', render: formatVolume },
           { accessor: 'duration', title: t.catalogue.duration, textAlign: 'right' },
@@ -100,6 +109,11 @@ export function CataloguePage() {
       />
     </Page>
   )
+}
+
+/** A package that is on sale is not sold while none of its suppliers has money. */
+function saleStatus({ status, lacksMoney }: PackageRow): string {
+  return lacksMoney && status === 'ON_SALE' ? 'NO_MONEY' : status
 }
 
 const countries = new Intl.DisplayNames(locale, { type: 'region' })

@@ -18,6 +18,7 @@ export function AttentionCard({ attention }: { attention: Dashboard['attention']
     lowStock: { to: '/stock' },
     orphans: { to: '/notices' },
     adjustments: { to: '/adjustments' },
+    topUpRequests: { to: '/top-up-requests', search: { status: 'REQUESTED' } },
   }
   const kinds = (Object.keys(links) as Kind[]).filter((kind) => attention[kind] > 0)
   return (

@@ -6,8 +6,12 @@ import { t } from '../strings/strings.ts'
 export interface Bar {
   /** For example 2026-11-22. */
   day: string
+  /** Where a bar is not a day: its name on the axis. */
+  label?: string
   /** One value per series, from the bottom up. */
   values: number[]
+  /** Its point of the curve; null: the curve is interrupted. */
+  point?: number | null
   /** The exact values, for hover and for screen readers. */
   title: string
   to?: { to: string; search: Record<string, string> }
@@ -22,6 +26,8 @@ interface BarChartProps {
   label: string
   bars: Bar[]
   series: Series[]
+  /** The name of a curve over the bars. */
+  curve?: string
   /** Formats a value of the scale, with its unit. */
   format(value: number): string
 }
@@ -30,50 +36,70 @@ const WIDTH = 720
 const HEIGHT = 160
 const GAP = 0.25
 
-/** A bar chart of a few kilobytes. Each bar links to the list behind it and can be reached by keyboard. */
-export function BarChart({ label, bars, series, format }: BarChartProps) {
-  const highest = Math.max(...bars.map((bar) => total(bar)), 0)
-  if (highest === 0)
-    return (
-      <Text size="sm" c="dimmed" py="md">
-        {t.dashboard.noData}
-      </Text>
-    )
+/**
+ * A bar chart of a few kilobytes. Each bar links to the list behind it and can be reached by keyboard. Without data it has the
+ * same height, so that cards in a row stay aligned.
+ */
+export function BarChart({ label, bars, series, curve, format }: BarChartProps) {
+  const highest = Math.max(...bars.map((bar) => Math.max(total(bar), bar.point ?? 0)), 0)
   const top = scaleMaximum(highest)
   const step = WIDTH / bars.length
-  const days = [bars[0], bars[Math.floor((bars.length - 1) / 2)], bars.at(-1)]
+  const days = bars.length < 3 ? bars : [bars[0], bars[Math.floor((bars.length - 1) / 2)], bars.at(-1)]
   return (
     <figure className="bars" aria-label={label}>
-      {series.length > 1 && <Legend series={series} />}
+      <Legend series={series} curve={curve} />
       <div className="bars-scale" aria-hidden="true">
-        {[top, top / 2, 0].map((value) => (
-          <span key={value}>{format(value)}</span>
+        {(highest === 0 ? [0] : [top, top / 2, 0]).map((value) => (
+          <span key={value}>{highest === 0 ? '' : format(value)}</span>
         ))}
       </div>
-      {/* biome-ignore lint/a11y/noSvgWithoutTitle: the figure is named, and so is each bar */}
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none">
-        {[0, HEIGHT / 2, HEIGHT].map((y) => (
-          <line key={y} x1={0} x2={WIDTH} y1={y} y2={y} className="bars-line" />
-        ))}
-        {bars.map((bar, index) => (
-          <BarShape
-            key={bar.day}
-            bar={bar}
-            series={series}
-            x={(index + GAP / 2) * step}
-            width={step * (1 - GAP)}
-            top={top}
-          />
-        ))}
-      </svg>
+      {highest === 0 && (
+        <Text size="sm" c="dimmed" className="bars-empty">
+          {t.dashboard.noData}
+        </Text>
+      )}
+      {highest > 0 && (
+        // biome-ignore lint/a11y/noSvgWithoutTitle: the figure is named, and so is each bar
+        <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none">
+          {[0, HEIGHT / 2, HEIGHT].map((y) => (
+            <line key={y} x1={0} x2={WIDTH} y1={y} y2={y} className="bars-line" />
+          ))}
+          {bars.map((bar, index) => (
+            <BarShape
+              key={bar.day}
+              bar={bar}
+              series={series}
+              x={(index + GAP / 2) * step}
+              width={step * (1 - GAP)}
+              top={top}
+            />
+          ))}
+          {curve !== undefined && <path className="bars-curve" d={curveOf(bars, step, top)} />}
+        </svg>
+      )}
       <div className="bars-days" aria-hidden="true">
-        {days.map((bar) => bar && <span key={bar.day}>{formatDay(bar.day)}</span>)}
+        {days.map((bar) => bar && <span key={bar.day}>{bar.label ?? formatDay(bar.day)}</span>)}
       </div>
     </figure>
   )
 }
 
-function Legend({ series }: { series: Series[] }) {
+/** A line from each point to the next, as wide as a bar where it stands alone. */
+function curveOf(bars: Bar[], step: number, top: number): string {
+  return bars
+    .map(({ point }, index) => {
+      if (point === null || point === undefined) return ''
+      const y = HEIGHT - (point / top) * HEIGHT
+      const isFirst = index === 0 || bars[index - 1]?.point == null
+      const isLast = bars[index + 1]?.point == null
+      const start = isFirst ? `M${(index + GAP / 2) * step} ${y}` : ''
+      const end = isLast ? `L${(index + 1 - GAP / 2) * step} ${y}` : ''
+      return `${start}L${(index + 0.5) * step} ${y}${end}`
+    })
+    .join('')
+}
+
+function Legend({ series, curve }: { series: Series[]; curve: string | undefined }) {
   return (
     <Group component="figcaption" gap="sm" mb="xs" className="bars-legend">
       {series.map((one) => (
@@ -86,6 +112,16 @@ function Legend({ series }: { series: Series[] }) {
           </Text>
         </Group>
       ))}
+      {curve !== undefined && (
+        <Group gap={4}>
+          <svg width="12" height="10" aria-hidden="true">
+            <path d="M0 5L12 5" className="bars-curve" />
+          </svg>
+          <Text size="xs" c="dimmed">
+            {curve}
+          </Text>
+        </Group>
+      )}
     </Group>
   )
 }

@@ -1,6 +1,5 @@
 import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
-import { Anchor, Group, Progress, Stack, Text } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
+import { Text } from '@mantine/core'
 import {
   formatCount,
   formatDay,
@@ -43,8 +42,9 @@ export function OrdersChart({ data }: { data: Dashboard }) {
   )
 }
 
-/** Named as its reader sees it: the operator's sales are a dealer's spend. */
-export function SalesChart({ data, currency, name }: { data: Dashboard; currency: string; name: string }) {
+/** What a dealer spent, less refunds. */
+export function SpendChart({ data, currency }: { data: Dashboard; currency: string }) {
+  const name = t.dashboard.spend
   const rows = data.sales.filter((row) => row.currencyCode === currency)
   const sum = rows.reduce((all, row) => all + row.amount, 0)
   return (
@@ -69,9 +69,11 @@ export function DeliveryTimeChart({ data }: { data: Dashboard }) {
       <BarChart
         label={t.dashboard.deliveryTime}
         format={formatDuration}
-        series={[{ name: t.dashboard.deliveryTime, color: CYAN }]}
+        series={[{ name: t.dashboard.median50, color: CYAN }]}
+        curve={t.dashboard.within95}
         bars={dailyBars(data.days, data.orders, (row) => ({
           values: [row?.p50_ms ?? 0],
+          point: row?.p95_ms ?? null,
           title:
             row?.p50_ms == null
               ? t.dashboard.noData
@@ -115,46 +117,6 @@ export function EventsChart({ data }: { data: Dashboard }) {
           return { values: [delivered, dead, pending, unsent], title, ...to }
         })}
       />
-    </Card>
-  )
-}
-
-/** Outcomes per supplier in the period. */
-export function SupplierOutcomes({ data }: { data: Dashboard }) {
-  return (
-    <Card title={t.dashboard.suppliers}>
-      {data.suppliers.length === 0 && (
-        <Text size="sm" c="dimmed">
-          {t.dashboard.noData}
-        </Text>
-      )}
-      {data.suppliers.map((row) => {
-        const all = row.delivered + row.refused + row.unknown
-        const percent = (part: number) => (all === 0 ? 0 : (part / all) * 100)
-        const summary = interpolate(t.dashboard.supplierOutcomes, {
-          delivered: formatCount(row.delivered),
-          refused: formatCount(row.refused),
-          unknown: formatCount(row.unknown),
-        })
-        return (
-          <Stack key={row.supplier} gap={4}>
-            <Group justify="space-between">
-              <Anchor component={Link} to="/suppliers" size="sm">
-                {row.supplier}
-              </Anchor>
-              <Text size="xs" c="dimmed">
-                {summary}
-                {row.p50_ms !== null && ` · ${interpolate(t.dashboard.median, { time: formatDuration(row.p50_ms) })}`}
-              </Text>
-            </Group>
-            <Progress.Root size="lg" aria-hidden="true">
-              <Progress.Section value={percent(row.delivered)} color="teal.6" withAria={false} />
-              <Progress.Section value={percent(row.refused)} color="red.6" withAria={false} />
-              <Progress.Section value={percent(row.unknown)} color="yellow.6" withAria={false} />
-            </Progress.Root>
-          </Stack>
-        )
-      })}
     </Card>
   )
 }

@@ -1,52 +1,52 @@
 import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
-import { NativeSelect, SimpleGrid, Text } from '@mantine/core'
+import { SimpleGrid, Stack } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { useApi } from '../api/use-api.ts'
 import { ExplorerButton } from '../explorer/explorer-button.tsx'
-import { formatMoney } from '../parts/format.ts'
 import { EmptyState, LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { useFilters } from '../parts/use-filters.ts'
-import { Amount, Facts } from '../parts/values.tsx'
+import { chosenPeriod } from '../sales/period.ts'
+import { PeriodChoice } from '../sales/period-choice.tsx'
 import { canOperate, isOperator, useSession } from '../session/session.ts'
-import { plural, t } from '../strings/strings.ts'
-import { AttentionCard } from './attention.tsx'
-import { DeliveryTimeChart, EventsChart, OrdersChart, SalesChart, SupplierOutcomes } from './charts.tsx'
-import { DealerCards, LatestOrders } from './dealer-cards.tsx'
+import { t } from '../strings/strings.ts'
+import { DeliveryTimeChart, EventsChart, OrdersChart, SpendChart } from './charts.tsx'
 
 // A separate chunk: most people never see it.
 const SetupChecklist = lazy(async () => ({ default: (await import('../setup/checklist.tsx')).SetupChecklist }))
 
+const TrialData = lazy(async () => ({ default: (await import('../setup/trial-data.tsx')).TrialData }))
+// Separate chunks for what only operators, or only dealers, see.
+const SalesOverview = lazy(async () => ({ default: (await import('../sales/sales-overview.tsx')).SalesOverview }))
+const AttentionCard = lazy(async () => ({ default: (await import('./attention.tsx')).AttentionCard }))
+const Balances = lazy(async () => ({ default: (await import('./operator-cards.tsx')).Balances }))
+const SupplierOutcomes = lazy(async () => ({ default: (await import('./operator-cards.tsx')).SupplierOutcomes }))
+const DealerCards = lazy(async () => ({ default: (await import('./dealer-cards.tsx')).DealerCards }))
+const LatestOrders = lazy(async () => ({ default: (await import('./dealer-cards.tsx')).LatestOrders }))
+
 const REFRESH_MS = 60_000
+/** Without a choice. */
+const PERIOD = '14'
 /** The linked lists filter by days in the browser's time zone, so the charts count the same days. */
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
 
 export function DashboardPage() {
   const me = useSession()
-  const [filters, setFilters] = useFilters()
-  const days = filters.days ?? '14'
-  const { data, error, refetch } = useApi<Dashboard>('/dashboard', { days, timeZone }, { refreshMs: REFRESH_MS })
+  const [filters] = useFilters()
+  const period = chosenPeriod(filters, localNowMs(), PERIOD)
+  const { data, error, refetch } = useApi<Dashboard>('/dashboard', { ...period, timeZone }, { refreshMs: REFRESH_MS })
   return (
-    <Page
-      title={t.dashboard.title}
-      actions={
-        <NativeSelect
-          aria-label={t.dashboard.period}
-          value={days}
-          onChange={(event) => setFilters({ days: event.currentTarget.value })}
-          data={Object.entries(t.dashboard.periods).map(([value, label]) => ({ value, label }))}
-        />
-      }
-    >
+    <Page title={t.dashboard.title} actions={<PeriodChoice period={period} otherwise={PERIOD} />}>
       {canOperate(me) && (
         <Suspense>
           <SetupChecklist />
+          {me.deployment === 'local' && <TrialData isOffered={data?.orders.length === 0} />}
         </Suspense>
       )}
       {error && !data && <LoadError error={error} retry={refetch} />}
       {!data && !error && <Loading />}
       {data && (
-        <>
+        <Suspense fallback={<Loading />}>
           {me.tenant ? (
             <DealerCards tenantId={me.tenant.tenantId} data={data} />
           ) : (
@@ -61,19 +61,20 @@ export function DashboardPage() {
               />
             </Card>
           )}
+          {!me.tenant && <SalesOverview period={period} currencies={data.balances.map((row) => row.currencyCode)} />}
           <SimpleGrid cols={{ base: 1, lg: 2 }}>
             {me.tenant && <SpendAndOrders data={data} />}
             {!me.tenant && <OrdersChart data={data} />}
-            {!me.tenant &&
-              currenciesOf(data).map((currency) => (
-                <SalesChart key={currency} data={data} currency={currency} name={t.dashboard.sales} />
-              ))}
             <DeliveryTimeChart data={data} />
             <EventsChart data={data} />
-            {!me.tenant && <Balances data={data} />}
-            {isOperator(me) && <SupplierOutcomes data={data} />}
+            {isOperator(me) && (
+              <Stack>
+                <Balances data={data} />
+                <SupplierOutcomes data={data} />
+              </Stack>
+            )}
           </SimpleGrid>
-        </>
+        </Suspense>
       )}
     </Page>
   )
@@ -83,7 +84,7 @@ function SpendAndOrders({ data }: { data: Dashboard }) {
   return (
     <>
       {currenciesOf(data).map((currency) => (
-        <SalesChart key={currency} data={data} currency={currency} name={t.dashboard.spend} />
+        <SpendChart key={currency} data={data} currency={currency} />
       ))}
       <LatestOrders />
       <OrdersChart data={data} />
@@ -91,24 +92,13 @@ function SpendAndOrders({ data }: { data: Dashboard }) {
   )
 }
 
+/** Also the currency of a wallet without spend in the period, so that its card does not disappear. */
 function currenciesOf(data: Dashboard): string[] {
-  return [...new Set(data.sales.map((row) => row.currencyCode))]
+  return [...new Set([...data.sales, ...data.balances].map((row) => row.currencyCode))]
 }
 
-function Balances({ data }: { data: Dashboard }) {
-  const me = useSession()
-  return (
-    <Card title={t.dashboard.balances}>
-      {data.balances.length === 0 && <Text size="sm">{t.dashboard.noData}</Text>}
-      <Facts
-        cols={2}
-        items={data.balances.map((row) => [
-          isOperator(me) ? `${row.currencyCode}, ${plural(t.dashboard.dealers, row.tenants)}` : row.currencyCode,
-          <Text key={row.currencyCode} fw={650} fz="xl" title={formatMoney(row.balance, row.currencyCode)}>
-            <Amount value={row.balance} currency={row.currencyCode} />
-          </Text>,
-        ])}
-      />
-    </Card>
-  )
+/** As if the browser's time were UTC: days are counted in its zone. */
+function localNowMs(): number {
+  const now = new Date()
+  return now.getTime() - now.getTimezoneOffset() * 60_000
 }

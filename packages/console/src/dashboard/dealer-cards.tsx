@@ -5,7 +5,6 @@ import type { EndpointView } from '@dealer-esim/gateway/console-api/routes/tenan
 import { Alert, Anchor, Button, Group, SimpleGrid, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '../api/use-api.ts'
-import { ExplorerButton } from '../explorer/explorer-button.tsx'
 import { formatPercent } from '../parts/format.ts'
 import { EmptyState } from '../parts/load-states.tsx'
 import { Card } from '../parts/page.tsx'
@@ -34,9 +33,12 @@ function BalanceCard({ tenantId, data }: { tenantId: string; data: Dashboard }) 
     <Card
       title={t.wallet.balance}
       actions={
-        <Button component={Link} to={`/tenants/${tenantId}/wallet`} variant="default" size="xs">
-          {t.dashboard.openWallet}
-        </Button>
+        <>
+          <Button component={Link} to={`/tenants/${tenantId}/wallet`} variant="default" size="xs">
+            {t.dashboard.openWallet}
+          </Button>
+          <BuyButton />
+        </>
       }
     >
       <Text fz="2rem" fw={650} lh={1.1} data-balance={balance}>
@@ -56,6 +58,14 @@ function BalanceCard({ tenantId, data }: { tenantId: string; data: Dashboard }) 
         ]}
       />
     </Card>
+  )
+}
+
+function BuyButton() {
+  return (
+    <Button component={Link} to="/buy" search={{} as never} size="xs">
+      {t.portal.title}
+    </Button>
   )
 }
 
@@ -107,7 +117,7 @@ function EndpointHealth({ tenantId, data }: { tenantId: string; data: Dashboard 
         <Text size="sm">{interpolate(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}</Text>
       )}
       {dead > 0 && (
-        <Anchor component={Link} to="/webhooks" search={{ state: 'DEAD' } as never} size="sm">
+        <Anchor component={Link} to="/webhooks" search={{ tenantId, state: 'DEAD' } as never} size="sm">
           {plural(t.dashboard.attentionKinds.deadEvents, dead)}
         </Anchor>
       )}
@@ -118,20 +128,20 @@ function EndpointHealth({ tenantId, data }: { tenantId: string; data: Dashboard 
 const ORDERS_MAX = 5
 
 /** The latest orders, each linked to its page. */
-export function LatestOrders() {
-  const { data } = useApi<{ orders: OrderRow[] }>('/orders')
+export function LatestOrders({ tenantId }: { tenantId?: string }) {
+  const { data } = useApi<{ orders: OrderRow[] }>('/orders', { tenantId })
   const orders = data?.orders.slice(0, ORDERS_MAX)
   return (
     <Card
       title={t.dashboard.latestOrders}
       actions={
-        <Anchor component={Link} to="/orders" search={{} as never} size="sm">
+        <Anchor component={Link} to="/orders" search={(tenantId ? { tenantId } : {}) as never} size="sm">
           {t.dashboard.allOrders}
         </Anchor>
       }
     >
       {orders?.length === 0 && (
-        <EmptyState title={t.dashboard.noOrders} text={t.dashboard.noOrdersDealer} action={<ExplorerButton />} />
+        <EmptyState title={t.dashboard.noOrders} text={t.dashboard.noOrdersDealer} action={<BuyButton />} />
       )}
       {orders?.map((order) => (
         <Group key={order.orderNo} justify="space-between" gap="xs" data-latest-order={order.orderNo}>

@@ -1,13 +1,13 @@
 import type { TenantDetail } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
-import { Button, Group, Stack } from '@mantine/core'
-import { Link, Outlet, useParams } from '@tanstack/react-router'
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { Outlet, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog, ReasonField } from '../parts/dialog.tsx'
 import { LoadError, Loading } from '../parts/load-states.tsx'
-import { Card, Page, Tabs } from '../parts/page.tsx'
-import { Amount, Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
+import { Page, Tabs } from '../parts/page.tsx'
+import { Status } from '../parts/values.tsx'
 import { canOperate, isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
@@ -77,9 +77,10 @@ function Suspension({ tenant }: { tenant: TenantDetail }) {
         submit={t.dealers.suspend}
         danger
         busy={change.isPending}
-        onSubmit={() => change.mutate({ method: 'POST', path }, { onSuccess: () => setDialogOpen(false) })}
+        onSubmit={(body) => change.mutate({ method: 'POST', path, body }, { onSuccess: () => setDialogOpen(false) })}
       >
-        {t.dealers.suspendText}
+        <Text size="sm">{t.dealers.suspendText}</Text>
+        <ReasonField />
       </Dialog>
     </>
   )
@@ -95,42 +96,4 @@ export function DealerSection(props: { title: string; text?: string; actions?: R
       </Page>
     )
   return <Stack gap="md">{props.children}</Stack>
-}
-
-export function DealerOverview() {
-  const { data: tenant, tenantId } = useTenant()
-  if (!tenant) return null
-  const { currencyCode } = tenant
-  return (
-    <Card
-      title={t.dealers.details}
-      actions={
-        <Group gap="xs">
-          <Button component={Link} to="/orders" search={{ tenantId } as never} variant="default" size="xs">
-            {t.dealers.viewOrders}
-          </Button>
-          <Button component={Link} to="/profiles" search={{ tenantId } as never} variant="default" size="xs">
-            {t.dealers.viewEsims}
-          </Button>
-        </Group>
-      }
-    >
-      <Facts
-        items={[
-          [t.dealers.balance, <Amount key="b" value={tenant.balance} currency={currencyCode} />],
-          [t.settings.creditLimit, <Amount key="c" value={tenant.creditLimit} currency={currencyCode} />],
-          [t.settings.dailyLimit, <Amount key="d" value={tenant.dailySpendLimit} currency={currencyCode} />],
-          [t.dealers.appKey, <Copyable key="k" value={tenant.appKey} label={t.dealers.appKey} />],
-          [t.settings.allowlist, tenant.ipAllowlist.join(', ') || t.common.any],
-          [t.settings.unsignedTitle, tenant.unsignedRequests ? t.settings.unsignedOn : null],
-          [t.settings.qps, tenant.qpsLimit ?? t.settings.qpsDefault],
-          [t.dealers.callbackUrl, tenant.callbackUrl],
-          [t.dealers.legalName, tenant.legalName],
-          [t.dealers.taxId, tenant.taxId],
-          [t.dealers.billingEmail, tenant.billingEmail],
-          [t.dealers.created, <Timestamp key="s" time={tenant.createdAt} />],
-        ]}
-      />
-    </Card>
-  )
 }

@@ -13,7 +13,7 @@ import {
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import type { ApiError } from '../api/call.ts'
 import { useApi, useChange } from '../api/use-api.ts'
-import { formatMoneyInput, formFields, markSaved, parseMoneyInput } from '../parts/form-values.ts'
+import { fieldErrors, formatMoneyInput, formFields, markSaved, parseMoneyInput } from '../parts/form-values.ts'
 import { notifyError } from '../parts/notify.ts'
 import { Card } from '../parts/page.tsx'
 import { UnsavedWarning } from '../parts/unsaved.tsx'
@@ -60,7 +60,8 @@ function SettingsCard(props: {
   const [errors, setErrors] = useState<Record<string, string>>({})
   /** The gateway's errors stand at their fields, where they are corrected. */
   function showError(error: ApiError) {
-    if (error.data.fields) setErrors(error.data.fields as Record<string, string>)
+    const found = fieldErrors(error)
+    if (Object.keys(found).length > 0) setErrors(found)
     else notifyError(error)
   }
   function submit(event: FormEvent<HTMLFormElement>) {
@@ -88,6 +89,13 @@ function SettingsCard(props: {
       </Card>
     </form>
   )
+}
+
+/** The gateway's message names the malformed entries; the lines that have them are added. */
+function withLines(message: string, typed: string): string {
+  const isNamed = (entry: string) => entry !== '' && message.includes(`“${entry.slice(0, 60)}”`)
+  const lines = typed.split('\n').flatMap((line, index) => (line.split(/[\s,]+/).some(isNamed) ? [index + 1] : []))
+  return lines.length === 0 ? message : interpolate(t.settings.lines, { lines: lines.join(', '), message })
 }
 
 function ApiAccess({ tenant }: { tenant: TenantDetail }) {
@@ -123,7 +131,7 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
             description={t.settings.allowlistHint}
             defaultValue={tenant.ipAllowlist.join('\n')}
             readOnly={!canAdminister(me)}
-            error={errors.ipAllowlist}
+            error={errors.ipAllowlist && withLines(errors.ipAllowlist, allowlist.current?.value ?? '')}
             autosize
             minRows={3}
           />
@@ -139,7 +147,7 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
             label={t.settings.qps}
             description={canOperate(me) ? t.settings.qpsHint : t.settings.operatorOnly}
             defaultValue={tenant.qpsLimit ?? ''}
-            placeholder={t.settings.qpsDefault}
+            placeholder={interpolate(t.settings.qpsDefault, { limit: tenant.qpsDefault })}
             readOnly={!canOperate(me)}
             inputMode="numeric"
             error={errors.qpsLimit}

@@ -100,7 +100,7 @@ export function ActionHistory({ path }: { path: string }) {
   )
 }
 
-export function RenewShareLink({ path }: { path: string }) {
+export function RenewShareLink({ path, onRenewed }: { path: string; onRenewed(): void }) {
   const [dialogOpen, setDialogOpen] = useState(false)
   const renew = useChange({ quiet: true, success: t.esims.linkRenewed })
   const close = () => setDialogOpen(false)
@@ -116,7 +116,17 @@ export function RenewShareLink({ path }: { path: string }) {
         submit={t.esims.renewLink}
         busy={renew.isPending}
         error={renew.error}
-        onSubmit={() => renew.mutate({ method: 'POST', path: `${path}/renew-share-link` }, { onSuccess: close })}
+        onSubmit={() =>
+          renew.mutate(
+            { method: 'POST', path: `${path}/renew-share-link` },
+            {
+              onSuccess() {
+                onRenewed()
+                close()
+              },
+            },
+          )
+        }
       >
         <Text size="sm">{t.esims.renewLinkText}</Text>
       </Dialog>

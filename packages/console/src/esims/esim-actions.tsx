@@ -1,5 +1,5 @@
 import type { ProfileCodes } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
-import { Box, Button, Group, Image, Text } from '@mantine/core'
+import { Box, Button, Group, Image, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '../api/use-api.ts'
 import { Dialog, ReasonField } from '../parts/dialog.tsx'
@@ -9,7 +9,7 @@ import { Copyable, Facts } from '../parts/values.tsx'
 import { t } from '../strings/strings.ts'
 
 /** Loaded on request, and discarded with the page. */
-export function Codes({ path }: { path: string }) {
+export function Codes({ path, iccid }: { path: string; iccid: string }) {
   const [codes, setCodes] = useState<ProfileCodes>()
   const show = useChange<ProfileCodes>()
   return (
@@ -34,17 +34,28 @@ export function Codes({ path }: { path: string }) {
       </Text>
       {codes && (
         <Group align="flex-start" gap="xl">
-          <Box bg="white" p="sm">
-            <Image src={`data:image/svg+xml,${encodeURIComponent(codes.qr)}`} alt={t.esims.qrAlt} w={200} h={200} />
-          </Box>
+          <Stack gap="xs">
+            <Box bg="white" p="sm">
+              <Image src={`data:image/svg+xml,${encodeURIComponent(codes.qr)}`} alt={t.esims.qrAlt} w={200} h={200} />
+            </Box>
+            <Button
+              component="a"
+              href={`data:image/png;base64,${codes.qrPng}`}
+              download={`esim-${iccid}.png`}
+              variant="default"
+              size="xs"
+            >
+              {t.esims.downloadQr}
+            </Button>
+          </Stack>
           <Box flex={1} miw={260}>
             <Facts
               items={[
                 [t.esims.activationCode, <Copyable key="a" value={codes.ac} label={t.esims.activationCode} />],
                 [t.esims.matchingId, codes.matchingId],
-                [t.esims.confirmationCode, codes.confirmationCode],
-                [t.esims.pin, codes.pin],
-                [t.esims.puk, codes.puk],
+                ...present([t.esims.confirmationCode, codes.confirmationCode]),
+                ...present([t.esims.pin, codes.pin]),
+                ...present([t.esims.puk, codes.puk]),
               ]}
             />
           </Box>
@@ -52,6 +63,11 @@ export function Codes({ path }: { path: string }) {
       )}
     </Card>
   )
+}
+
+/** Most eSIMs have no such code. */
+function present(fact: [string, string | null]): [string, string | null][] {
+  return fact[1] === null ? [] : [fact]
 }
 
 export function CancelEsim({ path, iccid }: { path: string; iccid: string }) {

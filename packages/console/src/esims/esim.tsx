@@ -1,16 +1,21 @@
 import type { ProfileRow } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
-import { Anchor, Badge, Group, Progress } from '@mantine/core'
+import { Anchor, Badge, Group, Progress, SimpleGrid, Stack, Text } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { useApi } from '../api/use-api.ts'
+import { formatBytes } from '../parts/format.ts'
 import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
 import { canEdit, canOperate, isOperator, useSession } from '../session/session.ts'
-import { plural, t } from '../strings/strings.ts'
-import { ActionHistory, DealerActions, RenewShareLink } from './dealer-actions.tsx'
+import { interpolate, plural, t } from '../strings/strings.ts'
+import { ActionHistory, DealerActions } from './dealer-actions.tsx'
 import { CancelEsim, Codes } from './esim-actions.tsx'
 import { formatUsage } from './esims.tsx'
+import { EsimLife, PollButton } from './life.tsx'
 import { TopUp } from './top-up.tsx'
+import { TopUpHistory } from './top-up-history.tsx'
+import { TravellerLink } from './traveller-link.tsx'
 
 /** Usage grows, and actions and top-ups end, while somebody looks at the page. */
 const REFRESH_MS = 5_000
@@ -23,6 +28,7 @@ export function EsimPage() {
   if (error && !profile) return <LoadError error={error} retry={refetch} />
   if (!profile) return <Loading />
   const unused = profile.esimStatus === 'GOT_RESOURCE' && ['RELEASED', null].includes(profile.smdpStatus)
+  const isReported = ['GOT_RESOURCE', 'IN_USE'].includes(profile.esimStatus)
   return (
     <Page
       title={profile.iccid}
@@ -30,67 +36,112 @@ export function EsimPage() {
       description={
         <Group gap="xs" mt={4}>
           <Status status={profile.esimStatus} />
-          {profile.smdpStatus && <Status status={profile.smdpStatus} />}
+          {profile.smdpStatus && !isOver(profile) && <Status status={profile.smdpStatus} />}
           {profile.suspended && <Badge color="orange">{t.esims.suspended}</Badge>}
           {isOperator(me) && profile.clientName}
         </Group>
       }
       actions={
         <>
-          {canEdit(me) && <RenewShareLink path={path} />}
           {canOperate(me) && unused && <CancelEsim path={path} iccid={profile.iccid} />}
           {canTopUp(me, profile) && <TopUp path={path} iccid={profile.iccid} />}
           {!isOperator(me) && <DealerActions path={path} profile={profile} />}
         </>
       }
     >
-      <Card>
-        <UsageBar profile={profile} />
-        <Facts
-          items={[
-            [
-              t.esims.order,
-              <Anchor
-                key="o"
-                component={Link}
-                to={`/tenants/${tenantId}/orders/${profile.orderNo}`}
-                search={{} as never}
-                size="sm"
-              >
-                {profile.transactionId}
-              </Anchor>,
-            ],
-            [t.esims.package, profile.packageCode],
-            [t.esims.supplier, profile.supplier],
-            [t.esims.esimTranNo, <Copyable key="e" value={profile.profileId} label={t.esims.esimTranNo} />],
-            [t.esims.smdpAddress, profile.smdpAddress],
-            [t.esims.eid, profile.eid],
-            [t.esims.imsi, profile.imsi],
-            [t.esims.msisdn, profile.msisdn],
-            [t.esims.usage, formatUsage(profile)],
-            [t.esims.validity, plural(t.esims.days, profile.totalDuration)],
-            [t.esims.installBefore, <Timestamp key="i" time={profile.installBefore} />],
-            [t.esims.activated, <Timestamp key="a" time={profile.activateTime} />],
-            [t.esims.expires, <Timestamp key="x" time={profile.expiredTime} />],
-            [t.common.created, <Timestamp key="c" time={profile.createdAt} />],
-          ]}
-        />
+      <Card title={t.esims.usage} actions={canEdit(me) && isReported && <PollButton path={path} />}>
+        <Usage profile={profile} />
       </Card>
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <Card title={t.esims.facts}>
+          <Facts cols={2} items={factsOf(profile)} />
+        </Card>
+        <EsimLife path={path} />
+      </SimpleGrid>
+      {canEdit(me) && <TravellerLink key={profileId} path={path} />}
+      {canEdit(me) && <Codes path={path} iccid={profile.iccid} />}
+      <TopUpHistory tenantId={tenantId} profileId={profileId} />
       <ActionHistory path={path} />
-      {canEdit(me) && <Codes path={path} />}
     </Page>
   )
 }
 
 /** Hides the button where no supplier takes a top-up. The gateway has the last word. */
-function canTopUp(me: ReturnType<typeof useSession>, { esimStatus, smdpStatus }: ProfileRow): boolean {
-  const isOver = ['CANCEL', 'REVOKED', 'UNUSED_EXPIRED'].includes(esimStatus) || smdpStatus === 'DELETED'
-  return !isOperator(me) && !isOver
+function canTopUp(me: ReturnType<typeof useSession>, profile: ProfileRow): boolean {
+  return !isOperator(me) && !isOver(profile) && profile.smdpStatus !== 'DELETED'
 }
 
-/** Nothing where the supplier does not report usage, or the volume is unlimited. */
-function UsageBar({ profile: { orderUsage, totalVolume } }: { profile: ProfileRow }) {
-  if (orderUsage === null || !totalVolume) return null
-  const percent = Math.min(100, (orderUsage / totalVolume) * 100)
-  return <Progress value={percent} size="lg" aria-label={t.esims.usageBar} />
+/** It can never be installed again, whatever its download status was last. */
+function isOver({ esimStatus }: ProfileRow): boolean {
+  return ['CANCEL', 'REVOKED', 'UNUSED_EXPIRED'].includes(esimStatus)
+}
+
+/** How much of the data is used, as far as the supplier reports it. */
+function Usage({ profile }: { profile: ProfileRow }) {
+  const { orderUsage, totalVolume, usageUpdateTime } = profile
+  return (
+    <Stack gap={4}>
+      <Group justify="space-between">
+        <Text fw={600}>{orderUsage === null ? t.esims.noUsage : formatUsage(profile)}</Text>
+        {orderUsage !== null && totalVolume !== null && (
+          <Text size="sm" c="dimmed">
+            {interpolate(t.esims.left, { volume: formatBytes(Math.max(0, totalVolume - orderUsage)) })}
+          </Text>
+        )}
+      </Group>
+      {!!totalVolume && (
+        <Progress
+          value={Math.min(100, ((orderUsage ?? 0) / totalVolume) * 100)}
+          size="xl"
+          color={usageColor((orderUsage ?? 0) / totalVolume)}
+          aria-label={t.esims.usageBar}
+        />
+      )}
+      {usageUpdateTime && (
+        <Text size="xs" c="dimmed">
+          {t.esims.usageReported} <Timestamp time={usageUpdateTime} format="relative" />
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+function usageColor(share: number): string {
+  if (share >= 1) return 'red.6'
+  return share >= NEARLY_USED ? 'orange.6' : 'teal.6'
+}
+
+const NEARLY_USED = 0.8
+
+/** What is known of an eSIM; what is not known is left out. */
+function factsOf(profile: ProfileRow): [string, ReactNode][] {
+  const { tenantId, orderNo, packageCode } = profile
+  const facts: [string, ReactNode][] = [
+    [
+      t.esims.order,
+      <Anchor key="o" component={Link} to={`/tenants/${tenantId}/orders/${orderNo}`} search={{} as never} size="sm">
+        {profile.transactionId}
+      </Anchor>,
+    ],
+    [t.esims.package, <PackageLink key="p" packageCode={packageCode} />],
+    [t.esims.supplier, profile.supplier],
+    [t.esims.validity, plural(t.esims.days, profile.totalDuration)],
+    [t.esims.esimTranNo, <Copyable key="e" value={profile.profileId} label={t.esims.esimTranNo} />],
+    [t.esims.smdpAddress, profile.smdpAddress],
+    [t.esims.eid, profile.eid],
+    [t.esims.imsi, profile.imsi],
+    [t.esims.msisdn, profile.msisdn],
+  ]
+  return facts.filter(([, value]) => value !== null)
+}
+
+/** Operators see the package in the catalogue; a dealer's people see what they pay for it. */
+function PackageLink({ packageCode }: { packageCode: string }) {
+  const me = useSession()
+  const to = isOperator(me) ? '/catalogue' : `/tenants/${me.tenant?.tenantId}/prices`
+  return (
+    <Anchor component={Link} to={to} search={{ keyword: packageCode } as never} size="sm">
+      {packageCode}
+    </Anchor>
+  )
 }

@@ -1,5 +1,6 @@
 import type { TenantDetail } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
 import { Button, Group, PasswordInput, Text } from '@mantine/core'
+import { useLocalStorage } from '@mantine/hooks'
 import { useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '../api/use-api.ts'
@@ -16,9 +17,8 @@ import { RequestForm } from './request-form.tsx'
 /** Two tools that use the same credentials: send a signed request, or find out why one fails. */
 export function ExplorerPage() {
   const me = useSession()
-  const [filters, setFilters] = useFilters()
   const debugging = useRouterState({ select: (state) => state.location.pathname.endsWith('/debugger') })
-  const tenantId = me.tenant?.tenantId ?? filters.tenantId
+  const [tenantId, chooseDealer] = useDealer()
   const tenant = useApi<TenantDetail>(`/tenants/${tenantId}`, {}, { enabled: tenantId !== undefined })
   const secret = useSecret(tenantId ?? '')
   return (
@@ -35,22 +35,34 @@ export function ExplorerPage() {
         ]}
       />
       <Card>
-        {isOperator(me) && <DealerSelect value={tenantId} onChange={(chosen) => setFilters({ tenantId: chosen })} />}
+        {isOperator(me) && <DealerSelect value={tenantId} onChange={chooseDealer} />}
         {tenantId && tenant.data ? (
           <SecretCard tenantId={tenantId} />
         ) : (
           <Text size="sm">{t.explorer.chooseDealer}</Text>
         )}
       </Card>
-      {tenantId &&
-        tenant.data &&
-        (debugging ? (
-          <Debugger tenant={tenant.data} secret={secret} />
-        ) : (
-          <RequestForm tenant={tenant.data} secret={secret} />
-        ))}
+      {debugging ? (
+        tenantId && tenant.data && <Debugger tenant={tenant.data} secret={secret} />
+      ) : (
+        <RequestForm key={tenantId} tenant={tenant.data} secret={secret} />
+      )}
     </Page>
   )
+}
+
+/** A dealer's own people use their own. An operator starts with the dealer that was used last in this browser. */
+function useDealer(): [tenantId: string | undefined, choose: (tenantId: string | null) => void] {
+  const me = useSession()
+  const [filters, setFilters] = useFilters()
+  const [last, setLast] = useLocalStorage({
+    ...{ key: `explorer-dealer:${me.personId}`, defaultValue: '', getInitialValueInEffect: false },
+  })
+  function choose(tenantId: string | null): void {
+    setLast(tenantId ?? '')
+    setFilters({ tenantId })
+  }
+  return [me.tenant?.tenantId ?? filters.tenantId ?? (last || undefined), choose]
 }
 
 /** The AppSecret to sign with: pasted, or fetched after entering the password, as on the credentials page. */

@@ -1,15 +1,20 @@
 import { type OperationName, operationNames, operations, parseRequest, parseStrictJson } from '@dealer-esim/contract'
 import type { TenantDetail } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
-import { Alert, Button, Grid, Group, NativeSelect, Stack, Text, Textarea } from '@mantine/core'
-import { useState } from 'react'
+import { Button, Grid, Group, NativeSelect, Stack, Text, Textarea } from '@mantine/core'
+import { useMemo, useState } from 'react'
+import { Prose } from '../code/prose.tsx'
+import { DocsLink } from '../docs/docs-link.tsx'
+import { OPERATION_DOCS } from '../docs/operation-docs.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { formatDuration } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
-import { CopyIcon } from '../parts/values.tsx'
 import { useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
+import { Answer, type SentRequest } from './answer.tsx'
+import { requestHistory } from './history.ts'
+import { HistoryCard } from './history-card.tsx'
 import { SchemaMembers } from './schema-members.tsx'
-import { type CallResponse, curlCommand, type SignedCall, sdkSnippet, sendCall, signCall } from './signed-call.ts'
+import { sendCall, signCall } from './signed-call.ts'
+import { SnippetCard } from './snippet-card.tsx'
 
 const EXAMPLES: Record<OperationName, () => object> = {
   health: () => ({}),
@@ -34,14 +39,11 @@ const EXAMPLES: Record<OperationName, () => object> = {
 const newTransactionId = () => `T-${Date.now().toString(36)}`
 const toJson = (value: object) => JSON.stringify(value, null, 2)
 
-interface SentRequest {
-  call: SignedCall
-  answer?: CallResponse
-  error?: string
-}
-
-export function RequestForm({ tenant, secret }: { tenant: TenantDetail; secret: string | undefined }) {
+/** The request on the left, and on the right what came back, or what the operation is for. */
+export function RequestForm({ tenant, secret }: { tenant: TenantDetail | undefined; secret: string | undefined }) {
   const me = useSession()
+  const history = useMemo(() => requestHistory(me.personId), [me.personId])
+  const [past, setPast] = useState(history.list)
   const [operation, setOperation] = useState<OperationName>('health')
   const [body, setBody] = useState(() => toJson(EXAMPLES.health()))
   const [sent, setSent] = useState<SentRequest>()
@@ -49,82 +51,98 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail; secret: 
   const [dialogOpen, setDialogOpen] = useState(false)
   const problem = bodyError(operation, body)
 
+  function enter(next: OperationName, text: string) {
+    setOperation(next)
+    setBody(text)
+    setSent(undefined)
+  }
+
   async function send() {
-    if (secret === undefined) return
+    if (secret === undefined || !tenant) return
     setDialogOpen(false)
     setBusy(true)
     const call = await signCall(tenant.appKey, secret, operation, body)
+    const request = { time: new Date().toISOString(), tenantId: tenant.tenantId, operation, body }
     try {
-      setSent({ call, answer: await sendCall(call) })
+      const answer = await sendCall(call)
+      setSent({ operation, call, answer })
+      setPast(history.add({ ...request, status: answer.status }))
     } catch (error) {
-      setSent({ call, error: error instanceof Error ? error.message : String(error) })
+      setSent({ operation, call, error: error instanceof Error ? error.message : String(error) })
+      setPast(history.add({ ...request, status: null }))
     }
     setBusy(false)
   }
 
+  const needed = tenant ? secret === undefined && t.explorer.needSecret : t.explorer.chooseDealer
   return (
     <Grid gap="md">
-      <Grid.Col span={{ base: 12, md: 7 }}>
-        <Card>
-          <NativeSelect
-            label={t.explorer.operation}
-            value={operation}
-            data={[...operationNames]}
-            onChange={(event) => {
-              const next = event.currentTarget.value as OperationName
-              setOperation(next)
-              setBody(toJson(EXAMPLES[next]()))
-              setSent(undefined)
+      <Grid.Col span={{ base: 12, md: 6 }}>
+        <Stack gap="md">
+          <Card>
+            <NativeSelect
+              label={t.explorer.operation}
+              value={operation}
+              data={[...operationNames]}
+              onChange={(event) => {
+                const next = event.currentTarget.value as OperationName
+                enter(next, toJson(EXAMPLES[next]()))
+              }}
+            />
+            <Textarea
+              label={t.explorer.body}
+              value={body}
+              onChange={(event) => setBody(event.currentTarget.value)}
+              autosize
+              minRows={6}
+              maxRows={24}
+              spellCheck={false}
+              classNames={{ input: 'mono' }}
+            />
+            <Text size="sm" role="status" {...(problem ? { className: 'negative' } : { c: 'dimmed' })}>
+              {problem ?? t.explorer.bodyValid}
+            </Text>
+            <Group>
+              <Button
+                loading={busy}
+                disabled={needed !== false}
+                onClick={() =>
+                  operation === 'esim/order' && me.deployment === 'production' ? setDialogOpen(true) : void send()
+                }
+              >
+                {t.explorer.send}
+              </Button>
+              {body.includes('"transactionId"') && (
+                <Button variant="default" onClick={() => setBody(withNewTransaction(body))}>
+                  {t.explorer.newTransaction}
+                </Button>
+              )}
+              {needed && (
+                <Text size="sm" c="dimmed">
+                  {needed}
+                </Text>
+              )}
+            </Group>
+          </Card>
+          <SnippetCard
+            call={{ publicUrl: me.publicUrl, appKey: tenant?.appKey ?? t.explorer.yourAppKey, operation, body }}
+          />
+        </Stack>
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 6 }}>
+        <Stack gap="md">
+          {sent && <Answer sent={sent} />}
+          <OperationCard operation={operation} />
+          <HistoryCard
+            requests={past}
+            onChoose={(request) => enter(request.operation, request.body)}
+            onClear={() => {
+              history.clear()
+              setPast([])
             }}
           />
-          <Textarea
-            label={t.explorer.body}
-            value={body}
-            onChange={(event) => setBody(event.currentTarget.value)}
-            autosize
-            minRows={8}
-            maxRows={24}
-            spellCheck={false}
-            classNames={{ input: 'mono' }}
-          />
-          <Text size="sm" role="status" {...(problem ? { className: 'negative' } : { c: 'dimmed' })}>
-            {problem ?? t.explorer.bodyValid}
-          </Text>
-          <Group>
-            <Button
-              loading={busy}
-              disabled={secret === undefined}
-              title={secret === undefined ? t.explorer.needSecret : undefined}
-              onClick={() =>
-                operation === 'esim/order' && me.deployment === 'production' ? setDialogOpen(true) : void send()
-              }
-            >
-              {t.explorer.send}
-            </Button>
-            {operation === 'esim/order' && (
-              <Button variant="default" onClick={() => setBody(withNewTransaction(body))}>
-                {t.explorer.newTransaction}
-              </Button>
-            )}
-            {secret === undefined && (
-              <Text size="sm" c="dimmed">
-                {t.explorer.needSecret}
-              </Text>
-            )}
-          </Group>
-        </Card>
+        </Stack>
       </Grid.Col>
-      <Grid.Col span={{ base: 12, md: 5 }}>
-        <Card title={operation}>
-          <Text size="sm">{operations[operation].description}</Text>
-          <SchemaMembers schema={operations[operation].request} />
-        </Card>
-      </Grid.Col>
-      {sent && (
-        <Grid.Col span={12}>
-          <Result sent={sent} tenant={tenant} operation={operation} />
-        </Grid.Col>
-      )}
       <Dialog
         title={t.explorer.sendOrderTitle}
         opened={dialogOpen}
@@ -136,6 +154,18 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail; secret: 
         {t.explorer.sendOrderText}
       </Dialog>
     </Grid>
+  )
+}
+
+/** What an operation does and takes, with the section of the documentation about it. */
+function OperationCard({ operation }: { operation: OperationName }) {
+  return (
+    <Card title={operation} actions={<DocsLink to={OPERATION_DOCS[operation]} subject={operation} />}>
+      <Text size="sm" component="div">
+        <Prose text={operations[operation].description} />
+      </Text>
+      <SchemaMembers schema={operations[operation].request} />
+    </Card>
   )
 }
 
@@ -154,45 +184,4 @@ function withNewTransaction(body: string): string {
   } catch {
     return body
   }
-}
-
-function Result({ sent, tenant, operation }: { sent: SentRequest; tenant: TenantDetail; operation: OperationName }) {
-  const me = useSession()
-  const { call, answer, error } = sent
-  return (
-    <Card
-      title={t.explorer.response}
-      actions={
-        answer && (
-          <Text size="sm" data-answer={answer.status}>
-            {interpolate(t.explorer.responseStatus, { status: answer.status, time: formatDuration(answer.durationMs) })}
-          </Text>
-        )
-      }
-    >
-      {error && <Alert color="red">{interpolate(t.explorer.cannotSend, { reason: error })}</Alert>}
-      {answer && <pre className="code">{answer.text}</pre>}
-      <Snippet label={t.explorer.stringToSign} text={call.stringToSign} />
-      <Snippet label={t.explorer.signature} text={call.signature} />
-      <Snippet label={t.explorer.curl} text={curlCommand(me.publicUrl, operation, call)} />
-      <Snippet label={t.explorer.sdk} text={sdkSnippet(me.publicUrl, tenant.appKey, operation, call.body)} />
-    </Card>
-  )
-}
-
-function Snippet({ label, text }: { label: string; text: string }) {
-  return (
-    <Stack gap={4}>
-      <Group gap={4}>
-        <Text size="sm" fw={600}>
-          {label}
-        </Text>
-        <CopyIcon value={text} label={label} />
-      </Group>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reached by the keyboard */}
-      <pre className="code" tabIndex={0}>
-        {text}
-      </pre>
-    </Stack>
-  )
 }

@@ -1,4 +1,5 @@
 import { Stack, Text } from '@mantine/core'
+import { Prose } from '../code/prose.tsx'
 import { t } from '../strings/strings.ts'
 
 interface Schema {
@@ -31,8 +32,8 @@ export function SchemaMembers({ schema, indent = 0 }: { schema: object; indent?:
               </Text>
             </Text>
             {schema.description && (
-              <Text size="xs" c="dimmed">
-                {schema.description}
+              <Text size="xs" c="dimmed" component="div">
+                <Prose text={schema.description} />
               </Text>
             )}
             {inner.properties && <SchemaMembers schema={inner} indent={16} />}

@@ -1,5 +1,6 @@
 import { type OperationName, REQUEST_HEADERS, type SignedParts, signRequest, stringToSign } from '@dealer-esim/contract'
 import { consoleBase } from '../api/call.ts'
+import { prettyJson } from '../code/highlight.ts'
 
 export interface SignedCall {
   url: string
@@ -50,54 +51,4 @@ export async function sendCall(call: SignedCall): Promise<CallResponse> {
   })
   const text = await response.text()
   return { status: response.status, text: prettyJson(text), durationMs: performance.now() - start }
-}
-
-function prettyJson(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
-}
-
-/** The same request as a curl command. */
-export function curlCommand(publicUrl: string, operation: OperationName, call: SignedCall): string {
-  const headers = Object.entries(call.headers).map(([name, value]) => `  -H '${name}: ${value}' \\`)
-  const body = call.body.replaceAll("'", `'\\''`)
-  return [`curl -sS '${publicUrl}/open-api/v1/${operation}' \\`, ...headers, `  --data-binary '${body}'`].join('\n')
-}
-
-const METHODS: Record<OperationName, string> = {
-  health: 'health',
-  'account/balance': 'balance',
-  'package/list': 'packages',
-  'esim/order': 'order',
-  'esim/topup': 'topup',
-  'esim/query': 'query',
-  'esim/profile/list': 'profiles',
-  'esim/cancel': 'cancel',
-  'esim/suspend': 'suspend',
-  'esim/unsuspend': 'unsuspend',
-  'esim/revoke': 'revoke',
-  'esim/action/query': 'action',
-  'webhook/set': 'setWebhook',
-  'order/list': 'orders',
-  'account/statement': 'statement',
-  'location/list': 'locations',
-  'esim/usage/query': 'usage',
-}
-
-export function sdkSnippet(publicUrl: string, appKey: string, operation: OperationName, body: string): string {
-  const argument = body.trim() === '{}' ? '' : body.trim()
-  return [
-    `import { DealerEsim } from '@dealer-esim/sdk'`,
-    '',
-    `const gateway = new DealerEsim({`,
-    `  baseUrl: '${publicUrl}',`,
-    `  appKey: '${appKey}',`,
-    '  appSecret: process.env.DEALER_ESIM_APP_SECRET,',
-    '})',
-    '',
-    `const answer = await gateway.${METHODS[operation]}(${argument})`,
-  ].join('\n')
 }

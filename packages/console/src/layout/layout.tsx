@@ -19,13 +19,13 @@ import { IconMoon, IconSearch, IconSun, IconUserCircle } from '@tabler/icons-rea
 import { useIsFetching } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { lazy, type MouseEvent, Suspense, useEffect } from 'react'
-import { call, consoleBase, isSignedOut } from '../api/call.ts'
-import { notifyError } from '../parts/notify.ts'
+import { useApi } from '../api/use-api.ts'
 import { useSession } from '../session/session.ts'
 import { Logo } from '../session/sign-in-layout.tsx'
-import { t } from '../strings/strings.ts'
+import { interpolate, t } from '../strings/strings.ts'
 import { useKeys } from './keys.ts'
 import { type NavigationItem, navigationFor, navigationGroups } from './navigation.ts'
+import { signOutHere } from './sign-out.ts'
 
 const Finder = lazy(() => import('./finder.tsx'))
 const KeyHelp = lazy(() => import('./key-help.tsx'))
@@ -142,16 +142,6 @@ function SchemeToggle() {
 function UserMenu() {
   const me = useSession()
   const navigate = useNavigate()
-  async function signOut() {
-    try {
-      await call('DELETE', '/session')
-    } catch (error) {
-      // Already signed out.
-      if (!isSignedOut(error)) return notifyError(error)
-    }
-    // A reload clears everything that this person saw from memory.
-    location.replace(consoleBase)
-  }
   return (
     <Menu position="bottom-end" withinPortal>
       <Menu.Target>
@@ -164,7 +154,7 @@ function UserMenu() {
           {me.name} · {t.roles[me.role]}
         </Menu.Label>
         <Menu.Item onClick={() => void navigate({ to: '/account' })}>{t.account.title}</Menu.Item>
-        <Menu.Item onClick={() => void signOut()}>{t.account.signOut}</Menu.Item>
+        <Menu.Item onClick={() => void signOutHere()}>{t.account.signOut}</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   )
@@ -182,7 +172,7 @@ function Navigation({ path }: { path: string }) {
               {group}
             </Text>
           )}
-          {items.map(({ to, label, Icon }) => (
+          {items.map(({ to, label, Icon, Badge: Waiting }) => (
             <NavLink
               key={to}
               component={Link}
@@ -192,6 +182,7 @@ function Navigation({ path }: { path: string }) {
               label={label}
               leftSection={<Icon size={18} stroke={1.7} />}
               active={active === to}
+              rightSection={to === ALERTS_PATH ? <UnreadAlerts /> : Waiting && <Waiting />}
               aria-current={path === to ? 'page' : undefined}
               py={6}
             />
@@ -199,6 +190,22 @@ function Navigation({ path }: { path: string }) {
         </Box>
       ))}
     </ScrollArea>
+  )
+}
+
+const ALERTS_PATH = '/notices'
+const UNREAD_REFRESH_MS = 60_000
+/** The gateway counts no further. */
+const UNREAD_SHOWN_MAX = 99
+
+function UnreadAlerts() {
+  const { data } = useApi<{ count: number }>('/notices/unread', {}, { refreshMs: UNREAD_REFRESH_MS })
+  if (!data || data.count === 0) return null
+  const text = data.count > UNREAD_SHOWN_MAX ? `${UNREAD_SHOWN_MAX}+` : String(data.count)
+  return (
+    <Badge size="sm" color="red" variant="filled" aria-label={interpolate(t.alerts.unreadCount, { count: text })}>
+      {text}
+    </Badge>
   )
 }
 

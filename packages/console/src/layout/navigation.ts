@@ -5,14 +5,18 @@ import {
   IconBuilding,
   IconBuildingWarehouse,
   IconCalculator,
+  IconCash,
+  IconChartBar,
   IconDashboard,
   IconDeviceMobile,
+  IconFileInvoice,
   IconFlask,
   IconHistory,
   IconKey,
   IconListDetails,
   IconPackage,
   IconScale,
+  IconShoppingBag,
   IconShoppingCart,
   IconTag,
   IconTruckDelivery,
@@ -20,15 +24,19 @@ import {
   IconWallet,
   IconWebhook,
 } from '@tabler/icons-react'
+import type { ComponentType } from 'react'
 import { PLANS } from '../prices/paths.ts'
 import { PRODUCTS, RULES } from '../products/paths.ts'
 import { isOperator } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
+import { OpenRequests } from '../wallet/open-requests.tsx'
 
 export interface NavigationItem {
   to: string
   label: string
   Icon: typeof IconUsers
+  /** What waits behind the link. */
+  Badge?: ComponentType
 }
 
 export interface NavigationGroup {
@@ -55,6 +63,7 @@ const ESIMS = { to: '/profiles', label: t.esims.title, Icon: IconDeviceMobile }
 const WEBHOOKS = { to: '/webhooks', label: t.webhooks.title, Icon: IconWebhook }
 const EXPLORER = { to: '/explorer', label: t.explorer.title, Icon: IconFlask }
 const ALERTS = { to: '/notices', label: t.alerts.title, Icon: IconBell }
+const TOP_UP_REQUESTS = { to: '/top-up-requests', label: t.topUpRequests.title, Icon: IconCash }
 const AUDIT = { to: '/audit', label: t.audit.title, Icon: IconHistory }
 
 const operatorGroups: NavigationGroup[] = [
@@ -65,7 +74,9 @@ const operatorGroups: NavigationGroup[] = [
       { to: '/tenants', label: t.dealers.title, Icon: IconBuilding },
       ORDERS,
       ESIMS,
+      { to: '/sales', label: t.sales.title, Icon: IconChartBar },
       { to: '/adjustments', label: t.wallet.adjustments, Icon: IconScale },
+      { ...TOP_UP_REQUESTS, Badge: OpenRequests },
     ],
   },
   {
@@ -80,7 +91,15 @@ const operatorGroups: NavigationGroup[] = [
     ],
   },
   { label: groups.integration, items: [WEBHOOKS, EXPLORER] },
-  { label: groups.administration, items: [ALERTS, { to: '/people', label: t.people.title, Icon: IconUsers }, AUDIT] },
+  {
+    label: groups.administration,
+    items: [
+      ALERTS,
+      { to: '/people', label: t.people.title, Icon: IconUsers },
+      { to: '/payment-settings', label: t.payments.title, Icon: IconFileInvoice },
+      AUDIT,
+    ],
+  },
 ]
 
 function dealerGroups(tenantId: string): NavigationGroup[] {
@@ -90,9 +109,11 @@ function dealerGroups(tenantId: string): NavigationGroup[] {
     {
       label: groups.sales,
       items: [
+        { to: '/buy', label: t.portal.title, Icon: IconShoppingBag },
         ORDERS,
         ESIMS,
         { to: `${own}/wallet`, label: t.wallet.title, Icon: IconWallet },
+        TOP_UP_REQUESTS,
         { to: `${own}/prices`, label: t.prices.title, Icon: IconTag },
       ],
     },

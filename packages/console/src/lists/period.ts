@@ -3,6 +3,7 @@ export const PERIODS = ['today', 'yesterday', 'last7', 'last30', 'month'] as con
 export type Period = (typeof PERIODS)[number]
 
 const DAY = /^\d{4}-\d\d-\d\d$/
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
 /** The first and the last day of a period, in the browser's time zone. */
 export function daysOfPeriod(period: Period, now: Date): { from: string; to: string } {
@@ -23,7 +24,10 @@ export function daysOfPeriod(period: Period, now: Date): { from: string; to: str
   }
 }
 
-/** The selected days as timestamps, from the start of the first to the end of the last. */
+/**
+ * The selected days as timestamps, from the start of the first to the end of the last. A link may name the times instead,
+ * such as those of a UTC day; `to` is then the end of the period.
+ */
 export function periodRange(filters: Record<string, string>, now = new Date()): { from?: string; to?: string } {
   const period = PERIODS.find((one) => one === filters.period)
   const { from, to } = period ? daysOfPeriod(period, now) : filters
@@ -34,6 +38,8 @@ export function periodRange(filters: Record<string, string>, now = new Date()): 
     end.setDate(end.getDate() + 1)
     range.to = end.toISOString()
   }
+  if (from && TIME.test(from)) range.from = from
+  if (to && TIME.test(to)) range.to = to
   return range
 }
 

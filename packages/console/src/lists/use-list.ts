@@ -26,9 +26,14 @@ export interface ServerList<Row> {
   retry(): unknown
 }
 
-export function useList<Row>(path: string, name: string, filters: Query): ServerList<Row> {
+export function useList<Row>(
+  path: string,
+  name: string,
+  filters: Query,
+  options: { refreshMs?: number } = {},
+): ServerList<Row> {
   const [{ sort, limit, cursor }, setFilters] = useFilters()
-  const list = useApi<Record<string, unknown>>(path, { ...filters, sort, limit, cursor })
+  const list = useApi<Record<string, unknown>>(path, { ...filters, sort, limit, cursor }, options)
   const totals = useApi<ListTotals>(`${path}/totals`, filters)
   // More rows match than when this order was chosen: the usual order is always possible.
   const isOrderRefused = list.error?.code === 'TOO_MANY_TO_SORT'

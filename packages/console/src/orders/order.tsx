@@ -4,10 +4,12 @@ import { Anchor, Group } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useApi } from '../api/use-api.ts'
+import { OrderNotes } from '../notes/notes.tsx'
 import { List } from '../parts/list.tsx'
 import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { Amount, Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
+import { Margin } from '../sales/margin.tsx'
 import { canOperate, isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { OrderActions } from './order-actions.tsx'
@@ -52,6 +54,7 @@ export function OrderPage() {
             [t.orders.amount, <Amount key="a" value={order.amount} currency={currency} />],
             [t.orders.refunded, <Amount key="r" value={order.refundedAmount} currency={currency} />],
             [t.wallet.balanceAfter, <Amount key="b" value={order.balanceAfter} currency={currency} />],
+            ...marginFacts(order),
             [t.orders.remark, order.remark],
             ...(order.unsignedFrom === null
               ? []
@@ -105,8 +108,19 @@ export function OrderPage() {
       <Card title={t.orders.timeline}>
         <Timeline order={order} />
       </Card>
+      {isOperator(me) && <OrderNotes tenantId={tenantId} orderNo={order.orderNo} />}
     </Page>
   )
+}
+
+/** For operators: what the order cost and earned. */
+function marginFacts({ margin, currencyCode }: OrderDetail): [string, ReactNode][] {
+  if (margin === null) return []
+  const isUnknown = margin.margin === null
+  return [
+    [t.sales.cost, isUnknown ? t.sales.unknown : <Amount key="c" value={margin.cost} currency={currencyCode} />],
+    [t.sales.margin, <Margin key="m" {...margin} currency={currencyCode} />],
+  ]
 }
 
 function Items({ order }: { order: OrderDetail }) {

@@ -18,7 +18,7 @@ export function OrdersPage() {
   const { q, status, orderType, tenantId, packageCode, supplier } = filters
   const list = useList<OrderRow>('/orders', 'orders', {
     ...{ q, status, orderType, tenantId, packageCode, supplier },
-    locationCode: countryCode(filters.locationCode),
+    country: countryCode(filters.country),
     amountFrom: amountOf(filters.amountFrom),
     amountTo: amountOf(filters.amountTo),
     ...periodRange(filters),
@@ -33,7 +33,7 @@ export function OrdersPage() {
         <DealerFilter />
         <PeriodFilter />
         <FilterField name="packageCode" label={t.orders.package} />
-        <FilterField name="locationCode" label={t.orders.country} w={120} />
+        <FilterField name="country" label={t.orders.country} w={120} />
         {isOperator(me) && <FilterField name="supplier" label={t.orders.supplier} />}
         <FilterField name="amountFrom" label={t.orders.amountFrom} w={165} />
         <FilterField name="amountTo" label={t.orders.amountTo} w={150} />

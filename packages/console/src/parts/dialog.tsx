@@ -17,6 +17,8 @@ interface DialogProps {
   closing?: string | undefined
   /** false: the submit button is the only one besides the X. */
   hasCancel?: boolean
+  /** lg: for a table. */
+  size?: 'md' | 'lg'
   children?: ReactNode
 }
 
@@ -26,13 +28,14 @@ interface DialogProps {
  */
 export function Dialog(props: DialogProps) {
   const { title, opened, onClose, onSubmit, submit, busy = false, error, danger, children } = props
-  const { closing = t.common.cancel, hasCancel = true } = props
+  const { closing = t.common.cancel, hasCancel = true, size = 'md' } = props
   useReturnFocus(opened)
   return (
     <Modal
       opened={opened}
       onClose={() => busy || onClose()}
       title={title}
+      size={size}
       closeButtonProps={{ 'aria-label': t.common.close, disabled: busy }}
     >
       <form
@@ -65,15 +68,15 @@ export function Dialog(props: DialogProps) {
 }
 
 /** The reason for a change, for the audit log. Field name: reason. */
-export function ReasonField() {
+export function ReasonField({ hint = t.common.reasonHint, maxLength = 300 }: { hint?: string; maxLength?: number }) {
   return (
     <TextInput
       name="reason"
       label={t.common.reason}
-      description={t.common.reasonHint}
+      description={hint}
       required
       minLength={3}
-      maxLength={300}
+      maxLength={maxLength}
       data-autofocus
     />
   )

@@ -24,6 +24,13 @@ export function formFields(form: HTMLFormElement): Record<string, string> {
   return fields
 }
 
+/** The gateway's errors by input: modules answer them as a record, or as a list of details. */
+export function fieldErrors({ data }: { data: Record<string, unknown> }): Record<string, string> {
+  const details = (data.details ?? []) as { field: string; reason: string }[]
+  const listed = Object.fromEntries(details.map(({ field, reason }) => [field, reason]))
+  return { ...listed, ...((data.fields ?? {}) as Record<string, string>) }
+}
+
 interface Field {
   type: string
   value: string

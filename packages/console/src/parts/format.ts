@@ -10,27 +10,34 @@ export function formatMoney(amount: number, currencyCode: string): string {
     currencyDisplay: 'code',
     maximumFractionDigits: 4,
   })
-  return format.format(amount / UNITS_PER_WHOLE)
+  return withMinusSign(format, amount / UNITS_PER_WHOLE)
+}
+
+/** Writes negative numbers with a minus sign (U+2212). Some locales have a hyphen, which is easy to miss. */
+function withMinusSign(format: Intl.NumberFormat, value: number): string {
+  const parts = format.formatToParts(value)
+  return parts.map((part) => (part.type === 'minusSign' ? '\u2212' : part.value)).join('')
 }
 
 /** A short form: "USD 1.2K". */
 export function formatMoneyShort(amount: number, currencyCode: string): string {
   const style = { style: 'currency', currency: currencyCode, currencyDisplay: 'code' } as const
   const format = new Intl.NumberFormat(locale, { ...style, notation: 'compact', maximumFractionDigits: 1 })
-  return format.format(amount / UNITS_PER_WHOLE)
+  return withMinusSign(format, amount / UNITS_PER_WHOLE)
 }
 
-const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
+const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' })
 const withoutYear = { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' } as const
 const shortDateTime = new Intl.DateTimeFormat(locale, withoutYear)
 const dateTimeWithYear = new Intl.DateTimeFormat(locale, { ...withoutYear, year: 'numeric' })
-const dateTimeWithMilliseconds = new Intl.DateTimeFormat(locale, {
-  ...withoutYear,
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-})
-const monthAndDay = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', timeZone: 'UTC' })
+const withMilliseconds = { ...withoutYear, second: '2-digit', fractionalSecondDigits: 3 } as const
+const exactDateTime = new Intl.DateTimeFormat(locale, withMilliseconds)
+const exactDateTimeWithYear = new Intl.DateTimeFormat(locale, { ...withMilliseconds, year: 'numeric' })
+const ofDay = { month: 'short', day: 'numeric', timeZone: 'UTC' } as const
+const monthAndDay = new Intl.DateTimeFormat(locale, ofDay)
+const dayWithYear = new Intl.DateTimeFormat(locale, { ...ofDay, year: 'numeric' })
 
+/** The full time with its year and zone: "Nov 25, 2026, 9:04:31 PM GMT+1". */
 export function formatDateTime(time: string): string {
   return dateTime.format(new Date(time))
 }
@@ -38,17 +45,23 @@ export function formatDateTime(time: string): string {
 /** Leaves out the current year. */
 export function formatTime(time: string): string {
   const date = new Date(time)
-  return (date.getFullYear() === new Date().getFullYear() ? shortDateTime : dateTimeWithYear).format(date)
+  return (isThisYear(date) ? shortDateTime : dateTimeWithYear).format(date)
+}
+
+function isThisYear(date: Date): boolean {
+  return date.getFullYear() === new Date().getFullYear()
 }
 
 /** For steps that are less than a second apart. */
 export function formatTimeExactly(time: string): string {
-  return dateTimeWithMilliseconds.format(new Date(time))
+  const date = new Date(time)
+  return (isThisYear(date) ? exactDateTime : exactDateTimeWithYear).format(date)
 }
 
-/** Formats a day such as 2026-11-22, independent of the time zone. */
+/** Formats a day such as 2026-11-22, independent of the time zone. Leaves out the current year. */
 export function formatDay(day: string): string {
-  return monthAndDay.format(new Date(`${day}T00:00:00Z`))
+  const date = new Date(`${day}T00:00:00Z`)
+  return (date.getUTCFullYear() === new Date().getUTCFullYear() ? monthAndDay : dayWithYear).format(date)
 }
 
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
@@ -100,12 +113,12 @@ const changes = new Intl.NumberFormat(locale, {
 
 /** Formats a share of one. */
 export function formatPercent(share: number): string {
-  return percents.format(share)
+  return withMinusSign(percents, share)
 }
 
 /** Formats a signed change by a share of one. Truncated, so that -99.97% does not read -100%. */
 export function formatPercentChange(share: number): string {
-  return changes.format(Math.trunc(share * 1_000) / 1_000)
+  return withMinusSign(changes, Math.trunc(share * 1_000) / 1_000)
 }
 
 export function formatCount(value: number): string {

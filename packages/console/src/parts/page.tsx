@@ -1,6 +1,7 @@
 import { Anchor, Box, Group, Paper, Stack, Text, Title } from '@mantine/core'
-import { Link, useLocation } from '@tanstack/react-router'
+import { Link, useLocation, useMatches } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
+import { DocsLink } from '../docs/docs-link.tsx'
 import { t } from '../strings/strings.ts'
 import { EmptyState, StaleAlert } from './load-states.tsx'
 
@@ -15,6 +16,7 @@ interface PageProps {
 
 /** A page: heading, actions and content. Also sets the title of the browser tab. */
 export function Page({ title, description, actions, back, children }: PageProps) {
+  const docs = useMatches({ select: (matches) => matches.at(-1)?.staticData.docs })
   useEffect(() => {
     document.title = `${title} · ${t.common.product}`
   }, [title])
@@ -36,7 +38,10 @@ export function Page({ title, description, actions, back, children }: PageProps)
             </Text>
           )}
         </Box>
-        {actions && <Group gap="xs">{actions}</Group>}
+        <Group gap="xs">
+          {actions}
+          {docs && <DocsLink to={docs} subject={title} />}
+        </Group>
       </Group>
       <StaleAlert />
       {children}

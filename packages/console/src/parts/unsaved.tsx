@@ -5,10 +5,13 @@ import { t } from '../strings/strings.ts'
 import { Dialog } from './dialog.tsx'
 import { isChanged } from './form-values.ts'
 
-/** Asks before a page is left whose forms have input that was not saved. */
-export function UnsavedWarning({ children }: { children: ReactNode }) {
+/**
+ * Asks before a page is left whose forms have input that was not saved. `changed`: of a form that keeps its input itself,
+ * instead of in its elements.
+ */
+export function UnsavedWarning({ changed, children }: { changed?: boolean; children: ReactNode }) {
   const area = useRef<HTMLDivElement>(null)
-  const hasInput = () => [...(area.current?.querySelectorAll('form') ?? [])].some(isChanged)
+  const hasInput = () => changed ?? [...(area.current?.querySelectorAll('form') ?? [])].some(isChanged)
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => current.pathname !== next.pathname && hasInput(),
     enableBeforeUnload: hasInput,

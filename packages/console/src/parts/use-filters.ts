@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 
-type Filters = Record<string, string>
+export type Filters = Record<string, string>
 /** `replace`: Back skips the state before. By default only pages are steps of their own. */
 type SetFilters = (change: Record<string, string | null | undefined>, options?: { replace?: boolean }) => void
 

@@ -1,6 +1,7 @@
 import type { PriceRow, TenantPrices } from '@dealer-esim/gateway/console-api/routes/prices/tenant-prices.ts'
 import { Button, Group } from '@mantine/core'
 import { useState } from 'react'
+import { apiUrl } from '../api/call.ts'
 import { useApi } from '../api/use-api.ts'
 import { DealerSection, useTenant } from '../dealers/dealer.tsx'
 import { FilterSelect, SearchField } from '../parts/filters.tsx'
@@ -43,6 +44,9 @@ export function DealerPricesPage() {
             labels={t.prices.sources}
           />
         )}
+        <Button component="a" href={apiUrl(`${path}.csv`).href} download variant="default">
+          {t.common.export}
+        </Button>
         {canOperate(me) && <Button onClick={() => setSetting('any')}>{t.prices.setOwnPrice}</Button>}
       </Group>
       <List<PriceRow>

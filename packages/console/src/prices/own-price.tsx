@@ -5,6 +5,8 @@ import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { formatMoneyInput, parseMoneyInput } from '../parts/form-values.ts'
 import { t } from '../strings/strings.ts'
+import { ExplainedPrice } from './explanation.tsx'
+import { PackageSelect } from './rule-dialog.tsx'
 
 interface OwnPriceDialogProps {
   tenantId: string
@@ -17,33 +19,31 @@ interface OwnPriceDialogProps {
 /** Sets or removes a dealer's own price of a package. */
 export function OwnPriceDialog({ tenantId, currency, row, onClose }: OwnPriceDialogProps) {
   const change = useChange({ success: t.prices.saved, quiet: true })
+  const [chosen, setChosen] = useState<string | null>(null)
+  const [isMissing, setIsMissing] = useState(false)
   const [amountError, setAmountError] = useState<string>()
   const pathOf = (packageCode: string) => `/tenants/${tenantId}/own-prices/${encodeURIComponent(packageCode)}`
   return (
     <Dialog
       title={row ? `${t.prices.setOwnPrice}: ${row.packageCode}` : t.prices.setOwnPrice}
       opened
+      size="lg"
       onClose={onClose}
       submit={t.common.save}
       busy={change.isPending}
       error={change.error}
-      onSubmit={({ packageCode = row?.packageCode ?? '', price: typed = '' }) => {
+      onSubmit={({ price: typed = '' }) => {
+        const packageCode = row?.packageCode ?? chosen
+        setIsMissing(packageCode === null)
         const read = parseMoneyInput(typed)
         setAmountError('error' in read ? read.error : undefined)
-        if ('error' in read) return
+        if ('error' in read || packageCode === null) return
         const body = { price: read.amount }
         change.mutate({ method: 'PUT', path: pathOf(packageCode), body }, { onSuccess: onClose })
       }}
     >
       {!row && (
-        <TextInput
-          name="packageCode"
-          label={t.prices.package}
-          description={t.prices.packageCodeHint}
-          required
-          maxLength={64}
-          data-autofocus
-        />
+        <PackageSelect value={chosen} onChange={setChosen} error={isMissing ? t.prices.targetMissing : undefined} />
       )}
       <TextInput
         name="price"
@@ -54,6 +54,7 @@ export function OwnPriceDialog({ tenantId, currency, row, onClose }: OwnPriceDia
         error={amountError}
         {...(row && { 'data-autofocus': true })}
       />
+      {row && <ExplainedPrice packageCode={row.packageCode} tenantId={tenantId} />}
       {row?.source === 'OWN' && (
         <Button
           variant="default"

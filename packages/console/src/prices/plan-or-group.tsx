@@ -1,8 +1,10 @@
+import type { PriceAssignment } from '@dealer-esim/gateway/console-api/routes/prices/tenant-prices.ts'
 import { Anchor, Button, Group, Text, TextInput } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useState } from 'react'
-import { useChange } from '../api/use-api.ts'
+import { useApi, useChange } from '../api/use-api.ts'
+import { DealerSelect } from '../parts/dealer-filter.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Card } from '../parts/page.tsx'
 import { interpolate, t } from '../strings/strings.ts'
@@ -33,12 +35,12 @@ export function NameDialog({ kind, renamed, onClose }: { kind: Kind; renamed?: s
       submit={renamed === undefined ? title : t.prices.rename}
       busy={change.isPending}
       error={change.error}
-      onSubmit={({ name = '' }) =>
+      onSubmit={({ name = '', displayName }) =>
         change.mutate(
           {
             method: renamed === undefined ? 'POST' : 'PATCH',
             path: renamed === undefined ? PATHS[kind].api : apiPath(kind, renamed),
-            body: { [PATHS[kind].member]: name },
+            body: { [PATHS[kind].member]: name, ...(displayName && { displayName }) },
           },
           {
             onSuccess() {
@@ -59,6 +61,14 @@ export function NameDialog({ kind, renamed, onClose }: { kind: Kind; renamed?: s
         maxLength={64}
         data-autofocus
       />
+      {kind === 'plan' && renamed === undefined && (
+        <TextInput
+          name="displayName"
+          label={t.prices.displayName}
+          description={t.prices.displayNameHint}
+          maxLength={100}
+        />
+      )}
     </Dialog>
   )
 }
@@ -103,6 +113,39 @@ function Delete({ kind, name, onClose }: { kind: Kind; name: string; onClose(): 
       <Text size="sm">{kind === 'plan' ? t.prices.deletePlanText : t.prices.deleteGroupText}</Text>
     </Dialog>
   )
+}
+
+/** Puts a dealer on a plan or into a group, or removes it from its present one. */
+export function assignmentOf(kind: Kind, tenantId: string, name: string | null) {
+  return { method: 'PUT', path: `/tenants/${tenantId}/price-${kind}`, body: { [PATHS[kind].member]: name } } as const
+}
+
+export function AddDealer({ kind, name, onClose }: { kind: Kind; name: string; onClose(): void }) {
+  const [tenantId, setTenantId] = useState<string>()
+  const add = useChange({ success: t.prices.saved, quiet: true })
+  return (
+    <Dialog
+      title={`${t.prices.addDealer}: ${name}`}
+      opened
+      onClose={onClose}
+      submit={t.prices.addDealer}
+      busy={add.isPending}
+      error={add.error}
+      onSubmit={() => tenantId && add.mutate(assignmentOf(kind, tenantId, name), { onSuccess: onClose })}
+    >
+      <Text size="sm">{kind === 'plan' ? t.prices.addToPlanText : t.prices.addDealerText}</Text>
+      <DealerSelect value={tenantId} onChange={(chosen) => setTenantId(chosen ?? undefined)} />
+      {tenantId !== undefined && <PresentAssignment kind={kind} tenantId={tenantId} />}
+    </Dialog>
+  )
+}
+
+/** What the dealer would leave. */
+function PresentAssignment({ kind, tenantId }: { kind: Kind; tenantId: string }) {
+  const { data } = useApi<PriceAssignment>(`/tenants/${tenantId}/price-assignment`)
+  const present = kind === 'plan' ? data?.planName : data?.groupName
+  if (!present) return null
+  return <Text size="sm">{interpolate(t.prices.leaves, { name: present })}</Text>
 }
 
 interface Dealer {

@@ -87,21 +87,33 @@ function Assign(props: { tenantId: string; what: 'plan' | 'group'; now: Assignme
 /** Selects a plan, or none. Field name: planName. */
 export function PlanField({ chosen }: { chosen: string | null }) {
   const list = useApi<{ plans: PlanRow[] }>('/price-plans')
-  const names = (list.data?.plans ?? []).map((row) => row.planName)
+  const names = (list.data?.plans ?? []).map(({ planName, displayName }) => ({
+    value: planName,
+    label: displayName === null ? planName : `${displayName} (${planName})`,
+  }))
   return <NameField name="planName" label={t.prices.plan} none={t.prices.noPlan} names={names} chosen={chosen} />
 }
 
 /** Selects a group, or none. Field name: groupName. */
 function GroupField({ chosen }: { chosen: string | null }) {
   const list = useApi<{ groups: GroupRow[] }>('/price-groups')
-  const names = (list.data?.groups ?? []).map((row) => row.groupName)
+  const names = (list.data?.groups ?? []).map(({ groupName }) => ({ value: groupName, label: groupName }))
   return <NameField name="groupName" label={t.prices.group} none={t.prices.noGroup} names={names} chosen={chosen} />
 }
 
-function NameField(props: { name: string; label: string; none: string; names: string[]; chosen: string | null }) {
+interface NameFieldProps {
+  name: string
+  label: string
+  none: string
+  names: { value: string; label: string }[]
+  chosen: string | null
+}
+
+function NameField(props: NameFieldProps) {
   const { name, label, none, names, chosen } = props
   // The current one is always offered: before the list has loaded, and if it is not on the first page.
-  const all = chosen === null || names.includes(chosen) ? names : [chosen, ...names]
+  const isListed = chosen === null || names.some(({ value }) => value === chosen)
+  const all = isListed ? names : [{ value: chosen, label: chosen }, ...names]
   return (
     <NativeSelect
       name={name}

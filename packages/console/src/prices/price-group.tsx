@@ -3,14 +3,13 @@ import { Anchor, Button, CloseButton, Text } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
-import { DealerSelect } from '../parts/dealer-filter.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { canOperate, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 import { GROUPS, planPath } from './paths.ts'
-import { apiPath, DealersCard, NameActions } from './plan-or-group.tsx'
+import { AddDealer, apiPath, assignmentOf, DealersCard, NameActions } from './plan-or-group.tsx'
 import { PlanField } from './price-assignment.tsx'
 
 export function PriceGroupPage() {
@@ -93,33 +92,11 @@ export function GroupDealers({ group }: { group: GroupDetail }) {
             size="sm"
             aria-label={interpolate(t.prices.removeDealer, { name: clientName })}
             disabled={remove.isPending}
-            onClick={() => remove.mutate(setGroup(tenantId, null))}
+            onClick={() => remove.mutate(assignmentOf('group', tenantId, null))}
           />
         )}
       />
-      {adding && <AddDealer groupName={group.groupName} onClose={() => setAdding(false)} />}
+      {adding && <AddDealer kind="group" name={group.groupName} onClose={() => setAdding(false)} />}
     </>
   )
 }
-
-function AddDealer({ groupName, onClose }: { groupName: string; onClose(): void }) {
-  const [tenantId, setTenantId] = useState<string>()
-  const add = useChange({ success: t.prices.saved, quiet: true })
-  return (
-    <Dialog
-      title={`${t.prices.addDealer}: ${groupName}`}
-      opened
-      onClose={onClose}
-      submit={t.prices.addDealer}
-      busy={add.isPending}
-      error={add.error}
-      onSubmit={() => tenantId && add.mutate(setGroup(tenantId, groupName), { onSuccess: onClose })}
-    >
-      <Text size="sm">{t.prices.addDealerText}</Text>
-      <DealerSelect value={tenantId} onChange={(chosen) => setTenantId(chosen ?? undefined)} />
-    </Dialog>
-  )
-}
-
-const setGroup = (tenantId: string, groupName: string | null) =>
-  ({ method: 'PUT', path: `/tenants/${tenantId}/price-group`, body: { groupName } }) as const

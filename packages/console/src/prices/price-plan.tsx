@@ -1,12 +1,11 @@
-import type { PlanDetail, PlanRule } from '@dealer-esim/gateway/console-api/routes/prices/price-plans.ts'
-import { Button, Group, NativeSelect, Text, TextInput } from '@mantine/core'
+import type { PlanRule } from '@dealer-esim/gateway/console-api/routes/prices/plan-rule.ts'
+import type { PlanDetail } from '@dealer-esim/gateway/console-api/routes/prices/price-plans.ts'
+import { Button, CloseButton, Text, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { SearchField } from '../parts/filters.tsx'
-import { parseMoneyInput } from '../parts/form-values.ts'
-import { formatMoney } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
@@ -14,7 +13,9 @@ import { useFilters } from '../parts/use-filters.ts'
 import { canOperate, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 import { PLANS } from './paths.ts'
-import { apiPath, DealersCard, NameActions } from './plan-or-group.tsx'
+import { AddDealer, apiPath, assignmentOf, DealersCard, NameActions } from './plan-or-group.tsx'
+import { RuleDialog } from './rule-dialog.tsx'
+import { packagesText, validityText, valueText } from './rule-text.ts'
 
 export function PricePlanPage() {
   const me = useSession()
@@ -22,20 +23,30 @@ export function PricePlanPage() {
   const [{ packageCode, cursor }, setFilters] = useFilters()
   const path = apiPath('plan', planName)
   const { data, error, refetch, isFetching } = useApi<PlanDetail>(path, { packageCode, cursor })
-  const [setting, setSetting] = useState(false)
+  const [open, setOpen] = useState<'rule' | 'displayName'>()
+  const close = () => setOpen(undefined)
   if (error && !data) return <LoadError error={error} retry={refetch} />
   if (!data) return <Loading />
   const changes = canOperate(me)
   return (
     <Page
-      title={data.planName}
-      description={data.groupNames.length > 0 && `${t.prices.tabs.groups}: ${data.groupNames.join(', ')}`}
+      title={data.displayName ?? data.planName}
+      description={descriptionOf(data)}
       back={{ to: PLANS, label: t.prices.plans }}
-      actions={changes && <NameActions kind="plan" name={data.planName} />}
+      actions={
+        changes && (
+          <>
+            <Button variant="default" onClick={() => setOpen('displayName')}>
+              {t.prices.displayName}
+            </Button>
+            <NameActions kind="plan" name={data.planName} />
+          </>
+        )
+      }
     >
       <Card
         title={t.prices.rules}
-        actions={changes && <Button onClick={() => setSetting(true)}>{t.prices.setRule}</Button>}
+        actions={changes && <Button onClick={() => setOpen('rule')}>{t.prices.setRule}</Button>}
       >
         <SearchField
           label={t.prices.package}
@@ -47,13 +58,14 @@ export function PricePlanPage() {
           rows={data.rules}
           nextCursor={data.nextCursor}
           loading={isFetching}
-          idOf={(row) => `${row.packageCode ?? ''} ${row.currencyCode ?? ''}`.trim()}
+          idOf={(row) => `${packagesText(row)} ${row.currencyCode ?? ''} ${row.validFrom ?? ''}`.trim()}
           empty={
             packageCode ? { title: t.prices.noMatchingRules } : { title: t.prices.noRules, text: t.prices.noRulesText }
           }
           columns={[
-            { accessor: 'packageCode', title: t.prices.package, render: packageText },
-            { accessor: 'value', title: t.prices.value, textAlign: 'right', render: ruleText },
+            { accessor: 'packages', title: t.prices.packages, render: packagesText },
+            { accessor: 'value', title: t.prices.value, textAlign: 'right', render: valueText },
+            { accessor: 'validity', title: t.prices.validity, render: (row) => validityText(row) ?? t.prices.always },
             {
               accessor: 'actions',
               title: t.common.actions,
@@ -64,34 +76,31 @@ export function PricePlanPage() {
           ]}
         />
       </Card>
-      <DealersCard list={data} emptyText={t.prices.noDealersOnPlan} />
-      {setting && <SetRule planName={data.planName} onClose={() => setSetting(false)} />}
+      <PlanDealers plan={data} />
+      {open === 'rule' && <RuleDialog planName={data.planName} onClose={close} />}
+      {open === 'displayName' && <DisplayNameDialog plan={data} onClose={close} />}
     </Page>
   )
 }
 
-function packageText({ packageCode }: PlanRule): string {
-  return packageCode ?? t.prices.everyPackage
-}
-
-function ruleText({ percent, basis, rounding, price, currencyCode }: PlanRule): string {
-  if (price !== null) return formatMoney(price, currencyCode ?? '')
-  const text = basis === 'COST' ? t.prices.percentOnCost : t.prices.percentOnList
-  const rounded = rounding === 'none' ? '' : `, ${interpolate(t.prices.roundedTo, { rounding })}`
-  return interpolate(text, { percent: percent ?? '' }) + rounded
+function descriptionOf({ planName, displayName, groupNames }: PlanDetail): string | undefined {
+  const groups = groupNames.length > 0 ? `${t.prices.tabs.groups}: ${groupNames.join(', ')}` : undefined
+  return [displayName === null ? undefined : planName, groups].filter(Boolean).join(' · ') || undefined
 }
 
 function RemoveRule({ path, rule }: { path: string; rule: PlanRule }) {
   const remove = useChange({ success: t.prices.saved })
   const query = new URLSearchParams()
-  if (rule.packageCode !== null) query.set('packageCode', rule.packageCode)
-  if (rule.currencyCode !== null) query.set('currencyCode', rule.currencyCode)
+  for (const name of ['packageCode', 'locationCode', 'supplier', 'currencyCode', 'validFrom'] as const) {
+    const value = rule[name]
+    if (value !== null) query.set(name, value)
+  }
   return (
     <Button
       size="compact-xs"
       variant="default"
       loading={remove.isPending}
-      aria-label={interpolate(t.prices.removeRule, { what: `${packageText(rule)}, ${ruleText(rule)}` })}
+      aria-label={interpolate(t.prices.removeRule, { what: `${packagesText(rule)}, ${valueText(rule)}` })}
       onClick={() => remove.mutate({ method: 'DELETE', path: `${path}/rules?${query}` })}
     >
       {t.prices.remove}
@@ -99,67 +108,61 @@ function RemoveRule({ path, rule }: { path: string; rule: PlanRule }) {
   )
 }
 
-function SetRule({ planName, onClose }: { planName: string; onClose(): void }) {
-  const set = useChange({ success: t.prices.saved, quiet: true })
-  const [kind, setKind] = useState<keyof typeof t.prices.ruleTypes>('percent')
-  const [amountError, setAmountError] = useState<string>()
+/** The dealers that have the plan themselves. Operators can add and remove them. */
+function PlanDealers({ plan }: { plan: PlanDetail }) {
+  const me = useSession()
+  const [adding, setAdding] = useState(false)
+  const remove = useChange({ success: t.prices.saved })
+  if (!canOperate(me)) return <DealersCard list={plan} emptyText={t.prices.noDealersOnPlan} />
+  return (
+    <>
+      <DealersCard
+        list={plan}
+        emptyText={t.prices.noDealersOnPlan}
+        actions={
+          <Button size="xs" variant="default" onClick={() => setAdding(true)}>
+            {t.prices.addDealer}
+          </Button>
+        }
+        dealerAction={({ tenantId, clientName }) => (
+          <CloseButton
+            size="sm"
+            aria-label={interpolate(t.prices.removeFromPlan, { name: clientName })}
+            disabled={remove.isPending}
+            onClick={() => remove.mutate(assignmentOf('plan', tenantId, null))}
+          />
+        )}
+      />
+      {adding && <AddDealer kind="plan" name={plan.planName} onClose={() => setAdding(false)} />}
+    </>
+  )
+}
+
+function DisplayNameDialog({ plan, onClose }: { plan: PlanDetail; onClose(): void }) {
+  const set = useChange({ success: t.common.saved, quiet: true })
   return (
     <Dialog
-      title={`${t.prices.setRule}: ${planName}`}
+      title={`${t.prices.displayName}: ${plan.planName}`}
       opened
       onClose={onClose}
-      submit={t.prices.setRule}
+      submit={t.common.save}
       busy={set.isPending}
       error={set.error}
-      onSubmit={({ packageCode, percent, basis, rounding, price = '', currencyCode = '' }) => {
-        const read = kind === 'price' ? parseMoneyInput(price) : undefined
-        const isWrong = read && 'error' in read
-        setAmountError(isWrong ? read.error : undefined)
-        if (isWrong) return
-        const value = read
-          ? { price: read.amount, currencyCode: currencyCode.toUpperCase() }
-          : { percent, basis, rounding }
-        const body = { ...(packageCode && { packageCode }), ...value }
-        set.mutate({ method: 'PUT', path: `${apiPath('plan', planName)}/rules`, body }, { onSuccess: onClose })
-      }}
+      onSubmit={({ displayName = null }) =>
+        set.mutate(
+          { method: 'PUT', path: `${apiPath('plan', plan.planName)}/display-name`, body: { displayName } },
+          { onSuccess: onClose },
+        )
+      }
     >
-      <Text size="sm">{t.prices.setRuleText}</Text>
+      <Text size="sm">{t.prices.displayNameText}</Text>
       <TextInput
-        name="packageCode"
-        label={t.prices.package}
-        description={t.prices.packageHint}
-        maxLength={64}
+        name="displayName"
+        label={t.prices.displayName}
+        defaultValue={plan.displayName ?? ''}
+        maxLength={100}
         data-autofocus
       />
-      <NativeSelect
-        label={t.prices.ruleType}
-        value={kind}
-        onChange={(event) => setKind(event.currentTarget.value as typeof kind)}
-        data={Object.entries(t.prices.ruleTypes).map(([value, label]) => ({ value, label }))}
-      />
-      {kind === 'percent' ? (
-        <>
-          <TextInput
-            name="percent"
-            label={t.prices.percent}
-            description={t.prices.percentHint}
-            required
-            maxLength={40}
-          />
-          <NativeSelect
-            name="basis"
-            label={t.prices.basis}
-            description={t.prices.basisHint}
-            data={Object.entries(t.prices.bases).map(([value, label]) => ({ value, label }))}
-          />
-          <TextInput name="rounding" label={t.prices.rounding} description={t.saleRules.roundingHint} maxLength={100} />
-        </>
-      ) : (
-        <Group grow align="flex-start">
-          <TextInput name="price" label={t.prices.price} inputMode="decimal" required error={amountError} />
-          <TextInput name="currencyCode" label={t.prices.currency} defaultValue="USD" required maxLength={3} />
-        </Group>
-      )}
     </Dialog>
   )
 }

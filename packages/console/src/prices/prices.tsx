@@ -58,6 +58,7 @@ function Plans() {
       empty={{ title: t.prices.noPlans, text: t.prices.noPlansText }}
       columns={[
         { accessor: 'planName', title: t.prices.name },
+        { accessor: 'displayName', title: t.prices.displayName, render: (row) => row.displayName ?? '–' },
         {
           accessor: 'ruleCount',
           title: t.prices.rules,

@@ -1,5 +1,5 @@
 import type { Me } from '@dealer-esim/gateway/console-api/routes/account/me.ts'
-import { type ReactNode, useEffect, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { isSignedOut } from '../api/call.ts'
 import { queryClient, SESSION, useApi } from '../api/use-api.ts'
 import { LoadError, Loading } from '../parts/load-states.tsx'
@@ -7,6 +7,10 @@ import { NewPasswordPage } from './new-password.tsx'
 import { forgetSecrets } from './secret-store.ts'
 import { SessionContext } from './session.ts'
 import { SignInOverlay, SignInPage } from './sign-in.tsx'
+
+const SecondFactorSetUpPage = lazy(async () => ({
+  default: (await import('./second-factor-set-up.tsx')).SecondFactorSetUpPage,
+}))
 
 const REFRESH_MS = 5 * 60_000
 
@@ -18,11 +22,20 @@ export function SessionGate({ children }: { children: ReactNode }) {
   const { data: me, error, refetch } = useApi<Me>('/session', {}, { refreshMs: REFRESH_MS })
   const signedOut = isSignedOut(error)
   const hasPersonChanged = useHasPersonChanged(me)
+  const [isSettingUp, finishSetUp] = useSecondFactorSetUp(me)
   useEffect(() => {
     if (signedOut) forgetSecrets()
   }, [signedOut])
   if (hasPersonChanged) return <Loading />
   if (me?.passwordChangeRequired && !signedOut) return <NewPasswordPage />
+  if (me && isSettingUp && !signedOut)
+    return (
+      <SessionContext value={me}>
+        <Suspense fallback={<Loading />}>
+          <SecondFactorSetUpPage onDone={finishSetUp} />
+        </Suspense>
+      </SessionContext>
+    )
   if (me && !me.passwordChangeRequired)
     return (
       <SessionContext value={me}>
@@ -37,6 +50,13 @@ export function SessionGate({ children }: { children: ReactNode }) {
 async function showConsole(me: Me): Promise<void> {
   queryClient.setQueryData(SESSION, me)
   await queryClient.invalidateQueries()
+}
+
+/** True from the moment when a second factor is found missing until the person continues, having seen the recovery codes. */
+function useSecondFactorSetUp(me: Me | undefined): [boolean, () => void] {
+  const [isSettingUp, setSettingUp] = useState(false)
+  if (me?.secondFactorMissing && !isSettingUp) setSettingUp(true)
+  return [isSettingUp, () => setSettingUp(false)]
 }
 
 /** Reloads the page when another person signs in, so that they see nothing of what the first person saw or typed. */

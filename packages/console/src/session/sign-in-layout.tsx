@@ -3,13 +3,14 @@ import { type ReactNode, useEffect } from 'react'
 import { t } from '../strings/strings.ts'
 
 /** The layout of pages outside the console: sign-in, invitation, forced password change. */
-export function SignInLayout({ title, text, children }: { title: string; text?: string; children: ReactNode }) {
+export function SignInLayout(props: { title: string; text?: string; wide?: boolean; children: ReactNode }) {
+  const { title, text, wide = false, children } = props
   useEffect(() => {
     document.title = `${title} · ${t.common.product}`
   }, [title])
   return (
     <Center mih="100dvh" p="md" component="main">
-      <Stack w="100%" maw={400} gap="lg">
+      <Stack w="100%" maw={wide ? 680 : 400} gap="lg">
         <Group gap="xs" justify="center">
           <Logo />
           <Text fw={650}>{t.common.product}</Text>

@@ -1,11 +1,14 @@
 import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useRouterState } from '@tanstack/react-router'
+import { useState } from 'react'
 import { type ApiError, call } from '../api/call.ts'
+import { queryClient, SESSION } from '../api/use-api.ts'
 import { formFields } from '../parts/form-values.ts'
 import { LoadError, Loading } from '../parts/load-states.tsx'
-import { notifySuccess } from '../parts/notify.ts'
 import { interpolate, t } from '../strings/strings.ts'
+import { CodeField } from './reauthenticate.tsx'
+import { SignInError, usePasswordSignIn } from './sign-in.tsx'
 import { SignInLayout } from './sign-in-layout.tsx'
 
 interface LinkDetails {
@@ -27,12 +30,20 @@ function SetPassword({ token }: { token: string }) {
     queryKey: ['link', token],
     queryFn: () => call('POST', '/link', { body: { token } }),
     retry: false,
+    // Once used, the link is dead, and this page still signs in.
+    staleTime: Number.POSITIVE_INFINITY,
   })
-  const choose = useMutation<unknown, ApiError, Record<string, string>>({
+  const signIn = usePasswordSignIn((me) => {
+    queryClient.setQueryData(SESSION, me)
+    void navigate({ to: '/' })
+  })
+  const [chosen, setChosen] = useState<string>()
+  const choose = useMutation<{ email: string }, ApiError, Record<string, string>>({
     mutationFn: (fields) => call('POST', '/link/password', { body: { token, ...fields } }),
-    onSuccess() {
-      notifySuccess(t.welcome.done)
-      void navigate({ to: '/' })
+    // The password that was just chosen also signs in, so nobody types it twice.
+    onSuccess({ email }, { password = '' }) {
+      setChosen(password)
+      signIn.mutate({ email, password })
     },
   })
   if (link.error)
@@ -51,7 +62,9 @@ function SetPassword({ token }: { token: string }) {
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          choose.mutate(formFields(event.currentTarget))
+          const { code, ...fields } = formFields(event.currentTarget)
+          if (chosen === undefined) choose.mutate(fields)
+          else signIn.mutate({ email: link.data.email, password: chosen, ...(code !== undefined && { code }) })
         }}
       >
         <Stack>
@@ -62,17 +75,21 @@ function SetPassword({ token }: { token: string }) {
           )}
           <TextInput type="email" value={link.data.email} readOnly label={t.signIn.email} autoComplete="username" />
           {invited && <TextInput name="name" label={t.people.name} defaultValue={link.data.name} required />}
-          <PasswordInput
-            name="password"
-            label={t.newPassword.new}
-            description={t.newPassword.rule}
-            autoComplete="new-password"
-            minLength={12}
-            required
-            autoFocus
-          />
-          <Button type="submit" loading={choose.isPending} fullWidth>
-            {t.newPassword.submit}
+          <SignInError error={signIn.error} />
+          {chosen === undefined && (
+            <PasswordInput
+              name="password"
+              label={t.newPassword.new}
+              description={t.newPassword.rule}
+              autoComplete="new-password"
+              minLength={12}
+              required
+              autoFocus
+            />
+          )}
+          {signIn.asked && <CodeField {...(signIn.asked === 'RECOVERY' && { label: t.signIn.recoveryCode })} />}
+          <Button type="submit" loading={choose.isPending || signIn.isPending} fullWidth>
+            {chosen === undefined ? t.newPassword.submit : t.signIn.submit}
           </Button>
         </Stack>
       </form>

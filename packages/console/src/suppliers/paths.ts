@@ -1,3 +1,6 @@
+export const STOCK = '/stock'
+export const STOCK_BATCHES = `${STOCK}/batches`
+export const STOCK_CODES = `${STOCK}/codes`
 export const SUPPLIERS = '/suppliers'
 export const ADD_SUPPLIER = '/add-supplier'
 export const SUPPLIER_PAGE = '/suppliers/$supplier'

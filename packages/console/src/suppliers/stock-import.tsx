@@ -1,4 +1,5 @@
-import { Alert, FileInput, Progress, Select, Text, TextInput } from '@mantine/core'
+import type { StockLevel } from '@dealer-esim/gateway/console-api/routes/catalogue/stock.ts'
+import { Alert, FileInput, NativeSelect, Progress, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { upload } from '../api/upload.ts'
 import { queryClient } from '../api/use-api.ts'
@@ -12,15 +13,32 @@ type ImportLine = { rows: number } | { codes: number } | { code: string; message
 interface LineError {
   line: number
   reason: string
+  column?: string
+  /** Not given for secrets. */
+  value?: string
 }
+
+/** The choice of a product that is typed. No product has a code of one space. */
+const OTHER = ' '
+const ALERT_DAYS = 14
 
 /** The typical length of a line, to estimate the number of rows. */
 const ROW_BYTES = 90
 
-export function StockImport({ suppliers, onClose }: { suppliers: string[]; onClose(): void }) {
+interface StockImportProps {
+  stockSuppliers: string[]
+  /** The products to choose from. */
+  levels: StockLevel[]
+  onClose(): void
+}
+
+/** Imports a file of codes as a batch of one product. */
+export function StockImport({ stockSuppliers, levels, onClose }: StockImportProps) {
+  const [supplier, setSupplier] = useState(stockSuppliers[0] ?? '')
+  const [product, setProduct] = useState('')
   const [file, setFile] = useState<File | null>(null)
   const [progress, setProgress] = useState<{ share: number; text: string }>()
-  const [failure, setFailure] = useState<{ message: string; faults?: LineError[] | undefined }>()
+  const [failure, setFailure] = useState<Failure>()
 
   async function run(query: Record<string, string>) {
     if (!file) return
@@ -51,10 +69,14 @@ export function StockImport({ suppliers, onClose }: { suppliers: string[]; onClo
       onClose={onClose}
       submit={t.stock.import}
       busy={progress !== undefined}
-      onSubmit={({ supplier = '', productCode = '' }) => void run({ supplier, productCode })}
+      size="lg"
+      onSubmit={({ productCode = product, batchName, expiresOn, alertDays = '0' }) => {
+        const expiresAt = expiresOn && `${expiresOn}T00:00:00.000Z`
+        void run({ supplier, productCode, alertDays, ...(batchName && { batchName }), ...(expiresAt && { expiresAt }) })
+      }}
     >
-      <Select name="supplier" label={t.stock.supplier} data={suppliers} defaultValue={suppliers[0] ?? null} required />
-      <TextInput name="productCode" label={t.stock.product} required maxLength={128} />
+      <ProductFields {...{ stockSuppliers, levels, supplier, product, setSupplier, setProduct }} />
+      <BatchFields />
       <FileInput
         label={t.stock.file}
         description={t.stock.fileHint}
@@ -71,27 +93,98 @@ export function StockImport({ suppliers, onClose }: { suppliers: string[]; onClo
           </Text>
         </>
       )}
-      {failure && (
-        <>
-          <Alert color="red" role="alert">
-            {failure.message}
-          </Alert>
-          {failure.faults && (
-            <List<LineError>
-              label={t.stock.problem}
-              rows={failure.faults}
-              loading={false}
-              idOf={(row) => `${row.line} ${row.reason}`}
-              empty={{ title: t.stock.problem }}
-              columns={[
-                { accessor: 'line', title: t.stock.line },
-                { accessor: 'reason', title: t.stock.problem },
-              ]}
-            />
-          )}
-        </>
-      )}
+      {failure && <ImportFailure {...failure} />}
     </Dialog>
+  )
+}
+
+interface ProductFieldsProps extends Pick<StockImportProps, 'stockSuppliers' | 'levels'> {
+  supplier: string
+  product: string
+  setSupplier(supplier: string): void
+  setProduct(product: string): void
+}
+
+function ProductFields(props: ProductFieldsProps) {
+  const { stockSuppliers, levels, supplier, product, setSupplier, setProduct } = props
+  const products = levels.filter((level) => level.supplier === supplier)
+  return (
+    <>
+      <NativeSelect
+        label={t.stock.supplier}
+        data={stockSuppliers}
+        value={supplier}
+        onChange={(event) => {
+          setSupplier(event.currentTarget.value)
+          setProduct('')
+        }}
+        required
+      />
+      <NativeSelect
+        label={t.stock.product}
+        description={t.stock.productHint}
+        value={product}
+        onChange={(event) => setProduct(event.currentTarget.value)}
+        data={[
+          { value: '', label: t.stock.chooseProduct },
+          ...products.map(({ productCode, available }) => ({
+            value: productCode,
+            label: interpolate(t.stock.productWithCount, { product: productCode, count: formatCount(available) }),
+          })),
+          { value: OTHER, label: t.stock.otherProduct },
+        ]}
+        required
+      />
+      {product === OTHER && <TextInput name="productCode" label={t.stock.newProduct} required maxLength={128} />}
+    </>
+  )
+}
+
+function BatchFields() {
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 3 }} style={{ alignItems: 'start' }}>
+      <TextInput name="batchName" label={t.stock.batchName} description={t.stock.batchNameHint} maxLength={100} />
+      <TextInput type="date" name="expiresOn" label={t.stock.expires} description={t.stock.expiresHint} />
+      <TextInput
+        type="number"
+        name="alertDays"
+        min={1}
+        max={365}
+        label={t.stock.alertDays}
+        description={t.stock.alertDaysHint}
+        defaultValue={ALERT_DAYS}
+      />
+    </SimpleGrid>
+  )
+}
+
+interface Failure {
+  message: string
+  faults?: LineError[] | undefined
+}
+
+function ImportFailure({ message, faults }: Failure) {
+  return (
+    <>
+      <Alert color="red" role="alert">
+        {message}
+      </Alert>
+      {faults && (
+        <List<LineError>
+          label={t.stock.problem}
+          rows={faults}
+          loading={false}
+          idOf={(row) => `${row.line} ${row.reason}`}
+          empty={{ title: t.stock.problem }}
+          columns={[
+            { accessor: 'line', title: t.stock.line },
+            { accessor: 'column', title: t.stock.column, render: (row) => row.column ?? '–' },
+            { accessor: 'value', title: t.stock.value, render: (row) => row.value || '–', cellsClassName: 'mono' },
+            { accessor: 'reason', title: t.stock.problem },
+          ]}
+        />
+      )}
+    </>
   )
 }
 

@@ -1,14 +1,16 @@
 import type { StockLevel } from '@dealer-esim/gateway/console-api/routes/catalogue/stock.ts'
-import { Button, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, Group, Text, TextInput } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
+import { packagePath } from '../catalogue/paths.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { formatCount } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
-import { Page } from '../parts/page.tsx'
 import { canOperate, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { StockImport } from './stock-import.tsx'
+import { StockFrame } from './stock-tabs.tsx'
 
 export function StockPage() {
   const me = useSession()
@@ -22,8 +24,7 @@ export function StockPage() {
     </Button>
   )
   return (
-    <Page
-      title={t.stock.title}
+    <StockFrame
       description={list.data && suppliers.length === 0 ? t.stock.noSupplier : t.stock.text}
       actions={importButton}
     >
@@ -43,12 +44,13 @@ export function StockPage() {
             title: t.stock.available,
             textAlign: 'right',
             render: (row) =>
-              row.lowAt !== null && row.available < row.lowAt ? (
+              isLow(row) ? (
                 <strong className="negative">{formatCount(row.available)}</strong>
               ) : (
                 formatCount(row.available)
               ),
           },
+          { accessor: 'packageCodes', title: t.stock.soldAs, render: (row) => <SoldAs row={row} /> },
           {
             accessor: 'lowAt',
             title: t.stock.lowAt,
@@ -68,9 +70,27 @@ export function StockPage() {
           },
         ]}
       />
-      {importing && <StockImport suppliers={suppliers} onClose={() => setImporting(false)} />}
+      {importing && list.data && <StockImport {...list.data} onClose={() => setImporting(false)} />}
       {low && <LowStock level={low} onClose={() => setLow(undefined)} />}
-    </Page>
+    </StockFrame>
+  )
+}
+
+/** Below its alert, or sold out while packages on sale are bought as it. */
+function isLow({ available, lowAt, packageCodes }: StockLevel): boolean {
+  return (lowAt !== null && available < lowAt) || (available === 0 && packageCodes.length > 0)
+}
+
+function SoldAs({ row: { packageCodes } }: { row: StockLevel }) {
+  if (packageCodes.length === 0) return <>{t.stock.notSold}</>
+  return (
+    <Group gap="xs">
+      {packageCodes.map((code) => (
+        <Anchor key={code} component={Link} to={packagePath(code)} size="sm">
+          {code}
+        </Anchor>
+      ))}
+    </Group>
   )
 }
 

@@ -1,10 +1,10 @@
 import type { SupplierFigures as Figures } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-figures.ts'
 import { Stack, Text } from '@mantine/core'
 import { useApi } from '../api/use-api.ts'
-import { formatCount, formatDuration, formatPercent } from '../parts/format.ts'
+import { formatCount, formatDuration, formatMoney, formatPercent } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
 import { Facts, Timestamp } from '../parts/values.tsx'
-import { t } from '../strings/strings.ts'
+import { interpolate, t } from '../strings/strings.ts'
 import { supplierPage } from './paths.ts'
 
 const REFRESH_MS = 30_000
@@ -26,6 +26,27 @@ export function SupplierFigures({ supplier }: { supplier: string }) {
           [t.suppliers.p95Time, data.p95_ms === null ? null : formatDuration(data.p95_ms)],
         ]}
       />
+      {data.costs.map((cost) => (
+        <Costs key={cost.currencyCode} cost={cost} />
+      ))}
+      {data.priceDifferences.length > 0 && (
+        <Stack gap={4}>
+          <Text size="sm" fw={600}>
+            {t.suppliers.priceDifferences}
+          </Text>
+          {data.priceDifferences.map(({ packageCode, productCode, price, cost, currencyCode, seenAt }) => (
+            <Text size="sm" key={packageCode} className="break" component="div">
+              {interpolate(t.suppliers.priceDifference, {
+                package: packageCode,
+                product: productCode,
+                price: formatMoney(price, currencyCode),
+                cost: formatMoney(cost, currencyCode),
+              })}{' '}
+              · <Timestamp time={seenAt} />
+            </Text>
+          ))}
+        </Stack>
+      )}
       {data.errors.length > 0 && (
         <Stack gap={4}>
           <Text size="sm" fw={600}>
@@ -39,5 +60,23 @@ export function SupplierFigures({ supplier }: { supplier: string }) {
         </Stack>
       )}
     </Card>
+  )
+}
+
+/** What deliveries of the last 24 hours cost, and how that compares with the catalogue. */
+function Costs({ cost }: { cost: Figures['costs'][number] }) {
+  const { currencyCode, delivered, spent, stated, charged, expected } = cost
+  const money = (amount: number) => formatMoney(amount, currencyCode)
+  const difference = charged - expected
+  return (
+    <Facts
+      items={[
+        [interpolate(t.suppliers.spent, { currency: currencyCode }), money(spent)],
+        [t.suppliers.deliveries, formatCount(delivered)],
+        [t.suppliers.charged, stated === 0 ? null : money(charged)],
+        [t.suppliers.expected, stated === 0 ? null : money(expected)],
+        [t.suppliers.difference, stated === 0 ? null : `${difference > 0 ? '+' : ''}${money(difference)}`],
+      ]}
+    />
   )
 }

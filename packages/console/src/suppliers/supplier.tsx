@@ -3,7 +3,7 @@ import type {
   SupplierRow,
   SupplierTypeRow,
 } from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
-import { Alert, Button, Group, Text } from '@mantine/core'
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { type FormEvent, useRef, useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
@@ -23,6 +23,7 @@ import { SupplierBalance } from './supplier-balance.tsx'
 import { SupplierFigures } from './supplier-figures.tsx'
 import { SupplierFields } from './supplier-form.tsx'
 import { SupplierActions, SupplierState, type TestResult } from './supplier-state.tsx'
+import { VerifySupplier } from './verify-supplier.tsx'
 
 const REFRESH_MS = 10_000
 
@@ -55,12 +56,16 @@ export function SupplierPage() {
 }
 
 /** The status of the supplier until a purchase has verified it on this gateway, and its daily spend limit. */
-function Verification({ row: { status, verifiedAt, dailySpend } }: { row: SupplierRow }) {
+function Verification({ row: { supplier, status, verifiedAt, dailySpend } }: { row: SupplierRow }) {
+  const me = useSession()
   return (
     <>
       {status !== null && (
         <Alert color="orange" title={status}>
-          {t.suppliers.verifyText}
+          <Stack gap="xs" align="flex-start">
+            {t.suppliers.verifyText}
+            {isOperatorAdmin(me) && <VerifySupplier supplier={supplier} />}
+          </Stack>
         </Alert>
       )}
       {verifiedAt !== null && (

@@ -1,34 +1,59 @@
 import type { AdjustmentRow } from '@dealer-esim/gateway/console-api/routes/tenants/adjustments.ts'
-import { Button, Group, Text } from '@mantine/core'
+import { Button, Group, NativeSelect, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { formatMoney } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { Card, Page } from '../parts/page.tsx'
+import { useFilters } from '../parts/use-filters.ts'
 import { Amount, Facts, Status, Timestamp } from '../parts/values.tsx'
 import { canOperate, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 
-/** Adjustments of all dealers that need a second person's approval. */
-export function OpenAdjustmentsPage() {
-  const list = useApi<{ adjustments: AdjustmentRow[] }>('/adjustments', { open: true })
+const { APPROVED, REJECTED, EXPIRED } = t.statuses
+/** `ALL` stands for no filter, because the page first shows what waits. */
+const STATUSES = { ALL: t.wallet.everyStatus, APPROVED, REJECTED, EXPIRED }
+
+/** Adjustments of all dealers: first those that need a second person's approval, and by status those that were decided. */
+export function AdjustmentsPage() {
+  const [{ status, cursor }, setFilters] = useFilters()
+  const filter = status === undefined ? { open: true } : { status: status === 'ALL' ? undefined : status }
+  const list = useApi<AdjustmentPage>('/adjustments', { ...filter, cursor })
   return (
     <Page title={t.wallet.adjustments} description={t.wallet.adjustmentsText}>
+      <Group>
+        <NativeSelect
+          aria-label={t.common.status}
+          value={status ?? ''}
+          onChange={(event) => setFilters({ status: event.currentTarget.value })}
+          data={[
+            { value: '', label: t.wallet.waiting },
+            ...Object.entries(STATUSES).map(([value, label]) => ({ value, label })),
+          ]}
+        />
+      </Group>
       <AdjustmentList
         rows={list.data?.adjustments}
+        nextCursor={list.data?.nextCursor}
         loading={list.isFetching}
         error={list.error}
         retry={list.refetch}
         withDealer
+        withDecision={status !== undefined}
       />
     </Page>
   )
 }
 
+interface AdjustmentPage {
+  adjustments: AdjustmentRow[]
+  nextCursor: string | null
+}
+
 /** A dealer's adjustments, newest first. Renders nothing if the list is empty. */
 export function Adjustments({ tenantId }: { tenantId: string }) {
-  const list = useApi<{ adjustments: AdjustmentRow[] }>('/adjustments', { tenantId })
+  const list = useApi<AdjustmentPage>('/adjustments', { tenantId })
   if (!list.data?.adjustments.length) return null
   return (
     <Card title={t.wallet.adjustments}>
@@ -43,6 +68,9 @@ export function AdjustmentList(props: {
   error?: Error | null
   retry?: () => unknown
   withDealer?: boolean
+  /** Shows who decided, and when. */
+  withDecision?: boolean
+  nextCursor?: string | null | undefined
 }) {
   return (
     <List<AdjustmentRow>
@@ -51,6 +79,7 @@ export function AdjustmentList(props: {
       loading={props.loading}
       error={props.error ?? null}
       {...(props.retry && { retry: props.retry })}
+      nextCursor={props.nextCursor}
       idOf={(row) => row.adjustmentId}
       empty={{ title: t.wallet.noAdjustments, text: t.wallet.noAdjustmentsText }}
       columns={[
@@ -66,6 +95,13 @@ export function AdjustmentList(props: {
         { accessor: 'reason', title: t.wallet.reason },
         { accessor: 'proposedBy', title: t.wallet.by },
         { accessor: 'status', title: t.common.status, render: (row) => <Status status={row.status} /> },
+        { accessor: 'decidedBy', title: t.wallet.decidedBy, hidden: !props.withDecision },
+        {
+          accessor: 'decidedAt',
+          title: t.wallet.decidedAt,
+          hidden: !props.withDecision,
+          render: (row) => <Timestamp time={row.decidedAt} />,
+        },
         {
           accessor: 'actions',
           title: t.common.actions,

@@ -1,9 +1,11 @@
-import { Text, TextInput, type TextInputProps } from '@mantine/core'
+import type { CurrencyPaymentSettings } from '@dealer-esim/gateway/console-api/routes/tenants/payments.ts'
+import { Alert, Text, TextInput, type TextInputProps } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '../api/use-api.ts'
+import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { parseMoneyInput } from '../parts/form-values.ts'
-import { t } from '../strings/strings.ts'
+import { formatMoney } from '../parts/format.ts'
+import { interpolate, t } from '../strings/strings.ts'
 
 interface WalletDialogProps {
   tenantId: string
@@ -13,8 +15,13 @@ interface WalletDialogProps {
   onClose(): void
 }
 
-/** Credits a payment. */
+/** 1 000.00: an amount above it is shown once more, unless the operator has set another amount for two people. */
+const LARGE_AMOUNT = 10_000_000
+
+/** Credits a payment. A large amount must be confirmed. */
 export function TopUp(wallet: WalletDialogProps) {
+  const settings = useApi<{ currencies: CurrencyPaymentSettings[] }>('/payment-settings')
+  const ofCurrency = settings.data?.currencies.find(({ currencyCode }) => currencyCode === wallet.currency)
   return (
     <MoneyDialog<{ replayed: boolean }>
       {...wallet}
@@ -25,6 +32,7 @@ export function TopUp(wallet: WalletDialogProps) {
       amount={{ inputMode: 'decimal' }}
       reference={{ label: t.wallet.paymentReference }}
       reason={{ label: t.wallet.note }}
+      checkAbove={ofCurrency?.secondPersonAbove ?? LARGE_AMOUNT}
     />
   )
 }
@@ -55,6 +63,8 @@ interface MoneyDialogProps<Answer> extends WalletDialogProps {
   amount?: TextInputProps
   reference: TextInputProps
   reason: TextInputProps
+  /** Larger amounts are submitted twice. */
+  checkAbove?: number
 }
 
 /** Asks for an amount and its purpose. */
@@ -62,18 +72,23 @@ function MoneyDialog<Answer>(props: MoneyDialogProps<Answer>) {
   const { tenantId, clientName, currency, onClose, title, path, success } = props
   const change = useChange<Answer>({ success, quiet: true })
   const [amountError, setAmountError] = useState<string>()
+  const [checking, setChecking] = useState<number>()
   return (
     <Dialog
       title={`${title}: ${clientName}`}
       opened
       onClose={onClose}
-      submit={title}
+      submit={
+        checking === undefined ? title : interpolate(t.wallet.creditAmount, { amount: formatMoney(checking, currency) })
+      }
       busy={change.isPending}
       error={change.error}
       onSubmit={({ amount = '', reference, reason }) => {
         const read = parseMoneyInput(amount)
         setAmountError('error' in read ? read.error : undefined)
         if ('error' in read) return
+        if (read.amount > (props.checkAbove ?? Number.POSITIVE_INFINITY) && read.amount !== checking)
+          return setChecking(read.amount)
         const body = { ...read, reference, ...(reason && { reason }) }
         change.mutate({ method: 'POST', path: `/tenants/${tenantId}/${path}`, body }, { onSuccess: onClose })
       }}
@@ -84,11 +99,17 @@ function MoneyDialog<Answer>(props: MoneyDialogProps<Answer>) {
         label={`${t.wallet.amount} (${currency})`}
         required
         error={amountError}
+        onChange={() => setChecking(undefined)}
         data-autofocus
         {...props.amount}
       />
       <TextInput name="reference" required maxLength={64} {...props.reference} />
       <TextInput name="reason" maxLength={200} {...props.reason} />
+      {checking !== undefined && (
+        <Alert color="orange" role="alert">
+          {interpolate(t.wallet.largeAmount, { amount: formatMoney(checking, currency) })}
+        </Alert>
+      )}
     </Dialog>
   )
 }

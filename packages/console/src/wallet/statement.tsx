@@ -42,6 +42,18 @@ export function WalletStatement(props: { tenantId: string; currency: string; cre
             onChange={(event) => setFilters({ month: event.currentTarget.value })}
             data={[{ value: '', label: t.wallet.allMonths }, ...monthsSince(createdAt)]}
           />
+          {month && summary?.isPrintable && (
+            <Button
+              component="a"
+              href={apiUrl(`/tenants/${tenantId}/wallet/statement`, { month }).href}
+              target="_blank"
+              rel="noopener"
+              size="xs"
+              variant="default"
+            >
+              {t.wallet.openStatement}
+            </Button>
+          )}
           {month && (
             <Button
               component="a"
@@ -133,9 +145,9 @@ function MonthTotals({ summary, currency }: { summary: MonthSummary; currency: s
         ))}
         <Total label={t.wallet.closing} value={summary.closing} currency={currency} />
       </SimpleGrid>
-      {!summary.complete && (
+      {!summary.isPrintable && (
         <Text size="xs" c="dimmed">
-          {t.wallet.monthNotOver}
+          {summary.complete ? t.wallet.noStatementYet : t.wallet.monthNotOver}
         </Text>
       )}
     </Stack>

@@ -9,6 +9,8 @@ import { canOperate, isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { Adjustments } from './adjustments.tsx'
 import { Adjust, TopUp } from './money-dialog.tsx'
+import { HowToPay } from './payment-details.tsx'
+import { RequestTopUp } from './request-top-up.tsx'
 import { WalletStatement } from './statement.tsx'
 
 /** A dealer's balance, limits and statement, and the actions of operators. */
@@ -28,8 +30,9 @@ export function WalletPage() {
       </Button>
     </>
   )
+  const ask = me.tenant && <RequestTopUp tenantId={tenantId} currency={currency} />
   return (
-    <DealerSection title={t.wallet.title}>
+    <DealerSection title={t.wallet.title} actions={ask}>
       {actions && <Group justify="flex-end">{actions}</Group>}
       <Card>
         <Text size="sm" c="dimmed">
@@ -48,6 +51,7 @@ export function WalletPage() {
           ]}
         />
       </Card>
+      {me.tenant && <HowToPay tenantId={tenantId} />}
       {isOperator(me) && <Adjustments tenantId={tenantId} />}
       <WalletStatement tenantId={tenantId} currency={currency} createdAt={tenant.createdAt} />
       {open === 'top-up' && <TopUp {...ofWallet} />}

@@ -1,13 +1,16 @@
 import type { EventView } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
-import { Anchor, Button, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import { useApi, useChange } from '../api/use-api.ts'
+import { CodeBlock } from '../code/code-block.tsx'
+import { prettyJson } from '../code/highlight.ts'
 import { formatDuration } from '../parts/format.ts'
 import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
-import { Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
-import { canEdit, useSession } from '../session/session.ts'
+import { Copyable, Facts, Timestamp } from '../parts/values.tsx'
+import { canEdit, isOperator, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
+import { EventState, EventStatuses } from './event-state.tsx'
 
 const REFRESH_MS = 3_000
 
@@ -24,7 +27,16 @@ export function EventPage() {
     <Page
       title={t.webhooks.types[event.notifyType]}
       back={{ to: '/webhooks', label: t.webhooks.title }}
-      description={<Status status={event.deliveryState} labels={t.webhooks.states} />}
+      description={
+        <Group gap="xs" mt={4}>
+          <EventState event={event} />
+          {isOperator(me) && (
+            <Anchor component={Link} to={`/tenants/${tenantId}`} search={{} as never} size="sm">
+              {event.clientName}
+            </Anchor>
+          )}
+        </Group>
+      }
       actions={
         canEdit(me) && (
           <Button
@@ -57,13 +69,14 @@ export function EventPage() {
                 </Anchor>
               ),
             ],
+            [t.webhooks.status, <EventStatuses key="s" event={event} />],
             [t.common.created, <Timestamp key="c" time={event.createdAt} />],
             [t.webhooks.nextAttempt, <Timestamp key="d" time={event.dueAt} />],
           ]}
         />
       </Card>
-      <Card title={t.webhooks.requestBody}>
-        <pre className="code">{JSON.stringify(event.body, null, 2)}</pre>
+      <Card>
+        <CodeBlock label={t.webhooks.requestBody} text={JSON.stringify(event.body, null, 2)} language="json" />
       </Card>
       <Card title={t.webhooks.attemptLog}>
         {event.deliveries.length === 0 && (
@@ -72,19 +85,43 @@ export function EventPage() {
           </Text>
         )}
         {event.deliveries.map((delivery) => (
-          <Stack key={delivery.attemptId} gap={4}>
-            <Text size="sm" fw={600}>
-              <Timestamp time={delivery.startedAt} format="exact" /> · {attemptResult(delivery)} ·{' '}
-              {formatDuration(delivery.duration_ms)}
-            </Text>
-            <Text size="xs" c="dimmed" className="break">
-              {delivery.url} {delivery.address && `(${t.webhooks.address}: ${delivery.address})`}
-            </Text>
-            <pre className="code">{delivery.answer ?? t.webhooks.noResponseBody}</pre>
-          </Stack>
+          <Attempt key={delivery.attemptId} delivery={delivery} />
         ))}
       </Card>
     </Page>
+  )
+}
+
+function Attempt({ delivery }: { delivery: EventView['deliveries'][number] }) {
+  const { startedAt, duration_ms, url, address, headers, answer } = delivery
+  return (
+    <Stack gap="xs" className="attempt">
+      <div>
+        <Text size="sm" fw={600}>
+          <Timestamp time={startedAt} format="exact" /> · {attemptResult(delivery)} · {formatDuration(duration_ms)}
+        </Text>
+        <Text size="xs" c="dimmed" className="break">
+          {url} {address && `(${t.webhooks.address}: ${address})`}
+        </Text>
+      </div>
+      {headers.length > 0 && (
+        <details>
+          <summary>{t.webhooks.requestHeaders}</summary>
+          <CodeBlock
+            label={t.webhooks.signaturesHidden}
+            text={headers.map(({ name, value }) => `${name}: ${value}`).join('\n')}
+            language="headers"
+          />
+        </details>
+      )}
+      {answer === null ? (
+        <Text size="sm" c="dimmed">
+          {t.webhooks.noResponseBody}
+        </Text>
+      ) : (
+        <CodeBlock label={t.webhooks.response} text={prettyJson(answer)} language="json" />
+      )}
+    </Stack>
   )
 }
 

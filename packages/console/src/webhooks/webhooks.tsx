@@ -10,30 +10,31 @@ import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '../parts/fil
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
 import { useFilters } from '../parts/use-filters.ts'
-import { Status, Timestamp } from '../parts/values.tsx'
+import { Timestamp } from '../parts/values.tsx'
 import { canEdit, isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { EndpointCard } from './endpoint.tsx'
+import { EndpointFigures } from './endpoint-figures.tsx'
 import { outcomeText } from './event.tsx'
+import { EventState, EventStatuses } from './event-state.tsx'
 import { Replays } from './replays.tsx'
 
-/** Anything else is a transactionId. */
-const ORDER_NO = /^[0-9A-HJKMNP-TV-Z]{26}$/i
+/** Attempts follow each other while somebody looks at the list. */
+const REFRESH_MS = 5_000
 
 export function WebhooksPage() {
   const me = useSession()
   const [filters, setFilters] = useFilters()
   const tenantId = me.tenant?.tenantId ?? filters.tenantId
-  const { state, type, q } = filters
-  const orderNo = filters.orderNo ?? (q && ORDER_NO.test(q) ? q.toUpperCase() : undefined)
-  const transactionId = orderNo === undefined ? q : undefined
-  const query = { tenantId, state, type, orderNo, transactionId, ...periodRange(filters) }
-  const list = useList<EventRow>('/events', 'events', query)
+  const { state, type, q, orderNo } = filters
+  const query = { tenantId, q, state, type, orderNo, ...periodRange(filters) }
+  const list = useList<EventRow>('/events', 'events', query, { refreshMs: REFRESH_MS })
   const [selected, setSelected] = useState<string[]>([])
   const chosen = (list.rows ?? []).filter((row) => selected.includes(row.notifyId))
   return (
     <Page title={t.webhooks.title} {...(isOperator(me) && !tenantId && { description: t.webhooks.chooseDealer })}>
       {tenantId && <EndpointCard tenantId={tenantId} />}
+      {tenantId && <EndpointFigures tenantId={tenantId} />}
       {tenantId && <Replays tenantId={tenantId} />}
       <FilterBar
         search={
@@ -70,6 +71,7 @@ export function WebhooksPage() {
             phone: 'main',
             render: (row) => t.webhooks.types[row.notifyType],
           },
+          { accessor: 'statuses', title: t.webhooks.status, render: (row) => <EventStatuses event={row} /> },
           { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
           {
             accessor: 'orderNo',
@@ -82,7 +84,7 @@ export function WebhooksPage() {
             accessor: 'deliveryState',
             title: t.webhooks.state,
             phone: 'status',
-            render: (row) => <Status status={row.deliveryState} labels={t.webhooks.states} />,
+            render: (row) => <EventState event={row} />,
           },
           {
             accessor: 'attempts',

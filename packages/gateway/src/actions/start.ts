@@ -56,7 +56,7 @@ export async function ensureAction(
   tenantId: string,
   request: Omit<ActionRequest, 'transactionId'>,
   by?: By,
-): Promise<{ actionId: string } | undefined> {
+): Promise<{ actionId: string; orderId: string; isNew: boolean } | undefined> {
   const ensured = await deps.db.tx(async (tx) => {
     const wallet = await lockWallet(tx, tenantId)
     const esim = await findEsim(tx, tenantId, request)
@@ -64,11 +64,11 @@ export async function ensureAction(
     const locked = await lockEsim(tx, tenantId, esim)
     const { openActionId } = locked.state
     const open = openActionId === null ? undefined : await findOpenAction(tx, tenantId, esim.profileId)
-    if (open?.action === request.action) return { actionId: open.actionId, isNew: false }
+    if (open?.action === request.action) return { actionId: open.actionId, orderId: esim.orderId, isNew: false }
     if (open === undefined && isInWantedState(request.action, locked.state)) return undefined
     const named = { ...request, transactionId: deps.ids.uuid() }
     const { actionId } = beginAction(tx, deps, wallet, { tenantId, request: named, esim, locked, by })
-    return { actionId, isNew: true }
+    return { actionId, orderId: esim.orderId, isNew: true }
   })
   if (ensured?.isNew) deps.wake.wake('actions')
   return ensured

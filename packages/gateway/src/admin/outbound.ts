@@ -27,8 +27,9 @@ export async function setWebhookHere(
   return withOutbound(deps, (outbound) => setWebhook({ ...deps, outbound }, tenantId, request, by))
 }
 
-async function withOutbound<Result>(
-  { clock }: AdminDeps,
+/** Opens connections for one command and closes them afterwards. */
+export async function withOutbound<Result>(
+  { clock }: Pick<AdminDeps, 'clock'>,
   work: (outbound: Outbound) => Promise<Result>,
 ): Promise<Result> {
   // Loaded here because it takes a megabyte, and most commands connect to nobody.

@@ -1,5 +1,6 @@
 import { MalformedMoney } from '@dealer-esim/contract'
 import { Command, CommanderError } from 'commander'
+import packageJson from '../../package.json' with { type: 'json' }
 import { type AdminContext, adminContext } from './context.ts'
 import { failureText, UsageError } from './failure.ts'
 
@@ -75,6 +76,11 @@ export const NOUNS: readonly Noun[] = [
     load: async () => (await import('./fulfilment/esim.ts')).esimCommands,
   },
   {
+    name: 'cells',
+    summary: 'several gateways behind one load balancer: list, check, write its configuration',
+    load: async () => (await import('./installation/cells.ts')).cellsCommands,
+  },
+  {
     name: 'master-key',
     summary: 'the key that secrets are encrypted under: show, rotate',
     load: async () => (await import('./installation/master-key.ts')).masterKeyCommands,
@@ -98,6 +104,7 @@ export async function runAdmin(args: readonly string[]): Promise<number> {
   const program = new Command('admin')
     .description('Operate the gateway. Works with or without a running one, with the same environment variables.')
     .usage('<noun> <command> [options]')
+    .version(packageJson.version, '--version', 'print the version')
     .option('--json', 'print exactly one JSON document; amounts are integers in 1/10 000')
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })

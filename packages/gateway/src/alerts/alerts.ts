@@ -64,6 +64,21 @@ export function listAlerts(db: Pick<Db, 'query'>, filter: AlertFilter, limit: nu
     order by alert_id desc limit ${limit}`)
 }
 
+/** The console shows "99+" beyond this, and nothing more is counted. */
+const UNREAD_COUNTED_MAX = 100
+
+/** Counts unread alerts of an audience, up to 100. Probes the index `alerts_unread`. */
+export async function countUnreadAlerts(
+  db: Pick<Db, 'query'>,
+  scope: { tenantId: string | null; audience: 'OPERATOR' | 'TENANT' },
+): Promise<number> {
+  const rows = await db.query(sql`
+    select 1 from alerts where audience = ${scope.audience} and read_at is null
+      ${scope.tenantId === null ? empty : sql`and tenant_id = ${scope.tenantId}`}
+    limit ${UNREAD_COUNTED_MAX}`)
+  return rows.length
+}
+
 /** Marks alerts as read. Ignores alerts for another audience or tenant than `scope`. */
 export function markAlertsRead(
   tx: Tx,

@@ -2,16 +2,8 @@ import type { CancelPolicy, PackageListAnswer, PackageListRequest, PackageType }
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../lib/refusal.ts'
 import type { Coverage } from './coverage.ts'
-import {
-  type Assignment,
-  type OwnPrice,
-  Plan,
-  type PlanRuleRow,
-  type Quote,
-  quote,
-  type Tariff,
-  tariffOf,
-} from './pricing/quote.ts'
+import { Plan, type PlanRuleRow } from './pricing/plan-rules.ts'
+import { type Assignment, type OwnPrice, type Quote, quote, type Tariff, tariffOf } from './pricing/quote.ts'
 import { listPackages } from './snapshot/list.ts'
 import type { CatalogueChanges, OwnPriceRow } from './snapshot/load.ts'
 import { loadChanges } from './snapshot/load.ts'
@@ -112,8 +104,16 @@ export interface Snapshot {
   list(buyer: Buyer, request: PackageListRequest, esim?: EsimToTopUp): PackageListAnswer
   /** The package for operators, and for the fulfilment of existing orders: independent of the buyer. */
   find(packageCode: string): CataloguePackage | undefined
+  /** Every package, also those that are off sale: for operators. */
+  readonly packages: readonly CataloguePackage[]
   /** The buyer's price of every package that has one, with its source: for operators. */
   quotes(buyer: Buyer): Iterable<QuotedPackage>
+  /** What decides the buyer's prices. */
+  tariffOf(buyer: Buyer): Tariff
+  /** The rules of a plan; none if there is no such plan. */
+  plan(planName: string): Plan
+  /** The database's time, by which rules of plans begin and end (ms). Not before this version was made. */
+  now(): number
 }
 
 export interface QuotedPackage {
@@ -216,8 +216,21 @@ export class LoadedSnapshot implements Snapshot {
     return base && fitsEsim(item, base, esim.supplier) ? offer : '310245'
   }
 
+  get packages(): readonly CataloguePackage[] {
+    return this.contents.index.packages
+  }
+
+  plan(planName: string): Plan {
+    return this.contents.plans.get(planName) ?? new Plan()
+  }
+
+  /** An estimate that is a little behind must not hide a rule that began before a change which pollers have seen. */
+  now(): number {
+    return Math.max(this.context.databaseClock.now(), this.contents.changedAt)
+  }
+
   private offerOf(buyer: Buyer, item: CataloguePackage, routes = item.routes): Offer | '310241' | '310244' {
-    const { price } = quote(this.tariffOf(buyer), item)
+    const { price } = quote(this.tariffOf(buyer), item, this.now())
     if (price === undefined) return '310241'
     if (!item.onSale) return '310244'
     const { packageCode, name, packageType, periodNumMin, periodNumMax, cancelPolicy } = item
@@ -228,18 +241,19 @@ export class LoadedSnapshot implements Snapshot {
     const { index, changedAt } = this.contents
     const priced = this.prefilter.pricedIn(buyer.currencyCode)
     const source = { index, changedAt, touchedAt: this.prefilter.touchedAt, priced, linkKey: this.context.linkKey }
-    return listPackages(source, buyer.tenantId, this.tariffOf(buyer), request, this.context.databaseClock.now(), esim)
+    return listPackages(source, buyer.tenantId, this.tariffOf(buyer), request, this.now(), esim)
   }
 
   *quotes(buyer: Buyer): Iterable<QuotedPackage> {
     const tariff = this.tariffOf(buyer)
+    const now = this.now()
     for (const item of this.contents.index.packages) {
-      const { price, ...rest } = quote(tariff, item)
+      const { price, ...rest } = quote(tariff, item, now)
       if (price !== undefined) yield { item, quote: { price, ...rest } }
     }
   }
 
-  private tariffOf(buyer: Buyer): Tariff {
+  tariffOf(buyer: Buyer): Tariff {
     let tariff = this.tariffs.get(buyer.tenantId)
     if (!tariff) {
       if (this.tariffs.size >= TARIFFS_CACHED) this.tariffs.clear()

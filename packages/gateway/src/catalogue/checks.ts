@@ -32,6 +32,7 @@ const ENTITIES = {
   package: { what: 'package', table: 'packages', removable: false, column: 'package_code' },
   plan: { what: 'price plan', table: 'price_plans', removable: true, column: 'plan_name' },
   group: { what: 'price group', table: 'price_groups', removable: true, column: 'group_name' },
+  supplier: { what: 'supplier', table: 'suppliers', removable: false, column: 'supplier' },
   tenant: { what: 'tenant', table: 'tenants', removable: false, column: 'tenant_id' },
 } as const
 

@@ -8,6 +8,8 @@ export interface Coverage {
   readonly networks: readonly LocationNetwork[]
   /** Codes by which `locationCode` finds it. */
   readonly locations: ReadonlySet<string>
+  /** The location whose price rules apply: the only country, otherwise !RG or !GL. */
+  readonly priceLocation: string
   /** The same for all coverages that have the same locations. */
   readonly area: string
   /** Lower-case codes and names of the locations, for keywords. */
@@ -24,6 +26,7 @@ export function coverageOf(locationCodes: readonly string[], networks: readonly 
     locationCodes,
     networks,
     locations,
+    priceLocation: priceLocationOf(locations),
     area: [...locations].sort().join(' '),
     searchText: [...new Set([...locationCodes, ...names])].join('\n').toLowerCase(),
   }
@@ -42,9 +45,23 @@ function locationsOf(locationCodes: readonly string[], networks: readonly Locati
   return places
 }
 
+/** Exactly one, so that two rules of a plan for locations never compete for a package. */
+function priceLocationOf(locations: ReadonlySet<string>): string {
+  if (locations.has(GLOBAL)) return GLOBAL
+  if (locations.has(REGIONAL)) return REGIONAL
+  return [...locations][0] ?? REGIONAL
+}
+
 export function covers(coverage: Coverage, locationCode: string): boolean {
   const wide = locationCode === REGIONAL || locationCode === GLOBAL
   return coverage.locations.has(locationCode) || (!wide && coverage.locations.has(EVERYWHERE))
+}
+
+/** Where sales of a package count: its only country, !RG if it has several, or !GL. */
+export function salesLocation({ locations }: Coverage): string {
+  if (locations.has(GLOBAL)) return GLOBAL
+  const [only, ...others] = [...locations].filter((code) => !code.startsWith('!'))
+  return only === undefined || others.length > 0 ? REGIONAL : only
 }
 
 export function splitKeyword(keyword: string): string[] {

@@ -24,6 +24,16 @@ export function listLocations(catalogue: Snapshot, buyer: Buyer, { language }: L
   ]
 }
 
+/** Where the packages work that a buyer may buy: countries, and `!RG` and `!GL` if there are such packages. */
+export function listSoldLocations(catalogue: Snapshot, buyer: Buyer): string[] {
+  const sold = new Set<string>()
+  for (const { item } of catalogue.quotes(buyer)) {
+    if (!item.onSale || item.packageType !== 'BASE') continue
+    for (const code of item.coverage.locations) sold.add(code)
+  }
+  return [...sold].sort()
+}
+
 /** Falls back to English for a language unknown to the runtime. */
 function localeOf(language: string | undefined): string {
   return (language && Intl.DisplayNames.supportedLocalesOf([language])[0]) || 'en'

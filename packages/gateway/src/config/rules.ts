@@ -40,6 +40,17 @@ const RULES: readonly Rule[] = [
         : ['SMTP_URL and MAIL_FROM go together: set both or neither.'],
   },
   {
+    variables: ['oidcIssuer', 'oidcClientId', 'oidcClientSecretFile', 'oidcDomains', 'oidcPasswords'],
+    check: (values) => brokenProviderRules(values),
+  },
+  {
+    variables: ['deployment', 'oidcIssuer'],
+    check: ({ deployment, oidcIssuer }) =>
+      deployment !== 'local' && oidcIssuer?.startsWith('http:')
+        ? [`OIDC_ISSUER must begin with https:// on a ${deployment} deployment; it is “${oidcIssuer}”.`]
+        : [],
+  },
+  {
     variables: ['deployment', 'host'],
     check: ({ deployment, host }) =>
       deployment !== 'local' || isLoopback(host)
@@ -71,6 +82,16 @@ const RULES: readonly Rule[] = [
           ],
   },
 ]
+
+function brokenProviderRules(values: Values): string[] {
+  const { oidcIssuer, oidcClientId, oidcClientSecretFile, oidcDomains, oidcPasswords } = values
+  const given = [oidcIssuer, oidcClientId, oidcClientSecretFile].filter((value) => value !== undefined).length
+  if (given !== 0 && given !== 3)
+    return ['OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET_FILE go together: set all or none.']
+  if (oidcPasswords === 'off' && (oidcIssuer === undefined || oidcDomains.length === 0))
+    return ['OIDC_PASSWORDS=off applies to the people of OIDC_DOMAINS: set OIDC_ISSUER and OIDC_DOMAINS too.']
+  return []
+}
 
 const EVERYWHERE = ['0.0.0.0', '::']
 

@@ -2,8 +2,10 @@ import { accessSync, constants } from 'node:fs'
 import { resolve } from 'node:path'
 import { QPS_LIMIT_DEFAULT, QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import ipaddr from 'ipaddr.js'
-import { readAuthorities } from '../lib/process/certificate.ts'
+import { parseServers } from '../lib/postgres/servers.ts'
 import { OTHER_CONNECTIONS } from './connections.ts'
+import { mailAddress, mailAddresses, smtpUrl } from './mail-values.ts'
+import { clientId, domains, groupRoles, issuer, providerLabel } from './provider-values.ts'
 
 /*
  * All environment variables that an operator may set. Two more are read elsewhere: PAUSE_AT (lib/process/failpoint.ts) by
@@ -79,7 +81,7 @@ export const VARIABLES = {
   databaseUrl: {
     name: 'DATABASE_URL',
     description:
-      'PostgreSQL 15 to 18, as `postgres://user:password@host:port/database`. Without it, a local deployment starts the embedded PostgreSQL.',
+      'PostgreSQL 15 to 18, as `postgres://user:password@host:port/database`; for a primary with standbys, `…@host1:5432,host2:5432/database?target_session_attrs=read-write`. Without it, a local deployment starts the embedded PostgreSQL.',
     parse: databaseUrl,
     requiredOn: NOT_LOCAL,
     secret: true,
@@ -178,6 +180,49 @@ export const VARIABLES = {
     parse: mailAddresses,
     default: '',
   },
+  oidcIssuer: {
+    name: 'OIDC_ISSUER',
+    description:
+      'OpenID Connect provider with which people sign in to the console, for example `https://login.example.com`. See [Signing in](sign-in.md). Must be the same on every node, as all `OIDC_…` variables.',
+    parse: issuer,
+  },
+  oidcClientId: {
+    name: 'OIDC_CLIENT_ID',
+    description: 'Id of the gateway at the provider. Required with `OIDC_ISSUER`.',
+    parse: clientId,
+  },
+  oidcClientSecretFile: {
+    name: 'OIDC_CLIENT_SECRET_FILE',
+    description: 'File with the client secret. Required with `OIDC_ISSUER`.',
+    parse: readableFile,
+  },
+  oidcName: {
+    name: 'OIDC_NAME',
+    description:
+      'Name of the provider on the sign-in page, for example `Example Login`. Default: the host of `OIDC_ISSUER`.',
+    parse: providerLabel,
+  },
+  oidcDomains: {
+    name: 'OIDC_DOMAINS',
+    description:
+      'Domains of the e-mail addresses that may sign in through the provider, separated by commas. Default: every address that belongs to a person.',
+    parse: domains,
+    default: '',
+  },
+  oidcRoles: {
+    name: 'OIDC_ROLES',
+    description:
+      'Creates people of the operator at their first sign-in through the provider: groups (of the claim `groups`) and their roles, as `esim-admins=OPERATOR_ADMIN,esim-staff=OPERATOR_STAFF`. The first group that fits decides. Without it, people must be invited first.',
+    parse: groupRoles,
+    default: '',
+  },
+  oidcPasswords: {
+    name: 'OIDC_PASSWORDS',
+    description:
+      '`off`: people of `OIDC_DOMAINS` cannot sign in with a password, only through the provider or with a passkey.',
+    parse: oneOf(['on', 'off'] as const),
+    default: 'on',
+  },
   logLevel: {
     name: 'LOG_LEVEL',
     description: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`. Lines are JSON on standard output.',
@@ -259,13 +304,9 @@ function publicUrl(value: string): string {
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 
-/** The value may contain a password, so messages never quote it. */
+/** @throws Error whose message never quotes the value, which may contain a password */
 function databaseUrl(value: string): string {
-  if (!URL.canParse(value) || !/^postgres(ql)?:$/.test(new URL(value).protocol)) {
-    throw new Error(
-      'is an address like postgres://user:password@host:5432/database; write @ : / # in the password as %40 %3A %2F %23',
-    )
-  }
+  parseServers(value)
   return value
 }
 
@@ -284,28 +325,6 @@ function cellName(value: string): string {
   return value
 }
 
-/** The value may contain a password, so messages never quote it. */
-function smtpUrl(value: string): string {
-  const url = URL.canParse(value) ? new URL(value) : undefined
-  const tls = url?.searchParams.get('tls') ?? null
-  const ca = url?.searchParams.get('ca') ?? null
-  if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '' || (tls !== null && tls !== 'none')) {
-    throw new Error('is an address like smtps://user:password@host:465 or smtp://user:password@host:587')
-  }
-  if (tls !== null && (ca !== null || url.protocol === 'smtps:'))
-    throw new Error('has ?tls=none, which excludes TLS: remove it, or remove smtps:// and ca')
-  if (ca !== null) checkAuthorities(ca)
-  return value
-}
-
-function checkAuthorities(file: string): void {
-  try {
-    readAuthorities(file)
-  } catch (error) {
-    throw new Error(`has a faulty file of certificates: ${(error as Error).message}`)
-  }
-}
-
 /** The values may be secrets, so messages never quote them. */
 function headers(value: string): Record<string, string> {
   const pairs = value.split(',').map((pair) => pair.trim())
@@ -317,19 +336,6 @@ function headers(value: string): Record<string, string> {
       return [name.toLowerCase(), decodeURIComponent(text)]
     })
   return Object.fromEntries(entries)
-}
-
-function mailAddress(value: string): string {
-  const address = /^[^<>\r\n]*<([^<>\s]+)>$/.exec(value)?.[1] ?? value
-  if (!/^[^\s@<>,]+@[^\s@<>,]+$/.test(address)) {
-    throw new Error(`is an address like esim@example.com or eSIM <esim@example.com>; it is “${value}”`)
-  }
-  return value
-}
-
-function mailAddresses(value: string): string[] {
-  const addresses = value.split(',').map((address) => address.trim())
-  return addresses.filter((address) => address !== '').map(mailAddress)
 }
 
 const MASTER_KEY_BYTES = 32

@@ -6,6 +6,7 @@ import { httpsOnly, plainFailures } from '../http/pages.ts'
 import { packageRoot } from '../lib/process/package-root.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { consoleUrlOf } from '../people/link.ts'
+import { createProvider } from '../people/provider/provider.ts'
 import { addConsolePages } from './pages.ts'
 import { addConsoleApi } from './server.ts'
 
@@ -25,7 +26,7 @@ export function addConsole(app: FastifyInstance, deps: Deps): void {
   const urls = [config.publicUrl, config.consoleUrl].flatMap((url) => (url ? [new URL(url)] : []))
   addConsoleApi(
     app,
-    { ...deps, consoleUrl: () => consoleUrlOf(links) },
+    { ...deps, consoleUrl: () => consoleUrlOf(links), provider: createProvider(deps) },
     {
       origins: urls.map((url) => url.origin),
       loopback: isLocal,

@@ -4,9 +4,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../deps.ts'
 import { type Answer, failureAnswer, sendAnswer, toApiError } from '../http/answer.ts'
 import type { UnreadAnswers } from '../http/load-shedding.ts'
+import { type OrderTrace, requestSpan } from '../http/request-span.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { isUuid } from '../lib/ids.ts'
-import { rootSpanIdOf, type Span, traceIdOf } from '../lib/telemetry/traces.ts'
 
 /** What is known of one request so far. */
 export interface RequestContext {
@@ -47,7 +47,12 @@ export function respond(
   unread?.watch(context.response, sizeBytes, tenantId)
   deps.requestMetrics.observe(operation, answer.code, durationMs)
   if (deps.traces) {
-    const span = requestSpan(context, answer, deps.clock.now(), durationMs)
+    const span = requestSpan({
+      ...{ requestId, tenantId, address, code: answer.code, httpStatus: answer.http, durationMs },
+      operation: operation === 'none' ? 'request' : operation,
+      endedAt: deps.clock.now(),
+      ...tracedOrder(operation, answer),
+    })
     if (span) deps.traces.add(span)
   }
   const line = { requestId, address, tenantId, operation, code: answer.code, durationMs }
@@ -91,38 +96,19 @@ const ORDER_TRACES: Partial<Record<RequestContext['operation'], 'begins' | 'cont
   'esim/revoke': 'continues',
 }
 
-/**
- * The span of one request. Its RT-RequestID names the trace; a request that placed an order or a top-up starts its own
- * trace, which suppliers and events continue, and so do actions on its eSIMs.
- * @returns undefined for a request without a RequestID
- */
-function requestSpan(context: RequestContext, answer: Answer, endedAt: number, durationMs: number): Span | undefined {
-  const { requestId, tenantId, address, operation } = context
-  if (requestId === undefined) return undefined
+/** The order in whose trace the request belongs, if the answer is a success and no replay. */
+function tracedOrder(
+  operation: RequestContext['operation'],
+  answer: Answer,
+): { order: OrderTrace | undefined; answeredOrderNo?: string | undefined } {
   const part = answer.code === '000000' ? ORDER_TRACES[operation] : undefined
   const orderNo = part && memberOf(answer, 'orderNo')
-  const isReplay = answer.headers['Idempotent-Replayed'] !== undefined
-  const orderId = orderNo === undefined || isReplay ? undefined : orderIdOf(orderNo)
-  return {
-    ...(orderId === undefined
-      ? { traceId: traceIdOf(requestId) }
-      : { traceId: traceIdOf(orderId), [part === 'begins' ? 'spanId' : 'parentSpanId']: rootSpanIdOf(orderId) }),
-    name: operation === 'none' ? 'request' : operation,
-    kind: 'SERVER',
-    endedAt,
-    durationMs,
-    attributes: {
-      'http.request.method': 'POST',
-      'http.response.status_code': answer.http,
-      'client.address': address,
-      'dealer_esim.code': answer.code,
-      'dealer_esim.request_id': requestId,
-      'dealer_esim.tenant_id': tenantId,
-      'dealer_esim.order_no': orderNo,
-      'dealer_esim.action_no': part === 'continues' ? memberOf(answer, 'actionNo') : undefined,
-    },
-    ...(answer.http >= 500 ? { error: answer.code } : {}),
-  }
+  const orderId = orderNo === undefined ? undefined : orderIdOf(orderNo)
+  if (part === undefined || orderId === undefined) return { order: undefined }
+  if (answer.headers['Idempotent-Replayed'] !== undefined) return { order: undefined, answeredOrderNo: orderNo }
+  const actionNo = part === 'continues' ? memberOf(answer, 'actionNo') : undefined
+  const actionId = actionNo === undefined ? undefined : orderIdOf(actionNo)
+  return { order: { orderId, part, ...(actionId !== undefined && { actionId }) } }
 }
 
 /** Read from the text, because the answer of a replay may have been stored as text. */

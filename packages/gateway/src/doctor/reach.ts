@@ -14,10 +14,13 @@ const ANSWER_SIZE_MAX_BYTES = 65_536
 /** Calls PUBLIC_URL as a dealer would, without credentials: a gateway answers with the code for a missing header. */
 export async function checkAddresses({ config, outbound }: CheckInput, findings: Findings): Promise<Finding[]> {
   const found: Finding[] = []
-  const { deployment, host, publicUrl, metricsHost, metricsPort } = config
+  const { deployment, host, publicUrl, metricsHost, metricsPort, trustedProxies = [] } = config
   if (deployment !== undefined && deployment !== 'local' && host !== undefined && isLoopback(host)) {
+    // As intended where a proxy on this machine passes requests on.
+    const isProxied = trustedProxies.some((block) => isLoopback(block.replace(/\/.*/, '')))
+    const make = isProxied ? findings.ok : findings.warning
     found.push(
-      findings.warning(
+      make(
         `HOST is ${host}: only programs on this machine, such as a proxy, can reach the gateway. If others should, set HOST to 0.0.0.0, :: or an address of this machine.`,
       ),
     )
@@ -101,7 +104,7 @@ export function checkCertificate({ config }: CheckInput, findings: Findings): Fi
   if (certFile === undefined || keyFile === undefined) return []
   const certificate = tryReadCertificate(certFile, keyFile)
   if (certificate === undefined) return [] // reported as a fault of the configuration
-  const { startsAt, expiresAt, isFor, names } = certificate
+  const { startsAt, expiresAt, isFor, names, isSelfSigned } = certificate
   const [from, until] = [startsAt, expiresAt].map((time) => time.toISOString().slice(0, 10))
   const found: Finding[] = []
   const now = Date.now()
@@ -116,6 +119,13 @@ export function checkCertificate({ config }: CheckInput, findings: Findings): Fi
   } else if (expiresAt.getTime() - now < EXPIRES_SOON_MS) {
     found.push(findings.warning(`The certificate expires on ${until}. Make sure that its renewal works.`))
   } else found.push(findings.ok(`The certificate fits its key and is valid until ${until}.`))
+  if (isSelfSigned) {
+    found.push(
+      findings.warning(
+        'The certificate is self-signed: browsers and dealers’ programs refuse it. Install one of a certificate authority.',
+      ),
+    )
+  }
   const urls = { PUBLIC_URL: publicUrl, CONSOLE_URL: consoleUrl }
   for (const [variable, url] of Object.entries(urls)) {
     const host = url && new URL(url).hostname.replace(/^\[|\]$/g, '')

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from './ids.ts'
 
 /** Encrypts secrets before they are stored. The master keys never enter the database. */
 export interface Cipher {

@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag'
+import { alertPath } from '../alerts/place.ts'
 import { runJob } from '../jobs/jobs.ts'
 import { firstUuidAt } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
@@ -47,19 +48,23 @@ interface Alert {
   kind: string
   audience: 'OPERATOR' | 'TENANT'
   message: string
+  data: Record<string, unknown>
 }
 
 async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: string): Promise<void> {
   const [alert] = await tx.query<Alert>({
     text: `update alerts set mailed_at = now() where tenant_id = $1 and alert_id = $2 and mailed_at is null
-           returning kind, audience, message`,
+           returning kind, audience, message, data`,
     values: [tenantId, alertId],
   })
   if (!alert) return
   const about = { tenantId, kind: alert.kind, audience: alert.audience }
   const { client, recipients } = await listRecipients(tx, about, deps.config.operatorEmails)
   const limit = alert.audience === 'OPERATOR' ? recipients.length : await mailsLeftToday(tx, deps, tenantId)
-  const mail = alertMail(alert, { client, consoleUrl: deps.consoleUrl() })
+  const mail = alertMail(alert, {
+    ...{ client, consoleUrl: deps.consoleUrl() },
+    path: alertPath({ ...alert, tenantId }),
+  })
   for (const recipient of recipients.slice(0, limit))
     queueMail(tx, deps, { tenantId, recipient, kind: alert.kind, ...mail })
   if (recipients.length > limit)
@@ -70,23 +75,26 @@ async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: str
   await failpoint('mail.taken-over')
 }
 
-/** How many alert mails the dealer may still receive today. Mails with links do not count. */
+/** How many alert mails the dealer may still receive today. Mails about accounts do not count. */
 async function mailsLeftToday(tx: Tx, deps: MailDeps, tenantId: string): Promise<number> {
   const mailed = await tx.query({
     text: `select 1 from mails
-           where tenant_id = $1 and mail_id >= $2 and kind not in ('INVITATION', 'PASSWORD_RESET') limit $3`,
+           where tenant_id = $1 and mail_id >= $2 and kind not in ('INVITATION', 'PASSWORD_RESET', 'FORGOTTEN_PASSWORD', 'PASSKEY_ADDED', 'SHARE_LINK') limit $3`,
     values: [tenantId, firstUuidAt(deps.databaseClock.now() - DAY_MS), MAILS_PER_DAY_MAX],
   })
   return MAILS_PER_DAY_MAX - mailed.length
 }
 
+/** Alerts that the people who pay receive. */
+const MONEY_ALERTS: ReadonlySet<string> = new Set(['LOW_BALANCE', 'TOP_UP_PAID', 'TOP_UP_DECLINED'])
 /** Per alert. */
 const RECIPIENTS_MAX = 20
 
 /**
  * Lists who receives an alert by e-mail: alerts about money the tenant's billing address, otherwise its administrators;
  * other alerts its administrators, otherwise the billing address; the operator's alerts OPERATOR_EMAIL, otherwise the
- * operator's staff. People who have not accepted their invitation receive none: the address may be mistyped.
+ * operator's staff. People who have not accepted their invitation receive none: the address may be mistyped. Neither do
+ * people who muted this kind of alert.
  */
 async function listRecipients(
   tx: Tx,
@@ -96,20 +104,25 @@ async function listRecipients(
   if (alert.audience === 'OPERATOR') {
     if (operatorEmails.length > 0) return { client: '', recipients: [...operatorEmails] }
     const people = await tx.query<{ email: string }>(sql`
-      select email from people where tenant_id is null and status = 'ACTIVE' and password_hash is not null
-        and role in ('OPERATOR_ADMIN', 'OPERATOR_STAFF') order by person_id limit ${RECIPIENTS_MAX}`)
+      select email from people where tenant_id is null and status = 'ACTIVE' and ${accepted}
+        and not ${alert.kind} = any(muted_alerts) and role in ('OPERATOR_ADMIN', 'OPERATOR_STAFF') order by person_id limit ${RECIPIENTS_MAX}`)
     return { client: '', recipients: people.map((person) => person.email) }
   }
   const [[tenant], administrators] = await Promise.all([
     tx.query<{ client: string; billing: string | null }>(sql`
       select tenant_name as client, billing_email as billing from tenants where tenant_id = ${alert.tenantId}`),
-    tx.query<{ email: string }>(sql`
-      select email from people
-      where tenant_id = ${alert.tenantId} and status = 'ACTIVE' and password_hash is not null and role = 'DEALER_ADMIN'
+    tx.query<{ email: string; muted: boolean }>(sql`
+      select email, ${alert.kind} = any(muted_alerts) as muted from people
+      where tenant_id = ${alert.tenantId} and status = 'ACTIVE' and ${accepted} and role = 'DEALER_ADMIN'
       order by person_id limit ${RECIPIENTS_MAX}`),
   ])
   const billing = tenant?.billing ? [tenant.billing] : []
-  const people = administrators.map((person) => person.email)
-  const [first, second] = alert.kind === 'LOW_BALANCE' ? [billing, people] : [people, billing]
-  return { client: tenant?.client ?? '', recipients: first.length > 0 ? first : second }
+  const people = administrators.filter((person) => !person.muted).map((person) => person.email)
+  const client = tenant?.client ?? ''
+  if (MONEY_ALERTS.has(alert.kind)) return { client, recipients: billing.length > 0 ? billing : people }
+  // Administrators who muted the alert do not want it at the billing address either.
+  return { client, recipients: administrators.length > 0 ? people : billing }
 }
+
+/** Has chosen a password, or has signed in through the provider. */
+const accepted = sql`(password_hash is not null or last_sign_in_at is not null)`

@@ -5,7 +5,8 @@ import type { Ids } from '../lib/ids.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import type { LinkKind } from '../people/link.ts'
 import { normalEmail } from '../people/person.ts'
-import { linkMail, type MailText } from './texts.ts'
+import type { MailText } from './template.ts'
+import { linkMail, passkeyMail } from './texts.ts'
 
 export interface QueuedMail extends MailText {
   /** null: to the operator's staff. */
@@ -17,7 +18,10 @@ export interface QueuedMail extends MailText {
 /** Queues an e-mail in the transaction that causes it; the mail loop sends it after the commit. */
 export function queueMail(tx: Tx, deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'> }, mail: QueuedMail): void {
   const tenantId = mail.tenantId ?? NIL_TENANT
-  const content = deps.cipher.encrypt(JSON.stringify({ subject: mail.subject, text: mail.text }), tenantId)
+  const content = deps.cipher.encrypt(
+    JSON.stringify({ subject: mail.subject, text: mail.text, html: mail.html }),
+    tenantId,
+  )
   tx.send({
     text: `insert into mails (tenant_id, mail_id, recipient, kind, content, due_at) values ($1, $2, $3, $4, $5, now())`,
     values: [tenantId, deps.ids.uuid(), mail.recipient, mail.kind, content],
@@ -45,4 +49,16 @@ export function mailPersonLink(
   const recipient = normalEmail(person.email)
   queueMail(tx, deps, { tenantId, recipient, kind: made.kind, ...linkMail(made.kind, { name, link: made.link }) })
   return true
+}
+
+/** Notifies a person of a new passkey, if e-mail is configured: one that a stranger has added must not stay unnoticed. */
+export function mailNewPasskey(
+  tx: Tx,
+  deps: LinkMailDeps,
+  person: { tenantId: string | null; email: string },
+  about: { name: string; accountUrl: string },
+): void {
+  if (deps.config.smtpUrl === undefined) return
+  const { tenantId, email: recipient } = person
+  queueMail(tx, deps, { tenantId, recipient, kind: 'PASSKEY_ADDED', ...passkeyMail(about) })
 }

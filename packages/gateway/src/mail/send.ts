@@ -8,6 +8,7 @@ import type { MailOutcome, MailServer } from '../lib/outbound/smtp.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import type { Log } from '../lib/telemetry/log.ts'
+import type { MailText } from './template.ts'
 
 const MINUTE_MS = 60_000
 /** Pauses after failed attempts. After the last one the mail is given up, about 28 hours after it was due. */
@@ -83,7 +84,7 @@ async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
 }
 
 async function attempt({ cipher, config, mailServer }: MailDeps, mail: ClaimedMail): Promise<MailOutcome> {
-  let content: { subject: string; text: string }
+  let content: MailText
   try {
     content = JSON.parse(cipher.decrypt(mail.content, mail.tenantId).toString())
   } catch {

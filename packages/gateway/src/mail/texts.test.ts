@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
 import { ALERT_SUBJECTS, alertMail, linkMail } from './texts.ts'
 
-const about = { client: 'Acme\r\nBcc: everybody@example.com', consoleUrl: 'https://esim.example.com/console' }
+const about = {
+  client: 'Acme\r\nBcc: everybody@example.com',
+  consoleUrl: 'https://esim.example.com/console',
+  path: '/orders?status=UNDER_REVIEW&x=1',
+}
 
 test('a name with line breaks cannot add headers', () => {
   for (const kind of Object.keys(ALERT_SUBJECTS)) {
@@ -31,10 +35,20 @@ test('a notice says what the console says, and where to go on', () => {
   )
   expect(subject).toBe('Your balance is low: Acme')
   expect(text).toMatch(
-    /^The balance is 3\.00 USD\.\n\nDetails in the console: https:\/\/esim\.example\.com\/console\/wallet\n/,
+    /^The balance is 3\.00 USD\.\n\nDetails in the console:\nhttps:\/\/esim\.example\.com\/console\/orders\?status=UNDER_REVIEW&x=1\n/,
   )
 })
 
 test('an alert kind without a subject gets a general one', () => {
   expect(alertMail({ kind: 'NEW_KIND', message: 'Something.' }, about).subject).toBe('An alert about your eSIM account')
+})
+
+test('the HTML form says what the text says, and nothing in it is markup of others', () => {
+  const message = 'eSIM <img src=x onerror="alert(1)"> & more'
+  const { html } = alertMail({ kind: 'LOW_STOCK', message }, about)
+  expect(html).toContain('eSIM &#60;img src=x onerror=&#34;alert(1)&#34;&#62; &#38; more')
+  expect(html).toContain('href="https://esim.example.com/console/orders?status=UNDER_REVIEW&#38;x=1"')
+  expect(html).not.toMatch(/<(img|script|link|style)/)
+  const invited = linkMail('INVITATION', { name: '<b>Ada</b>', link: 'https://x' })
+  expect(invited.html).not.toContain('<b>')
 })

@@ -1,12 +1,6 @@
-/*
- * All texts of e-mails. Plain text without line breaks in paragraphs: mail programs wrap them. An alert's own message says
- * what happened, as in the console.
- */
+import { composeMail, type MailText } from './template.ts'
 
-export interface MailText {
-  subject: string
-  text: string
-}
+/* All texts of e-mails. An alert's own message says what happened, as in the console. */
 
 /** Subjects of alerts by kind; `{client}` is the dealer's name. Other kinds have a general subject. */
 export const ALERT_SUBJECTS: Readonly<Record<string, string>> = {
@@ -14,6 +8,7 @@ export const ALERT_SUBJECTS: Readonly<Record<string, string>> = {
   ENDPOINT_FAILING: 'Your callback URL does not answer: {client}',
   ENDPOINT_DISABLED: 'Your callback URL was disabled: {client}',
   LOW_STOCK: 'Activation codes are running low',
+  STOCK_EXPIRING: 'Activation codes expire soon',
   SUPPLIER_PRICE: 'A supplier’s prices differ from your catalogue',
   SUPPLIER_SPEND_LIMIT: 'A supplier’s daily spend limit was reached',
   SUPPLIER_CATALOGUE: 'A supplier’s catalogue was not taken over',
@@ -23,55 +18,85 @@ export const ALERT_SUBJECTS: Readonly<Record<string, string>> = {
   UNDER_REVIEW: 'Orders wait for your decision',
   ORPHAN_ESIM: 'Unexpected eSIM received',
   ACTION_UNDER_REVIEW: 'A supplier did not answer about an eSIM',
+  TOP_UP_REQUESTED: 'A dealer asks for a top-up',
+  TOP_UP_PAID: 'Your top-up was credited: {client}',
+  TOP_UP_DECLINED: 'Your top-up request was declined: {client}',
   LEDGER_FAULT: 'The ledger does not add up',
 }
 
-/** The console page that shows the details. */
-const ALERT_PAGES: Readonly<Record<string, string>> = {
-  LOW_BALANCE: '/wallet',
-  ENDPOINT_FAILING: '/webhooks',
-  ENDPOINT_DISABLED: '/webhooks',
-  LOW_STOCK: '/stock',
-  SUPPLIER_PRICE: '/catalogue',
-  SUPPLIER_SPEND_LIMIT: '/suppliers',
-  SUPPLIER_CATALOGUE: '/suppliers',
-  SUPPLIER_BALANCE: '/suppliers',
-  SUPPLIER_NO_MONEY: '/suppliers',
-  PACKAGES_OFF_SALE: '/catalogue',
-  UNDER_REVIEW: '/orders',
-}
-
+/** @param about `path`: of the console page with what the alert is about (alerts/place.ts) */
 export function alertMail(
   alert: { kind: string; message: string },
-  about: { client: string; consoleUrl: string },
+  about: { client: string; consoleUrl: string; path: string },
 ): MailText {
   const subject = (ALERT_SUBJECTS[alert.kind] ?? 'An alert about your eSIM account').replace('{client}', about.client)
-  return {
+  return composeMail({
     subject: oneLine(subject),
-    text: [
-      alert.message,
-      `Details in the console: ${about.consoleUrl}${ALERT_PAGES[alert.kind] ?? '/notices'}`,
-      'You receive this e-mail because your address is registered for such alerts. It was sent automatically; replies are not read.',
-    ].join('\n\n'),
-  }
+    paragraphs: [alert.message, { label: 'Details in the console', url: about.consoleUrl + about.path }],
+    footer:
+      'You receive this e-mail because your address is registered for such alerts. People with an account choose on its page which ones. It was sent automatically; replies are not read.',
+  })
 }
 
-export function linkMail(kind: 'INVITATION' | 'PASSWORD_RESET', about: { name: string; link: string }): MailText {
-  const invitation = kind === 'INVITATION'
-  return {
-    subject: invitation ? 'Your invitation to the eSIM console' : 'Choose a new password for the eSIM console',
-    text: [
-      `${greeting(oneLine(about.name))},`,
-      invitation
-        ? 'you have been invited to the eSIM console. Open this link to choose a password and sign in:'
-        : 'a new password was requested for your account at the eSIM console. Open this link to choose one:',
-      about.link,
-      invitation
-        ? 'The link works once, within seven days. If you did not expect an invitation, ignore this e-mail.'
-        : 'The link works once, within 24 hours. If you did not request it, ignore this e-mail and inform the operator of the console: your old password stays valid.',
-      'Keep the link to yourself: anyone who opens it first can sign in as you.',
-    ].join('\n\n'),
-  }
+type LinkKind = 'INVITATION' | 'PASSWORD_RESET' | 'FORGOTTEN_PASSWORD'
+
+const LINK_TEXTS: Record<LinkKind, { subject: string; text: string; label: string; valid: string }> = {
+  INVITATION: {
+    subject: 'Your invitation to the eSIM console',
+    text: 'you have been invited to the eSIM console. Open this link to choose a password and sign in:',
+    label: 'Choose a password',
+    valid: 'The link works once, within seven days. If you did not expect an invitation, ignore this e-mail.',
+  },
+  PASSWORD_RESET: {
+    subject: 'Choose a new password for the eSIM console',
+    text: 'a new password was requested for your account at the eSIM console. Open this link to choose one:',
+    label: 'Choose a new password',
+    valid:
+      'The link works once, within 24 hours. If you did not request it, ignore this e-mail and inform the operator of the console: your old password stays valid.',
+  },
+  FORGOTTEN_PASSWORD: {
+    subject: 'Choose a new password for the eSIM console',
+    text: 'somebody, probably you, said that they forgot the password of your account at the eSIM console. Open this link to choose a new one:',
+    label: 'Choose a new password',
+    valid:
+      'The link works once, within one hour. All your sessions and access tokens then end, and a second factor stays required. If it was not you, ignore this e-mail: your old password stays valid.',
+  },
+}
+
+export function linkMail(kind: LinkKind, about: { name: string; link: string }): MailText {
+  const { subject, text, label, valid } = LINK_TEXTS[kind]
+  return composeMail({
+    subject,
+    paragraphs: [`${greeting(oneLine(about.name))},`, text, { label, url: about.link }, valid],
+    footer: 'Keep the link to yourself: anyone who opens it first can set your password.',
+  })
+}
+
+/** To a traveller. Its words are ours, so that nobody can write to strangers in the operator's name. */
+export function shareMail(about: { seller: string; packageName: string; link: string }): MailText {
+  const seller = oneLine(about.seller)
+  return composeMail({
+    subject: oneLine(`Your eSIM from ${seller}`),
+    paragraphs: [
+      'Hello,',
+      `your eSIM “${oneLine(about.packageName)}” from ${seller} is ready. Open this link on the device that you travel with to install it:`,
+      { label: 'Install your eSIM', url: about.link },
+      'The page also shows how much data is left. Keep the link to yourself: an eSIM can be installed once, by anyone who has the link.',
+    ],
+    footer: `If you have questions, ask ${seller}. This e-mail was sent automatically; replies are not read. If you did not expect it, ignore it.`,
+  })
+}
+
+export function passkeyMail({ name, accountUrl }: { name: string; accountUrl: string }): MailText {
+  return composeMail({
+    subject: 'A passkey was added to your account',
+    paragraphs: [
+      `The passkey “${oneLine(name)}” can now sign in to your account at the eSIM console.`,
+      'If it was not you, remove it on your account page, change your password, and inform the operator of the console.',
+      { label: 'Your account', url: accountUrl },
+    ],
+    footer: 'You receive this e-mail because it concerns the security of your account. Replies are not read.',
+  })
 }
 
 /**

@@ -128,7 +128,10 @@ const CHANGED: Columns = {
   updated: 'boolean',
 }
 
-/** One row per order. The indexes orders_due and orders_under_review change only where their columns do. */
+/**
+ * One row per order, found by the primary key whatever the statistics say (fulfilment/outcomes/items.ts). The indexes orders_due
+ * and orders_under_review change only where their columns do.
+ */
 const CHANGE = `
   update orders o set
     order_status = c.order_status,
@@ -139,7 +142,8 @@ const CHANGE = `
     lease_until = case when c.released then null else o.lease_until end,
     updated_at = case when c.updated then greatest(o.updated_at, $2::timestamptz) else o.updated_at end
   from ${unnest(3, CHANGED, 'c')}
-  where o.tenant_id = $1 and o.order_id = c.order_id`
+  cross join lateral (select ctid from orders where tenant_id = $1 and order_id = c.order_id limit 1) found
+  where o.ctid = found.ctid`
 
 function eventOf(
   ids: Ids,

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag'
 import { audit, type By, byPerson } from '../audit/audit.ts'
+import type { DatabaseClock } from '../lib/clock.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
@@ -7,18 +8,27 @@ import { deleteAccessTokens } from './access-token.ts'
 import { addressKey, clearFailures } from './lockout.ts'
 import { checkPasswordRules, hashPassword } from './password.ts'
 import { findPerson, lockPerson, type Person } from './person.ts'
+import { checkPasswordAllowed, type PasswordConfig } from './provider/passwords.ts'
 import { endSessions } from './session.ts'
 import { createRandomToken, hashToken } from './token.ts'
 
-export type LinkKind = 'INVITATION' | 'PASSWORD_RESET'
+/** FORGOTTEN_PASSWORD: anybody may have asked for it; the others come from an administrator. */
+export type LinkKind = 'INVITATION' | 'PASSWORD_RESET' | 'FORGOTTEN_PASSWORD'
 
 /** An invitation outlasts a weekend or some days of leave. A reset is requested when it is needed. */
-const LIFETIME: Record<LinkKind, string> = { INVITATION: '7 days', PASSWORD_RESET: '24 hours' }
+const LIFETIME: Record<LinkKind, string> = {
+  INVITATION: '7 days',
+  PASSWORD_RESET: '24 hours',
+  FORGOTTEN_PASSWORD: '1 hour',
+}
 
-/** Creates a link's token. Older links of the person stop working. */
+/**
+ * Creates a link's token. Older links of the person stop working, except if a stranger may have asked for the new one: that
+ * must not void an invitation, or the link that the person is using.
+ */
 export function createLink(tx: Tx, ids: Ids, personId: string, kind: LinkKind, by: By): string {
   const { token, hash } = createRandomToken(ids)
-  deleteLinks(tx, personId)
+  if (kind !== 'FORGOTTEN_PASSWORD') deleteLinks(tx, personId)
   tx.send(sql`
     insert into person_links (token_hash, person_id, kind, expires_at, created_by)
     values (${hash}, ${personId}, ${kind}, now() + ${LIFETIME[kind]}::interval, ${by.actor})`)
@@ -41,14 +51,16 @@ export async function getLink(db: Db, token: string): Promise<{ person: Person; 
 
 /**
  * Sets the password with a link, which works once. Ends all sessions and deletes all access tokens of the person,
- * because they may have been stolen too. The second factor stays. A lock caused by a stranger's guesses is lifted.
- * @throws Refusal LINK_DEAD, PASSWORD_WEAK, PASSWORDS_BUSY
+ * because they may have been stolen too, and voids all other links. The second factor stays. A lock caused by a stranger's
+ * guesses is lifted.
+ * @throws Refusal LINK_DEAD, PASSWORD_WEAK, PASSWORDS_BUSY, PASSWORDS_OFF
  */
 export async function setPasswordByLink(
-  deps: { db: Db; ids: Ids },
+  deps: { db: Db; ids: Ids; databaseClock: Pick<DatabaseClock, 'now'>; config: PasswordConfig },
   input: { token: string; password: string; name?: string | undefined; address: string },
 ): Promise<Person> {
   const { person, kind } = await getLink(deps.db, input.token)
+  checkPasswordAllowed(deps.config, person.email, person, deps.databaseClock.now())
   checkPasswordRules(input.password, person)
   const passwordHash = await hashPassword(input.password)
   return deps.db.tx(async (tx) => {
@@ -58,6 +70,7 @@ export async function setPasswordByLink(
       update person_links set used_at = now()
       where token_hash = ${hashToken(input.token)} and used_at is null and expires_at > now() returning 1`)
     if (used.length === 0) throw deadLink()
+    tx.send(sql`delete from person_links where person_id = ${person.personId} and used_at is null`)
     tx.send(sql`
       update people set password_hash = ${passwordHash}, password_change_required = false, updated_at = now(),
         name = coalesce(${input.name ?? null}, name)

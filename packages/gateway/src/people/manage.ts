@@ -8,9 +8,11 @@ import { notFound, Refusal } from '../lib/refusal.ts'
 import { deleteAccessTokens } from './access-token.ts'
 import { checkLinkLimit, checkPeopleLimit } from './limits.ts'
 import { createLink, deleteLinks, type LinkKind } from './link.ts'
+import { deletePasskeys } from './passkeys/passkey.ts'
 import { hashPassword } from './password.ts'
 import { isOperator, lockPerson, normalEmail, type Person, type Role } from './person.ts'
-import { removeSecondFactor } from './second-factor.ts'
+import { removeAuthenticator } from './second-factor/authenticator.ts'
+import { deleteRecoveryCodes } from './second-factor/recovery-codes.ts'
 import { endSessions } from './session.ts'
 
 export interface NewPerson {
@@ -34,6 +36,11 @@ export async function invitePerson(
   await checkLinkLimit(tx, ids, input.tenantId, by)
   const personId = await insertPerson(tx, ids, input, null, by)
   return { personId, linkToken: createLink(tx, ids, personId, 'INVITATION', by) }
+}
+
+/** Creates a person who signs in through the operator's provider, without a password. */
+export function createPersonOfProvider(tx: Tx, ids: Ids, input: NewPerson, by: By): Promise<string> {
+  return insertPerson(tx, ids, input, null, by)
 }
 
 /** Creates a person with a password that they must change at their first sign-in. */
@@ -97,13 +104,25 @@ export async function createPersonLink(
   return { linkToken: createLink(tx, ids, personId, kind, by), kind, person }
 }
 
-/** For a person who lost both the phone and the recovery codes. */
+/** For a person who lost both the phone and the recovery codes: removes the authenticator and all passkeys. */
 export async function removePersonSecondFactor(tx: Tx, ids: Ids, personId: string, by: By): Promise<void> {
   const person = await lockPerson(tx, personId)
   if (!person) throw notFound('person')
-  removeSecondFactor(tx, personId)
-  const before = { secondFactor: person.totpConfirmed }
+  removeAuthenticator(tx, personId)
+  deletePasskeys(tx, personId)
+  deleteRecoveryCodes(tx, personId)
+  const before = { authenticator: person.totpConfirmed, passkeys: person.hasPasskey }
   record(tx, ids, person, { action: 'person.remove_second_factor', before }, by)
+}
+
+/** Exempts a person from OIDC_PASSWORDS=off for some hours: the way in while the provider cannot be reached. */
+export async function allowPassword(tx: Tx, ids: Ids, personId: string, hours: number, by: By): Promise<void> {
+  const person = await lockPerson(tx, personId)
+  if (!person) throw notFound('person')
+  tx.send(sql`
+    update people set password_allowed_until = now() + make_interval(hours => ${hours}::integer), updated_at = now()
+    where person_id = ${personId}`)
+  record(tx, ids, person, { action: 'person.allow_password', after: { hours } }, by)
 }
 
 function wrongRole({ role, tenantId }: Pick<NewPerson, 'role' | 'tenantId'>): Refusal {

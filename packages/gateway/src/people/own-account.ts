@@ -5,20 +5,16 @@ import { notFound, Refusal } from '../lib/refusal.ts'
 import { type AccessScope, createAccessToken, deleteAccessToken } from './access-token.ts'
 import { checkPasswordRules, hashPassword } from './password.ts'
 import { checkPasswordChosen, lockUnchanged, type Person } from './person.ts'
-import { confirmSecondFactor, removeSecondFactor, setUpSecondFactor } from './second-factor.ts'
+import { confirmSecondFactor, removeAuthenticator, setUpSecondFactor } from './second-factor/authenticator.ts'
+import { deleteRecoveryCodes } from './second-factor/recovery-codes.ts'
+import { checkSecondFactorLeft } from './second-factor/required.ts'
 import { endSession, endSessions, notSignedIn } from './session.ts'
-import { reauthenticate, type SignInDeps, wrongPassword } from './sign-in.ts'
+import { type Reauthentication, reauthenticate, type SignInDeps, wrongPassword } from './sign-in.ts'
 
 /*
  * Changes that people make to their own account. A change is refused if the person has not chosen a password yet, or if
  * the password changed or the person was disabled after they were identified.
  */
-
-/** Required again for changes that a stolen session must not be able to make. */
-export interface Reauthentication {
-  password: string
-  code?: string | undefined
-}
 
 export function renameSelf(deps: SignInDeps, person: Person, name: string, by: By): Promise<void> {
   return changeAccount(deps, person, { action: 'person.rename', after: { name } }, by, (tx) => {
@@ -30,10 +26,10 @@ export function renameSelf(deps: SignInDeps, person: Person, name: string, by: B
 export async function setUpOwnSecondFactor(
   deps: SignInDeps,
   person: Person,
-  { password }: Pick<Reauthentication, 'password'>,
+  confirmation: Reauthentication,
   { address }: Required<By>,
 ): Promise<{ secret: string; uri: string }> {
-  await reauthenticate(deps, person, { password, address }, { withCode: false })
+  await reauthenticate(deps, person, { ...confirmation, address })
   return deps.db.tx((tx) => setUpSecondFactor(tx, deps, person.personId))
 }
 
@@ -55,9 +51,11 @@ export async function removeOwnSecondFactor(
   by: Required<By>,
 ): Promise<void> {
   await reauthenticate(deps, person, { ...confirmation, address: by.address })
-  await changeAccount(deps, person, { action: 'person.remove_second_factor' }, by, (tx) =>
-    removeSecondFactor(tx, person.personId),
-  )
+  await changeAccount(deps, person, { action: 'person.remove_second_factor' }, by, (tx, locked) => {
+    checkSecondFactorLeft(locked, { authenticator: false, passkeys: locked.hasPasskey ? 1 : 0 })
+    removeAuthenticator(tx, person.personId)
+    if (!locked.hasPasskey) deleteRecoveryCodes(tx, person.personId)
+  })
 }
 
 export function endOwnSession(deps: SignInDeps, person: Person, sessionId: string, by: By): Promise<void> {
@@ -72,14 +70,27 @@ export function endOtherSessions(deps: SignInDeps, person: Person, keep: string,
   )
 }
 
+/** Chooses which kinds of alerts are not mailed to the person. */
+export function muteAlerts(deps: SignInDeps, person: Person, kinds: readonly string[], by: By): Promise<void> {
+  return changeAccount(deps, person, { action: 'person.mute_alerts', after: { muted: kinds } }, by, (tx) => {
+    tx.send(sql`
+      update people set muted_alerts = ${[...kinds]}::text[], updated_at = now() where person_id = ${person.personId}`)
+  })
+}
+
 /** Requires the password, because a token outlives the session: a stolen session must not become permanent access. */
 export async function createOwnToken(
   deps: SignInDeps,
   person: Person,
-  { password, code, ...input }: Reauthentication & { name: string; scope: AccessScope; days: number | null },
+  {
+    password,
+    code,
+    confirmation,
+    ...input
+  }: Reauthentication & { name: string; scope: AccessScope; days: number | null },
   by: Required<By>,
 ): Promise<{ tokenId: string; token: string }> {
-  await reauthenticate(deps, person, { password, code, address: by.address })
+  await reauthenticate(deps, person, { password, code, confirmation, address: by.address })
   return changeAccount(deps, person, { action: 'person.make_token', after: input }, by, (tx) =>
     createAccessToken(tx, deps.ids, person.personId, input),
   )
@@ -92,17 +103,18 @@ export function deleteOwnToken(deps: SignInDeps, person: Person, tokenId: string
 }
 
 /** Locks the person, makes the change and records it, in one transaction. */
-async function changeAccount<Result>(
+export async function changeAccount<Result>(
   deps: SignInDeps,
   person: Person,
   entry: Pick<AuditEntry, 'action' | 'before' | 'after'>,
   by: By,
-  change: (tx: Tx) => Result | Promise<Result>,
+  change: (tx: Tx, locked: Person) => Result | Promise<Result>,
 ): Promise<Result> {
   checkPasswordChosen(person)
   return deps.db.tx(async (tx) => {
-    if (!(await lockUnchanged(tx, person))) throw notSignedIn()
-    const result = await change(tx)
+    const locked = await lockUnchanged(tx, person)
+    if (!locked) throw notSignedIn()
+    const result = await change(tx, locked)
     audit(tx, deps.ids, { tenantId: person.tenantId, ...by, subject: person.email, ...entry })
     return result
   })
@@ -112,7 +124,7 @@ async function changeAccount<Result>(
 export async function changePassword(
   deps: SignInDeps,
   person: Person,
-  input: { password: string; code?: string | undefined; newPassword: string; sessionId: string; address: string },
+  input: Reauthentication & { newPassword: string; sessionId: string; address: string },
 ): Promise<void> {
   await reauthenticate(deps, person, input)
   checkPasswordRules(input.newPassword, person)

@@ -15,6 +15,12 @@ export interface Person {
   passwordChangeRequired: boolean
   totpSecret: Buffer | null
   totpConfirmed: boolean
+  hasPasskey: boolean
+  /** The person's role requires a second factor. */
+  secondFactorRequired: boolean
+  /** Until then the password is accepted although OIDC_PASSWORDS is off. */
+  passwordAllowedUntil: Date | null
+  mutedAlerts: string[]
   lastSignInAt: Date | null
   createdAt: Date
 }
@@ -31,7 +37,9 @@ export async function findPerson(db: Db | Tx, personId: string): Promise<Person 
 
 /** Locks the row, so that changes to one person happen one after another. */
 export async function lockPerson(tx: Tx, personId: string): Promise<Person | undefined> {
-  const [person] = await tx.query<Person>(sql`select ${columns} from people where person_id = ${personId} for update`)
+  const [person] = await tx.query<Person>(
+    sql`select ${columns} from people where person_id = ${personId} for update of people`,
+  )
   return person
 }
 
@@ -65,7 +73,14 @@ export function normalEmail(email: string): string {
 
 const columns = sql`
   person_id, tenant_id, email, name, role, status, password_hash, password_change_required, totp_secret,
-  totp_confirmed, last_sign_in_at, created_at`
+  totp_confirmed, password_allowed_until, muted_alerts, last_sign_in_at, created_at,
+  exists (select from passkeys where passkeys.person_id = people.person_id) as has_passkey,
+  exists (select from second_factor_roles required where required.role = people.role) as second_factor_required`
+
+/** An authenticator or a passkey. The password alone then no longer signs in. */
+export function hasSecondFactor(person: Pick<Person, 'totpConfirmed' | 'hasPasskey'>): boolean {
+  return person.totpConfirmed || person.hasPasskey
+}
 
 export const ROLES = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'OPERATOR_READ_ONLY', 'DEALER_ADMIN', 'DEALER_STAFF'] as const
 export type Role = (typeof ROLES)[number]

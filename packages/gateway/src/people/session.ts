@@ -13,9 +13,13 @@ const LIFETIME = '14 days'
 const SEEN_INTERVAL = '1 minute'
 const USER_AGENT_LENGTH_MAX = 300
 
+/** How the person signed in for a session. */
+export type SignInMethod = 'PASSWORD' | 'PASSKEY' | 'PROVIDER'
+
 export interface Session {
   sessionId: string
   personId: string
+  signedInBy: SignInMethod
 }
 
 export interface SessionRow {
@@ -31,13 +35,13 @@ export function createSession(
   tx: Tx,
   ids: Ids,
   personId: string,
-  from: { address: string; userAgent: string },
+  from: { address: string; userAgent: string; signedInBy: SignInMethod },
 ): string {
   const { token, hash } = createRandomToken(ids)
   const userAgent = from.userAgent.slice(0, USER_AGENT_LENGTH_MAX)
   tx.send(sql`
-    insert into sessions (session_id, person_id, token_hash, address, user_agent, expires_at)
-    values (${ids.uuid()}, ${personId}, ${hash}, ${from.address}, ${userAgent}, now() + ${LIFETIME}::interval)`)
+    insert into sessions (session_id, person_id, token_hash, signed_in_by, address, user_agent, expires_at)
+    values (${ids.uuid()}, ${personId}, ${hash}, ${from.signedInBy}, ${from.address}, ${userAgent}, now() + ${LIFETIME}::interval)`)
   tx.send(sql`update people set last_sign_in_at = now() where person_id = ${personId}`)
   tx.send(sql`delete from sessions where person_id = ${personId} and ${expired}`)
   return token
@@ -50,7 +54,7 @@ export async function findSession(
   { prolong }: { prolong: boolean },
 ): Promise<Session | undefined> {
   const [session] = await db.query<Session & { stale: boolean }>(sql`
-    select session_id, person_id, seen_at < now() - ${SEEN_INTERVAL}::interval as stale
+    select session_id, person_id, signed_in_by, seen_at < now() - ${SEEN_INTERVAL}::interval as stale
     from sessions where token_hash = ${hashToken(token)} and not ${expired}`)
   if (session?.stale && prolong)
     await db.query(sql`update sessions set seen_at = now() where session_id = ${session.sessionId}`)

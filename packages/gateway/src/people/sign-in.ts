@@ -2,8 +2,9 @@ import { type AuditEntry, audit, byPerson, SYSTEM } from '../audit/audit.ts'
 import type { DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
-import type { Db } from '../lib/postgres/db.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
+import { isConfirmation } from './confirmation.ts'
 import {
   addressKey,
   browserKey,
@@ -16,9 +17,10 @@ import {
   personKey,
 } from './lockout.ts'
 import { passwordMatches } from './password.ts'
-import { findPersonByEmail, lockPerson, lockUnchanged, type Person } from './person.ts'
-import { redeemCode, wrongCode } from './second-factor.ts'
-import { createSession } from './session.ts'
+import { findPersonByEmail, hasSecondFactor, lockPerson, lockUnchanged, type Person } from './person.ts'
+import { checkPasswordAllowed, type PasswordConfig } from './provider/passwords.ts'
+import { redeemCode, wrongCode } from './second-factor/authenticator.ts'
+import { createSession, type SignInMethod } from './session.ts'
 
 export interface SignInDeps {
   db: Db
@@ -26,6 +28,7 @@ export interface SignInDeps {
   databaseClock: Pick<DatabaseClock, 'now'>
   cipher: Cipher
   linkKey: Buffer
+  config: PasswordConfig
 }
 
 export interface SignIn {
@@ -45,53 +48,82 @@ export interface SignInResult {
   person: Person
   /** The token for the browser to store (lockout.ts). */
   browser: string
+  signedInBy: SignInMethod
 }
 
 /**
  * Creates a session. A failure does not reveal whether the address exists: an unknown address, a wrong password and a
  * disabled person get the same answer after the same amount of work, and all addresses are locked alike.
- * @throws Refusal SIGN_IN_FAILED, TOO_MANY_ATTEMPTS, PASSWORDS_BUSY; after the right password also CODE_REQUIRED,
- * CODE_WRONG
+ * @throws Refusal SIGN_IN_FAILED, TOO_MANY_ATTEMPTS, PASSWORDS_BUSY, PASSWORDS_OFF; after the right password also
+ * CODE_REQUIRED, PASSKEY_REQUIRED, CODE_WRONG, CODE_USED
  */
 export async function signIn(deps: SignInDeps, input: SignIn): Promise<SignInResult> {
   const { db, ids, linkKey, databaseClock } = deps
   const claimed = await findPersonByEmail(db, input.email)
+  checkPasswordAllowed(deps.config, input.email, claimed, databaseClock.now())
   const { browser = '' } = input
   const isKnown = isKnownBrowser(linkKey, browser, claimed, databaseClock.now())
   const key = isKnown ? browserKey(browser) : addressKey(input.email)
   const attempt: Attempt = { ...input, key, origin: isKnown ? { knownBrowser: true } : null }
   const person = await verifyPassword(db, ids, attempt, claimed)
-  if (person.totpConfirmed) await verifyCode(deps, person, attempt)
-  const token = await db.tx(async (tx) => {
+  if (hasSecondFactor(person)) await verifyCode(deps, person, attempt)
+  const result = await db.tx(async (tx) => {
     const locked = await lockUnchanged(tx, person)
-    if (locked?.totpConfirmed !== person.totpConfirmed) throw signInFailed()
-    const by = byPerson(person, input.address)
-    audit(tx, ids, { tenantId: person.tenantId, ...by, action: 'person.sign_in' })
-    return createSession(tx, ids, person.personId, input)
+    if (!locked || (hasSecondFactor(locked) && !hasSecondFactor(person))) throw signInFailed()
+    return openSession(tx, deps, locked, { ...input, signedInBy: 'PASSWORD' })
   })
   await clearFailures(db, key)
-  return { token, person, browser: createBrowserToken(linkKey, ids, person, databaseClock.now()) }
+  return result
+}
+
+/** Creates a session for a person who was verified and locked, and records it. Every sign-in gets a new token. */
+export function openSession(
+  tx: Tx,
+  { ids, linkKey, databaseClock }: Pick<SignInDeps, 'ids' | 'linkKey' | 'databaseClock'>,
+  person: Person,
+  from: { address: string; userAgent: string; signedInBy: SignInMethod },
+): SignInResult {
+  const { address, userAgent, signedInBy } = from
+  const after = signedInBy === 'PASSWORD' ? {} : { after: { by: signedInBy } }
+  audit(tx, ids, { tenantId: person.tenantId, ...byPerson(person, address), action: 'person.sign_in', ...after })
+  const token = createSession(tx, ids, person.personId, { address, userAgent, signedInBy })
+  const browser = createBrowserToken(linkKey, ids, person, databaseClock.now())
+  return { token, person, browser, signedInBy }
+}
+
+/** Required again for changes that a stolen session must not be able to make: a password, or a confirmation. */
+export interface Reauthentication {
+  password?: string | undefined
+  code?: string | undefined
+  /** After a passkey, or another sign-in at the provider (confirmation.ts). */
+  confirmation?: string | undefined
 }
 
 /**
  * Verifies the password of a signed-in person again, and the code if a second factor is set, before actions that a stolen
  * session must not be able to do. Failures are counted as for a sign-in, but separately.
- * @throws Refusal PASSWORD_WRONG, CODE_REQUIRED, CODE_WRONG, TOO_MANY_ATTEMPTS, PASSWORDS_BUSY
+ * @throws Refusal PASSWORD_REQUIRED, CONFIRMATION_DEAD, PASSWORD_WRONG, CODE_REQUIRED, CODE_WRONG, CODE_USED,
+ * TOO_MANY_ATTEMPTS, PASSWORDS_BUSY
  */
 export async function reauthenticate(
   deps: SignInDeps,
   person: Person,
-  input: { password: string; code?: string | undefined; address: string },
-  { withCode }: { withCode: boolean } = { withCode: true },
+  { confirmation, password, ...input }: Reauthentication & { address: string },
 ): Promise<void> {
-  const attempt: Attempt = { ...input, key: personKey(person.personId), origin: { signedIn: true } }
+  if (confirmation !== undefined) {
+    if (isConfirmation(deps, person, confirmation)) return
+    throw new Refusal(422, 'CONFIRMATION_DEAD', 'Your confirmation has expired. Confirm again who you are.')
+  }
+  if (password === undefined)
+    throw new Refusal(422, 'PASSWORD_REQUIRED', 'This requires your password, or a passkey. Send one of them too.')
+  const attempt: Attempt = { ...input, password, key: personKey(person.personId), origin: { signedIn: true } }
   try {
     await verifyPassword(deps.db, deps.ids, attempt, person)
   } catch (error) {
     if (error instanceof Refusal && error.code === 'SIGN_IN_FAILED') throw wrongPassword()
     throw error
   }
-  if (person.totpConfirmed && withCode) await verifyCode(deps, person, attempt)
+  if (hasSecondFactor(person)) await verifyCode(deps, person, attempt)
 }
 
 /** A password to verify, and the key under which a failure is counted. */
@@ -116,14 +148,16 @@ async function verifyPassword(db: Db, ids: Ids, attempt: Attempt, person: Person
 
 async function verifyCode(deps: SignInDeps, person: Person, attempt: Attempt): Promise<void> {
   const code = attempt.code
+  if (!code && !person.totpConfirmed)
+    throw new Refusal(401, 'PASSKEY_REQUIRED', 'Use your passkey, or enter one of your recovery codes.')
   if (!code) throw new Refusal(401, 'CODE_REQUIRED', 'Enter the code from your authenticator, or a recovery code.')
-  const accepted = await deps.db.tx(async (tx) => {
+  const redeemed = await deps.db.tx(async (tx) => {
     const locked = await lockPerson(tx, person.personId)
-    return locked !== undefined && redeemCode(tx, deps, locked, code)
+    return locked === undefined ? 'wrong' : redeemCode(tx, deps, locked, code)
   })
-  if (accepted) return
+  if (redeemed === 'accepted') return
   await recordFailure(deps.db, deps.ids, attempt, person)
-  throw wrongCode()
+  throw wrongCode(redeemed)
 }
 
 async function recordFailure(db: Db, ids: Ids, attempt: Attempt, person: Person | undefined): Promise<void> {

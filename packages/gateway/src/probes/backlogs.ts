@@ -14,6 +14,8 @@ export interface Backlogs {
   failingS: number
   disabled: number
   lowStock: number
+  withoutMoney: number
+  lackingMoney: number
   orphans: number
   mailsWaiting: number
   oldestMailS: number
@@ -46,6 +48,8 @@ export async function countBacklogs(db: Db): Promise<Backlogs> {
       failingS: rest!.failingS,
       disabled: rest!.disabled,
       lowStock: rest!.lowStock,
+      withoutMoney: rest!.withoutMoney,
+      lackingMoney: rest!.lackingMoney,
       orphans: rest!.orphans,
       mailsWaiting: mails[0]?.count ?? 0,
       oldestMailS: mails[0]?.oldestS ?? 0,
@@ -80,6 +84,8 @@ interface RestRow {
   failingS: number
   disabled: number
   lowStock: number
+  withoutMoney: number
+  lackingMoney: number
   orphans: number
 }
 
@@ -121,4 +127,6 @@ const REST = `
      from webhook_endpoints where enabled) as failing_s,
     (select count(*)::int from webhook_endpoints where not enabled and disabled_reason is not null) as disabled,
     (select count(*)::int from stock_levels where low_threshold is not null and available < low_threshold) as low_stock,
+    (select count(*)::int from supplier_balances where no_money_since is not null) as without_money,
+    (select count(*)::int from packages where lacks_money and on_sale) as lacking_money,
     (select count(*)::int from (select from orphans where state = 'FOUND' limit $1) o) as orphans`

@@ -64,6 +64,16 @@ function backlogs({ db, metrics }: GaugesDeps): Refresh {
     help: 'Products of stock suppliers with fewer codes than their low-stock level',
     registers,
   })
+  const withoutMoney = new Gauge({
+    name: 'dealer_esim_suppliers_without_money',
+    help: 'Suppliers that refuse purchases for lack of money',
+    registers,
+  })
+  const lackingMoney = new Gauge({
+    name: 'dealer_esim_packages_without_money',
+    help: 'Packages that are off sale because none of their suppliers has money',
+    registers,
+  })
   const orphans = new Gauge({
     name: 'dealer_esim_orphan_esims',
     help: 'eSIMs received for items already refunded or delivered, not yet cancelled at their supplier',
@@ -89,6 +99,8 @@ function backlogs({ db, metrics }: GaugesDeps): Refresh {
     failing.set(read.failingS)
     disabled.set(read.disabled)
     lowStock.set(read.lowStock)
+    withoutMoney.set(read.withoutMoney)
+    lackingMoney.set(read.lackingMoney)
     orphans.set(read.orphans)
     mails.set(read.mailsWaiting)
     oldestMail.set(read.oldestMailS)

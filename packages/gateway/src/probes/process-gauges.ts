@@ -7,9 +7,9 @@ export function addProcessGauges({ metrics, pools, suppliers, config }: Deps): v
   new Gauge({
     name: 'dealer_esim_info',
     help: 'Always 1; the labels describe this process',
-    labelNames: ['deployment', 'role'],
+    labelNames: ['deployment', 'role', 'cell'],
     registers,
-  }).set({ deployment: config.deployment, role: config.role }, 1)
+  }).set({ deployment: config.deployment, role: config.role, cell: config.cellName }, 1)
   new Gauge({
     name: 'dealer_esim_database_connections',
     help: 'Database connections by pool: open, idle, and callers waiting for one',

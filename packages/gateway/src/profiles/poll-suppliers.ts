@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { EsimStatus } from '@dealer-esim/contract'
 import type { Clock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { LOWEST_UUID } from '../lib/ids.ts'
 import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
+import { notFound, Refusal } from '../lib/refusal.ts'
 import { latestReference } from '../suppliers/reference.ts'
 import type { ConfiguredSupplier, Suppliers } from '../suppliers/registry.ts'
 import type { ReportOutcome, SuppliedEsim } from '../suppliers/supplier.ts'
@@ -135,20 +137,66 @@ async function pollBatch(
   } finally {
     gate.release(tenantId, granted - due.length)
   }
-  if (due.length === 0) return
+  if (due.length > 0) await applyReports(deps, tenantId, await pollEsims(deps, supplied, tenantId, due))
+}
+
+/** Polls with permits that were granted, and returns them. */
+async function pollEsims(
+  deps: PollDeps,
+  supplied: ConfiguredSupplier,
+  tenantId: string,
+  polled: readonly PolledEsim[],
+): Promise<ReportedProfile[]> {
   const startedAt = deps.clock.monotonic()
   const outcomes = await requestReports(
     deps,
     supplied,
-    due.map(({ esim }) => esim),
+    polled.map(({ esim }) => esim),
   )
   const down = outcomes.every((outcome) => outcome.kind === 'silent' && outcome.down === true)
-  gate.complete(tenantId, due.length, deps.clock.monotonic() - startedAt, down)
-  const reported = due.flatMap(({ esim, profileId }, index): ReportedProfile[] => {
+  supplied.gate.complete(tenantId, polled.length, deps.clock.monotonic() - startedAt, down)
+  return polled.flatMap(({ esim, profileId }, index): ReportedProfile[] => {
     const outcome = outcomes[index]
     return outcome?.kind === 'reported' ? [{ orderId: esim.orderId, profileId, report: outcome.report }] : []
   })
-  await applyReports(deps, tenantId, reported)
+}
+
+/**
+ * Asks the supplier of an eSIM for its state and usage at once, without waiting until it is due, and applies the report.
+ * @returns NO_REPORT where the supplier did not report on it.
+ * @throws Refusal where the supplier cannot be asked
+ */
+export async function pollNow(
+  deps: PollDeps,
+  { tenantId, profileId }: { tenantId: string; profileId: string },
+): Promise<'CHANGED' | 'UNCHANGED' | 'NO_REPORT'> {
+  const [row] = await deps.db.query<PolledRow & { supplier: string; esimStatus: EsimStatus }>({
+    name: 'profiles-poll-now',
+    text: `select p.profile_id, p.order_id, p.item_no, p.iccid, p.secrets, p.supplier, p.esim_status, i.product_code,
+             ${latestReference({ tenantId: '$1', orderId: 'p.order_id', itemNo: 'p.item_no', supplier: 'p.supplier' })} as reference
+           from profiles p
+           join order_items i on i.tenant_id = $1 and i.order_id = p.order_id and i.item_no = p.item_no
+           where p.tenant_id = $1 and p.profile_id = $2`,
+    values: [tenantId, profileId],
+  })
+  if (!row) throw notFound('eSIM')
+  if (!['GOT_RESOURCE', 'IN_USE'].includes(row.esimStatus))
+    throw new Refusal(409, 'ESIM_ENDED', 'This eSIM has ended: its supplier has nothing more to report.')
+  const supplied = deps.suppliers.get(row.supplier)
+  if (supplied?.supplier.report === undefined)
+    throw new Refusal(422, 'NOT_SUPPORTED', 'The supplier of this eSIM does not report on eSIMs when asked.')
+  if (supplied.gate.acquire(tenantId, 1) === 0)
+    throw new Refusal(429, 'SUPPLIER_BUSY', 'The supplier takes no more requests at the moment. Try again in a minute.')
+  let polled: PolledEsim[]
+  try {
+    polled = [{ profileId, esim: toSuppliedEsim(deps.cipher, tenantId, row, true) }]
+  } catch (error) {
+    supplied.gate.release(tenantId, 1)
+    throw error
+  }
+  const reported = await pollEsims(deps, supplied, tenantId, polled)
+  if (reported.length === 0) return 'NO_REPORT'
+  return (await applyReports(deps, tenantId, reported)) > 0 ? 'CHANGED' : 'UNCHANGED'
 }
 
 /** @returns no outcomes where the supplier throws or exceeds its time-out. */

@@ -10,14 +10,16 @@ import { checkRequest } from './request.ts'
  */
 function actionHandler(operation: 'esim/cancel' | 'esim/suspend' | 'esim/unsuspend' | 'esim/revoke'): Handler {
   const action = operation.slice('esim/'.length).toUpperCase() as EsimAction
-  return async (deps, { tenant, request, waitForEnd, unsignedFrom }) => {
+  return async (deps, { tenant, request, waitForEnd, traceWith, unsignedFrom }) => {
     const { tenantId } = tenant
     const { esimTranNo, iccid } = request
     const checked = checkRequest(operation, { transactionId: 'none', action, esimTranNo, iccid })
     const by = unsignedFrom === undefined ? undefined : { actor: 'unsigned' as const, address: unsignedFrom }
     const begun = await ensureAction(deps, tenantId, checked, by)
     if (begun === undefined) return {}
-    const ended = await waitForEnd({ kind: 'ACTION', tenantId, id: begun.actionId })
+    const { actionId, orderId, isNew } = begun
+    if (isNew) traceWith({ orderId, part: 'continues', actionId })
+    const ended = await waitForEnd({ kind: 'ACTION', tenantId, id: actionId })
     if (ended !== 'DONE') throw new RtFailure('200002', 'The supplier of this eSIM refused it.')
     return {}
   }

@@ -1,6 +1,7 @@
 import type { RequestHeaders } from '@dealer-esim/contract'
 import type { Admitted } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
+import type { OrderTrace } from '../http/request-span.ts'
 import type { Awaited } from '../orders/end-watch.ts'
 import type { RtRequest } from './request.ts'
 
@@ -12,6 +13,8 @@ export interface RtCall extends Admitted {
   receivedAt: number
   /** The address of a request without a signature; absent: it was signed. */
   unsignedFrom?: string
+  /** Puts the span of this request into the trace of the order that it placed, or on whose eSIM it began an action. */
+  traceWith(order: OrderTrace): void
   /**
    * Waits until the order or action has ended, at most ten seconds. The request no longer counts as load from then on.
    * @throws RtFailure 900001 where it is still open

@@ -27,6 +27,7 @@ export async function order(deps: Deps, call: RtCall): Promise<object> {
     sent: { ...key.sent, ...(unsignedFrom !== undefined && { unsignedFrom }), lines },
   })
   if (verdict.kind === 'refused') throw new ApiError(verdict.code, verdict.parts)
+  if (verdict.kind === 'placed') call.traceWith({ orderId, part: 'begins' })
   const { orderNo, transactionId } = verdict.answer
   return { orderNo, transactionId: key.sent.transactionId ?? transactionId }
 }

@@ -8,6 +8,7 @@ import { sendAnswer, unavailableLog } from '../http/answer.ts'
 import { readBody } from '../http/body.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
 import type { LoadShedder, RequestLimit } from '../http/load-shedding.ts'
+import { type OrderTrace, requestSpan } from '../http/request-span.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { createEndWatch, type EndWatch } from '../orders/end-watch.ts'
 import type { Ended, RtCall } from './call.ts'
@@ -36,6 +37,8 @@ interface Context {
   tenantId?: string
   /** True for a request that was accepted without a signature. */
   isUnsigned?: boolean
+  /** The order that it placed, or on whose eSIM it began an action. */
+  order?: OrderTrace
 }
 
 /**
@@ -196,6 +199,9 @@ async function perform(
     ...{ tenant, catalogueVersion, request: parseBody(body), headers },
     ...{ address: context.address, receivedAt: context.start },
     ...(unsigned && { unsignedFrom: address }),
+    traceWith(order) {
+      context.order = order
+    },
     waitForEnd: (awaited) => waitForEnd(api, context, slot, awaited),
   }
   return handlers[operation](deps, call)
@@ -294,12 +300,17 @@ function headersOf({ app }: RtApi, { requestId }: Context): Record<string, strin
   }
 }
 
-/** Reports the request once: a log line and an observation under the operation's name with `rt/`. */
+/** Reports the request once: a log line, an observation and a span under the operation's name with `rt/`. */
 function report({ deps, logUnavailable }: RtApi, context: Context, code: string, error: unknown): void {
   const { requestId, address, tenantId, isUnsigned } = context
   const operation = `rt/${context.operation}`
   const durationMs = deps.clock.monotonic() - context.start
   deps.requestMetrics.observe(operation, code, durationMs)
+  if (deps.traces) {
+    const outcome = { code, httpStatus: 200, endedAt: deps.clock.now(), durationMs }
+    const span = requestSpan({ operation, requestId, tenantId, address, order: context.order, ...outcome })
+    if (span) deps.traces.add(span)
+  }
   const line = { requestId, address, tenantId, ...(isUnsigned && { isUnsigned }), operation, code, durationMs }
   const isExpected = error === undefined || error instanceof ApiError || error instanceof RtFailure
   if (!isExpected && code !== '900001') deps.log.error({ ...line, err: error }, 'request')

@@ -41,6 +41,7 @@ export async function topUp(deps: Deps, call: RtCall): Promise<object> {
     },
   })
   if (verdict.kind === 'refused') throw new ApiError(verdict.code, verdict.parts)
+  if (verdict.kind === 'placed') call.traceWith({ orderId, part: 'begins' })
   const { orderNo, transactionId, esimTranNo: toppedUp } = verdict.answer
   const awaited = { kind: 'ORDER' as const, tenantId, id: orderIdOf(orderNo)! }
   const ended = await call.waitForEnd(awaited)

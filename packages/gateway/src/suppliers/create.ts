@@ -1,10 +1,10 @@
 import type { Static, TSchema } from 'typebox'
-import { Value } from 'typebox/value'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { Wakeups } from '../lib/postgres/wakeups.ts'
+import { listSchemaFaults } from '../lib/schema-faults.ts'
 import { airaloSupplier } from './airalo/airalo.ts'
 import { airaloConfig } from './airalo/client.ts'
 import { es2plusConfig, findEs2plusFault } from './es2plus/config.ts'
@@ -132,23 +132,8 @@ export function createSupplier(
 }
 
 /** Lists the faults of a configuration, such as "url is missing". */
-export function findConfigFaults(schema: TSchema, config: unknown): string[] {
-  return [...Value.Errors(schema, config)].flatMap((fault) => {
-    const name = fault.instancePath.slice(1).replaceAll('/', '.')
-    const inside = (member: string) => (name === '' ? member : `${name}.${member}`)
-    switch (fault.keyword) {
-      case 'boolean':
-        return [] // additionalProperties reports the same member
-      case 'required':
-        return fault.params.requiredProperties.map((member) => `${inside(member)} is missing`)
-      case 'additionalProperties':
-        return fault.params.additionalProperties.map((member) => `unknown member ${inside(member)}`)
-      case 'pattern':
-        return [`${name} must be ${FORMS[String(fault.params.pattern)] ?? `like ${fault.params.pattern}`}`]
-      default:
-        return [`${name === '' ? 'it' : name} ${fault.message}`]
-    }
-  })
+function findConfigFaults(schema: TSchema, config: unknown): string[] {
+  return listSchemaFaults(schema, config, FORMS)
 }
 
 const FORMS: Readonly<Record<string, string>> = {

@@ -76,9 +76,12 @@ const DIFFERENCES = `
 
 const DIFFERENCES_MAX = 10_000
 
-export async function listPriceDifferences(db: Pick<Db, 'query'>): Promise<PriceDifference[]> {
+/** @param supplier only of this one */
+export async function listPriceDifferences(db: Pick<Db, 'query'>, supplier?: string): Promise<PriceDifference[]> {
   return db.query<PriceDifference>({
-    text: `${DIFFERENCES} order by p.supplier, r.package_code, p.product_code limit ${DIFFERENCES_MAX}`,
+    text: `${DIFFERENCES} where ($1::text is null or p.supplier = $1)
+           order by p.supplier, r.package_code, p.product_code limit ${DIFFERENCES_MAX}`,
+    values: [supplier ?? null],
   })
 }
 

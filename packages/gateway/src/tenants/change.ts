@@ -71,22 +71,29 @@ export async function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow> {
 /**
  * Refuses the tenant's requests. Paid orders are still delivered or refunded, and their events are still sent.
  * Suspending a suspended tenant, or resuming an active one, changes nothing.
+ * @param reason for the audit log, which the dealer reads too
  * @throws Refusal if the tenant does not exist
  */
-export async function suspendTenant(deps: TenantDeps, tenantId: string, by: By): Promise<void> {
-  await setStatus(deps, tenantId, 'SUSPENDED', by)
+export async function suspendTenant(deps: TenantDeps, tenantId: string, by: By, reason?: string): Promise<void> {
+  await setStatus(deps, tenantId, { status: 'SUSPENDED', reason }, by)
 }
 
 export async function resumeTenant(deps: TenantDeps, tenantId: string, by: By): Promise<void> {
-  await setStatus(deps, tenantId, 'ACTIVE', by)
+  await setStatus(deps, tenantId, { status: 'ACTIVE' }, by)
 }
 
-async function setStatus(deps: TenantDeps, typedId: string, status: 'ACTIVE' | 'SUSPENDED', by: By): Promise<void> {
+async function setStatus(
+  deps: TenantDeps,
+  typedId: string,
+  after: { status: 'ACTIVE' | 'SUSPENDED'; reason?: string | undefined },
+  by: By,
+): Promise<void> {
+  const { status } = after
   await changeTenant(deps, typedId, by, async (tx, tenantId) => {
     const tenant = await lockTenant(tx, tenantId)
     if (tenant.status === status) return { entry: undefined, result: undefined }
     tx.send(sql`update tenants set status = ${status} where tenant_id = ${tenantId}`)
     const action = status === 'ACTIVE' ? 'tenant.resume' : 'tenant.suspend'
-    return { entry: { action, before: { status: tenant.status }, after: { status } }, result: undefined }
+    return { entry: { action, before: { status: tenant.status }, after }, result: undefined }
   })
 }

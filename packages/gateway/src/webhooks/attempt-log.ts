@@ -1,5 +1,13 @@
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
-import { bytesArray, type Columns, plainArray, timeArray, unnest, uuidArray } from '../lib/postgres/columns.ts'
+import {
+  bytesArray,
+  type Columns,
+  plainArray,
+  textArray,
+  timeArray,
+  unnest,
+  uuidArray,
+} from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import type { Notification } from './delivery.ts'
 import { ANSWER_KEPT_BYTES } from './limits.ts'
@@ -22,11 +30,13 @@ export interface LoggedAttempt {
   message: string
   /** The first 4 KiB of the response, without secrets; null: no response or an empty one. */
   answer: Buffer | null
+  /** Enough of the signatures to recognise them; null: nothing was signed. */
+  signatureStarts: string | null
 }
 
 /** @param signer has the secrets that a response may echo */
 export function loggedAttempt(
-  { attemptId, startedAt, durationMs, outcome }: Attempt,
+  { attemptId, startedAt, durationMs, outcome, signatureStarts }: Attempt,
   { notifyId, notifyType }: Pick<Notification, 'notifyId' | 'notifyType'>,
   attemptNo: number,
   url: string,
@@ -44,6 +54,7 @@ export function loggedAttempt(
     status: outcome.kind === 'answer' ? outcome.status : undefined,
     message: outcomeMessage(outcome),
     answer: maskedAnswer(outcome, signer),
+    signatureStarts: signatureStarts ?? null,
   }
 }
 
@@ -87,6 +98,7 @@ const EACH: Columns = {
   started_at: 'timestamptz',
   duration_ms: 'integer',
   answer: 'bytea',
+  signature_starts: 'text',
 }
 
 /** Logs attempts of tenant $1 that are alike; $6 has their notify_ids. */
@@ -109,6 +121,7 @@ export function logValues(alike: readonly LoggedAttempt[]): unknown[] {
     timeArray(alike.map((attempt) => attempt.startedAtMs)),
     plainArray(alike.map((attempt) => attempt.durationMs)),
     bytesArray(alike.map((attempt) => attempt.answer)),
+    textArray(alike.map((attempt) => attempt.signatureStarts)),
   ]
 }
 

@@ -24,6 +24,10 @@ export interface EventView {
   notifyType: EventType
   /** null: it does not concern one order. */
   orderNo: string | null
+  /** The statuses that it reports, such as that of the order and the one of an eSIM that changed. */
+  statuses: string[]
+  /** What else tells events of one kind apart: the percentage of a threshold, or the hours before expiry. */
+  level: { unit: 'PERCENT' | 'HOURS'; value: number } | null
   createdAt: Date
   deliveryState: DeliveryState
   /** Since it was recorded or last replayed; null: delivered before the delivery log starts. */
@@ -54,6 +58,8 @@ export interface AttemptView {
   outcome: string
   /** The first 4 KiB of the response. */
   answer: string | null
+  /** The beginnings of its signatures; null: nothing was signed. */
+  signatureStarts: string | null
 }
 
 export interface EventFilter {
@@ -61,7 +67,6 @@ export interface EventFilter {
   tenantId?: string | undefined
   notifyTypes?: readonly EventType[] | undefined
   deliveryStates?: readonly DeliveryState[] | undefined
-  orderId?: string | undefined
   /** Events of any of these orders. */
   orderIds?: readonly string[] | undefined
   from?: Date | undefined
@@ -123,8 +128,7 @@ async function readEvents(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<EventV
 
 /** Undelivered events are found by their deliveries, without reading delivered events. */
 function rowFilter(filter: EventFilter): RowFilter & { table: RowTable } {
-  const { tenantId = null, notifyTypes, deliveryStates, orderId, from, to } = filter
-  const orderIds = filter.orderIds ?? (orderId === undefined ? undefined : [orderId])
+  const { tenantId = null, notifyTypes, deliveryStates, orderIds, from, to } = filter
   const times = { tenantId, from, to, matching: orderIds ? ('ONE' as const) : undefined }
   const ofOrders = (event: string) => (orderIds ? [sql`${raw(event)}.order_id = any (${orderIds}::uuid[])`] : [])
   const ofTypes = (event: string) => (notifyTypes ? [sql`${raw(event)}.notify_type = any (${notifyTypes})`] : [])
@@ -156,19 +160,26 @@ export async function getEvent(
   db: Pick<Db, 'query'>,
   tenantId: string,
   notifyId: string,
-): Promise<EventView & { content: unknown; details: unknown; attemptList: AttemptView[] }> {
-  const [row] = await db.query<EventRow & { content: unknown; details: unknown }>(sql`
-    select ${COLUMNS}, e.content, e.details from tenants t
+): Promise<EventView & Recorded & { attemptList: AttemptView[] }> {
+  const [row] = await db.query<EventRow & Recorded>(sql`
+    select ${COLUMNS}, e.content, e.details, t.app_key from tenants t
     join (select e.*, d.delivery_state, d.attempts, d.due_at from events e ${raw(DELIVERY_OF_EVENT)}) e using (tenant_id)
     ${LATEST_ATTEMPT}
     where t.tenant_id = ${tenantId} and e.notify_id = ${requireUuid(notifyId, 'event')}`)
   if (!row) throw notFound('event')
   const attempts = await db.query<AttemptRow>(sql`
     select attempt_id, notify_id, notify_type, attempt_no, url,
-           address, started_at, duration_ms, http_status, outcome, answer
+           address, started_at, duration_ms, http_status, outcome, answer, signature_starts
     from delivery_attempts where tenant_id = ${tenantId} and notify_id = ${notifyId}
     order by attempt_id desc limit ${ATTEMPTS_SHOWN_MAX}`)
-  return { ...eventOf(row), content: row.content, details: row.details, attemptList: attempts.map(attemptOf) }
+  return { ...eventOf(row), attemptList: attempts.map(attemptOf) }
+}
+
+/** The event as it was recorded, and the AppKey that its requests name. */
+interface Recorded {
+  content: unknown
+  details: unknown
+  appKey: string
 }
 
 /** More than the retries of one event; only an event that was replayed many times has more. */
@@ -182,7 +193,11 @@ function inStates(states: readonly DeliveryState[]): Sql {
 
 const COLUMNS = sql`
   e.tenant_id, t.tenant_name as client_name, e.notify_id, e.notify_type,
-  e.order_id, e.created_at, coalesce(e.delivery_state, 'DELIVERED') as delivery_state,
+  e.order_id, e.content ->> 'orderStatus' as order_status, e.content ->> 'actionStatus' as action_status,
+  (select p ->> (e.details ->> 'changed') from json_array_elements(e.content -> 'profiles') p
+   where p ->> 'esimTranNo' = e.details ->> 'esimTranNo' limit 1) as changed_status,
+  coalesce(e.content ->> 'threshold', e.content ->> 'percent')::int as percent, (e.content ->> 'hours')::int as hours,
+  e.created_at, coalesce(e.delivery_state, 'DELIVERED') as delivery_state,
   coalesce(e.attempts, a.attempt_no) as attempts, e.due_at, a.outcome as last_outcome,
   case when coalesce(e.delivery_state, 'DEAD') = 'DEAD' then a.ended_at end as settled_at`
 
@@ -193,10 +208,28 @@ const LATEST_ATTEMPT = sql`
     from delivery_attempts a where a.tenant_id = e.tenant_id and a.notify_id = e.notify_id
     order by e.delivery_state is null and a.outcome = ${ACKNOWLEDGED} desc, a.attempt_id desc limit 1) a on true`
 
-type EventRow = Omit<EventView, 'orderNo'> & { orderId: string | null }
+type EventRow = Omit<EventView, 'orderNo' | 'statuses' | 'level'> & {
+  orderId: string | null
+  orderStatus: string | null
+  changedStatus: string | null
+  actionStatus: string | null
+  percent: number | null
+  hours: number | null
+}
 
-function eventOf({ orderId, ...row }: EventRow): EventView {
-  return { ...row, orderNo: orderId === null ? null : orderNoOf(orderId) }
+function eventOf<Row extends EventRow>(row: Row) {
+  const { orderId, orderStatus, changedStatus, actionStatus, percent, hours, ...event } = row
+  return {
+    ...event,
+    orderNo: orderId === null ? null : orderNoOf(orderId),
+    statuses: [orderStatus, changedStatus, actionStatus].filter((status) => status !== null),
+    level: levelOf(percent, hours),
+  }
+}
+
+function levelOf(percent: number | null, hours: number | null): EventView['level'] {
+  if (percent !== null) return { unit: 'PERCENT', value: percent }
+  return hours === null ? null : { unit: 'HOURS', value: hours }
 }
 
 type AttemptRow = Omit<AttemptView, 'acknowledged' | 'answer'> & { answer: Buffer | null }

@@ -2,15 +2,17 @@ import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { SYSTEM } from '../../src/audit/audit.ts'
 import { createCatalogue } from '../../src/catalogue/catalogue.ts'
+import type { Config } from '../../src/config/config.ts'
 import { CONSOLE_API, type ConsoleDeps } from '../../src/console-api/kernel/route.ts'
 import { addConsoleApi } from '../../src/console-api/server.ts'
 import { createCipher } from '../../src/lib/crypto.ts'
 import { systemIds } from '../../src/lib/ids.ts'
-import { createOutbound } from '../../src/lib/outbound/outbound.ts'
+import { createOutbound, type Outbound } from '../../src/lib/outbound/outbound.ts'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createPerson } from '../../src/people/manage.ts'
 import type { Role } from '../../src/people/person.ts'
+import type { Provider } from '../../src/people/provider/provider.ts'
 import { createSuppliers } from '../../src/suppliers/registry.ts'
 import { createTestDatabase } from '../harness/databases/database.ts'
 
@@ -26,13 +28,21 @@ function movableClock(startMs: number) {
   return clock
 }
 
-/** Starts the console API on its own database. */
-export async function startConsole() {
+/** Starts the console API on its own database. `config` and `provider` as an operator may set them. */
+export async function startConsole(
+  options: { config?: Partial<Config>; provider?: (deps: { outbound: Outbound }) => Provider | undefined } = {},
+) {
   const database = await createTestDatabase()
   const db = createDb({ url: database.url, poolSize: 5, applicationName: 'console test' })
   const clock = movableClock(Date.now())
   const linkKey = randomBytes(32)
-  const config = { deployment: 'test' as const }
+  const config = {
+    deployment: 'test' as const,
+    defaultQpsLimit: 100,
+    oidcDomains: [],
+    oidcRoles: new Map(),
+    ...options.config,
+  }
   const outbound = createOutbound()
   const cipher = createCipher([randomBytes(32)])
   const wake = { wake() {}, on: () => () => {} }
@@ -45,6 +55,7 @@ export async function startConsole() {
     databaseClock: clock,
     links: { publicUrl: ORIGIN },
     consoleUrl: () => `${ORIGIN}/console`,
+    provider: options.provider?.({ outbound }),
   } as unknown as ConsoleDeps
   const app = Fastify()
   addConsoleApi(app, deps, {

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream'
+import { makeIccid } from '@dealer-esim/contract'
 import { validate } from '@scalar/openapi-parser'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -9,13 +11,15 @@ import { createAccessToken } from '../../src/people/access-token.ts'
 import { ROLES, type Role } from '../../src/people/person.ts'
 import { saveProducts } from '../../src/products/sync/save-products.ts'
 import { ensureSync } from '../../src/products/sync/sync-state.ts'
+import { updateSales } from '../../src/sales/update-sales.ts'
 import { ensureBalance } from '../../src/suppliers/balance/balance-state.ts'
 import { claimBalance, readBalance } from '../../src/suppliers/balance/read-balance.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
+import { importStock } from '../../src/suppliers/stock/import.ts'
 import { resetSecret } from '../../src/tenants/secret.ts'
 import { addPackage } from '../harness/shop.ts'
 import { addPerson, addTenant, browser, type ConsoleTestbed, PASSWORD, startConsole } from './console-testbed.ts'
-import { type SeededIds, seedTenant } from './seeded-console.ts'
+import { addPasskey, type SeededIds, seedTenant } from './seeded-console.ts'
 
 interface Operation {
   operationId: string
@@ -30,6 +34,7 @@ let testbed: ConsoleTestbed
 let document: { paths: Record<string, Record<string, Operation>> }
 let tenantId: string
 let seeded: SeededIds
+let batchId: string
 const tokens = {} as Record<Role, string>
 const cookies = {} as Record<Role, string>
 beforeAll(async () => {
@@ -43,6 +48,8 @@ beforeAll(async () => {
     const window = browser(testbed.app)
     await window.signIn(email, PASSWORD)
     cookies[role] = window.cookie
+    await addPasskey(testbed, personId)
+    await testbed.db.query({ text: `update people set muted_alerts = '{LOW_STOCK}'` })
   }
   await fillLists()
 })
@@ -101,7 +108,7 @@ describe('the console API’s OpenAPI document', () => {
       for (const role of ROLES) {
         const answer = await callAs(route, role)
         const name = `${route.path} to ${role}`
-        const allowed = route.access === 'session' || route.access.includes(role)
+        const allowed = typeof route.access === 'string' || route.access.includes(role)
         expect([name, answer.statusCode]).toEqual([name, allowed ? 200 : 403])
         if (!allowed) continue
         expect([name, answer.headers['content-type']]).toEqual([name, expect.stringContaining(type)])
@@ -142,19 +149,29 @@ function emptyListsIn(body: unknown): string[] {
   )
 }
 
+const LAST_MONTH = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() - 1))
+  .toISOString()
+  .slice(0, 7)
+
 const QUERIES: Record<string, () => string> = {
   '/supplier-products/costs': () => '?supplier=warehouse&productCode=P',
+  '/sales': () => '?by=dealer',
+  '/sales.csv': () => '?by=dealer',
+  '/packages/:packageCode/explanation': () => `?tenantId=${tenantId}`,
+  '/stock/codes': () => `?iccid=${makeIccid('8985', 1)}`,
   '/search': () => `?q=${seeded.orderNo}`,
+  '/tenants/:tenantId/wallet/statement': () => `?month=${LAST_MONTH}`,
   '/tenants/:tenantId/wallet/entries': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
   '/tenants/:tenantId/wallet/entries.csv': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
 }
 
 /** Calls with the role's token, or with its session if the route requires one. */
 function callAs(route: Route, role: Role) {
-  const names = { ...seeded, tenantId, planName: 'GOLD', groupName: 'PARTNERS', supplier: 'warehouse' } as Record<
-    string,
-    string
-  >
+  const supplier = route.path.startsWith('/stock/') ? 'codes' : 'warehouse'
+  const names = {
+    ...{ ...seeded, tenantId, planName: 'GOLD', groupName: 'PARTNERS', packageCode: 'JP', supplier, batchId },
+    month: LAST_MONTH,
+  } as Record<string, string>
   const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) => names[name]!)
   const bySession = route.access === 'session'
   return testbed.app.inject({
@@ -176,10 +193,14 @@ async function fillLists() {
     text: `insert into saved_views (view_id, person_id, list, name, search)
            select gen_random_uuid(), person_id, 'orders', 'mine', '' from people`,
   })
+  await updateSales(testbed.db)
   await resetSecret(testbed.deps, tenantId, { graceMs: 0 }, { actor: 'cli:test' })
   const config = { url: 'https://upstream.test', appKey: 'ak_0123456789', appSecret: 'secret' }
   await addSupplier(testbed.deps, { name: 'warehouse', type: 'gateway', config }, { actor: 'cli:test' })
   await addSupplier(testbed.deps, { name: 'codes', type: 'stock', config: {} }, { actor: 'cli:test' })
+  const file = Readable.from([`iccid,ac\n${makeIccid('8985', 1)},LPA:1$a.example$X\n`])
+  const importing = { supplier: 'codes', productCode: 'P', file }
+  ;({ batchId } = await importStock(testbed.deps, importing, { actor: 'cli:test' }))
   await testbed.db.tx(async (tx) => {
     await ensureSync(tx, 'warehouse')
     await saveProducts(tx, 'warehouse', new Map(), [PRODUCT])
@@ -190,6 +211,21 @@ async function fillLists() {
              started_at, finished_at, outcome, message)
            select tenant_id, $2, order_id, 1, 'warehouse', 'ORDER', $2, now(), now(), 'refused', 'none left'
            from orders where tenant_id = $1 limit 1`,
+    values: [tenantId, testbed.deps.ids.uuid()],
+  })
+  await testbed.db.query({
+    text: `with item as (
+             update order_items set supplier = 'warehouse', cost = 5, cost_currency = 'USD'
+             where (tenant_id, order_id, item_no) = (
+               select tenant_id, order_id, item_no from order_items
+               where tenant_id = $1 and item_status = 'DELIVERED' limit 1)
+             returning order_id, item_no),
+           price as (
+             insert into supplier_prices (supplier, product_code, currency_code, price, seen_at)
+             values ('warehouse', 'P', 'USD', 6, now()))
+           insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
+             started_at, finished_at, outcome)
+           select $1, $2, order_id, item_no, 'warehouse', 'ORDER', $2, now(), now(), 'delivered' from item`,
     values: [tenantId, testbed.deps.ids.uuid()],
   })
   const claim = (await claimBalance(testbed.db, ['warehouse']))!
@@ -205,6 +241,19 @@ async function fillLists() {
       data: {},
     }),
   )
+  await testbed.db.query({
+    text: `insert into orders (tenant_id, order_id, transaction_id, order_type, topped_up_profile_id, order_status, amount,
+             currency_code, balance_after, wallet_version, package_lines, status_history, event_sequence, created_at,
+             updated_at)
+           values ($1, $2, 'U-1', 'TOPUP', $3, 'DELIVERED', 5, 'USD', 0, 1000,
+             '[{"packageCode": "TOPUP", "packageName": "Top-up", "count": 1, "price": 5}]', '[]', 1, now(), now())`,
+    values: [tenantId, testbed.deps.ids.uuid(), seeded.profileId],
+  })
+  // Statements are issued of months in which the account existed.
+  await testbed.db.query({
+    text: `update tenants set created_at = now() - interval '70 days' where tenant_id = $1`,
+    values: [tenantId],
+  })
   for (const [method, path, payload] of [
     ['POST', '/price-plans', { planName: 'GOLD' }],
     ['PUT', '/price-plans/GOLD/rules', { percent: '-5' }],
@@ -222,6 +271,7 @@ async function fillLists() {
     ['POST', '/stock/low', { supplier: 'warehouse', productCode: 'P', lowAt: 5 }],
     ['PATCH', `/tenants/${tenantId}/settings`, { ipAllowlist: ['192.0.2.1'] }],
     ['POST', `/tenants/${tenantId}/wallet/top-ups`, { amount: 5, reference: 'R' }],
+    ['PUT', '/operator-details', { legalName: 'Operator Ltd', taxId: null, address: null }],
   ] as const) {
     const headers = { authorization: `Bearer ${tokens.OPERATOR_ADMIN}` }
     const answer = await testbed.app.inject({ method, url: `/console/api${path}`, headers, payload })

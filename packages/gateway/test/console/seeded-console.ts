@@ -1,12 +1,22 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { createAccessToken } from '../../src/people/access-token.ts'
+import { insertPasskey } from '../../src/people/passkeys/passkey.ts'
 import { listViews, saveView } from '../../src/people/saved-views.ts'
 import { insertProfiles } from '../../src/profiles/insert.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
 import { proposeAdjustment } from '../../src/wallet/ledger/adjust.ts'
+import { requestTopUp } from '../../src/wallet/requests/create.ts'
 import { startReplay } from '../../src/webhooks/replay/replay.ts'
 import { payOrders } from '../harness/shop.ts'
 import { type ConsoleTestbed, signedInAs } from './console-testbed.ts'
+
+/** Inserts a passkey that nobody can use. */
+export async function addPasskey({ db, deps }: Pick<ConsoleTestbed, 'db' | 'deps'>, personId: string): Promise<string> {
+  const passkeyId = deps.ids.uuid()
+  const credential = { credentialId: deps.ids.bytes(32), publicKey: deps.ids.bytes(77), signCount: 0n, transports: [] }
+  await db.tx((tx) => insertPasskey(tx, { passkeyId, personId, name: 'Laptop', ...credential }))
+  return passkeyId
+}
 
 /** Creates one row of everything that belongs to a tenant, and returns the ids that appear in paths. */
 export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, packageCode: string) {
@@ -40,15 +50,15 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
       ],
       [
         `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at)
-        values ($1, $2, 'ORDER_PAID', $3, '{}', now())`,
+        values ($1, $2, 'ORDER_PAID', $3, '{"orderStatus": "PAID"}', now())`,
         notifyId,
         orderId,
       ],
       [`insert into deliveries (tenant_id, notify_id, delivery_state, attempts) values ($1, $2, 'DEAD', 1)`, notifyId],
       [
         `insert into delivery_attempts (tenant_id, attempt_id, notify_id, notify_type, attempt_no, url, started_at,
-          duration_ms, http_status, outcome, answer)
-        values ($1, $2, $3, 'ORDER_PAID', 1, 'https://receiver.test/', now(), 12, 500, 'answered 500', 'no')`,
+          duration_ms, http_status, outcome, answer, signature_starts)
+        values ($1, $2, $3, 'ORDER_PAID', 1, 'https://receiver.test/', now(), 12, 500, 'answered 500', 'no', '0a1b2c3d v1,AbCdEfGh')`,
         attemptId,
         notifyId,
       ],
@@ -61,29 +71,66 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
       tx.send({ text, values: [tenantId, ...values] })
     return profiles
   })
+  await addAction(testbed, { tenantId, orderId, profileId })
+  const by = { actor: 'cli:seed' as const }
+  const from = new Date(testbed.clock.now() - 3_600_000)
+  const { replayId } = await startReplay(deps, tenantId, { from }, by)
+  const input = { tenantId, amount: 5n, reference: `A-${tenantId}`, reason: 'as agreed' }
+  const { adjustmentId } = await proposeAdjustment(deps, input, by)
+  const topUpRequestId = await askForTopUp(testbed, tenantId)
+  const { personId } = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
+  const tokenInput = { name: 'theirs', scope: 'READ' as const, days: 1 }
+  const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, personId, tokenInput))
+  const text = 'select session_id from sessions where person_id = $1'
+  const [session] = await db.query<{ sessionId: string }>({ text, values: [personId] })
+  const { sessionId } = session!
+  const passkeyId = await addPasskey(testbed, personId)
+  const noteId = await addNotes(testbed, tenantId, orderId)
+  const viewId = await addView(testbed, personId)
+  const ofTenant = { profileId, notifyId, requestId, replayId, adjustmentId, topUpRequestId, noteId }
+  const ofPerson = { personId, sessionId, tokenId, passkeyId, viewId }
+  return { orderNo: orderNoOf(orderId), transactionId: `T-${orderId}`, iccid, ...ofTenant, ...ofPerson }
+}
+
+async function addView({ db, deps }: ConsoleTestbed, personId: string): Promise<string> {
+  await saveView(deps, personId, { list: 'orders', name: 'theirs', search: 'status=FAILED' })
+  const [view] = await listViews(db, personId)
+  return view!.viewId
+}
+
+async function addAction(
+  { db, deps }: ConsoleTestbed,
+  { tenantId, orderId, profileId }: { tenantId: string; orderId: string; profileId: string },
+): Promise<void> {
   await db.query({
     text: `insert into esim_actions (tenant_id, action_id, transaction_id, started_by, action, profile_id, order_id,
              item_no, supplier, action_status, currency_code, created_at, updated_at)
            values ($1, $2, $3, 'DEALER', 'CANCEL', $4, $5, 1, 'stock', 'REFUSED', 'EUR', now(), now())`,
     values: [tenantId, deps.ids.uuid(), `A-${orderId}`, profileId, orderId],
   })
-  const by = { actor: 'cli:seed' as const }
-  const from = new Date(testbed.clock.now() - 3_600_000)
-  const { replayId } = await startReplay(deps, tenantId, { from }, by)
-  const input = { tenantId, amount: 5n, reference: `A-${tenantId}`, reason: 'as agreed' }
-  const { adjustmentId } = await proposeAdjustment(deps, input, by)
-  const person = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
-  const tokenInput = { name: 'theirs', scope: 'READ' as const, days: 1 }
-  const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, person.personId, tokenInput))
-  const [{ sessionId } = { sessionId: '' }] = await db.query<{ sessionId: string }>({
-    text: 'select session_id from sessions where person_id = $1',
-    values: [person.personId],
+}
+
+/** Notes on the dealer and on the order, and a tag. Returns the id of the former. */
+async function addNotes({ db, deps }: ConsoleTestbed, tenantId: string, orderId: string): Promise<string> {
+  const noteId = deps.ids.uuid()
+  await db.query({
+    text: `insert into notes (tenant_id, note_id, text, actor, created_at) values ($1, $2, 'pays late', 'cli:seed', now())`,
+    values: [tenantId, noteId],
   })
-  const { personId } = person
-  await saveView(deps, personId, { list: 'orders', name: 'theirs', search: 'status=FAILED' })
-  const [{ viewId } = { viewId: '' }] = await listViews(db, personId)
-  const ids = { profileId, notifyId, requestId, replayId, adjustmentId, personId, sessionId, tokenId, viewId }
-  return { orderNo: orderNoOf(orderId), transactionId: `T-${orderId}`, iccid, ...ids }
+  await db.query({
+    text: `insert into notes (tenant_id, note_id, order_id, text, actor, created_at)
+           values ($1, $2, $3, 'the traveller called', 'cli:seed', now())`,
+    values: [tenantId, deps.ids.uuid(), orderId],
+  })
+  await db.query({ text: `update tenants set tags = '{cruises}' where tenant_id = $1`, values: [tenantId] })
+  return noteId
+}
+
+/** Asks for a top-up with a receipt, and returns the id of the request. */
+async function askForTopUp({ deps }: ConsoleTestbed, tenantId: string): Promise<string> {
+  const receipt = { fileName: 'receipt.png', content: Buffer.from('89504e470d0a1a0a', 'hex').toString('base64') }
+  const asked = { tenantId, amount: 5n, reference: `R-${tenantId}`, receipt }
+  return (await requestTopUp(deps, asked, { actor: 'cli:seed' })).requestId
 }
 
 export type SeededIds = Awaited<ReturnType<typeof seedTenant>>

@@ -1,6 +1,9 @@
 import { orderNoOf } from '@dealer-esim/contract'
+import { createSimulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureBalance } from '../../src/suppliers/balance/balance-state.ts'
+import { addPackage, addTenant as addPayingTenant, payOrders } from '../harness/shop.ts'
+import { firstProduct } from '../suppliers/wholesalers/simulator-fixtures.ts'
 import { addTenant, type ConsoleTestbed, REAUTHENTICATION, signedInAs, startConsole } from './console-testbed.ts'
 
 let testbed: ConsoleTestbed
@@ -124,6 +127,75 @@ it('the figures of a supplier are those of its purchases in the last 24 hours, w
     { tenantId, orderNo, operation: 'QUERY', outcome: 'unknown', message: 'no answer' },
     { tenantId, orderNo, operation: 'ORDER', outcome: 'refused', message: 'none left' },
   ])
+})
+
+it('the figures compare what a supplier charged with the costs in the catalogue, by currency', async () => {
+  const { db, deps } = testbed
+  const tenantId = await addPayingTenant(db)
+  await addPackage(db, 'COSTED', [{ supplier: 'upstream', productCode: 'C', cost: 100n }])
+  const [one, two, dear, unstated, euro] = await payOrders(db, tenantId, 'COSTED', { orders: 5 })
+  const items = [
+    [one, 100, 'USD', 100, 'USD'],
+    [two, 100, 'USD', 100, 'USD'],
+    [dear, 100, 'USD', 130, 'USD'],
+    [unstated, 100, 'USD', null, null],
+    [euro, 100, 'USD', 90, 'EUR'],
+  ] as const
+  for (const [orderId, cost, currency, charge, chargeCurrency] of items) {
+    await db.query({
+      text: `update order_items set item_status = 'DELIVERED', supplier = 'upstream', cost = $3, cost_currency = $4,
+               supplier_charge = $5, supplier_charge_currency = $6 where tenant_id = $1 and order_id = $2`,
+      values: [tenantId, orderId, cost, currency, charge, chargeCurrency],
+    })
+    await db.query({
+      text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
+               started_at, finished_at, outcome)
+             values ($1, $2, $3, 1, 'upstream', 'ORDER', $2, now(), now(), 'delivered')`,
+      values: [tenantId, deps.ids.uuid(), orderId],
+    })
+  }
+  await db.query({
+    text: `insert into supplier_prices (supplier, product_code, currency_code, price, seen_at)
+           values ('upstream', 'C', 'USD', 130, now())`,
+  })
+  const { body } = await admin.call('GET', '/suppliers/upstream/figures')
+  expect(body.costs).toEqual([
+    { currencyCode: 'EUR', delivered: 1, spent: 90, stated: 0, charged: 0, expected: 0 },
+    { currencyCode: 'USD', delivered: 4, spent: 430, stated: 3, charged: 330, expected: 300 },
+  ])
+  expect(body.priceDifferences).toMatchObject([{ packageCode: 'COSTED', productCode: 'C', price: 130, cost: 100 }])
+})
+
+describe('verifying a supplier', () => {
+  it('states the price first, buys once it is confirmed with the password, and only administrators can', async () => {
+    const simulator = await createSimulator('zendit', { catalogueSize: 3 })
+    try {
+      const dailySpendLimit = { amount: '1000', currencyCode: 'USD' }
+      const config = { url: simulator.url, ...simulator.credentials, dailySpendLimit }
+      expect((await add('zen', { type: 'zendit', config })).status).toBe(200)
+      await testbed.deps.suppliers.refresh()
+      const { supplier } = testbed.deps.suppliers.get('zen')!
+      const buy = await firstProduct(supplier)
+      const verify = (more: object, by = admin) =>
+        by.call('POST', '/suppliers/zen/verify', { ...REAUTHENTICATION, buy, ...more })
+      expect((await verify({}, await signedInAs(testbed, 'OPERATOR_STAFF'))).status).toBe(403)
+      expect((await verify({ password: 'a guess' })).body.message).toContain('password is wrong')
+      const stated = await verify({})
+      expect(stated.body).toMatchObject({ code: 'NOT_CONFIRMED' })
+      const [, price] = /costs (\d+\.\d+) USD at zen\. This is a real purchase/.exec(stated.body.message)!
+      expect((await verify({ confirm: '0.01' })).body.code).toBe('NOT_CONFIRMED')
+      expect(simulator.counters().taken).toBe(0)
+      expect((await verify({ confirm: price })).body).toMatchObject({ cancelled: true, message: null })
+      expect(simulator.counters()).toMatchObject({ taken: 1, cancelled: 1 })
+      const { body } = await admin.call('GET', '/suppliers')
+      expect(body.suppliers.find((one: { supplier: string }) => one.supplier === 'zen')).toMatchObject({
+        status: null,
+        verifiedAt: expect.any(String),
+      })
+    } finally {
+      await simulator.close()
+    }
+  })
 })
 
 describe('the balance', () => {

@@ -15,7 +15,7 @@ let esim: Esim
 beforeAll(async () => {
   bed = await createTopUpTestbed()
   app = Fastify()
-  const deps = { ...bed.node.deps, consoleUrl: () => `${ORIGIN}/console` }
+  const deps = { ...bed.node.deps, consoleUrl: () => `${ORIGIN}/console`, provider: undefined }
   addConsoleApi(app, deps, {
     origins: [ORIGIN],
     loopback: false,

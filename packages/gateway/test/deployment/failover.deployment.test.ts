@@ -17,7 +17,8 @@ import { hasPostgres15, type PostgresPair, startPostgresPair } from './postgres-
 
 /*
  * Two nodes under orders, on a primary with a synchronous standby. The primary's machine dies: its connections break, or
- * fall silent for ever. The standby is promoted, and the database's address leads to it.
+ * fall silent for ever. The standby is promoted. One node has an address of the database that then leads to it, the other node
+ * the list of both servers.
  *
  * FAILOVER_ROUNDS: how often each way.
  */
@@ -69,8 +70,11 @@ beforeAll(async () => {
   dealer = await addDealer(deps)
   const setting = await call(operator, dealer, 'webhook/set', { body: JSON.stringify({ callbackUrl: receiver.url }) })
   expect(setting.code).toBe('000000')
-  const node = { databaseUrl: address.url, env: { ...NODE_ENV, DEFAULT_QPS_LIMIT: '100000' } }
-  gateways = await Promise.all([startGateway(node), startGateway(node)])
+  const env = { ...NODE_ENV, DEFAULT_QPS_LIMIT: '100000' }
+  gateways = await Promise.all([
+    startGateway({ databaseUrl: address.url, env }),
+    startGateway({ databaseUrl: pair.urlOfBoth, env }),
+  ])
 })
 afterAll(async () => {
   if (!isPossible) return

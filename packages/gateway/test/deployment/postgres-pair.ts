@@ -29,6 +29,8 @@ interface Server {
 export interface PostgresPair {
   /** Leads to the current primary. */
   readonly url: string
+  /** Lists both servers. */
+  readonly urlOfBoth: string
   /** Kills every process of the primary, as the loss of its machine does. */
   killPrimary(): Promise<void>
   /** Makes the standby the primary. */
@@ -45,12 +47,12 @@ export async function startPostgresPair(): Promise<PostgresPair> {
   if (account) chownSync(folder, account.uid, account.gid)
   chmodSync(folder, 0o700)
   let made = 0
+  const ports = [await freePort(), await freePort()] as const
   const running = new Set<Server>()
   const run = (program: string, ...args: string[]) =>
     promisify(execFile)(join(BIN, program), args, { ...account, cwd: '/', timeout: 60_000 })
 
-  async function start(dataDir: string): Promise<Server> {
-    const port = await freePort()
+  async function start(dataDir: string, port: number): Promise<Server> {
     const args = ['-D', dataDir, '-p', String(port), ...SETTINGS.flatMap((setting) => ['-c', setting])]
     const child = spawn(join(BIN, 'postgres'), args, { ...account, cwd: '/', stdio: 'ignore' })
     signalOnExit(child.pid!, 'KILL', account)
@@ -70,7 +72,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
   async function startPrimary(): Promise<Server> {
     const dataDir = join(folder, `data${made++}`)
     await run('initdb', '-D', dataDir, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync')
-    const server = await start(dataDir)
+    const server = await start(dataDir, ports[0])
     await run('createdb', '-h', '127.0.0.1', '-p', String(server.port), '-U', USER, NAME)
     return server
   }
@@ -81,7 +83,8 @@ export async function startPostgresPair(): Promise<PostgresPair> {
     await run('pg_basebackup', ...from, '-D', dataDir, '-R', '-c', 'fast', '-X', 'stream', '--no-sync')
     // Once it is promoted it has no standby, until it gets one.
     appendFileSync(join(dataDir, 'postgresql.auto.conf'), "\nsynchronous_standby_names = ''\n")
-    const server = await start(dataDir)
+    // A new standby takes the place of the server that was killed.
+    const server = await start(dataDir, of.port === ports[0] ? ports[1] : ports[0])
     await query(of.url, "alter system set synchronous_standby_names = '*'")
     await query(of.url, 'select pg_reload_conf()')
     await waitUntil(async () => {
@@ -97,6 +100,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
     get url() {
       return primary.url
     },
+    urlOfBoth: `postgres://${USER}@127.0.0.1:${ports[0]},127.0.0.1:${ports[1]}/${NAME}?target_session_attrs=read-write`,
     async killPrimary() {
       const { process: postmaster } = primary
       const ended = once(postmaster, 'exit')

@@ -62,24 +62,33 @@ export const PROXIES = {
   },
 } satisfies Record<string, Program>
 
-/** @param folder where its files are written */
+/** With the page's configuration. @param folder where its files are written */
 export async function startProxy(
   name: keyof typeof PROXIES,
   nodes: ProxiedNodes,
   folder: string,
 ): Promise<ReverseProxy> {
-  const { title, configure, command } = PROXIES[name] as Program
-  const { cert, key } = createAuthority('Test authority').issue('localhost')
-  writeFileSync(join(folder, 'esim.pem'), cert)
-  writeFileSync(join(folder, 'esim.key'), key)
-  writeFileSync(join(folder, 'esim.both.pem'), cert + key)
   const port = await freePort()
-  const text = fromPage(title)
+  const text = fromPage(PROXIES[name].title)
     .replaceAll('10.0.0.21', nodes.hosts[0])
     .replaceAll('10.0.0.22', nodes.hosts[1])
     .replaceAll(':8080', `:${nodes.port}`)
     .replaceAll('9464', String(nodes.metricsPort))
     .replaceAll('/etc/ssl/', `${folder}/`)
+  return runProxy(name, text, { port, folder })
+}
+
+/** With this configuration, which names the files `esim.pem`, `esim.key` and `esim.both.pem` of the folder. */
+export async function runProxy(
+  name: keyof typeof PROXIES,
+  text: string,
+  { port, folder }: { port: number; folder: string },
+): Promise<ReverseProxy> {
+  const { configure, command } = PROXIES[name] as Program
+  const { cert, key } = createAuthority('Test authority').issue('localhost')
+  writeFileSync(join(folder, 'esim.pem'), cert)
+  writeFileSync(join(folder, 'esim.key'), key)
+  writeFileSync(join(folder, 'esim.both.pem'), cert + key)
   const file = join(folder, 'proxy.conf')
   writeFileSync(file, configure(text, { port, folder }))
   const [program, ...args] = command(file)

@@ -282,7 +282,7 @@ test('doctor finds a running gateway, and exits with 1 if something is wrong', a
   const wrong = await admin(['doctor'], { ...env, DEPLOYMENT: 'production' })
   expect([wrong.code, wrong.stdout]).toEqual([
     1,
-    expect.stringMatching(/^WRONG {2}configuration {2}PUBLIC_URL must be set[\s\S]*\n4 faults, 1 warning\.\n$/),
+    expect.stringMatching(/^FAULT {4}configuration {2}PUBLIC_URL must be set[\s\S]*\n4 faults, 1 warning\.\n$/),
   ])
 })
 

@@ -12,6 +12,9 @@ import type { CataloguePackage, ListPrice } from '../../src/catalogue/snapshot/p
 const currency = fc.constantFrom('USD', 'EUR')
 const plan = fc.constantFrom('P', 'Q')
 const removed = fc.boolean()
+const SUPPLIERS = ['sandbox', 'other'] as const
+/** When a rule begins, as a position in the history, and how long after the change it ends. */
+const validity = { from: fc.constantFrom(null, 3, 9), lasts: fc.constantFrom(null, 4) }
 
 /**
  * Changes of packages and of the prices of one tenant (T), its group and its plans. Other tenants pay list prices. A code
@@ -29,9 +32,19 @@ export function arbitraryChanges(...codes: string[]) {
       currency: fc.oneof(currency, fc.constant('')),
       percent: fc.constantFrom(-1n, 10_000n),
       isOfCost: fc.boolean(),
+      ...validity,
+      removed,
+    }),
+    fc.record({
+      kind: fc.constant('wide rule' as const),
+      plan,
+      of: fc.constantFrom('JP', 'KR', ...SUPPLIERS),
+      percent: fc.constantFrom(20_000n, 30_000n),
+      ...validity,
       removed,
     }),
     fc.record({ kind: fc.constant('cost' as const), code, currency, isKnown: fc.boolean() }),
+    fc.record({ kind: fc.constant('supplier' as const), code, supplier: fc.constantFrom(...SUPPLIERS) }),
     fc.record({ kind: fc.constant('own' as const), code, removed }),
     fc.record({ kind: fc.constant('plan' as const), plan, removed }),
     fc.record({ kind: fc.constant('group' as const), removed }),
@@ -58,18 +71,37 @@ export function rowsAfter(changes: readonly Change[]): (after: number) => Catalo
         setPrice(packages, change, at)
         break
       case 'rule': {
-        const key = `${change.plan}/${change.code}/${change.currency}`
-        if (!takesEffect(packages, rules.get(key), change)) break
+        const key = `${change.plan}/${change.code}/${change.currency}/${change.from}`
+        const period = validityOf(change, at)
+        if (!period || !takesEffect(packages, rules.get(key), change)) break
         const amount =
           change.currency === '' ? { percent: change.percent, price: null } : { percent: null, price: BigInt(i) }
         const terms = { basis: change.isOfCost ? ('COST' as const) : ('LIST' as const), rounding: NO_ROUNDING }
-        const scope = { planName: change.plan, packageCode: change.code, currencyCode: change.currency }
-        rules.set(key, { ...scope, ...amount, ...terms, removed: change.removed, ...timestamps(rules.get(key), at) })
+        const scope = change.code === '' ? ('ALL' as const) : ('PACKAGE' as const)
+        const identity = { planName: change.plan, scope, target: change.code, currencyCode: change.currency, ...period }
+        rules.set(key, { ...identity, ...amount, ...terms, removed: change.removed, ...timestamps(rules.get(key), at) })
+        break
+      }
+      case 'wide rule': {
+        const key = `${change.plan}/${change.of}/${change.from}`
+        const period = validityOf(change, at)
+        if (!period || (change.removed && rules.get(key)?.removed !== false)) break
+        const scope = change.of.length === 2 ? ('LOCATION' as const) : ('SUPPLIER' as const)
+        const identity = { planName: change.plan, scope, target: change.of, currencyCode: '', ...period }
+        const terms = { percent: change.percent, price: null, basis: 'LIST' as const, rounding: NO_ROUNDING }
+        rules.set(key, { ...identity, ...terms, removed: change.removed, ...timestamps(rules.get(key), at) })
         break
       }
       case 'cost': {
         const item = packages.get(change.code)
-        const route = change.isKnown ? { ...ROUTE, cost: BigInt(i), costCurrency: change.currency } : ROUTE
+        const { supplier } = item?.routes[0] ?? ROUTE
+        const cost = change.isKnown ? { cost: BigInt(i), costCurrency: change.currency } : {}
+        if (item) packages.set(change.code, { ...item, routes: [{ ...ROUTE, supplier, ...cost }], touchedAt: at })
+        break
+      }
+      case 'supplier': {
+        const item = packages.get(change.code)
+        const route = { ...ROUTE, supplier: change.supplier }
         if (item) packages.set(change.code, { ...item, routes: [route], touchedAt: at })
         break
       }
@@ -103,6 +135,13 @@ export function rowsAfter(changes: readonly Change[]): (after: number) => Catalo
     tenantGroups: links.group.filter((link) => link.updatedAt > after),
     groupPlans: links['group plan'].filter((link) => link.updatedAt > after),
   })
+}
+
+/** undefined: it would end before it begins. */
+function validityOf({ from, lasts }: { from: number | null; lasts: number | null }, at: number) {
+  const validFrom = from ?? Number.NEGATIVE_INFINITY
+  const validUntil = lasts === null ? Number.POSITIVE_INFINITY : at + lasts
+  return validFrom < validUntil ? { validFrom, validUntil } : undefined
 }
 
 /** Rules and own prices need an existing package, and only what exists can be removed. */

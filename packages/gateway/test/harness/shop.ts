@@ -175,6 +175,49 @@ export async function payOrders(
   return ids
 }
 
+/** Inserts a paid top-up of each eSIM of the tenant, with the rows that the order path writes. */
+export async function payTopUps(db: Db, tenantId: string, packageCode: string): Promise<void> {
+  await db.tx(async (tx) => {
+    await tx.query({
+      text: `with wallet as (
+          select tenant_id, balance, version from wallets where tenant_id = $1 for no key update
+        ), placed as (
+          select w.tenant_id, o.order_id, p.profile_id, w.balance - o.n * $4::bigint as balance_after,
+            w.version + o.n as version
+          from wallet w
+          cross join lateral (select profile_id, row_number() over (order by profile_id) as n from profiles
+                              where tenant_id = $1) p
+          join unnest($2::uuid[]) with ordinality as o(order_id, n) on o.n = p.n
+        ), debited as (
+          insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after,
+            order_id, created_at)
+          select tenant_id, version, 'ESIM_TOPUP', 'WALLET', 'SALES', $4, balance_after, order_id, now() from placed
+        ), moved as (
+          update wallets w set balance = w.balance - cardinality($2::uuid[]) * $4::bigint,
+            version = w.version + cardinality($2::uuid[]) from wallet where w.tenant_id = wallet.tenant_id
+        ), items as (
+          insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, updated_at)
+          select tenant_id, order_id, 1, 0, $3, $4, now() from placed
+        )
+        insert into orders (tenant_id, order_id, transaction_id, order_type, topped_up_profile_id, order_status, amount,
+          currency_code, balance_after, wallet_version, package_lines, status_history, event_sequence, due_at, created_at,
+          updated_at)
+        select tenant_id, order_id, 'T-' || order_id, 'TOPUP', profile_id, 'PAID', $4, 'USD', balance_after, version,
+          json_build_array(json_build_object('packageCode', $3::text, 'packageName', 'Package', 'count', 1,
+            'price', $4::bigint)),
+          jsonb_build_array(jsonb_build_object('orderStatus', 'PAID', 'time', now())), 1, now(), now(), now()
+        from placed`,
+      values: [tenantId, await idsFor(tx, tenantId), packageCode, PRICE],
+    })
+  })
+}
+
+/** A new id for each eSIM of the tenant. */
+async function idsFor(tx: Pick<Db, 'query'>, tenantId: string): Promise<string[]> {
+  const esims = await tx.query({ text: 'select from profiles where tenant_id = $1', values: [tenantId] })
+  return esims.map(() => systemIds.uuid())
+}
+
 /** Waits until `read` returns a value. @throws after `timeoutMs` */
 export async function waitUntil<Value>(
   read: () => Promise<Value | undefined | false>,

@@ -9,6 +9,7 @@ import { call, type Dealer } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 import { waitUntil } from '../harness/shop.ts'
+import { familyCall } from '../rt-api/family-program.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 interface ReceivedSpan {
@@ -142,6 +143,41 @@ describe('traces', () => {
     const call = { parentSpanId: spanId, attributes: { ...action, 'dealer_esim.outcome': 'done' } }
     expect(named(orderNo, 'cancel sandbox')).toMatchObject(call)
     expect(named(orderNo, 'deliver ESIM_ACTION_UPDATED')).toMatchObject({ parentSpanId: spanId, status: {} })
+  })
+
+  test('have the root span of an order and of its eSIM’s action from the compatible API, too', async () => {
+    const call = (operation: string, body: object) =>
+      familyCall(gateway!.baseUrl, dealer, operation, body).then(({ success, obj }) => {
+        expect(success).toBe(true)
+        // biome-ignore lint/suspicious/noExplicitAny: read as a program does
+        return obj as any
+      })
+    const packageInfoList = [{ packageCode: 'JP_1_7', count: 1 }]
+    const { orderNo } = await call('esim/order', { transactionId: randomUUID(), packageInfoList })
+    const esim = await waitUntil(async () => (await ask('esim/profile/list', { orderNo })).data.profileList[0])
+    await call('esim/cancel', { esimTranNo: esim.esimTranNo })
+    await call('esim/cancel', { esimTranNo: esim.esimTranNo }) // it is cancelled: nothing is begun
+    const traceId = orderIdOf(orderNo)!.replaceAll('-', '')
+    const named = (name: string) => spans.filter((span) => span.traceId === traceId && span.name === name)
+    await waitUntil(
+      async () =>
+        ['rt/esim/order', 'order sandbox', 'rt/esim/cancel', 'cancel sandbox'].every(
+          (name) => named(name).length > 0,
+        ) && spans.filter(({ name }) => name === 'rt/esim/cancel').length === 2,
+    )
+    const [root] = named('rt/esim/order')
+    expect(root).toMatchObject({
+      kind: 2,
+      attributes: { 'dealer_esim.order_no': orderNo, 'dealer_esim.code': '000000' },
+    })
+    expect(root).not.toHaveProperty('parentSpanId')
+    const cancels = named('rt/esim/cancel')
+    expect(cancels).toHaveLength(1)
+    for (const span of [...cancels, ...named('order sandbox'), ...named('cancel sandbox')]) {
+      expect(span.parentSpanId).toBe(root!.spanId)
+    }
+    const [action] = named('cancel sandbox')
+    expect(cancels[0]!.attributes['dealer_esim.action_no']).toBe(action!.attributes['dealer_esim.action_no'])
   })
 
   test('mark a delivery that failed', async () => {

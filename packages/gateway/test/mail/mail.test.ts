@@ -8,6 +8,8 @@ import { alertOperatorsOfReviews } from '../../src/fulfilment/review/review-aler
 import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
+import { requestTopUp } from '../../src/wallet/requests/create.ts'
+import { confirmTopUpRequest, declineTopUpRequest } from '../../src/wallet/requests/decide.ts'
 import { call, type Dealer } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { adminJsonWith } from '../harness/processes/admin-in-process.ts'
@@ -100,6 +102,52 @@ const mails = () =>
   })
 
 describe('alert mails', () => {
+  it('a top-up request is mailed to the operator, and what was decided to the billing address', async () => {
+    const gateway = await running()
+    const { appKey } = dealerOf(gateway)
+    const [tenant] = await db.query<{ tenantId: string }>({
+      text: `update tenants set billing_email = 'billing@dealer.example' where app_key = $1 returning tenant_id`,
+      values: [appKey],
+    })
+    const { tenantId } = tenant!
+    const deps = { db, ids: systemIds }
+    const ask = (reference: string) =>
+      requestTopUp(deps, { tenantId, amount: 1_000_000n, reference }, { actor: 'person:dealer' })
+    const { requestId } = await ask('MAIL-1')
+    await arrived(1)
+    await confirmTopUpRequest(deps, tenantId, requestId, { actor: 'person:operator' })
+    await arrived(2)
+    const second = await ask('MAIL-2')
+    await arrived(3)
+    const declined = { tenantId, requestId: second.requestId, reason: 'no payment arrived' }
+    await declineTopUpRequest(deps, declined, { actor: 'person:operator' })
+    await arrived(4)
+    const [ops, billing] = ['ops@operator.example', 'billing@dealer.example']
+    expect(smtp.mails.map(({ to }) => to)).toEqual([ops, billing, ops, billing])
+    expect(smtp.mails[0]!.text).toContain('MAIL-1')
+    expect(smtp.mails[3]!.text).toContain('MAIL-2. Reason: no')
+  })
+
+  it('a person gets no mail about the kinds of alerts that they muted', async () => {
+    await start({ OPERATOR_EMAIL: '' })
+    for (const [email, muted] of [
+      ['quiet@operator.example', '{LOW_STOCK}'],
+      ['curious@operator.example', '{UNDER_REVIEW}'],
+    ])
+      await db.query({
+        text: `insert into people (person_id, email, name, role, password_hash, muted_alerts)
+               values ($1, $2, 'A', 'OPERATOR_STAFF', 'x', $3)`,
+        values: [randomUUID(), email, muted],
+      })
+    await tell('Few codes are left.')
+    await arrived(1)
+    await tell('An order waits.', 'UNDER_REVIEW')
+    await arrived(2)
+    expect(smtp.mails.map(({ to }) => to)).toEqual(['curious@operator.example', 'quiet@operator.example'])
+    expect(smtp.mails[1]!.text).toContain('/console/orders?status=UNDER_REVIEW')
+    expect(smtp.mails[1]!.html).toContain('/console/orders?status=UNDER_REVIEW')
+  })
+
   it('a low balance is mailed to the billing address, once per step', async () => {
     const gateway = await running()
     const dealer = dealerOf(gateway)
@@ -267,6 +315,7 @@ describe('alert mails', () => {
     await arrived(1)
     expect(smtp.mails[0]).toMatchObject({ to: 'ada@operator.example', subject: 'Your invitation to the eSIM console' })
     expect(smtp.mails[0]!.text).toContain(`\n${made.link}\n`)
+    expect(smtp.mails[0]!.html).toContain(`<a href="${made.link}"`)
     const again = await adminJsonWith<{ link: string }>(['people', 'link', 'ada@operator.example'], cli)
     await arrived(2)
     expect(smtp.mails[1]!.text).toContain(again.link)

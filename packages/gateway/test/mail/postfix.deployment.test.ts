@@ -131,6 +131,7 @@ async function send(url: string): Promise<string> {
     to: 'b@dealer.example',
     subject: 's',
     text: 't',
+    html: '<p>x</p>',
     messageId,
   })
   const checked = await server.check()

@@ -33,7 +33,14 @@ afterAll(async () => {
 /** @returns how the mail arrived, or why it did not */
 async function send(url: string): Promise<string> {
   const server = createMailServer(url)
-  const mail = { from: 'a@gateway.example', to: 'b@dealer.example', subject: 's', text: 't', messageId: '<1@x>' }
+  const mail = {
+    from: 'a@gateway.example',
+    to: 'b@dealer.example',
+    subject: 's',
+    text: 't',
+    html: '<p>x</p>',
+    messageId: '<1@x>',
+  }
   const outcome = await server.send(mail)
   const checked = await server.check()
   server.close()

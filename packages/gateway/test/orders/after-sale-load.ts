@@ -3,10 +3,10 @@ import { type Answer, call, type Dealer } from '../harness/api-node.ts'
 import type { OrderLoad } from './order-load.ts'
 import type { seededRandom } from './seeded-random.ts'
 
-/** One top-up or cancel, and the answer to its caller; undefined: the connection was lost. */
+/** One top-up or action, and the answer to its caller; undefined: the connection was lost. */
 export interface RequestedSale {
-  operation: 'esim/topup' | 'esim/cancel'
-  body: { transactionId: string; esimTranNo: string }
+  operation: 'esim/topup' | 'esim/cancel' | 'esim/revoke' | 'esim/suspend'
+  body: { transactionId: string; esimTranNo: string; action?: string }
   answer: Answer | undefined
 }
 
@@ -19,12 +19,14 @@ export interface AfterSaleLoad {
 /** Their actions are done for a fee, refused, or never answered. */
 const PACKAGES = ['SANDBOX_CANCEL_FEE', 'SANDBOX_CANCEL_FEE', 'SANDBOX_ACTION_REFUSED', 'SANDBOX_ACTION_UNKNOWN']
 const TOP_UPS = ['SANDBOX_TOPUP', 'SANDBOX_TOPUP', 'SANDBOX_TOPUP_REFUSED']
+/** Goes into use by itself, which a suspension needs. */
+const USED_PACKAGE = 'SANDBOX_USAGE'
 const ESIMS = 4
 const PAUSE_MS = 100
 
 /**
- * Callers that order eSIMs, and then top each up, cancel it, or do both at the same moment. They never repeat a request:
- * the test finds out what became of it.
+ * Callers that order eSIMs, and then top each up, cancel or revoke it, or do two of that at the same moment; one of them waits
+ * until its eSIMs are in use, and suspends them. They never repeat a request: the test finds out what became of it.
  */
 export function startAfterSaleLoad(
   load: OrderLoad,
@@ -52,29 +54,45 @@ export function startAfterSaleLoad(
       const body = { transactionId: randomUUID(), esimTranNo, packageCode: chance.pick(TOP_UPS) }
       return request('esim/topup', body)
     }
-    const cancel = () => {
-      const body = { transactionId: randomUUID(), esimTranNo, action: 'CANCEL' }
-      return request('esim/cancel', body)
+    const [cancel, revoke] = [() => act('CANCEL', esimTranNo), () => act('REVOKE', esimTranNo)]
+    const both = (one: () => Promise<void>, other: () => Promise<void>) => () => Promise.all([one(), other()])
+    return chance.pick([topUp, cancel, revoke, both(topUp, cancel), both(cancel, topUp), both(topUp, revoke)])()
+  }
+
+  function act(action: 'CANCEL' | 'REVOKE' | 'SUSPEND', esimTranNo: string): Promise<void> {
+    const operation = `esim/${action.toLowerCase()}` as RequestedSale['operation']
+    return request(operation, { transactionId: randomUUID(), esimTranNo, action })
+  }
+
+  /** Orders eSIMs, and waits until all have this status or the load stops. @returns their numbers */
+  async function order(packageCode: string, esimStatus: string): Promise<string[]> {
+    const placed = await load.place([{ packageCode, count: ESIMS }])
+    while (placed && !stopped) {
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+      const answer = await ask('esim/profile/list', { transactionId: placed.transactionId })
+      const esims: { esimTranNo: string; esimStatus: string }[] = answer?.data?.profileList ?? []
+      if (esims.length === ESIMS && esims.every((esim) => esim.esimStatus === esimStatus)) {
+        return esims.map(({ esimTranNo }) => esimTranNo)
+      }
     }
-    const plans = [topUp, cancel, () => Promise.all([topUp(), cancel()]), () => Promise.all([cancel(), topUp()])]
-    return chance.pick(plans)()
+    return []
   }
 
   async function caller(): Promise<void> {
     while (!stopped) {
-      const order = await load.place([{ packageCode: chance.pick(PACKAGES), count: ESIMS }])
-      let esims: { esimTranNo: string }[] = []
-      while (order && !stopped && esims.length < ESIMS) {
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
-        const answer = await ask('esim/profile/list', { transactionId: order.transactionId })
-        esims = answer?.data?.profileList ?? []
-      }
-      for (const { esimTranNo } of esims) if (!stopped) await sell(esimTranNo)
+      for (const esim of await order(chance.pick(PACKAGES), 'GOT_RESOURCE')) if (!stopped) await sell(esim)
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
     }
   }
 
-  const running = Array.from({ length: callers }, caller)
+  async function suspender(): Promise<void> {
+    while (!stopped) {
+      for (const esim of await order(USED_PACKAGE, 'IN_USE')) if (!stopped) await act('SUSPEND', esim)
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    }
+  }
+
+  const running = [suspender(), ...Array.from({ length: callers - 1 }, caller)]
   return {
     requested,
     async stop() {

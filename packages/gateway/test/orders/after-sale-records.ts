@@ -8,19 +8,23 @@ import type { RequestedSale } from './after-sale-load.ts'
 import { eachOf, expectEvents, type LoadTest } from './load-records.ts'
 
 /**
- * Compares the records of callers, ledger, supplier and receiver about top-ups and cancels: what was acknowledged exists
+ * Compares the records of callers, ledger, supplier and receiver about top-ups and actions: what was acknowledged exists
  * once, nothing is debited without a top-up or its refund, no eSIM is topped up twice, a cancel is refunded once and only
- * where the supplier had cancelled, and nothing stays PENDING.
+ * where the supplier had cancelled, nothing else is refunded, an eSIM is suspended or revoked where the supplier did it, and
+ * nothing stays PENDING.
  */
 export async function expectSalesToAgree(world: LoadTest, requested: readonly RequestedSale[], patienceMs: number) {
   const accepted = await repeatSales(world, requested)
   await waitUntil(async () => (await pendingCount(world.db)) === 0, patienceMs)
   const topUps = accepted.filter(({ operation }) => operation === 'esim/topup')
-  const cancels = accepted.filter(({ operation }) => operation === 'esim/cancel')
+  const actions = accepted.filter(({ operation }) => operation !== 'esim/topup')
   expect(topUps.length, 'the load has top-ups').toBeGreaterThan(5)
-  expect(cancels.length, 'the load has cancels').toBeGreaterThan(5)
+  for (const [operation, count] of Object.entries({ 'esim/cancel': 5, 'esim/revoke': 5, 'esim/suspend': 3 })) {
+    const own = actions.filter((action) => action.operation === operation)
+    expect(own.length, `the load has ${operation}`).toBeGreaterThan(count)
+  }
   await expectTopUps(world.db, topUps)
-  await expectCancels(world.db, cancels)
+  await expectActions(world.db, actions)
   await expectSaleEvents(world, topUps)
 }
 
@@ -111,28 +115,35 @@ interface TopUpRow {
   refunds: string[] | null
 }
 
-async function expectCancels(db: Db, accepted: readonly Accepted[]): Promise<void> {
+async function expectActions(db: Db, accepted: readonly Accepted[]): Promise<void> {
   const records = await db.query<{ key: string; answer: string; requestedAt: Date }>({
     text: 'select key, answer, requested_at from sandbox_actions',
   })
   const recordOf = new Map(records.map((record) => [record.key, record]))
-  const cancels = await db.query<CancelRow>({
-    text: `select a.action_id, a.transaction_id, a.action_status, a.refund_amount, p.esim_status, p.topped_up_at,
+  const actions = await db.query<ActionRow>({
+    text: `select a.action_id, a.transaction_id, a.action, a.action_status, a.refund_amount, p.topped_up_at,
+             case a.action when 'CANCEL' then p.esim_status = 'CANCEL' when 'REVOKE' then p.esim_status = 'REVOKED'
+               else p.suspended end as is_in_wanted_state,
              (select array_agg(t.amount) from transfers t where t.tenant_id = a.tenant_id and t.order_id = a.order_id
                 and t.item_no = a.item_no and t.kind = 'REFUND') as refunds,
              (select min(t.created_at) from transfers t where t.tenant_id = a.tenant_id and t.order_id = a.order_id
                 and t.item_no = a.item_no and t.kind = 'REFUND') as refunded_at
            from esim_actions a join profiles p using (tenant_id, profile_id)`,
   })
-  expect(cancels.map(({ transactionId }) => transactionId).sort()).toEqual(transactionIdsOf(accepted))
-  for (const { actionId, actionStatus, refunds, refundedAt, esimStatus, toppedUpAt, refundAmount } of cancels) {
+  expect(actions.map(({ transactionId }) => transactionId).sort()).toEqual(transactionIdsOf(accepted))
+  for (const row of actions) {
+    const { actionId, action, actionStatus, refunds, refundedAt, isInWantedState, toppedUpAt, refundAmount } = row
     const record = recordOf.get(orderNoOf(actionId))
     // A kill may outlast the sandbox's three seconds: then the action is under review, not refunded, and asked about again.
     expect([STATUS_OF[record?.answer ?? ''], 'UNDER_REVIEW']).toContain(actionStatus)
     const isDone = actionStatus === 'DONE'
-    expect(refunds).toEqual(isDone ? [String(refundAmount)] : null)
-    expect(esimStatus === 'CANCEL').toBe(isDone)
-    if (!isDone) continue
+    const isRefunded = isDone && action === 'CANCEL'
+    expect({ action, refunds, isInWantedState }).toEqual({
+      action,
+      refunds: isRefunded ? [String(refundAmount)] : null,
+      isInWantedState: isDone,
+    })
+    if (!isRefunded) continue
     expect([refundAmount, toppedUpAt]).toEqual([REFUND, null])
     expect(refundedAt!.getTime(), 'no refund before the supplier’s yes').toBeGreaterThanOrEqual(
       record!.requestedAt.getTime(),
@@ -146,12 +157,13 @@ const REFUND = 9_000n
 /** What an action becomes by the supplier's own record of it. */
 const STATUS_OF: Record<string, string> = { DONE: 'DONE', REFUSED: 'REFUSED', LOST: 'UNDER_REVIEW' }
 
-interface CancelRow {
+interface ActionRow {
   actionId: string
   transactionId: string
+  action: 'CANCEL' | 'REVOKE' | 'SUSPEND'
   actionStatus: string
   refundAmount: bigint
-  esimStatus: string
+  isInWantedState: boolean
   toppedUpAt: Date | null
   refunds: string[] | null
   refundedAt: Date | null

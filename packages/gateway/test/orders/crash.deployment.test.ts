@@ -22,8 +22,8 @@ import { postgresProcesses } from './postgres-processes.ts'
 import { seededRandom } from './seeded-random.ts'
 
 /*
- * A gateway as run by `npm start`, with its PostgreSQL, under orders, top-ups and cancels from signed callers. Twenty times, at random moments,
- * `kill -9` hits the gateway, the database server, or one of the server's processes. In the end, the records of callers,
+ * A gateway as run by `npm start`, with its PostgreSQL, under orders, top-ups, cancels, revocations and suspensions from signed
+ * callers. Twenty times, at random moments, `kill -9` hits the gateway, the database server, or one of the server's processes. In the end, the records of callers,
  * ledger, supplier and receiver must agree.
  */
 
@@ -36,7 +36,7 @@ const ROUNDS = [
 type Victim = 'gateway' | 'postmaster' | 'session' | 'both'
 
 const CALLERS = 8
-/** Callers that order eSIMs, top them up and cancel them. */
+/** Callers that order eSIMs, top them up, cancel, revoke and suspend them. */
 const AFTER_SALE_CALLERS = 4
 /** The longest answer: the time in doubt, the last attempt, and the delay of two busy cores. */
 const LONGEST_ANSWER_MS = 40_000
@@ -108,7 +108,7 @@ describe('twenty kills under load', () => {
     for (const victim of chance.shuffled(ROUNDS)) await round(victim)
     await sales.stop()
     await load.stop()
-    console.info(`${load.requested.length} orders, ${sales.requested.length} top-ups and cancels were requested`)
+    console.info(`${load.requested.length} orders, ${sales.requested.length} top-ups and actions were requested`)
 
     expect(Math.max(...load.requested.flatMap((order) => order.durationsMs))).toBeLessThan(LONGEST_ANSWER_MS)
     await inDatabase(async (db) => {

@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { expiryLoop } from '../../src/profiles/life/expire.ts'
-import { pollSuppliersLoop } from '../../src/profiles/poll-suppliers.ts'
+import { readLifeHistory } from '../../src/profiles/life/history.ts'
+import { pollNow, pollSuppliersLoop } from '../../src/profiles/poll-suppliers.ts'
 import type { ConfiguredSupplier } from '../../src/suppliers/registry.ts'
 import type { ReportOutcome, SuppliedEsim } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
@@ -183,3 +184,47 @@ it('dealers with nothing due cost expiry and polling no statements of their own'
   await Promise.all(loops.splice(0).map((loop) => loop.stop(500)))
   expect(statements).toBeLessThan(10)
 })
+
+it('an eSIM is polled at once when a person asks, and its life shows what changed', async () => {
+  const reporting = supplierThat('reporting', async (esims) =>
+    esims.map(() => ({ kind: 'reported', report: { time: new Date(), smdpStatus: 'ENABLED', esimStatus: 'IN_USE' } })),
+  )
+  const tenantId = await dealerWith(reporting)
+  const key = { tenantId, profileId: await profileOf(tenantId) }
+  const kinds = async () =>
+    (await readLifeHistory(shop.db, key)).map((step) => (step.kind === 'STATUS' ? step.status : step.kind))
+  await set(tenantId, `install_before = now() + interval '9 days'`)
+  expect(await kinds()).toEqual(['DELIVERED', 'INSTALL_BEFORE'])
+  expect(await pollNow(withSuppliers(shop, reporting), key)).toBe('CHANGED')
+  await set(tenantId, `expired_time = now() + interval '9 days'`)
+  const after = await kinds()
+  expect(after[0]).toBe('DELIVERED')
+  expect(after.at(-1)).toBe('EXPIRES')
+  expect(after.slice(1, -1).sort()).toEqual(['ACTIVATED', 'ENABLED', 'IN_USE'])
+  await expect(readLifeHistory(shop.db, { ...key, tenantId: await dealerWith(reporting) })).rejects.toThrow(
+    'no such eSIM',
+  )
+})
+
+it('asking about an eSIM says where its supplier has no report, cannot report, is busy, or where the eSIM has ended', async () => {
+  const silent = supplierThat('silent', async (esims) => esims.map(() => ({ kind: 'silent' })))
+  const { supplied: mute } = createScriptedSupplier(shop, { name: 'mute' })
+  const [tenantId, muted] = [await dealerWith(silent), await dealerWith(mute)]
+  const key = { tenantId, profileId: await profileOf(tenantId) }
+  const deps = withSuppliers(shop, silent, mute)
+  expect(await pollNow(deps, key)).toBe('NO_REPORT')
+  await expect(pollNow(deps, { tenantId: muted, profileId: await profileOf(muted) })).rejects.toThrow('does not report')
+  const granted = silent.gate.acquire(tenantId, 1_000)
+  await expect(pollNow(deps, key)).rejects.toThrow('takes no more requests')
+  silent.gate.release(tenantId, granted)
+  await set(tenantId, `esim_status = 'CANCEL'`)
+  await expect(pollNow(deps, key)).rejects.toThrow('has ended')
+})
+
+async function profileOf(tenantId: string): Promise<string> {
+  const [row] = await shop.db.query<{ profileId: string }>({
+    text: 'select profile_id from profiles where tenant_id = $1',
+    values: [tenantId],
+  })
+  return row!.profileId
+}

@@ -58,8 +58,16 @@ const ROWS: Record<string, string> = {
   webhook_replays: `insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, cursor_id,
       rate_per_s, matched, stepped_at, actor, created_at, finished_at)
     values ($1, $2, '{ORDER_PAID}', '{DEAD}', $2, $2, $2, 1, 0, now(), 'system', now(), $3)`,
+  top_up_receipts: `with requested as (
+      insert into top_up_requests (tenant_id, request_id, amount, reference, requested_by, created_at)
+      values ($1, $2, 1, $2::uuid::text, 'system', now()))
+    insert into top_up_receipts (tenant_id, request_id, file_name, media_type, content)
+    values ($1, $2, 'r.pdf', 'application/pdf', '')`,
   tenant_secrets: `insert into tenant_secrets (tenant_id, secret_id, ciphertext, valid_until) values ($1, $2, '', $3)`,
-  sessions: `insert into sessions (session_id, person_id, token_hash, expires_at) values ($2, $1, decode(replace($2::uuid::text, '-', ''), 'hex'), $3)`,
+  sessions: `insert into sessions (session_id, person_id, token_hash, signed_in_by, expires_at)
+    values ($2, $1, decode(replace($2::uuid::text, '-', ''), 'hex'), 'PASSWORD', $3)`,
+  spent_challenges: `insert into spent_challenges (challenge_hash, expires_at)
+    select decode(replace($2::uuid::text, '-', ''), 'hex'), $3 where $1::uuid is not null`,
   person_links: `insert into person_links (person_id, token_hash, kind, expires_at, created_by)
     values ($1, decode(replace($2::uuid::text, '-', ''), 'hex'), 'INVITATION', $3, 'system')`,
   access_tokens: `insert into access_tokens (token_id, person_id, name, scope, token_hash, hint, expires_at)

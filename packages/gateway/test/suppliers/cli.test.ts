@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
@@ -132,15 +133,22 @@ describe('stock', () => {
     )
     expect(end).toBe('100 %: 10000 codes')
     for (const line of before) expect(line).toMatch(/^[1-9]0 %: \d+000 codes$/)
-    expect(await level()).toEqual({ supplier: 'warehouse', productCode: 'P', available: 10_000, lowAt: null })
+    expect(await level()).toEqual({
+      ...{ supplier: 'warehouse', productCode: 'P', available: 10_000, lowAt: null, packageCodes: [] },
+    })
     expect(await shop.audited('stock.import')).toEqual([
-      { subject: 'warehouse', after: { productCode: 'P', codes: 10_000 } },
+      {
+        subject: 'warehouse',
+        after: { productCode: 'P', codes: 10_000, batchName: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) },
+      },
     ])
   })
 
   it('import of a file with faults stores nothing and reports each line', async () => {
     const path = shop.file('faults.csv', `iccid,ac\n${row(20_001)}\n12,LPA:1$a.example$X\n${row(20_002)}\n${row(3)}\n`)
-    expect((await adminFailure(...load(path))).split('\n')).toEqual(['line 3: iccid must have 18 to 20 digits'])
+    expect((await adminFailure(...load(path))).split('\n')).toEqual([
+      'line 3: iccid must have 18 to 20 digits, not “12”',
+    ])
     const duplicates = shop.file('duplicates.csv', `iccid,ac\n${row(20_001)}\n${row(3)}\n${row(20_001)}\n`)
     expect((await adminFailure(...load(duplicates))).split('\n')).toEqual([
       expect.stringMatching(/^line 3: .* already in stock/),
@@ -162,6 +170,39 @@ describe('stock', () => {
     const run = await admin('stock', 'import', odd, '--supplier', 'warehouse', '--product', 'ODD')
     expect(run).toMatchObject({ code: 0, stdout: 'Imported 2 codes.\n' })
     expect(run.stderr).toMatch(/^ICCID 8985777\d{12} has a wrong check digit\./)
+  })
+
+  it('batches are listed, alert before they expire, and their codes are found, exported and revealed with an audit entry', async () => {
+    const file = shop.file('batch.csv', `iccid,ac\n${row(30_001)}\n${row(30_002)}\n`)
+    const terms = ['--name', 'Spring delivery', '--expires', '2099-06-30', '--alert-days', '20']
+    await admin('stock', 'import', file, '--supplier', 'warehouse', '--product', 'SPRING', ...terms)
+    const listed = await adminJson('stock', 'batches', '--product', 'SPRING')
+    expect(listed).toMatchObject({ batches: [{ batchName: 'Spring delivery', codes: 2, available: 2, alertDays: 20 }] })
+    const { batches } = listed as { batches: { batchId: string }[] }
+    const { batchId } = batches[0]!
+    expect(await adminJson('stock', 'batches', '--product', 'SPRING', '--expiring-within', '30')).toEqual({
+      batches: [],
+    })
+    await adminJson('stock', 'alert', 'warehouse', batchId, 'none')
+    expect(await adminJson('stock', 'batches', '--product', 'SPRING')).toMatchObject({ batches: [{ alertDays: null }] })
+
+    const iccid = makeIccid('8985777', 30_001)
+    const found = (await adminJson('stock', 'find', iccid)) as { codes: { codeId: string }[] }
+    expect(found).toMatchObject({ codes: [{ iccid, productCode: 'SPRING', state: 'FREE' }] })
+    expect(JSON.stringify(found)).not.toContain('CLI-')
+    const code = await adminJson('stock', 'reveal', 'warehouse', found.codes[0]!.codeId)
+    expect(code).toMatchObject({ ac: 'LPA:1$smdp.example.com$CLI-30001' })
+
+    const path = shop.file('export.csv', '')
+    await adminJson('stock', 'export', 'warehouse', batchId, path)
+    expect(readFileSync(path, 'utf8')).toMatch(/^iccid,state,expiresAt,orderNo,soldAt\n\d+,AVAILABLE,2099-06-30/)
+    expect(readFileSync(path, 'utf8')).not.toContain('CLI-')
+    await adminJson('stock', 'export', 'warehouse', batchId, path, '--with-codes')
+    expect(readFileSync(path, 'utf8')).toContain('LPA:1$smdp.example.com$CLI-30002')
+    expect([await shop.audited('stock.view_code'), await shop.audited('stock.export_codes')]).toMatchObject([
+      [{ subject: 'warehouse', after: { iccid } }],
+      [{ subject: 'warehouse', after: { batchName: 'Spring delivery', codes: 2 } }],
+    ])
   })
 
   it('low sets the number of codes below which operators are alerted', async () => {

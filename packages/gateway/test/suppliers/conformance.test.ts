@@ -1,25 +1,35 @@
-import { makeIccid, orderNoOf } from '@dealer-esim/contract'
+import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
-import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
-import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
-import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import { createGate } from '../../src/suppliers/gate.ts'
 import type { ConfiguredSupplier, Suppliers } from '../../src/suppliers/registry.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { addPackage, createShop, type Shop } from '../harness/shop.ts'
 import {
-  addPackage,
-  addTenant,
-  createShop,
-  payOrders,
-  type Shop,
-  statuses,
-  waitUntil,
-  walletOf,
-} from '../harness/shop.ts'
+  type CaseResult,
+  COUNT,
+  type Conformance,
+  countAgain,
+  expectRecordsToAgree,
+  findRefunded,
+  ORDERS,
+  runCase,
+  runToReview,
+  runTwice,
+  WAIT_MAX_MS,
+} from './conformance-cases.ts'
+import {
+  countTopUps,
+  expectTopUpsToAgree,
+  repeatTopUps,
+  runTopUps,
+  runTopUpsToReview,
+  TOP_UPS,
+  type TopUpResult,
+  topUpPackageOf,
+} from './conformance-topups.ts'
 import {
   createEs2plusFixtures,
   createGatewayFixtures,
@@ -32,7 +42,7 @@ import { createSimulatorFixtures } from './wholesalers/simulator-fixtures.ts'
 
 /*
  * Every type of supplier passes the same suite. Most of its time is spent waiting for time-outs and deadlines. So every
- * case has a supplier, a dealer and a breaker of its own, all cases run concurrently, and each test awaits its case.
+ * case has a supplier, a dealer and a breaker of its own, many cases run concurrently, and each test awaits its case.
  */
 const TYPES: [name: string, create: (shop: Shop) => Promise<FixtureFactory>][] = [
   ['sandbox', createSandboxFixtures],
@@ -42,7 +52,7 @@ const TYPES: [name: string, create: (shop: Shop) => Promise<FixtureFactory>][] =
   ['gateway', createGatewayFixtures],
   ['airalo', (shop) => createSimulatorFixtures(shop, 'airalo', { canCancel: false })],
   ['esim-access', (shop) => createSimulatorFixtures(shop, 'esim-access')],
-  ['esim-go', (shop) => createSimulatorFixtures(shop, 'esim-go')],
+  ['esim-go', (shop) => createSimulatorFixtures(shop, 'esim-go', { isSerial: true })],
   ['mobimatter', (shop) => createSimulatorFixtures(shop, 'mobimatter', { buys: 'complete', canCancel: false })],
   ['zendit', (shop) => createSimulatorFixtures(shop, 'zendit')],
 ]
@@ -50,56 +60,42 @@ const TYPES: [name: string, create: (shop: Shop) => Promise<FixtureFactory>][] =
 const CASES = ['none', 'refuse', 'half', 'late', 'lost', 'dies', 'twice', 'refunded'] as const
 type Case = (typeof CASES)[number]
 
-const ORDERS = 3
-const COUNT = 2
+/** The cases of top-ups. `none` also has answers that arrive twice. */
+const TOP_UP_CASES = ['none', 'refuse', 'late', 'lost', 'dies', 'refunded'] as const
+type TopUpCase = (typeof TOP_UP_CASES)[number]
+
 const ALL = ORDERS * COUNT
 /** Only the late case has a short time-out: a busy machine must not make the others late. */
-const TIMEOUTS_MS: Partial<Record<Case, number>> = { late: 2_000, lost: 5_000, dies: 5_000, refunded: 5_000 }
+const TIMEOUTS_MS: Partial<Record<Case | TopUpCase, number>> = {
+  late: 2_000,
+  lost: 5_000,
+  dies: 5_000,
+  refunded: 5_000,
+}
 const TIMEOUT_MS = 10_000
-/** eSIM Go buys one eSIM of a bundle at a time: six late answers follow each other. On a busy machine they take minutes. */
-const WAIT_MAX_MS = 240_000
+/** More of them would wait for each other's connections on a busy machine. */
+const CASES_AT_ONCE_MAX = 40
 const TEST_OPTIONS = { timeout: WAIT_MAX_MS + 60_000 }
-
-interface OurRecords {
-  delivered: string[]
-  review: number
-  refused: number
-  orphans: string[]
-}
-
-interface CaseResult extends OurRecords {
-  fixture: SupplierFixture
-  tenantId: string
-  statusCounts: Record<string, number>
-  /** ICCIDs that the supplier counts as sold, before and after orphans were cancelled. */
-  sold: string[]
-  soldAtEnd: string[]
-}
 
 let database: TestDatabase
 let shop: Shop
-let fixtureShop: Shop
+let conformance: Conformance
 let loop: Loop
 const factories: FixtureFactory[] = []
 const fixtures = new Map<string, SupplierFixture>()
+const byName = new Map<string, ConfiguredSupplier>()
 const results = new Map<string, Promise<CaseResult>>()
+const topUpResults = new Map<string, Promise<TopUpResult>>()
 
 beforeAll(async () => {
   database = await createTestDatabase()
   shop = await createShop(database.url)
-  const byName = new Map<string, ConfiguredSupplier>()
   factories.push(...(await Promise.all(TYPES.map(([, create]) => create(shop)))))
   for (const [index, factory] of factories.entries()) {
-    for (const name of CASES) {
-      const key = `${index}-${name}`
-      const fixture = await factory.create(key, TIMEOUTS_MS[name] ?? TIMEOUT_MS)
-      fixtures.set(key, fixture)
-      byName.set(key, {
-        supplier: fixture.supplier,
-        gate: createGate(fixture.supplier.traits, shop.clock),
-        paused: false,
-      })
-      await addPackage(shop.db, key, [{ supplier: key, productCode: fixture.product }])
+    for (const name of CASES) await addFixture(factory, keyOf(index, name), TIMEOUTS_MS[name])
+    for (const name of TOP_UP_CASES) {
+      const { topUpProduct } = await addFixture(factory, topUpKeyOf(index, name), TIMEOUTS_MS[name])
+      if (topUpProduct === undefined) break // the one case of a type that cannot top up
     }
   }
   const suppliers: Suppliers = {
@@ -107,20 +103,93 @@ beforeAll(async () => {
     all: () => [...byName.values()],
     refresh: async () => {},
   }
-  fixtureShop = { ...shop, suppliers: suppliers as Shop['suppliers'] }
-  loop = fulfilmentLoop(fixtureShop)
-  for (const key of fixtures.keys()) {
-    const name = key.slice(2) as Case
-    if (name !== 'refunded') results.set(key, name === 'twice' ? runTwice(key) : runCase(key, name))
-  }
-  const refunded = runRefunded(TYPES.map((_, index) => `${index}-refunded`))
-  for (const [index] of TYPES.entries())
-    results.set(
-      `${index}-refunded`,
-      refunded.then((all) => all[index]!),
-    )
-  for (const one of results.values()) one.catch(() => {}) // its own test reports the error
+  conformance = { shop: { ...shop, suppliers: suppliers as Shop['suppliers'] }, fixtures }
+  loop = fulfilmentLoop(conformance.shop)
+  startCases()
+  findAllRefunded()
+  for (const one of [...results.values(), ...topUpResults.values()]) one.catch(() => {}) // its own test reports the error
 })
+
+const keyOf = (index: number, name: Case) => `${index}-${name}`
+const topUpKeyOf = (index: number, name: TopUpCase) => `${index}-topup-${name}`
+
+/** A supplier with its packages. */
+async function addFixture(factory: FixtureFactory, key: string, timeoutMs = TIMEOUT_MS): Promise<SupplierFixture> {
+  const fixture = await factory.create(key, timeoutMs)
+  const { supplier, product, topUpProduct = product } = fixture
+  fixtures.set(key, fixture)
+  byName.set(key, { supplier, gate: createGate(supplier.traits, shop.clock), paused: false })
+  await addPackage(shop.db, key, [{ supplier: key, productCode: product }])
+  await addPackage(shop.db, topUpPackageOf(key), [{ supplier: key, productCode: topUpProduct }])
+  return fixture
+}
+
+/** Starts the cases, those that take longest first. */
+function startCases(): void {
+  const atOnce = createSlots(CASES_AT_ONCE_MAX)
+  for (const name of [...CASES].reverse()) {
+    for (const index of TYPES.keys()) {
+      const key = keyOf(index, name)
+      results.set(
+        key,
+        atOnce(() => runOne(key, name)),
+      )
+    }
+  }
+  for (const name of [...TOP_UP_CASES].reverse()) {
+    for (const index of TYPES.keys()) {
+      const key = topUpKeyOf(index, name)
+      if (!fixtures.has(key)) continue
+      const run = name === 'refunded' ? runTopUpsToReview : runTopUps
+      topUpResults.set(
+        key,
+        atOnce(() => run(conformance, key, name === 'refunded' ? 'none' : name)),
+      )
+    }
+  }
+}
+
+function runOne(key: string, name: Case): Promise<CaseResult> {
+  if (name === 'refunded') return runToReview(conformance, key)
+  return name === 'twice' ? runTwice(conformance, key) : runCase(conformance, key, name)
+}
+
+/** Runs at most `slots` at once, in order. */
+function createSlots(slots: number) {
+  let free = slots
+  const waiting: (() => void)[] = []
+  return async <Result>(run: () => Promise<Result>): Promise<Result> => {
+    if (free > 0) free -= 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await run()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else free += 1
+    }
+  }
+}
+
+/** Once all of them are refunded, so that one pass of reconciliation finds them. */
+function findAllRefunded(): void {
+  const isRefunded = ([key]: [string, unknown]) => key.endsWith('-refunded')
+  const [cases, topUps] = [[...results].filter(isRefunded), [...topUpResults].filter(isRefunded)]
+  const found = Promise.allSettled([...cases, ...topUps].map(([, running]) => running)).then(() =>
+    findRefunded(conformance.shop),
+  )
+  for (const [key, running] of cases) {
+    results.set(
+      key,
+      Promise.all([running, found]).then(([one]) => countAgain(shop, one)),
+    )
+  }
+  for (const [key, running] of topUps) {
+    const counted = Promise.all([running, found]).then(([one]) => countTopUps(shop, one.fixture, one.tenantId))
+    topUpResults.set(key, counted)
+  }
+}
+
 afterAll(async () => {
   await loop?.stop(10_000)
   await Promise.all([...fixtures.values()].map((fixture) => fixture.close()))
@@ -129,119 +198,10 @@ afterAll(async () => {
   await database.drop()
 })
 
-async function untilFinal(tenantId: string) {
-  return waitUntil(
-    async () => {
-      const now = await statuses(shop.db, tenantId)
-      return !now.PAID && !now.ALLOCATING && now
-    },
-    WAIT_MAX_MS,
-    500,
-  ) // forty cases poll concurrently: polling seldom leaves the database to the workers
-}
-
-async function runCase(
-  key: string,
-  fault: SupplierFixture['fault'],
-  size = { orders: ORDERS, count: COUNT },
-): Promise<CaseResult> {
-  const fixture = fixtures.get(key)!
-  fixture.fault = fault
-  const tenantId = await addTenant(shop.db)
-  await payOrders(shop.db, tenantId, key, size)
-  const statusCounts = await untilFinal(tenantId)
-  return { fixture, tenantId, statusCounts, ...(await countRecords(fixture, tenantId)) }
-}
-
-/** The supplier's answer arrives a second time after the first was accepted. */
-async function runTwice(key: string): Promise<CaseResult> {
-  const first = await runCase(key, 'none', { orders: 1, count: 1 })
-  const { tenantId, fixture } = first
-  const [order] = await shop.db.query<{ orderId: string }>({
-    text: 'select order_id from orders where tenant_id = $1',
-    values: [tenantId],
-  })
-  const item = { tenantId, orderId: order!.orderId, itemNo: 1, productCode: fixture.product }
-  const [again] = await fixture.supplier.query([{ ...item, key: `${orderNoOf(item.orderId)}-1` }], 'RESUME')
-  if (again?.kind !== 'delivered') throw new Error(`it answered ${again?.kind}, having delivered`)
-  await acceptEsim(fixtureShop, tenantId, { ...item, supplier: key }, again.esim)
-  return { ...first, ...(await countRecords(fixture, tenantId)) }
-}
-
-/** The answer is lost and queries fail. The operator resolves the item as refused, then its eSIM turns out to exist. */
-async function runRefunded(keys: string[]): Promise<CaseResult[]> {
-  const review = await Promise.all(
-    keys.map(async (key) => {
-      const fixture = fixtures.get(key)!
-      fixture.ignoresQueries = true
-      fixture.supplier.traits.giveUpAfterMs = 8_000
-      const { tenantId, statusCounts } = await runCase(key, 'lost', { orders: 1, count: 1 })
-      expect(statusCounts).toEqual({ UNDER_REVIEW: 1 })
-      const [order] = await shop.db.query<{ orderId: string }>({
-        text: 'select order_id from orders where tenant_id = $1',
-        values: [tenantId],
-      })
-      const evidence = 'Ticket 4711: according to the supplier, nothing was sold'
-      const verdict = { kind: 'refused' } as const
-      await resolveOrder(fixtureShop, { tenantId, orderId: order!.orderId, verdict, evidence }, { actor: 'cli:test' })
-      Object.assign(fixture, { fault: 'none', ignoresQueries: false })
-      return { tenantId, fixture, statusCounts: await statuses(shop.db, tenantId), sold: await fixture.listSold() }
-    }),
-  )
-  await shop.db.query({ text: 'update watched_items set due_at = now()' })
-  await askAboutWatched(fixtureShop)
-  await cancelOrphans(fixtureShop)
-  return Promise.all(
-    review.map(async (one) => ({ ...one, ...(await countRecords(one.fixture, one.tenantId)), sold: one.sold })),
-  )
-}
-
-async function countRecords(
-  fixture: SupplierFixture,
-  tenantId: string,
-): Promise<OurRecords & Pick<CaseResult, 'sold' | 'soldAtEnd'>> {
-  const [row] = await shop.db.query<OurRecords>({
-    text: `select
-        (select coalesce(array_agg(iccid), '{}') from profiles where tenant_id = $1) as delivered,
-        (select count(*)::int from order_items where tenant_id = $1 and item_status = 'REVIEW') as review,
-        (select count(*)::int from order_items where tenant_id = $1 and item_status = 'REFUSED') as refused,
-        (select coalesce(array_agg(iccid), '{}') from orphans where tenant_id = $1) as orphans`,
-    values: [tenantId],
-  })
-  const soldAtEnd = await fixture.listSold()
-  return { ...row!, sold: soldAtEnd, soldAtEnd }
-}
-
-/** Every eSIM that the supplier counts as sold is delivered, under review or an orphan. */
-async function expectRecordsToAgree({
-  tenantId,
-  sold,
-  delivered,
-  orphans,
-  review,
-  refused,
-}: CaseResult): Promise<void> {
-  for (const iccid of delivered) expect(sold).toContain(iccid)
-  const elsewhere = sold.filter((iccid) => !delivered.includes(iccid) && !orphans.includes(iccid))
-  expect(elsewhere.length).toBeLessThanOrEqual(review)
-  expect(new Set(sold).size).toBe(sold.length)
-  expect(new Set(delivered).size).toBe(delivered.length)
-  const both = await shop.db.query({
-    text: `select from transfers t join profiles p
-             on p.tenant_id = t.tenant_id and p.order_id = t.order_id and p.item_no = t.item_no
-           where t.tenant_id = $1 and t.kind = 'REFUND'`,
-    values: [tenantId],
-  })
-  expect(both).toEqual([])
-  const wallet = await walletOf(shop.db, tenantId)
-  expect(wallet.refunds).toBe(refused)
-  expect(wallet.balance).toBe(wallet.sum)
-}
-
 describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPTIONS, ({ index }) => {
   async function outcome(name: Case): Promise<CaseResult> {
-    const one = await results.get(`${index}-${name}`)!
-    await expectRecordsToAgree(one)
+    const one = await results.get(keyOf(index, name))!
+    await expectRecordsToAgree(shop, one)
     return one
   }
 
@@ -310,7 +270,7 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
 
   it('may deliver after our refund: the eSIM becomes an orphan, never shown and cancelled where possible', async () => {
     const { fixture, statusCounts, delivered, refused, orphans, sold, soldAtEnd } = await results.get(
-      `${index}-refunded`,
+      keyOf(index, 'refunded'),
     )!
     expect(statusCounts).toEqual({ FAILED: 1 })
     expect([delivered.length, refused, sold.length]).toEqual([0, 1, 1])
@@ -319,5 +279,52 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
     await outcome('refunded')
     expect(orphans).toEqual(sold)
     expect(soldAtEnd).toHaveLength(fixture.canCancel ? 0 : 1)
+  })
+
+  async function topUps(name: TopUpCase): Promise<TopUpResult> {
+    const one = await topUpResults.get(topUpKeyOf(index, name))!
+    await expectTopUpsToAgree(shop, one)
+    return one
+  }
+  const canTopUp = () => fixtures.get(topUpKeyOf(index, 'none'))!.topUpProduct !== undefined
+
+  it('delivers every top-up, or refuses each clearly if it cannot top up', async () => {
+    const { statusCounts, added, reasons, fixture } = await topUps('none')
+    expect(typeof fixture.supplier.topUp).toBe(canTopUp() ? 'function' : 'undefined')
+    expect(statusCounts).toEqual({ [canTopUp() ? 'DELIVERED' : 'FAILED']: TOP_UPS })
+    expect(added).toBe(canTopUp() ? TOP_UPS : 0)
+    expect(reasons).toEqual(canTopUp() ? [] : ['the supplier cannot top up an eSIM'])
+    expect(await fixture.listSold()).toHaveLength(TOP_UPS)
+  })
+
+  it('may answer a top-up twice: the second answer changes nothing', async ({ skip }) => {
+    if (!canTopUp()) skip()
+    const first = await topUps('none')
+    const again = await repeatTopUps(conformance.shop, first)
+    expect(again).toEqual(first)
+  })
+
+  it('tops up nothing when it refuses, and every top-up is refunded', async ({ skip }) => {
+    if (!canTopUp()) skip()
+    const { statusCounts, added, refused } = await topUps('refuse')
+    expect(statusCounts).toEqual({ FAILED: TOP_UPS })
+    expect([added, refused]).toEqual([0, TOP_UPS])
+  })
+
+  const LOSSES = { late: 'comes late', lost: 'is lost', dies: 'is lost in a crash half-way' } as const
+  for (const name of ['late', 'lost', 'dies'] as const) {
+    it(`tops up once where the answer ${LOSSES[name]}`, async ({ skip }) => {
+      if (!canTopUp()) skip()
+      const { statusCounts, added, delivered } = await topUps(name)
+      expect(statusCounts).toEqual({ DELIVERED: TOP_UPS })
+      expect([added, delivered]).toEqual([TOP_UPS, TOP_UPS])
+    })
+  }
+
+  it('may have topped up after our refund: that is reported, and the dealer gets nothing twice', async ({ skip }) => {
+    if (!canTopUp()) skip()
+    const { statusCounts, added, refused, orphans } = await topUps('refunded')
+    expect(statusCounts).toEqual({ FAILED: TOP_UPS })
+    expect([added, refused, orphans]).toEqual([TOP_UPS, TOP_UPS, TOP_UPS])
   })
 })

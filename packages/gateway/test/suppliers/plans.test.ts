@@ -90,9 +90,9 @@ async function grow(): Promise<void> {
       values: [tenantId, secrets],
     })
     tx.send({
-      text: `insert into stock_codes (supplier, code_id, product_code, state, key, fingerprint, iccid, secrets,
+      text: `insert into stock_codes (supplier, code_id, batch_id, product_code, state, key, fingerprint, iccid, secrets,
                expires_at, imported_at, reserved_at)
-             select 'warehouse', ${id(2)}, 'P', case n % 2 when 0 then 'FREE' else 'RESERVED' end,
+             select 'warehouse', ${id(2)}, '00000000-0000-7000-8000-000000000001', 'P', case n % 2 when 0 then 'FREE' else 'RESERVED' end,
                case n % 2 when 0 then null else 'OLD-' || n end, int8send(n), '8985' || lpad(n::text, 15, '0'), $1,
                now() + n * interval '1 minute', ${at}, case n % 2 when 0 then null else ${at} end from ${n}`,
       values: [encryptedCode],

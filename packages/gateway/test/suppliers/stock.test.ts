@@ -25,7 +25,8 @@ beforeAll(async () => {
 })
 // Stock is empty at the start of each test, also when a test is retried.
 beforeEach(async () => {
-  for (const table of ['stock_codes', 'stock_levels', 'alerts']) await shop.db.query({ text: `delete from ${table}` })
+  for (const table of ['stock_codes', 'stock_batches', 'stock_levels', 'alerts'])
+    await shop.db.query({ text: `delete from ${table}` })
 })
 afterAll(async () => {
   await shop.close()
@@ -40,9 +41,9 @@ function rows(count: number, more = ''): string {
   }).join('\n')
 }
 
-function load(productCode: string, text: string, supplier = 'warehouse') {
+async function load(productCode: string, text: string, supplier = 'warehouse'): Promise<number> {
   const file = Readable.from([text])
-  return importStock(shop, { supplier, productCode, file }, { actor: 'cli:test' })
+  return (await importStock(shop, { supplier, productCode, file }, { actor: 'cli:test' })).codes
 }
 
 /** Moves the expiry of an imported code. */
@@ -231,7 +232,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     const second = importStock({ ...shop, db: shortly }, again, { actor: 'cli:test' })
     await expect(second).rejects.toMatchObject({ status: 409, code: 'IMPORT_RUNNING' })
     first.end(`iccid,ac\n${rows(1)}`)
-    expect(await taking).toBe(1)
+    expect(await taking).toMatchObject({ codes: 1 })
     await shortly.close()
   })
 })
@@ -317,8 +318,8 @@ describe('a reservation', () => {
 it('a list has each code reserved since its start once, also over several pages', async () => {
   await shop.db.query({
     text: `insert into stock_codes
-             (supplier, code_id, product_code, iccid, fingerprint, secrets, imported_at, state, key, reserved_at)
-           select 'warehouse', gen_random_uuid(), 'L', n::text, decode(md5(n::text), 'hex'), '', now(), 'RESERVED', 'L-' || n,
+             (supplier, code_id, batch_id, product_code, iccid, fingerprint, secrets, imported_at, state, key, reserved_at)
+           select 'warehouse', gen_random_uuid(), gen_random_uuid(), 'L', n::text, decode(md5(n::text), 'hex'), '', now(), 'RESERVED', 'L-' || n,
                   case when n > 2500 then timestamptz '2026-01-01' else now() end
            from generate_series(1, 3000) n`,
   })

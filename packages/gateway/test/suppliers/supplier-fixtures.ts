@@ -11,7 +11,7 @@ import { gatewaySupplier } from '../../src/suppliers/gateway/gateway.ts'
 import { sandboxSupplier } from '../../src/suppliers/sandbox/sandbox.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { stockSupplier } from '../../src/suppliers/stock/stock.ts'
-import type { Outcome, Supplier, SupplierRequest } from '../../src/suppliers/supplier.ts'
+import type { Outcome, Supplier, SupplierRequest, TopUpRequest } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase } from '../harness/databases/database.ts'
 import { startGateway } from '../harness/processes/gateway-process.ts'
 import { startEs2plusServer } from '../harness/servers/es2plus-server.ts'
@@ -33,6 +33,10 @@ export interface SupplierFixture {
   canAnswerQueries: boolean
   /** false: it cannot cancel an unwanted eSIM. */
   canCancel: boolean
+  /** A product that tops up an eSIM of `product`; absent, as `countTopUps`: it cannot top up. */
+  topUpProduct?: string
+  /** Top-ups that the remote side has carried out. */
+  countTopUps?(): Promise<number>
   /** What the remote side has done to one of its eSIMs; absent: it cannot do anything after the sale. */
   countDone?(iccid: string, what: EsimAction | 'TOPUP'): Promise<number>
   close(): Promise<void>
@@ -60,31 +64,34 @@ export function withShortTimes(supplier: Supplier, timeoutMs: number, canAnswerQ
 function withFaults(inner: Supplier, switches: Switches, timeoutMs: number): Supplier {
   let calls = 0
   const died = new Set<string>()
-  async function order(requests: SupplierRequest[]): Promise<Outcome[]> {
+  async function buy<Request extends SupplierRequest>(
+    send: (requests: Request[]) => Promise<Outcome[]>,
+    requests: Request[],
+  ): Promise<Outcome[]> {
     const refused = (): Outcome => ({ kind: 'refused', message: 'refused by the test' })
     switch (switches.fault) {
       case 'none':
-        return inner.order(requests)
+        return send(requests)
       case 'refuse':
         return requests.map(refused)
       case 'half': {
         const wanted = requests.filter((request) => request.itemNo % 2 === 1)
-        const outcomes = await inner.order(wanted)
+        const outcomes = await send(wanted)
         return requests.map((request) => outcomes[wanted.indexOf(request)] ?? refused())
       }
       case 'late': {
-        const outcomes = await inner.order(requests)
+        const outcomes = await send(requests)
         await new Promise((resolve) => setTimeout(resolve, timeoutMs + LATE_BY_MS))
         return outcomes
       }
       case 'lost':
-        await inner.order(requests)
+        await send(requests)
         throw new Error('the answer was lost')
       case 'dies':
         // Half of the requests were executed. Repeated requests succeed.
-        if (requests.every((request) => died.has(request.key))) return inner.order(requests)
+        if (requests.every((request) => died.has(request.key))) return send(requests)
         for (const request of requests) died.add(request.key)
-        await inner.order(requests.filter(() => calls++ % 2 === 0))
+        await send(requests.filter(() => calls++ % 2 === 0))
         throw new Error('it crashed in the middle')
     }
   }
@@ -98,12 +105,12 @@ function withFaults(inner: Supplier, switches: Switches, timeoutMs: number): Sup
   }
   return {
     ...inner,
-    ...(inner.topUp && { topUp: losing(inner.topUp) }),
+    ...(inner.topUp && { topUp: (requests: TopUpRequest[]) => buy(inner.topUp!, requests) }),
     ...(inner.suspend && { suspend: losing(inner.suspend) }),
     ...(inner.unsuspend && { unsuspend: losing(inner.unsuspend) }),
     ...(inner.revoke && { revoke: losing(inner.revoke) }),
     cancel: losing(inner.cancel),
-    order,
+    order: (requests) => buy(inner.order, requests),
     query: async (requests, purpose) => {
       if (switches.ignoresQueries) return requests.map(() => ({ kind: 'unknown', message: 'no answer' }))
       return inner.query(requests, purpose)
@@ -131,13 +138,21 @@ export async function createSandboxFixtures(shop: Shop): Promise<FixtureFactory>
       return Object.assign(switches, {
         supplier: withShortTimes(withFaults(inner, switches, timeoutMs), timeoutMs, true),
         product: 'ANY',
+        topUpProduct: 'ANY_TOPUP',
         canAnswerQueries: true,
         canCancel: true,
+        async countTopUps() {
+          const rows = await shop.db.query({
+            text: `select from sandbox_issued where supplier = $1 and topped_up_key is not null and answer = 'ISSUED'`,
+            values: [name],
+          })
+          return rows.length
+        },
         countDone: (iccid: string, what: EsimAction | 'TOPUP') => countAtSandbox(shop.db, iccid, what),
         async listSold() {
           const rows = await shop.db.query<{ n: bigint }>({
             text: `select iccid_number as n from sandbox_issued
-                   where supplier = $1 and answer = 'ISSUED' and cancelled_at is null`,
+                   where supplier = $1 and answer = 'ISSUED' and cancelled_at is null and topped_up_key is null`,
             values: [name],
           })
           return rows.map((row) => makeIccid('89999', row.n))
@@ -239,12 +254,13 @@ export async function createGatewayFixtures(shop: Shop): Promise<FixtureFactory>
     appSecret: string
   }
   const db = createDb({ url: upstreamDatabase.url, poolSize: 2, applicationName: 'test fixtures' })
-  // The cheapest packages: the balance of the demo dealer pays for all cases.
+  // The cheapest packages with a top-up: the balance of the demo dealer pays for all cases.
   const packages = await db.query<{ packageCode: string; productCode: string }>({
     text: `select s.package_code, s.product_code from package_suppliers s join list_prices l using (package_code)
            join packages p using (package_code)
            where s.supplier = 'sandbox' and s.product_code not like 'SANDBOX%' and l.currency_code = 'USD'
              and p.package_type = 'BASE' and p.period_num_min is null
+             and exists (select from packages t where t.package_code = s.package_code || '_TOPUP')
            order by l.price, s.package_code`,
   })
   const outbound = createOutbound()
@@ -258,9 +274,17 @@ export async function createGatewayFixtures(shop: Shop): Promise<FixtureFactory>
       return Object.assign(switches, {
         supplier: withShortTimes(gatewaySupplier(name, config, { outbound }), timeoutMs, true),
         product,
+        topUpProduct: `${product}_TOPUP`,
         canAnswerQueries: true,
         canCancel: true,
         countDone: (iccid: string, what: EsimAction | 'TOPUP') => countAtSandbox(db, iccid, what),
+        async countTopUps() {
+          const rows = await db.query({
+            text: `select from sandbox_issued where answer = 'ISSUED' and product_code = $1`,
+            values: [`${upstreamProduct}_TOPUP`],
+          })
+          return rows.length
+        },
         async listSold() {
           const rows = await db.query<{ n: bigint }>({
             text: `select iccid_number as n from sandbox_issued

@@ -1,11 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { PackageOnSale } from '@dealer-esim/contract'
 import { DealerEsim } from '@dealer-esim/sdk'
 import { type FastifyInstance, fastify } from 'fastify'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SYSTEM } from '../../src/audit/audit.ts'
+import { putPackages } from '../../src/catalogue/packages/put.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
+import { applyRules } from '../../src/products/rules/apply.ts'
+import { setRule } from '../../src/products/rules/manage-rules.ts'
+import { previewRules } from '../../src/products/rules/preview.ts'
+import { claimSync, runSync } from '../../src/products/sync/run-sync.ts'
+import { ensureSync } from '../../src/products/sync/sync-state.ts'
 import { supplierApi } from '../../src/supplier-api/supplier-api.ts'
+import type { SupplierProduct } from '../../src/suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 import {
@@ -25,6 +34,7 @@ let databases: TestDatabase[]
 let shop: Shop
 let app: FastifyInstance
 let loop: Loop
+let dealer: DealerEsim
 let received = 0
 
 beforeAll(async () => {
@@ -44,7 +54,7 @@ beforeAll(async () => {
   const config = { trustedProxies: [], deployment: 'local' as const }
   await app.register(async (scope) => supplierApi(scope, { ...shop, config }))
   const ours = await app.listen({ host: '127.0.0.1', port: 0 })
-  const dealer = new DealerEsim({ baseUrl, appKey, appSecret })
+  dealer = new DealerEsim({ baseUrl, appKey, appSecret })
   await dealer.setWebhook({ callbackUrl: `${ours}/suppliers/upstream/events`, enabled: true })
   const { packageList } = await dealer.packages({ keyword: 'slow' })
   await addPackage(shop.db, 'SLOW', [{ supplier: 'upstream', productCode: packageList[0]!.packageCode }])
@@ -78,4 +88,47 @@ it('an upstream’s webhook makes us query an order that was due in an hour', as
   })
   await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   await expect.poll(() => received).toBeGreaterThan(before)
+})
+
+describe('the catalogue of an upstream', () => {
+  it('has every package that we may buy there, at our price', async () => {
+    const products: SupplierProduct[] = []
+    for await (const product of shop.suppliers.get('upstream')!.supplier.catalogue!()) products.push(product)
+    const listed: PackageOnSale[] = []
+    for (const type of ['BASE', 'TOPUP'] as const) {
+      for await (const item of dealer.eachPackage({ type })) if (item.status === 'ON_SALE') listed.push(item)
+    }
+    const unsellable = listed.filter(({ dataType, periodNumMin }) => dataType === 'DAILY' && periodNumMin === null)
+    expect(products.length).toBe(listed.length - unsellable.length)
+    expect(new Set(products.map(({ packageType }) => packageType))).toEqual(new Set(['BASE', 'TOPUP']))
+    const costs = new Map(products.map(({ productCode, cost, currencyCode }) => [productCode, { cost, currencyCode }]))
+    for (const { packageCode, price, currencyCode } of listed.filter((item) => !unsellable.includes(item))) {
+      expect(costs.get(packageCode), packageCode).toEqual({ cost: BigInt(price), currencyCode })
+    }
+    const pass = products.find(({ productCode }) =>
+      listed.some((one) => one.packageCode === productCode && one.periodNumMin === 1),
+    )
+    expect(pass).toMatchObject({ isDayPass: true, durationDays: 1 })
+  })
+
+  it('becomes packages by a rule, and one of these is delivered by the upstream', async () => {
+    await ensureSync(shop.db, 'upstream')
+    const claim = await claimSync(shop.db, ['upstream'], true)
+    const synced = await runSync(shop, claim!, shop.suppliers.get('upstream')!.supplier)
+    expect(synced).toMatchObject({ outcome: 'DONE' })
+    const filter = { countries: ['JP'], countriesMax: 1, name: 'JP_1_7' }
+    await setRule(shop, 'upstream', { currencyCode: 'USD', percent: '20', suppliers: ['upstream'], filter }, SYSTEM)
+    const { basis, counts } = await previewRules(shop.db)
+    expect(counts.ADDED).toBe(1)
+    await applyRules(shop, basis, SYSTEM)
+    const [made] = await shop.db.query<{ packageCode: string }>({ text: 'select package_code from rule_packages' })
+    // These orders have a price of their own.
+    await putPackages(shop, [{ packageCode: made!.packageCode, allowLoss: true }], SYSTEM)
+    const tenantId = await addTenant(shop.db)
+    await payOrders(shop.db, tenantId, made!.packageCode)
+    shop.wake.wake('fulfilment')
+    await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+    const { supplier } = shop.suppliers.get('upstream')!
+    expect(await supplier.balance!()).toMatchObject({ kind: 'balance', currencyCode: 'USD' })
+  })
 })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { runDueActions } from '../../src/actions/loop.ts'
 import { actForOperator } from '../../src/actions/operator.ts'
 import { setOnSale } from '../../src/catalogue/packages/put.ts'
@@ -16,6 +16,7 @@ import { createTopUpTestbed, type Esim, type TopUpTestbed } from './testbed.ts'
  */
 
 const READS = 'orders-esims-by-id'
+const READS_AHEAD = 'orders-esims-ahead-by-id'
 const WRITES_ONE = 'orders-write-one-if-unchanged'
 const LOCKS = 'wallets-lock'
 
@@ -36,6 +37,8 @@ function createPlacer() {
   const statements: string[] = []
   /** Runs once, after the eSIMs have been read and before the orders are decided. */
   const between: { happens?: (() => Promise<unknown>) | undefined } = {}
+  /** Delays the transactions that place orders until it resolves. */
+  const gate: { opens?: Promise<unknown> | undefined; isReached?: boolean } = {}
   const { db } = bed.node.deps
   const listening: Db = {
     ...db,
@@ -47,8 +50,10 @@ function createPlacer() {
       await happens?.()
       return rows
     },
-    tx: (work) =>
-      db.tx((tx) =>
+    tx: async (work) => {
+      gate.isReached = true
+      await gate.opens
+      return db.tx((tx) =>
         work({
           ...tx,
           query(statement) {
@@ -56,7 +61,8 @@ function createPlacer() {
             return tx.query(statement)
           },
         }),
-      ),
+      )
+    },
   }
   const { clock, databaseClock, ids, catalogue, suppliers } = bed.node.deps
   const placer = createOrderPlacer({
@@ -70,7 +76,7 @@ function createPlacer() {
       },
     },
   })
-  return { placer, statements, between }
+  return { placer, statements, between, gate }
 }
 
 type Placing = ReturnType<typeof createPlacer> & { dealer: Dealer; esim: Esim; other: Esim }
@@ -276,6 +282,61 @@ describe('what happens between the reading of the eSIM and the debit is detected
     expect(codeOf(await topUp(placer, esim))).toBe('310244')
     expect(statements.slice(0, 3)).toEqual([READS, WRITES_ONE, LOCKS])
     await sell(true)
+    expect(await debitsOf(dealer)).toBe(0)
+  })
+})
+
+describe('a top-up that arrives while a batch of its wallet is written', () => {
+  /** Begins it, and waits for its eSIM; then `happens`, and the batch is written. */
+  async function topUpDuring(
+    { placer, statements, gate, esim }: Placing,
+    earlier: () => Promise<Verdict>,
+    happens: () => Promise<unknown> = async () => {},
+  ): Promise<Verdict[]> {
+    let open = () => {}
+    gate.opens = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    gate.isReached = false
+    const first = earlier()
+    await vi.waitFor(() => expect(gate.isReached).toBe(true))
+    const second = topUp(placer, esim)
+    await vi.waitFor(() => expect(statements).toContain(READS_AHEAD))
+    await happens()
+    open()
+    return Promise.all([first, second])
+  }
+
+  it('has its eSIM read meanwhile, and is one statement then', async () => {
+    const placing = await openDealer()
+    const { placer, statements, dealer, other } = placing
+    expect((await topUpDuring(placing, () => order(placer, dealer))).map(codeOf)).toEqual(['placed', 'placed'])
+    expect(statements).toEqual([READS_AHEAD, WRITES_ONE, WRITES_ONE])
+    statements.length = 0
+    expect((await topUpDuring(placing, () => topUp(placer, other))).map(codeOf)).toEqual(['placed', 'placed'])
+    expect(statements).toEqual([READS, READS_AHEAD, WRITES_ONE, WRITES_ONE])
+    expect(await debitsOf(dealer)).toBe(3)
+  })
+
+  it('is decided on the eSIM as that batch leaves it', async () => {
+    const placing = await openDealer()
+    const { placer, statements, dealer, esim } = placing
+    await leaveRoomForOne(esim)
+    expect((await topUpDuring(placing, () => topUp(placer, esim))).map(codeOf)).toEqual(['placed', '310245'])
+    expect(statements.slice(0, 4)).toEqual([READS, READS_AHEAD, WRITES_ONE, READS])
+    expect(await debitsOf(dealer)).toBe(1)
+  })
+
+  it('is refused if an action began after its eSIM was read', async () => {
+    const placing = await openDealer()
+    const { placer, dealer, esim } = placing
+    await bed.set(esim, `esim_status = 'IN_USE'`)
+    const verdicts = await topUpDuring(
+      placing,
+      () => order(placer, dealer),
+      () => suspend(placing),
+    )
+    expect(verdicts.map(codeOf)).toEqual(['placed', '200002'])
     expect(await debitsOf(dealer)).toBe(0)
   })
 })

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { DeliveryState } from '../../src/webhooks/delivery.ts'
+import { FIGURES_ATTEMPTS_MAX, readEndpointFigures } from '../../src/webhooks/endpoint/figures.ts'
 import { getEvent, listEvents } from '../../src/webhooks/list-events.ts'
 import { resendEvent } from '../../src/webhooks/replay/resend.ts'
+import { loggedHeaders } from '../../src/webhooks/sending/attempt.ts'
 import { type ExplainedQuery, explainQueries } from '../harness/databases/statements.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
@@ -81,6 +83,21 @@ test('the attempts of a delivered event are shown as long as the log keeps them'
   })
 })
 
+test('the headers of a logged attempt are those that the receiver got, with only the beginnings of signatures', async () => {
+  const { appKey, attemptList } = await getEvent(testbed.deps.db, tenant.tenantId, ids.DELIVERED)
+  const headers = loggedHeaders(appKey, attemptList[0]!)
+  const received = receiver.received.find((one) => one.headers['webhook-id'] === ids.DELIVERED)!.headers
+  expect(headers.map(([name]) => name)).toHaveLength(9)
+  for (const [name, value] of headers) {
+    const sent = String(received[name.toLowerCase()])
+    if (!name.toLowerCase().endsWith('signature')) expect([name, value]).toEqual([name, sent])
+    else {
+      expect(value).toMatch(name === 'X-Signature' ? /^[0-9a-f]{8}…$/ : /^v1,[A-Za-z0-9+/]{8}…$/)
+      expect(sent.startsWith(value.slice(0, -1))).toBe(true)
+    }
+  }
+})
+
 test('a list of undelivered events reads no delivered ones', async () => {
   const seen: ExplainedQuery[] = []
   const db = explainQueries(testbed.deps.db, seen)
@@ -117,4 +134,60 @@ test('an event that concerns no order is listed, shown, resent and sent like the
   await resendEvent(testbed.deps, dealer.tenantId, notifyId!, { actor: 'tenant' })
   await vi.waitFor(async () => expect(await testbed.attempts(dealer)).toHaveLength(2), 5_000)
   await loop.stop(1_000)
+})
+
+test('events of one kind are listed with the statuses and the threshold that tell them apart', async () => {
+  const dealer = await testbed.tenant()
+  const { db } = testbed.deps
+  const change = async (type: Parameters<Testbed['record']>[2], content: object, details: object | null = null) => {
+    const [notifyId] = await testbed.record(dealer, 1, type)
+    await db.query({
+      text: 'update events set content = $2, details = $3 where notify_id = $1',
+      values: [notifyId, content, details],
+    })
+  }
+  const profiles = [
+    { esimTranNo: 'E-1', esimStatus: 'IN_USE', smdpStatus: 'ENABLED' },
+    { esimTranNo: 'E-2', esimStatus: 'GOT_RESOURCE', smdpStatus: 'DOWNLOAD' },
+  ]
+  const delivered = { orderStatus: 'DELIVERED', profiles }
+  await change('DELIVERY_UPDATED', delivered)
+  await change('DELIVERY_UPDATED', delivered, { changed: 'smdpStatus', esimTranNo: 'E-2', eid: null })
+  await change('ESIM_ACTION_UPDATED', { actionStatus: 'DONE' })
+  await change('ESIM_USAGE', { threshold: 80 })
+  await change('ESIM_EXPIRING', { hours: 24 })
+  const found = await listEvents(db, { tenantId: dealer.tenantId }, { limit: 10 })
+  expect(found.map(({ statuses, level }) => ({ statuses, level })).reverse()).toEqual([
+    { statuses: ['DELIVERED'], level: null },
+    { statuses: ['DELIVERED', 'DOWNLOAD'], level: null },
+    { statuses: ['DONE'], level: null },
+    { statuses: [], level: { unit: 'PERCENT', value: 80 } },
+    { statuses: [], level: { unit: 'HOURS', value: 24 } },
+  ])
+})
+
+test('the figures of an endpoint count the attempts of each part of a period, and no more than a fixed number', async () => {
+  const dealer = await testbed.tenant()
+  const { db, ids: newIds } = testbed.deps
+  const [notifyId] = await testbed.record(dealer)
+  const log = (count: number, outcome: string, durationMs: number) =>
+    db.query({
+      text: `insert into delivery_attempts (tenant_id, attempt_id, notify_id, notify_type, attempt_no, url, started_at,
+               duration_ms, outcome)
+             select $1, a, $2, 'ORDER_PAID', 1, 'https://receiver.test/', now(), $5, $4 from unnest($3::uuid[]) a`,
+      values: [dealer.tenantId, notifyId, Array.from({ length: count }, () => newIds.uuid()), outcome, durationMs],
+    })
+  await log(3, 'acknowledged', 40)
+  await log(1, 'status 500', 900)
+  const figures = () => readEndpointFigures(testbed.deps, dealer.tenantId, 'DAY')
+  const { isSample, parts } = await figures()
+  expect([isSample, parts.length]).toEqual([false, 24])
+  expect(parts.filter((part) => part.p50Ms !== null)).toMatchObject([
+    { acknowledged: 3, failed: 1, p50Ms: 40, p95Ms: 771 },
+  ])
+  expect((await readEndpointFigures(testbed.deps, tenant.tenantId, 'WEEK')).parts).toHaveLength(28)
+  await log(FIGURES_ATTEMPTS_MAX, 'acknowledged', 40)
+  const more = await figures()
+  const counted = more.parts.reduce((sum, part) => sum + part.acknowledged + part.failed, 0)
+  expect([more.isSample, counted]).toEqual([true, FIGURES_ATTEMPTS_MAX])
 })

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import packageJson from '../../package.json' with { type: 'json' }
 import { integer, timeoutMs } from './arguments.ts'
 import { accountCommands } from './commands/account.ts'
 import { actionCommands } from './commands/actions.ts'
@@ -32,6 +33,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
 function commandLine(io: Io, current: () => Context): Command {
   const program = new Command('dealer-esim')
     .description('Buy eSIMs from a Dealer eSIM gateway, and find out why a call fails.')
+    .version(packageJson.version, '--version', 'print the version')
     .option('--json', 'print one JSON document')
     .option('--timeout <time>', 'limit for each attempt, 30s by default', timeoutMs)
     .option('--retries <count>', 'attempts after the first, 3 by default', integer(0, 20))

@@ -5,13 +5,13 @@ import type { PackageDocument } from '../../catalogue/packages/document.ts'
 import { count, fields, table } from '../table.ts'
 import { differenceText } from './difference-text.ts'
 
-export function packageTable(packages: readonly PackageDocument[]): string {
+export function packageTable(packages: readonly PackageDocument[], lackingMoney: ReadonlySet<string>): string {
   return table(
     packages,
     [
       { title: 'CODE', value: (item) => item.packageCode },
       { title: 'NAME', value: (item) => item.name },
-      { title: 'STATUS', value: (item) => item.status },
+      { title: 'STATUS', value: (item) => statusText(item, lackingMoney.has(item.packageCode)) },
       { title: 'LOCATIONS', value: (item) => locationsText(item.locationCodes) },
       { title: 'PRICE', value: (item) => item.prices.map(priceText).join(', ') },
       { title: 'SUPPLIERS', value: (item) => item.suppliers.map(({ supplier }) => supplier).join(', ') },
@@ -20,14 +20,14 @@ export function packageTable(packages: readonly PackageDocument[]): string {
   )
 }
 
-export function packageText(item: PackageDocument): string {
+export function packageText(item: PackageDocument, lacksMoney: boolean): string {
   return fields([
     ['Code', item.packageCode],
     ['Name', item.name],
     ['Type', item.productFamily === null ? item.packageType : `${item.packageType}, family ${item.productFamily}`],
     ['Slug', item.slug],
     ...(item.description === null ? [] : ([['Description', item.description]] as const)),
-    ['Status', item.status],
+    ['Status', statusText(item, lacksMoney)],
     ['Data', `${item.dataType}${item.volume === null ? '' : `, ${sizeText(item.volume)}`}`],
     ['Duration', `${daysText(item)} days, ${item.activationPolicy}, to be used within ${item.unusedValidTime} days`],
     ['Locations', item.locationCodes.join(' ')],
@@ -40,6 +40,10 @@ export function packageText(item: PackageDocument): string {
     ['Suppliers', item.suppliers.map(supplierText).join('\n') || 'none, so it cannot be put on sale'],
     ['Sold at a loss', item.allowLoss ? 'yes' : 'no: a supplier that costs more than the price is skipped'],
   ])
+}
+
+function statusText({ status }: PackageDocument, lacksMoney: boolean): string {
+  return lacksMoney ? `${status}, not sold: no supplier has money` : status
 }
 
 /** The result of an import or a dry run, or its errors. */

@@ -4,6 +4,7 @@ import type { PackageInput } from '../../catalogue/packages/merge.ts'
 import { putPackages, setOnSale } from '../../catalogue/packages/put.ts'
 import {
   findDocuments,
+  findLackingMoney,
   listDocumentBatches,
   listUnknownSuppliers,
   type PackageFilter,
@@ -38,7 +39,9 @@ function list(noun: Command, context: AdminContext): void {
           options.limit,
         )
         const hint = more ? `\nThere are more: add filters, or raise --limit.` : ''
-        context.print(`${packageTable(packages)}${hint}`, packages.map(exportedForm))
+        const codes = packages.map(({ packageCode }) => packageCode)
+        const lacking = await findLackingMoney(deps.db, codes)
+        context.print(`${packageTable(packages, lacking)}${hint}`, packages.map(exportedForm))
       }),
     )
   noun
@@ -48,7 +51,8 @@ function list(noun: Command, context: AdminContext): void {
       context.withDeps(async (deps) => {
         const found = (await findDocuments(deps.db, [packageCode])).get(packageCode)
         if (!found) throw notFound('package', packageCode)
-        context.print(packageText(found), exportedForm(found))
+        const lacking = await findLackingMoney(deps.db, [packageCode])
+        context.print(packageText(found, lacking.has(packageCode)), exportedForm(found))
       }),
     )
 }
@@ -123,7 +127,8 @@ function set(noun: Command, context: AdminContext): void {
       context.withDeps(async (deps) => {
         await putPackages(deps, [inputOf(packageCode, options)], context.by)
         const now = (await findDocuments(deps.db, [packageCode])).get(packageCode)!
-        context.print(packageText(now), exportedForm(now))
+        const lacking = await findLackingMoney(deps.db, [packageCode])
+        context.print(packageText(now, lacking.has(packageCode)), exportedForm(now))
         const named = now.suppliers.map(({ supplier: name }) => name)
         for (const name of await listUnknownSuppliers(deps.db, named)) context.progress(unknownSupplierText(name))
       }),

@@ -3,9 +3,18 @@ import type { Command } from 'commander'
 import { importStock, type StockImport } from '../../suppliers/stock/import.ts'
 import { listStock, setLowStock } from '../../suppliers/stock/levels.ts'
 import type { AdminContext } from '../context.ts'
-import { getFileSize, parseWholeNumber } from '../parse.ts'
+import { getFileSize, parseTime, parseWholeNumber } from '../parse.ts'
 import { progressBar } from '../progress-bar.ts'
 import { count, table } from '../table.ts'
+import { parseAlertDays, stockBatchCommands } from './stock-batch.ts'
+
+interface ImportOptions {
+  supplier: string
+  product: string
+  name?: string
+  expires?: Date
+  alertDays?: string
+}
 
 /** The file is read ahead of its rows, so the bar must not be full before the last row is imported. */
 const READ_MAX = 0.99
@@ -13,16 +22,21 @@ const READ_MAX = 0.99
 const PROGRESS_MIN = 2_000
 
 export function stockCommands(stock: Command, context: AdminContext): void {
+  stockBatchCommands(stock, context)
   stock
     .command('import <file>')
     .description('Import activation codes from a CSV file, all or nothing.')
     .requiredOption('--supplier <name>', 'a supplier of type stock')
     .requiredOption('--product <code>', "the supplier's product code, as packages name it")
+    .option('--name <text>', 'of the batch (default: the day)')
+    .option('--expires <time>', 'when codes expire whose row does not say so', (text) => parseTime(text, '--expires'))
+    .option('--alert-days <n>', 'alert so many days before codes expire; none: never (default: 14)')
     .addHelpText(
       'after',
       '\nHeader: iccid,ac or iccid,smdpAddress,matchingId, then any of\nconfirmationCode,pin,puk,imsi,msisdn,apn,expiresAt',
     )
-    .action(async (path: string, options: { supplier: string; product: string }) => {
+    .action(async (path: string, options: ImportOptions) => {
+      const alertDays = options.alertDays === undefined ? undefined : parseAlertDays(options.alertDays)
       const size = getFileSize(path)
       await context.withDeps(async (deps) => {
         const file = createReadStream(path)
@@ -32,15 +46,17 @@ export function stockCommands(stock: Command, context: AdminContext): void {
           const input: StockImport = {
             supplier: options.supplier,
             productCode: options.product,
+            batchName: options.name,
+            expiresAt: options.expires,
+            alertDays,
             file,
-
             progress: (rows) => bar.show(Math.min(file.bytesRead / size, READ_MAX), `${rows} codes`),
             warn: (message) => warnings.push(message),
           }
-          const codes = await importStock(deps, input, context.by)
+          const { codes, batchId } = await importStock(deps, input, context.by)
           if (codes >= PROGRESS_MIN) bar.show(1, `${codes} codes`)
           bar.end()
-          const json = { supplier: options.supplier, productCode: options.product, codes, warnings }
+          const json = { supplier: options.supplier, productCode: options.product, batchId, codes, warnings }
           context.print(`Imported ${count(codes, 'code')}.`, json)
           for (const warning of warnings) context.progress(warning)
         } finally {
@@ -51,7 +67,7 @@ export function stockCommands(stock: Command, context: AdminContext): void {
     })
   stock
     .command('list')
-    .description('Show how many codes are left.')
+    .description('Show how many codes of each product are left, 0 for those that only packages name.')
     .action(() =>
       context.withDeps(async (deps) => {
         const rows = await listStock(deps.db)
@@ -62,6 +78,7 @@ export function stockCommands(stock: Command, context: AdminContext): void {
             { title: 'PRODUCT', value: (row) => row.productCode },
             { title: 'AVAILABLE', value: (row) => String(row.available), right: true },
             { title: 'LOW AT', value: (row) => (row.lowAt === null ? '' : String(row.lowAt)), right: true },
+            { title: 'SOLD AS', value: (row) => row.packageCodes.join(', ') },
           ],
           'There is no stock. Import codes with: stock import --supplier NAME --product CODE FILE',
         )

@@ -1,16 +1,9 @@
-import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { notFound, Refusal } from '../../lib/refusal.ts'
-import type { Supplier, SupplierProduct } from '../../suppliers/supplier.ts'
+import { notFound } from '../../lib/refusal.ts'
 import { type KeptAnswer, keepingAnswers } from '../../suppliers/verification/redact.ts'
-import {
-  findOpenVerification,
-  findProduct,
-  type Verification,
-  verifySupplier,
-} from '../../suppliers/verification/verify.ts'
+import { verifySupplier } from '../../suppliers/verification/verify.ts'
+import { findWanted } from '../../suppliers/verification/wanted.ts'
 import type { AdminContext } from '../context.ts'
-import type { AdminDeps } from '../deps.ts'
 import { withSuppliers } from '../outbound.ts'
 
 interface VerifyOptions {
@@ -34,7 +27,7 @@ export function supplierVerifyCommand(supplier: Command, context: AdminContext):
           async (suppliers) => {
             const configured = suppliers.get(name)
             if (configured === undefined) throw notFound('usable supplier', name)
-            const wanted = await findWanted(deps, configured.supplier, options)
+            const wanted = await findWanted(deps.db, configured.supplier, options)
             answers.length = 0 // without those of the catalogue
             const done = await verifySupplier(deps, { supplier: configured.supplier, answers }, wanted, context.by)
             const { cancelled } = done
@@ -46,23 +39,4 @@ export function supplierVerifyCommand(supplier: Command, context: AdminContext):
         )
       })
     })
-}
-
-/** A purchase that is open, or the product at the price that was confirmed. @throws Refusal */
-async function findWanted(
-  deps: AdminDeps,
-  supplier: Supplier,
-  { buy, confirm }: VerifyOptions,
-): Promise<SupplierProduct | Verification> {
-  const open = await findOpenVerification(deps.db, supplier.name)
-  if (open !== undefined) return open
-  const [ours] = await deps.db.query<{ productCode: string }>({
-    text: 'select product_code from package_suppliers where package_code = $1 and supplier = $2',
-    values: [buy, supplier.name],
-  })
-  const product = await findProduct(supplier, ours?.productCode ?? buy)
-  const price = formatMoney(product.cost)
-  if (confirm === price) return product
-  const stated = `${product.name} (${product.productCode}) costs ${price} ${product.currencyCode} at ${supplier.name}`
-  throw new Refusal(409, 'NOT_CONFIRMED', `${stated}. This is a real purchase. To make it, add: --confirm ${price}`)
 }

@@ -10,6 +10,7 @@ import { withSuppliers } from '../outbound.ts'
 import { getFileSize } from '../parse.ts'
 import { table, timeText } from '../table.ts'
 import { supplierBalanceCommand } from './supplier-balance.ts'
+import { supplierExamplesText } from './supplier-examples.ts'
 import { supplierProductCommands } from './supplier-products.ts'
 import { supplierReportCommand } from './supplier-report.ts'
 import { supplierVerifyCommand } from './supplier-verify.ts'
@@ -20,6 +21,7 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
     .description('Add a supplier, from which packages can be bought.')
     .requiredOption('--type <type>', SUPPLIER_TYPES.join(', '))
     .option('--config <file>', 'JSON; ca, cert and key are PEM, or names of files in the same folder')
+    .addHelpText('after', supplierExamplesText())
     .action(async (name: string, options: { type: string; config?: string }) => {
       const config = readConfigFile(options.config)
       await context.withDeps(async (deps) => {
@@ -99,7 +101,7 @@ function testCommand(supplier: Command, context: AdminContext): void {
           if (configured === undefined) throw notFound('usable supplier', name)
           return configured.supplier.test()
         })
-        if (fault !== undefined) throw new Refusal(422, 'SUPPLIER_FAULT', fault)
+        if (fault !== undefined) throw new Refusal(422, 'SUPPLIER_FAULT', `${name}: ${fault}`)
         context.print(`${name} works.`, { name, works: true })
       }),
     )

@@ -9,7 +9,7 @@ import { ensureLocalMasterKey } from '../../lib/master-key.ts'
 import { silentLog } from '../../lib/telemetry/log.ts'
 import type { AdminContext } from '../context.ts'
 
-const MARKS = { OK: 'ok', WARNING: 'look', FAULT: 'WRONG' } as const
+const MARKS = { OK: 'ok', WARNING: 'warning', FAULT: 'FAULT' } as const
 
 export function doctorCommand(doctor: Command, context: AdminContext): void {
   doctor
@@ -74,7 +74,7 @@ function report(context: AdminContext, findings: readonly Finding[]): void {
   const [faults, warnings] = [of('FAULT'), of('WARNING')]
   const widest = Math.max(...findings.map(({ check }) => check.length))
   const lines = findings.map(
-    ({ check, state, message }) => `${MARKS[state].padEnd(5)}  ${check.padEnd(widest)}  ${message}`,
+    ({ check, state, message }) => `${MARKS[state].padEnd(7)}  ${check.padEnd(widest)}  ${message}`,
   )
   const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`
   const verdict =

@@ -1,20 +1,23 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { setGroupPlan, setTenantPlan } from '../../catalogue/pricing/assignments.ts'
+import type { PercentBasis } from '../../catalogue/pricing/plan-rules.ts'
 import {
   createPlan,
   listPlans,
   type PlanDetails,
+  type RuleKey,
   type RuleValue,
   removePlanRule,
+  setPlanDisplayName,
   setPlanRule,
 } from '../../catalogue/pricing/plans.ts'
-import type { PercentBasis } from '../../catalogue/pricing/quote.ts'
 import { deletePlan, renamePlan } from '../../catalogue/pricing/rename-delete.ts'
-import { priceText } from '../catalogue/package-text.ts'
 import type { AdminContext } from '../context.ts'
 import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
+import { parseTime } from '../parse.ts'
 import { fields, table } from '../table.ts'
+import { planRuleText } from './plan-rule-text.ts'
 import { amount, currency, percent } from './price-options.ts'
 
 interface RuleOptions {
@@ -24,6 +27,10 @@ interface RuleOptions {
   price?: bigint
   currency?: string
   package?: string
+  location?: string
+  supplier?: string
+  from?: Date
+  until?: Date
 }
 
 interface OwnerOptions {
@@ -60,23 +67,25 @@ async function show(deps: AdminDeps, context: AdminContext, planName: string): P
 function rules(plan: Command, context: AdminContext): void {
   withRuleOptions(plan.command('create <plan>'))
     .description('Create a plan, optionally with a first rule.')
-    .action((planName: string, options: RuleOptions) =>
+    .option('--display-name <text>', 'what the console shows beside the name; may have spaces')
+    .action((planName: string, options: RuleOptions & { displayName?: string }) =>
       context.withDeps(async (deps) => {
         const value = ruleOf(options)
-        await createPlan(deps, planName, context.by)
-        if (value) await setPlanRule(deps, { planName, packageCode: options.package ?? null }, value, context.by)
+        await createPlan(deps, planName, context.by, options.displayName)
+        if (value) await setPlanRule(deps, keyOf(planName, options), value, context.by)
         await show(deps, context, planName)
       }),
     )
   withRuleOptions(plan.command('set <plan>'))
     .description(
-      'Add or replace a rule. A rule for one package precedes one for all, and a price precedes a percentage.',
+      'Add or replace a rule. Precedence: package, location, supplier, all; then the one that began last; then a price before a percentage.',
     )
     .addHelpText(
       'after',
       `
 Examples:
   npm run -s admin -- price plan set GOLD --percent -10
+  npm run -s admin -- price plan set GOLD --percent -15 --location JP --from 2026-12-01 --until 2027-01-01
   npm run -s admin -- price plan set GOLD --percent 12 --of cost --round .99
   npm run -s admin -- price plan set GOLD --price 3.90 --currency USD --package JP_1_7`,
     )
@@ -84,27 +93,32 @@ Examples:
       context.withDeps(async (deps) => {
         const value = ruleOf(options)
         if (!value) throw new UsageError('Give --percent, or --price with --currency.')
-        const scope = { planName, packageCode: options.package ?? null }
-        await setPlanRule(deps, scope, value, context.by)
+        await setPlanRule(deps, keyOf(planName, options), value, context.by)
         await show(deps, context, planName)
       }),
     )
   plan
-    .command('remove-rule <plan>')
+    .command('display-name <plan> [text]')
+    .description('Set what the console shows beside the name of a plan, or without a text, remove it.')
+    .action((planName: string, text: string | undefined) =>
+      context.withDeps(async (deps) => {
+        await setPlanDisplayName(deps, planName, text ?? null, context.by)
+        await show(deps, context, planName)
+      }),
+    )
+  withScopeOptions(plan.command('remove-rule <plan>'))
     .description('Remove a percentage, or with --currency a fixed price.')
-    .option('--package <code>', 'the rule of this package (default: of every package)')
     .option('--currency <code>', 'the fixed price in this currency', currency)
     .action((planName: string, options: RuleOptions) =>
       context.withDeps(async (deps) => {
-        const scope = { planName, packageCode: options.package ?? null }
-        await removePlanRule(deps, scope, options.currency ?? null, context.by)
+        await removePlanRule(deps, keyOf(planName, options), options.currency ?? null, context.by)
         await show(deps, context, planName)
       }),
     )
 }
 
 function withRuleOptions(command: Command): Command {
-  return command
+  return withScopeOptions(command)
     .option('--percent <n>', 'relative to the list price, such as -10 for ten percent less', percent)
     .option('--of <basis>', 'list (default), or cost: the percentage is added to it', basisOf)
     .option(
@@ -113,20 +127,33 @@ function withRuleOptions(command: Command): Command {
     )
     .option('--price <amount>', 'a fixed price; needs --currency', amount)
     .option('--currency <code>', 'of the fixed price', currency)
-    .option('--package <code>', 'for this package (default: every package)')
+    .option('--until <time>', 'the rule ends then: a time, or a day in UTC', timeOption('--until'))
 }
 
-function ruleOf({
-  percent: change,
-  of: basis,
-  round,
-  price,
-  currency: currencyCode,
-}: RuleOptions): RuleValue | undefined {
+/** Options that identify a rule of a plan. */
+function withScopeOptions(command: Command): Command {
+  return command
+    .option('--package <code>', 'for this package (default: every package)')
+    .option('--location <code>', 'for packages of this country alone, of regions (!RG), or global ones (!GL)')
+    .option('--supplier <name>', 'for packages whose first supplier this is')
+    .option('--from <time>', 'the rule begins then: a time, or a day in UTC', timeOption('--from'))
+}
+
+function keyOf(planName: string, { package: packageCode, location, supplier, from }: RuleOptions): RuleKey {
+  return { planName, packageCode, locationCode: location?.toUpperCase(), supplier, validFrom: from }
+}
+
+function timeOption(name: string): (text: string) => Date {
+  return (text) => parseTime(text, name)
+}
+
+function ruleOf({ percent: change, of: basis, round, price, currency, until }: RuleOptions): RuleValue | undefined {
+  const currencyCode = currency
   if (change !== undefined && price === undefined && currencyCode === undefined) {
-    return { percent: change, basis, rounding: round }
+    return { percent: change, basis, rounding: round, validUntil: until }
   }
-  if (change === undefined && price !== undefined && currencyCode !== undefined) return { price, currencyCode }
+  if (change === undefined && price !== undefined && currencyCode !== undefined)
+    return { price, currencyCode, validUntil: until }
   if (change === undefined && price === undefined && currencyCode === undefined) return undefined
   throw new UsageError('Give either --percent, or --price with --currency.')
 }
@@ -197,17 +224,11 @@ function planTable(plans: readonly PlanDetails[]): string {
   )
 }
 
-function planText({ planName, rules: shown, tenantIds, groupNames }: PlanDetails): string {
-  const ruleText = (rule: PlanDetails['rules'][number]) => {
-    const { packageCode, percent: change, basis, rounding, price, currencyCode } = rule
-    const rounded = rounding === 'none' ? '' : `, rounded to ${rounding}`
-    const percentText = `${basis === 'COST' ? 'cost + ' : ''}${change} %${rounded}`
-    const value = price === null ? percentText : priceText({ price, currencyCode: currencyCode ?? '' })
-    return `${packageCode ?? 'every package'}: ${value}`
-  }
+function planText({ planName, displayName, rules: shown, tenantIds, groupNames }: PlanDetails): string {
   return fields([
     ['Plan', planName],
-    ['Rules', shown.map(ruleText).join('\n') || 'none, so the list price applies'],
+    ['Display name', displayName ?? 'none'],
+    ['Rules', shown.map(planRuleText).join('\n') || 'none, so the list price applies'],
     ['Tenants', tenantIds.join('\n') || 'none'],
     ['Groups', groupNames.join('\n') || 'none'],
   ])

@@ -7,6 +7,7 @@ import type { AdminContext } from '../context.ts'
 import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
 import { fields, table } from '../table.ts'
+import { planRuleText } from './plan-rule-text.ts'
 import { priceGroupCommands } from './price-group.ts'
 import { amount, currency } from './price-options.ts'
 import { pricePlanCommands } from './price-plan.ts'
@@ -68,13 +69,9 @@ function quoteJson({ item, quote }: QuotedPackage, { currencyCode }: Buyer) {
 }
 
 function pricesText({ list, rules, own }: PackagePrices): string {
-  const ruleText = ({ planName, everyPackage, percent, price, currencyCode }: PackagePrices['rules'][number]) => {
-    const value = price === null ? `${percent} %` : priceText({ price, currencyCode: currencyCode ?? '' })
-    return `${planName}: ${value}${everyPackage ? ' (all packages)' : ''}`
-  }
   return fields([
     ['List', list.map(priceText).join('\n') || 'none'],
-    ['Plans', rules.map(ruleText).join('\n') || 'none'],
+    ['Plans', rules.map((rule) => `${rule.planName}: ${planRuleText(rule)}`).join('\n') || 'none'],
     ['Tenants', own.map((one) => `${one.tenantId} ${one.clientName}: ${priceText(one)}`).join('\n') || 'none'],
   ])
 }

@@ -4,13 +4,22 @@ import { readLocalAccess } from '../../config/local-access.ts'
 import { notFound } from '../../lib/refusal.ts'
 import { mailPersonLink } from '../../mail/queue.ts'
 import { consoleUrlOf, welcomeLink } from '../../people/link.ts'
-import { changePerson, createPersonLink, invitePerson, removePersonSecondFactor } from '../../people/manage.ts'
+import {
+  allowPassword,
+  changePerson,
+  createPersonLink,
+  invitePerson,
+  removePersonSecondFactor,
+} from '../../people/manage.ts'
 import type { Role } from '../../people/person.ts'
-import { findPersonByEmail, listPeople, type Person, ROLES } from '../../people/person.ts'
+import { findPersonByEmail, hasSecondFactor, listPeople, type Person, ROLES } from '../../people/person.ts'
+import { unlinkProvider } from '../../people/provider/account.ts'
+import { listRequiredRoles, requireSecondFactor } from '../../people/second-factor/required.ts'
 import { getTenantId } from '../../tenants/tenant-views.ts'
 import type { AdminContext } from '../context.ts'
 import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
+import { parseWholeNumber } from '../parse.ts'
 
 interface CreateOptions {
   email: string
@@ -78,6 +87,7 @@ export function peopleCommands(people: Command, context: AdminContext): void {
         }),
       )
   }
+  accessCommands(people, context)
   people
     .command('list')
     .description("List the operator's people, or a dealer's.")
@@ -91,14 +101,75 @@ export function peopleCommands(people: Command, context: AdminContext): void {
     )
 }
 
+const ALLOWED_HOURS_MAX = 72
+
+/** The way back in while a second factor or the provider keeps people out. */
+function accessCommands(people: Command, context: AdminContext): void {
+  const { by } = context
+  people
+    .command('second-factor')
+    .description('Require a second factor of the people of a role, or no longer. Prints the roles that require one.')
+    .argument('[role]', ROLES.join(', '))
+    .option('--required', 'people set it up when they next use the console')
+    .option('--optional', 'the way back if nobody can sign in')
+    .action((name: string | undefined, options: { required?: boolean; optional?: boolean }) =>
+      context.withDeps(async (deps) => {
+        if ((name === undefined) !== (!options.required && !options.optional) || (options.required && options.optional))
+          throw new UsageError('Name a role together with --required or --optional, or neither.')
+        if (name !== undefined) {
+          const role = roleOf(name, 'The role')
+          await deps.db.tx(async (tx) => requireSecondFactor(tx, deps.ids, role, options.required === true, by))
+        }
+        const required = await listRequiredRoles(deps.db)
+        context.print(
+          required.length > 0
+            ? `A second factor is required of: ${required.join(', ')}`
+            : 'A second factor is optional.',
+          {
+            required,
+          },
+        )
+      }),
+    )
+  people
+    .command('allow-password')
+    .description(
+      'Let a person sign in with a password although OIDC_PASSWORDS is off, while the provider cannot be reached.',
+    )
+    .argument('<email>')
+    .option('--hours <number>', `for how long, up to ${ALLOWED_HOURS_MAX}`, '4')
+    .action((email: string, options: { hours: string }) =>
+      context.withDeps(async (deps) => {
+        const hours = parseWholeNumber(options.hours, '--hours', { max: ALLOWED_HOURS_MAX })
+        const { personId, passwordHash } = await getPerson(deps, email)
+        await deps.db.tx((tx) => allowPassword(tx, deps.ids, personId, hours, by))
+        const next = passwordHash === null ? ` Create a link for choosing one with: people link ${email}` : ''
+        context.print(`${email} may use a password for ${hours} h.${next}`, { personId, hours })
+      }),
+    )
+  people
+    .command('unlink-provider')
+    .description('Unlink a person from their account at the provider, if the address has got another account there.')
+    .argument('<email>')
+    .action((email: string) =>
+      context.withDeps(async (deps) => {
+        const { personId, tenantId } = await getPerson(deps, email)
+        const unlinked = await deps.db.tx((tx) => unlinkProvider(tx, deps.ids, { personId, tenantId, email }, by))
+        context.print(`Accounts unlinked: ${unlinked}. The next sign-in links the account of this address.`, {
+          unlinked,
+        })
+      }),
+    )
+}
+
 /** null: the operator. */
 async function tenantIdOf({ db }: AdminDeps, { tenant }: { tenant?: string }): Promise<string | null> {
   return tenant === undefined ? null : getTenantId(db, tenant)
 }
 
-function roleOf(text: string): Role {
+function roleOf(text: string, what = '--role'): Role {
   const role = ROLES.find((known) => known === text.toUpperCase().replaceAll('-', '_'))
-  if (!role) throw new UsageError(`--role must be one of ${ROLES.join(', ')}, not “${text}”.`)
+  if (!role) throw new UsageError(`${what} must be one of ${ROLES.join(', ')}, not “${text}”.`)
   return role
 }
 
@@ -124,6 +195,7 @@ function localConsole(config: Config): string {
   return consoleUrl ?? consoleUrlOf({ publicUrl: localUrl(config, config.consolePort ?? config.port) })
 }
 
-function shown({ personId, email, name, role, status, tenantId, totpConfirmed, lastSignInAt }: Person) {
-  return { personId, email, name, role, status, tenantId, secondFactor: totpConfirmed, lastSignInAt }
+function shown(person: Person) {
+  const { personId, email, name, role, status, tenantId, lastSignInAt } = person
+  return { personId, email, name, role, status, tenantId, secondFactor: hasSecondFactor(person), lastSignInAt }
 }

@@ -98,9 +98,10 @@ function status(tenant: Command, context: AdminContext): void {
     .description(
       'Refuse a tenant’s requests. Paid orders are still delivered or refunded, and their events are still sent.',
     )
-    .action((tenantId: string) =>
+    .option('--reason <text>', 'why, for the audit log, which the dealer reads too')
+    .action((tenantId: string, options: { reason?: string }) =>
       context.withDeps(async (deps) => {
-        await suspendTenant(deps, tenantId, context.by)
+        await suspendTenant(deps, tenantId, context.by, options.reason)
         context.print('Suspended. Further requests are refused.', { tenantId, status: 'SUSPENDED' })
       }),
     )

@@ -1,8 +1,8 @@
-import { SYSTEM } from '../../audit/audit.ts'
+import { audit, SYSTEM } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import type { PackageDocument } from '../packages/document.ts'
-import { applyChanges } from '../packages/put.ts'
+import { writePackages } from '../packages/write.ts'
 import { changeCatalogue } from '../version.ts'
 import { demoPackages, sandboxPackages } from './packages.ts'
 
@@ -27,7 +27,16 @@ async function seed(deps: { db: Db; ids: Ids }, documents: PackageDocument[]): P
     })
     const existing = new Set(rows.map((row) => row.packageCode))
     const missing = documents.filter((document) => !existing.has(document.packageCode))
-    const changes = missing.map((after) => ({ before: undefined, after }))
-    return (await applyChanges(tx, deps, stamp, changes, SYSTEM)).added
+    if (missing.length === 0) return 0
+    writePackages(
+      tx,
+      missing.map((after) => ({ before: undefined, after })),
+      await stamp(),
+    )
+    // One entry, as of an import: an entry for each would bury what people do on a new gateway.
+    audit(tx, deps.ids, {
+      ...{ tenantId: null, ...SYSTEM, action: 'package.import', after: { added: missing.length, changed: 0 } },
+    })
+    return missing.length
   })
 }

@@ -24,23 +24,32 @@ export interface PutResult {
   readonly unchanged: number
 }
 
+export interface PutOptions {
+  readonly mustExist?: boolean
+  readonly mustBeNew?: boolean
+  /** The revision on which the change of one package is based (`getPackage`): a later one is not overwritten. */
+  readonly revision?: Date
+}
+
 /**
  * Adds packages or changes the members that the inputs name (merge.ts), all or nothing.
- * @throws Refusal with a detail for every fault
+ * @throws Refusal with a detail for every fault; CHANGED_MEANWHILE if the package has another revision
  */
 export async function putPackages(
   deps: ChangeDeps,
   inputs: readonly PackageInput[],
   by: By,
-  options: { mustExist?: boolean } = {},
+  options: PutOptions = {},
 ): Promise<PutResult> {
   return changeCatalogue(deps.db, async (tx, stamp) => {
     const codes = inputs.map((input) => String(input.packageCode))
     const existing = await findDocuments(tx, codes)
+    if (options.revision) await checkRevision(tx, codes[0]!, options.revision)
     const changes: PackageChange[] = []
     for (const [i, input] of inputs.entries()) {
       const before = existing.get(codes[i]!)
       if (!before && options.mustExist) throw notFound('package', codes[i]!)
+      if (before && options.mustBeNew) throw invalidField('packageCode', `${codes[i]} exists already: choose another.`)
       const merged = mergePackage(before, input)
       if ('faults' in merged) throw invalidPackage(codes[i]!, merged.faults)
       if (codes.indexOf(codes[i]!) < i) throw invalidField('packageCode', `${codes[i]} is given twice: remove one.`)
@@ -54,6 +63,16 @@ export async function putPackages(
       throw invalidPackage(after.packageCode, faults)
     return applyChanges(tx, deps, stamp, changes, by)
   })
+}
+
+async function checkRevision(tx: Tx, packageCode: string, revision: Date): Promise<void> {
+  const [row] = await tx.query<{ touchedAt: Date }>({
+    text: 'select touched_at from packages where package_code = $1',
+    values: [packageCode],
+  })
+  if (!row || row.touchedAt.getTime() === revision.getTime()) return
+  const message = `${packageCode} was changed meanwhile, so nothing was saved. Load it again, then repeat your change.`
+  throw new Refusal(409, 'CHANGED_MEANWHILE', message)
 }
 
 /** Puts packages on sale or takes them off. @returns the codes of those that changed */

@@ -1,4 +1,5 @@
 import type { Statement } from '../../lib/postgres/db.ts'
+import { notFound } from '../../lib/refusal.ts'
 import { coverageOf, covers, matchesWords, searchTextOf, splitKeyword } from '../coverage.ts'
 import type { PackageDocument, PriceDocument, SupplierDocument } from './document.ts'
 
@@ -11,6 +12,24 @@ interface Reader {
 export async function findDocuments(db: Reader, codes: readonly string[]): Promise<Map<string, PackageDocument>> {
   const rows = await db.query<DocumentRow>({ text: `${SELECT} where p.package_code = any ($1)`, values: [codes] })
   return new Map(rows.map((row) => [row.packageCode, documentOf(row)]))
+}
+
+export interface PackageAtRevision {
+  readonly document: PackageDocument
+  /** The time of the latest change of anything of it: pass it to `putPackages` with a change. */
+  readonly revision: Date
+}
+
+/** @throws Refusal if the package does not exist */
+export async function getPackage(db: Reader, packageCode: string): Promise<PackageAtRevision> {
+  // The revision is read first: if the package changes in between, a change based on this is refused, never lost.
+  const [row] = await db.query<{ touchedAt: Date }>({
+    text: 'select touched_at from packages where package_code = $1',
+    values: [packageCode],
+  })
+  const document = row && (await findDocuments(db, [packageCode])).get(packageCode)
+  if (!document) throw notFound('package', packageCode)
+  return { document, revision: row.touchedAt }
 }
 
 /** Selects packages by conditions that must all hold. */
@@ -174,6 +193,15 @@ function documentOf(row: DocumentRow): PackageDocument {
     volume: volume === null ? null : Number(volume),
     ...rest,
   }
+}
+
+/** The packages among these that are off sale while none of their suppliers has money, whatever their status. */
+export async function findLackingMoney(db: Reader, codes: readonly string[]): Promise<Set<string>> {
+  const rows = await db.query<{ packageCode: string }>({
+    text: 'select package_code from packages where package_code = any ($1) and lacks_money',
+    values: [codes],
+  })
+  return new Set(rows.map(({ packageCode }) => packageCode))
 }
 
 /** Lists the names that no supplier has. */

@@ -2,11 +2,12 @@ import { audit, type By } from '../../audit/audit.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../../lib/refusal.ts'
 import { checkExists, checkPrice, invalidField } from '../checks.ts'
+import { coverageOf } from '../coverage.ts'
 import type { PriceDocument } from '../packages/document.ts'
 import { type ChangeDeps, putPackages } from '../packages/put.ts'
 import { findDocuments } from '../packages/read.ts'
 import { changeCatalogue } from '../version.ts'
-import { formatPercent } from './percent.ts'
+import { listRulesFor, type RuleDetails } from './plans.ts'
 
 export interface ListPriceChange {
   readonly packageCode: string
@@ -67,14 +68,8 @@ export async function setOwnPrice(
 export interface PackagePrices {
   readonly packageCode: string
   readonly list: readonly PriceDocument[]
-  /** Rules of plans for this package or for every package. */
-  readonly rules: readonly {
-    readonly planName: string
-    readonly everyPackage: boolean
-    readonly percent: string | null
-    readonly price: bigint | null
-    readonly currencyCode: string | null
-  }[]
+  /** Rules of plans that are for this package, in the order of precedence within each plan. */
+  readonly rules: readonly ({ readonly planName: string } & RuleDetails)[]
   readonly own: readonly {
     readonly tenantId: string
     readonly clientName: string
@@ -87,18 +82,9 @@ export interface PackagePrices {
 export async function getPackagePrices(db: Db, packageCode: string): Promise<PackagePrices> {
   const document = (await findDocuments(db, [packageCode])).get(packageCode)
   if (!document) throw notFound('package', packageCode)
-  const rules = await db.query<{
-    planName: string
-    code: string
-    percent: bigint | null
-    price: bigint | null
-    currency: string
-  }>({
-    text: `select plan_name, package_code as code, percent, price, currency_code as currency
-           from price_plan_rules where package_code in ($1, '') and not removed
-           order by plan_name, package_code desc, currency_code desc`,
-    values: [packageCode],
-  })
+  const { priceLocation } = coverageOf(document.locationCodes, document.locationNetworkList)
+  const supplier = document.suppliers[0]?.supplier
+  const rules = await listRulesFor(db, { packageCode, location: priceLocation, supplier })
   const own = await db.query<PackagePrices['own'][number]>({
     text: `select p.tenant_id, t.tenant_name as client_name, p.price, t.currency_code
            from tenant_prices p join tenants t using (tenant_id)
@@ -108,11 +94,7 @@ export async function getPackagePrices(db: Db, packageCode: string): Promise<Pac
   return {
     packageCode,
     list: document.prices,
-    rules: rules.map(({ planName, code, percent, price, currency }) => ({
-      ...{ planName, everyPackage: code === '', price },
-      percent: percent === null ? null : formatPercent(percent),
-      currencyCode: currency || null,
-    })),
+    rules,
     own,
   }
 }

@@ -1,13 +1,18 @@
 import { MONEY_MAX } from '@dealer-esim/contract'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { coverageOf } from '../coverage.ts'
 import { formatPercent, parsePercent } from './percent.ts'
+import { Plan, type PlanRule } from './plan-rules.ts'
 import { changeByPercent } from './price-engine.ts'
-import { type OwnPrice, Plan, type PlanRuleRow, quote, tariffOf } from './quote.ts'
+import { type OwnPrice, quote, tariffOf } from './quote.ts'
 import { parseRounding } from './rounding.ts'
 
 const money = fc.bigInt(0n, BigInt(MONEY_MAX))
 const percent = fc.bigInt(-1_500_000n, 10_000_000n)
+const ITEM = { packageCode: 'A', routes: [], touchedAt: 1, coverage: coverageOf(['JP'], []) }
+const NOW = 1_000
+const ALWAYS = { validFrom: Number.NEGATIVE_INFINITY, validUntil: Number.POSITIVE_INFINITY }
 
 describe('a price changed by a percentage', () => {
   test.each([
@@ -105,7 +110,7 @@ describe('the quote', () => {
         const expected = first === 'beyond' ? undefined : first
         const tariff = tariffWith(own, tenantPlan, groupPlan)
         const prices = list ? [{ currencyCode: 'USD', firstAt: 1, updatedAt: 1, ...list }] : []
-        expect(quote(tariff, { packageCode: 'A', prices, routes: [], touchedAt: 1 }).price).toBe(expected)
+        expect(quote(tariff, { ...ITEM, prices }, NOW).price).toBe(expected)
       }),
       { numRuns: 500 },
     )
@@ -121,9 +126,9 @@ describe('the quote', () => {
     const prices = [
       { currencyCode: 'USD', firstAt: 1, updatedAt: 1, price: BigInt(MONEY_MAX), retailPrice: null, removed: false },
     ]
-    const item = { packageCode: 'A', prices, routes: [], touchedAt: 1 }
-    expect(quote(tariffWith(null, rules, null), item)).toMatchObject({ price: undefined, source: null })
-    expect(quote(tariffWith(null, rules.slice(1), null), item)).toMatchObject({ source: 'PLAN' })
+    const item = { ...ITEM, prices }
+    expect(quote(tariffWith(null, rules, null), item, NOW)).toMatchObject({ price: undefined, source: null })
+    expect(quote(tariffWith(null, rules.slice(1), null), item, NOW)).toMatchObject({ source: 'PLAN' })
   })
 
   describe('of a percentage', () => {
@@ -143,7 +148,7 @@ describe('the quote', () => {
     })
     const quoteOf = (value: Rules[number]['value'], routes = [routeOf(20_000n, 'USD')], prices = [priced(50_000n)]) => {
       const rules = [{ packageCode: '', removed: false, value }]
-      return quote(tariffWith(null, rules, null), { packageCode: 'A', prices, routes, touchedAt: 9 })
+      return quote(tariffWith(null, rules, null), { ...ITEM, prices, routes, touchedAt: 9 }, NOW)
     }
 
     test('on the list price is rounded to the nearest price of its rounding', () => {
@@ -180,10 +185,11 @@ describe('the quote', () => {
   ) {
     const planOf = (rules: Rules | null) =>
       new Plan().with(
-        (rules ?? []).map(({ packageCode, removed, value }): PlanRuleRow => {
+        (rules ?? []).map(({ packageCode, removed, value }): PlanRule => {
           const { currencyCode, percent = null, price = null, basis = 'LIST', rounding = 'none' } = value
           return {
-            ...{ planName: 'P', packageCode, currencyCode, percent, price, removed, firstAt: 1, updatedAt: 1 },
+            ...{ scope: packageCode === '' ? 'ALL' : 'PACKAGE', target: packageCode, ...ALWAYS },
+            ...{ currencyCode, percent, price, removed, firstAt: 1, updatedAt: 1 },
             ...{ basis, rounding: parseRounding(rounding) },
           }
         }),

@@ -1,5 +1,6 @@
 import type { CataloguePackage, ListPrice } from '../snapshot/package.ts'
-import { changeByPercent, priceFromCost, type Rounding, roundToNearest } from './price-engine.ts'
+import { isValidAt, Plan, type PlanRule, type RuleSubject, ruleChangedAt } from './plan-rules.ts'
+import { changeByPercent, priceFromCost, roundToNearest } from './price-engine.ts'
 
 /** A tenant's price of one package. */
 export interface Quote {
@@ -8,53 +9,76 @@ export interface Quote {
   readonly retailPrice: bigint | null
   /** The origin of the price: the tenant's own price, its plan, its group's plan, the list; null without a price. */
   readonly source: 'OWN' | 'PLAN' | 'GROUP' | 'LIST' | null
+  /** The rule that decided, with its plan; null if none did. */
+  readonly decidedBy: { readonly planName: string; readonly rule: PlanRule } | null
   /** The latest change that could affect the price (ms); it may have kept the amount. */
   readonly changedAt: number
 }
 
 /**
- * Decides the price of one eSIM. Precedence: own price, plan, group plan, list price (contract §4). Within a plan, a rule
- * for the package precedes one for all packages, and a fixed price precedes a percentage. Rules without a price in the
- * tenant's currency are skipped.
+ * Decides the price of one eSIM at a time of the database (ms). Precedence: own price, plan, group plan, list price (contract
+ * §4); within a plan, the order of `Plan.rulesFor`. Rules that are not valid at that time, or have no price in the tenant's
+ * currency, are skipped.
  */
-export function quote(tariff: Tariff, item: Priced): Quote {
-  const list = item.prices.find((price) => price.currencyCode === tariff.currencyCode)
+export function quote(tariff: Tariff, item: Priced, now: number): Quote {
+  const list = listPriceIn(item, tariff.currencyCode)
   const retailPrice = list && !list.removed ? list.retailPrice : null
   const own = tariff.ownPrices.get(item.packageCode)
   if (own && !own.removed) {
     // The list price still matters: retailPrice comes from it.
-    return { price: own.price, retailPrice, source: 'OWN', changedAt: Math.max(own.updatedAt, list?.updatedAt ?? 0) }
+    const changedAt = Math.max(own.updatedAt, list?.updatedAt ?? 0)
+    return { price: own.price, retailPrice, source: 'OWN', decidedBy: null, changedAt }
   }
   let changedAt = Math.max(tariff.changedAt, own?.updatedAt ?? 0, list?.updatedAt ?? 0)
-  for (const { plan, by } of tariff.plans) {
-    for (const rule of plan.rulesFor(item.packageCode, tariff.currencyCode)) {
-      changedAt = Math.max(changedAt, rule.updatedAt, rule.basis === 'COST' ? item.touchedAt : 0)
-      const given = rule.removed ? undefined : priceByRule(rule, list, item)
-      if (given) return { ...given, retailPrice, source: given.price === undefined ? null : by, changedAt }
+  for (const { plan, planName, by } of tariff.plans) {
+    // The suppliers of a package decide which of these rules are for it.
+    if (plan.hasSupplierRules) changedAt = Math.max(changedAt, item.touchedAt)
+    for (const rule of plan.rulesFor(subjectOf(item), tariff.currencyCode)) {
+      changedAt = Math.max(changedAt, ruleChangedAt(rule, now), rule.basis === 'COST' ? item.touchedAt : 0)
+      if (rule.removed || !isValidAt(rule, now)) continue
+      const result = priceByRule(rule, list, item)
+      if (typeof result === 'string' && result !== 'TOO_HIGH') continue
+      const decidedBy = { planName, rule }
+      if (result === 'TOO_HIGH') return { price: undefined, retailPrice, source: null, decidedBy, changedAt }
+      return { price: result, retailPrice, source: by, decidedBy, changedAt }
     }
   }
-  if (!list || list.removed) return { price: undefined, retailPrice, source: null, changedAt }
-  return { price: list.price, retailPrice, source: 'LIST', changedAt }
+  if (!list || list.removed) return { price: undefined, retailPrice, source: null, decidedBy: null, changedAt }
+  return { price: list.price, retailPrice, source: 'LIST', decidedBy: null, changedAt }
 }
 
 /** The members of a package that decide its price. */
-type Priced = Pick<CataloguePackage, 'packageCode' | 'prices' | 'routes' | 'touchedAt'>
+export type Priced = Pick<CataloguePackage, 'packageCode' | 'prices' | 'routes' | 'touchedAt' | 'coverage'>
+
+export function subjectOf({ packageCode, coverage, routes }: Omit<Priced, 'prices' | 'touchedAt'>): RuleSubject {
+  return { packageCode, location: coverage.priceLocation, supplier: routes[0]?.supplier }
+}
+
+export function listPriceIn({ prices }: Pick<Priced, 'prices'>, currencyCode: string): ListPrice | undefined {
+  return prices.find((price) => price.currencyCode === currencyCode)
+}
+
+/** Why a rule gives no price: no list price in the currency, no cost in it, or a price above MONEY_MAX. */
+export type NoPrice = 'NO_LIST_PRICE' | 'NO_COST' | 'TOO_HIGH'
 
 /**
- * undefined: the rule does not apply. A price above MONEY_MAX means no price; the next rule is not used. Without a list price a
- * package is not for sale by a percentage, also not by one on its cost.
+ * TOO_HIGH means no price; for the others the next rule is used. Without a list price a package is not for sale by a
+ * percentage, also not by one on its cost.
  */
-function priceByRule(rule: PlanRule, list: ListPrice | undefined, item: Priced): Pick<Quote, 'price'> | undefined {
+export function priceByRule(
+  rule: PlanRule,
+  list: ListPrice | undefined,
+  { routes: [first] }: Pick<Priced, 'routes'>,
+): bigint | NoPrice {
   const { percent, rounding } = rule
-  if (rule.price !== null) return { price: rule.price }
-  if (percent === null || !list || list.removed) return undefined
+  if (rule.price !== null) return rule.price
+  if (percent === null || !list || list.removed) return 'NO_LIST_PRICE'
   if (rule.basis === 'LIST') {
     const changed = changeByPercent(list.price, percent)
-    return { price: changed === undefined ? undefined : roundToNearest(changed, rounding) }
+    return changed === undefined ? 'TOO_HIGH' : (roundToNearest(changed, rounding) ?? 'TOO_HIGH')
   }
-  const [first] = item.routes
-  if (!first || first.cost === null || first.costCurrency !== list.currencyCode) return undefined
-  return { price: priceFromCost(first.cost, { percent, fixed: 0n, minMargin: 0n, rounding }) }
+  if (!first || first.cost === null || first.costCurrency !== list.currencyCode) return 'NO_COST'
+  return priceFromCost(first.cost, { percent, fixed: 0n, minMargin: 0n, rounding }) ?? 'TOO_HIGH'
 }
 
 /** A period in ms, without `until`. It may have had interruptions. */
@@ -69,8 +93,8 @@ export interface Period {
  */
 export function pricedUntil(
   tariff: Tariff,
-  item: Pick<CataloguePackage, 'packageCode' | 'prices'>,
-  quoted: Quote,
+  item: Omit<Priced, 'touchedAt'>,
+  quoted: Pick<Quote, 'price' | 'changedAt'>,
   onSale: Period,
 ): number | undefined {
   // Without a price now, every price that still exists is overridden by a percentage that exceeds MONEY_MAX.
@@ -84,96 +108,25 @@ export function pricedUntil(
 }
 
 /** The periods of everything that gives or gave the tenant a price. Percentages give no price of their own. */
-function* periodsOf(tariff: Tariff, item: Pick<CataloguePackage, 'packageCode' | 'prices'>): Iterable<Period> {
+function* periodsOf(tariff: Tariff, item: Omit<Priced, 'touchedAt'>): Iterable<Period> {
   const own = tariff.ownPrices.get(item.packageCode)
   if (own) yield periodOf(own)
-  const list = item.prices.find((price) => price.currencyCode === tariff.currencyCode)
+  const list = listPriceIn(item, tariff.currencyCode)
   if (list) yield periodOf(list)
   for (const { plan, from, until } of [...tariff.plans, ...tariff.formerPlans]) {
-    for (const rule of plan.rulesFor(item.packageCode, tariff.currencyCode)) {
+    for (const rule of plan.rulesFor(subjectOf(item), tariff.currencyCode)) {
       if (rule.price === null) continue
       const period = periodOf(rule)
-      yield { from: Math.max(from, period.from), until: Math.min(until, period.until) }
+      yield {
+        from: Math.max(from, period.from, rule.validFrom),
+        until: Math.min(until, period.until, rule.validUntil),
+      }
     }
   }
 }
 
 function periodOf({ firstAt, updatedAt, removed }: Pick<ListPrice, 'firstAt' | 'updatedAt' | 'removed'>): Period {
   return { from: firstAt, until: removed ? updatedAt : Number.POSITIVE_INFINITY }
-}
-
-/** A rule of a price plan: a percentage, or a fixed price in one currency. */
-export interface PlanRule {
-  /** In 1/10 000 of a percent: −100 000n means ten percent less. */
-  readonly percent: bigint | null
-  /** The percentage changes the list price, or is added to the cost of the supplier that is tried first. */
-  readonly basis: PercentBasis
-  /** The prices that the percentage may make: the nearest one to a list price, the next one above a cost. */
-  readonly rounding: Rounding
-  readonly price: bigint | null
-  readonly removed: boolean
-  /** 0: unknown. */
-  readonly firstAt: number
-  readonly updatedAt: number
-}
-
-export type PercentBasis = 'LIST' | 'COST'
-
-/** One row of price_plan_rules. */
-export interface PlanRuleRow extends PlanRule {
-  readonly planName: string
-  /** '': every package. */
-  readonly packageCode: string
-  /** '': every currency. */
-  readonly currencyCode: string
-}
-
-/** The rules of one plan, by package and currency. */
-export class Plan {
-  private readonly rules: ReadonlyMap<string, PlanRule>
-  /** When a rule for every package last changed (ms). */
-  readonly wideChangedAt: number
-
-  constructor(rules: ReadonlyMap<string, PlanRule> = new Map()) {
-    this.rules = rules
-    const wide = [...rules].filter(([key]) => key.startsWith(' ')).map(([, rule]) => rule.updatedAt)
-    this.wideChangedAt = Math.max(0, ...wide)
-  }
-
-  with(rows: readonly PlanRuleRow[]): Plan {
-    const rules = new Map(this.rules)
-    for (const row of rows) rules.set(`${row.packageCode} ${row.currencyCode}`, row)
-    return new Plan(rules)
-  }
-
-  /** The narrowest first: package and currency, package, currency, neither. */
-  *rulesFor(packageCode: string, currencyCode: string): Iterable<PlanRule> {
-    for (const scope of [packageCode, '']) {
-      for (const currency of [currencyCode, '']) {
-        const rule = this.rules.get(`${scope} ${currency}`)
-        if (rule) yield rule
-      }
-    }
-  }
-
-  /** Packages that have, or had, a fixed price in the currency. */
-  *fixedPrices(currencyCode: string): Iterable<string> {
-    for (const key of this.rules.keys()) {
-      const cut = key.indexOf(' ')
-      if (cut > 0 && key.slice(cut + 1) === currencyCode) yield key.slice(0, cut)
-    }
-  }
-
-  hasRule(packageCode: string, currencyCode: string): boolean {
-    return this.rules.has(`${packageCode} ${currencyCode}`)
-  }
-
-  /** The package and the last change of every rule for a single package. */
-  *packageChanges(): Iterable<[packageCode: string, updatedAt: number]> {
-    for (const [key, rule] of this.rules) {
-      if (!key.startsWith(' ')) yield [key.slice(0, key.indexOf(' ')), rule.updatedAt]
-    }
-  }
 }
 
 /** A plan and the period in which it applies to a tenant (ms), from first to last, ignoring interruptions. */
@@ -204,8 +157,11 @@ export interface Tariff {
   readonly formerPlans: readonly PlanPeriod[]
   /** When a plan or group was last assigned or removed (ms). */
   readonly changedAt: number
-  /** When something last changed that may affect every package (ms). */
-  readonly wideChangedAt: number
+}
+
+/** When something last changed that may affect every package, up to a time (ms). */
+export function wideChangedAt({ changedAt, plans }: Tariff, now: number): number {
+  return Math.max(changedAt, ...plans.map(({ plan }) => plan.wideChangedAt(now)))
 }
 
 /** The assignment of a plan to a tenant or group, or of a group to a tenant. If removed, `updatedAt` is its end. */
@@ -255,6 +211,5 @@ export function tariffOf(sources: TariffSources, tenant: { tenantId: string; cur
     plans,
     formerPlans,
     changedAt,
-    wideChangedAt: Math.max(changedAt, ...plans.map(({ plan }) => plan.wideChangedAt)),
   }
 }

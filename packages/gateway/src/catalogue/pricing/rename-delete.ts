@@ -48,14 +48,19 @@ export async function renamePlan(deps: ChangeDeps, planName: string, newName: st
     await reserveName(tx, 'plan', planName, newName)
     const at = await stamp()
     tx.send({
-      text: `insert into price_plan_rules (plan_name, package_code, currency_code, percent, basis, rounding, price, removed,
-               first_set_at, updated_at)
-             select $2, package_code, currency_code, percent, basis, rounding, price, false, $3, $3
+      text: `insert into price_plan_rules (plan_name, scope, target, currency_code, valid_from, valid_until, percent, basis,
+               rounding, price, removed, first_set_at, updated_at)
+             select $2, scope, target, currency_code, valid_from, valid_until, percent, basis, rounding, price, false, $3, $3
              from price_plan_rules where plan_name = $1 and not removed
-             on conflict (plan_name, package_code, currency_code) do update
+             on conflict (plan_name, scope, target, currency_code, valid_from) do update
              set percent = excluded.percent, basis = excluded.basis, rounding = excluded.rounding, price = excluded.price,
-               removed = false, updated_at = excluded.updated_at`,
+               valid_until = excluded.valid_until, removed = false, updated_at = excluded.updated_at`,
       values: [planName, newName, at],
+    })
+    tx.send({
+      text: `update price_plans n set display_name = o.display_name from price_plans o
+             where n.plan_name = $2 and o.plan_name = $1`,
+      values: [planName, newName],
     })
     moveAssignments(tx, { table: 'tenant_price_plans', owner: 'tenant_id', target: 'plan_name' }, planName, newName, at)
     moveAssignments(tx, { table: 'price_group_plans', owner: 'group_name', target: 'plan_name' }, planName, newName, at)

@@ -6,7 +6,6 @@ import { type Buyer, LoadedSnapshot } from '../catalogue.ts'
 
 // Compares the state of a poller of the change feed with a complete list.
 
-const context = { linkKey: Buffer.alloc(32), databaseClock: { now: () => 1_000 } }
 /** T has plans, a group and own prices. */
 const BUYERS: readonly Buyer[] = [
   { tenantId: 'T', currencyCode: 'USD' },
@@ -15,8 +14,11 @@ const BUYERS: readonly Buyer[] = [
 const history = fc.array(arbitraryChanges('A'), { maxLength: 20, size: 'max' })
 const historyWithTopUps = fc.array(arbitraryChanges('A', 'A_TOPUP'), { maxLength: 20, size: 'max' })
 
+/** A snapshot and the time after these changes, each of which takes one millisecond. */
 const after = (changes: readonly Change[]) =>
-  LoadedSnapshot.empty(context).with(rowsAfter(changes)(Number.NEGATIVE_INFINITY))
+  LoadedSnapshot.empty({ linkKey: Buffer.alloc(32), databaseClock: { now: () => changes.length } }).with(
+    rowsAfter(changes)(Number.NEGATIVE_INFINITY),
+  )
 const list = (snapshot: LoadedSnapshot, buyer: Buyer, updatedSince?: string, type: PackageType = 'BASE') =>
   snapshot.list(buyer, updatedSince === undefined ? { type } : { type, updatedSince })
 
@@ -29,8 +31,20 @@ const rule = {
   currency: 'USD',
   percent: -1n,
   isOfCost: false,
+  from: null,
+  lasts: null,
   removed: false,
 } as const
+const wideRule = {
+  kind: 'wide rule',
+  plan: 'P',
+  of: 'sandbox',
+  percent: 20_000n,
+  from: null,
+  lasts: null,
+  removed: false,
+} as const
+const waiting = { ...draft, code: 'B' } as const
 const given = { kind: 'plan', plan: 'P', removed: false } as const
 const taken = { ...given, removed: true } as const
 const price = { kind: 'price', code: 'A', currency: 'USD', removed: false, isMaximum: false } as const
@@ -71,6 +85,12 @@ test('a poller knows the packages and prices of its tenant after each poll, at a
         [[onSale, rule, given, taken, { ...rule, removed: true }, given]],
         // The cost changes of which a tenant pays a percentage, and becomes unknown.
         [[onSale, price, { ...rule, ...ofCost }, given, cost, { ...cost, isKnown: false }]],
+        // Rules begin and end while nothing changes that concerns the package.
+        [[onSale, given, { ...rule, from: 9 }, ...Array<typeof waiting>(8).fill(waiting)]],
+        [[onSale, given, { ...rule, lasts: 4 }, ...Array<typeof waiting>(4).fill(waiting)]],
+        [[onSale, price, given, { ...wideRule, lasts: 4 }, ...Array<typeof waiting>(4).fill(waiting)]],
+        // The package moves to a supplier for which the plan has no rule.
+        [[onSale, price, given, wideRule, { kind: 'supplier', code: 'A', supplier: 'other' }]],
       ],
     },
   )
@@ -146,10 +166,11 @@ function withoutReturns(changes: readonly Change[]): Change[] {
   const end = (key: string) => ended.set(key, true)
   return changes
     .map((one) => (one.kind === 'price' ? { ...one, isMaximum: false } : one))
+    .map((one) => (one.kind === 'rule' ? { ...one, lasts: null } : one))
     .filter((one) => {
-      if (one.kind === 'cost') return true
+      if (one.kind === 'cost' || one.kind === 'supplier' || one.kind === 'wide rule') return true
       const scope = 'code' in one ? `${one.kind} ${one.code}` : one.kind
-      const detail = 'currency' in one ? one.currency : ''
+      const detail = 'currency' in one ? `${one.currency} ${'from' in one ? one.from : ''}` : ''
       const plan = 'plan' in one ? one.plan : ''
       const key = `${scope} ${plan} ${detail}`
       const starts = one.kind === 'package' ? one.onSale : !one.removed

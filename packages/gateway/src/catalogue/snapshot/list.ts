@@ -10,7 +10,7 @@ import {
 } from '@dealer-esim/contract'
 import { type CursorScope, createCursor, type Position, readCursor } from '../../lib/cursor.ts'
 import type { Tariff } from '../pricing/quote.ts'
-import { pricedUntil, type Quote, quote } from '../pricing/quote.ts'
+import { pricedUntil, type Quote, quote, wideChangedAt } from '../pricing/quote.ts'
 import type { EsimToTopUp } from '../topup-fit.ts'
 import { COMMIT_WITHIN_MS } from '../version.ts'
 import type { CataloguePackage } from './package.ts'
@@ -32,6 +32,7 @@ export interface ListSource {
  * Returns one page of `package/list`, newest first by (createTime, packageCode). This key never changes, so a package that
  * is edited between two pages is neither moved nor missed. A page is found by binary search.
  *
+ * @param now the database's time (ms)
  * @param esim only the packages that fit this eSIM
  */
 export function listPackages(
@@ -46,14 +47,14 @@ export function listPackages(
   const scope: CursorScope = { list: 'package/list', tenantId, filters }
   const since = request.updatedSince == null ? undefined : parseTime(request.updatedSince).getTime()
   const { index } = source
-  const show = since === undefined ? onlyOnSale(index, tariff) : onlyChanged(index, tariff, since)
+  const show = since === undefined ? onlyOnSale(index, tariff, now) : onlyChanged(index, tariff, since, now)
   const size = pageSize ?? PAGE_SIZE_DEFAULT
   const end = cursor == null ? source.index.packages.length : before(source, readCursor(source.linkKey, scope, cursor))
 
   const packageList: Package[] = []
   let last: CataloguePackage | undefined
   let more = false
-  const isCandidate = createPrefilter(source, tariff, request.type ?? 'BASE', since)
+  const isCandidate = createPrefilter(source, tariff, request.type ?? 'BASE', now, since)
   for (const position of candidates(index, request, esim, end, isCandidate)) {
     const item = index.packages[position]!
     const shown = show(item)
@@ -86,12 +87,13 @@ function createPrefilter(
   source: ListSource,
   tariff: Tariff,
   type: PackageType,
+  now: number,
   since: number | undefined,
 ): (position: number) => boolean {
   const { priced, touchedAt, index } = source
   const { topUpFlags } = index
   const wantedFlag = type === 'TOPUP' ? 1 : 0
-  const changedAfter = since === undefined || tariff.wideChangedAt >= since ? Number.NEGATIVE_INFINITY : since
+  const changedAfter = since === undefined || wideChangedAt(tariff, now) >= since ? Number.NEGATIVE_INFINITY : since
   const hasOwn = tariff.ownPrices.size > 0
   const withChangedTopUps = type === 'BASE' ? basesOfTopUps(source, changedAfter) : NO_POSITIONS
   return (position) =>
@@ -158,20 +160,20 @@ function firstFrom(rising: readonly number[], bound: number): number {
 type Show = (item: CataloguePackage) => Package | undefined
 
 /** The packages that this tenant may buy now. */
-function onlyOnSale(index: PackageIndex, tariff: Tariff): Show {
+function onlyOnSale(index: PackageIndex, tariff: Tariff, now: number): Show {
   return (item) => {
-    const quoted = item.onSale ? quote(tariff, item) : undefined
+    const quoted = item.onSale ? quote(tariff, item, now) : undefined
     if (quoted?.price === undefined) return undefined
-    return onSale(tariff, item, quoted, quoted.price, topUpsOf(index, tariff, item))
+    return onSale(tariff, item, quoted, quoted.price, topUpsOf(index, tariff, item, now))
   }
 }
 
 /** The packages that changed for this tenant since a time, including those it can no longer buy. */
-function onlyChanged(index: PackageIndex, tariff: Tariff, since: number): Show {
+function onlyChanged(index: PackageIndex, tariff: Tariff, since: number, now: number): Show {
   return (item) => {
-    const quoted = quote(tariff, item)
+    const quoted = quote(tariff, item, now)
     if (item.onSale && quoted.price !== undefined) {
-      const topUps = topUpsOf(index, tariff, item)
+      const topUps = topUpsOf(index, tariff, item, now)
       const changed = Math.max(item.updatedAt, quoted.changedAt, topUps.changedAt) >= since
       return changed ? onSale(tariff, item, quoted, quoted.price, topUps) : undefined
     }
@@ -188,13 +190,13 @@ interface TopUps {
 }
 
 /** The TOPUP packages that fit eSIMs of a package. A TOPUP package has none. */
-function topUpsOf(index: PackageIndex, tariff: Tariff, item: CataloguePackage): TopUps {
+function topUpsOf(index: PackageIndex, tariff: Tariff, item: CataloguePackage, now: number): TopUps {
   let isSupported = false
   let changedAt = 0
   if (item.packageType === 'TOPUP') return { isSupported, changedAt }
   for (const position of index.topUpsOf(item)) {
     const topUp = index.packages[position]!
-    const quoted = quote(tariff, topUp)
+    const quoted = quote(tariff, topUp, now)
     if (topUp.onSale && quoted.price !== undefined) isSupported = true
     changedAt = Math.max(changedAt, topUp.updatedAt, quoted.changedAt)
   }

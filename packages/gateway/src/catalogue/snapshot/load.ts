@@ -1,7 +1,8 @@
 import type { LocationNetwork } from '@dealer-esim/contract'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { type Coverage, coverageOf } from '../coverage.ts'
-import type { Assignment, OwnPrice, PlanRuleRow } from '../pricing/quote.ts'
+import type { PlanRuleRow } from '../pricing/plan-rules.ts'
+import type { Assignment, OwnPrice } from '../pricing/quote.ts'
 import { parseRounding } from '../pricing/rounding.ts'
 import type { CataloguePackage, ListPrice, Route } from './package.ts'
 
@@ -63,12 +64,17 @@ type Since = Date | '-infinity'
 
 async function loadPlanRules(tx: Tx, since: Since): Promise<PlanRuleRow[]> {
   const rows = await tx.query<Timed<Omit<PlanRuleRow, 'rounding'> & { rounding: string }>>({
-    text: `select plan_name, package_code, currency_code,
-                  percent, basis, rounding, price, removed, ${FIRST_AT}, updated_at
+    text: `select plan_name, scope, target, currency_code, percent, basis, rounding, price, valid_from, valid_until, removed,
+                  ${FIRST_AT}, updated_at
            from price_plan_rules where updated_at > $1`,
     values: [since],
   })
-  return timed(rows).map((row) => ({ ...row, rounding: parseRounding(row.rounding) }))
+  return timed(rows).map((row) => ({
+    ...row,
+    rounding: parseRounding(row.rounding),
+    validFrom: Number(row.validFrom), // a Date, or for 'infinity' a number
+    validUntil: Number(row.validUntil),
+  }))
 }
 
 async function loadAssignments(tx: Tx, since: Since, table: string, owner: string, target: string) {
@@ -146,7 +152,7 @@ async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverag
                activation_policy, ekyc_required, coverage_id,
                speed, fup_policy, sms_status, allow_loss,
                cancellable, cancel_within_days, cancel_fee_percent,
-               on_sale, ever_on_sale,
+               on_sale and not lacks_money as on_sale, ever_on_sale,
                coalesce(first_on_sale_at, 'epoch') as first_on_sale_at, sale_changed_at,
                created_at, updated_at, touched_at
              from packages where package_code = any ($1)`,

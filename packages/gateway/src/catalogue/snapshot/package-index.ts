@@ -1,6 +1,7 @@
 import { GLOBAL, REGIONAL } from '@dealer-esim/contract'
 import { type Coverage, EVERYWHERE, matchesWords, searchTextOf, splitKeyword } from '../coverage.ts'
-import type { OwnPrice, Plan, PlanRuleRow } from '../pricing/quote.ts'
+import type { Plan, PlanRuleRow } from '../pricing/plan-rules.ts'
+import type { OwnPrice } from '../pricing/quote.ts'
 import { fitKey, fitKeys, hasSameFit } from '../topup-fit.ts'
 import type { CataloguePackage } from './package.ts'
 
@@ -234,7 +235,8 @@ export class Prefilter {
     const { index, plans, ownPrices } = sources
     const prefilter = new Prefilter(sources, new Float64Array(index.packages.length), new Map())
     for (const item of index.packages) prefilter.addPackage(item)
-    for (const plan of plans.values()) for (const [code, time] of plan.packageChanges()) prefilter.touch(code, time)
+    for (const plan of plans.values())
+      for (const { target, updatedAt } of plan.packageRules()) prefilter.touch(target, updatedAt)
     for (const prices of ownPrices.values()) for (const [code, own] of prices) prefilter.touch(code, own.updatedAt)
     return prefilter
   }
@@ -288,14 +290,15 @@ export class Prefilter {
     }
   }
 
-  private addRule({ packageCode, currencyCode, updatedAt }: PlanRuleRow): void {
-    this.touch(packageCode, updatedAt)
-    this.flag(this.priced.get(currencyCode), packageCode)
+  private addRule({ scope, target, currencyCode, updatedAt }: PlanRuleRow): void {
+    if (scope !== 'PACKAGE') return
+    this.touch(target, updatedAt)
+    this.flag(this.priced.get(currencyCode), target)
   }
 
   /** @returns whether some plan has a fixed price for every package. */
   private allPriced(currencyCode: string): boolean {
-    return [...this.sources.plans.values()].some((plan) => plan.hasRule('', currencyCode))
+    return [...this.sources.plans.values()].some((plan) => plan.hasFixedPriceForAll(currencyCode))
   }
 
   private flag(flags: Uint8Array | undefined, packageCode: string): void {

@@ -34,6 +34,7 @@ export interface CataloguePackage {
   readonly smsStatus: SmsStatus
   readonly allowLoss: boolean
   readonly cancelPolicy: CancelPolicy
+  /** Put on sale by an operator or a rule, and not all of its suppliers lack money. */
   readonly onSale: boolean
   readonly everOnSale: boolean
   /** 0: unknown. Meaningless if it never was on sale. */

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { ACCESS_TOKEN_PREFIX, findAccessToken } from '../../people/access-token.ts'
 import { checkPasswordChosen, findPerson, isOperator } from '../../people/person.ts'
+import { checkSecondFactorSet } from '../../people/second-factor/required.ts'
 import { findSession, notSignedIn } from '../../people/session.ts'
 import type { ConsoleDeps, Route, SignedIn } from './route.ts'
 
@@ -18,20 +19,24 @@ export async function identify(
   const session = await findSession(deps.db, cookie, { prolong: request.headers[UNATTENDED] === undefined })
   const person = session && (await findPerson(deps.db, session.personId))
   if (!session || person?.status !== 'ACTIVE') return undefined
-  return { person, credential: { kind: 'session', sessionId: session.sessionId } }
+  const { sessionId, signedInBy } = session
+  return { person, credential: { kind: 'session', sessionId, signedInBy } }
 }
 
 /** Set by the console's pages on automatic refreshes while nobody uses the page. */
 const UNATTENDED = 'x-unattended'
 
 /**
- * Lets the person through or throws. Checks, in this order: signed in, own password chosen, session where the route
- * requires one, role, the token's scope, and the tenant in the path.
+ * Lets the person through or throws. Checks, in this order: signed in, own password chosen, second factor set up if the role
+ * requires one, session where the route requires one, role, the token's scope, and the tenant in the path.
  */
 export function authorize(route: Route, signedIn: SignedIn | undefined, params: unknown): SignedIn {
   if (!signedIn) throw notSignedIn()
   const { person, credential } = signedIn
-  if (route.access !== 'session') checkPasswordChosen(person)
+  if (!route.duringSetUp) {
+    checkPasswordChosen(person)
+    checkSecondFactorSet(person, { byProvider: isByProvider(credential) })
+  }
   const sessionOnly = route.access === 'session' || route.sessionOnly === true
   if (sessionOnly && credential.kind !== 'session')
     throw new Refusal(403, 'SESSION_NEEDED', 'Access tokens cannot do this. Sign in to the console.')
@@ -42,6 +47,10 @@ export function authorize(route: Route, signedIn: SignedIn | undefined, params: 
   const { tenantId } = (params ?? {}) as { tenantId?: string }
   if (tenantId !== undefined && !isOperator(person.role) && tenantId !== person.tenantId) throw notFound('tenant')
   return signedIn
+}
+
+export function isByProvider(credential: SignedIn['credential']): boolean {
+  return credential.kind === 'session' && credential.signedInBy === 'PROVIDER'
 }
 
 async function identifyByToken(deps: Pick<ConsoleDeps, 'db'>, token: string): Promise<SignedIn | undefined> {

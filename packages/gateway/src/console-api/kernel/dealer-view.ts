@@ -2,11 +2,15 @@ import type { AuditAction } from '../../audit/actions.ts'
 import type { AuditFilter } from '../../audit/search.ts'
 import type { Context } from './route.ts'
 
-/** Members of audit entries that dealers do not see: suppliers' statements, plans and groups, proposers of adjustments. */
-const OPERATOR_ONLY_MEMBERS = ['evidence', 'planName', 'groupName', 'proposedBy']
+/** Members of audit entries that dealers do not see: suppliers' statements, plans and groups, the first of two people. */
+const OPERATOR_ONLY_MEMBERS = ['evidence', 'planName', 'groupName', 'proposedBy', 'confirmedBy']
 
-/** The operator's internal discussion of an adjustment. A dealer sees an approved one only. */
-const OPERATOR_ONLY_ACTIONS: readonly AuditAction[] = ['wallet.propose_adjustment', 'wallet.reject_adjustment']
+/** The operator's internal discussion of an adjustment or payment. A dealer sees what was decided. */
+const OPERATOR_ONLY_ACTIONS: readonly AuditAction[] = [
+  'wallet.propose_adjustment',
+  'wallet.reject_adjustment',
+  'wallet.confirm_request_first',
+]
 
 /** Dealers do not learn about plans and groups: both assignments appear to them as one change of prices. */
 const PRICES_CHANGED = 'prices.change'

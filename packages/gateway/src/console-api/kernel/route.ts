@@ -4,6 +4,8 @@ import type { By } from '../../audit/audit.ts'
 import type { Config } from '../../config/config.ts'
 import type { Deps } from '../../deps.ts'
 import { type Person, ROLES, type Role } from '../../people/person.ts'
+import type { Provider } from '../../people/provider/provider.ts'
+import type { SignInMethod } from '../../people/session.ts'
 
 /** The path under which the console API is served. */
 export const CONSOLE_API = '/console/api'
@@ -12,7 +14,9 @@ export const CONSOLE_API = '/console/api'
 export interface SignedIn {
   person: Person
   /** A session cookie or a personal access token. */
-  credential: { kind: 'session'; sessionId: string } | { kind: 'token'; tokenId: string; scope: 'READ' | 'WRITE' }
+  credential:
+    | { kind: 'session'; sessionId: string; signedInBy: SignInMethod }
+    | { kind: 'token'; tokenId: string; scope: 'READ' | 'WRITE' }
 }
 
 /** Passed to handlers with the parts of the request. Routes that need no sign-in have no person. */
@@ -45,6 +49,8 @@ export interface ConsoleDeps
   config: Config
   /** The console's address for people, without a trailing slash. Links in messages start with it. */
   consoleUrl(): string
+  /** undefined: the operator has configured none. */
+  provider: Provider | undefined
 }
 
 export interface Context extends PublicContext {
@@ -69,6 +75,8 @@ export const OPERATORS = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'OPERATOR_READ_ONL
 /** Operators who may change things. */
 export const OPERATORS_WRITE = ['OPERATOR_ADMIN', 'OPERATOR_STAFF'] as const
 export const OPERATOR_ADMINS = ['OPERATOR_ADMIN'] as const
+/** The roles that may spend a dealer's balance and ask for top-ups of it: a dealer's own people. */
+export const BUYERS = ['DEALER_ADMIN', 'DEALER_STAFF'] as const
 /** A tenant's own administrators, and operators who may change things. */
 export const TENANT_ADMINS = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'DEALER_ADMIN'] as const
 /** For daily work on a tenant: everybody who may change anything. */
@@ -81,6 +89,8 @@ export interface Route {
   access: Access
   /** The roles in `access` need a session too. For secrets. */
   sessionOnly?: boolean
+  /** Also before the person has chosen a password and set up the second factor that the role requires. */
+  duringSetUp?: boolean
   summary: string
   params?: TSchema
   query?: TSchema
@@ -88,7 +98,7 @@ export interface Route {
   answer: TSchema
   /** If not JSON. */
   bodyType?: 'text/csv'
-  answerType?: 'text/csv' | 'application/x-ndjson'
+  answerType?: 'text/csv' | 'text/html' | 'application/octet-stream' | 'application/x-ndjson'
   /** Calls from one address. For sign-in and other guessable input. */
   ratePerMinute?: number
   /** In bytes, for files larger than the default limit. */
@@ -102,6 +112,7 @@ interface Declaration<P, Q, B, A extends TSchema, C> {
   method: Route['method']
   path: string
   sessionOnly?: boolean
+  duringSetUp?: boolean
   summary: string
   params?: P
   query?: Q

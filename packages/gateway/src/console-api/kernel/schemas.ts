@@ -21,10 +21,14 @@ export const tenantParams = Type.Object({ tenantId: uuid() }, CLOSED)
 export const orderParams = Type.Object({ tenantId: uuid(), orderNo: orderNo() }, CLOSED)
 export const profileParams = Type.Object({ tenantId: uuid(), profileId: uuid() }, CLOSED)
 
-/** Body members by which people confirm who they are, before secrets, accounts or people are shown or changed. */
+/**
+ * Body members by which people confirm who they are, before secrets, accounts or people are shown or changed: the password,
+ * with a code if a second factor is set, or a confirmation from a passkey or the provider.
+ */
 export const reauthentication = {
-  password: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX }),
+  password: Type.Optional(Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX })),
   code: Type.Optional(Type.String({ minLength: 6, maxLength: 30 })),
+  confirmation: Type.Optional(Type.String({ minLength: 20, maxLength: 200 })),
 }
 
 /** Slows guesses from one address. Failures are counted, and guessers locked out, by `reauthenticate`. */

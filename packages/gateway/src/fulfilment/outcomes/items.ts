@@ -50,14 +50,18 @@ const ITEM: Columns = {
 }
 const NOW = Object.keys(ITEM).length + 2
 
-// None of these columns is in an index: a HOT update.
+// None of these columns is in an index: a HOT update. Each item is found by the primary key, and then by its place in the table:
+// joined by its key, it was planned, until the first statistics, to compare each item with all items of the dealer. The caller
+// holds the lock of the order, so that the place does not change.
 const WRITE = `
   update order_items i set item_status = c.item_status, route_no = c.route_no, supplier = c.supplier,
     product_code = c.product_code, cost = c.cost, cost_currency = c.cost_currency, supplier_charge = c.supplier_charge,
     supplier_charge_currency = c.supplier_charge_currency, attempts = c.attempts, requested_at = c.requested_at,
     in_doubt_at = c.in_doubt_at, failure_reason = c.failure_reason, retry_at = c.retry_at, updated_at = $${NOW}
   from ${unnest(2, ITEM, 'c')}
-  where i.tenant_id = $1 and i.order_id = c.order_id and i.item_no = c.item_no`
+  cross join lateral (
+    select ctid from order_items where tenant_id = $1 and order_id = c.order_id and item_no = c.item_no limit 1) found
+  where i.ctid = found.ctid`
 
 /** The supplier charged nothing for the item, or gave it back. */
 export const NOT_CHARGED: Pick<LockedItem, 'supplierCharge' | 'supplierChargeCurrency'> = {

@@ -1,11 +1,12 @@
 import { readAuthorities } from '../process/certificate.ts'
 
-/** One plain-text e-mail. */
+/** One e-mail, as plain text and as HTML (multipart/alternative). */
 export interface Mail {
   from: string
   to: string
   subject: string
   text: string
+  html: string
   /** The same for every attempt, so that receivers recognise a second copy. */
   messageId: string
 }

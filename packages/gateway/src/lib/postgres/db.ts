@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { CommitUnknown, isConnectionLoss } from './errors.ts'
+import { CommitUnknown, isConnectionLoss, messageOf } from './errors.ts'
 import {
   type Connection,
   connectionOf,
@@ -9,6 +9,7 @@ import {
   type StatementResult,
 } from './pipeline.ts'
 import { DEFAULT_SCHEMA } from './schema.ts'
+import { clientFor, countServers } from './servers.ts'
 import { applySettings, CONNECT_TIMEOUT_MS, type SessionSettings } from './session.ts'
 import { type ResponseWatch, type StalledConnections, watchStalledConnections } from './stalled-connections.ts'
 
@@ -89,7 +90,8 @@ export interface DbOptions {
   onIdleError?: (error: Error) => void
 }
 
-const IDLE_MS = 10_000
+/** Long enough that plans outlive the pauses between bursts: a new connection plans each statement several times. */
+const IDLE_MS = 60_000
 const STATEMENT_TIMEOUT_MS = 30_000
 /** The server's own statement timeout has taken effect by then. */
 const STALL_MARGIN_MS = 5_000
@@ -108,6 +110,7 @@ export function createDb(options: DbOptions): Database {
   const settings = sessionSettings(options)
   const pool = new pg.Pool({
     connectionString: options.url,
+    Client: clientFor(options.url),
     max: options.poolSize,
     application_name: options.applicationName,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
@@ -124,7 +127,12 @@ export function createDb(options: DbOptions): Database {
     connectedAt.set(client, performance.now())
   })
   const stalled = options.stalled ?? createStallWatch()
-  const source = { pool, stalled, watch: stalled.within(options.stallMs ?? statementTimeoutMs + STALL_MARGIN_MS) }
+  const source = {
+    pool,
+    servers: countServers(options.url),
+    stalled,
+    watch: stalled.within(options.stallMs ?? statementTimeoutMs + STALL_MARGIN_MS),
+  }
   const checked = { ...source, watch: stalled.within(CHECK_LIMIT_MS) }
   return {
     pool,
@@ -143,17 +151,29 @@ const connectedAt = new WeakMap<pg.PoolClient, number>()
 
 interface ConnectionSource {
   pool: pg.Pool
+  /** How many servers connections can be made to. */
+  servers: number
   stalled: StalledConnections<Connection>
   watch: ResponseWatch<Connection>
 }
 
 /** Takes a connection from the pool. Closes connections that may have died together with a stalled one. */
-async function takeConnection({ pool, stalled }: ConnectionSource): Promise<pg.PoolClient> {
-  for (;;) {
-    const client = await pool.connect()
-    if (!stalled.isSuspect(connectionOf(client))) return client
-    client.release(true)
+async function takeConnection({ pool, servers, stalled }: ConnectionSource): Promise<pg.PoolClient> {
+  for (let left = servers; ; ) {
+    try {
+      const client = await pool.connect()
+      if (!stalled.isSuspect(connectionOf(client))) return client
+      client.release(true)
+    } catch (error) {
+      // Otherwise the next connection is made to another server.
+      if (--left <= 0 || isPoolExhausted(error)) throw error
+    }
   }
+}
+
+/** True if no connection was returned to the pool in time. */
+function isPoolExhausted(error: unknown): boolean {
+  return messageOf(error).startsWith('timeout exceeded when trying to connect')
 }
 
 /** All settings of our connections that differ from the server's. */

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
+import type pg from 'pg'
 import { StartRefused } from '../process/lifecycle.ts'
 import { packageRoot } from '../process/package-root.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Db } from './db.ts'
 import { explainNoConnection, sqlState } from './errors.ts'
 import { DEFAULT_SCHEMA, SCHEMA_ACCESS, type SchemaAccess, whySchemaUnfit } from './schema.ts'
+import { connectClient } from './servers.ts'
 import { applySettings, CONNECT_TIMEOUT_MS, findPoolerFault } from './session.ts'
 
 export interface MigrateOptions {
@@ -38,16 +39,13 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     throw new StartRefused(explainNoConnection(cause), { cause })
   })
   if (poolerFault !== undefined) throw new StartRefused(poolerFault)
-  const client = new pg.Client({
-    connectionString: databaseUrl,
+  const client = await connectClient(databaseUrl, {
     application_name: 'dealer-esim migrate',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  })
-  // A connection that dies rejects the query under way; without a listener it would end the process.
-  client.on('error', (error) => log.warn({ err: error }, 'the connection that migrates was lost'))
-  await client.connect().catch((cause) => {
+  }).catch((cause) => {
     throw new StartRefused(explainNoConnection(cause), { cause })
   })
+  client.on('error', (error) => log.warn({ err: error }, 'the connection that migrates was lost'))
   try {
     await checkServer(client)
     await applySettings(client, { search_path: schema })

@@ -20,10 +20,15 @@ const HOUR_MS = 3_600_000
 /**
  * Creates the partitions for the present and the near future by the database's clock. Idempotent; several nodes may run
  * it at once, because an advisory lock lets one work at a time. @returns the names of the new partitions
+ * @param sinceMs also those of the past, from this moment on
  */
-export function createPartitions(db: Db, tables: readonly PartitionedTable[]): Promise<string[]> {
+export function createPartitions(
+  db: Db,
+  tables: readonly PartitionedTable[],
+  sinceMs = Number.POSITIVE_INFINITY,
+): Promise<string[]> {
   return eachTable(db, tables, (tx, table, names, nowMs) => {
-    const missing = wanted(table, nowMs).filter((partition) => !names.has(partition.name))
+    const missing = wanted(table, nowMs, sinceMs).filter((partition) => !names.has(partition.name))
     for (const { name, from, to } of missing) {
       tx.send({
         text: `create table ${name} partition of ${table.table} for values from (${from}) to (${to}) with (${UNPAUSED}, fillfactor = ${table.fillfactor ?? 100})`,
@@ -110,11 +115,12 @@ async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<str
   })
 }
 
-function wanted(table: PartitionedTable, nowMs: number) {
+function wanted(table: PartitionedTable, nowMs: number, sinceMs = nowMs) {
   const current = Math.floor(nowMs / HOUR_MS / table.spanHours)
+  const first = Math.floor(Math.min(nowMs, sinceMs) / HOUR_MS / table.spanHours)
   const partitions: { name: string; from: string; to: string }[] = []
   // Includes the past span: ids and timestamps may be a little older than now.
-  for (let index = current - 1; index <= current + table.ahead; index++) {
+  for (let index = first - 1; index <= current + table.ahead; index++) {
     partitions.push({
       name: `${table.table}_${index * table.spanHours}`,
       from: bound(table, index * table.spanHours),

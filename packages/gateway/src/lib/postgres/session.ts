@@ -1,5 +1,6 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { messageOf } from './errors.ts'
+import { connectClient } from './servers.ts'
 
 export const CONNECT_TIMEOUT_MS = 5_000
 /** A server takes milliseconds for one of these statements. */
@@ -29,15 +30,16 @@ const ROUNDS = 3
  */
 export async function findPoolerFault(databaseUrl: string): Promise<string | undefined> {
   const options = {
-    connectionString: databaseUrl,
     application_name: 'dealer-esim pooler check',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: STATEMENT_TIMEOUT_MS,
   }
-  const [one, other] = [new pg.Client(options), new pg.Client(options)]
-  for (const client of [one, other]) client.on('error', () => {})
+  const clients: pg.Client[] = []
   try {
-    await Promise.all([one.connect(), other.connect()])
+    const one = await connectClient(databaseUrl, options)
+    clients.push(one)
+    const other = await connectClient(databaseUrl, options)
+    clients.push(other)
     for (let round = 0; round < ROUNDS; round++) {
       const session = await sessionOf(one)
       await other.query('begin')
@@ -51,7 +53,7 @@ export async function findPoolerFault(databaseUrl: string): Promise<string | und
     if (/transactions? (blocks )?not allowed/i.test(messageOf(error))) return TRANSACTION_MODE
     throw error
   } finally {
-    await Promise.all([one.end(), other.end()].map((ending) => ending.catch(() => {})))
+    await Promise.all(clients.map((client) => client.end().catch(() => {})))
   }
 }
 

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Statement } from './pipeline.ts'
 import { DEFAULT_SCHEMA, wakeupChannel } from './schema.ts'
+import { clientFor } from './servers.ts'
 import { applySettings, CONNECT_TIMEOUT_MS } from './session.ts'
 
 /**
@@ -86,7 +87,8 @@ function connect(options: WakeupOptions, wakeLocal: (topic: string) => void) {
 
   async function open(): Promise<void> {
     const { url, schema = DEFAULT_SCHEMA, applicationName = 'dealer-esim wake' } = options
-    const next = new pg.Client({
+    const Client = clientFor(url)
+    const next = new Client({
       connectionString: url,
       application_name: applicationName,
       keepAlive: true,

@@ -16,6 +16,8 @@ export interface Certificate {
   expiresAt: Date
   /** Host names and addresses, as the certificate writes them (`DNS:esim.example.com, IP Address:192.0.2.1`). */
   names: string
+  /** Signed with its own key, so callers refuse it unless they are configured to accept it. */
+  isSelfSigned: boolean
   isFor(host: string): boolean
 }
 
@@ -34,6 +36,7 @@ export function readCertificate(files: CertificateFiles): Certificate {
     startsAt: new Date(leaf.validFrom),
     expiresAt: new Date(leaf.validTo),
     names: leaf.subjectAltName ?? leaf.subject,
+    isSelfSigned: leaf.verify(leaf.publicKey),
     isFor: (host) => (ipaddr.isValid(host) ? leaf.checkIP(host) : leaf.checkHost(host)) !== undefined,
   }
 }

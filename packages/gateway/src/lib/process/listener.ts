@@ -54,6 +54,8 @@ declare module 'fastify' {
 
 /** The longest wait for a moment without new connections. */
 const LAST_CONNECTIONS_MS = 1_000
+/** A turn of the event loop in which there was next to nothing to do. */
+const SHORT_TURN_MS = 0.1
 
 /** Makes a closing server accept last requests first. A server without connections closes at once. */
 export function registerDrain(app: FastifyInstance): void {
@@ -69,17 +71,19 @@ export function registerDrain(app: FastifyInstance): void {
 }
 
 /**
- * Closes the listener right after a turn of the event loop that accepted nobody. Connections that the kernel has
- * established and the process has not accepted are reset, and a proxy does not repeat a POST that it sent on one.
+ * Closes the listener right after a short turn of the event loop that accepted nobody. Connections that the kernel has
+ * established and the process has not accepted are reset, and a proxy does not repeat a POST that it sent on one. In a
+ * turn that took longer, the kernel may have established some since the loop looked for them.
  */
 async function stopListening({ server }: FastifyInstance): Promise<void> {
   const until = performance.now() + LAST_CONNECTIONS_MS
   let accepted = 0
   const count = () => accepted++
   server.on('connection', count)
-  for (let before = -1; accepted !== before && performance.now() < until; ) {
-    before = accepted
+  for (let isQuiet = false; !isQuiet && performance.now() < until; ) {
+    const before = { accepted, at: performance.now() }
     await new Promise(setImmediate)
+    isQuiet = accepted === before.accepted && performance.now() - before.at < SHORT_TURN_MS
   }
   server.off('connection', count)
   server.close()

@@ -17,8 +17,7 @@ import type { BalanceFall } from '../../wallet/ledger/low-balance.ts'
 import { lowBalancePercent } from '../../wallet/ledger/low-balance.ts'
 import { itemPriceOf, type PackageLine } from '../item.ts'
 import { hasSameContent, withSentNames } from './content.ts'
-import type { NewOrderInput, OrderInput, SentRequest, TopUpInput } from './input.ts'
-import type { ToppedUpEsim } from './read-esims.ts'
+import type { NewOrderInput, OrderInput, SentRequest, ToppedUpEsim, TopUpInput } from './input.ts'
 import { offerTopUp, topUpVolume } from './topup.ts'
 
 /** The part of an existing order that an answer needs. */

@@ -1,5 +1,6 @@
-import type { OrderRequest, RequestHeaders, TopupRequest } from '@dealer-esim/contract'
+import type { EsimStatus, OrderRequest, RequestHeaders, SmdpStatus, TopupRequest } from '@dealer-esim/contract'
 import type { Tenant } from '../../tenants/tenant.ts'
+import type { PackageLine } from '../item.ts'
 
 /** An order to be placed. Its id is made beforehand, so that the order is recognised after a lost COMMIT. */
 export type OrderInput = NewOrderInput | TopUpInput
@@ -48,4 +49,27 @@ export interface NewOrderInput extends InputMembers {
 export interface TopUpInput extends InputMembers {
   orderType: 'TOPUP'
   request: TopupRequest
+  /** Present if it arrived while a batch ran; undefined: no such eSIM, or it could not be read. */
+  readAhead?: Promise<EsimReadAhead | undefined>
 }
+
+/** An eSIM that is to be topped up. */
+export interface ToppedUpEsim {
+  profileId: string
+  iccid: string
+  /** The package that it was bought as. */
+  packageCode: string
+  supplier: string
+  esimStatus: EsimStatus
+  smdpStatus: SmdpStatus | null
+  suspended: boolean
+  /** Bytes; null: unlimited. */
+  totalVolume: bigint | null
+  /** The action that is in the way; null: none. */
+  openActionId: string | null
+  /** The lines of its open top-ups. */
+  openLines: PackageLine[]
+}
+
+/** An eSIM that was read while its wallet may have been in use, and the hash of the wallet's row in the same snapshot. */
+export type EsimReadAhead = ToppedUpEsim & { walletHash: string }

@@ -2,6 +2,7 @@ import { formatTime, orderNoOf } from '@dealer-esim/contract'
 import { reenterRequestIds } from '../../admission/admit-batch.ts'
 import { type AuditEntry, auditAll } from '../../audit/audit.ts'
 import type { Catalogue, Offer } from '../../catalogue/catalogue.ts'
+import { groupBy } from '../../lib/batch.ts'
 import type { DatabaseClock } from '../../lib/clock.ts'
 import type { Ids } from '../../lib/ids.ts'
 import { textArray, uuidArray } from '../../lib/postgres/columns.ts'
@@ -13,8 +14,8 @@ import type { CachedWallet, WalletCache } from '../../wallet/ledger/cache.ts'
 import { lockWallets } from '../../wallet/ledger/lock.ts'
 import { reportLowBalance } from '../../wallet/ledger/low-balance.ts'
 import { type BatchDecision, dayOf, decideBatch, type ExistingOrder, type PlacedOrder, type Verdict } from './decide.ts'
-import type { OrderInput } from './input.ts'
-import { readToppedUpEsims } from './read-esims.ts'
+import type { OrderInput, ToppedUpEsim } from './input.ts'
+import { isStillRead, readToppedUpEsims } from './read-esims.ts'
 import { type Assumptions, writeIfUnchanged, writePlaced } from './write.ts'
 
 export interface PlacementDeps {
@@ -69,7 +70,8 @@ const UNCOUNTED: PlacementDeps['stock'] = { available: () => undefined }
 /**
  * Places orders on wallets that this node has cached, in one round trip: they are decided on the cached wallets and
  * catalogue, and written only if both are unchanged when the wallets are locked and no order exists yet. The eSIMs of
- * top-ups are read before, without a lock: what could change the decision afterwards changes the wallet too. It handles
+ * top-ups are read before, without a lock, most of them while an earlier batch is written: what could change the decision
+ * afterwards changes the wallet too. It handles
  * the plain case only: refusals, replays, low-balance alerts and unsigned orders, which are audited, are left to
  * placeLocked, which reads first.
  *
@@ -81,7 +83,7 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
   const tenantIds = [...new Set(inputs.map(({ tenant }) => tenant.tenantId))].sort()
   const wallets = deps.walletCache.take(tenantIds)
   if (!wallets) return undefined
-  const [catalogue, esims] = await Promise.all([deps.catalogue.current(0n), readToppedUpEsims(deps.db, inputs)])
+  const [catalogue, esims] = await Promise.all([deps.catalogue.current(0n), readUnlessAhead(deps.db, inputs, wallets)])
   const now = new Date(deps.databaseClock.now())
   const batch = decideBatch(wallets, inputs, {
     ...{ now, catalogue, existing: new Map(), esims },
@@ -100,11 +102,46 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
       deps.walletCache.markOutdated(tenantIds)
       return undefined
     default: {
-      deps.walletCache.put(written.wallets)
+      deps.walletCache.put(withLatest(written.wallets, wallets, batch))
       const createTime = formatTime(written.now)
       return inputs.map((input) => withCreateTime(batch.verdicts.get(input)!, createTime))
     }
   }
+}
+
+/** The eSIMs of the top-ups: those read ahead, and where one may have changed since, read again. */
+async function readUnlessAhead(
+  db: Db,
+  inputs: readonly OrderInput[],
+  wallets: readonly CachedWallet[],
+): Promise<Map<OrderInput, ToppedUpEsim>> {
+  const ahead = new Map<OrderInput, ToppedUpEsim>()
+  const unread: OrderInput[] = []
+  for (const input of inputs) {
+    if (input.orderType !== 'TOPUP') continue
+    const esim = await input.readAhead
+    const wallet = wallets.find(({ tenantId }) => tenantId === input.tenant.tenantId)
+    if (esim !== undefined && wallet !== undefined && isStillRead(esim, wallet)) ahead.set(input, esim)
+    else unread.push(input)
+  }
+  return unread.length === 0 ? ahead : new Map([...ahead, ...(await readToppedUpEsims(db, unread))])
+}
+
+/** Notes on the wallets what this batch alone has changed. */
+function withLatest(
+  written: readonly CachedWallet[],
+  before: readonly CachedWallet[],
+  { placed }: BatchDecision,
+): CachedWallet[] {
+  const rowHashes = new Map(before.map(({ tenantId, rowHash }) => [tenantId, rowHash]))
+  const topUps = groupBy(
+    placed.filter(({ orderType }) => orderType === 'TOPUP'),
+    ({ tenantId }) => tenantId,
+  )
+  return written.map((wallet) => {
+    const toppedUpProfileIds = new Set((topUps.get(wallet.tenantId) ?? []).map((order) => order.toppedUpProfileId!))
+    return { ...wallet, latest: { rowHashBefore: rowHashes.get(wallet.tenantId)!, toppedUpProfileIds } }
+  })
 }
 
 /** True if every order was placed or repeats another one of the batch, and no low-balance alert is due. */

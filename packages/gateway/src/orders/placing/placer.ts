@@ -10,8 +10,9 @@ import { createWalletCache } from '../../wallet/ledger/cache.ts'
 import type { OrderMetrics } from '../change.ts'
 import type { Verdict } from './decide.ts'
 import { replayOrConflict } from './decide.ts'
-import type { OrderInput } from './input.ts'
+import type { EsimReadAhead, OrderInput, TopUpInput } from './input.ts'
 import { type BatchVerdict, type PlacementDeps, placeBatch, readOrderContext } from './place-batch.ts'
+import { readEsimsAhead } from './read-esims.ts'
 
 export interface OrderPlacer {
   /** Places one order, together with those that arrive at the same moment. Never rejects: failures are verdicts too. */
@@ -50,6 +51,14 @@ const QUEUE_MAX = 5_000
 export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
   const deps: PlacerDeps = { ...options, walletCache: createWalletCache(options.clock) }
   const recent = createRecentOrders(deps.db)
+  const aheadReads = createBatcher<TopUpInput, EsimReadAhead | undefined>({
+    limit: BATCH_MAX,
+    concurrency: CONCURRENT_BATCHES,
+    queueLimit: QUEUE_MAX,
+    queueFullError: () => new Error('too many top-ups are waiting'),
+    run: (inputs) => readEsimsAhead(deps.db, inputs),
+  })
+  let runningBatches = 0
   const batches = createBatcher<OrderInput, BatchVerdict>({
     limit: BATCH_MAX,
     concurrency: CONCURRENT_BATCHES,
@@ -58,12 +67,20 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
     queueFullError: () => new Error('too many orders are waiting'),
     key: (input) => input.tenant.tenantId, // a second batch of one wallet would only wait for its lock
     keysShareBatch: true,
-    run: (inputs) => placeWithRetry(deps, inputs),
+    run(inputs) {
+      runningBatches++
+      return placeWithRetry(deps, inputs).finally(() => runningBatches--)
+    },
   })
+  /** While a batch runs, the next one waits: its eSIMs are read meanwhile. */
+  const withReadAhead = (input: OrderInput): OrderInput => {
+    if (input.orderType !== 'TOPUP' || runningBatches === 0) return input
+    return { ...input, readAhead: aheadReads.add(input).catch(() => undefined) }
+  }
   const placeOrReplay = async (input: OrderInput) => {
     const replayed = recent.has(input) ? await recent.lookUp(input) : undefined
     if (replayed) return replayed
-    const verdict = await batches.add(input).catch(() => UNAVAILABLE)
+    const verdict = await batches.add(withReadAhead(input)).catch(() => UNAVAILABLE)
     if (verdict.kind !== 'not-admitted' && orderExists(verdict)) recent.add(input)
     return verdict
   }

@@ -4,8 +4,7 @@ import type { ErrorParts } from '../../lib/api-error.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import type { Supplier } from '../../suppliers/supplier.ts'
 import { allowanceOf, type PackageLine } from '../item.ts'
-import type { OrderInput } from './input.ts'
-import type { ToppedUpEsim } from './read-esims.ts'
+import type { OrderInput, ToppedUpEsim } from './input.ts'
 
 /** 2^53 - 1: a JSON number must hold the volume exactly. */
 const VOLUME_MAX = BigInt(Number.MAX_SAFE_INTEGER)

@@ -1,44 +1,60 @@
 import { orderIdOf } from '@dealer-esim/contract'
-import sql, { empty, join } from 'sql-template-tag'
-import { isUuid } from '../../lib/ids.ts'
+import sql, { empty } from 'sql-template-tag'
+import { firstUuidAt, isUuid, timeOfUuid } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { notFound } from '../../lib/refusal.ts'
 import { storedTransactionId } from '../transaction-id.ts'
 
-/** Finds an order and its tenant by the order number alone, for operators. One index probe per tenant. */
+/** The id of an order and that of its ORDER_PAID are made within this time. */
+const PAID_WITHIN_MS = 600_000
+/** The latest time that a UUID contains. */
+const LATEST_MS = 2 ** 48 - 1
+
+/**
+ * Finds an order and its tenant by the order number alone, for operators. One probe of the events of that time, which name its
+ * tenant; for an order older than all events, one index probe per tenant.
+ */
 export async function findOrder(
   db: Pick<Db, 'query'>,
   orderNo: string,
 ): Promise<{ tenantId: string; orderId: string } | undefined> {
   const orderId = isUuid(orderNo) ? orderNo : orderIdOf(orderNo.toUpperCase())
   if (orderId === undefined) return undefined
+  const placedAtMs = timeOfUuid(orderId)
   const [row] = await db.query<{ tenantId: string }>({
-    text: `select t.tenant_id from tenants t
-           where exists (select from orders o where o.tenant_id = t.tenant_id and o.order_id = $1)`,
-    values: [orderId],
+    text: FIND,
+    values: [
+      orderId,
+      firstUuidAt(placedAtMs - PAID_WITHIN_MS),
+      firstUuidAt(Math.min(placedAtMs + PAID_WITHIN_MS, LATEST_MS)),
+    ],
   })
   return row && { tenantId: row.tenantId, orderId }
 }
 
-/** Finds the orders with this id or transactionId, of one tenant or of all: few, because a dealer uses each only once. */
-export async function findOrderKeys(
+const FIND = `
+  select tenant_id from (
+    select coalesce(
+      (select tenant_id from events where order_id = $1 and notify_id >= $2 and notify_id < $3 limit 1),
+      (select t.tenant_id from tenants t
+       where exists (select from orders o where o.tenant_id = t.tenant_id and o.order_id = $1) limit 1)) as tenant_id
+  ) found where tenant_id is not null`
+
+/** Finds the orders with this transactionId, of one tenant or of all: few, because a dealer uses each only once. */
+export async function findOrdersOfTransaction(
   db: Pick<Db, 'query'>,
-  tenantId: string | null,
-  { orderId, transactionId }: { orderId?: string | undefined; transactionId?: string | undefined },
+  tenantId: string | undefined,
+  transactionId: string,
 ): Promise<{ tenantId: string; orderId: string }[]> {
-  const conditions = [
-    ...(orderId === undefined ? [] : [sql`o.order_id = ${orderId}`]),
-    ...(transactionId === undefined ? [] : [sql`o.transaction_id = ${storedTransactionId(transactionId)}`]),
-  ]
-  if (conditions.length === 0) return []
   return db.query<{ tenantId: string; orderId: string }>(sql`
     select t.tenant_id, o.order_id from tenants t join orders o on o.tenant_id = t.tenant_id
-    where ${join(conditions, ' and ')} ${tenantId === null ? empty : sql`and t.tenant_id = ${tenantId}`}
-    limit ${ORDER_KEYS_MAX}`)
+    where o.transaction_id = ${storedTransactionId(transactionId)}
+      ${tenantId === undefined ? empty : sql`and t.tenant_id = ${tenantId}`}
+    limit ${SAME_TRANSACTION_MAX}`)
 }
 
 /** Dealers that use the same transactionId. */
-const ORDER_KEYS_MAX = 100
+const SAME_TRANSACTION_MAX = 100
 
 /** @throws Refusal where it is not an order number */
 export function parseOrderNo(orderNo: string): string {

@@ -42,10 +42,9 @@ export interface OrderFilter {
   orderId?: string | undefined
   transactionId?: string | undefined
   iccid?: string | undefined
-  packageCode?: string | undefined
-  /** Orders of packages whose countries include this one. */
-  locationCode?: string | undefined
-  /** Orders with an eSIM from this supplier. */
+  /** Only orders of at least one of these packages. */
+  packageCodes?: readonly string[] | undefined
+  /** Only orders of which this supplier delivered something. */
   supplier?: string | undefined
   amountFrom?: number | undefined
   amountTo?: number | undefined
@@ -152,21 +151,21 @@ function statusCondition(status: OrderStatus): Sql {
 }
 
 function otherConditions(filter: OrderFilter): Sql[] {
-  const { orderType, packageCode, locationCode, supplier, amountFrom, amountTo } = filter
+  const { orderType, packageCodes, supplier, amountFrom, amountTo } = filter
   const conditions = [
     orderType === 'NEW' ? raw("r.order_type = 'NEW'") : empty,
-    packageCode === undefined ? empty : sql`r.package_lines @> ${JSON.stringify([{ packageCode }])}::jsonb`,
+    packageCodes === undefined ? empty : ofPackages(packageCodes),
     amountFrom === undefined ? empty : sql`r.amount >= ${amountFrom}`,
     amountTo === undefined ? empty : sql`r.amount <= ${amountTo}`,
-    locationCode === undefined
-      ? empty
-      : sql`exists (select from jsonb_array_elements(r.package_lines) l where l ->> 'packageCode' = any (array(
-              select package_code from packages join coverages using (coverage_id)
-              where location_codes @> array[${locationCode}])))`,
     supplier === undefined
       ? empty
       : sql`exists (select from order_items i where i.tenant_id = r.tenant_id and i.order_id = r.order_id
-                      and i.supplier = ${supplier})`,
+                      and i.supplier = ${supplier} and i.item_status = 'DELIVERED')`,
   ]
   return conditions.filter((condition) => condition !== empty)
+}
+
+function ofPackages(packageCodes: readonly string[]): Sql {
+  return sql`exists (select from jsonb_array_elements(r.package_lines) l
+                     where l ->> 'packageCode' = any (${[...packageCodes]}::text[]))`
 }

@@ -6,6 +6,7 @@ import type { Log } from '../../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../../lib/telemetry/metrics.ts'
 import type { Suppliers } from '../registry.ts'
 import { ensureBalance } from './balance-state.ts'
+import { followMoney } from './packages-without-money.ts'
 import { type BalanceClaim, claimBalance, readBalance } from './read-balance.ts'
 
 interface BalanceLoopDeps {
@@ -21,7 +22,10 @@ const POLL_MS = 5_000
 /** Balances that a node reads at once: a supplier that does not answer delays few others. */
 const READINGS_MAX = 8
 
-/** Reads the operator's balances at suppliers when they are due. One node at a time reads each. */
+/**
+ * Reads the operator's balances at suppliers when they are due. One node at a time reads each. Packages whose suppliers or
+ * products were changed meanwhile go off sale, or come back, as their suppliers have money.
+ */
 export function balanceLoop(deps: BalanceLoopDeps): Running {
   const known = new Set<string>()
 
@@ -40,6 +44,7 @@ export function balanceLoop(deps: BalanceLoopDeps): Running {
       claims.push(claim)
     }
     await Promise.all(claims.map(read))
+    await followMoney(deps.db)
     return claims.length === READINGS_MAX
   }
 

@@ -5,10 +5,12 @@ import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import type { ConfiguredSupplier } from '../registry.ts'
 import type { Outcome } from '../supplier.ts'
 import { ensureBalance } from './balance-state.ts'
+import { followMoney, listUnsellable } from './packages-without-money.ts'
 
 /*
  * A supplier that refuses a purchase for lack of money is skipped: its orders go to the next supplier of their package, or
- * wait if there is no other. It sells again after its balance was read to have risen, or a trial purchase has succeeded.
+ * wait if there is no other, and a package without another one is off sale. It sells again after its balance was read to
+ * have risen, or a trial purchase has succeeded.
  */
 
 interface MoneyDeps {
@@ -39,6 +41,7 @@ export async function recordMoney(
     values: [supplier.name],
   })
   gate.lacksMoney = false
+  await followMoney(deps.db)
   deps.wake.wake('settings')
   deps.wake.wake('fulfilment')
 }
@@ -63,14 +66,28 @@ async function recordLack(deps: MoneyDeps, supplier: string, message: string): P
     })
     if (row === undefined) return false
     if (row.isReported) return true
+    const offSale = await listUnsellable(tx, supplier)
+    const refusal = `${supplier} refuses purchases for lack of money: ${message.replace(/\.+$/, '')}.`
     createAlert(tx, deps.ids, {
       tenantId: null,
       kind: 'SUPPLIER_NO_MONEY',
       audience: 'OPERATOR',
-      message: `${supplier} refuses purchases for lack of money: ${message.replace(/\.+$/, '')}. Its orders go to the next supplier of their package, or wait if there is no other. Top up your account at ${supplier}: it is used again by itself as soon as it has money.`,
-      data: { supplier },
+      message: `${refusal} New orders go to the next supplier of their package. ${offSaleText(offSale)} Top up your account at ${supplier}: it is used again, and its packages come back, by themselves as soon as it has money.`,
+      data: { supplier, packagesOffSale: offSale.length },
     })
     return true
   })
-  if (isNew) deps.wake.wake('settings')
+  if (!isNew) return
+  await followMoney(deps.db)
+  deps.wake.wake('settings')
+}
+
+const NAMED_MAX = 5
+
+function offSaleText(packageCodes: readonly string[]): string {
+  if (packageCodes.length === 0) return 'No package is without another supplier.'
+  const named = packageCodes.slice(0, NAMED_MAX).join(', ')
+  const more = packageCodes.length - NAMED_MAX
+  const names = more > 0 ? `${named} and ${more} more` : named
+  return `Off sale, because no other supplier has money for them: ${names}. Orders of these that are paid already wait.`
 }

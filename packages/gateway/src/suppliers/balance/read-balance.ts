@@ -9,6 +9,7 @@ import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import { withStorableMessage } from '../storable-message.ts'
 import type { BalanceOutcome, Supplier } from '../supplier.ts'
 import { READ_EVERY_MS } from './balance-state.ts'
+import { followMoney } from './packages-without-money.ts'
 
 /** A reading that this node may make. */
 export interface BalanceClaim {
@@ -55,6 +56,7 @@ export async function readBalance(
     return false
   })
   if (hasMoneyAgain) {
+    await followMoney(deps.db)
     deps.wake.wake('settings')
     deps.wake.wake('fulfilment')
   }

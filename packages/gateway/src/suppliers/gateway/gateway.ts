@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type OrderAnswer, PAGE_SIZE_MAX } from '@dealer-esim/contract'
+import type { OrderAnswer } from '@dealer-esim/contract'
 import { DealerEsimError, verifyEvent } from '@dealer-esim/sdk'
 import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
-import { iccidOf } from '../members.ts'
 import type {
   BalanceOutcome,
   CancelOutcome,
@@ -13,13 +12,13 @@ import type {
   ReportOutcome,
   SuppliedEsim,
   Supplier,
-  SupplierRecord,
   SupplierRequest,
   TopUpRequest,
 } from '../supplier.ts'
 import { act, findProfile } from './actions.ts'
 import { type GatewayConfig, TIMEOUT_MS, type Upstream, type UpstreamAnswer, upstreamOf } from './client.ts'
 import { reportOf } from './esim.ts'
+import { listProducts, listProfiles } from './lists.ts'
 import { chargeOf, OTHER_ORDER, outcomeOfFailure, outcomeOfOrder, outcomeOfTopUp } from './outcome.ts'
 
 const MINUTE_MS = 60_000
@@ -62,7 +61,8 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
       const answer = await upstream((client) => client.health())
       return 'failure' in answer ? testMessage(answer.failure, answer.network) : undefined
     },
-    list: (since) => list(upstream, since),
+    list: (since) => listProfiles(upstream, since),
+    catalogue: () => listProducts(upstream),
     balance: () => queryBalance(upstream),
   }
 }
@@ -181,33 +181,6 @@ async function report(upstream: Upstream, esim: SuppliedEsim): Promise<ReportOut
   if ('unreadable' in found) return { kind: 'silent', ...(found.isNetwork ? { down: true } : {}) }
   const reported = found.profile && reportOf(found.profile)
   return reported ? { kind: 'reported', report: reported } : { kind: 'silent' }
-}
-
-/** Pages of one comparison: two million eSIMs. */
-const PAGES_MAX = 4_000
-
-/** @throws if it cannot be read to the end: repeated cursors would be followed for ever */
-async function* list(upstream: Upstream, since: Date): AsyncGenerator<SupplierRecord> {
-  const request = { startTime: since.toISOString(), pageSize: PAGE_SIZE_MAX }
-  const cursors = new Set<string>()
-  for (let next: { cursor?: string } = {}; ; ) {
-    const page = await upstream((client) => client.profiles({ ...request, ...next }))
-    if ('failure' in page) throw page.failure
-    for (const profile of page.value.profileList) {
-      const iccid = iccidOf(profile)
-      if (iccid === undefined) continue
-      const cancelled = profile.esimStatus === 'CANCEL'
-      yield { key: profile.transactionId, iccid, cancelled, time: new Date(profile.createTime) }
-    }
-    const cursor: unknown = page.value.nextCursor
-    if (cursor === null) return
-    if (typeof cursor !== 'string' || cursors.has(cursor)) {
-      throw new Error(`page ${cursors.size + 1} of the list has no valid cursor to the next page`)
-    }
-    cursors.add(cursor)
-    if (cursors.size === PAGES_MAX) throw new Error(`the list has more than ${PAGES_MAX} pages`)
-    next = { cursor }
-  }
 }
 
 async function receive(

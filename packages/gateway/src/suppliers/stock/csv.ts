@@ -15,6 +15,9 @@ export interface CsvEsim {
 export interface CsvFault {
   line: number
   reason: string
+  column?: string
+  /** The cell, unless it is a secret: an activation code, its parts, a PIN or PUK. */
+  value?: string
 }
 
 /** The file is refused; every fault names its line. */
@@ -22,9 +25,13 @@ export class CsvRefused extends Error {
   override readonly name = 'CsvRefused'
   readonly faults: readonly CsvFault[]
   constructor(faults: readonly CsvFault[]) {
-    super(faults.map((fault) => `line ${fault.line}: ${fault.reason}`).join('\n'))
+    super(faults.map(faultText).join('\n'))
     this.faults = faults
   }
+}
+
+function faultText({ line, reason, value }: CsvFault): string {
+  return `line ${line}: ${reason}${value === undefined ? '' : `, not “${value}”`}`
 }
 
 /** Faults that are reported together: enough to see what is wrong with a file. */
@@ -85,20 +92,28 @@ function checkHeader(names: string[], withItemNo: boolean): string[] {
   return names
 }
 
+/** Columns whose values may be shown. The others install or unlock an eSIM. */
+const SHOWN = new Set(['iccid', 'imsi', 'msisdn', 'apn', 'expiresAt', 'itemNo'])
+const SHOWN_LENGTH_MAX = 40
+
 function rowOf(header: string[], record: string[], line: number): CsvEsim | CsvFault {
-  const refuse = (reason: string): CsvFault => ({ line, reason })
-  if (record.length !== header.length) return refuse(`${record.length} columns instead of ${header.length}`)
+  if (record.length !== header.length) return { line, reason: `${record.length} columns instead of ${header.length}` }
   const row = Object.fromEntries(header.map((name, index) => [name, record[index] || undefined]))
+  const refuse = (column: string, reason: string): CsvFault => {
+    const value = SHOWN.has(column) ? (row[column]?.slice(0, SHOWN_LENGTH_MAX) ?? '') : undefined
+    return { line, reason, column, ...(value !== undefined && { value }) }
+  }
   const iccid = stripIccidPadding(row.iccid ?? '')
-  if (!isIccid(iccid)) return refuse('iccid must have 18 to 20 digits')
+  if (!isIccid(iccid)) return refuse('iccid', 'iccid must have 18 to 20 digits')
   const text = row.ac ?? `1$${row.smdpAddress ?? ''}$${row.matchingId ?? ''}`
   const code = parseActivationCode(text)
-  if (!code.ok) return refuse(`${row.ac === undefined ? 'smdpAddress and matchingId' : 'ac'}: ${code.reason}`)
-  if (code.value.matchingId === '') return refuse('the matching id is empty')
-  if (row.pin !== undefined && !/^\d{4,8}$/.test(row.pin)) return refuse('pin must have 4 to 8 digits')
-  if (row.puk !== undefined && !/^\d{8}$/.test(row.puk)) return refuse('puk must have 8 digits')
-  if (row.imsi !== undefined && !/^\d{6,15}$/.test(row.imsi)) return refuse('imsi must have 6 to 15 digits')
-  if (row.msisdn !== undefined && !/^\+?\d{3,15}$/.test(row.msisdn)) return refuse('msisdn must have 3 to 15 digits')
+  const codeColumn = row.ac === undefined ? 'matchingId' : 'ac'
+  if (!code.ok)
+    return refuse(codeColumn, `${row.ac === undefined ? 'smdpAddress and matchingId' : 'ac'}: ${code.reason}`)
+  if (code.value.matchingId === '') return refuse(codeColumn, 'the matching id is empty')
+  for (const [name, pattern, reason] of PATTERNS) {
+    if (row[name] !== undefined && !pattern.test(row[name])) return refuse(name, `${name} must ${reason}`)
+  }
   const esim: CsvEsim['esim'] = {
     iccid,
     ac: text.replace(/^1\$/, 'LPA:1$'),
@@ -110,13 +125,20 @@ function rowOf(header: string[], record: string[], line: number): CsvEsim | CsvF
   }
   if (row.expiresAt !== undefined) {
     const time = TIME.test(row.expiresAt) ? Date.parse(row.expiresAt) : Number.NaN
-    if (Number.isNaN(time)) return refuse('expiresAt must be like 2026-11-20 or 2026-11-20T13:28:09Z')
+    if (Number.isNaN(time)) return refuse('expiresAt', 'expiresAt must be like 2026-11-20 or 2026-11-20T13:28:09Z')
     esim.installBefore = new Date(time)
   }
   if (row.itemNo === undefined) return { line, esim }
-  if (!/^[1-9]\d{0,2}$/.test(row.itemNo)) return refuse('itemNo must be the number of an item')
+  if (!/^[1-9]\d{0,2}$/.test(row.itemNo)) return refuse('itemNo', 'itemNo must be the number of an item')
   return { line, esim, itemNo: Number(row.itemNo) }
 }
+
+const PATTERNS = [
+  ['pin', /^\d{4,8}$/, 'have 4 to 8 digits'],
+  ['puk', /^\d{8}$/, 'have 8 digits'],
+  ['imsi', /^\d{6,15}$/, 'have 6 to 15 digits'],
+  ['msisdn', /^\+?\d{3,15}$/, 'have 3 to 15 digits'],
+] as const
 
 /** A date without a time means the start of that day in UTC: rather too early than too late. */
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/

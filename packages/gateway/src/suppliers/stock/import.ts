@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { passesLuhn } from '@dealer-esim/contract'
 import { audit, type By } from '../../audit/audit.ts'
+import { invalidField } from '../../catalogue/checks.ts'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Ids } from '../../lib/ids.ts'
 import { recordset } from '../../lib/postgres/columns.ts'
@@ -15,12 +16,20 @@ import { findTakenCodes, fingerprint, lockImports, refuseResolvedCodes } from '.
 export interface StockImport {
   supplier: string
   productCode: string
+  /** The batch's name; default: the day of the import. */
+  batchName?: string | undefined
+  /** When codes expire whose row does not say so. */
+  expiresAt?: Date | undefined
+  /** Operators are alerted so many days before codes of the batch expire; default 14, null: never. */
+  alertDays?: number | null | undefined
   file: Readable
   /** Called every few thousand rows with how many were read. */
   progress?(rows: number): void
   /** Called at the end with warnings about the codes. */
   warn?(message: string): void
 }
+
+const ALERT_DAYS = 14
 
 /** ICCIDs of this length include a check digit. */
 const CHECKED_DIGITS = 19
@@ -30,60 +39,81 @@ const BATCH = 1_000
 const PROGRESS_EVERY = 2_000
 
 /**
- * Imports a file of activation codes into stock: streamed, in one transaction, all or nothing. It refuses codes that are
+ * Imports a file of activation codes into stock as a batch: streamed, in one transaction, all or nothing. It refuses codes that are
  * in any supplier's stock, were ever sold from it, or were delivered when an operator resolved an item; ICCIDs that are in
  * stock or of orphans; and codes that expire too soon to be sold. Codes that expired unsold in this supplier's stock may
  * be imported again.
  *
  * Locks: the advisory lock of imports; at the end the advisory lock of resolutions with eSIMs, then the counter.
- * @returns the number of codes
  * @throws CsvRefused with the first fifty faults; Refusal NOT_FOUND, SUPPLIER_NOT_STOCK, IMPORT_RUNNING, ESIM_TAKEN
  */
 export async function importStock(
   deps: { db: Db; ids: Ids; cipher: Pick<Cipher, 'encrypt' | 'decrypt'>; linkKey: Buffer },
   input: StockImport,
   by: By,
-): Promise<number> {
+): Promise<{ codes: number; batchId: string }> {
   const { supplier, productCode } = input
   return deps.db.tx(async (tx) => {
-    const soldUntil = await checkSupplier(tx, deps.cipher, supplier)
+    const { soldUntil, day } = await checkSupplier(tx, deps.cipher, supplier)
+    if ((input.expiresAt ?? NEVER) <= soldUntil) throw invalidField('expiresAt', `Use a time ${tooSoon(soldUntil)}.`)
     await lockImports(tx)
+    const batch: Batch = { ...input, batchId: deps.ids.uuid(), batchName: input.batchName || day }
+    addBatch(tx, batch)
     const faults: CsvFault[] = []
-    let batch: CsvEsim[] = []
+    let codes: CsvEsim[] = []
     const failedLuhn = { count: 0, example: '' }
     let rows = 0
     const flush = async () => {
       // After the first fault nothing is stored: the rest is read only for its faults.
-      if (faults.length === 0 && batch.length > 0) faults.push(...(await insert(deps, tx, input, batch)))
-      batch = []
+      if (faults.length === 0 && codes.length > 0) faults.push(...(await insert(deps, tx, batch, codes)))
+      codes = []
     }
     for await (const row of parseEsims(input.file)) {
       rows += 1
       if ('reason' in row) faults.push(row)
       else if ((row.esim.installBefore ?? NEVER) <= soldUntil) {
         // It would expire within a minute, without a message.
-        const reason = `expiresAt must be after ${soldUntil.toISOString()}, otherwise it is never sold`
-        faults.push({ line: row.line, reason })
+        const value = row.esim.installBefore!.toISOString()
+        faults.push({ line: row.line, reason: `expiresAt must be ${tooSoon(soldUntil)}`, column: 'expiresAt', value })
       } else {
-        batch.push(row)
+        codes.push(row)
         if (row.esim.iccid.length === CHECKED_DIGITS && !passesLuhn(row.esim.iccid) && failedLuhn.count++ === 0) {
           failedLuhn.example = row.esim.iccid
         }
       }
       if (faults.length >= FAULTS_MAX) break
-      if (batch.length === BATCH) await flush()
+      if (codes.length === BATCH) await flush()
       if (rows % PROGRESS_EVERY === 0) input.progress?.(rows)
     }
     await flush()
     if (faults.length > 0) throw new CsvRefused(faults.sort((a, b) => a.line - b.line))
     if (rows === 0) throw new CsvRefused([{ line: 2, reason: 'the file has no codes' }])
     await refuseResolvedCodes(tx, supplier)
-    raiseLevel(tx, supplier, productCode, rows)
-    const after = { productCode, codes: rows }
+    raiseLevel(tx, batch, rows)
+    tx.send({
+      text: 'update stock_batches set codes = $3 where supplier = $1 and batch_id = $2',
+      values: [supplier, batch.batchId, rows],
+    })
+    const after = { productCode, codes: rows, batchName: batch.batchName }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'stock.import', subject: supplier, after })
     for (const message of await warningsOf(tx, input, failedLuhn)) input.warn?.(message)
-    return rows
+    return { codes: rows, batchId: batch.batchId }
   })
+}
+
+type Batch = StockImport & { batchId: string; batchName: string }
+
+/** Its number of codes is known at the end. */
+function addBatch(tx: Tx, { supplier, batchId, productCode, batchName, alertDays }: Batch): void {
+  tx.send({
+    text: `insert into stock_batches (supplier, batch_id, product_code, batch_name, codes, available, alert_days, imported_at)
+           values ($1, $2, $3, $4, 1, 0, $5, now())`,
+    values: [supplier, batchId, productCode, batchName, alertDays === undefined ? ALERT_DAYS : alertDays],
+  })
+}
+
+function tooSoon(soldUntil: Date): string {
+  return `after ${soldUntil.toISOString()}, otherwise it is never sold`
 }
 
 async function warningsOf(
@@ -109,8 +139,8 @@ async function warningsOf(
 
 const HOUR_MS = 3_600_000
 
-/** @returns the time up to which expiring codes are no longer sold */
-async function checkSupplier(tx: Tx, cipher: Pick<Cipher, 'decrypt'>, supplier: string): Promise<Date> {
+/** @returns the time up to which expiring codes are no longer sold, and today's date in UTC */
+async function checkSupplier(tx: Tx, cipher: Pick<Cipher, 'decrypt'>, supplier: string) {
   const [row] = await tx.query<{ type: string; config: Buffer; now: Date }>({
     text: 'select type, config, now() from suppliers where supplier = $1',
     values: [supplier],
@@ -121,18 +151,19 @@ async function checkSupplier(tx: Tx, cipher: Pick<Cipher, 'decrypt'>, supplier: 
     throw new Refusal(422, 'SUPPLIER_NOT_STOCK', message)
   }
   const config = JSON.parse(cipher.decrypt(row.config, supplierOwner(supplier)).toString()) as StockConfig
-  return new Date(row.now.getTime() + leastValidityHoursOf(config) * HOUR_MS)
+  const soldUntil = new Date(row.now.getTime() + leastValidityHoursOf(config) * HOUR_MS)
+  return { soldUntil, day: row.now.toISOString().slice(0, 10) }
 }
 
 /** @returns the rows that are duplicates within the file, of stock or of sold codes */
 async function insert(
   deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'>; linkKey: Buffer },
   tx: Tx,
-  { supplier, productCode }: StockImport,
-  batch: CsvEsim[],
+  { supplier, productCode, batchId, expiresAt }: Batch,
+  codes: CsvEsim[],
 ): Promise<CsvFault[]> {
   const owner = supplierOwner(supplier)
-  const rows = batch.map(({ esim }) => ({
+  const rows = codes.map(({ esim }) => ({
     codeId: deps.ids.uuid(),
     fingerprint: `\\x${fingerprint(deps.linkKey, esim.smdpAddress, esim.matchingId)}`,
     iccid: esim.iccid,
@@ -140,30 +171,36 @@ async function insert(
     imsi: esim.imsi ?? null,
     msisdn: esim.msisdn ?? null,
     apn: esim.apn ?? null,
-    expiresAt: esim.installBefore ?? 'infinity',
+    expiresAt: esim.installBefore ?? expiresAt ?? 'infinity',
   }))
   const taking = findTakenCodes(tx, supplier, rows)
   // A code that expired here unsold may be imported again with a later date: it was never shown.
   tx.send({
-    text: `delete from stock_codes where supplier = $1 and state = 'EXPIRED' and fingerprint = any ($2::bytea[])`,
+    text: `with deleted as (
+             delete from stock_codes where supplier = $1 and state = 'EXPIRED' and fingerprint = any ($2::bytea[])
+             returning batch_id
+           )
+           update stock_batches b set expired = b.expired - d.codes
+           from (select batch_id, count(*) as codes from deleted group by batch_id) d
+           where b.supplier = $1 and b.batch_id = d.batch_id`,
     values: [supplier, rows.map((row) => row.fingerprint)],
   })
   const inserted = await tx.query<{ codeId: string }>({
     name: 'stock-insert',
-    text: `insert into stock_codes (supplier, product_code, imported_at, code_id, fingerprint, iccid, secrets, imsi,
-             msisdn, apn, expires_at)
-           select $1, $2, now(), c.* from jsonb_to_recordset($3::jsonb) as c(code_id uuid, fingerprint bytea, iccid text,
+    text: `insert into stock_codes (supplier, product_code, batch_id, imported_at, code_id, fingerprint, iccid, secrets,
+             imsi, msisdn, apn, expires_at)
+           select $1, $2, $4, now(), c.* from jsonb_to_recordset($3::jsonb) as c(code_id uuid, fingerprint bytea, iccid text,
              secrets bytea, imsi text, msisdn text, apn text, expires_at timestamptz)
            on conflict do nothing returning code_id`,
-    values: [supplier, productCode, recordset(rows)],
+    values: [supplier, productCode, recordset(rows), batchId],
   })
   const taken = await taking
   if (inserted.length === rows.length && taken.size === 0) return []
   const stored = new Set(inserted.map((row) => row.codeId))
   const duplicate = 'this code or ICCID is already in stock, or twice in the file'
-  return batch.flatMap(({ line }, index) => {
+  return codes.flatMap(({ line, esim }, index) => {
     const reason = taken.get(index) ?? (stored.has(rows[index]!.codeId) ? undefined : duplicate)
-    return reason === undefined ? [] : [{ line, reason }]
+    return reason === undefined ? [] : [{ line, reason, column: 'iccid', value: esim.iccid }]
   })
 }
 

@@ -13,32 +13,60 @@ export interface StockLevel {
   productCode: string
   available: number
   lowAt: number | null
+  /** Packages on sale that are bought as the product, the first ten. */
+  packageCodes: string[]
 }
 
-/** Lists the stock counters of all suppliers. */
+/** Lists the counted products of all suppliers, and those that packages name at a stock supplier, which may have none. */
 export async function listStock(db: Pick<Db, 'query'>): Promise<StockLevel[]> {
-  const rows = await db.query<{
-    supplier: string
-    productCode: string
-    available: bigint
-    lowThreshold: bigint | null
-  }>({
-    text: 'select supplier, product_code, available, low_threshold from stock_levels order by supplier, product_code',
+  const rows = await db.query<
+    Omit<StockLevel, 'available' | 'lowAt'> & { available: bigint; lowThreshold: bigint | null }
+  >({
+    text: `with products as (
+             select supplier, product_code, available, low_threshold from stock_levels
+             union all
+             select distinct p.supplier, p.product_code, 0, null::bigint
+             from package_suppliers p join suppliers s on s.supplier = p.supplier and s.type = 'stock'
+             where not exists (select from stock_levels l where l.supplier = p.supplier and l.product_code = p.product_code)
+           )
+           select supplier, product_code, available, low_threshold,
+             array(select package_code from package_suppliers p join packages using (package_code)
+                   where p.supplier = t.supplier and p.product_code = t.product_code and on_sale
+                   order by package_code limit 10) as package_codes
+           from products t order by supplier, product_code`,
   })
-  return rows.map((row) => ({
-    supplier: row.supplier,
-    productCode: row.productCode,
-    available: Number(row.available),
-    lowAt: row.lowThreshold === null ? null : Number(row.lowThreshold),
+  return rows.map(({ available, lowThreshold, ...row }) => ({
+    ...row,
+    available: Number(available),
+    lowAt: lowThreshold === null ? null : Number(lowThreshold),
   }))
 }
 
+/** A code's product and batch, whose counters it is in. */
+export interface CountedCode {
+  readonly productCode: string
+  readonly batchId: string
+}
+
+function countBy(codes: readonly CountedCode[], member: keyof CountedCode): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const code of codes) counts.set(code[member], (counts.get(code[member]) ?? 0) + 1)
+  return counts
+}
+
 /**
- * Lowers the counters of taken codes, product by product in ascending order (so that two reservations cannot deadlock),
- * and alerts operators once when one runs low. Locks the counters until the commit: call it last.
+ * Lowers the counters of codes that are sold or expired, product by product in ascending order (so that two reservations
+ * cannot deadlock), then those of their batches, and alerts operators once when one runs low. Locks the counters until the commit: call it last.
  * @returns whether a product is sold out now
  */
-export async function lowerLevels(tx: Tx, ids: Ids, supplier: string, taken: Map<string, number>): Promise<boolean> {
+export async function lowerLevels(
+  tx: Tx,
+  ids: Ids,
+  supplier: string,
+  codes: readonly CountedCode[],
+  end: 'sold' | 'expired' = 'sold',
+): Promise<boolean> {
+  const taken = countBy(codes, 'productCode')
   const lowering = [...taken.keys()].sort().map((productCode) =>
     tx.query<{ productCode: string; available: bigint; isNewlyLow: boolean }>({
       name: 'stock-lower',
@@ -49,6 +77,15 @@ export async function lowerLevels(tx: Tx, ids: Ids, supplier: string, taken: Map
       values: [supplier, productCode, taken.get(productCode)],
     }),
   )
+  // A change of a batch holds the counter of its product, so the order of the batches does not matter.
+  for (const [batchId, count] of countBy(codes, 'batchId')) {
+    tx.send({
+      name: 'stock-lower-batch',
+      text: `update stock_batches set available = available - $3, expired = expired + $4
+             where supplier = $1 and batch_id = $2`,
+      values: [supplier, batchId, count, end === 'expired' ? count : 0],
+    })
+  }
   let isSoldOut = false
   for (const [level] of await Promise.all(lowering)) {
     if (level && level.available <= 0) isSoldOut = true
@@ -68,13 +105,18 @@ export async function lowerLevels(tx: Tx, ids: Ids, supplier: string, taken: Map
   return isSoldOut
 }
 
-/** Raises a counter. A product that is no longer low may cause another alert. */
-export function raiseLevel(tx: Tx, supplier: string, productCode: string, by: number): void {
+/** Raises the counters of a product and a batch. A product that is no longer low may cause another alert. */
+export function raiseLevel(tx: Tx, code: CountedCode & { supplier: string }, by: number): void {
+  const { supplier, productCode, batchId } = code
   tx.send({
     text: `insert into stock_levels as l (supplier, product_code, available) values ($1, $2, $3)
            on conflict (supplier, product_code) do update set available = l.available + $3,
              low_alerted = l.low_alerted and l.available + $3 < l.low_threshold`,
     values: [supplier, productCode, by],
+  })
+  tx.send({
+    text: 'update stock_batches set available = available + $3 where supplier = $1 and batch_id = $2',
+    values: [supplier, batchId, by],
   })
 }
 
@@ -92,7 +134,7 @@ export async function expireCodes(
   { name, leastValidityHours }: { name: string; leastValidityHours: number },
 ): Promise<boolean> {
   return db.tx(async (tx) => {
-    const rows = await tx.query<{ productCode: string }>({
+    const rows = await tx.query<CountedCode>({
       name: 'stock-expire',
       text: `with expired as (
           select supplier, code_id from stock_codes
@@ -102,12 +144,10 @@ export async function expireCodes(
         )
         update stock_codes c set state = 'EXPIRED' from expired e
         where c.supplier = e.supplier and c.code_id = e.code_id
-        returning c.product_code`,
+        returning c.product_code, c.batch_id`,
       values: [name, leastValidityHours, EXPIRED_PER_PASS],
     })
-    const counts = new Map<string, number>()
-    for (const row of rows) counts.set(row.productCode, (counts.get(row.productCode) ?? 0) + 1)
-    await lowerLevels(tx, ids, name, counts)
+    await lowerLevels(tx, ids, name, rows, 'expired')
     return rows.length === EXPIRED_PER_PASS
   })
 }

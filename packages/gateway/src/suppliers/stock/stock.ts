@@ -13,7 +13,8 @@ import {
   type SupplierRequest,
   supplierOwner,
 } from '../supplier.ts'
-import { expireCodes, lowerLevels, raiseLevel } from './levels.ts'
+import { alertExpiring } from './expiry.ts'
+import { type CountedCode, expireCodes, lowerLevels, raiseLevel } from './levels.ts'
 
 export const stockConfig = Type.Object(
   {
@@ -99,7 +100,10 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       return outcomesOf(requests, rows, { kind: 'retry', message: 'no code is reserved for this item' })
     },
     cancel: (esim) => returnToStock(deps.db, name, esim),
-    tidy: () => expireCodes(deps.db, deps.ids, settings),
+    async tidy() {
+      await alertExpiring(deps.db, deps.ids, name)
+      return expireCodes(deps.db, deps.ids, settings)
+    },
     async test() {
       const [row] = await deps.db.query({
         text: `select from stock_codes where supplier = $1 and state = 'FREE' limit 1`,
@@ -153,6 +157,7 @@ interface StockSettings {
 interface CodeRow {
   key: string
   productCode: string
+  batchId: string
   taken: boolean
   iccid: string
   secrets: Buffer
@@ -182,10 +187,7 @@ async function reserve(deps: StockDeps, settings: StockSettings, requests: Suppl
   let isSoldOut = false
   const reserved = await deps.db.tx(async (tx) => {
     const rows = await takeCodes(tx, settings, requests)
-    const taken = new Map<string, number>()
-    for (const row of rows) {
-      if (row.taken) taken.set(row.productCode, (taken.get(row.productCode) ?? 0) + 1)
-    }
+    const taken = rows.filter((row) => row.taken)
     await failpoint('stock.before-commit')
     isSoldOut = await lowerLevels(tx, deps.ids, settings.name, taken)
     return rows
@@ -207,7 +209,7 @@ function takeCodes(
   return tx.query<CodeRow>({ name: 'stock-take', text: TAKE, values: [name, keys, products, leastValidityHours] })
 }
 
-const COLUMNS = 'key, product_code, iccid, secrets, imsi, msisdn, apn, expires_at'
+const COLUMNS = 'key, product_code, batch_id, iccid, secrets, imsi, msisdn, apn, expires_at'
 const FIND = `select ${COLUMNS}, false as taken from stock_codes where supplier = $1 and key = any ($2::text[])`
 const TAKE = `
   with held as (
@@ -230,7 +232,7 @@ const TAKE = `
     update stock_codes c set state = 'RESERVED', key = w.key, reserved_at = now()
     from wanted w join free f on f.product_code = w.product_code and f.n = w.n
     where c.supplier = $1 and c.code_id = f.code_id
-    returning c.key, c.product_code, c.iccid, c.secrets, c.imsi, c.msisdn, c.apn, c.expires_at
+    returning c.key, c.product_code, c.batch_id, c.iccid, c.secrets, c.imsi, c.msisdn, c.apn, c.expires_at
   )
   select * from held union all select *, true from taken`
 
@@ -238,13 +240,13 @@ const TAKE = `
 async function returnToStock(db: Db, name: string, esim: SuppliedEsim): Promise<CancelOutcome> {
   if (esim.shown) return { kind: 'refused', message: 'a code from stock cannot be returned after it was shown' }
   return db.tx(async (tx) => {
-    const [row] = await tx.query<{ productCode: string }>({
+    const [row] = await tx.query<CountedCode>({
       text: `update stock_codes set state = 'FREE', key = null, reserved_at = null
-             where supplier = $1 and key = $2 and iccid = $3 returning product_code`,
+             where supplier = $1 and key = $2 and iccid = $3 returning product_code, batch_id`,
       values: [name, esim.key, esim.iccid],
     })
     if (row === undefined) return outcomeOfRepeat(tx, name, esim)
-    raiseLevel(tx, name, row.productCode, 1)
+    raiseLevel(tx, { supplier: name, ...row }, 1)
     return { kind: 'cancelled' }
   })
 }

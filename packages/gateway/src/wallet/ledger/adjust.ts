@@ -8,6 +8,7 @@ import { checkAmount, checkFits, checkLine } from './checks.ts'
 import { lockTenantWallet } from './lock.ts'
 import { lowBalancePercent, reportLowBalance } from './low-balance.ts'
 import { post } from './post.ts'
+import { FIRST_PERSON_DAYS, requireSecondPerson } from './two-people.ts'
 
 /*
  * An adjustment moves money without a payment or an order, so it takes two people:
@@ -53,7 +54,7 @@ export async function proposeAdjustment(deps: AdjustDeps, input: AdjustmentInput
       insert into wallet_adjustments (tenant_id, adjustment_id, amount, reference, reason, proposed_by,
                                       created_at, expires_at)
       values (${tenantId}, ${adjustmentId}, ${amount}, ${reference}, ${reason}, ${by.actor},
-              clock_timestamp(), clock_timestamp() + interval '7 days')
+              clock_timestamp(), clock_timestamp() + ${FIRST_PERSON_DAYS} * interval '1 day')
       returning ${ADJUSTMENT_COLUMNS}`)
     const after = { amount, reference, reason }
     audit(tx, deps.ids, { tenantId, subject: adjustmentId, action: 'wallet.propose_adjustment', after, ...by })
@@ -77,13 +78,7 @@ export async function approveAdjustment(
     const proposal = await getAdjustment(tx, tenantId, adjustmentId)
     if (proposal.status === 'APPROVED' && proposal.decidedBy === by.actor) return proposal
     requireProposed(proposal)
-    if (proposal.proposedBy === by.actor) {
-      throw new Refusal(
-        409,
-        'SECOND_PERSON_NEEDED',
-        'You cannot approve an adjustment that you proposed. Ask another operator.',
-      )
-    }
+    requireSecondPerson(proposal.proposedBy, by, 'You cannot approve an adjustment that you proposed.')
     const { amount, reference, reason } = proposal
     checkFits(wallet, amount)
     const [posted] = await post(tx, wallet, [{ kind: 'ADJUSTMENT', amount, reference, reason, actor: by.actor }])

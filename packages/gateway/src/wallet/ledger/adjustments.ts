@@ -26,22 +26,27 @@ export const ADJUSTMENT_COLUMNS = sql`
   adjustment_id, tenant_id, amount, reference, reason, proposed_by,
   created_at, expires_at, decided_by, decided_at,
   wallet_version,
-  case when adjustment_status = 'PROPOSED' and expires_at <= clock_timestamp() then 'EXPIRED'
-       else adjustment_status end as status`
+  ${shownStatus()} as status`
+
+function shownStatus() {
+  return sql`case when adjustment_status = 'PROPOSED' and expires_at <= clock_timestamp() then 'EXPIRED'
+                  else adjustment_status end`
+}
 
 const PAGE_MAX = 500
 
-/** Lists adjustments, newest first. `open`: only those that wait for approval. */
+/** Lists adjustments of one tenant or of all, newest first. `open`: only those that wait for approval, by their index. */
 export async function listAdjustments(
   db: Pick<Db, 'query'>,
-  page: { tenantId?: string; open?: boolean; limit?: number; after?: string } = {},
+  page: { tenantId?: string; open?: boolean; status?: AdjustmentStatus; limit?: number; after?: string } = {},
 ): Promise<Adjustment[]> {
-  const { tenantId, open = false, limit = PAGE_MAX, after } = page
+  const { tenantId, open = false, status, limit = PAGE_MAX, after } = page
   return db.query<Adjustment>(sql`
     select ${ADJUSTMENT_COLUMNS} from wallet_adjustments
     where true
       ${tenantId === undefined ? empty : sql`and tenant_id = ${requireUuid(tenantId, 'tenant')}`}
       ${open ? sql`and adjustment_status = 'PROPOSED' and expires_at > clock_timestamp()` : empty}
+      ${status === undefined ? empty : sql`and ${shownStatus()} = ${status}`}
       ${after === undefined ? empty : sql`and adjustment_id < ${after}`}
     order by adjustment_id desc
     limit ${Math.min(limit, PAGE_MAX)}`)

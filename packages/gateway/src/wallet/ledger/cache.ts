@@ -5,6 +5,8 @@ import type { Wallet } from './lock.ts'
 export interface CachedWallet extends Wallet {
   /** WALLET_ROW_HASH of the row. A statement that relies on the cache compares it under the lock. */
   rowHash: string
+  /** What the transaction changed, if the row was as cached when it locked it. */
+  latest?: { rowHashBefore: string; toppedUpProfileIds: ReadonlySet<string> }
 }
 
 export interface WalletCache {

@@ -35,30 +35,44 @@ export async function topUp(deps: { db: Db; ids: Ids }, topUp: TopUp, by: By): P
   const amount = checkAmount(topUp.amount, 'positive')
   return deps.db.tx(async (tx) => {
     const wallet = await lockTenantWallet(tx, topUp.tenantId)
-    const answer = { tenantId: wallet.tenantId, amount, currencyCode: wallet.currencyCode, reference }
-    const earlier = await findPosted(tx, wallet, reference, amount)
-    if (earlier) return { ...answer, ...earlier, replayed: true }
-    checkFits(wallet, amount)
-    const posting = { kind: 'TOP_UP' as const, amount, reference, actor: by.actor, ...(reason ? { reason } : {}) }
-    const [posted] = await post(tx, wallet, [posting])
-    audit(tx, deps.ids, {
-      tenantId: wallet.tenantId,
-      subject: reference,
-      action: 'wallet.top_up',
-      before: { balance: wallet.balance },
-      after: { balance: posted!.balanceAfter, amount, reference, reason },
-      ...by,
-    })
-    return { ...answer, ...posted!, replayed: false }
+    const posted = await postTopUp(tx, deps.ids, wallet, { amount, reference, ...(reason && { reason }) }, by)
+    return { tenantId: wallet.tenantId, amount, currencyCode: wallet.currencyCode, reference, ...posted }
   })
 }
 
-/** Reads after the wallet was locked, so one of several concurrent calls posts and the others find its transfer. */
-async function findPosted(
+/** The same within a transaction that has locked the wallet, with checked input. */
+export async function postTopUp(
+  tx: Tx,
+  ids: Ids,
+  wallet: LockedWallet,
+  { amount, reference, reason }: Omit<TopUp, 'tenantId'>,
+  by: By,
+): Promise<Posted & { replayed: boolean }> {
+  const earlier = await findTopUp(tx, wallet, { amount, reference })
+  if (earlier) return { ...earlier, replayed: true }
+  checkFits(wallet, amount)
+  const posting = { kind: 'TOP_UP' as const, amount, reference, actor: by.actor, ...(reason ? { reason } : {}) }
+  const [posted] = await post(tx, wallet, [posting])
+  audit(tx, ids, {
+    tenantId: wallet.tenantId,
+    subject: reference,
+    action: 'wallet.top_up',
+    before: { balance: wallet.balance },
+    after: { balance: posted!.balanceAfter, amount, reference, reason },
+    ...by,
+  })
+  return { ...posted!, replayed: false }
+}
+
+/**
+ * The posted top-up of a reference. Reads after the wallet was locked, so one of several concurrent calls posts and the
+ * others find its transfer.
+ * @throws Refusal if it has another amount
+ */
+export async function findTopUp(
   tx: Tx,
   wallet: LockedWallet,
-  reference: string,
-  amount: bigint,
+  { amount, reference }: Pick<TopUp, 'amount' | 'reference'>,
 ): Promise<Posted | undefined> {
   const [row] = await tx.query<Posted & { amount: bigint }>(sql`
     select amount, wallet_version, balance_after, created_at from transfers
@@ -72,5 +86,6 @@ async function findPosted(
       { amount: row.amount },
     )
   }
-  return row
+  const { amount: _, ...posted } = row
+  return posted
 }

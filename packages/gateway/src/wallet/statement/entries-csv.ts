@@ -31,10 +31,19 @@ export async function* entriesCsv(
     yield csvText(entries.map((entry) => COLUMNS.map(([, value]) => value(entry, currencyCode))))
 }
 
-/** Such as `statement-acme-travel-2026-11.csv`: only characters that every file system allows. */
+/** Such as `statement-acme-travel-2026-11.csv`. */
 export function statementFileName(
-  { tenantId, clientName, month }: Pick<MonthStatement, 'tenantId' | 'clientName' | 'month'>,
+  { month, ...tenant }: Pick<MonthStatement, 'tenantId' | 'clientName' | 'month'>,
   kind?: TransferKind,
+): string {
+  return csvFileName('statement', tenant, month, ...(kind ? [kind.toLowerCase()] : []))
+}
+
+/** The name of a file about a tenant: only characters that every file system allows. */
+export function csvFileName(
+  what: string,
+  { tenantId, clientName }: { tenantId: string; clientName: string },
+  ...more: string[]
 ): string {
   const plain = clientName.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
   const name = plain
@@ -42,7 +51,7 @@ export function statementFileName(
     .filter(Boolean)
     .join('-')
     .slice(0, NAME_LENGTH_MAX)
-  return `${['statement', name || tenantId, month, ...(kind ? [kind.toLowerCase()] : [])].join('-')}.csv`
+  return `${[what, name || tenantId, ...more].join('-')}.csv`
 }
 
 /** Short enough for a list of files to show the whole name. */

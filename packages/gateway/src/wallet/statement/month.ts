@@ -37,25 +37,32 @@ export interface VersionRange {
  * @throws Refusal for a malformed month, or if the tenant does not exist
  */
 export async function getMonthStatement(db: Db, tenantId: string, month: string): Promise<MonthStatement> {
-  const { from, to } = monthBounds(month)
+  monthBounds(month)
   const id = requireUuid(tenantId, 'tenant')
   return db.tx(async (tx) => {
-    const [wallet] = await tx.query<
-      Pick<MonthStatement, 'currencyCode' | 'clientName' | 'complete'> & { version: bigint }
-    >(sql`
-      select w.currency_code, w.version, t.tenant_name as client_name, clock_timestamp() >= ${to} as complete
-      from wallets w join tenants t using (tenant_id) where w.tenant_id = ${id} for share of w`)
-    if (!wallet) throw notFound('tenant')
-    const { version: last, ...shown } = wallet
-    const [first, next] = await Promise.all([firstVersionAt(tx, id, last, from), firstVersionAt(tx, id, last, to)])
-    const versions = { from: first, to: next }
-    const [opening, closing, totals] = await Promise.all([
-      balanceBefore(tx, id, first),
-      balanceBefore(tx, id, next),
-      totalsOf(tx, id, versions),
-    ])
-    return { tenantId: id, month, ...shown, opening, totals, closing, versions }
+    const locked = await tx.query(sql`select from wallets where tenant_id = ${id} for share`)
+    if (locked.length === 0) throw notFound('tenant')
+    return readMonth(tx, id, month)
   })
+}
+
+/** The same in a transaction that holds the wallet's lock. */
+export async function readMonth(tx: Tx, id: string, month: string): Promise<MonthStatement> {
+  const { from, to } = monthBounds(month)
+  const [wallet] = await tx.query<
+    Pick<MonthStatement, 'currencyCode' | 'clientName' | 'complete'> & { version: bigint }
+  >(sql`
+    select w.currency_code, w.version, t.tenant_name as client_name, clock_timestamp() >= ${to} as complete
+    from wallets w join tenants t using (tenant_id) where w.tenant_id = ${id}`)
+  const { version: last, ...shown } = wallet!
+  const [first, next] = await Promise.all([firstVersionAt(tx, id, last, from), firstVersionAt(tx, id, last, to)])
+  const versions = { from: first, to: next }
+  const [opening, closing, totals] = await Promise.all([
+    balanceBefore(tx, id, first),
+    balanceBefore(tx, id, next),
+    totalsOf(tx, id, versions),
+  ])
+  return { tenantId: id, month, ...shown, opening, totals, closing, versions }
 }
 
 /** The first moment of a UTC month and of the next. @throws Refusal */

@@ -17,6 +17,8 @@ export interface Attempt {
   startedAt: Date
   durationMs: number
   outcome: OutboundOutcome
+  /** undefined: nothing was signed. */
+  signatureStarts?: string
 }
 
 /**
@@ -34,18 +36,65 @@ export async function attemptDelivery(
   const attemptId = createAttemptId(deps)
   const startedAt = new Date(deps.databaseClock.now())
   const body = Buffer.from(text)
+  const headers = signedHeaders(signer, notifyId, attemptId, startedAt, body)
   const began = deps.clock.monotonic()
   const outcome = await deps.outbound.request({
     url,
     method: 'POST',
-    headers: signedHeaders(signer, notifyId, attemptId, startedAt, body),
+    headers,
     body,
     timeoutMs,
     answerSizeMaxBytes: ANSWER_READ_BYTES,
     allowPrivate: deps.config.deployment === 'local',
   })
-  return { attemptId, startedAt, durationMs: Math.round(deps.clock.monotonic() - began), outcome }
+  const durationMs = Math.round(deps.clock.monotonic() - began)
+  return { attemptId, startedAt, durationMs, outcome, signatureStarts: signatureStarts(headers) }
 }
+
+/** Enough to compare with a receiver's own signature; a whole one would let a reader of the log repeat the request. */
+const SIGNATURE_SHOWN_LENGTH = 8
+
+/** The beginnings of X-Signature and of each signature in webhook-signature, separated by spaces. */
+function signatureStarts(headers: Record<HeaderName, string>): string {
+  const signatures = headers['webhook-signature'].split(' ')
+  const starts = signatures.map((signature) =>
+    signature.slice(0, EVENT_SIGNATURE_VERSION.length + SIGNATURE_SHOWN_LENGTH),
+  )
+  return [headers['X-Signature'].slice(0, SIGNATURE_SHOWN_LENGTH), ...starts].join(' ')
+}
+
+const EVENT_SIGNATURE_VERSION = 'v1,'
+
+/** The headers of a logged attempt, as far as they were kept: signatures end after their first characters. */
+export function loggedHeaders(
+  appKey: string,
+  { attemptId, notifyId, startedAt, signatureStarts }: LoggedHeaders,
+): [name: string, value: string][] {
+  const [requestSignature, ...eventSignatures] = signatureStarts?.split(' ') ?? []
+  if (requestSignature === undefined) return []
+  const masked = (start: string) => `${start}…`
+  return Object.entries({
+    'content-type': CONTENT_TYPE,
+    'user-agent': USER_AGENT,
+    'RT-AccessCode': appKey,
+    'RT-RequestID': attemptId,
+    'RT-Timestamp': String(startedAt.getTime()),
+    'X-Signature': masked(requestSignature),
+    'webhook-id': notifyId,
+    'webhook-timestamp': String(Math.floor(startedAt.getTime() / 1000)),
+    'webhook-signature': eventSignatures.map(masked).join(' '),
+  } satisfies Record<HeaderName, string>)
+}
+
+interface LoggedHeaders {
+  attemptId: string
+  notifyId: string
+  startedAt: Date
+  signatureStarts: string | null
+}
+
+const CONTENT_TYPE = 'application/json'
+const USER_AGENT = 'Dealer-eSIM-Gateway/1'
 
 /**
  * Signs in both schemes (docs/webhooks.md). In a grace period the Standard Webhooks header carries both signatures. The
@@ -57,7 +106,7 @@ export function signedHeaders(
   requestId: string,
   moment: Date,
   body: string | Buffer,
-): Record<string, string> {
+): Record<HeaderName, string> {
   const [current, old] = secrets
   if (!current) throw new Error('a tenant without a secret')
   const requestSecret = old !== undefined && current.provenAtMs === null ? old : current
@@ -66,8 +115,8 @@ export function signedHeaders(
   const event = { id: notifyId, timestampS: Math.floor(moment.getTime() / 1000) }
   const signed = signEvent(secrets.map(getPreparedSecret), event, body)
   return {
-    'content-type': 'application/json',
-    'user-agent': 'Dealer-eSIM-Gateway/1',
+    'content-type': CONTENT_TYPE,
+    'user-agent': USER_AGENT,
     'RT-AccessCode': appKey,
     'RT-RequestID': requestId,
     'RT-Timestamp': timestamp,

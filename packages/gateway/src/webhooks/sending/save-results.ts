@@ -159,7 +159,7 @@ function areAlike(one: Acknowledged, other: Acknowledged): boolean {
 // tenant, which took 70 to 900 ms for 264 results.
 const ACKNOWLEDGE = `
   with acknowledged as (
-    delete from deliveries where tenant_id = $1 and notify_id = any ($6::uuid[]) and generation = $13)
+    delete from deliveries where tenant_id = $1 and notify_id = any ($6::uuid[]) and generation = $14)
   ${LOG}`
 
 function writeOthers(tx: Tx, tenantId: string, results: readonly Other[]): void {

@@ -88,7 +88,7 @@ async function callAs(route: Route, role: Role | undefined, tenantId: string, qu
 }
 
 function newSession(personId: string): Promise<string> {
-  const from = { address: '', userAgent: '' }
+  const from = { address: '', userAgent: '', signedInBy: 'PASSWORD' as const }
   return testbed.db.tx(async (tx) => createSession(tx, testbed.deps.ids, personId, from))
 }
 

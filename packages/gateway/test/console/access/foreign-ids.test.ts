@@ -82,7 +82,10 @@ describe('ids of another tenant', () => {
   })
 })
 
-const NAMES_WITHOUT_TENANT = ['tenantId', 'supplier', 'packageCode', 'planName', 'groupName', 'ruleName']
+const NAMES_WITHOUT_TENANT = [
+  ...['tenantId', 'supplier', 'packageCode', 'planName', 'groupName', 'ruleName', 'batchId', 'codeId', 'role'],
+  'currencyCode',
+]
 
 /** The path parameters that are ids of a tenant's or a person's rows, not names in the operator's catalogue. */
 function idsIn({ path }: Route): string[] {
@@ -99,13 +102,18 @@ function unknownIds(): SeededIds {
 
 /** Valid bodies, so that only the id can be refused. */
 const BODIES: Record<string, object> = {
+  'PATCH /account/passkeys/:passkeyId': { name: 'Renamed' },
+  'POST /account/passkeys/:passkeyId/remove': REAUTHENTICATION,
   'PATCH /people/:personId': { name: 'Renamed' },
   'POST /people/:personId/link': REAUTHENTICATION,
   'POST /people/:personId/second-factor/remove': REAUTHENTICATION,
   'POST /tenants/:tenantId/orders/:orderNo/cancel': { reason: 'a good one' },
+  'POST /tenants/:tenantId/orders/:orderNo/notes': { text: 'a note' },
   'POST /tenants/:tenantId/orders/:orderNo/settle': { verdict: 'refused', evidence: 'they said so' },
   'POST /tenants/:tenantId/profiles/:profileId/actions': { action: 'CANCEL', transactionId: 'A' },
   'POST /tenants/:tenantId/profiles/:profileId/top-ups': { packageCode: 'P', transactionId: 'A', amount: 1 },
+  'POST /tenants/:tenantId/profiles/:profileId/share-link/mail': { email: 'a@people.test' },
+  'POST /tenants/:tenantId/top-up-requests/:topUpRequestId/decline': { reason: 'a good one' },
   'POST /tenants/:tenantId/profiles/:profileId/cancel': { reason: 'a good one' },
   'POST /tenants/:tenantId/profiles/:profileId/settle-cancel': { verdict: 'kept', evidence: 'they said so' },
 }
@@ -129,14 +137,24 @@ async function tokenOf(personId: string): Promise<string> {
 
 /** A tenant's rows in the tables that a caller might change, including its audit log. */
 async function rowsOf(tenantId: string) {
-  const tables = ['orders', 'profiles', 'events', 'webhook_replays', 'wallet_adjustments', 'people', 'audit_log']
+  const tables = [
+    'orders',
+    'profiles',
+    'events',
+    'webhook_replays',
+    'wallet_adjustments',
+    'top_up_requests',
+    'people',
+    'audit_log',
+  ]
   const rows = await Promise.all(
     tables.map((table) =>
       testbed.db.query({ text: `select * from ${table} where tenant_id = $1 order by 1, 2`, values: [tenantId] }),
     ),
   )
   const counts = await testbed.db.query({
-    text: `select (select count(*) from sessions where person_id = $1), (select count(*) from access_tokens where person_id = $1)`,
+    text: `select (select count(*) from sessions where person_id = $1), (select count(*) from access_tokens where person_id = $1),
+             (select array_agg(name) from passkeys where person_id = $1)`,
     values: [theirs.personId],
   })
   return [...rows, counts]

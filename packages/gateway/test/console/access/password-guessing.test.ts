@@ -31,10 +31,10 @@ describe('codes', () => {
     const { recoveryCodes } = (await person.call('POST', '/account/second-factor/confirm', { code: code() })).body
     const view = (given: string) =>
       person.call('POST', `/tenants/${tenantId}/secret/view`, { password: PASSWORD, code: given })
-    expect((await view(code())).body.code).toBe('CODE_WRONG')
+    expect((await view(code())).body.code).toBe('CODE_USED')
     const friend = { email: 'friend@codes.test', name: 'Friend', role: 'DEALER_STAFF', tenantId, ...REAUTHENTICATION }
     expect((await person.call('POST', '/people', friend)).body.code).toBe('CODE_REQUIRED')
-    expect((await person.call('POST', '/people', { ...friend, code: code() })).body.code).toBe('CODE_WRONG')
+    expect((await person.call('POST', '/people', { ...friend, code: code() })).body.code).toBe('CODE_USED')
     const both = await Promise.all(
       [1, 2].map(() => browser(testbed.app).signIn(person.email, PASSWORD, recoveryCodes[0])),
     )

@@ -8,6 +8,7 @@ interface ReceivedMail {
   messageId: string
   subject: string
   text: string
+  html: string
   /** True if it was sent after STARTTLS. */
   isEncrypted: boolean
 }
@@ -100,12 +101,24 @@ function serveClient(socket: Socket, receiver: SmtpReceiver, certificate?: TestC
 }
 
 function parsed(lines: string[]): Omit<ReceivedMail, 'from' | 'to' | 'isEncrypted'> {
+  const { header, body } = parsePart(lines)
+  const boundary = /^multipart\/alternative;.*boundary="([^"]+)"/.exec(header('Content-Type'))?.[1]
+  const parts = boundary === undefined ? [] : body.split(`--${boundary}`).slice(1, -1)
+  const read = parts.map((part) => parsePart(part.replace(/^\n/, '').split('\n')))
+  const contentOf = (type: string) => {
+    const part = read.find((one) => one.header('Content-Type').startsWith(type))
+    return part ? decoded(part.body, part.header('Content-Transfer-Encoding')) : ''
+  }
+  const identity = { messageId: header('Message-ID'), subject: header('Subject') }
+  return { ...identity, text: contentOf('text/plain'), html: contentOf('text/html') }
+}
+
+/** The headers of a mail or of one of its parts, and what follows them. */
+function parsePart(lines: string[]) {
   const end = lines.indexOf('')
   const headers = lines.slice(0, end).join('\n').replace(/\n\s+/g, ' ')
   const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(headers)?.[1] ?? ''
-  const body = lines.slice(end + 1).join('\n')
-  const encoding = header('Content-Transfer-Encoding')
-  return { messageId: header('Message-ID'), subject: header('Subject'), text: decoded(body, encoding) }
+  return { header, body: lines.slice(end + 1).join('\n') }
 }
 
 function decoded(body: string, encoding: string): string {

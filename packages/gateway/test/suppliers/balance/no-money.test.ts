@@ -1,8 +1,12 @@
 import type { Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { putPackages, setOnSale } from '../../../src/catalogue/packages/put.ts'
+import { findDocuments } from '../../../src/catalogue/packages/read.ts'
 import { fulfilmentLoop } from '../../../src/fulfilment/loop.ts'
 import type { Loop } from '../../../src/lib/process/lifecycle.ts'
 import { recordMoney } from '../../../src/suppliers/balance/lack-of-money.ts'
+import { followMoney } from '../../../src/suppliers/balance/packages-without-money.ts'
+import { OPERATOR } from '../../harness/api-node.ts'
 import { deliver } from '../../harness/scripted-supplier.ts'
 import { addPackage, addTenant, payOrders, statuses, waitUntil, walletOf } from '../../harness/shop.ts'
 import { firstProduct } from '../wholesalers/simulator-fixtures.ts'
@@ -25,6 +29,12 @@ beforeAll(async () => {
   })
   await addPackage(testbed.db, 'BOTH', [await route('cheap'), await route('other')], true)
   await addPackage(testbed.db, 'ONE', [await route('cheap')], true)
+  await addPackage(testbed.db, 'OFF', [await route('cheap')], true)
+  await testbed.db.query({
+    text: `insert into list_prices (package_code, currency_code, price, removed, updated_at)
+           select package_code, 'USD', 10000, false, now() from packages`,
+  })
+  await setOnSale(testbed, { packageCodes: ['OFF'] }, false, OPERATOR)
 })
 afterEach(async () => {
   await loop?.stop(5_000)
@@ -120,6 +130,73 @@ it('a purchase that succeeds ends it, on all nodes, without a reading', async ()
   await recordMoney(testbed, supplied, [deliver()])
   expect([await isSkipped(), supplied.gate.lacksMoney]).toEqual([false, false])
 })
+
+it('a package that no other supplier can sell is off sale meanwhile, on every node, and comes back by itself', async () => {
+  loop = fulfilmentLoop(testbed)
+  await giveMoney()
+  const before = await onSale()
+  expect(before).toEqual({ ONE: 'ON_SALE', BOTH: 'ON_SALE', OFF: '310244' })
+  const { asOf } = await changedSince()
+  cheap.setBalance(0)
+  const waiting = await buy('ONE', 1)
+  await waitUntil(async () => (await onSale()).ONE === '310244')
+  expect(await onSale()).toEqual({ ONE: '310244', BOTH: 'ON_SALE', OFF: '310244' })
+  expect((await changedSince(asOf)).packageList).toMatchObject([{ packageCode: 'ONE', status: 'OFF_SALE' }])
+  expect(await statusOf('ONE')).toBe('ON_SALE')
+  expect((await testbed.alerts('SUPPLIER_NO_MONEY')).at(-1)).toMatch(
+    /Off sale, because no other supplier has money for them: ONE\./,
+  )
+  expect(await statuses(testbed.db, waiting.tenantId)).not.toHaveProperty('FAILED')
+
+  await giveMoney()
+  expect(await onSale()).toEqual(before)
+  expect((await changedSince(asOf)).packageList).toMatchObject([{ packageCode: 'ONE', status: 'ON_SALE' }])
+  await makeDue(waiting.tenantId)
+  await waiting.ended('DELIVERED')
+})
+
+it('a package follows its suppliers when they change while one lacks money, and stays off sale by an operator', async () => {
+  loop = fulfilmentLoop(testbed)
+  cheap.setBalance(0)
+  await buy('ONE', 1)
+  await waitUntil(async () => (await onSale()).ONE === '310244')
+  const [route] = (await testbed.catalogue.latest()).find('BOTH')!.routes.filter(({ supplier }) => supplier === 'other')
+  const suppliers = [route!].map(({ supplier, productCode }) => ({ supplier, productCode }))
+  await putPackages(testbed, [{ packageCode: 'ONE', suppliers }], OPERATOR)
+  expect(await followMoney(testbed.db)).toEqual(['ONE'])
+  expect((await onSale()).ONE).toBe('ON_SALE')
+  await setOnSale(testbed, { packageCodes: ['BOTH'] }, false, OPERATOR)
+  await giveMoney()
+  expect(await onSale()).toEqual({ ONE: 'ON_SALE', BOTH: '310244', OFF: '310244' })
+  expect(await followMoney(testbed.db)).toEqual([])
+})
+
+/** What a dealer can buy, as every node decides it. */
+async function onSale() {
+  const snapshot = await testbed.catalogue.latest()
+  const buyer = { tenantId: '', currencyCode: 'USD' }
+  const answers = ['ONE', 'BOTH', 'OFF'].map((code) => {
+    const offer = snapshot.offer(buyer, code)
+    return [code, typeof offer === 'string' ? offer : 'ON_SALE']
+  })
+  return Object.fromEntries(answers) as Record<string, string>
+}
+
+async function changedSince(updatedSince?: string) {
+  const snapshot = await testbed.catalogue.latest()
+  return snapshot.list({ tenantId: '', currencyCode: 'USD' }, updatedSince === undefined ? {} : { updatedSince })
+}
+
+async function statusOf(packageCode: string): Promise<string | undefined> {
+  return (await findDocuments(testbed.db, [packageCode])).get(packageCode)?.status
+}
+
+async function giveMoney(): Promise<void> {
+  await testbed.read('cheap')
+  cheap.setBalance(cheap.counters().balance + 100_000_000)
+  await testbed.read('cheap')
+  await testbed.suppliers.refresh()
+}
 
 async function makeDue(tenantId: string): Promise<void> {
   for (const text of [

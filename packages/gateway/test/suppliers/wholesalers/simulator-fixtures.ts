@@ -4,7 +4,7 @@ import { airaloSupplier } from '../../../src/suppliers/airalo/airalo.ts'
 import { esimAccessSupplier } from '../../../src/suppliers/esim-access/esim-access.ts'
 import { esimGoSupplier } from '../../../src/suppliers/esim-go/esim-go.ts'
 import { mobimatterSupplier } from '../../../src/suppliers/mobimatter/mobimatter.ts'
-import type { Supplier } from '../../../src/suppliers/supplier.ts'
+import type { Supplier, SupplierProduct } from '../../../src/suppliers/supplier.ts'
 import { zenditSupplier } from '../../../src/suppliers/zendit/zendit.ts'
 import { addSupplier, type Shop } from '../../harness/shop.ts'
 import { type Fault, type FixtureFactory, LATE_BY_MS, type Switches, withShortTimes } from '../supplier-fixtures.ts'
@@ -22,25 +22,30 @@ interface Simulated {
   /** The operation that buys: its requests get the faults. */
   buys?: string
   canCancel?: boolean
+  /** A call waits for others of its package and may take four requests, so it has more time than one request. */
+  isSerial?: boolean
 }
 
 /** Each fixture buys from an account of its own at a simulator. */
 export async function createSimulatorFixtures(
   shop: Shop,
   kind: keyof typeof CREATE,
-  { buys = 'order', canCancel = true }: Simulated = {},
+  { buys = 'order', canCancel = true, isSerial = false }: Simulated = {},
 ): Promise<FixtureFactory> {
   const outbound = createOutbound()
   return {
     async create(name, timeoutMs) {
       const simulator = await createSimulator(kind, { catalogueSize: 3 })
-      const config = { url: simulator.url, ...simulator.credentials, timeoutMs, perSecond: 1_000 }
+      const requestMs = isSerial ? timeoutMs / 2 : timeoutMs
+      const config = { url: simulator.url, ...simulator.credentials, timeoutMs: requestMs, perSecond: 1_000 }
       await addSupplier(shop, name, kind, config)
       // The credentials of a simulator are those of its kind.
       const inner = CREATE[kind](name, config as never, { ...shop, outbound })
-      return Object.assign(simulatedFaults(simulator, buys, timeoutMs), {
-        supplier: withShortTimes(inner, timeoutMs, true),
-        product: await firstProduct(inner),
+      const products = await productsOf(inner)
+      return Object.assign(simulatedFaults(simulator, [buys, 'topUp'], timeoutMs, isSerial ? 1 : 3), {
+        supplier: withShortTimes(inner, isSerial ? 3 * timeoutMs : timeoutMs, true),
+        ...products,
+        countTopUps: async () => simulator.counters().toppedUp,
         canAnswerQueries: true,
         canCancel,
         listSold: async () => soldAtSimulator(simulator),
@@ -53,10 +58,19 @@ export async function createSimulatorFixtures(
 
 /** A package for new eSIMs that is not sold by the day. */
 export async function firstProduct(supplier: Supplier): Promise<string> {
-  for await (const product of supplier.catalogue!()) {
-    if (product.packageType === 'BASE' && !product.isDayPass) return product.productCode
-  }
-  throw new Error(`the catalogue of ${supplier.name} has no package for new eSIMs`)
+  return (await productsOf(supplier)).product
+}
+
+/** As `firstProduct`, with one that tops up its eSIMs. Where all packages do both, it is the same one. */
+async function productsOf(supplier: Supplier): Promise<{ product: string; topUpProduct: string }> {
+  const listed: SupplierProduct[] = []
+  for await (const product of supplier.catalogue!()) if (!product.isDayPass) listed.push(product)
+  const base = listed.find(({ packageType }) => packageType === 'BASE')
+  if (base === undefined) throw new Error(`the catalogue of ${supplier.name} has no package for new eSIMs`)
+  const topUp = listed.find(
+    ({ packageType, countries }) => packageType === 'TOPUP' && countries.join() === base.countries.join(),
+  )
+  return { product: base.productCode, topUpProduct: (topUp ?? base).productCode }
 }
 
 function soldAtSimulator(simulator: Simulator): string[] {
@@ -65,23 +79,27 @@ function soldAtSimulator(simulator: Simulator): string[] {
     .flatMap(({ kind, state, iccids }) => (kind === 'eSIM' && state === 'delivered' ? iccids : []))
 }
 
-/** Faults of a conformance fixture at a simulator. Each but a refusal hits as many requests as a case has eSIMs. */
-function simulatedFaults(simulator: Simulator, operation: string, timeoutMs: number): Switches {
-  const faults: Record<Fault, SimulatorFault[]> = {
+/**
+ * Faults of purchases of a conformance fixture at a simulator. Lost and late answers hit as many requests as a case has
+ * eSIMs. A crash loses so many requests and answers in turn: where one waits for the other, each costs a grace time.
+ */
+function simulatedFaults(simulator: Simulator, operations: string[], timeoutMs: number, crashes: number): Switches {
+  const faultsOf = (operation: string): Record<Fault, SimulatorFault[]> => ({
     none: [],
     refuse: [{ kind: 'out-of-stock', operation }],
     half: [{ kind: 'out-of-stock', operation, every: 2 }],
     late: [{ kind: 'slow-answer', operation, delayMs: timeoutMs + LATE_BY_MS, times: 6 }],
     lost: [{ kind: 'answer-lost', operation, times: 6 }],
     dies: [
-      { kind: 'request-lost', operation, every: 2, times: 3 },
-      { kind: 'answer-lost', operation, every: 2, skip: 1, times: 3 },
+      { kind: 'request-lost', operation, every: 2, times: crashes },
+      { kind: 'answer-lost', operation, every: 2, skip: 1, times: crashes },
     ],
-  }
+  })
   const switches = { fault: 'none' as Fault, ignoresQueries: false }
   function apply() {
     simulator.clearFaults()
-    for (const fault of faults[switches.fault]) simulator.addFault(fault)
+    for (const operation of operations)
+      faultsOf(operation)[switches.fault].forEach((fault) => void simulator.addFault(fault))
     if (!switches.ignoresQueries) return
     for (const query of ['query', 'list']) simulator.addFault({ kind: 'request-lost', operation: query })
   }

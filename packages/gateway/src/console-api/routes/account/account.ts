@@ -8,6 +8,7 @@ import {
   deleteOwnToken,
   endOtherSessions,
   endOwnSession,
+  muteAlerts,
   removeOwnSecondFactor,
   renameSelf,
   setUpOwnSecondFactor,
@@ -34,6 +35,7 @@ const passwordRoutes: Route[] = [
     method: 'POST',
     path: '/account/password',
     access: 'session',
+    duringSetUp: true,
     summary: 'Change your password. Your other sessions end',
     body: Type.Object(
       { ...reauthentication, newPassword: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX }) },
@@ -43,6 +45,18 @@ const passwordRoutes: Route[] = [
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle({ deps, person, signedIn, address }, { body }) {
       await changePassword(deps, person, { ...body, ...sessionCredential(signedIn), address })
+      return {}
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/account/muted-alerts',
+    access: 'session',
+    summary: 'Choose which kinds of alerts are not sent to you by e-mail',
+    body: Type.Object({ kinds: Type.Array(line(40), { maxItems: 50 }) }, CLOSED),
+    answer: done,
+    async handle({ deps, person, by }, { body }) {
+      await muteAlerts(deps, person, body.kinds, by)
       return {}
     },
   }),
@@ -65,8 +79,9 @@ const secondFactorRoutes: Route[] = [
     method: 'POST',
     path: '/account/second-factor',
     access: 'session',
+    duringSetUp: true,
     summary: 'Start to set up an authenticator',
-    body: Type.Object({ password: reauthentication.password }, CLOSED),
+    body: Type.Object(reauthentication, CLOSED),
     answer: Type.Object({ secret: Type.String(), uri: Type.String(), qr: Type.String({ description: 'SVG' }) }),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle({ deps, person, by }, { body }) {
@@ -78,6 +93,7 @@ const secondFactorRoutes: Route[] = [
     method: 'POST',
     path: '/account/second-factor/confirm',
     access: 'session',
+    duringSetUp: true,
     summary: 'Turn the authenticator on with its first code. The recovery codes are returned only here',
     body: Type.Object({ code: Type.String({ minLength: 6, maxLength: 10 }) }, CLOSED),
     answer: Type.Object({ recoveryCodes: Type.Array(Type.String()) }),

@@ -1,7 +1,9 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { type Person, ROLES } from '../../../people/person.ts'
-import type { ConsoleDeps } from '../../kernel/route.ts'
+import { hasSecondFactor, type Person, ROLES } from '../../../people/person.ts'
+import { isSecondFactorMissing } from '../../../people/second-factor/required.ts'
+import type { SignInMethod } from '../../../people/session.ts'
+import type { ConsoleDeps, SignedIn } from '../../kernel/route.ts'
 import { EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import { nullable } from '../../kernel/schemas.ts'
 
@@ -13,7 +15,13 @@ export const me = Type.Object({
   role: Type.Enum(ROLES),
   tenant: nullable(Type.Object({ tenantId: Type.String(), clientName: Type.String(), currencyCode: Type.String() })),
   passwordChangeRequired: Type.Boolean(),
-  secondFactor: Type.Boolean(),
+  secondFactor: Type.Boolean({ description: 'An authenticator or a passkey is set up' }),
+  authenticator: Type.Boolean(),
+  passkey: Type.Boolean(),
+  secondFactorMissing: Type.Boolean({ description: 'The role requires a second factor, which must be set up first' }),
+  hasPassword: Type.Boolean({ description: 'False for people who sign in through the provider only' }),
+  signedInBy: nullable(Type.Enum(['PASSWORD', 'PASSKEY', 'PROVIDER'])),
+  mutedAlerts: Type.Array(Type.String(), { description: 'Kinds of alerts that are not mailed to the person' }),
   by: Type.Enum(['session', 'token']),
   deployment: Type.Enum(['local', 'test', 'production']),
   /** The address of the dealer API, for the explorer's requests. */
@@ -26,9 +34,10 @@ export const meRoutes: Route[] = [
     method: 'GET',
     path: '/session',
     access: 'session',
+    duringSetUp: true,
     summary: 'The signed-in person',
     answer: me,
-    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.credential.kind),
+    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.credential),
   }),
   route({
     method: 'GET',
@@ -36,11 +45,13 @@ export const meRoutes: Route[] = [
     access: EVERY_ROLE,
     summary: 'The person of this access token',
     answer: me,
-    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.credential.kind),
+    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.credential),
   }),
 ]
 
-export async function describeMe(deps: ConsoleDeps, person: Person, by: 'session' | 'token'): Promise<Me> {
+type Credential = Pick<SignedIn['credential'], 'kind'> & { signedInBy?: SignInMethod }
+
+export async function describeMe(deps: ConsoleDeps, person: Person, credential: Credential): Promise<Me> {
   const [tenant] =
     person.tenantId === null
       ? []
@@ -48,6 +59,7 @@ export async function describeMe(deps: ConsoleDeps, person: Person, by: 'session
           select tenant_id, tenant_name as client_name, currency_code
           from tenants where tenant_id = ${person.tenantId}`)
   const { personId, email, name, role, passwordChangeRequired } = person
+  const { signedInBy = null } = credential
   return {
     personId,
     email,
@@ -55,8 +67,14 @@ export async function describeMe(deps: ConsoleDeps, person: Person, by: 'session
     role,
     tenant: tenant ?? null,
     passwordChangeRequired,
-    secondFactor: person.totpConfirmed,
-    by,
+    secondFactor: hasSecondFactor(person),
+    authenticator: person.totpConfirmed,
+    passkey: person.hasPasskey,
+    secondFactorMissing: isSecondFactorMissing(person, { byProvider: signedInBy === 'PROVIDER' }),
+    hasPassword: person.passwordHash !== null,
+    signedInBy,
+    mutedAlerts: person.mutedAlerts,
+    by: credential.kind,
     deployment: deps.config.deployment,
     publicUrl: deps.links.publicUrl,
   }

@@ -6,6 +6,7 @@ import { welcomeLink } from '../../../people/link.ts'
 import { changePerson, createPersonLink, invitePerson, removePersonSecondFactor } from '../../../people/manage.ts'
 import {
   findPerson,
+  hasSecondFactor,
   listPeople,
   lockUnchanged,
   mayManage,
@@ -14,7 +15,7 @@ import {
   type Role,
 } from '../../../people/person.ts'
 import { notSignedIn } from '../../../people/session.ts'
-import { reauthenticate } from '../../../people/sign-in.ts'
+import { type Reauthentication, reauthenticate } from '../../../people/sign-in.ts'
 import { getTenantId } from '../../../tenants/tenant-views.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS } from '../../kernel/route.ts'
 import {
@@ -36,7 +37,7 @@ const personRow = Type.Object({
   role: Type.Enum(ROLES),
   status: Type.Enum(['ACTIVE', 'DISABLED']),
   invited: Type.Boolean({ description: 'Has not chosen a password yet' }),
-  secondFactor: Type.Boolean(),
+  secondFactor: Type.Boolean({ description: 'An authenticator or a passkey is set up' }),
   lastSignInAt: nullable(time()),
   createdAt: time(),
 })
@@ -85,12 +86,12 @@ export const peopleRoutes: Route[] = [
     ),
     answer: Type.Object({ personId: Type.String(), ...link.properties }),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle(context, { body: { password, code, ...input } }) {
+    async handle(context, { body: { password, code, confirmation, ...input } }) {
       const { deps, person, by, onlyTenant } = context
       if (onlyTenant !== null && input.tenantId !== onlyTenant) throw notFound('tenant')
       if (!mayManage(person, input)) throw mayNotManage()
       if (input.tenantId !== null) await getTenantId(deps.db, input.tenantId)
-      return reauthenticated(context, { password, code }, async (tx) => {
+      return reauthenticated(context, { password, code, confirmation }, async (tx) => {
         const { personId, linkToken } = await invitePerson(tx, deps.ids, input, by)
         const link = welcomeLink(deps.consoleUrl(), linkToken)
         return { personId, link, mailed: mailPersonLink(tx, deps, input, { kind: 'INVITATION', link }) }
@@ -106,8 +107,7 @@ export const peopleRoutes: Route[] = [
     params,
     body: Type.Object(
       {
-        password: Type.Optional(reauthentication.password),
-        code: reauthentication.code,
+        ...reauthentication,
         name: Type.Optional(line(100)),
         role: Type.Optional(Type.Enum(ROLES)),
         status: Type.Optional(Type.Enum(['ACTIVE', 'DISABLED'])),
@@ -116,7 +116,7 @@ export const peopleRoutes: Route[] = [
     ),
     answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle(context, { params, body: { password, code, ...input } }) {
+    async handle(context, { params, body: { password, code, confirmation, ...input } }) {
       const { deps, person, by } = context
       const other = await getManaged(context, params.personId)
       const change = (tx: Tx) => changePerson(tx, deps.ids, other.personId, input as Change, by)
@@ -126,9 +126,7 @@ export const peopleRoutes: Route[] = [
       }
       if (other.personId === person.personId)
         throw new Refusal(422, 'OWN_ACCOUNT', 'You cannot change your own role or disable yourself.')
-      if (password === undefined)
-        throw new Refusal(422, 'PASSWORD_REQUIRED', 'Changes of role or status require your password. Send it too.')
-      await reauthenticated(context, { password, code }, change)
+      await reauthenticated(context, { password, code, confirmation }, change)
       return {}
     },
   }),
@@ -180,7 +178,7 @@ interface Change {
 /** Makes a change after the caller's password was verified, unless the password has changed meanwhile. */
 async function reauthenticated<Result>(
   { deps, person, address }: Context,
-  credentials: { password: string; code?: string | undefined },
+  credentials: Reauthentication,
   change: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
   await reauthenticate(deps, person, { ...credentials, address })
@@ -218,7 +216,7 @@ function asRow(person: Person) {
     role,
     status,
     invited: person.passwordHash === null,
-    secondFactor: person.totpConfirmed,
+    secondFactor: hasSecondFactor(person),
     lastSignInAt: person.lastSignInAt,
     createdAt: person.createdAt,
   }

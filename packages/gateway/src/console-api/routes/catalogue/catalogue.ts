@@ -7,6 +7,7 @@ import type { PackageDocument } from '../../../catalogue/packages/document.ts'
 import { setOnSale } from '../../../catalogue/packages/put.ts'
 import {
   countPackages,
+  findLackingMoney,
   listDocumentBatches,
   type PackageFilter,
   type PackageSort,
@@ -21,6 +22,7 @@ const packageRow = Type.Object({
   packageCode: Type.String(),
   name: Type.String(),
   status: Type.Enum(PACKAGE_STATUSES),
+  lacksMoney: Type.Boolean({ description: 'Off sale, whatever its status: none of its suppliers has money' }),
   dataType: Type.Enum(DATA_TYPES),
   volume: nullable(Type.Integer()),
   duration: Type.Integer(),
@@ -83,8 +85,12 @@ export const catalogueRoutes: Route[] = [
         if (found.length > limit) break
       }
       const shown = found.slice(0, limit)
+      const lacking = await findLackingMoney(
+        deps.db,
+        shown.map(({ packageCode }) => packageCode),
+      )
       return {
-        rows: shown.map(rowOf),
+        rows: shown.map((row) => rowOf(row, lacking.has(row.packageCode))),
         next: found.length > limit ? positionOf(shown.at(-1)!, order) : null,
       }
     },
@@ -145,7 +151,7 @@ async function exportFile({ deps, reply }: Context, filter: PackageFilter): Prom
   return sendCsv(reply, 'packages.csv', csv)
 }
 
-function rowOf(row: PackageDocument): PackageRow {
+function rowOf(row: PackageDocument, lacksMoney: boolean): PackageRow {
   const { packageCode, name, status, dataType, volume, duration, locationCodes, prices, suppliers } = row
-  return { packageCode, name, status, dataType, volume, duration, locationCodes, prices, suppliers }
+  return { packageCode, name, status, lacksMoney, dataType, volume, duration, locationCodes, prices, suppliers }
 }

@@ -6,13 +6,14 @@ import { importStock } from '../../../suppliers/stock/import.ts'
 import { listStock, setLowStock } from '../../../suppliers/stock/levels.ts'
 import { failureOf } from '../../kernel/failures.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, line, nullable } from '../../kernel/schemas.ts'
+import { CLOSED, done, line, nullable, time, toDate } from '../../kernel/schemas.ts'
 
 const level = Type.Object({
   supplier: Type.String(),
   productCode: Type.String(),
   available: Type.Integer(),
   lowAt: nullable(Type.Integer()),
+  packageCodes: Type.Array(Type.String({ description: 'Packages on sale that are bought as it, the first ten' })),
 })
 export type StockLevel = Static<typeof level>
 
@@ -25,7 +26,7 @@ export const stockRoutes: Route[] = [
     method: 'GET',
     path: '/stock',
     access: OPERATORS,
-    summary: 'Counted products and how many eSIMs are available',
+    summary: 'Counted products and how many eSIMs are available; 0 for products that only packages name',
     answer: Type.Object({ levels: Type.Array(level), stockSuppliers: Type.Array(Type.String()) }),
     async handle({ deps }) {
       const levels = await listStock(deps.db)
@@ -51,7 +52,15 @@ export const stockRoutes: Route[] = [
     path: '/stock/import',
     access: OPERATORS_WRITE,
     summary: 'Import a CSV of activation codes, all or none. Progress is returned as lines of JSON',
-    query: Type.Object(product, CLOSED),
+    query: Type.Object(
+      {
+        ...product,
+        batchName: Type.Optional(line(100)),
+        expiresAt: Type.Optional(time()),
+        alertDays: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, description: '0: no alert' })),
+      },
+      CLOSED,
+    ),
     body: Type.String(),
     bodyType: 'text/csv',
     bodyLimit: FILE_SIZE_MAX_BYTES,
@@ -61,9 +70,14 @@ export const stockRoutes: Route[] = [
       const lines = new PassThrough()
       const writeLine = (value: object) => lines.write(`${JSON.stringify(value)}\n`)
       const file = Readable.from(chunksOf(body))
+      const { alertDays } = query
+      const terms = {
+        expiresAt: toDate(query.expiresAt),
+        ...(alertDays !== undefined && { alertDays: alertDays === 0 ? null : alertDays }),
+      }
       // Not awaited, because the answer starts with the first line, long before the import ends.
-      importStock(deps, { ...query, file, progress: (rows) => writeLine({ rows }) }, by)
-        .then((codes) => writeLine({ codes }))
+      importStock(deps, { ...query, ...terms, file, progress: (rows) => writeLine({ rows }) }, by)
+        .then(({ codes }) => writeLine({ codes }))
         .catch((error: unknown) => writeLine(refusalOf(error)))
         .finally(() => lines.end())
       reply.type('application/x-ndjson')

@@ -2,6 +2,8 @@ import { orderNoOf } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { firstUuidAt } from '../../../lib/ids.ts'
+import type { Db } from '../../../lib/postgres/db.ts'
+import { listPriceDifferences } from '../../../suppliers/prices.ts'
 import { OPERATORS, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, nullable, time } from '../../kernel/schemas.ts'
 
@@ -15,6 +17,30 @@ const figures = Type.Object({
   unknown: count(),
   p50_ms: duration(),
   p95_ms: duration(),
+  costs: Type.Array(
+    Type.Object({
+      currencyCode: Type.String(),
+      delivered: count(),
+      spent: Type.Integer({
+        description: 'What the supplier charged; where it did not state that, the cost in the catalogue',
+      }),
+      stated: Type.Integer({ description: 'Deliveries whose charge and cost are both known in this currency' }),
+      charged: Type.Integer({ description: 'Their charges' }),
+      expected: Type.Integer({ description: 'Their costs in the catalogue' }),
+    }),
+    { description: 'Deliveries of the last 24 hours, by currency' },
+  ),
+  priceDifferences: Type.Array(
+    Type.Object({
+      packageCode: Type.String(),
+      productCode: Type.String(),
+      price: Type.Integer({ description: 'What the supplier last charged' }),
+      cost: Type.Integer({ description: 'In the catalogue' }),
+      currencyCode: Type.String(),
+      seenAt: time(),
+    }),
+    { description: 'Packages on sale whose cost differs from the price of the latest purchase' },
+  ),
   errors: Type.Array(
     Type.Object({
       time: time(),
@@ -31,18 +57,44 @@ export type SupplierFigures = Static<typeof figures>
 
 const DAY_MS = 86_400_000
 const ERRORS_SHOWN = 10
+const DIFFERENCES_SHOWN = 20
+
+/** In 1/10 000. The cost of a day pass is that of one day. Amounts of different currencies are never added or compared. */
+function listCosts(db: Pick<Db, 'query'>, supplier: string, since: string) {
+  return db.query<Record<'spent' | 'charged' | 'expected', bigint> & Costs>(sql`
+    with delivered as (
+      select i.supplier_charge as charge, i.supplier_charge_currency as charge_currency, i.cost_currency,
+        i.cost * coalesce((o.package_lines -> i.line_no ->> 'periodNum')::int, 1) as cost
+      from tenants t
+      cross join lateral (
+        select distinct order_id, item_no from supplier_attempts
+        where tenant_id = t.tenant_id and attempt_id >= ${since} and supplier = ${supplier}
+          and outcome in ('delivered', 'toppedUp')) a
+      join order_items i on i.tenant_id = t.tenant_id and i.order_id = a.order_id and i.item_no = a.item_no
+        and i.item_status = 'DELIVERED' and i.supplier = ${supplier}
+      join orders o on o.tenant_id = t.tenant_id and o.order_id = a.order_id)
+    select coalesce(charge_currency, cost_currency) as currency_code, count(*)::int as delivered,
+      coalesce(sum(coalesce(charge, cost)), 0)::bigint as spent,
+      count(*) filter (where charge_currency = cost_currency)::int as stated,
+      coalesce(sum(charge) filter (where charge_currency = cost_currency), 0)::bigint as charged,
+      coalesce(sum(cost) filter (where charge_currency = cost_currency), 0)::bigint as expected
+    from delivered where coalesce(charge_currency, cost_currency) is not null group by 1 order by 1`)
+}
+
+type Costs = Pick<SupplierFigures['costs'][number], 'currencyCode' | 'delivered' | 'stated'>
 
 export const supplierFigureRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/suppliers/:supplier/figures',
     access: OPERATORS,
-    summary: 'How purchases at a supplier ended in the last 24 hours, and how long they took, with the last errors',
+    summary:
+      'How purchases at a supplier ended in the last 24 hours, how long they took and what they cost, with the last errors',
     params: Type.Object({ supplier: line(64) }, CLOSED),
     answer: figures,
     async handle({ deps }, { params: { supplier } }) {
       const since = firstUuidAt(deps.databaseClock.now() - DAY_MS)
-      const [counted, errors] = await Promise.all([
+      const [counted, errors, costs, differences] = await Promise.all([
         deps.db.query<
           Omit<SupplierFigures, 'errors' | 'p50_ms' | 'p95_ms'> & Record<'p50Ms' | 'p95Ms', number | null>
         >(sql`
@@ -70,12 +122,20 @@ export const supplierFigureRoutes: Route[] = [
               and outcome in ('refused', 'retry', 'unknown') and finished_at is not null
             order by attempt_id desc limit ${ERRORS_SHOWN}) a
           order by a.attempt_id desc limit ${ERRORS_SHOWN}`),
+        listCosts(deps.db, supplier, since),
+        listPriceDifferences(deps.db, supplier),
       ])
       const { p50Ms, p95Ms, ...outcomes } = counted[0]!
       return {
         ...outcomes,
         p50_ms: p50Ms,
         p95_ms: p95Ms,
+        costs: costs.map(({ spent, charged, expected, ...cost }) => {
+          return { ...cost, spent: Number(spent), charged: Number(charged), expected: Number(expected) }
+        }),
+        priceDifferences: differences.slice(0, DIFFERENCES_SHOWN).map(({ price, cost, supplier: _, ...rest }) => {
+          return { ...rest, price: Number(price), cost: Number(cost) }
+        }),
         errors: errors.map(({ orderId, ...error }) => ({ ...error, orderNo: orderNoOf(orderId) })),
       }
     },

@@ -119,8 +119,8 @@ export const supplierRoutes: Route[] = [
     answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     bodyLimit: CONFIG_SIZE_MAX_BYTES,
-    async handle({ deps, person, by, address }, { body: { password, code, supplier, type, config } }) {
-      await reauthenticate(deps, person, { password, code, address })
+    async handle({ deps, person, by, address }, { body: { password, code, confirmation, supplier, type, config } }) {
+      await reauthenticate(deps, person, { password, code, confirmation, address })
       await addSupplier(deps, { name: supplier, type, config }, by)
       return {}
     },
@@ -136,8 +136,8 @@ export const supplierRoutes: Route[] = [
     answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     bodyLimit: CONFIG_SIZE_MAX_BYTES,
-    async handle({ deps, person, by, address }, { params, body: { password, code, config } }) {
-      await reauthenticate(deps, person, { password, code, address })
+    async handle({ deps, person, by, address }, { params, body: { password, code, confirmation, config } }) {
+      await reauthenticate(deps, person, { password, code, confirmation, address })
       await setSupplier(deps, { name: params.supplier, config, keepSecrets: true }, by)
       return {}
     },

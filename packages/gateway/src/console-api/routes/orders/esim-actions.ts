@@ -4,7 +4,7 @@ import { listActions } from '../../../actions/find.ts'
 import { startAction } from '../../../actions/start.ts'
 import { notFound } from '../../../lib/refusal.ts'
 import { searchProfiles } from '../../../profiles/search.ts'
-import { EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
+import { BUYERS, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, profileParams, time } from '../../kernel/schemas.ts'
 
 const esimAction = Type.Object({
@@ -44,7 +44,7 @@ export const esimActionRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/tenants/:tenantId/profiles/:profileId/actions',
-    access: ['DEALER_ADMIN', 'DEALER_STAFF'],
+    access: BUYERS,
     summary:
       'Cancel, suspend, unsuspend or revoke an eSIM. A repeat with the same transactionId begins nothing. Audited',
     params: profileParams,

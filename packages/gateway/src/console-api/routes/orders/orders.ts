@@ -1,6 +1,7 @@
-import { ORDER_STATUSES, orderIdOf, orderNoOf } from '@dealer-esim/contract'
+import { ORDER_STATUSES, ORDER_TYPES, orderIdOf, orderNoOf } from '@dealer-esim/contract'
 import sql, { raw } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import { salesLocation } from '../../../catalogue/coverage.ts'
 import { notFound, Refusal } from '../../../lib/refusal.ts'
 import { IS_OPEN } from '../../../orders/action.ts'
 import { itemKeyOf } from '../../../orders/item.ts'
@@ -8,11 +9,13 @@ import { parseOrderNo } from '../../../orders/reading/find.ts'
 import { countOrders, type OrderFilter, type OrderSort, searchOrders } from '../../../orders/reading/search.ts'
 import { readTimeline, type Step } from '../../../orders/reading/timeline.ts'
 import { searchProfiles } from '../../../profiles/search.ts'
+import { getOrderSums, type Sums } from '../../../sales/list-sales.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
 import { visibleMembers } from '../../kernel/dealer-view.ts'
 import { type ListQuery, listRoutes } from '../../kernel/list.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import { line, money, nullable, orderParams, time, toDate, uuid } from '../../kernel/schemas.ts'
+import { viewOf } from '../overview/sales-view.ts'
 import { profileRow, rowOfProfile } from './profiles.ts'
 
 const orderRow = Type.Object({
@@ -84,6 +87,12 @@ const detail = Type.Object({
   balanceAfter: money(),
   remark: nullable(Type.String()),
   items: Type.Array(item),
+  margin: nullable(
+    Type.Object(
+      { cost: money(), margin: nullable(money()), unknownItems: Type.Integer() },
+      { description: 'For operators only' },
+    ),
+  ),
   profiles: Type.Array(profileRow),
   timeline: Type.Array(step),
 })
@@ -92,11 +101,18 @@ export type OrderDetail = Static<typeof detail>
 const filters = {
   tenantId: Type.Optional(uuid()),
   status: Type.Optional(Type.Enum(ORDER_STATUSES)),
-  orderType: Type.Optional(Type.Enum(['NEW', 'TOPUP'])),
   q: Type.Optional(line(100)),
+  orderType: Type.Optional(Type.Enum(ORDER_TYPES)),
   packageCode: Type.Optional(line(64)),
-  locationCode: Type.Optional(Type.String({ pattern: '^([A-Z]{2}|!RG|!GL)$' })),
-  supplier: Type.Optional(line(64)),
+  country: Type.Optional(
+    Type.String({
+      pattern: '^([A-Z]{2}|!RG|!GL)$',
+      description: 'Packages of this country only; !RG and !GL: of several',
+    }),
+  ),
+  supplier: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'Which delivered. For operators only' }),
+  ),
   amountFrom: Type.Optional(money()),
   amountTo: Type.Optional(money()),
   from: Type.Optional(time()),
@@ -115,13 +131,13 @@ export const orderRoutes: Route[] = [
     sorts: { createdAt: 'INDEX', amount: 'FILTERED', transactionId: 'FILTERED', clientName: 'FILTERED' },
     firstSort: '-createdAt',
     async find(context, query, { column, ...page }) {
-      const found = await searchOrders(context.deps.db, filterOf(context, query), {
+      const found = await searchOrders(context.deps.db, await filterOf(context, query), {
         column: column as OrderSort,
         ...page,
       })
       return { ...found, rows: found.orders.map(({ orderId, ...row }) => ({ ...row, orderNo: orderNoOf(orderId) })) }
     },
-    count: (context, query) => countOrders(context.deps.db, filterOf(context, query)),
+    count: async (context, query) => countOrders(context.deps.db, await filterOf(context, query)),
     csv: {
       orderNo: (row) => row.orderNo,
       transactionId: (row) => row.transactionId,
@@ -150,13 +166,14 @@ export const orderRoutes: Route[] = [
 
 type OrderQuery = ListQuery<typeof filters>
 
-function filterOf({ onlyTenant }: Context, { q, from, to, ...query }: OrderQuery): OrderFilter {
-  if (onlyTenant !== null && query.supplier !== undefined)
-    throw new Refusal(403, 'NOT_ALLOWED', 'Only the operator can filter by supplier.')
+async function filterOf(context: Context, query: OrderQuery): Promise<OrderFilter> {
+  const { q, packageCode, country, supplier, from, to, ...others } = query
   return {
-    ...query,
+    ...others,
     ...idFilter(q),
-    tenantId: onlyTenant ?? query.tenantId ?? null,
+    tenantId: context.onlyTenant ?? query.tenantId ?? null,
+    packageCodes: await packagesOf(context, { packageCode, country }),
+    supplier: supplierFilter(context, supplier),
     from: toDate(from),
     to: toDate(to),
   }
@@ -171,6 +188,23 @@ function idFilter(q: string | undefined): { orderId?: string; transactionId?: st
   return { transactionId: q }
 }
 
+/** The packages to which the filters apply; undefined: all. */
+async function packagesOf({ deps }: Context, query: { packageCode: string | undefined; country: string | undefined }) {
+  const { packageCode, country } = query
+  if (country === undefined) return packageCode === undefined ? undefined : [packageCode]
+  const packages = (await deps.catalogue.latest()).packages
+  return packages
+    .filter((item) => salesLocation(item.coverage) === country)
+    .map((item) => item.packageCode)
+    .filter((code) => packageCode === undefined || code === packageCode)
+}
+
+/** A dealer does not learn who delivers. @throws Refusal */
+function supplierFilter({ onlyTenant }: Context, supplier: string | undefined): string | undefined {
+  if (supplier === undefined || onlyTenant === null) return supplier
+  throw new Refusal(403, 'NOT_ALLOWED', 'Only the operator can filter by supplier. Remove this filter.')
+}
+
 async function describe(context: Context, tenantId: string, orderNo: string) {
   const { deps, onlyTenant } = context
   const orderId = parseOrderNo(orderNo)
@@ -178,7 +212,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     orders: [found],
   } = await searchOrders(deps.db, { tenantId, orderId }, { limit: 1 })
   if (!found) throw notFound('order')
-  const [[columns], items, { profiles }] = await Promise.all([
+  const [[columns], items, { profiles }, sums] = await Promise.all([
     deps.db.query<OrderColumns>(sql`
       select balance_after, remark, status_history as history
       from orders where tenant_id = ${tenantId} and order_id = ${orderId}`),
@@ -193,6 +227,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
                as cancel_in_question
       from order_items i where tenant_id = ${tenantId} and order_id = ${orderId} order by item_no`),
     searchProfiles(deps.db, { tenantId, orderId }, { limit: 200 }),
+    onlyTenant === null ? getOrderSums(deps.db, tenantId, orderId) : null,
   ])
   const { balanceAfter, remark, history } = columns as OrderColumns
   const timeline = await readTimeline(deps.db, tenantId, orderId, history)
@@ -205,9 +240,15 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     items: items
       .map((row) => ({ ...row, supplierKey: itemKeyOf(orderId, row.itemNo) }))
       .map((row) => (onlyTenant === null ? row : forDealer(row))),
+    margin: sums && marginOf(sums),
     profiles: profiles.map((profile) => rowOfProfile(context, profile)).reverse(),
     timeline: await visibleSteps(context, timeline),
   }
+}
+
+function marginOf(sums: Sums) {
+  const { cost, margin, unknownItems } = viewOf(sums)
+  return { cost, margin, unknownItems }
 }
 
 interface OrderColumns {

@@ -2,13 +2,14 @@ import { ESIM_STATUSES, orderIdOf, orderNoOf, SMDP_STATUSES } from '@dealer-esim
 import Type, { type Static } from 'typebox'
 import { LOWEST_UUID } from '../../../lib/ids.ts'
 import { notFound } from '../../../lib/refusal.ts'
-import { qrSvg } from '../../../profiles/qr/picture.ts'
+import { qrPng, qrSvg } from '../../../profiles/qr/picture.ts'
 import { renewShareLink } from '../../../profiles/qr/renew.ts'
+import { sendShareLink, viewShareLink } from '../../../profiles/qr/send.ts'
 import { countProfiles, type FoundProfile, type ProfileSort, searchProfiles } from '../../../profiles/search.ts'
 import { revealCodes } from '../../../profiles/secrets.ts'
 import { type ListQuery, listRoutes } from '../../kernel/list.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
-import { done, nullable, orderNo, profileParams, time, toDate, uuid } from '../../kernel/schemas.ts'
+import { CLOSED, done, line, nullable, orderNo, profileParams, time, toDate, uuid } from '../../kernel/schemas.ts'
 
 export const profileRow = Type.Object({
   tenantId: Type.String(),
@@ -47,6 +48,7 @@ const codes = Type.Object({
   pin: nullable(Type.String()),
   puk: nullable(Type.String()),
   qr: Type.String({ description: 'SVG' }),
+  qrPng: Type.String({ description: 'The same as PNG, in Base64' }),
 })
 export type ProfileCodes = Static<typeof codes>
 
@@ -59,6 +61,9 @@ const filters = {
   from: Type.Optional(time()),
   to: Type.Optional(time()),
 }
+
+/** A person sends one after another. */
+const SHARE_MAILS_PER_MINUTE = 20
 
 export const profileRoutes: Route[] = [
   ...listRoutes({
@@ -120,7 +125,38 @@ export const profileRoutes: Route[] = [
     async handle({ deps, by }, { params }) {
       const { ac, matchingId, confirmationCode, pin, puk } = await revealCodes(deps, params, by)
       const rest = { confirmationCode: confirmationCode ?? null, pin: pin ?? null, puk: puk ?? null }
-      return { ac, matchingId, ...rest, qr: qrSvg(ac) }
+      return { ac, matchingId, ...rest, qr: qrSvg(ac), qrPng: qrPng(ac).toString('base64') }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/share-link',
+    access: TENANT_STAFF,
+    sessionOnly: true,
+    summary: 'Show the link to the traveller’s page of an eSIM. Audited',
+    params: profileParams,
+    answer: Type.Object({
+      shareUrl: nullable(Type.String({ description: 'null: the eSIM has ended' })),
+      isMailPossible: Type.Boolean({ description: 'The gateway has a mail server' }),
+    }),
+    async handle({ deps, by }, { params }) {
+      const shareUrl = await viewShareLink(deps, params, by)
+      return { shareUrl, isMailPossible: deps.config.smtpUrl !== undefined }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/share-link/mail',
+    access: TENANT_STAFF,
+    sessionOnly: true,
+    summary: 'Send the link to the traveller’s page of an eSIM by e-mail. Limited per day. Audited',
+    params: profileParams,
+    body: Type.Object({ email: line(254, 3) }, CLOSED),
+    ratePerMinute: SHARE_MAILS_PER_MINUTE,
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      await sendShareLink(deps, { ...params, ...body }, by)
+      return {}
     },
   }),
   route({

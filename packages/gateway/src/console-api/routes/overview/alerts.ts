@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { listAlerts, markAlertsRead } from '../../../alerts/alerts.ts'
+import { countUnreadAlerts, listAlerts, markAlertsRead } from '../../../alerts/alerts.ts'
+import { alertPath } from '../../../alerts/place.ts'
 import { NIL_TENANT } from '../../../audit/audit.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
@@ -10,6 +11,7 @@ const alert = Type.Object({
   tenantId: nullable(Type.String()),
   kind: Type.String(),
   message: Type.String(),
+  path: Type.String({ description: 'Of the console page with what the alert is about' }),
   readAt: nullable(time()),
   createdAt: time(),
 })
@@ -33,15 +35,27 @@ export const alertRoutes: Route[] = [
       const filter = { tenantId, audience, unread: query.unread, before: query.cursor } as const
       const rows = await listAlerts(deps.db, filter, PAGE_SIZE + 1)
       const { page, nextCursor } = pageOf(rows, (row) => row.alertId)
-      const notices = page.map(({ alertId, tenantId, kind, message, readAt, createdAt }) => ({
+      const notices = page.map(({ alertId, tenantId, kind, message, data, readAt, createdAt }) => ({
         noticeId: alertId,
         tenantId: tenantId === NIL_TENANT ? null : tenantId,
         kind,
         message,
+        path: alertPath({ kind, tenantId, data }),
         readAt,
         createdAt,
       }))
       return { notices, nextCursor }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/notices/unread',
+    access: EVERY_ROLE,
+    summary: 'How many alerts are unread, up to 100',
+    answer: Type.Object({ count: Type.Integer() }),
+    async handle({ deps, onlyTenant }) {
+      const audience = onlyTenant === null ? 'OPERATOR' : 'TENANT'
+      return { count: await countUnreadAlerts(deps.db, { tenantId: onlyTenant, audience }) }
     },
   }),
   route({

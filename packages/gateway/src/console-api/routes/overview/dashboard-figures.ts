@@ -16,6 +16,8 @@ interface Scope {
   tenantId: string | null
   /** The days of the period, in order. */
   days: LocalDay[]
+  /** When the last one ends; undefined: it is today. */
+  end?: Date | undefined
 }
 
 export interface OrderDay {
@@ -28,7 +30,7 @@ export interface OrderDay {
   p95Ms: number | null
 }
 
-export function listOrderDays(db: Reader, { tenantId, days }: Scope): Promise<OrderDay[]> {
+export function listOrderDays(db: Reader, { tenantId, days, end }: Scope): Promise<OrderDay[]> {
   return db.query<OrderDay>(sql`
     select ${dayOf(days, sql`o.order_id`)} as day, count(*)::int as orders,
            count(*) filter (where order_status in ('DELIVERED', 'PARTIALLY_DELIVERED'))::int as delivered,
@@ -40,7 +42,7 @@ export function listOrderDays(db: Reader, { tenantId, days }: Scope): Promise<Or
       select order_id, created_at, order_status,
              case when order_status in ('DELIVERED', 'PARTIALLY_DELIVERED') then
                extract(epoch from (status_history -> -1 ->> 'time')::timestamptz - created_at) * 1000 end as took_ms
-      from orders o where o.tenant_id = t.tenant_id and o.order_id >= ${firstId(days)}) o
+      from orders o where o.tenant_id = t.tenant_id and o.order_id >= ${firstId(days)} ${before(sql`o.order_id`, end)}) o
     where ${tenantFilter(tenantId)}
     group by 1 order by 1`)
 }
@@ -52,14 +54,14 @@ export interface SalesDay {
 }
 
 /** Sales less refunds. */
-export function listSalesDays(db: Reader, { tenantId, days }: Scope): Promise<SalesDay[]> {
+export function listSalesDays(db: Reader, { tenantId, days, end }: Scope): Promise<SalesDay[]> {
   return db.query<SalesDay>(sql`
     select ${dayOf(days, sql`o.order_id`)} as day, o.currency_code,
            sum(o.amount - o.refunded_amount)::bigint as amount
     from tenants t
     cross join lateral (
       select order_id, currency_code, amount, refunded_amount from orders o
-      where o.tenant_id = t.tenant_id and o.order_id >= ${firstId(days)}) o
+      where o.tenant_id = t.tenant_id and o.order_id >= ${firstId(days)} ${before(sql`o.order_id`, end)}) o
     where ${tenantFilter(tenantId)}
     group by 1, 2 order by 1, 2`)
 }
@@ -73,7 +75,7 @@ export interface WebhookDay {
 }
 
 /** The current delivery state of each day's events. Counts the same events as the list of that day, not attempts. */
-export function listWebhookDays(db: Reader, { tenantId, days }: Scope): Promise<WebhookDay[]> {
+export function listWebhookDays(db: Reader, { tenantId, days, end }: Scope): Promise<WebhookDay[]> {
   return db.query<WebhookDay>(sql`
     select ${dayOf(days, sql`e.notify_id`)} as day,
            count(*) filter (where delivery_state = 'DELIVERED')::int as delivered,
@@ -84,7 +86,7 @@ export function listWebhookDays(db: Reader, { tenantId, days }: Scope): Promise<
     cross join lateral (
       select e.notify_id, ${raw(STATE_OF_EVENT)} as delivery_state
       from events e ${raw(DELIVERY_OF_EVENT)} and d.notify_id >= ${firstId(days)}
-      where e.tenant_id = t.tenant_id and e.notify_id >= ${firstId(days)}) e
+      where e.tenant_id = t.tenant_id and e.notify_id >= ${firstId(days)} ${before(sql`e.notify_id`, end)}) e
     where ${tenantFilter(tenantId)}
     group by 1 order by 1`)
 }
@@ -97,7 +99,10 @@ export interface SupplierFigures {
   p50Ms: number | null
 }
 
-export function listSupplierFigures(db: Reader, { days }: Pick<Scope, 'days'>): Promise<SupplierFigures[]> {
+export function listSupplierFigures(
+  db: Reader,
+  { days, end }: Pick<Scope, 'days' | 'end'>,
+): Promise<SupplierFigures[]> {
   return db.query<SupplierFigures>(sql`
     select a.supplier, count(*) filter (where outcome = 'delivered')::int as delivered,
            count(*) filter (where outcome = 'refused')::int as refused,
@@ -107,7 +112,7 @@ export function listSupplierFigures(db: Reader, { days }: Pick<Scope, 'days'>): 
     from tenants t
     cross join lateral (
       select supplier, outcome, started_at, finished_at from supplier_attempts a
-      where a.tenant_id = t.tenant_id and a.attempt_id >= ${firstId(days)}
+      where a.tenant_id = t.tenant_id and a.attempt_id >= ${firstId(days)} ${before(sql`a.attempt_id`, end)}
         and a.operation = 'ORDER') a
     group by 1 order by 1`)
 }
@@ -132,12 +137,13 @@ export interface Attention {
   lowStock: number
   orphans: number
   adjustments: number
+  topUpRequests: number
 }
 
 /** Counts what needs attention. Each count reads a partial index of just those rows. */
 export async function countAttention(db: Reader, tenantId: string | null): Promise<Attention> {
   const own = tenantId === null ? empty : sql`and tenant_id = ${tenantId}`
-  // Stock, orphans and adjustments concern only the operator.
+  // Stock, orphans, adjustments and top-up requests concern only the operator.
   const operators = tenantId === null ? sql`true` : sql`false`
   const [row] = await db.query<Attention>(sql`
     select
@@ -150,7 +156,8 @@ export async function countAttention(db: Reader, tenantId: string | null): Promi
       (select count(*)::int from stock_levels where available < low_threshold and ${operators}) as low_stock,
       (select count(*)::int from orphans where state = 'FOUND' and ${operators}) as orphans,
       (select count(*)::int from wallet_adjustments
-       where adjustment_status = 'PROPOSED' and expires_at > now() and ${operators}) as adjustments`)
+       where adjustment_status = 'PROPOSED' and expires_at > now() and ${operators}) as adjustments,
+      (select count(*)::int from top_up_requests where request_status = 'REQUESTED' and ${operators}) as top_up_requests`)
   return row as Attention
 }
 
@@ -162,6 +169,10 @@ function tenantFilter(tenantId: string | null): Sql {
 function dayOf(days: LocalDay[], id: Sql): Sql {
   const starts = days.map(({ startsAt }) => firstUuidAt(startsAt.getTime()))
   return sql`(${days.map(({ day }) => day)}::text[])[width_bucket(${id}, ${starts}::uuid[])]`
+}
+
+function before(id: Sql, end: Date | undefined): Sql {
+  return end === undefined ? empty : sql`and ${id} < ${firstUuidAt(end.getTime())}`
 }
 
 function firstId(days: LocalDay[]): string {

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
+import { Refusal } from '../../../lib/refusal.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, money, nullable } from '../../kernel/schemas.ts'
+import { CLOSED, money, nullable, uuid } from '../../kernel/schemas.ts'
 import {
   countAttention,
   listBalances,
@@ -9,7 +10,7 @@ import {
   listSupplierFigures,
   listWebhookDays,
 } from './dashboard-figures.ts'
-import { localDays } from './local-days.ts'
+import { localDays, localDaysBetween } from './local-days.ts'
 
 const day = { day: Type.String({ description: 'A day in the requested time zone' }) }
 const count = () => Type.Integer({ minimum: 0 })
@@ -24,6 +25,7 @@ const dashboard = Type.Object({
     lowStock: count(),
     orphans: count(),
     adjustments: count(),
+    topUpRequests: count(),
   }),
   days: Type.Array(Type.String({ description: 'Every day of the period' })),
   orders: Type.Array(
@@ -52,6 +54,9 @@ const dashboard = Type.Object({
 export type Dashboard = Static<typeof dashboard>
 
 const ZONE_LENGTH_MAX = 64
+const DAYS_MAX = 92
+const DAYS_DEFAULT = 14
+const DAY = '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$'
 
 export const dashboardRoutes: Route[] = [
   route({
@@ -61,7 +66,10 @@ export const dashboardRoutes: Route[] = [
     summary: 'What needs attention, and the figures of a period',
     query: Type.Object(
       {
-        days: Type.Optional(Type.Integer({ minimum: 1, maximum: 90 })),
+        days: Type.Optional(Type.Integer({ minimum: 1, maximum: DAYS_MAX })),
+        from: Type.Optional(Type.String({ pattern: DAY, description: 'First day, instead of `days`' })),
+        to: Type.Optional(Type.String({ pattern: DAY, description: 'Last day' })),
+        tenantId: Type.Optional(uuid()),
         timeZone: Type.Optional(
           Type.String({
             maxLength: ZONE_LENGTH_MAX,
@@ -72,21 +80,40 @@ export const dashboardRoutes: Route[] = [
       CLOSED,
     ),
     answer: dashboard,
-    handle: (context, { query }) => getDashboard(context, query.days ?? 14, query.timeZone ?? 'UTC'),
+    handle: (context, { query }) => getDashboard(context, query),
   }),
 ]
 
-async function getDashboard({ deps, onlyTenant }: Context, length: number, timeZone: string) {
+interface Query {
+  days?: number
+  from?: string
+  to?: string
+  tenantId?: string
+  timeZone?: string
+}
+
+/** @throws Refusal */
+function periodOf(nowMs: number, { days = DAYS_DEFAULT, from, to, timeZone = 'UTC' }: Query) {
+  if (from === undefined && to === undefined) return { days: localDays(nowMs, days, timeZone), end: undefined }
+  const { days: between, end } = localDaysBetween(from ?? '', to ?? '', timeZone)
+  if (between.length > DAYS_MAX) {
+    throw new Refusal(422, 'PERIOD_TOO_LONG', `A period has up to ${DAYS_MAX} days. Choose a shorter one.`)
+  }
+  return { days: between, end: end.startsAt }
+}
+
+async function getDashboard({ deps, onlyTenant }: Context, query: Query) {
   const { db } = deps
-  const days = localDays(deps.databaseClock.now(), length, timeZone)
-  const scope = { tenantId: onlyTenant, days }
+  const { days, end } = periodOf(deps.databaseClock.now(), query)
+  const tenantId = onlyTenant ?? query.tenantId ?? null
+  const scope = { tenantId, days, end }
   const [attention, orders, sales, webhooks, suppliers, money] = await Promise.all([
-    countAttention(db, onlyTenant),
+    countAttention(db, tenantId),
     listOrderDays(db, scope),
     listSalesDays(db, scope),
     listWebhookDays(db, scope),
-    onlyTenant === null ? listSupplierFigures(db, scope) : [],
-    listBalances(db, onlyTenant),
+    tenantId === null ? listSupplierFigures(db, scope) : [],
+    listBalances(db, tenantId),
   ])
   return {
     attention,

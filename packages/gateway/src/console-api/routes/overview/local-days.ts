@@ -17,8 +17,24 @@ const DAY_MS = 86_400_000
 export function localDays(nowMs: number, length: number, timeZone: string): LocalDay[] {
   const clock = offsetClock(timeZone)
   const todayMs = Math.floor((nowMs + clock(nowMs)) / DAY_MS) * DAY_MS
+  return daysUpTo(todayMs, length, clock)
+}
+
+/** The days from one (`2026-11-20`) to another, and the one after them, which is where they end. @throws Refusal */
+export function localDaysBetween(from: string, to: string, timeZone: string): { days: LocalDay[]; end: LocalDay } {
+  const [firstMs, lastMs] = [Date.parse(`${from}T00:00:00Z`), Date.parse(`${to}T00:00:00Z`)]
+  if (!(firstMs <= lastMs)) {
+    throw new Refusal(422, 'PERIOD_EMPTY', 'This is no period. Give two days, the first one before the last one.')
+  }
+  const days = daysUpTo(lastMs + DAY_MS, (lastMs - firstMs) / DAY_MS + 2, offsetClock(timeZone))
+  const end = days.pop()!
+  return { days, end }
+}
+
+/** @param lastMs the last day's midnight as if it were UTC */
+function daysUpTo(lastMs: number, length: number, clock: (timeMs: number) => number): LocalDay[] {
   return Array.from({ length }, (_, index) => {
-    const midnightMs = todayMs - (length - 1 - index) * DAY_MS
+    const midnightMs = lastMs - (length - 1 - index) * DAY_MS
     return { day: new Date(midnightMs).toISOString().slice(0, 10), startsAt: startOf(midnightMs, clock) }
   })
 }

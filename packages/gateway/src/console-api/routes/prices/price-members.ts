@@ -11,6 +11,21 @@ export const members = Type.Object({
 
 const LISTED_MAX = 100
 
+/** Counts the tenants of a currency that pay by a plan: their own, or their group's where they have none. */
+export async function countPayers(db: Db, planName: string, currencyCode: string): Promise<number> {
+  const [row] = await db.query<{ payers: number }>({
+    text: `select count(*)::int as payers from tenants t
+           where currency_code = $2 and (
+             exists (select from tenant_price_plans p
+                     where p.tenant_id = t.tenant_id and p.plan_name = $1 and not p.removed)
+             or exists (select from tenant_price_groups g
+                        join price_group_plans gp on gp.group_name = g.group_name and gp.plan_name = $1 and not gp.removed
+                        where g.tenant_id = t.tenant_id and not g.removed))`,
+    values: [planName, currencyCode],
+  })
+  return row!.payers
+}
+
 export async function membersOf(db: Db, tenantIds: readonly string[]) {
   const tenants = await db.query<{ tenantId: string; clientName: string }>({
     text: `select tenant_id, tenant_name as client_name from tenants

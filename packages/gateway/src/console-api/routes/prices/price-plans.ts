@@ -1,41 +1,29 @@
 import Type, { type Static } from 'typebox'
-import { invalidField } from '../../../catalogue/checks.ts'
-import { MalformedPercent, parsePercent } from '../../../catalogue/pricing/percent.ts'
 import {
   createPlan,
+  draftRule,
   listPlans,
   type PlanDetails,
-  type RuleValue,
   removePlanRule,
+  setPlanDisplayName,
   setPlanRule,
 } from '../../../catalogue/pricing/plans.ts'
+import { previewRule } from '../../../catalogue/pricing/preview.ts'
 import { deletePlan, renamePlan } from '../../../catalogue/pricing/rename-delete.ts'
 import { keyCursor, nextCursor, pageAfter, pageSchema } from '../../kernel/paging.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable } from '../../kernel/schemas.ts'
-import { members, membersOf } from './price-members.ts'
-
-const PERCENT_BASES = ['LIST', 'COST'] as const
+import { rule, ruleBody, ruleKey, ruleKeyOf, ruleValueOf } from './plan-rule.ts'
+import { countPayers, members, membersOf } from './price-members.ts'
 
 const planRow = Type.Object({
   planName: Type.String(),
+  displayName: nullable(Type.String()),
   ruleCount: Type.Integer(),
   tenantCount: Type.Integer(),
   groupNames: Type.Array(Type.String()),
 })
 export type PlanRow = Static<typeof planRow>
-
-const rule = Type.Object({
-  packageCode: nullable(Type.String({ description: 'null: every package' })),
-  percent: nullable(
-    Type.String({ description: 'Of the list price: -10 is ten percent less. Of the cost: added to it' }),
-  ),
-  basis: Type.Enum(PERCENT_BASES, { description: 'What the percentage is of' }),
-  rounding: Type.String({ description: 'none, .99, .49/.99, or a step such as 0.05' }),
-  price: nullable(money()),
-  currencyCode: nullable(Type.String()),
-})
-export type PlanRule = Static<typeof rule>
 
 const plan = Type.Object({
   ...planRow.properties,
@@ -46,18 +34,29 @@ const plan = Type.Object({
 export type PlanDetail = Static<typeof plan>
 
 const planName = Type.Object({ planName: line(64) }, CLOSED)
-const packageCode = () => Type.Optional(Type.String({ maxLength: 64, description: 'Every package if omitted' }))
-const ruleBody = Type.Object(
-  {
-    packageCode: packageCode(),
-    percent: Type.Optional(Type.String({ maxLength: 40 })),
-    basis: Type.Optional(Type.Enum(PERCENT_BASES, { description: 'Default: LIST' })),
-    rounding: Type.Optional(Type.String({ maxLength: 100, description: 'Of the percentage. Default: none' })),
-    price: Type.Optional(money()),
-    currencyCode: Type.Optional(Type.String({ maxLength: 40 })),
-  },
-  CLOSED,
-)
+const displayName = () => nullable(line(100))
+
+const preview = Type.Object({
+  at: Type.String({ format: 'date-time', description: 'The time that is shown: now, or when the rule begins' }),
+  currencyCode: Type.String(),
+  dealers: Type.Integer({ description: 'Dealers of that currency who have the plan, themselves or by their group' }),
+  packages: Type.Integer({ description: 'Packages on sale in that currency' }),
+  changed: Type.Integer(),
+  cheaper: Type.Integer(),
+  dearer: Type.Integer(),
+  belowCost: Type.Integer({ description: 'Packages that would be sold below the lowest known cost' }),
+  lines: Type.Array(
+    Type.Object({
+      packageCode: Type.String(),
+      name: Type.String(),
+      before: nullable(money()),
+      after: nullable(money()),
+      cost: nullable(money()),
+    }),
+    { description: 'The first fifty that change: losses first, then the largest changes' },
+  ),
+})
+export type RulePreview = Static<typeof preview>
 
 export const pricePlanRoutes: Route[] = [
   route({
@@ -78,13 +77,12 @@ export const pricePlanRoutes: Route[] = [
     access: OPERATORS,
     summary: 'A price plan, a page of its rules, and its dealers',
     params: planName,
-    query: Type.Object({ packageCode: packageCode(), cursor: keyCursor() }, CLOSED),
+    query: Type.Object({ packageCode: Type.Optional(Type.String({ maxLength: 64 })), cursor: keyCursor() }, CLOSED),
     answer: plan,
     async handle({ deps }, { params, query }) {
       const [found] = await listPlans(deps.db, params.planName)
       const matching = found!.rules.filter((row) => (row.packageCode ?? '').includes(query.packageCode ?? ''))
-      const keyOf = (row: StoredRule) => `${row.packageCode ?? ''} ${row.currencyCode ?? ''}`
-      const { page, nextCursor } = pageAfter(matching, keyOf, query.cursor)
+      const { page, nextCursor } = pageAfter(matching, sortKeyOf, query.cursor)
       return { ...rowOf(found!), ...(await membersOf(deps.db, found!.tenantIds)), rules: page, nextCursor }
     },
   }),
@@ -93,10 +91,10 @@ export const pricePlanRoutes: Route[] = [
     path: '/price-plans',
     access: OPERATORS_WRITE,
     summary: 'Create a price plan without rules',
-    body: planName,
+    body: Type.Object({ ...planName.properties, displayName: Type.Optional(displayName()) }, CLOSED),
     answer: done,
     async handle({ deps, by }, { body }) {
-      await createPlan(deps, body.planName, by)
+      await createPlan(deps, body.planName, by, body.displayName)
       return {}
     },
   }),
@@ -127,15 +125,42 @@ export const pricePlanRoutes: Route[] = [
   }),
   route({
     method: 'PUT',
+    path: '/price-plans/:planName/display-name',
+    access: OPERATORS_WRITE,
+    summary: 'Set the name that people see, which may have spaces; null: none',
+    params: planName,
+    body: Type.Object({ displayName: displayName() }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      await setPlanDisplayName(deps, params.planName, body.displayName, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/price-plans/:planName/preview',
+    access: OPERATORS_WRITE,
+    summary: 'Show what a rule would change, without saving it',
+    params: planName,
+    body: Type.Object({ rule: ruleBody, currencyCode: Type.String({ pattern: '^[A-Z]{3}$' }) }, CLOSED),
+    answer: preview,
+    async handle({ deps }, { params: { planName }, body: { rule, currencyCode } }) {
+      const draft = await draftRule(deps.db, ruleKeyOf(planName, rule), ruleValueOf(rule))
+      const { at, lines, ...counts } = previewRule(await deps.catalogue.latest(), planName, draft, currencyCode)
+      const dealers = await countPayers(deps.db, planName, currencyCode)
+      return { at: new Date(at), currencyCode, dealers, ...counts, lines: [...lines] }
+    },
+  }),
+  route({
+    method: 'PUT',
     path: '/price-plans/:planName/rules',
     access: OPERATORS_WRITE,
-    summary: 'Set a percentage or a price for one package or for all',
+    summary: 'Set a percentage for a package, a location, a supplier or all, or a price for a package or all',
     params: planName,
     body: ruleBody,
     answer: done,
     async handle({ deps, by }, { params, body }) {
-      const scope = { planName: params.planName, packageCode: body.packageCode || null }
-      await setPlanRule(deps, scope, ruleOf(body), by)
+      await setPlanRule(deps, ruleKeyOf(params.planName, body), ruleValueOf(body), by)
       return {}
     },
   }),
@@ -145,11 +170,10 @@ export const pricePlanRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Remove a percentage, or, with currencyCode, a price',
     params: planName,
-    query: Type.Object({ packageCode: packageCode(), currencyCode: Type.Optional(line(40)) }, CLOSED),
+    query: Type.Object({ ...ruleKey, currencyCode: Type.Optional(line(40)) }, CLOSED),
     answer: done,
     async handle({ deps, by }, { params, query }) {
-      const scope = { planName: params.planName, packageCode: query.packageCode || null }
-      await removePlanRule(deps, scope, query.currencyCode ?? null, by)
+      await removePlanRule(deps, ruleKeyOf(params.planName, query), query.currencyCode ?? null, by)
       return {}
     },
   }),
@@ -157,25 +181,14 @@ export const pricePlanRoutes: Route[] = [
 
 type StoredRule = PlanDetails['rules'][number]
 
-function rowOf({ planName, rules, tenantIds, groupNames }: PlanDetails) {
-  return { planName, ruleCount: rules.length, tenantCount: tenantIds.length, groupNames: [...groupNames] }
+/** Rules for all packages first, then those for suppliers, locations and packages. */
+function sortKeyOf({ packageCode, locationCode, supplier, currencyCode, validFrom }: StoredRule): string {
+  const scope =
+    packageCode !== null ? `3 ${packageCode}` : locationCode !== null ? `2 ${locationCode}` : `1 ${supplier}`
+  const isForAll = packageCode === null && locationCode === null && supplier === null
+  return [isForAll ? '0' : scope, currencyCode ?? '', validFrom?.toISOString() ?? ''].join(' ')
 }
 
-/** @throws Refusal unless there is either a percentage or a price with its currency */
-function ruleOf({ percent, basis, rounding, price, currencyCode }: Static<typeof ruleBody>): RuleValue {
-  if (percent !== undefined && price === undefined && currencyCode === undefined) {
-    return { percent: percentOf(percent), basis, rounding }
-  }
-  if (percent === undefined && price !== undefined && currencyCode !== undefined)
-    return { price: BigInt(price), currencyCode }
-  throw invalidField('percent', 'Give either a percentage, or a price with its currency.')
-}
-
-function percentOf(text: string): bigint {
-  try {
-    return parsePercent(text)
-  } catch (error) {
-    if (error instanceof MalformedPercent) throw invalidField('percent', error.message)
-    throw error
-  }
+function rowOf({ planName, displayName, rules, tenantIds, groupNames }: PlanDetails) {
+  return { planName, displayName, ruleCount: rules.length, tenantCount: tenantIds.length, groupNames: [...groupNames] }
 }

@@ -1,12 +1,17 @@
+import { Readable } from 'node:stream'
 import { PACKAGE_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { type Buyer, getBuyer, type QuotedPackage } from '../../../catalogue/catalogue.ts'
 import { invalidField } from '../../../catalogue/checks.ts'
+import { priceListCsv } from '../../../catalogue/files/price-list.ts'
 import { getAssignment, setTenantGroup, setTenantPlan } from '../../../catalogue/pricing/assignments.ts'
 import { setOwnPrice } from '../../../catalogue/pricing/prices.ts'
+import { getTenantView } from '../../../tenants/tenant-views.ts'
+import { csvFileName } from '../../../wallet/statement/entries-csv.ts'
 import { keyCursor, nextCursor, pageAfter } from '../../kernel/paging.ts'
 import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable, tenantParams, uuid } from '../../kernel/schemas.ts'
+import { sendCsv } from '../../kernel/send-csv.ts'
 
 /** Where a tenant's price comes from: its own price, its plan, its group's plan, or the list price. */
 const SOURCES = ['OWN', 'PLAN', 'GROUP', 'LIST'] as const
@@ -66,6 +71,20 @@ export const tenantPriceRoutes: Route[] = [
       const { page, nextCursor } = pageAfter(matching, ({ item }) => item.packageCode, query.cursor)
       const rows = page.map((quoted) => ({ ...rowOf(quoted), ...(!forDealer && sourceOf(quoted, buyer)) }))
       return { currencyCode: buyer.currencyCode, prices: rows, nextCursor }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/prices.csv',
+    access: EVERY_ROLE,
+    summary: 'What a dealer can buy now, at its own prices, as CSV',
+    params: tenantParams,
+    answer: Type.String(),
+    answerType: 'text/csv',
+    async handle({ deps, reply }, { params }) {
+      const { tenantId, clientName, currencyCode } = await getTenantView(deps, params.tenantId)
+      const csv = priceListCsv(await deps.catalogue.latest(), { tenantId, currencyCode })
+      return sendCsv(reply, csvFileName('prices', { tenantId, clientName }), Readable.from(csv))
     },
   }),
   route({

@@ -4,6 +4,7 @@ import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../..
 import { ADJUSTMENT_STATUSES, type Adjustment, listAdjustments } from '../../../wallet/ledger/adjustments.ts'
 import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
+import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
 
@@ -33,17 +34,28 @@ export const adjustmentRoutes: Route[] = [
     method: 'GET',
     path: '/adjustments',
     access: OPERATORS,
-    summary: 'Adjustments, newest first: open ones, or all of a dealer',
-    query: Type.Object({ tenantId: Type.Optional(uuid()), open: Type.Optional(Type.Boolean()) }, CLOSED),
-    answer: Type.Object({ adjustments: Type.Array(adjustment) }),
+    summary: 'Adjustments, newest first: all, those of a dealer, or those in a status',
+    query: Type.Object(
+      {
+        tenantId: Type.Optional(uuid()),
+        open: Type.Optional(Type.Boolean({ description: 'Only those that wait for approval' })),
+        status: Type.Optional(Type.Enum(ADJUSTMENT_STATUSES)),
+        cursor: cursor(),
+      },
+      CLOSED,
+    ),
+    answer: pageSchema('adjustments', adjustment),
     async handle(context, { query }) {
-      const { tenantId, open } = query
+      const { tenantId, open, status, cursor } = query
       const rows = await listAdjustments(context.deps.db, {
-        limit: 200,
+        limit: PAGE_SIZE + 1,
         ...(tenantId && { tenantId }),
         ...(open && { open }),
+        ...(status && { status }),
+        ...(cursor && { after: cursor }),
       })
-      return { adjustments: await describe(context, rows) }
+      const { page, nextCursor } = pageOf(rows, (row) => row.adjustmentId)
+      return { adjustments: await describe(context, page), nextCursor }
     },
   }),
   route({

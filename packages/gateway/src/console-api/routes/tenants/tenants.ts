@@ -1,5 +1,6 @@
 import { EVENT_FORMATS } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
+import type { Db } from '../../../lib/postgres/db.ts'
 import { resumeTenant, suspendTenant } from '../../../tenants/change.ts'
 import { createTenant } from '../../../tenants/create.ts'
 import { countTenants, searchTenants, type TenantFilter, type TenantSort } from '../../../tenants/search.ts'
@@ -28,6 +29,7 @@ const view = Type.Object({
   unsignedRequests: Type.Boolean({ description: 'Requests without a signature are accepted at the compatible API' }),
   unsignedFault: nullable(Type.String({ description: 'Why they cannot be accepted' })),
   qpsLimit: nullable(Type.Integer()),
+  qpsDefault: Type.Integer({ description: 'The limit where qpsLimit is null' }),
   creditLimit: money(),
   dailySpendLimit: nullable(money()),
   lowBalanceThreshold: nullable(money()),
@@ -56,6 +58,15 @@ const credentials = Type.Object({
 })
 export type Credentials = Static<typeof credentials>
 
+/** A sentence. */
+const REASON_LENGTH_MIN = 3
+const REASON_LENGTH_MAX = 300
+
+const activity = Type.Object({
+  lastCallAt: nullable(time()),
+  lastOrderAt: nullable(time()),
+})
+export type TenantActivity = Static<typeof activity>
 const filters = {
   q: Type.Optional(line(100)),
   status: Type.Optional(status()),
@@ -107,17 +118,30 @@ export const tenantRoutes: Route[] = [
     summary: 'A dealer',
     params: tenantParams,
     answer: view,
-    handle: ({ deps }, { params }) => getTenantView(deps, params.tenantId),
+    async handle({ deps }, { params }) {
+      return { ...(await getTenantView(deps, params.tenantId)), qpsDefault: deps.config.defaultQpsLimit }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/activity',
+    access: OPERATORS,
+    summary: 'When a dealer last called its API and last ordered',
+    params: tenantParams,
+    answer: activity,
+    handle: ({ deps }, { params }) => getActivity(deps.db, params.tenantId),
   }),
   route({
     method: 'POST',
     path: '/tenants/:tenantId/suspend',
     access: OPERATORS_WRITE,
-    summary: 'Suspend a dealer: the dealer API refuses requests. Paid orders are still delivered',
+    summary:
+      'Suspend a dealer: the dealer API refuses requests. Paid orders are still delivered. The dealer reads the reason',
     params: tenantParams,
+    body: Type.Object({ reason: line(REASON_LENGTH_MAX, REASON_LENGTH_MIN) }, CLOSED),
     answer: done,
-    async handle({ deps, by }, { params }) {
-      await suspendTenant(deps, params.tenantId, by)
+    async handle({ deps, by }, { params, body }) {
+      await suspendTenant(deps, params.tenantId, by, body.reason)
       return {}
     },
   }),
@@ -137,4 +161,14 @@ export const tenantRoutes: Route[] = [
 
 function filterOf({ q, status, from, to }: ListQuery<typeof filters>): TenantFilter {
   return { keyword: q, status, from: toDate(from), to: toDate(to) }
+}
+
+/** A call that was admitted is noted in the dealer's bucket of requests. */
+async function getActivity(db: Db, tenantId: string) {
+  const [row] = await db.query<{ lastCallAt: Date | null; lastOrderAt: Date | null }>({
+    text: `select (select refilled_at from qps_buckets where tenant_id = $1) as last_call_at,
+             (select created_at from orders where tenant_id = $1 order by order_id desc limit 1) as last_order_at`,
+    values: [tenantId],
+  })
+  return row!
 }

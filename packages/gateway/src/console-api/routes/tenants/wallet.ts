@@ -1,12 +1,16 @@
+import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import type { Db } from '../../../lib/postgres/db.ts'
 import { notFound } from '../../../lib/refusal.ts'
 import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
 import { TRANSFER_KINDS } from '../../../wallet/ledger/post.ts'
 import { topUp } from '../../../wallet/ledger/top-up.ts'
+import { styleOf } from '../../../wallet/statement/document.ts'
 import { getStatementPage, type StatementEntry, streamEntries } from '../../../wallet/statement/entries.ts'
 import { entriesCsv, statementFileName } from '../../../wallet/statement/entries-csv.ts'
+import { getIssuedStatement, isStatementAvailable } from '../../../wallet/statement/issue.ts'
 import { getMonthStatement, type MonthStatement } from '../../../wallet/statement/month.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
 import { nextCursor, PAGE_SIZE } from '../../kernel/paging.ts'
@@ -50,6 +54,7 @@ const monthSummary = Type.Object({
   opening: money(),
   closing: money(),
   complete: Type.Boolean(),
+  isPrintable: Type.Boolean({ description: 'Its statement was issued, or can be' }),
   totals: Type.Array(Type.Object({ kind: Type.String(), count: Type.Integer(), amount: money() })),
 })
 export type MonthSummary = Static<typeof monthSummary>
@@ -95,7 +100,7 @@ export const walletRoutes: Route[] = [
       })
       return {
         entries: await withNames(context, page.entries),
-        month: statement && summaryOf(statement),
+        month: statement && (await summaryOf(deps.db, statement)),
         nextCursor: page.nextBefore === null ? null : String(page.nextBefore),
       }
     },
@@ -115,6 +120,28 @@ export const walletRoutes: Route[] = [
       const entries = streamEntries(deps.db, params.tenantId, statement.versions, query.kind)
       const csv = entriesCsv(pagesWithNames(context, entries), statement.currencyCode)
       return sendCsv(reply, statementFileName(statement, query.kind), Readable.from(csv))
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/wallet/statement',
+    access: EVERY_ROLE,
+    summary:
+      'The statement of a month that is over, as a page to print. The first call issues it; it never changes then',
+    params: tenantParams,
+    query: Type.Object({ month }, CLOSED),
+    answer: Type.String(),
+    answerType: 'text/html',
+    async handle({ deps, reply, by }, { params, query }) {
+      const { document } = await getIssuedStatement(deps, params.tenantId, query.month, by)
+      const style = createHash('sha256').update(styleOf(document)).digest('base64')
+      reply
+        .type('text/html; charset=utf-8')
+        .header(
+          'Content-Security-Policy',
+          `default-src 'none'; style-src 'sha256-${style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+        )
+      return document
     },
   }),
   route({
@@ -141,8 +168,9 @@ export const walletRoutes: Route[] = [
   }),
 ]
 
-function summaryOf({ month, opening, closing, complete, totals }: MonthStatement) {
-  return { month, opening, closing, complete, totals }
+async function summaryOf(db: Db, statement: MonthStatement) {
+  const { month, opening, closing, complete, totals } = statement
+  return { month, opening, closing, complete, totals, isPrintable: await isStatementAvailable(db, statement) }
 }
 
 interface WalletRow {

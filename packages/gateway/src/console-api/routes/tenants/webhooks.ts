@@ -5,14 +5,17 @@ import {
   EVENT_TYPES,
   EXPIRY_NOTICE_HOURS_DEFAULT,
   orderIdOf,
+  TRANSACTION_ID_LENGTH_MAX,
   USAGE_THRESHOLDS_DEFAULT,
   webhookSetAnswer,
   webhookSetRequest,
 } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { findOrderKeys } from '../../../orders/reading/find.ts'
+import type { Deps } from '../../../deps.ts'
+import { findOrder, findOrdersOfTransaction } from '../../../orders/reading/find.ts'
 import { DELIVERY_STATES } from '../../../webhooks/delivery.ts'
 import { findEndpoint } from '../../../webhooks/endpoint/endpoint.ts'
+import { FIGURE_PERIODS, readEndpointFigures } from '../../../webhooks/endpoint/figures.ts'
 import { setWebhook } from '../../../webhooks/endpoint/set-webhook.ts'
 import {
   type AttemptView,
@@ -23,6 +26,7 @@ import {
 } from '../../../webhooks/list-events.ts'
 import { bodyOf } from '../../../webhooks/notification-body.ts'
 import { resendEvent } from '../../../webhooks/replay/resend.ts'
+import { loggedHeaders } from '../../../webhooks/sending/attempt.ts'
 import { type ListQuery, listRoutes } from '../../kernel/list.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from '../../kernel/route.ts'
 import { CLOSED, done, line, nullable, orderNo, tenantParams, time, toDate, uuid } from '../../kernel/schemas.ts'
@@ -33,6 +37,12 @@ const eventRow = Type.Object({
   notifyId: Type.String(),
   notifyType: Type.Enum(EVENT_TYPES),
   orderNo: nullable(Type.String()),
+  statuses: Type.Array(Type.String(), {
+    description: 'Of the order, the eSIM or the action, as the event reports them',
+  }),
+  level: nullable(
+    Type.Object({ unit: Type.Enum(['PERCENT', 'HOURS']), value: Type.Integer() }, { description: 'The threshold' }),
+  ),
   deliveryState: Type.Enum(DELIVERY_STATES),
   attempts: nullable(Type.Integer()),
   dueAt: nullable(time()),
@@ -51,6 +61,9 @@ const delivery = Type.Object({
   httpStatus: nullable(Type.Integer()),
   outcome: Type.String(),
   answer: nullable(Type.String({ description: 'The first 4 KiB' })),
+  headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() }), {
+    description: 'As sent; only the first characters of signatures are kept',
+  }),
 })
 
 const eventDetail = Type.Object({
@@ -75,12 +88,26 @@ const endpoint = Type.Object({
 })
 export type EndpointView = Static<typeof endpoint>
 
+const figures = Type.Object({
+  isSample: Type.Boolean({ description: 'There were more attempts: only those of the newest events are counted' }),
+  parts: Type.Array(
+    Type.Object({
+      from: time(),
+      acknowledged: Type.Integer(),
+      failed: Type.Integer(),
+      p50_ms: nullable(Type.Integer()),
+      p95_ms: nullable(Type.Integer()),
+    }),
+  ),
+})
+export type EndpointFiguresView = Static<typeof figures>
+
 const filters = {
   tenantId: Type.Optional(uuid()),
   state: Type.Optional(Type.Enum(DELIVERY_STATES)),
   type: Type.Optional(Type.Enum(EVENT_TYPES)),
   orderNo: Type.Optional(orderNo()),
-  transactionId: Type.Optional(line(100)),
+  q: Type.Optional(line(TRANSACTION_ID_LENGTH_MAX)),
   from: Type.Optional(time()),
   to: Type.Optional(time()),
 }
@@ -90,7 +117,7 @@ export const webhookRoutes: Route[] = [
     name: 'events',
     path: '/events',
     access: EVERY_ROLE,
-    summary: 'Events and their deliveries, newest first',
+    summary: 'Events and their deliveries, newest first. q is an order number or a transactionId',
     filters,
     row: eventRow,
     sorts: { createdAt: 'INDEX' },
@@ -125,13 +152,13 @@ export const webhookRoutes: Route[] = [
         getEvent(deps.db, params.tenantId, params.notifyId),
         findEndpoint(deps.db, deps.cipher, params.tenantId),
       ])
-      const { content, details, attemptList, ...event } = found
+      const { content, details, attemptList, appKey, ...event } = found
       const recorded = { ...event, content: JSON.stringify(content), details: details ? JSON.stringify(details) : null }
       const text = bodyOf(endpoint?.eventFormat ?? 'DEALER', recorded) ?? bodyOf('DEALER', recorded)
       return {
         ...event,
         body: JSON.parse(text!),
-        deliveries: attemptList.toReversed().map(deliveryOf),
+        deliveries: attemptList.toReversed().map((attempt) => deliveryOf(attempt, appKey)),
       }
     },
   }),
@@ -174,6 +201,20 @@ export const webhookRoutes: Route[] = [
     },
   }),
   route({
+    method: 'GET',
+    path: '/tenants/:tenantId/endpoint/figures',
+    access: EVERY_ROLE,
+    summary: 'How attempts to send events went, and how long they took, in parts of the last day or week',
+    params: tenantParams,
+    query: Type.Object({ period: Type.Optional(Type.Enum(Object.keys(FIGURE_PERIODS))) }, CLOSED),
+    answer: figures,
+    async handle({ deps }, { params, query }) {
+      const period = (query.period ?? 'DAY') as keyof typeof FIGURE_PERIODS
+      const { isSample, parts } = await readEndpointFigures(deps, params.tenantId, period)
+      return { isSample, parts: parts.map(({ p50Ms, p95Ms, ...part }) => ({ ...part, p50_ms: p50Ms, p95_ms: p95Ms })) }
+    },
+  }),
+  route({
     method: 'PUT',
     path: '/tenants/:tenantId/endpoint',
     access: TENANT_ADMINS,
@@ -196,24 +237,38 @@ export const webhookRoutes: Route[] = [
 ]
 
 async function filterOf({ deps, onlyTenant }: Context, query: ListQuery<typeof filters>): Promise<EventFilter> {
-  const { state, type, orderNo, transactionId, from, to } = query
-  const tenantId = onlyTenant ?? query.tenantId ?? null
+  const { state, type, from, to } = query
+  const tenantId = onlyTenant ?? query.tenantId
   const filter = {
+    tenantId,
     deliveryStates: state && [state],
     notifyTypes: type && [type],
     from: toDate(from),
     to: toDate(to),
   }
-  if (orderNo === undefined && transactionId === undefined) return { ...filter, tenantId: tenantId ?? undefined }
-  const orders = await findOrderKeys(deps.db, tenantId, { orderId: orderNo && orderIdOf(orderNo), transactionId })
-  return {
-    ...filter,
-    orderIds: orders.map((order) => order.orderId),
-    // With one dealer's orders only, the events of other dealers are not looked at.
-    tenantId: orders.length === 1 ? orders[0]!.tenantId : (tenantId ?? undefined),
-  }
+  const orders = await findOrders(deps, tenantId, query)
+  if (orders === undefined) return filter
+  const orderIds = orders.map((order) => order.orderId)
+  // With one dealer's orders only, the events of other dealers are not looked at.
+  return { ...filter, orderIds, ...(orders.length === 1 && { tenantId: tenantId ?? orders[0]!.tenantId }) }
 }
 
-function deliveryOf({ attemptId, url, address, startedAt, durationMs, httpStatus, outcome, answer }: AttemptView) {
-  return { attemptId, url, address, startedAt, duration_ms: durationMs, httpStatus, outcome, answer }
+/** undefined: any order. */
+async function findOrders(
+  { db }: Pick<Deps, 'db'>,
+  tenantId: string | undefined,
+  { orderNo, q }: { orderNo?: string; q?: string },
+): Promise<{ tenantId: string | undefined; orderId: string }[] | undefined> {
+  const text = orderNo ?? q
+  if (text === undefined) return undefined
+  const orderId = orderIdOf(text.toUpperCase())
+  if (orderId === undefined) return orderNo === undefined ? findOrdersOfTransaction(db, tenantId, text) : []
+  // An order may be deleted before its events.
+  return [{ tenantId: tenantId ?? (await findOrder(db, orderId))?.tenantId, orderId }]
+}
+
+function deliveryOf(attempt: AttemptView, appKey: string) {
+  const { attemptId, url, address, startedAt, durationMs, httpStatus, outcome, answer } = attempt
+  const headers = loggedHeaders(appKey, attempt).map(([name, value]) => ({ name, value }))
+  return { attemptId, url, address, startedAt, duration_ms: durationMs, httpStatus, outcome, answer, headers }
 }

@@ -1,0 +1,41 @@
+import { Checkbox, SimpleGrid, Text } from '@mantine/core'
+import { useChange } from '../api/use-api.ts'
+import { Card } from '../parts/page.tsx'
+import { isOperator, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+
+type AlertKind = keyof typeof t.alerts.types
+
+/** The kinds that a dealer's administrators get. All others are the operator's. */
+const DEALER_KINDS: readonly AlertKind[] = ['LOW_BALANCE', 'ENDPOINT_FAILING', 'ENDPOINT_DISABLED']
+
+/** Which alerts are mailed to the person. */
+export function AlertMails() {
+  const me = useSession()
+  const save = useChange({ success: t.common.saved })
+  const all = Object.keys(t.alerts.types) as AlertKind[]
+  const kinds = all.filter((kind) => DEALER_KINDS.includes(kind) !== isOperator(me))
+  const set = (kind: AlertKind, mailed: boolean) => {
+    const muted = me.mutedAlerts.filter((other) => other !== kind)
+    const body = { kinds: mailed ? muted : [...muted, kind] }
+    save.mutate({ method: 'PUT', path: '/account/muted-alerts', body })
+  }
+  return (
+    <Card title={t.account.alertMails}>
+      <Text size="sm" c="dimmed">
+        {t.account.alertMailsText}
+      </Text>
+      <SimpleGrid cols={{ base: 1, sm: 2, md: 3 }} spacing="xs">
+        {kinds.map((kind) => (
+          <Checkbox
+            key={kind}
+            label={t.alerts.types[kind]}
+            checked={!me.mutedAlerts.includes(kind)}
+            disabled={save.isPending}
+            onChange={(event) => set(kind, event.currentTarget.checked)}
+          />
+        ))}
+      </SimpleGrid>
+    </Card>
+  )
+}

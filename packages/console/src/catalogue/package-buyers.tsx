@@ -1,0 +1,126 @@
+import type { PackageBuyer, PackageDetail } from '@dealer-esim/gateway/console-api/routes/catalogue/package.ts'
+import { Button, Group, Text, TextInput } from '@mantine/core'
+import { useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useApi } from '../api/use-api.ts'
+import { DealerSelect } from '../parts/dealer-filter.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { SearchField } from '../parts/filters.tsx'
+import { List } from '../parts/list.tsx'
+import { Card } from '../parts/page.tsx'
+import { useFilters } from '../parts/use-filters.ts'
+import { Amount } from '../parts/values.tsx'
+import { ExplainedPrice } from '../prices/explanation.tsx'
+import { sourceText } from '../prices/rule-text.ts'
+import { interpolate, t } from '../strings/strings.ts'
+import { PackageFrame } from './package.tsx'
+import { packagePath } from './paths.ts'
+import { formatMargin } from './price-rows.tsx'
+
+/** Shows who pays what for a package, and why; and what a dealer would pay at another time. */
+export function PackageBuyersPage() {
+  const { packageCode } = useParams({ strict: false }) as { packageCode: string }
+  const { data } = useApi<PackageDetail>(packagePath(packageCode))
+  const [{ q, cursor }, setFilters] = useFilters()
+  const path = `${packagePath(packageCode)}/buyers`
+  const list = useApi<{ buyers: PackageBuyer[]; nextCursor: string | null }>(path, { q, cursor })
+  const [explained, setExplained] = useState<PackageBuyer>()
+  return (
+    <PackageFrame packageCode={packageCode} detail={data}>
+      <Simulator packageCode={packageCode} />
+      <Card title={t.package.buyers}>
+        <Text size="sm" c="dimmed">
+          {t.package.buyersText}
+        </Text>
+        <SearchField label={t.package.searchDealer} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />
+        <List<PackageBuyer>
+          label={t.package.buyers}
+          rows={list.data?.buyers}
+          nextCursor={list.data?.nextCursor}
+          loading={list.isFetching}
+          error={list.error}
+          retry={list.refetch}
+          idOf={(row) => row.tenantId}
+          to={(row) => `/tenants/${row.tenantId}/prices`}
+          empty={{ title: t.package.noBuyers }}
+          columns={[
+            { accessor: 'clientName', title: t.common.dealer },
+            {
+              accessor: 'price',
+              title: t.prices.price,
+              textAlign: 'right',
+              render: ({ price, currencyCode }) => <Amount value={price} currency={currencyCode} />,
+            },
+            { accessor: 'source', title: t.prices.source, render: (row) => sourceText(row) },
+            {
+              accessor: 'margin',
+              title: t.package.marginTitle,
+              textAlign: 'right',
+              render: (row) => <Margin row={row} />,
+            },
+            {
+              accessor: 'why',
+              title: t.common.actions,
+              textAlign: 'right',
+              render: (row) => (
+                <Button
+                  size="compact-xs"
+                  variant="default"
+                  aria-label={`${t.package.why} ${row.clientName}`}
+                  onClick={() => setExplained(row)}
+                >
+                  {t.package.why}
+                </Button>
+              ),
+            },
+          ]}
+        />
+      </Card>
+      {explained && (
+        <Dialog
+          title={interpolate(t.package.whyFor, { dealer: explained.clientName })}
+          opened
+          size="lg"
+          onClose={() => setExplained(undefined)}
+          onSubmit={() => setExplained(undefined)}
+          submit={t.common.close}
+          hasCancel={false}
+        >
+          <ExplainedPrice packageCode={packageCode} tenantId={explained.tenantId} />
+        </Dialog>
+      )}
+    </PackageFrame>
+  )
+}
+
+function Margin({ row: { price, cost, currencyCode } }: { row: PackageBuyer }) {
+  if (price === null) return <>–</>
+  if (cost === null) return <>{t.package.unknown}</>
+  const text = formatMargin(price, cost, currencyCode)
+  return price < cost ? <strong className="negative">{text}</strong> : <>{text}</>
+}
+
+function Simulator({ packageCode }: { packageCode: string }) {
+  const [tenantId, setTenantId] = useState<string>()
+  const [at, setAt] = useState('')
+  return (
+    <Card title={t.package.simulator}>
+      <Text size="sm" c="dimmed">
+        {t.package.simulatorText}
+      </Text>
+      <Group align="flex-end">
+        <DealerSelect value={tenantId} onChange={(chosen) => setTenantId(chosen ?? undefined)} />
+        <TextInput
+          type="datetime-local"
+          label={t.package.at}
+          description={t.package.atHint}
+          value={at}
+          onChange={(event) => setAt(event.currentTarget.value)}
+        />
+      </Group>
+      {tenantId !== undefined && (
+        <ExplainedPrice packageCode={packageCode} tenantId={tenantId} at={at === '' ? undefined : new Date(at)} />
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,92 @@
+import { Button, CloseButton, Group, Text, TextInput } from '@mantine/core'
+import { parseMoneyInput } from '../parts/form-values.ts'
+import { formatMoney, formatPercent } from '../parts/format.ts'
+import { Card } from '../parts/page.tsx'
+import { interpolate, t } from '../strings/strings.ts'
+import { emptyPrice, errorAt, type TypedPrice, type TypedSupplier } from './package-form.ts'
+
+interface PriceRowsProps {
+  rows: TypedPrice[]
+  /** Their costs give the margin. */
+  suppliers: TypedSupplier[]
+  onChange(rows: TypedPrice[]): void
+  errors: Record<string, string>
+}
+
+/** The list prices of a package, one currency a row, each with its margin over the lowest cost. */
+export function PriceRows({ rows, suppliers, onChange, errors }: PriceRowsProps) {
+  const set = (id: number, change: Partial<TypedPrice>) =>
+    onChange(rows.map((row) => (row.id === id ? { ...row, ...change } : row)))
+  return (
+    <Card
+      title={t.package.listPrices}
+      actions={
+        <Button size="xs" variant="default" onClick={() => onChange([...rows, emptyPrice()])}>
+          {t.package.addCurrency}
+        </Button>
+      }
+    >
+      <Text size="sm" c="dimmed">
+        {t.package.listPricesText}
+      </Text>
+      {rows.map((row, index) => {
+        const at = `prices[${index}]`
+        return (
+          <Group key={row.id} gap="sm" align="flex-start" data-price={row.currencyCode}>
+            <TextInput
+              label={t.prices.currency}
+              value={row.currencyCode}
+              maxLength={3}
+              w={90}
+              error={errorAt(errors, `${at}.currencyCode`)}
+              onChange={(event) => set(row.id, { currencyCode: event.currentTarget.value })}
+            />
+            <TextInput
+              label={t.prices.price}
+              inputMode="decimal"
+              value={row.price}
+              w={130}
+              error={errorAt(errors, `${at}.price`)}
+              onChange={(event) => set(row.id, { price: event.currentTarget.value })}
+            />
+            <TextInput
+              label={t.prices.retailPrice}
+              inputMode="decimal"
+              value={row.retailPrice}
+              w={230}
+              error={errorAt(errors, `${at}.retailPrice`)}
+              onChange={(event) => set(row.id, { retailPrice: event.currentTarget.value })}
+            />
+            <CloseButton
+              mt={26}
+              aria-label={interpolate(t.package.removePrice, { currency: row.currencyCode || String(index + 1) })}
+              onClick={() => onChange(rows.filter(({ id }) => id !== row.id))}
+            />
+            <Text size="sm" mt={30} c="dimmed">
+              {marginText(row, suppliers)}
+            </Text>
+          </Group>
+        )
+      })}
+    </Card>
+  )
+}
+
+function marginText({ currencyCode, price }: TypedPrice, suppliers: readonly TypedSupplier[]): string {
+  const currency = currencyCode.trim().toUpperCase()
+  const typed = parseMoneyInput(price)
+  const costs = suppliers.flatMap(({ costPrice, costCurrency }) => {
+    const cost = parseMoneyInput(costPrice)
+    return costCurrency.trim().toUpperCase() === currency && 'amount' in cost ? [cost.amount] : []
+  })
+  if (!/^[A-Z]{3}$/.test(currency) || 'error' in typed) return ''
+  if (costs.length === 0) return t.package.marginUnknown
+  return formatMargin(typed.amount, Math.min(...costs), currency)
+}
+
+/** Price less cost, and its share of the price. */
+export function formatMargin(price: number, cost: number, currency: string): string {
+  const amount = formatMoney(price - cost, currency)
+  if (price === 0) return interpolate(t.package.margin, { amount })
+  return interpolate(t.package.marginShare, { amount, share: formatPercent((price - cost) / price) })
+}

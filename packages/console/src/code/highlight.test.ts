@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { highlight } from './highlight.ts'
+
+const kinds = (text: string, language: Parameters<typeof highlight>[1]) =>
+  highlight(text, language).flatMap(({ kind, text }) => (kind ? [[kind, text]] : []))
+
+test('the tokens of a text are the text', () => {
+  for (const [text, language] of [
+    ['{"a": [1, "b\\"c", true]} ', 'json'],
+    ["curl 'https://x.test/#y' # a comment", 'shell'],
+    ['x-signature: abc\nwebhook-id', 'headers'],
+    ['', 'go'],
+  ] as const)
+    expect(
+      highlight(text, language)
+        .map((token) => token.text)
+        .join(''),
+    ).toBe(text)
+})
+
+test('names of JSON members differ from its values', () => {
+  expect(kinds('{"a": "b", "c": 1.5, "d": null}', 'json')).toEqual([
+    ['name', '"a"'],
+    ['string', '"b"'],
+    ['name', '"c"'],
+    ['number', '1.5'],
+    ['name', '"d"'],
+    ['word', 'null'],
+  ])
+})
+
+test('an address in a string is not a comment', () => {
+  expect(kinds("await send('https://x.test') // now", 'typescript')).toEqual([
+    ['word', 'await'],
+    ['string', "'https://x.test'"],
+    ['comment', '// now'],
+  ])
+})

@@ -1,0 +1,65 @@
+import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
+import { Anchor, Group, Progress, Stack, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { formatCount, formatDuration, formatMoney } from '../parts/format.ts'
+import { Card } from '../parts/page.tsx'
+import { Amount, Facts } from '../parts/values.tsx'
+import { interpolate, plural, t } from '../strings/strings.ts'
+
+/** Outcomes per supplier in the period. */
+export function SupplierOutcomes({ data }: { data: Dashboard }) {
+  return (
+    <Card title={t.dashboard.suppliers}>
+      {data.suppliers.length === 0 && (
+        <Text size="sm" c="dimmed">
+          {t.dashboard.noData}
+        </Text>
+      )}
+      {data.suppliers.map((row) => {
+        const all = row.delivered + row.refused + row.unknown
+        const percent = (part: number) => (all === 0 ? 0 : (part / all) * 100)
+        const summary = interpolate(t.dashboard.supplierOutcomes, {
+          delivered: formatCount(row.delivered),
+          refused: formatCount(row.refused),
+          unknown: formatCount(row.unknown),
+        })
+        return (
+          <Stack key={row.supplier} gap={4}>
+            <Group justify="space-between">
+              <Anchor component={Link} to="/suppliers" size="sm">
+                {row.supplier}
+              </Anchor>
+              <Text size="xs" c="dimmed">
+                {summary}
+                {row.p50_ms !== null && ` · ${interpolate(t.dashboard.median, { time: formatDuration(row.p50_ms) })}`}
+              </Text>
+            </Group>
+            <Progress.Root size="lg" aria-hidden="true">
+              <Progress.Section value={percent(row.delivered)} color="teal.6" withAria={false} />
+              <Progress.Section value={percent(row.refused)} color="red.6" withAria={false} />
+              <Progress.Section value={percent(row.unknown)} color="yellow.6" withAria={false} />
+            </Progress.Root>
+          </Stack>
+        )
+      })}
+    </Card>
+  )
+}
+
+/** What all dealers together have, per currency. */
+export function Balances({ data }: { data: Dashboard }) {
+  return (
+    <Card title={t.dashboard.balances}>
+      {data.balances.length === 0 && <Text size="sm">{t.dashboard.noData}</Text>}
+      <Facts
+        cols={2}
+        items={data.balances.map((row) => [
+          `${row.currencyCode}, ${plural(t.dashboard.dealers, row.tenants)}`,
+          <Text key={row.currencyCode} fw={650} fz="xl" title={formatMoney(row.balance, row.currencyCode)}>
+            <Amount value={row.balance} currency={row.currencyCode} />
+          </Text>,
+        ])}
+      />
+    </Card>
+  )
+}

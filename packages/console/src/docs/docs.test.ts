@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { headingId } from '@dealer-esim/gateway/public/docs-markdown.ts'
+import { expect, test } from 'vitest'
+import { dealerPage, dealerSections, PAGE_DOCS, pages } from '../page-list.ts'
+import { OPERATION_DOCS } from './operation-docs.ts'
+
+const folder = join(import.meta.dirname, '../../../../docs')
+
+test('every page but the one for unknown paths names a section of the documentation', () => {
+  const paths = [...pages, ...dealerSections.map(({ path }) => ({ path: dealerPage.path + path }))].map(
+    ({ path }) => path,
+  )
+  expect(Object.keys(PAGE_DOCS).sort()).toEqual(paths.filter((path) => path !== '/$').sort())
+})
+
+test.each([...Object.entries(PAGE_DOCS), ...Object.entries(OPERATION_DOCS)])(
+  'the section about %s exists',
+  (_, docs) => {
+    const [guide, section] = docs.split('#')
+    const headings = readFileSync(join(folder, `${guide}.md`), 'utf8').match(/^#+ .*/gm) ?? []
+    const ids = headings.map((heading) => headingId(heading.replace(/^#+ /, '').replaceAll('`', '')))
+    if (section !== undefined) expect(ids).toContain(section)
+  },
+)

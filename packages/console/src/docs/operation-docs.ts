@@ -1,0 +1,22 @@
+import type { OperationName } from '@dealer-esim/contract'
+
+/** The section of the documentation that explains an operation. A test proves that it exists. */
+export const OPERATION_DOCS: Record<OperationName, string> = {
+  health: 'quick-start#2-health-am-i-connected',
+  'account/balance': 'money#what-may-be-spent',
+  'package/list': 'catalogue#keep-a-copy',
+  'esim/order': 'idempotency#the-order-that-cannot-be-placed-twice',
+  'esim/topup': 'after-the-sale',
+  'esim/query': 'idempotency#what-to-retry',
+  'esim/profile/list': 'after-the-sale#links-for-the-traveller',
+  'esim/cancel': 'after-the-sale',
+  'esim/suspend': 'after-the-sale#suspend-unsuspend-revoke',
+  'esim/unsuspend': 'after-the-sale#suspend-unsuspend-revoke',
+  'esim/revoke': 'after-the-sale#suspend-unsuspend-revoke',
+  'esim/action/query': 'after-the-sale',
+  'webhook/set': 'webhooks',
+  'order/list': 'after-the-sale#what-you-bought-and-paid',
+  'account/statement': 'after-the-sale#what-you-bought-and-paid',
+  'location/list': 'catalogue',
+  'esim/usage/query': 'after-the-sale',
+}

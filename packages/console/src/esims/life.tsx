@@ -1,0 +1,59 @@
+import type { LifeStepView } from '@dealer-esim/gateway/console-api/routes/orders/esim-life.ts'
+import { Button, Group, Text, Timeline } from '@mantine/core'
+import { useApi, useChange } from '../api/use-api.ts'
+import { formatPercent } from '../parts/format.ts'
+import { Card } from '../parts/page.tsx'
+import { Timestamp } from '../parts/values.tsx'
+import { interpolate, t } from '../strings/strings.ts'
+
+const REFRESH_MS = 10_000
+
+/** The life of an eSIM as a timeline: what happened, and below it what is planned. */
+export function EsimLife({ path }: { path: string }) {
+  const { data } = useApi<{ steps: LifeStepView[] }>(`${path}/life`, {}, { refreshMs: REFRESH_MS })
+  if (!data) return null
+  const past = data.steps.filter(({ at }) => Date.parse(at) <= Date.now())
+  return (
+    <Card title={t.esims.life}>
+      <Timeline active={past.length - 1} bulletSize={14} lineWidth={2} color="teal">
+        {data.steps.map((step) => (
+          <Timeline.Item
+            key={`${step.kind} ${step.status} ${step.percent} ${step.at}`}
+            title={stepText(step)}
+            data-step={step.status ?? step.kind}
+          >
+            <Text size="xs" c="dimmed">
+              <Timestamp time={step.at} />
+            </Text>
+          </Timeline.Item>
+        ))}
+      </Timeline>
+    </Card>
+  )
+}
+
+function stepText({ kind, status, percent, at }: LifeStepView): string {
+  if (kind === 'STATUS') return t.statuses[status ?? 'RELEASED']
+  if (kind === 'USAGE') return interpolate(t.esims.usagePassed, { percent: formatPercent((percent ?? 0) / 100) })
+  if (kind === 'EXPIRES' && Date.parse(at) <= Date.now()) return t.statuses.EXPIRED
+  return t.esims.lifeSteps[kind]
+}
+
+/** Asks the supplier for the state and usage now. */
+export function PollButton({ path }: { path: string }) {
+  const poll = useChange<{ outcome: keyof typeof t.esims.pollOutcomes }>({
+    success: ({ outcome }) => t.esims.pollOutcomes[outcome],
+  })
+  return (
+    <Group>
+      <Button
+        size="xs"
+        variant="default"
+        loading={poll.isPending}
+        onClick={() => poll.mutate({ method: 'POST', path: `${path}/poll` })}
+      >
+        {t.esims.poll}
+      </Button>
+    </Group>
+  )
+}

@@ -1,0 +1,48 @@
+import type { EsimTopUp } from '@dealer-esim/gateway/console-api/routes/orders/top-ups.ts'
+import { useApi } from '../api/use-api.ts'
+import { List } from '../parts/list.tsx'
+import { Card } from '../parts/page.tsx'
+import { Amount, Status, Timestamp } from '../parts/values.tsx'
+import { t } from '../strings/strings.ts'
+
+/** They are delivered while somebody looks at the list. */
+const REFRESH_MS = 3_000
+
+/** The top-ups of an eSIM, each linked to its order. Hidden before the first one. */
+export function TopUpHistory({ tenantId, profileId }: { tenantId: string; profileId: string }) {
+  const path = `/tenants/${tenantId}/profiles/${profileId}/top-ups`
+  const list = useApi<{ topUps: EsimTopUp[] }>(path, {}, { refreshMs: REFRESH_MS })
+  if (list.data?.topUps.length === 0) return null
+  return (
+    <Card title={t.esims.topUps}>
+      <List<EsimTopUp>
+        label={t.esims.topUps}
+        rows={list.data?.topUps}
+        loading={list.isLoading}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => row.orderNo}
+        to={(row) => `/tenants/${tenantId}/orders/${row.orderNo}`}
+        empty={{ title: t.esims.noTopUps }}
+        columns={[
+          { accessor: 'packageName', title: t.esims.package },
+          { accessor: 'periodNum', title: t.esims.topUpDays },
+          { accessor: 'orderStatus', title: t.orders.status, render: (row) => <Status status={row.orderStatus} /> },
+          {
+            accessor: 'amount',
+            title: t.portal.price,
+            textAlign: 'right',
+            render: (row) => <Amount value={row.amount} currency={row.currencyCode} />,
+          },
+          {
+            accessor: 'refundedAmount',
+            title: t.esims.refund,
+            textAlign: 'right',
+            render: (row) => <Amount value={row.refundedAmount || null} currency={row.currencyCode} />,
+          },
+          { accessor: 'createdAt', title: t.common.created, render: (row) => <Timestamp time={row.createdAt} /> },
+        ]}
+      />
+    </Card>
+  )
+}

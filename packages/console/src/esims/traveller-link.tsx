@@ -1,0 +1,78 @@
+import { Button, Text, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Card } from '../parts/page.tsx'
+import { Copyable } from '../parts/values.tsx'
+import { t } from '../strings/strings.ts'
+import { RenewShareLink } from './dealer-actions.tsx'
+
+interface ShareLink {
+  shareUrl: string | null
+  isMailPossible: boolean
+}
+
+/** The link to the traveller's page: shown on request, to copy, to send by e-mail, or to replace. */
+export function TravellerLink({ path }: { path: string }) {
+  const [link, setLink] = useState<ShareLink>()
+  const [isSending, setIsSending] = useState(false)
+  const show = useChange<ShareLink>()
+  return (
+    <Card
+      title={t.esims.link}
+      actions={
+        <>
+          <RenewShareLink path={path} onRenewed={() => setLink(undefined)} />
+          {link?.isMailPossible && link.shareUrl !== null && (
+            <Button variant="default" onClick={() => setIsSending(true)}>
+              {t.esims.sendLink}
+            </Button>
+          )}
+          {!link && (
+            <Button
+              variant="default"
+              loading={show.isPending}
+              onClick={() => show.mutate({ method: 'POST', path: `${path}/share-link` }, { onSuccess: setLink })}
+            >
+              {t.esims.showLink}
+            </Button>
+          )}
+        </>
+      }
+    >
+      <Text size="sm" c="dimmed">
+        {t.esims.linkText}
+      </Text>
+      {link && (link.shareUrl === null ? t.esims.linkEnded : <Copyable value={link.shareUrl} label={t.esims.link} />)}
+      {isSending && <SendLink path={path} onClose={() => setIsSending(false)} />}
+    </Card>
+  )
+}
+
+function SendLink({ path, onClose }: { path: string; onClose(): void }) {
+  const send = useChange({ quiet: true, success: t.esims.linkSent })
+  return (
+    <Dialog
+      title={t.esims.sendLink}
+      opened
+      onClose={onClose}
+      submit={t.esims.sendLink}
+      busy={send.isPending}
+      error={send.error}
+      onSubmit={(body) =>
+        send.mutate({ method: 'POST', path: `${path}/share-link/mail`, body }, { onSuccess: onClose })
+      }
+    >
+      <Text size="sm">{t.esims.sendLinkText}</Text>
+      <TextInput
+        name="email"
+        type="email"
+        label={t.esims.recipient}
+        required
+        maxLength={254}
+        autoComplete="off"
+        data-autofocus
+      />
+    </Dialog>
+  )
+}

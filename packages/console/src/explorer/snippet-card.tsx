@@ -1,0 +1,31 @@
+import { NativeSelect, Text } from '@mantine/core'
+import { useLocalStorage } from '@mantine/hooks'
+import { CodeBlock } from '../code/code-block.tsx'
+import { Card } from '../parts/page.tsx'
+import { t } from '../strings/strings.ts'
+import { SNIPPETS, type SnippetCall, type SnippetLanguage } from './snippets.ts'
+
+/** The request as a program, in the language that was chosen last. */
+export function SnippetCard({ call }: { call: SnippetCall }) {
+  const [chosen, choose] = useLocalStorage({ key: 'explorer-language', defaultValue: 'bash' })
+  const { name, language, write } = SNIPPETS[chosen as SnippetLanguage] ?? SNIPPETS.bash
+  return (
+    <Card
+      title={t.explorer.snippet}
+      actions={
+        <NativeSelect
+          aria-label={t.explorer.language}
+          size="xs"
+          value={chosen}
+          data={Object.entries(SNIPPETS).map(([value, { name }]) => ({ value, label: name }))}
+          onChange={(event) => choose(event.currentTarget.value)}
+        />
+      }
+    >
+      <Text size="sm" c="dimmed">
+        {t.explorer.snippetText}
+      </Text>
+      <CodeBlock label={name} text={write(call)} language={language} />
+    </Card>
+  )
+}

@@ -1,0 +1,16 @@
+import { call, consoleBase, isSignedOut } from '../api/call.ts'
+import { notifyError } from '../parts/notify.ts'
+
+/** Ends the session here, and leads to the provider's own sign-out if the provider began it. */
+export async function signOutHere(): Promise<void> {
+  let next: string | null = null
+  try {
+    const { signOutUrl } = await call<{ signOutUrl: string | null }>('DELETE', '/session')
+    next = signOutUrl
+  } catch (error) {
+    // Already signed out.
+    if (!isSignedOut(error)) return notifyError(error)
+  }
+  // Leaving clears everything that this person saw from memory.
+  location.replace(next ?? consoleBase)
+}

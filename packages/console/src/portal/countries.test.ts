@@ -1,0 +1,12 @@
+import { expect, it, vi } from 'vitest'
+
+vi.stubGlobal('navigator', { languages: ['en'] })
+const { locationName, sortLocations } = await import('./countries.ts')
+
+it('a location has its name', () => {
+  expect(['JP', '!GL'].map(locationName)).toEqual(['Japan', 'Global'])
+})
+
+it('locations are sorted by name, not by code, and those of several countries come first', () => {
+  expect(sortLocations(['CH', 'AT', '!RG', 'DE'])).toEqual(['!RG', 'AT', 'DE', 'CH'])
+})

@@ -1,0 +1,68 @@
+import type { PriceExplanation } from '@dealer-esim/gateway/console-api/routes/catalogue/package.ts'
+import { Badge, Stack, Text } from '@mantine/core'
+import { useApi } from '../api/use-api.ts'
+import { packagePath } from '../catalogue/paths.ts'
+import { formatMoney } from '../parts/format.ts'
+import { List } from '../parts/list.tsx'
+import { LoadError, Loading } from '../parts/load-states.tsx'
+import { Amount } from '../parts/values.tsx'
+import { interpolate, t } from '../strings/strings.ts'
+import { ruleText } from './rule-text.ts'
+
+type Step = PriceExplanation['steps'][number]
+
+/** Why a dealer pays what it pays: every candidate in the order of precedence, and the one that decides. */
+export function ExplainedPrice(props: { packageCode: string; tenantId: string; at?: Date | undefined }) {
+  const { packageCode, tenantId, at } = props
+  const isDated = at !== undefined && !Number.isNaN(at.getTime())
+  const query = { tenantId, ...(isDated && { at: at.toISOString() }) }
+  const { data, error, refetch } = useApi<PriceExplanation>(`${packagePath(packageCode)}/explanation`, query)
+  if (error && !data) return <LoadError error={error} retry={refetch} />
+  if (!data) return <Loading />
+  const { price, cost, currencyCode, steps } = data
+  return (
+    <Stack gap="xs" data-explanation>
+      <Text fw={600}>{price === null ? t.prices.noPrice : formatMoney(price, currencyCode)}</Text>
+      <Text size="sm">{costText(price, cost, currencyCode)}</Text>
+      <List<Step>
+        label={t.prices.steps}
+        rows={steps}
+        loading={false}
+        idOf={(row) => `${row.source} ${row.planName ?? ''} ${row.rule ? ruleText(row.rule) : ''}`}
+        empty={{ title: t.prices.steps }}
+        columns={[
+          { accessor: 'source', title: t.prices.source, render: stepText },
+          {
+            accessor: 'price',
+            title: t.prices.price,
+            textAlign: 'right',
+            render: (row) => <Amount value={row.price} currency={currencyCode} />,
+          },
+          {
+            accessor: 'state',
+            title: t.prices.result,
+            render: ({ state }) =>
+              state === 'DECIDES' ? (
+                <Badge color="teal" variant="light" tt="none" radius="sm">
+                  {t.prices.states.DECIDES}
+                </Badge>
+              ) : (
+                t.prices.states[state]
+              ),
+          },
+        ]}
+      />
+    </Stack>
+  )
+}
+
+function stepText({ source, planName, rule }: Step): string {
+  const name = t.prices.sources[source]
+  return rule ? `${name} ${planName ?? ''}: ${ruleText(rule)}` : name
+}
+
+function costText(price: number | null, cost: number | null, currency: string): string {
+  if (cost === null) return t.prices.costUnknown
+  const parts = { cost: formatMoney(cost, currency), margin: formatMoney((price ?? cost) - cost, currency) }
+  return interpolate(t.prices.costAndMargin, parts)
+}

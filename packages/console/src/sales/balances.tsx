@@ -1,0 +1,84 @@
+import type { DealerBalanceRow } from '@dealer-esim/gateway/console-api/routes/overview/sales.ts'
+import { Anchor, Button, Group, Text } from '@mantine/core'
+import { IconDownload } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
+import { apiUrl } from '../api/call.ts'
+import { useApi } from '../api/use-api.ts'
+import { List } from '../parts/list.tsx'
+import { Amount } from '../parts/values.tsx'
+import { plural, t } from '../strings/strings.ts'
+
+/** How many days each dealer's balance lasts, the shortest first. */
+export function Balances() {
+  const list = useApi<{ balances: DealerBalanceRow[] }>('/sales/balances')
+  const wallet = (row: DealerBalanceRow, value: number) => (
+    <Anchor component={Link} to={`/tenants/${row.tenantId}/wallet`} search={{} as never} size="sm" c="inherit">
+      <Amount value={value} currency={row.currencyCode} />
+    </Anchor>
+  )
+  return (
+    <>
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed" maw={720}>
+          {t.sales.balancesText}
+        </Text>
+        <Button
+          component="a"
+          href={apiUrl('/sales/balances.csv').href}
+          download
+          variant="default"
+          leftSection={<IconDownload size={16} />}
+        >
+          {t.common.export}
+        </Button>
+      </Group>
+      <List<DealerBalanceRow>
+        label={t.sales.balances}
+        rows={list.data?.balances}
+        loading={list.isFetching}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => row.tenantId}
+        to={(row) => `/tenants/${row.tenantId}`}
+        empty={{ title: t.dealers.none, text: t.dealers.noneText }}
+        columns={[
+          { accessor: 'clientName', title: t.common.dealer, cellsClassName: 'name' },
+          {
+            accessor: 'daysLeft',
+            title: t.sales.daysLeft,
+            textAlign: 'right',
+            render: (row) => (row.daysLeft === null ? t.sales.nothingSpent : plural(t.sales.days, row.daysLeft)),
+          },
+          {
+            accessor: 'balance',
+            title: t.dealers.balance,
+            textAlign: 'right',
+            render: (row) => wallet(row, row.balance),
+          },
+          {
+            accessor: 'creditLimit',
+            title: t.settings.creditLimit,
+            textAlign: 'right',
+            render: (row) => wallet(row, row.creditLimit),
+          },
+          {
+            accessor: 'spent',
+            title: t.sales.spent,
+            textAlign: 'right',
+            render: (row) =>
+              row.basis === 0 ? (
+                '–'
+              ) : (
+                <>
+                  <Amount value={row.spent} currency={row.currencyCode} />{' '}
+                  <Text span size="xs" c="dimmed">
+                    {plural(t.sales.inDays, row.basis)}
+                  </Text>
+                </>
+              ),
+          },
+        ]}
+      />
+    </>
+  )
+}

@@ -1,0 +1,49 @@
+import { Text } from '@mantine/core'
+import { formatCount, formatMoney, formatPercent, formatPercentChange } from '../parts/format.ts'
+import { Amount } from '../parts/values.tsx'
+import { interpolate, plural, t } from '../strings/strings.ts'
+
+interface MarginProps {
+  /** null: the cost of nothing is known. */
+  margin: number | null
+  unknownItems: number
+  currency: string
+  /** Revenue of the items whose cost is known; for the percentage. */
+  marginRevenue?: number
+}
+
+/** A margin, and for how many items it is unknown. An unknown margin is never shown as zero. */
+export function Margin({ margin, unknownItems, currency, marginRevenue }: MarginProps) {
+  if (margin === null) return <span data-margin="unknown">{t.sales.unknown}</span>
+  return (
+    <span data-margin={margin}>
+      <Amount value={margin} currency={currency} />
+      {marginRevenue !== undefined && marginRevenue > 0 && (
+        <Text span size="xs" c="dimmed">
+          {' '}
+          {formatPercent(margin / marginRevenue)}
+        </Text>
+      )}
+      {unknownItems > 0 && (
+        <Text span size="xs" c="dimmed" display="block">
+          {plural(t.sales.unknownItems, unknownItems)}
+        </Text>
+      )}
+    </span>
+  )
+}
+
+/** The change of a figure since the period before; a dash if it was zero then, or one of the two is unknown. */
+export function Change({ now, before }: { now: number | null; before: number | null }) {
+  if (now === null || before === null || before <= 0) return <>–</>
+  return <span {...(now < before && { className: 'negative' })}>{formatPercentChange((now - before) / before)}</span>
+}
+
+/** A short text of what a bar stands for. */
+export function salesTooltip(row: { items: number; revenue: number; margin: number | null }, currency: string): string {
+  return interpolate(t.sales.tooltip, {
+    items: formatCount(row.items),
+    revenue: formatMoney(row.revenue, currency),
+    margin: row.margin === null ? t.sales.unknown : formatMoney(row.margin, currency),
+  })
+}

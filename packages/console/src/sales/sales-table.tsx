@@ -1,0 +1,118 @@
+import type { SalesReport } from '@dealer-esim/gateway/console-api/routes/overview/sales.ts'
+import { Anchor } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { formatCount, formatDay } from '../parts/format.ts'
+import { List } from '../parts/list.tsx'
+import { Amount } from '../parts/values.tsx'
+import { t } from '../strings/strings.ts'
+import { countryLabel } from './country.ts'
+import { Change, Margin } from './margin.tsx'
+import { type Period, timesOf } from './period.ts'
+
+type Row = SalesReport['rows'][number]
+export type Breakdown = 'day' | 'dealer' | 'package' | 'country' | 'supplier'
+
+/** By breakdown: the filter of orders, and of other breakdowns, that a row stands for. */
+const FILTERS = { dealer: 'tenantId', package: 'packageCode', country: 'country', supplier: 'supplier' } as const
+
+interface SalesTableProps {
+  by: Breakdown
+  rows: Row[]
+  period: Period
+  /** Filters of the page that the list of orders has, too. */
+  search: Record<string, string>
+  loading: boolean
+}
+
+/** Figures by day, dealer, package, country or supplier. Every number links to the orders behind it. */
+export function SalesTable({ by, rows, period, search, loading }: SalesTableProps) {
+  const linked = (row: Row, content: ReactNode) => {
+    const filter = ordersOf(by, row, period, search)
+    return filter === undefined ? (
+      content
+    ) : (
+      <Anchor component={Link} to="/orders" search={filter as never} size="sm" c="inherit" underline="hover">
+        {content}
+      </Anchor>
+    )
+  }
+  return (
+    <List<Row>
+      label={t.sales.by[by]}
+      rows={by === 'day' ? [...rows].reverse() : rows}
+      loading={loading}
+      idOf={(row) => `${row.key} ${row.currencyCode}`}
+      empty={{ title: t.sales.none, text: t.sales.noneText }}
+      columns={[
+        { accessor: 'name', title: t.sales.by[by], render: (row) => nameOf(by, row), cellsClassName: 'name' },
+        {
+          accessor: 'items',
+          title: t.sales.sold,
+          textAlign: 'right',
+          render: (row) => linked(row, formatCount(row.items)),
+        },
+        {
+          accessor: 'revenue',
+          title: t.sales.revenue,
+          textAlign: 'right',
+          render: (row) => linked(row, <Amount value={row.revenue} currency={row.currencyCode} />),
+        },
+        {
+          accessor: 'change',
+          title: t.sales.change,
+          textAlign: 'right',
+          render: (row) => <Change now={row.revenue} before={row.previous.revenue} />,
+        },
+        {
+          accessor: 'refunds',
+          title: t.sales.refunds,
+          textAlign: 'right',
+          render: (row) => linked(row, <Amount value={row.refunds} currency={row.currencyCode} />),
+        },
+        {
+          accessor: 'cost',
+          title: t.sales.cost,
+          textAlign: 'right',
+          render: (row) =>
+            linked(
+              row,
+              row.margin === null ? t.sales.unknown : <Amount value={row.cost} currency={row.currencyCode} />,
+            ),
+        },
+        {
+          accessor: 'margin',
+          title: t.sales.margin,
+          textAlign: 'right',
+          render: (row) => linked(row, <Margin {...row} currency={row.currencyCode} />),
+        },
+      ]}
+    />
+  )
+}
+
+/** undefined: no list of orders is filtered by what was not delivered, or by a package that is gone. */
+function ordersOf(by: Breakdown, row: Row, period: Period, search: Record<string, string>) {
+  if (by === 'day') return { ...search, ...timesOf({ from: row.key, to: row.key }) }
+  if (row.key === '') return undefined
+  return { ...search, ...timesOf(period), [FILTERS[by]]: row.key }
+}
+
+function nameOf(by: Breakdown, row: Row): ReactNode {
+  if (by === 'day') return formatDay(row.key)
+  if (by === 'country') return countryLabel(row.key, row.name)
+  if (by === 'supplier' && row.key === '') return t.sales.notDelivered
+  if (by === 'dealer')
+    return (
+      <Anchor component={Link} to={`/tenants/${row.key}`} search={{} as never} size="sm">
+        {row.name}
+      </Anchor>
+    )
+  if (by === 'supplier')
+    return (
+      <Anchor component={Link} to={`/suppliers/${row.key}`} search={{} as never} size="sm">
+        {row.name}
+      </Anchor>
+    )
+  return row.name
+}

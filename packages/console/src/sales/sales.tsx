@@ -1,0 +1,156 @@
+import type { SalesReport } from '@dealer-esim/gateway/console-api/routes/overview/sales.ts'
+import { Alert, Badge, Button, CloseButton, Group, SegmentedControl, Text } from '@mantine/core'
+import { IconDownload } from '@tabler/icons-react'
+import { lazy, Suspense } from 'react'
+import { apiUrl } from '../api/call.ts'
+import { useApi } from '../api/use-api.ts'
+import { DealerFilter } from '../parts/dealer-filter.tsx'
+import { FilterSelect } from '../parts/filters.tsx'
+import { formatDay } from '../parts/format.ts'
+import { EmptyState, LoadError, Loading } from '../parts/load-states.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { type Filters, useFilters } from '../parts/use-filters.ts'
+import { interpolate, plural, t } from '../strings/strings.ts'
+import { Balances } from './balances.tsx'
+import { countryLabel } from './country.ts'
+import { chosenPeriod, type Period, timesOf } from './period.ts'
+import { PeriodChoice } from './period-choice.tsx'
+import { SalesChart } from './sales-chart.tsx'
+import { type Breakdown, SalesTable } from './sales-table.tsx'
+import { SalesTotals } from './sales-totals.tsx'
+
+// The outlines of all countries are 26 kB.
+const WorldMap = lazy(async () => ({ default: (await import('./world-map.tsx')).WorldMap }))
+
+const BREAKDOWNS: readonly Breakdown[] = ['day', 'dealer', 'package', 'country', 'supplier']
+const BALANCES = 'balances'
+/** Filters that come from links to this page, and are shown so that they can be removed. */
+const LINKED = ['packageCode', 'country', 'supplier'] as const
+const REFRESH_MS = 60_000
+
+/** Revenue, cost and margin of a period, and how long dealers' balances last. */
+export function SalesPage() {
+  const [filters, setFilters] = useFilters()
+  const showsBalances = filters.by === BALANCES
+  const choices = [
+    ...BREAKDOWNS.map((value) => ({ value, label: t.sales.by[value] })),
+    { value: BALANCES, label: t.sales.balances },
+  ]
+  return (
+    <Page title={t.sales.title} description={t.sales.text}>
+      <SegmentedControl
+        aria-label={t.sales.breakdown}
+        className="scrolls"
+        value={choices.find(({ value }) => value === filters.by)?.value ?? 'day'}
+        onChange={(by) => setFilters({ by })}
+        data={choices}
+      />
+      {showsBalances ? <Balances /> : <Report filters={filters} />}
+    </Page>
+  )
+}
+
+function Report({ filters }: { filters: Filters }) {
+  const [, setFilters] = useFilters()
+  const by = BREAKDOWNS.find((one) => one === filters.by) ?? 'day'
+  const period = chosenPeriod(filters, Date.now(), '30')
+  const { tenantId, packageCode, country, supplier, orderType } = filters
+  const search = given({ tenantId, packageCode, country, supplier, orderType })
+  const query = { by, ...period, ...search }
+  const { data, error, refetch, isFetching } = useApi<SalesReport>('/sales', query, { refreshMs: REFRESH_MS })
+  return (
+    <>
+      <Group>
+        <PeriodChoice period={period} otherwise="30" />
+        <DealerFilter />
+        <FilterSelect name="orderType" label={t.orders.type} values={['NEW', 'TOPUP']} labels={t.orders.types} />
+        {LINKED.filter((name) => search[name] !== undefined).map((name) => (
+          <Badge
+            key={name}
+            variant="light"
+            size="lg"
+            tt="none"
+            data-filter={name}
+            rightSection={
+              <CloseButton size="xs" aria-label={t.common.clear} onClick={() => setFilters({ [name]: null })} />
+            }
+          >
+            {name === 'country' ? countryLabel(search[name]!, search[name]!) : search[name]}
+          </Badge>
+        ))}
+        <Button
+          component="a"
+          href={apiUrl('/sales.csv', query).href}
+          download
+          variant="default"
+          leftSection={<IconDownload size={16} />}
+        >
+          {t.common.export}
+        </Button>
+      </Group>
+      {error && !data && <LoadError error={error} retry={refetch} />}
+      {!data && !error && <Loading />}
+      {data && <Figures {...{ by, report: data, period, search, loading: isFetching }} />}
+    </>
+  )
+}
+
+interface FiguresProps {
+  by: Breakdown
+  report: SalesReport
+  period: Period
+  search: Record<string, string>
+  loading: boolean
+}
+
+/** Figures of each currency by itself: amounts of several are never added. */
+function Figures({ by, report, period, search, loading }: FiguresProps) {
+  const orders = { to: '/orders', search: { ...search, ...timesOf(period) } }
+  if (report.totals.length === 0)
+    return (
+      <Card>
+        <EmptyState title={t.sales.none} text={t.sales.noneText} />
+      </Card>
+    )
+  return (
+    <>
+      <Text size="sm" c="dimmed">
+        {interpolate(t.sales.compared, {
+          ...{ from: formatDay(report.from), to: formatDay(report.to) },
+          ...{ previousFrom: formatDay(report.previousFrom), previousTo: formatDay(report.previousTo) },
+        })}
+      </Text>
+      {report.totals.map((total) => {
+        const { currencyCode: currency } = total
+        const rows = report.rows.filter((row) => row.currencyCode === currency)
+        return (
+          <Card key={currency} title={currency}>
+            <SalesTotals total={total} to={orders} />
+            {total.unknownItems > 0 && (
+              <Alert color="yellow" py="xs" data-unknown={total.unknownItems}>
+                {plural(t.sales.unknownText, total.unknownItems)}
+              </Alert>
+            )}
+            {by === 'day' && <SalesChart report={report} currency={currency} search={search} />}
+            {by === 'country' && (
+              <Suspense fallback={<Loading />}>
+                <WorldMap rows={rows} currency={currency} linkTo={(row) => ({ ...orders.search, country: row.key })} />
+              </Suspense>
+            )}
+            <SalesTable {...{ by, rows, period, search, loading }} />
+          </Card>
+        )
+      })}
+      {report.omitted > 0 && (
+        <Text size="sm" c="dimmed">
+          {plural(t.sales.omitted, report.omitted)}
+        </Text>
+      )}
+    </>
+  )
+}
+
+/** Without members that were not given. */
+function given(members: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(Object.entries(members).filter((entry): entry is [string, string] => !!entry[1]))
+}

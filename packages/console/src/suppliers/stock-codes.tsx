@@ -1,0 +1,130 @@
+import type { StockCodeRow } from '@dealer-esim/gateway/console-api/routes/catalogue/stock-batches.ts'
+import { Anchor, Button, Stack, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { SearchField } from '../parts/filters.tsx'
+import { List } from '../parts/list.tsx'
+import { useFilters } from '../parts/use-filters.ts'
+import { Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
+import { canOperate, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+import { StockFrame } from './stock-tabs.tsx'
+
+/** As the gateway: fewer digits would match most of a stock. */
+const DIGITS_MIN = 8
+
+/** Finds a code by its ICCID. Its activation code is shown only on demand, which is recorded. */
+export function StockCodesPage() {
+  const me = useSession()
+  const [{ iccid = '' }, setFilters] = useFilters()
+  const digits = iccid.replaceAll(/[\s-]/g, '')
+  const isLongEnough = digits.length >= DIGITS_MIN
+  const list = useApi<{ codes: StockCodeRow[] }>('/stock/codes', { iccid: digits }, { enabled: isLongEnough })
+  const [shown, setShown] = useState<StockCodeRow>()
+  return (
+    <StockFrame description={t.stock.findText}>
+      <SearchField label={t.stock.iccid} value={iccid} onChange={(value) => setFilters({ iccid: value })} />
+      {isLongEnough ? (
+        <List<StockCodeRow>
+          label={t.stock.find}
+          rows={list.data?.codes}
+          loading={list.isFetching}
+          error={list.error}
+          retry={list.refetch}
+          idOf={(row) => row.codeId}
+          empty={{ title: t.stock.noCode, text: t.stock.noCodeText }}
+          columns={[
+            { accessor: 'iccid', title: t.stock.iccid, cellsClassName: 'mono' },
+            {
+              accessor: 'state',
+              title: t.common.status,
+              render: (row) => <Status status={row.state} labels={t.stock.states} />,
+            },
+            { accessor: 'productCode', title: t.stock.product, cellsClassName: 'mono' },
+            { accessor: 'supplier', title: t.stock.supplier },
+            { accessor: 'batchName', title: t.stock.batch },
+            {
+              accessor: 'expiresAt',
+              title: t.stock.expires,
+              render: (row) => (row.expiresAt === null ? t.stock.never : <Timestamp time={row.expiresAt} />),
+            },
+            { accessor: 'orderNo', title: t.stock.soldWith, render: (row) => <SoldWith row={row} /> },
+            {
+              accessor: 'actions',
+              title: t.common.actions,
+              textAlign: 'right',
+              hidden: !canOperate(me),
+              render: (row) =>
+                row.state === 'SOLD' ? null : (
+                  <Button
+                    size="compact-xs"
+                    variant="default"
+                    aria-label={interpolate(t.stock.revealOf, { iccid: row.iccid })}
+                    onClick={() => setShown(row)}
+                  >
+                    {t.stock.reveal}
+                  </Button>
+                ),
+            },
+          ]}
+        />
+      ) : (
+        <Text size="sm" c="dimmed">
+          {t.stock.findHint}
+        </Text>
+      )}
+      {shown && <RevealDialog code={shown} onClose={() => setShown(undefined)} />}
+    </StockFrame>
+  )
+}
+
+function SoldWith({ row: { orderNo } }: { row: StockCodeRow }) {
+  if (orderNo === null) return <>–</>
+  return (
+    <Anchor component={Link} to="/orders" search={{ q: orderNo } as never} size="sm">
+      {orderNo}
+    </Anchor>
+  )
+}
+
+interface Revealed {
+  ac: string
+  confirmationCode: string | null
+  pin: string | null
+  puk: string | null
+}
+
+function RevealDialog({ code, onClose }: { code: StockCodeRow; onClose(): void }) {
+  const reveal = useChange<Revealed>({ quiet: true })
+  const path = `/stock/${encodeURIComponent(code.supplier)}/codes/${code.codeId}/reveal`
+  const { data } = reveal
+  return (
+    <Dialog
+      title={interpolate(t.stock.revealOf, { iccid: code.iccid })}
+      opened
+      onClose={onClose}
+      submit={data ? t.common.close : t.stock.reveal}
+      hasCancel={!data}
+      busy={reveal.isPending}
+      error={reveal.error}
+      onSubmit={() => (data ? onClose() : reveal.mutate({ method: 'POST', path }))}
+    >
+      {data ? (
+        <Stack gap="sm">
+          <Copyable value={data.ac} label={t.stock.activationCode} />
+          <Facts
+            cols={2}
+            items={[
+              [t.stock.confirmationCode, data.confirmationCode],
+              [t.stock.pinAndPuk, [data.pin, data.puk].filter(Boolean).join(', ')],
+            ]}
+          />
+        </Stack>
+      ) : (
+        <Text size="sm">{t.stock.revealText}</Text>
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,96 @@
+import type { TopUpRequestRow } from '@dealer-esim/gateway/console-api/routes/tenants/top-up-requests.ts'
+import { Alert, Button, Group, Text } from '@mantine/core'
+import { useState } from 'react'
+import { useChange } from '../api/use-api.ts'
+import { Dialog, ReasonField } from '../parts/dialog.tsx'
+import { formatMoney } from '../parts/format.ts'
+import { Amount, Facts } from '../parts/values.tsx'
+import { canOperate, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+
+/** The buttons of operators for an open request. The first of two people cannot confirm again. */
+export function DecideRequest({ row }: { row: TopUpRequestRow }) {
+  const me = useSession()
+  const [open, setOpen] = useState<'confirm' | 'decline'>()
+  if (!canOperate(me) || row.status !== 'REQUESTED') return null
+  const close = () => setOpen(undefined)
+  return (
+    <Group gap={4} justify="flex-end">
+      {!row.confirmedByMe && (
+        <Button size="compact-xs" onClick={() => setOpen('confirm')}>
+          {t.topUpRequests.confirm}
+        </Button>
+      )}
+      <Button size="compact-xs" variant="default" onClick={() => setOpen('decline')}>
+        {t.topUpRequests.decline}
+      </Button>
+      {open === 'confirm' && <Confirm row={row} onClose={close} />}
+      {open === 'decline' && <Decline row={row} onClose={close} />}
+    </Group>
+  )
+}
+
+/** Repeats what is about to be credited, to compare with the bank statement. */
+function Confirm({ row, onClose }: { row: TopUpRequestRow; onClose(): void }) {
+  const confirm = useChange<{ isWaitingForSecond: boolean }>({
+    quiet: true,
+    success: ({ isWaitingForSecond }) =>
+      isWaitingForSecond ? t.topUpRequests.firstConfirmed : t.topUpRequests.confirmed,
+  })
+  return (
+    <Dialog
+      title={t.topUpRequests.confirm}
+      opened
+      onClose={onClose}
+      submit={interpolate(t.topUpRequests.confirmAmount, { amount: formatMoney(row.amount, row.currencyCode) })}
+      busy={confirm.isPending}
+      error={confirm.error}
+      onSubmit={() => confirm.mutate({ method: 'POST', path: `${apiPath(row)}/confirm` }, { onSuccess: onClose })}
+    >
+      <Text size="sm">{t.topUpRequests.confirmText}</Text>
+      {row.confirmedBy && (
+        <Alert color="blue">{interpolate(t.topUpRequests.waitsForSecond, { name: row.confirmedBy })}</Alert>
+      )}
+      <RequestFacts row={row} />
+    </Dialog>
+  )
+}
+
+function Decline({ row, onClose }: { row: TopUpRequestRow; onClose(): void }) {
+  const decline = useChange({ quiet: true, success: t.topUpRequests.declined })
+  return (
+    <Dialog
+      title={t.topUpRequests.decline}
+      opened
+      onClose={onClose}
+      submit={t.topUpRequests.decline}
+      danger
+      busy={decline.isPending}
+      error={decline.error}
+      onSubmit={(body) =>
+        decline.mutate({ method: 'POST', path: `${apiPath(row)}/decline`, body }, { onSuccess: onClose })
+      }
+    >
+      <RequestFacts row={row} />
+      <ReasonField maxLength={200} hint={t.topUpRequests.declineText} />
+    </Dialog>
+  )
+}
+
+function RequestFacts({ row }: { row: TopUpRequestRow }) {
+  return (
+    <Facts
+      cols={2}
+      items={[
+        [t.common.dealer, row.clientName],
+        [t.wallet.amount, <Amount key="a" value={row.amount} currency={row.currencyCode} />],
+        [t.topUpRequests.paymentReference, row.reference],
+        [t.topUpRequests.requestedBy, row.requestedBy],
+      ]}
+    />
+  )
+}
+
+export function apiPath({ tenantId, requestId }: TopUpRequestRow): string {
+  return `/tenants/${tenantId}/top-up-requests/${requestId}`
+}

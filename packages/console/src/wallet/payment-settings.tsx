@@ -1,0 +1,172 @@
+import type {
+  CurrencyPaymentSettings,
+  OperatorDetailsView,
+} from '@dealer-esim/gateway/console-api/routes/tenants/payments.ts'
+import { Button, Group, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import { useApi, useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { formatMoneyInput, formFields, markSaved, parseMoneyInput } from '../parts/form-values.ts'
+import { EmptyState, LoadError, Loading } from '../parts/load-states.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { UnsavedWarning } from '../parts/unsaved.tsx'
+import { ReauthenticationFields } from '../session/reauthenticate.tsx'
+import { isOperatorAdmin, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+
+/** How dealers pay, by currency, and the operator's details on statements. Administrators change them. */
+export function PaymentSettingsPage() {
+  const list = useApi<{ currencies: CurrencyPaymentSettings[] }>('/payment-settings')
+  const details = useApi<OperatorDetailsView>('/operator-details')
+  const error = list.error ?? details.error
+  return (
+    <Page title={t.payments.title} description={t.payments.text}>
+      {error && !(list.data && details.data) && <LoadError error={error} retry={list.refetch} />}
+      {!error && !(list.data && details.data) && <Loading />}
+      <UnsavedWarning>
+        <Stack gap="md">
+          {details.data && <Details key={JSON.stringify(details.data)} details={details.data} />}
+          {list.data?.currencies.length === 0 && (
+            <Card>
+              <EmptyState title={t.payments.noCurrencies} />
+            </Card>
+          )}
+          {list.data?.currencies.map((settings) => (
+            <CurrencyCard key={JSON.stringify(settings)} settings={settings} />
+          ))}
+        </Stack>
+      </UnsavedWarning>
+    </Page>
+  )
+}
+
+function Details({ details }: { details: OperatorDetailsView }) {
+  const isReadOnly = !isOperatorAdmin(useSession())
+  const save = useChange({ success: t.common.saved })
+  function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault()
+    const form = event.currentTarget
+    const { legalName = null, taxId = null, address = null } = formFields(form)
+    const body = { legalName, taxId, address }
+    save.mutate({ method: 'PUT', path: '/operator-details', body }, { onSuccess: () => markSaved(form) })
+  }
+  return (
+    <form onSubmit={submit}>
+      <Card title={t.payments.details}>
+        <Text size="sm" c="dimmed">
+          {t.payments.detailsText}
+        </Text>
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          <TextInput
+            name="legalName"
+            label={t.payments.legalName}
+            defaultValue={details.legalName ?? ''}
+            maxLength={200}
+            readOnly={isReadOnly}
+          />
+          <TextInput
+            name="taxId"
+            label={t.payments.taxId}
+            defaultValue={details.taxId ?? ''}
+            maxLength={64}
+            readOnly={isReadOnly}
+          />
+        </SimpleGrid>
+        <Textarea
+          name="address"
+          label={t.payments.address}
+          defaultValue={details.address ?? ''}
+          maxLength={500}
+          readOnly={isReadOnly}
+          autosize
+          minRows={2}
+        />
+        {!isReadOnly && <SaveButton isPending={save.isPending} />}
+      </Card>
+    </form>
+  )
+}
+
+function CurrencyCard({ settings }: { settings: CurrencyPaymentSettings }) {
+  const { currencyCode } = settings
+  const isReadOnly = !isOperatorAdmin(useSession())
+  const [amountError, setAmountError] = useState<string>()
+  const [body, setBody] = useState<Omit<CurrencyPaymentSettings, 'currencyCode'>>()
+  function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault()
+    const { bankDetails = null, paymentUrl = null, limit } = formFields(event.currentTarget)
+    const read = limit === undefined ? { amount: null } : parseMoneyInput(limit)
+    setAmountError('error' in read ? read.error : undefined)
+    if (!('error' in read)) setBody({ bankDetails, paymentUrl, secondPersonAbove: read.amount })
+  }
+  return (
+    <form onSubmit={submit} data-currency={currencyCode}>
+      <Card title={interpolate(t.payments.currency, { currency: currencyCode })}>
+        <Textarea
+          name="bankDetails"
+          label={t.payments.bankDetails}
+          description={t.payments.bankDetailsHint}
+          defaultValue={settings.bankDetails ?? ''}
+          maxLength={1_000}
+          readOnly={isReadOnly}
+          autosize
+          minRows={3}
+        />
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          <TextInput
+            name="paymentUrl"
+            type="url"
+            label={t.payments.paymentUrl}
+            description={t.payments.paymentUrlHint}
+            defaultValue={settings.paymentUrl ?? ''}
+            maxLength={500}
+            readOnly={isReadOnly}
+          />
+          <TextInput
+            name="limit"
+            label={interpolate(t.payments.secondPersonAbove, { currency: currencyCode })}
+            description={t.payments.secondPersonHint}
+            inputMode="decimal"
+            defaultValue={formatMoneyInput(settings.secondPersonAbove)}
+            error={amountError}
+            readOnly={isReadOnly}
+          />
+        </SimpleGrid>
+        {!isReadOnly && <SaveButton isPending={false} />}
+      </Card>
+      {body && <Reauthenticate currencyCode={currencyCode} settings={body} onClose={() => setBody(undefined)} />}
+    </form>
+  )
+}
+
+function Reauthenticate(props: { currencyCode: string; settings: object; onClose(): void }) {
+  const { currencyCode, settings, onClose } = props
+  const save = useChange({ quiet: true, success: t.common.saved })
+  return (
+    <Dialog
+      title={t.payments.reauthenticate}
+      opened
+      onClose={onClose}
+      submit={t.common.save}
+      busy={save.isPending}
+      error={save.error}
+      onSubmit={(fields) => {
+        const body = { ...settings, ...fields }
+        save.mutate({ method: 'PUT', path: `/payment-settings/${currencyCode}`, body }, { onSuccess: onClose })
+      }}
+    >
+      <Text size="sm">{t.payments.reauthenticateText}</Text>
+      <ReauthenticationFields />
+    </Dialog>
+  )
+}
+
+function SaveButton({ isPending }: { isPending: boolean }) {
+  return (
+    <Group>
+      <Button type="submit" loading={isPending}>
+        {t.common.save}
+      </Button>
+    </Group>
+  )
+}

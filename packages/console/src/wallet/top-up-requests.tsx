@@ -1,0 +1,108 @@
+import type { TopUpRequestRow } from '@dealer-esim/gateway/console-api/routes/tenants/top-up-requests.ts'
+import type { WalletView } from '@dealer-esim/gateway/console-api/routes/tenants/wallet.ts'
+import { Anchor, Group, Text } from '@mantine/core'
+import { apiUrl } from '../api/call.ts'
+import { useApi } from '../api/use-api.ts'
+import { DealerFilter } from '../parts/dealer-filter.tsx'
+import { FilterSelect } from '../parts/filters.tsx'
+import { List } from '../parts/list.tsx'
+import { Page } from '../parts/page.tsx'
+import { useFilters } from '../parts/use-filters.ts'
+import { Amount, Status, Timestamp } from '../parts/values.tsx'
+import { isOperator, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
+import { apiPath, DecideRequest } from './decide-request.tsx'
+import { HowToPay } from './payment-details.tsx'
+import { RequestTopUp } from './request-top-up.tsx'
+
+/** Requests are decided while the other side looks at the list. */
+const REFRESH_MS = 15_000
+const STATUSES = ['REQUESTED', 'PAID', 'DECLINED'] as const
+
+/** The payments that dealers report: of all dealers for operators, its own for a dealer. */
+export function TopUpRequestsPage() {
+  const me = useSession()
+  const [{ status, tenantId, cursor }] = useFilters()
+  const isForOperator = isOperator(me)
+  const list = useApi<{ requests: TopUpRequestRow[]; nextCursor: string | null }>(
+    '/top-up-requests',
+    { status, tenantId, cursor },
+    { refreshMs: REFRESH_MS },
+  )
+  return (
+    <Page
+      title={t.topUpRequests.title}
+      description={isForOperator ? t.topUpRequests.operatorText : t.topUpRequests.dealerText}
+      actions={me.tenant && <OwnRequest tenantId={me.tenant.tenantId} />}
+    >
+      {me.tenant && <HowToPay tenantId={me.tenant.tenantId} />}
+      <Group>
+        <FilterSelect name="status" label={t.common.status} values={STATUSES} labels={t.statuses} />
+        <DealerFilter />
+      </Group>
+      <List<TopUpRequestRow>
+        label={t.topUpRequests.title}
+        rows={list.data?.requests}
+        nextCursor={list.data?.nextCursor}
+        loading={list.isLoading}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => row.requestId}
+        empty={{
+          title: t.topUpRequests.none,
+          text: isForOperator ? t.topUpRequests.noneOperator : t.topUpRequests.noneDealer,
+        }}
+        columns={[
+          { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
+          { accessor: 'clientName', title: t.common.dealer, hidden: !isForOperator },
+          {
+            accessor: 'amount',
+            title: t.wallet.amount,
+            textAlign: 'right',
+            render: (row) => <Amount value={row.amount} currency={row.currencyCode} />,
+          },
+          { accessor: 'reference', title: t.topUpRequests.paymentReference },
+          { accessor: 'requestedBy', title: t.topUpRequests.requestedBy },
+          { accessor: 'hasReceipt', title: t.topUpRequests.receipt, render: (row) => <Receipt row={row} /> },
+          { accessor: 'status', title: t.common.status, render: (row) => <Status status={row.status} /> },
+          {
+            accessor: 'decidedAt',
+            title: t.topUpRequests.decided,
+            render: (row) => <Timestamp time={row.decidedAt} />,
+          },
+          { accessor: 'outcome', title: t.topUpRequests.outcome, render: (row) => <Outcome row={row} /> },
+        ]}
+      />
+    </Page>
+  )
+}
+
+function OwnRequest({ tenantId }: { tenantId: string }) {
+  const { data } = useApi<WalletView>(`/tenants/${tenantId}/wallet`)
+  return data ? <RequestTopUp tenantId={tenantId} currency={data.currencyCode} /> : null
+}
+
+function Receipt({ row }: { row: TopUpRequestRow }) {
+  if (!row.hasReceipt) return <>–</>
+  return (
+    <Anchor href={apiUrl(`${apiPath(row)}/receipt`).href} download size="sm">
+      {t.topUpRequests.downloadReceipt}
+    </Anchor>
+  )
+}
+
+/** What was decided and by whom, or the buttons to decide. */
+function Outcome({ row }: { row: TopUpRequestRow }) {
+  if (row.status === 'DECLINED') return <Text size="sm">{`${row.declineReason} · ${row.decidedBy}`}</Text>
+  if (row.status === 'PAID') return <Text size="sm">{row.decidedBy}</Text>
+  return (
+    <>
+      {row.confirmedBy && (
+        <Text size="xs" c="dimmed">
+          {interpolate(t.topUpRequests.waitsForSecond, { name: row.confirmedBy })}
+        </Text>
+      )}
+      <DecideRequest row={row} />
+    </>
+  )
+}

@@ -1,0 +1,123 @@
+import { createWriteStream } from 'node:fs'
+import { finished } from 'node:stream/promises'
+import type { Command } from 'commander'
+import { listBatches, type StockBatch } from '../../suppliers/stock/batches.ts'
+import { exportBatch, findCodes, revealStockCode, type StockCode } from '../../suppliers/stock/codes.ts'
+import { setExpiryAlert } from '../../suppliers/stock/expiry.ts'
+import type { AdminContext } from '../context.ts'
+import { parseWholeNumber } from '../parse.ts'
+import { fields, table } from '../table.ts'
+
+const LISTED_MAX = 100
+const DAYS_MAX = 365
+
+/** Batches of stock and the codes in them. */
+export function stockBatchCommands(stock: Command, context: AdminContext): void {
+  stock
+    .command('batches')
+    .description(`List imports of codes, the latest first, at most ${LISTED_MAX}.`)
+    .option('--supplier <name>')
+    .option('--product <code>')
+    .option('--expiring-within <days>', 'only with unsold codes that expire within so many days')
+    .action((options: { supplier?: string; product?: string; expiringWithin?: string }) =>
+      context.withDeps(async (deps) => {
+        const days = options.expiringWithin
+        const filter = {
+          supplier: options.supplier,
+          productCode: options.product,
+          expiringOnly: days !== undefined,
+          withinDays: days === undefined ? undefined : parseWholeNumber(days, '--expiring-within'),
+        }
+        const batches = await listBatches(deps.db, filter, { limit: LISTED_MAX })
+        context.print(batchTable(batches), { batches })
+      }),
+    )
+  stock
+    .command('alert <supplier> <batch> <days>')
+    .description('Alert so many days before codes of a batch expire; “none”: never.')
+    .action(async (supplier: string, batchId: string, typed: string) => {
+      const alertDays = parseAlertDays(typed)
+      await context.withDeps(async (deps) => {
+        await setExpiryAlert(deps, { supplier, batchId, alertDays }, context.by)
+        context.print('Changed.', { supplier, batchId, alertDays })
+      })
+    })
+  stock
+    .command('find <iccid>')
+    .description('Find codes by ICCID, or by at least its first 8 digits. Activation codes are not shown.')
+    .action((iccid: string) =>
+      context.withDeps(async (deps) => {
+        const codes = await findCodes(deps.db, iccid, LISTED_MAX)
+        context.print(codeTable(codes), { codes })
+      }),
+    )
+  stock
+    .command('reveal <supplier> <code-id>')
+    .description('Show the activation code of a code that is not sold, by its id in `stock find --json`. Audited.')
+    .action((supplier: string, codeId: string) =>
+      context.withDeps(async (deps) => {
+        const { ac, confirmationCode, pin, puk } = await revealStockCode(deps, { supplier, codeId }, context.by)
+        const shown = fields([
+          ['Activation code', ac],
+          ['Confirmation code', confirmationCode ?? 'none'],
+          ['PIN, PUK', [pin, puk].filter(Boolean).join(', ') || 'none'],
+        ])
+        context.print(shown, { ac, confirmationCode, pin, puk })
+      }),
+    )
+  stock
+    .command('export <supplier> <batch> <file>')
+    .description('Write the state of each code of a batch to a CSV file.')
+    .option('--with-codes', 'with the activation codes of those that are not sold; audited')
+    .action((supplier: string, batchId: string, path: string, options: { withCodes?: boolean }) =>
+      context.withDeps(async (deps) => {
+        const file = createWriteStream(path, { mode: 0o600 })
+        const secrets = options.withCodes ? deps.cipher : undefined
+        try {
+          await exportBatch(deps, { supplier, batchId, secrets }, context.by, async (text) => void file.write(text))
+        } finally {
+          file.end()
+          await finished(file)
+        }
+        context.print(`Written to ${path}.`, { supplier, batchId, path })
+      }),
+    )
+}
+
+export function parseAlertDays(text: string): number | null {
+  return text === 'none' ? null : parseWholeNumber(text, 'The alert', { max: DAYS_MAX })
+}
+
+function batchTable(batches: readonly StockBatch[]): string {
+  return table(
+    batches,
+    [
+      { title: 'BATCH', value: (row) => row.batchId },
+      { title: 'NAME', value: (row) => row.batchName },
+      { title: 'SUPPLIER', value: (row) => row.supplier },
+      { title: 'PRODUCT', value: (row) => row.productCode },
+      { title: 'CODES', value: (row) => String(row.codes), right: true },
+      { title: 'AVAILABLE', value: (row) => String(row.available), right: true },
+      { title: 'EXPIRED', value: (row) => String(row.expired), right: true },
+      { title: 'NEXT EXPIRY', value: (row) => row.nextExpiry?.toISOString().slice(0, 10) ?? '' },
+      { title: 'EXPIRING', value: (row) => String(row.expiring), right: true },
+    ],
+    'There are no such batches.',
+  )
+}
+
+function codeTable(codes: readonly StockCode[]): string {
+  return table(
+    codes,
+    [
+      { title: 'ICCID', value: (row) => row.iccid },
+      { title: 'SUPPLIER', value: (row) => row.supplier },
+      { title: 'PRODUCT', value: (row) => row.productCode },
+      { title: 'BATCH', value: (row) => row.batchName },
+      { title: 'STATE', value: (row) => row.state },
+      { title: 'SOLD AS', value: (row) => row.key ?? '' },
+      { title: 'EXPIRES', value: (row) => row.expiresAt?.toISOString().slice(0, 10) ?? '' },
+    ],
+    'No stock has such a code.',
+  )
+}

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs'
+import { type Command, Option } from 'commander'
+import { addressOf, type Cells, parseCells } from '../../cells/cells-file.ts'
+import { type CheckedNode, checkCells } from '../../cells/check.ts'
+import { PROXY_CONFIGS } from '../../cells/proxy.ts'
+import { systemClock } from '../../lib/clock.ts'
+import type { AdminContext } from '../context.ts'
+import { UsageError } from '../failure.ts'
+import { withOutbound } from '../outbound.ts'
+import { getFileSize } from '../parse.ts'
+import { table } from '../table.ts'
+
+const FILE = 'cells.json'
+const FILE_SIZE_MAX_BYTES = 16 * 2 ** 20
+
+export function cellsCommands(cells: Command, context: AdminContext): void {
+  list(cells, context)
+  check(cells, context)
+  proxy(cells, context)
+}
+
+const fileOption = () => new Option('--file <file>', 'the file that lists the cells').default(FILE)
+
+function list(cells: Command, context: AdminContext): void {
+  cells
+    .command('list')
+    .description('List the cells of the file, their nodes and the dealers that were moved to them.')
+    .addOption(fileOption())
+    .action(({ file }: { file: string }) => {
+      const found = readCells(file)
+      const rows = found.cells.map((cell) => ({
+        ...cell,
+        isDefault: cell.name === found.defaultCell,
+        movedAppKeys: [...found.movedAppKeys].flatMap(([appKey, name]) => (name === cell.name ? [appKey] : [])),
+      }))
+      const human = table(
+        rows,
+        [
+          { title: 'CELL', value: (cell) => (cell.isDefault ? `${cell.name} (default)` : cell.name) },
+          { title: 'NODES', value: (cell) => cell.nodes.map(addressOf).join(', ') },
+          { title: 'HOST', value: (cell) => cell.publicHost ?? '' },
+          { title: 'MOVED HERE', value: (cell) => String(cell.movedAppKeys.length), right: true },
+        ],
+        '',
+      )
+      context.print(human, { cellList: rows })
+    })
+}
+
+function check(cells: Command, context: AdminContext): void {
+  cells
+    .command('check')
+    .description(
+      'Ask every node of every cell whether it is ready and belongs to its cell. Exits with 1 if one does not.',
+    )
+    .addOption(fileOption())
+    .action(async ({ file }: { file: string }) => {
+      const found = readCells(file)
+      const nodes = await withOutbound({ clock: systemClock }, (outbound) => checkCells(outbound, found.cells))
+      if (nodes.some(({ fault }) => fault !== undefined)) context.exitCode = 1
+      const human = table<CheckedNode>(
+        nodes,
+        [
+          { title: 'CELL', value: (node) => node.cell },
+          { title: 'NODE', value: (node) => node.address },
+          { title: 'STATE', value: (node) => node.fault ?? 'ready' },
+        ],
+        '',
+      )
+      context.print(human, { nodeList: nodes.map(({ fault = null, ...node }) => ({ ...node, fault })) })
+    })
+}
+
+interface ProxyCommandOptions {
+  file: string
+  listen: string
+  certificate: string
+  key: string
+}
+
+function proxy(cells: Command, context: AdminContext): void {
+  const programs = Object.keys(PROXY_CONFIGS).join(', ')
+  cells
+    .command('proxy <program>')
+    .description(
+      `Print the configuration of a load balancer (${programs}) that sends each dealer to its cell, and there always to the same node while it is ready. Run it again after each change of the file, and reload the load balancer.`,
+    )
+    .addOption(fileOption())
+    .option('--listen <address>', 'port, or address and port, such as 443 or 192.0.2.1:443', '443')
+    .option('--certificate <file>', 'certificate, for HAProxy with its key in the same file', '/etc/ssl/esim.pem')
+    .option('--key <file>', 'key of the certificate', '/etc/ssl/esim.key')
+    .addHelpText('after', '\nExample:\n  npm run -s admin -- cells proxy haproxy > haproxy.cfg')
+    .action((program: string, { file, listen, certificate, key }: ProxyCommandOptions) => {
+      const write = PROXY_CONFIGS[program as keyof typeof PROXY_CONFIGS]
+      if (!Object.hasOwn(PROXY_CONFIGS, program))
+        throw new UsageError(`Unknown load balancer “${program}”. Available: ${programs}.`)
+      for (const path of [certificate, key])
+        if (!/^[\w./@+-]+$/.test(path)) throw new UsageError(`“${path}” is not a path of letters, digits and ./@+_-.`)
+      const text = write(readCells(file), { listen: parseListen(listen), certificate, key })
+      context.print(text.trimEnd(), { program, configuration: text })
+    })
+}
+
+function readCells(file: string): Cells {
+  if (getFileSize(file) > FILE_SIZE_MAX_BYTES) throw new Error(`${file} is larger than 16 MiB.`)
+  return parseCells(readFileSync(file, 'utf8'))
+}
+
+function parseListen(text: string): { host: string | undefined; port: number } {
+  const [, bracketed, plain, digits] = /^(?:(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):)?(\d{1,5})$/.exec(text) ?? []
+  const port = Number(digits)
+  if (port >= 1 && port <= 65_535) return { host: bracketed ?? plain, port }
+  throw new UsageError(`--listen takes a port, or an address and a port like 192.0.2.1:443, not “${text}”.`)
+}

@@ -1,0 +1,47 @@
+import { orderNoOf } from '@dealer-esim/contract'
+import { NIL_TENANT } from '../audit/audit.ts'
+
+/**
+ * The page of the console with what an alert is about, as a path below /console: the order, the dealer's wallet, the orders
+ * under review. Alerts without a page of their own lead to the list of alerts.
+ */
+export function alertPath(alert: { kind: string; tenantId: string | null; data: Record<string, unknown> }): string {
+  const { kind, data } = alert
+  const tenantId = textOf(data.tenantId) ?? (alert.tenantId === NIL_TENANT ? undefined : (alert.tenantId ?? undefined))
+  const orderNo = textOf(data.orderNo) ?? (textOf(data.orderId) && orderNoOf(textOf(data.orderId)!))
+  if (tenantId !== undefined && orderNo) return `/tenants/${tenantId}/orders/${orderNo}`
+  switch (kind) {
+    case 'LOW_BALANCE':
+      return tenantId === undefined ? '/tenants' : `/tenants/${tenantId}/wallet`
+    case 'TOP_UP_REQUESTED':
+    case 'TOP_UP_PAID':
+    case 'TOP_UP_DECLINED':
+      return '/top-up-requests'
+    case 'ENDPOINT_FAILING':
+    case 'ENDPOINT_DISABLED':
+      return tenantId === undefined ? '/webhooks' : `/webhooks?tenantId=${tenantId}`
+    case 'UNDER_REVIEW':
+      return '/orders?status=UNDER_REVIEW'
+    case 'TOP_UP_REQUESTED':
+    case 'TOP_UP_PAID':
+    case 'TOP_UP_DECLINED':
+      return '/top-up-requests'
+    case 'LOW_STOCK':
+      return '/stock'
+    case 'STOCK_EXPIRING':
+      return '/stock/batches'
+    case 'SUPPLIER_PRICE':
+    case 'PACKAGES_OFF_SALE':
+      return '/catalogue'
+    default:
+      return kind.startsWith('SUPPLIER_') ? supplierPath(textOf(data.supplier)) : '/notices'
+  }
+}
+
+function supplierPath(supplier: string | undefined): string {
+  return supplier === undefined ? '/suppliers' : `/suppliers/${encodeURIComponent(supplier)}`
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

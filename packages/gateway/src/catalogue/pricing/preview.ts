@@ -1,0 +1,84 @@
+import type { CataloguePackage, Snapshot } from '../catalogue.ts'
+import { cheapestCost } from './explain.ts'
+import type { Plan, PlanRule } from './plan-rules.ts'
+import { quote, type Tariff } from './quote.ts'
+
+/** What a rule would change for those who pay by its plan and have no own prices. */
+export interface PlanPreview {
+  /** The moment that is shown: now, or when the rule begins (ms). */
+  readonly at: number
+  /** Packages on sale in that currency. */
+  readonly packages: number
+  readonly changed: number
+  readonly cheaper: number
+  readonly dearer: number
+  /** Packages whose new price is below the lowest cost, as far as costs are known. */
+  readonly belowCost: number
+  /** The first of those that change: losses first, then the largest changes. */
+  readonly lines: readonly PreviewLine[]
+}
+
+interface PreviewLine {
+  readonly packageCode: string
+  readonly name: string
+  /** null: not for sale. */
+  readonly before: bigint | null
+  readonly after: bigint | null
+  /** The lowest cost in the currency; null: unknown. */
+  readonly cost: bigint | null
+}
+
+const LINES_MAX = 50
+
+/** Compares the prices of a plan with and without a changed rule, for one currency. Nothing is saved. */
+export function previewRule(snapshot: Snapshot, planName: string, rule: PlanRule, currencyCode: string): PlanPreview {
+  const at = Math.max(snapshot.now(), rule.validFrom)
+  const plan = snapshot.plan(planName)
+  const [before, after] = [plan, plan.with([rule])].map((version) => tariffOfPlan(version, planName, currencyCode))
+  const lines: PreviewLine[] = []
+  let packages = 0
+  for (const item of snapshot.packages) {
+    if (!item.onSale) continue
+    const line = lineOf(item, quote(before!, item, at).price, quote(after!, item, at).price, currencyCode)
+    if (line.before !== null || line.after !== null) packages += 1
+    if (line.before !== line.after) lines.push(line)
+  }
+  const both = lines.filter((line) => line.before !== null && line.after !== null)
+  return {
+    ...{ at, packages, changed: lines.length },
+    cheaper: both.filter((line) => line.after! < line.before!).length,
+    dearer: both.filter((line) => line.after! > line.before!).length,
+    belowCost: lines.filter(isBelowCost).length,
+    lines: lines.sort(byRisk).slice(0, LINES_MAX),
+  }
+}
+
+function tariffOfPlan(plan: Plan, planName: string, currencyCode: string): Tariff {
+  const period = { plan, planName, by: 'PLAN' as const, from: 0, until: Number.POSITIVE_INFINITY }
+  return { currencyCode, ownPrices: new Map(), plans: [period], formerPlans: [], changedAt: 0 }
+}
+
+function lineOf(
+  item: CataloguePackage,
+  before: bigint | undefined,
+  after: bigint | undefined,
+  currencyCode: string,
+): PreviewLine {
+  const { packageCode, name } = item
+  return { packageCode, name, before: before ?? null, after: after ?? null, cost: cheapestCost(item, currencyCode) }
+}
+
+function isBelowCost({ after, cost }: PreviewLine): boolean {
+  return after !== null && cost !== null && after < cost
+}
+
+function byRisk(a: PreviewLine, b: PreviewLine): number {
+  const losses = Number(isBelowCost(b)) - Number(isBelowCost(a))
+  return losses || shareChanged(b) - shareChanged(a) || (a.packageCode < b.packageCode ? -1 : 1)
+}
+
+/** A price that comes or goes is the largest change. */
+function shareChanged({ before, after }: PreviewLine): number {
+  if (before === null || after === null || before === 0n) return Number.MAX_VALUE
+  return Math.abs(Number(after - before) / Number(before))
+}

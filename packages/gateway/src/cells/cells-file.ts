@@ -1,0 +1,157 @@
+import Type, { type Static } from 'typebox'
+import { Refusal } from '../lib/refusal.ts'
+import { listSchemaFaults } from '../lib/schema-faults.ts'
+
+const CLOSED = { additionalProperties: false } as const
+const CELL_NAME = '^[a-z0-9]{1,12}$'
+const HOST = '^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$'
+const NODE_HOST = '^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$'
+const APP_KEY = '^[A-Za-z0-9_-]{8,64}$'
+const PORT_DEFAULT = 8_080
+const METRICS_PORT_DEFAULT = 9_464
+const port = (otherwise: number) => Type.Integer({ minimum: 1, maximum: 65_535, default: otherwise })
+
+const cell = Type.Object(
+  {
+    name: Type.String({ pattern: CELL_NAME, description: 'CELL_NAME of its nodes' }),
+    nodes: Type.Array(
+      Type.Object(
+        {
+          host: Type.String({ pattern: NODE_HOST, description: 'Where the proxy reaches the node' }),
+          port: Type.Optional(port(PORT_DEFAULT)),
+          metricsPort: Type.Optional(port(METRICS_PORT_DEFAULT)),
+        },
+        CLOSED,
+      ),
+      { minItems: 1, maxItems: 100 },
+    ),
+    publicHost: Type.Optional(
+      Type.String({
+        pattern: HOST,
+        description: 'Requests to this host without an AppKey: console, pages of travellers',
+      }),
+    ),
+  },
+  CLOSED,
+)
+
+/** Every cell of an operator, as the file that `admin cells` reads. */
+const cellsFile = Type.Object(
+  {
+    cells: Type.Array(cell, { minItems: 1, maxItems: 1_000 }),
+    defaultCell: Type.Optional(
+      Type.String({
+        pattern: CELL_NAME,
+        description: 'Serves AppKeys without a cell, and other hosts. Absent: the first',
+      }),
+    ),
+    movedAppKeys: Type.Optional(
+      Type.Record(Type.String({ pattern: APP_KEY }), Type.String({ pattern: CELL_NAME }), {
+        ...CLOSED,
+        description: 'AppKeys whose dealers are served by another cell than the one that they name',
+      }),
+    ),
+  },
+  CLOSED,
+)
+
+export interface CellNode {
+  host: string
+  port: number
+  /** Serves /readyz and /metrics. */
+  metricsPort: number
+}
+
+export interface Cell {
+  name: string
+  nodes: CellNode[]
+  publicHost?: string
+}
+
+export interface Cells {
+  cells: readonly Cell[]
+  defaultCell: string
+  /** Cells by AppKeys. */
+  movedAppKeys: ReadonlyMap<string, string>
+}
+
+export interface ProxyOptions {
+  /** Where the proxy listens, such as `:443` or `127.0.0.1:8443`. */
+  listen: { host: string | undefined; port: number }
+  /** Path of the certificate. HAProxy needs the key in the same file. */
+  certificate: string
+  key: string
+}
+
+const FORMS = {
+  [CELL_NAME]: '1 to 12 lower-case letters and digits',
+  [HOST]: 'the name of a host',
+  [NODE_HOST]: 'the name or the address of a host',
+}
+
+/**
+ * Parses the text of a file of cells.
+ * @throws Refusal that lists every fault
+ */
+export function parseCells(text: string): Cells {
+  const file = parseJson(text)
+  const faults = listSchemaFaults(cellsFile, file, FORMS)
+  if (faults.length > 0) throw refusal(faults)
+  const { cells: listed, movedAppKeys = {}, defaultCell = listed[0]!.name } = file as Static<typeof cellsFile>
+  const cells = listed.map((one) => ({ ...one, nodes: one.nodes.map(withPorts) }))
+  const found = { cells, defaultCell, movedAppKeys: new Map(Object.entries(movedAppKeys)) }
+  const contradictions = [...listRepetitions(cells), ...listUnknownNames(found)]
+  if (contradictions.length > 0) throw refusal(contradictions)
+  return found
+}
+
+function withPorts({
+  host,
+  port = PORT_DEFAULT,
+  metricsPort = METRICS_PORT_DEFAULT,
+}: Partial<CellNode> & { host: string }) {
+  return { host, port, metricsPort }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw refusal([`it is not JSON: ${(error as Error).message}`])
+  }
+}
+
+/** A node or a host that two cells have would get the dealers of both. */
+function listRepetitions(cells: readonly Cell[]): string[] {
+  const values = (of: (one: Cell) => string[]) => repeated(cells.flatMap(of))
+  return [
+    ...values(({ name }) => [name]).map((name) => `two cells are named ${name}`),
+    ...values(({ nodes }) => nodes.map(addressOf)).map((address) => `two nodes have the address ${address}`),
+    ...values(({ publicHost }) => (publicHost ? [publicHost.toLowerCase()] : [])).map(
+      (host) => `two cells have the publicHost ${host}`,
+    ),
+  ]
+}
+
+function repeated(values: readonly string[]): string[] {
+  return [...new Set(values.filter((value, index) => values.indexOf(value) !== index))]
+}
+
+function listUnknownNames({ cells, defaultCell, movedAppKeys }: Cells): string[] {
+  const names = new Set(cells.map(({ name }) => name))
+  return [
+    ...(names.has(defaultCell) ? [] : [`defaultCell ${defaultCell} is not one of the cells`]),
+    ...[...movedAppKeys].flatMap(([appKey, name]) =>
+      names.has(name) ? [] : [`movedAppKeys.${appKey}: ${name} is not one of the cells`],
+    ),
+  ]
+}
+
+function refusal(faults: readonly string[]): Refusal {
+  return new Refusal(400, 'INVALID_CELLS', `The file of cells cannot be used. Correct it: ${faults.join('; ')}.`)
+}
+
+/** `10.0.0.21:8080`, `[fd00::21]:8080` */
+export function addressOf({ host, port }: Pick<CellNode, 'host' | 'port'>): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}

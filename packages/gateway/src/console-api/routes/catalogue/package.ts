@@ -1,0 +1,151 @@
+import Type, { type Static } from 'typebox'
+import { type Buyer, getBuyer, type Snapshot } from '../../../catalogue/catalogue.ts'
+import { type PackageDocument, packageDocumentSchema } from '../../../catalogue/packages/document.ts'
+import { putPackages } from '../../../catalogue/packages/put.ts'
+import { getPackage } from '../../../catalogue/packages/read.ts'
+import { type Explanation, explainPrice, type PriceStep } from '../../../catalogue/pricing/explain.ts'
+import { ruleDetails } from '../../../catalogue/pricing/plans.ts'
+import { notFound } from '../../../lib/refusal.ts'
+import { listTenants } from '../../../tenants/tenant-views.ts'
+import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import { CLOSED, done, line, money, nullable, time, toDate, uuid } from '../../kernel/schemas.ts'
+import { rule } from '../prices/plan-rule.ts'
+
+export interface PackageDetail {
+  package: PackageDocument
+  revision: string
+}
+
+const SOURCES = ['OWN', 'PLAN', 'GROUP', 'LIST'] as const
+const STATES = [
+  ...(['DECIDES', 'OVERRIDDEN', 'NONE', 'NOT_YET', 'ENDED', 'NO_LIST_PRICE', 'NO_COST', 'TOO_HIGH'] as const),
+] satisfies PriceStep['state'][]
+
+const decided = {
+  currencyCode: Type.String(),
+  price: nullable(money()),
+  source: nullable(Type.Enum(SOURCES)),
+  planName: nullable(Type.String({ description: 'Of the rule that decides' })),
+  rule: nullable(rule),
+  cost: nullable(money()),
+}
+
+const buyerRow = Type.Object({ tenantId: Type.String(), clientName: Type.String(), ...decided })
+export type PackageBuyer = Static<typeof buyerRow>
+
+const explanation = Type.Object({
+  ...decided,
+  at: time(),
+  retailPrice: nullable(money()),
+  steps: Type.Array(
+    Type.Object({
+      source: Type.Enum(SOURCES),
+      planName: nullable(Type.String()),
+      rule: nullable(rule),
+      price: nullable(money()),
+      state: Type.Enum(STATES, { description: 'DECIDES, or why this step does not' }),
+    }),
+    { description: 'Every candidate, in the order of precedence' },
+  ),
+})
+export type PriceExplanation = Static<typeof explanation>
+
+const params = Type.Object({ packageCode: line(64) }, CLOSED)
+/** Checked by the catalogue, which names each faulty member (catalogue/packages/merge.ts). */
+const members = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'Members as in a JSON file of packages; absent ones stay as they are',
+})
+
+export const packageRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/packages/:packageCode',
+    access: OPERATORS,
+    summary: 'A package with everything that operators can edit, and its revision',
+    params,
+    answer: Type.Object({ package: packageDocumentSchema, revision: time() }),
+    async handle({ deps }, { params }) {
+      const { document, revision } = await getPackage(deps.db, params.packageCode)
+      return { package: document, revision }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/packages',
+    access: OPERATORS_WRITE,
+    summary: 'Add a package',
+    body: members,
+    answer: done,
+    async handle({ deps, by }, { body }) {
+      await putPackages(deps, [body], by, { mustBeNew: true })
+      return {}
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/packages/:packageCode',
+    access: OPERATORS_WRITE,
+    summary: 'Change a package. Refused if it has another revision than the one that was read',
+    params,
+    body: Type.Object({ revision: time(), package: members }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      const input = { ...body.package, ...params }
+      await putPackages(deps, [input], by, { mustExist: true, revision: new Date(body.revision) })
+      return {}
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/packages/:packageCode/buyers',
+    access: OPERATORS,
+    summary: 'What each dealer pays for a package, and the rule that decides',
+    params,
+    query: Type.Object({ q: Type.Optional(line(100)), cursor: cursor() }, CLOSED),
+    answer: pageSchema('buyers', buyerRow),
+    async handle({ deps }, { params, query: { q, cursor } }) {
+      const options = { limit: PAGE_SIZE + 1, ...(q && { keyword: q }), ...(cursor && { after: cursor }) }
+      const { page, nextCursor } = pageOf(await listTenants(deps.db, options), (row) => row.tenantId)
+      const snapshot = await deps.catalogue.latest()
+      const now = snapshot.now()
+      const buyers = page.map(({ tenantId, clientName, currencyCode }) => {
+        const explained = explain(snapshot, { tenantId, currencyCode }, params.packageCode, now)
+        return { tenantId, clientName, ...decidedOf(explained, currencyCode) }
+      })
+      return { buyers, nextCursor }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/packages/:packageCode/explanation',
+    access: OPERATORS,
+    summary: 'Why a dealer pays what it pays for a package, now or at another time',
+    params,
+    query: Type.Object({ tenantId: uuid(), at: Type.Optional(time()) }, CLOSED),
+    answer: explanation,
+    async handle({ deps }, { params, query }) {
+      const buyer = await getBuyer(deps.db, query.tenantId)
+      const snapshot = await deps.catalogue.latest()
+      const at = toDate(query.at) ?? new Date(snapshot.now())
+      const explained = explain(snapshot, buyer, params.packageCode, at.getTime())
+      return {
+        ...decidedOf(explained, buyer.currencyCode),
+        at,
+        retailPrice: explained.quote.retailPrice,
+        steps: explained.steps.map(({ rule, ...step }) => ({ ...step, rule: rule && ruleDetails(rule) })),
+      }
+    },
+  }),
+]
+
+function explain(snapshot: Snapshot, buyer: Buyer, packageCode: string, now: number): Explanation {
+  const item = snapshot.find(packageCode)
+  if (!item) throw notFound('package', packageCode)
+  return explainPrice(snapshot, buyer, item, now)
+}
+
+function decidedOf({ quote: { price, source, decidedBy }, cost }: Explanation, currencyCode: string) {
+  const rule = decidedBy && ruleDetails(decidedBy.rule)
+  return { currencyCode, price: price ?? null, source, planName: decidedBy?.planName ?? null, rule, cost }
+}

@@ -1,0 +1,172 @@
+import Type, { type Static } from 'typebox'
+import { listWalletNames } from '../../../wallet/ledger/adjustments.ts'
+import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
+import { requestTopUp } from '../../../wallet/requests/create.ts'
+import { confirmTopUpRequest, declineTopUpRequest } from '../../../wallet/requests/decide.ts'
+import { getReceipt, RECEIPT_SIZE_MAX_BYTES } from '../../../wallet/requests/receipt.ts'
+import {
+  countOpenRequests,
+  listTopUpRequests,
+  TOP_UP_REQUEST_STATUSES,
+  type TopUpRequest,
+} from '../../../wallet/requests/request.ts'
+import { createActorNaming } from '../../kernel/actors.ts'
+import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { BUYERS, type Context, EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
+
+const status = () => Type.Enum(TOP_UP_REQUEST_STATUSES)
+const topUpRequest = Type.Object({
+  requestId: Type.String(),
+  tenantId: Type.String(),
+  clientName: Type.String(),
+  currencyCode: Type.String(),
+  amount: money(),
+  reference: Type.String(),
+  status: status(),
+  requestedBy: Type.String(),
+  createdAt: time(),
+  confirmedBy: nullable(Type.String({ description: 'The first of two people who confirm. For operators only' })),
+  confirmedByMe: Type.Boolean(),
+  decidedBy: nullable(Type.String()),
+  decidedAt: nullable(time()),
+  declineReason: nullable(Type.String()),
+  hasReceipt: Type.Boolean(),
+})
+export type TopUpRequestRow = Static<typeof topUpRequest>
+
+const decided = Type.Object({
+  status: status(),
+  isWaitingForSecond: Type.Boolean({ description: 'Another person must confirm it too' }),
+})
+const params = Type.Object({ ...tenantParams.properties, topUpRequestId: uuid() }, CLOSED)
+/** Base64 is a third longer than the file. */
+const BODY_SIZE_MAX_BYTES = Math.ceil((RECEIPT_SIZE_MAX_BYTES * 4) / 3) + 16 * 1024
+
+export const topUpRequestRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/top-up-requests',
+    access: EVERY_ROLE,
+    summary: 'Requests for top-ups of a balance, newest first: all, or the dealer’s own',
+    query: Type.Object({ tenantId: Type.Optional(uuid()), status: Type.Optional(status()), cursor: cursor() }, CLOSED),
+    answer: pageSchema('requests', topUpRequest),
+    async handle(context, { query }) {
+      const rows = await listTopUpRequests(context.deps.db, {
+        tenantId: context.onlyTenant ?? query.tenantId,
+        status: query.status,
+        limit: PAGE_SIZE + 1,
+        ...(query.cursor && { before: query.cursor }),
+      })
+      const { page, nextCursor } = pageOf(rows, (row) => row.requestId)
+      return { requests: await describe(context, page), nextCursor }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/top-up-requests/open',
+    access: OPERATORS,
+    summary: 'How many requests wait for an operator',
+    answer: Type.Object({ open: Type.Integer() }),
+    handle: async ({ deps }) => ({ open: await countOpenRequests(deps.db) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/top-up-requests',
+    access: BUYERS,
+    summary: 'Ask for a top-up of the balance. A repeat with the same reference and amount asks once. Audited',
+    params: tenantParams,
+    body: Type.Object(
+      {
+        amount: money(),
+        reference: line(LINE_LENGTH_MAX.reference),
+        receipt: Type.Optional(
+          Type.Object(
+            {
+              fileName: line(255),
+              content: Type.String({ minLength: 1, description: 'PDF, PNG or JPEG in Base64, at most 4 MB' }),
+            },
+            CLOSED,
+          ),
+        ),
+      },
+      CLOSED,
+    ),
+    bodyLimit: BODY_SIZE_MAX_BYTES,
+    answer: Type.Object({ requestId: Type.String(), status: status() }),
+    async handle({ deps, by }, { params, body }) {
+      const input = { ...body, tenantId: params.tenantId, amount: BigInt(body.amount) }
+      const { requestId, status } = await requestTopUp(deps, input, by)
+      return { requestId, status }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/top-up-requests/:topUpRequestId/receipt',
+    access: EVERY_ROLE,
+    summary: 'The receipt of a request, as a file to download',
+    params,
+    answer: Type.String(),
+    answerType: 'application/octet-stream',
+    async handle({ deps, reply }, { params }) {
+      const { fileName, content } = await getReceipt(deps.db, params.tenantId, params.topUpRequestId)
+      // A browser saves it and never renders it: what a dealer sent must not run in the console's origin.
+      reply
+        .type('application/octet-stream')
+        .header('Content-Disposition', `attachment; filename="${fileName}"`)
+        .header('Content-Security-Policy', "sandbox; default-src 'none'; frame-ancestors 'none'")
+      return content as unknown as string // sent as it is
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/top-up-requests/:topUpRequestId/confirm',
+    access: OPERATORS_WRITE,
+    summary: 'Confirm that the payment has arrived: one top-up is posted. Large amounts need a second person',
+    params,
+    answer: decided,
+    async handle({ deps, by }, { params }) {
+      const { status } = await confirmTopUpRequest(deps, params.tenantId, params.topUpRequestId, by)
+      return { status, isWaitingForSecond: status === 'REQUESTED' }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/top-up-requests/:topUpRequestId/decline',
+    access: OPERATORS_WRITE,
+    summary: 'Decline a request. The dealer reads the reason',
+    params,
+    body: Type.Object({ reason: line(LINE_LENGTH_MAX.reason) }, CLOSED),
+    answer: decided,
+    async handle({ deps, by }, { params, body }) {
+      const { status } = await declineTopUpRequest(
+        deps,
+        { tenantId: params.tenantId, requestId: params.topUpRequestId, ...body },
+        by,
+      )
+      return { status, isWaitingForSecond: false }
+    },
+  }),
+]
+
+async function describe(context: Context, rows: TopUpRequest[]) {
+  const [names, nameOf] = await Promise.all([
+    listWalletNames(
+      context.deps.db,
+      rows.map((row) => row.tenantId),
+    ),
+    createActorNaming(
+      context,
+      rows.flatMap((row) => [row.requestedBy, row.confirmedBy, row.decidedBy]),
+    ),
+  ])
+  return rows.map(({ walletVersion: _, ...row }) => ({
+    ...row,
+    clientName: names.get(row.tenantId)?.clientName ?? '',
+    currencyCode: names.get(row.tenantId)?.currencyCode ?? '',
+    requestedBy: nameOf(row.requestedBy) ?? '',
+    confirmedBy: context.onlyTenant === null ? nameOf(row.confirmedBy) : null,
+    confirmedByMe: row.confirmedBy === context.by.actor,
+    decidedBy: nameOf(row.decidedBy),
+  }))
+}

@@ -1,0 +1,118 @@
+import pg from 'pg'
+
+/*
+ * A DATABASE_URL may list the servers of a primary and its standbys, as libpq reads it:
+ * `postgres://user:password@one:5432,two:5432/database?target_session_attrs=read-write`. Connections are made to the server
+ * that accepts writes.
+ */
+
+interface Servers {
+  /** One URL for each server. */
+  urls: readonly string[]
+  /** Connections to a server that does not accept writes are closed. */
+  isPrimaryRequired: boolean
+  /** Index of the server to which the next connection is made. */
+  current: number
+}
+
+const TARGET = 'target_session_attrs'
+/** The values that make sense for a gateway, which always writes. */
+const TARGETS = ['any', 'read-write', 'primary']
+const ROLE_TIMEOUT_MS = 5_000
+
+/** By URL: the connections of a process learn from each other which server is the primary. */
+const known = new Map<string, Servers>()
+
+/** The class of clients for this URL: each connects to the server that was found to accept writes last. */
+export function clientFor(url: string): typeof pg.Client {
+  const servers = known.get(url) ?? parseServers(url)
+  known.set(url, servers)
+  if (servers.urls.length === 1 && !servers.isPrimaryRequired) return pg.Client
+  return class ServerClient extends pg.Client {
+    readonly #index = servers.current
+
+    constructor(config: pg.ClientConfig) {
+      super({ ...config, connectionString: servers.urls[servers.current]! })
+    }
+
+    override connect(): Promise<pg.Client>
+    override connect(callback: (error: Error) => void): void
+    override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
+      const connecting = this.#connectToPrimary()
+      if (callback === undefined) return connecting.then(() => this as pg.Client)
+      connecting.then(() => (callback as () => void)(), callback) // pg-pool
+      return undefined
+    }
+
+    async #connectToPrimary(): Promise<void> {
+      try {
+        await super.connect()
+        if (servers.isPrimaryRequired) await requirePrimary(this as pg.Client)
+      } catch (error) {
+        // Connections that were made at the same time fail together: only the first of them moves on.
+        if (servers.current === this.#index) servers.current = (this.#index + 1) % servers.urls.length
+        throw error
+      }
+    }
+  }
+}
+
+/** How many servers the URL lists. */
+export function countServers(url: string): number {
+  return known.get(url)?.urls.length ?? parseServers(url).urls.length
+}
+
+/** Opens a connection that belongs to no pool, to the first server that takes it. */
+export async function connectClient(
+  url: string,
+  options: Omit<pg.ClientConfig, 'connectionString'>,
+): Promise<pg.Client> {
+  const Client = clientFor(url)
+  for (let left = countServers(url) - 1; ; left--) {
+    const client = new Client({ ...options, connectionString: url })
+    client.on('error', () => {}) // reported by what is sent on it
+    try {
+      await client.connect()
+      return client
+    } catch (error) {
+      if (left <= 0) throw error
+    }
+  }
+}
+
+/** @throws Error with the state of a server that does not accept writes */
+async function requirePrimary(client: pg.Client): Promise<void> {
+  const query = { text: 'show transaction_read_only', query_timeout: ROLE_TIMEOUT_MS } as pg.QueryConfig
+  const { rows } = await client.query<{ transaction_read_only: string }>(query)
+  if (rows[0]?.transaction_read_only === 'off') return
+  await client.end()
+  throw new Error('Connection terminated: the server is a standby, which accepts no writes')
+}
+
+/**
+ * @throws Error that says what is wrong, without quoting the URL: it may contain a password
+ */
+export function parseServers(url: string): Servers {
+  const [, start, hosts, rest] = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^@/?#]*)(.*)$/.exec(url) ?? []
+  const list = hosts?.split(',') ?? []
+  const urls = list.map((host) => `${start}${host}${rest}`)
+  if (urls.length === 0 || !urls.every((each) => URL.canParse(each)))
+    throw new Error(
+      'is an address like postgres://user:password@host:5432/database, with several servers as host1:5432,host2:5432; write @ : / # in the password as %40 %3A %2F %23',
+    )
+  const target = new URL(urls[0]!).searchParams.get(TARGET) ?? 'any'
+  if (!TARGETS.includes(target)) throw new Error(`has ${TARGET}=${target}; the gateway takes ${TARGETS.join(', ')}`)
+  if (urls.length > 1 && target === 'any')
+    throw new Error(
+      `lists ${urls.length} servers: add ?${TARGET}=read-write, so that connections are made to the primary`,
+    )
+  return { urls: urls.map(withoutTarget), isPrimaryRequired: target !== 'any', current: 0 }
+}
+
+/** The driver would take the parameter for one of its own options. */
+function withoutTarget(text: string): string {
+  const url = new URL(text)
+  if (!url.searchParams.has(TARGET)) return text
+  url.searchParams.delete(TARGET)
+  return url.href
+}

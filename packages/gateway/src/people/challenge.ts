@@ -1,0 +1,49 @@
+import sql from 'sql-template-tag'
+import type { DatabaseClock } from '../lib/clock.ts'
+import { createToken, readToken } from '../lib/crypto.ts'
+import type { Ids } from '../lib/ids.ts'
+import type { Tx } from '../lib/postgres/db.ts'
+import { Refusal } from '../lib/refusal.ts'
+import { hashToken } from './token.ts'
+
+/*
+ * A challenge that a passkey signs or a provider returns. It is ours because of its MAC, so issuing one stores nothing, and
+ * strangers who open the sign-in page write no rows. Its purpose binds it to what it was issued for: a sign-in of one
+ * browser, or a person and a session. Redeeming it stores its hash, so it works once.
+ */
+
+export interface ChallengeDeps {
+  ids: Pick<Ids, 'bytes'>
+  databaseClock: Pick<DatabaseClock, 'now'>
+  linkKey: Buffer
+}
+
+/** Enough to find a security key, or to sign in at a provider with a second factor. */
+const LIFETIME_MS = 10 * 60_000
+const RANDOM_BYTES = 32
+const TIME_BYTES = 8
+
+export function createChallenge({ ids, databaseClock, linkKey }: ChallengeDeps, purpose: string): string {
+  const issuedAt = Buffer.alloc(TIME_BYTES)
+  issuedAt.writeBigUInt64BE(BigInt(Math.round(databaseClock.now())))
+  return createToken(linkKey, `challenge ${purpose}`, Buffer.concat([ids.bytes(RANDOM_BYTES), issuedAt]))
+}
+
+export function isChallenge({ databaseClock, linkKey }: ChallengeDeps, purpose: string, challenge: string): boolean {
+  const content = readToken(linkKey, `challenge ${purpose}`, challenge)
+  if (content?.length !== RANDOM_BYTES + TIME_BYTES) return false
+  return databaseClock.now() - Number(content.readBigUInt64BE(RANDOM_BYTES)) < LIFETIME_MS
+}
+
+/** Redeems a challenge in the transaction of what it allows. @throws Refusal CHALLENGE_DEAD the second time */
+export async function spendChallenge(tx: Tx, challenge: string): Promise<void> {
+  const rows = await tx.query(sql`
+    insert into spent_challenges (challenge_hash, expires_at)
+    values (${hashToken(challenge)}, now() + ${LIFETIME_MS} * interval '1 millisecond')
+    on conflict do nothing returning 1`)
+  if (rows.length === 0) throw deadChallenge()
+}
+
+export function deadChallenge(): Refusal {
+  return new Refusal(422, 'CHALLENGE_DEAD', 'This attempt took too long, or was used already. Start again.')
+}

@@ -1,0 +1,52 @@
+import sql from 'sql-template-tag'
+import { audit, NIL_TENANT } from '../audit/audit.ts'
+import type { DatabaseClock } from '../lib/clock.ts'
+import { firstUuidAt, type Ids, timeOfUuid } from '../lib/ids.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
+import { createLink } from './link.ts'
+import { findPersonByEmail, lockPerson, type Person } from './person.ts'
+import { isPasswordOff, type PasswordConfig } from './provider/passwords.ts'
+
+/** Anybody can ask for anybody's link. So few that nobody's mailbox fills, and enough for a mail that got lost. */
+const LINKS_PER_HOUR_MAX = 3
+const HOUR_MS = 3_600_000
+
+export interface ForgottenPasswordDeps {
+  db: Db
+  ids: Ids
+  databaseClock: Pick<DatabaseClock, 'now'>
+  config: PasswordConfig
+}
+
+/**
+ * Creates a link for a person who forgot the password and passes it to `send`, in one transaction. Does nothing for an address
+ * without a person, for people who are disabled, have no password or must use the provider, and beyond the limit: none of
+ * that may show, so there is no result.
+ */
+export async function requestForgottenPassword(
+  deps: ForgottenPasswordDeps,
+  input: { email: string; address: string },
+  send: (tx: Tx, person: Person, linkToken: string) => void,
+): Promise<void> {
+  const claimed = await findPersonByEmail(deps.db, input.email)
+  await deps.db.tx(async (tx) => {
+    const person = claimed && (await lockPerson(tx, claimed.personId))
+    const isEligible = person?.status === 'ACTIVE' && person.passwordHash !== null
+    if (!isEligible || isPasswordOff(deps.config, person.email, person, deps.databaseClock.now())) return
+    if ((await countLinks(tx, deps.ids, person)) >= LINKS_PER_HOUR_MAX) return
+    const by = { actor: 'system', address: input.address } as const
+    const { tenantId, email: subject } = person
+    audit(tx, deps.ids, { tenantId, ...by, action: 'person.forget_password', subject })
+    send(tx, person, createLink(tx, deps.ids, person.personId, 'FORGOTTEN_PASSWORD', by))
+  })
+}
+
+/** Used and expired links count too, so they are counted in the audit log. The person is locked. */
+async function countLinks(tx: Tx, ids: Ids, { tenantId, email }: Person): Promise<number> {
+  const rows = await tx.query(sql`
+    select 1 from audit_log
+    where tenant_id = ${tenantId ?? NIL_TENANT} and audit_id >= ${firstUuidAt(timeOfUuid(ids.uuid()) - HOUR_MS)}
+      and action = 'person.forget_password' and subject = ${email}
+    limit ${LINKS_PER_HOUR_MAX}`)
+  return rows.length
+}

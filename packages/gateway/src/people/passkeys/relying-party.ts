@@ -1,0 +1,25 @@
+import ipaddr from 'ipaddr.js'
+
+/** Where passkeys of this gateway are valid. */
+export interface RelyingParty {
+  /** The host name that passkeys are bound to. A passkey of one name does not work under another. */
+  id: string
+  /** The pages that may ask for a passkey. */
+  origins: string[]
+  name: string
+}
+
+const NAME = 'eSIM console'
+
+/**
+ * The relying party at the console's address, which comes from CONSOLE_URL or PUBLIC_URL and never from a request. Browsers
+ * refuse passkeys under a bare address, so a local gateway's people open it as localhost. Undefined if there is no name.
+ */
+export function relyingPartyOf(consoleUrl: string): RelyingParty | undefined {
+  const url = new URL(consoleUrl)
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  if (!ipaddr.isValid(host)) return { id: host, origins: [url.origin], name: NAME }
+  if (ipaddr.process(host).range() !== 'loopback') return undefined
+  const port = url.port === '' ? '' : `:${url.port}`
+  return { id: 'localhost', origins: [`${url.protocol}//localhost${port}`], name: NAME }
+}

@@ -1,0 +1,40 @@
+import sql from 'sql-template-tag'
+import { audit, type By } from '../../audit/audit.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
+import { Refusal } from '../../lib/refusal.ts'
+
+/** Finds the person of an account at a provider, and records its use. */
+export async function findAccountPerson(tx: Tx, issuer: string, subject: string): Promise<string | undefined> {
+  const [account] = await tx.query<{ personId: string }>(sql`
+    update provider_accounts set used_at = now() where issuer = ${issuer} and subject = ${subject}
+    returning person_id`)
+  return account?.personId
+}
+
+/**
+ * Links an account to a person, for good: the provider may give the address to somebody else later.
+ * @throws Refusal PROVIDER_ACCOUNT_OTHER if the person has another account there
+ */
+export async function linkAccount(tx: Tx, personId: string, issuer: string, subject: string): Promise<void> {
+  const rows = await tx.query(sql`
+    insert into provider_accounts (issuer, subject, person_id) values (${issuer}, ${subject}, ${personId})
+    on conflict do nothing returning 1`)
+  if (rows.length > 0) return
+  const message =
+    'This address belongs to another account at the provider than before. Ask an administrator to unlink the earlier one.'
+  throw new Refusal(403, 'PROVIDER_ACCOUNT_OTHER', message)
+}
+
+/** Unlinks a person's accounts, so that the next sign-in with a verified address links another. @returns how many */
+export async function unlinkProvider(
+  tx: Tx,
+  ids: Ids,
+  person: { personId: string; tenantId: string | null; email: string },
+  by: By,
+): Promise<number> {
+  const { personId, tenantId, email: subject } = person
+  const rows = await tx.query(sql`delete from provider_accounts where person_id = ${personId} returning 1`)
+  audit(tx, ids, { tenantId, ...by, action: 'person.unlink_provider', subject, after: { unlinked: rows.length } })
+  return rows.length
+}

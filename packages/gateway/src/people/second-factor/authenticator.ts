@@ -1,0 +1,101 @@
+import { Secret, TOTP } from 'otpauth'
+import sql from 'sql-template-tag'
+import type { DatabaseClock } from '../../lib/clock.ts'
+import type { Cipher } from '../../lib/crypto.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
+import { lockPerson, type Person } from '../person.ts'
+import { ensureRecoveryCodes, type Redeemed, redeemRecoveryCode } from './recovery-codes.ts'
+
+const PERIOD_S = 30
+/** A phone's clock may be off by this many periods, either way. */
+const WINDOW_STEPS = 1
+const SECRET_BYTES = 20
+
+export interface SecondFactorDeps {
+  cipher: Cipher
+  /** Codes depend on the time, and a node's own clock may be wrong. */
+  databaseClock: Pick<DatabaseClock, 'now'>
+  ids: Ids
+}
+
+/**
+ * Prepares a second factor, which takes effect with `confirmSecondFactor`. Replaces an unconfirmed one, but not one that
+ * was confirmed meanwhile in another tab.
+ * @throws Refusal NOT_FOUND, SECOND_FACTOR_SET
+ */
+export async function setUpSecondFactor(
+  tx: Tx,
+  deps: SecondFactorDeps,
+  personId: string,
+): Promise<{ secret: string; uri: string }> {
+  const person = await lockPerson(tx, personId)
+  if (!person) throw notFound('person')
+  if (person.totpConfirmed) throw alreadySet()
+  const secret = new Secret({ buffer: new Uint8Array(deps.ids.bytes(SECRET_BYTES)).buffer })
+  const encrypted = deps.cipher.encrypt(secret.base32, personId)
+  tx.send(sql`
+    update people set totp_secret = ${encrypted}, totp_last_step = 0, updated_at = now()
+    where person_id = ${personId}`)
+  return { secret: secret.base32, uri: totpOf(secret.base32, person.email).toString() }
+}
+
+/** Turns the authenticator on. Returns the recovery codes, which are never shown again; none if a passkey has made them. */
+export async function confirmSecondFactor(
+  tx: Tx,
+  deps: SecondFactorDeps,
+  personId: string,
+  code: string,
+): Promise<{ recoveryCodes: string[] }> {
+  const person = await lockPerson(tx, personId)
+  if (person?.totpConfirmed) throw alreadySet()
+  if (!person?.totpSecret)
+    throw new Refusal(409, 'SECOND_FACTOR_MISSING', 'No second factor was set up. Start the set-up first.')
+  const redeemed = await redeemTotp(tx, deps, person, code)
+  if (redeemed !== 'accepted') throw wrongCode(redeemed)
+  tx.send(sql`update people set totp_confirmed = true, updated_at = now() where person_id = ${personId}`)
+  return { recoveryCodes: await ensureRecoveryCodes(tx, deps.ids, personId) }
+}
+
+export function removeAuthenticator(tx: Tx, personId: string): void {
+  tx.send(sql`
+    update people set totp_secret = null, totp_confirmed = false, totp_last_step = 0, updated_at = now()
+    where person_id = ${personId}`)
+}
+
+/** Accepts a code of the authenticator or a recovery code, each once. The caller must have locked the person. */
+export async function redeemCode(tx: Tx, deps: SecondFactorDeps, person: Person, code: string): Promise<Redeemed> {
+  const plain = code.replaceAll(/[\s-]/g, '').toUpperCase()
+  // One that was only prepared does not count, as for a person whose second factor is a passkey.
+  if (/^\d{6}$/.test(plain)) return person.totpConfirmed ? redeemTotp(tx, deps, person, plain) : 'wrong'
+  return redeemRecoveryCode(tx, person.personId, plain)
+}
+
+export function wrongCode(redeemed: Exclude<Redeemed, 'accepted'>): Refusal {
+  return redeemed === 'used'
+    ? new Refusal(422, 'CODE_USED', 'This code was used before. Wait for the next code and enter that.')
+    : new Refusal(422, 'CODE_WRONG', 'The code is wrong. Check it and the clock of your phone, and enter it again.')
+}
+
+function alreadySet(): Refusal {
+  return new Refusal(409, 'SECOND_FACTOR_SET', 'A second factor is already set up. Remove it first.')
+}
+
+async function redeemTotp(tx: Tx, deps: SecondFactorDeps, person: Person, code: string): Promise<Redeemed> {
+  if (!person.totpSecret) return 'wrong'
+  const base32 = deps.cipher.decrypt(person.totpSecret, person.personId).toString()
+  const now = deps.databaseClock.now()
+  const delta = totpOf(base32, person.email).validate({ token: code, timestamp: now, window: WINDOW_STEPS })
+  if (delta === null) return 'wrong'
+  const step = Math.floor(now / 1000 / PERIOD_S) + delta
+  // Checks and records the step in one statement, so that a code works for only one of two concurrent sign-ins.
+  const rows = await tx.query(sql`
+    update people set totp_last_step = ${step} where person_id = ${person.personId} and totp_last_step < ${step}
+    returning 1`)
+  return rows.length > 0 ? 'accepted' : 'used'
+}
+
+function totpOf(base32: string, label: string): TOTP {
+  return new TOTP({ issuer: 'Dealer eSIM Gateway', label, secret: Secret.fromBase32(base32), period: PERIOD_S })
+}

@@ -1,0 +1,132 @@
+import type { OrderType } from '@dealer-esim/contract'
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
+import type { Db } from '../lib/postgres/db.ts'
+import { SUMS, SUMS_OF_ORDER } from './sums-of-rows.ts'
+
+type Reader = Pick<Db, 'query'>
+
+/** Sums of items in one currency. Amounts in 1/10 000 of it, never added over currencies. */
+export interface Sums {
+  items: number
+  /** Prices, as debited. */
+  sales: bigint
+  refunds: bigint
+  /** Cost of the items for which it is known in this currency. */
+  cost: bigint
+  /** Items whose cost in this currency is not known, or not yet, and their sales less refunds. */
+  unknownItems: number
+  unknownRevenue: bigint
+}
+
+export interface SalesRow extends Sums {
+  /** A day, a tenant's id, a package's code or a supplier's name ('': not delivered); '' for all together. */
+  key: string
+  currencyCode: string
+}
+
+export interface SalesFilter {
+  /** First and last UTC day. */
+  from: string
+  to: string
+  tenantIds?: readonly string[] | undefined
+  packageCodes?: readonly string[] | undefined
+  supplier?: string | undefined
+  orderType?: OrderType | undefined
+}
+
+const COLUMNS = { all: `''`, day: 'day', tenant: 'tenant_id', package: 'package_code', supplier: 'supplier' }
+type SalesKey = keyof typeof COLUMNS
+
+/**
+ * The sums of a period by key and currency. Reads the smallest table that has the filter's columns, each through an index:
+ * the sums of a package and supplier over all tenants; those of a tenant over all packages; or those of each tenant, by its
+ * id or by package.
+ */
+export function listSales(db: Reader, by: SalesKey, filter: SalesFilter): Promise<SalesRow[]> {
+  const { tenantIds, packageCodes, supplier } = filter
+  const isOfPackages = by === 'package' || by === 'supplier' || packageCodes !== undefined || supplier !== undefined
+  const isOfTenants = by === 'tenant' || tenantIds !== undefined
+  const table = !isOfTenants ? 'daily_sales_packages' : isOfPackages ? 'daily_sales' : 'daily_sales_tenants'
+  const isByPackageIndex = table === 'daily_sales' && tenantIds === undefined && packageCodes === undefined
+  // Rows are grouped by the key's own type: only the sums need it as a text.
+  return db.query<SalesRow>(sql`
+    select key::text, currency_code, ${raw(Object.values(NAMES).join(', '))}
+    from (
+      select ${raw(COLUMNS[by])} as key, currency_code, ${raw(SUMMED)}
+      from ${raw(table)}
+      where ${conditions(filter)} ${isByPackageIndex ? sql`and package_code in (${packagesOf(filter)})` : empty}
+      group by 1, 2) summed
+    order by 1, 2`)
+}
+
+const NAMES: Record<(typeof SUMS)[number], string> = {
+  items: 'items',
+  revenue: 'sales',
+  refunds: 'refunds',
+  cost: 'cost',
+  unknown_items: 'unknown_items',
+  unknown_revenue: 'unknown_revenue',
+}
+const SUMMED = SUMS.map((column) => {
+  const type = column.endsWith('items') ? 'int' : 'bigint'
+  return `sum(${column})::${type} as ${NAMES[column]}`
+}).join(', ')
+
+function conditions({ from, to, tenantIds, packageCodes, supplier, orderType }: SalesFilter): Sql {
+  const given = [
+    sql`day between ${from} and ${to}`,
+    ...(tenantIds === undefined ? [] : [sql`tenant_id = any (${[...tenantIds]}::uuid[])`]),
+    ...(packageCodes === undefined ? [] : [sql`package_code = any (${[...packageCodes]})`]),
+    ...(supplier === undefined ? [] : [sql`supplier = ${supplier}`]),
+    ...(orderType === undefined ? [] : [sql`order_type = ${orderType}`]),
+  ]
+  return join(given, ' and ')
+}
+
+/** The packages with sales that fit: daily_sales of all tenants has an index by package. */
+function packagesOf({ from, to, supplier, orderType }: SalesFilter): Sql {
+  return sql`select distinct package_code from daily_sales_packages where ${conditions({ from, to, supplier, orderType })}`
+}
+
+/** The sums of one order, from its rows. */
+export async function getOrderSums(db: Reader, tenantId: string, orderId: string): Promise<Sums> {
+  const [row] = await db.query<Omit<Sums, 'sales'> & { revenue: bigint }>({
+    text: SUMS_OF_ORDER,
+    values: [tenantId, orderId],
+  })
+  const { revenue, ...rest } = row!
+  return { ...rest, sales: revenue }
+}
+
+export interface DealerBalance {
+  tenantId: string
+  clientName: string
+  currencyCode: string
+  balance: bigint
+  creditLimit: bigint
+  /** Spent less refunds on the last `basis` days. */
+  spent: bigint
+  basis: number
+  /** Whole days that balance and credit last at the average spend of these days; null: nothing was spent. */
+  daysLeft: number | null
+}
+
+/**
+ * Balances with how long they last, the shortest first. The days before a dealer's first sale of the period do not
+ * count, as on the dealer's own dashboard (days-left.ts of the console).
+ */
+export function listBalancesByDaysLeft(
+  db: Reader,
+  { from, to, limit }: { from: string; to: string; limit: number | null },
+): Promise<DealerBalance[]> {
+  return db.query<DealerBalance>(sql`
+    select w.tenant_id, t.tenant_name as client_name, w.currency_code, w.balance, w.credit_limit,
+      coalesce(s.spent, 0)::bigint as spent, coalesce(s.basis, 0) as basis,
+      case when s.spent > 0 then
+        greatest(0, floor((w.balance + w.credit_limit)::numeric * s.basis / s.spent))::float8 end as days_left
+    from wallets w join tenants t using (tenant_id)
+    left join (
+      select tenant_id, sum(revenue - refunds) as spent, ${to}::date - min(day) filter (where revenue <> refunds) + 1 as basis
+      from daily_sales_tenants where day between ${from} and ${to} group by 1) s using (tenant_id)
+    order by days_left nulls last, w.tenant_id ${limit === null ? empty : sql`limit ${limit}`}`)
+}

@@ -1,0 +1,36 @@
+import type { Clock } from '../lib/clock.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { type Running, runLoop } from '../lib/process/lifecycle.ts'
+import type { Log } from '../lib/telemetry/log.ts'
+import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
+import { updateSales } from './update-sales.ts'
+
+interface SalesLoopDeps {
+  db: Db
+  clock: Pick<Clock, 'monotonic'>
+  log: Log
+  loops?: LoopMetrics
+}
+
+const POLL_MS = 5_000
+/** A pass of a second rests the loop for half a minute, so sums take 3 % of one connection at most, however much is sold. */
+const REST_FACTOR = 30
+
+/** Keeps the daily sales. Every node runs it; one at a time works. */
+export function salesLoop(deps: SalesLoopDeps): Running {
+  let restsUntilMs = 0
+  return runLoop({
+    name: 'daily sales',
+    log: deps.log,
+    loops: deps.loops,
+    pollMs: POLL_MS,
+    async pass(signal) {
+      const startedMs = deps.clock.monotonic()
+      if (startedMs < restsUntilMs) return false
+      await updateSales(deps.db, signal)
+      const endedMs = deps.clock.monotonic()
+      restsUntilMs = endedMs + REST_FACTOR * (endedMs - startedMs)
+      return false
+    },
+  })
+}

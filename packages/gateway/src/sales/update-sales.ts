@@ -1,0 +1,209 @@
+import { firstUuidAt } from '../lib/ids.ts'
+import { plainArray, uuidArray } from '../lib/postgres/columns.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
+import { advisoryKey } from '../lib/postgres/schema.ts'
+import { SUMS, SUMS_OF_DAY } from './sums-of-rows.ts'
+
+/*
+ * Daily sales follow the rows of orders without a write on the order path. A day of a tenant is dirty, and all of it is
+ * calculated again, if
+ *
+ *   - a transfer names one of its orders: it was placed, or something of it refunded. Wallet versions have no gaps and
+ *     commit in order, so the transfers after sales_progress.wallet_version are all that came since, however long their
+ *     transactions took;
+ *   - the digest of its orders that are not final has changed: something was delivered or refused, or an order is final
+ *     now. Each such change counts up event_sequence or refunded_amount, so a digest never returns.
+ *
+ * A final order changes only by a refund, which is a transfer. No clock is involved. What commits after a statement here has
+ * read its tables is found by the next pass, because versions and digests are read before the rows.
+ */
+
+/** Tenants per transaction of `markDirtyDays`, and transfers of each: ten million rows take half of the statement timeout. */
+const MARKED_MAX = 50
+const TRANSFERS_MAX = 200_000
+/** Days of tenants per transaction of `calculateDays`. Each is a statement: 500 000 items take some seconds. */
+const CALCULATED_MAX = 20
+
+/** Brings the sums up to date with the rows. @returns false if another node is doing so */
+export async function updateSales(db: Db, signal?: AbortSignal): Promise<boolean> {
+  let after: string | undefined
+  do {
+    const marked = await db.tx((tx) => withLock(tx, () => markDirtyDays(tx, after)))
+    if (marked === undefined) return false
+    after = marked.last
+  } while (after !== undefined && !signal?.aborted)
+  for (let days = CALCULATED_MAX; days === CALCULATED_MAX && !signal?.aborted; ) {
+    const calculated = await db.tx((tx) => withLock(tx, () => calculateDays(tx)))
+    if (calculated === undefined) return false
+    days = calculated
+  }
+  return true
+}
+
+/** Takes what these tenants sold out of the sums over all tenants. The caller deletes their own rows in the same transaction. */
+export async function subtractTenants(tx: Tx, tenantIds: readonly string[]): Promise<void> {
+  await tx.query({ text: `select pg_advisory_xact_lock(${LOCK})` })
+  const days = await tx.query<{ tenantId: string; day: string }>({
+    text: 'select distinct tenant_id, day::text from daily_sales where tenant_id = any ($1)',
+    values: [tenantIds],
+  })
+  const pairs = [uuidArray(days.map(({ tenantId }) => tenantId)), plainArray(days.map(({ day }) => day))]
+  tx.send({ text: addToPackages('-'), values: pairs })
+  tx.send({ text: DELETE_EMPTY_PACKAGES, values: [pairs[1]] })
+}
+
+const LOCK = advisoryKey('daily sales')
+
+/** One writer at a time, on any node. */
+async function withLock<Result>(tx: Tx, work: () => Promise<Result>): Promise<Result | undefined> {
+  const [row] = await tx.query<{ locked: boolean }>({
+    text: `select pg_try_advisory_xact_lock(${LOCK}) as locked`,
+  })
+  return row?.locked ? work() : undefined
+}
+
+interface Progress {
+  tenantId: string
+  /** The wallet's version now, or that of the last transfer to look at in this pass. */
+  version: bigint
+  seen: bigint
+  openDays: Record<string, string>
+  dirtyDays: string[]
+}
+
+/** Notes the dirty days of the next tenants by id. @returns the last of them; undefined: there are no more */
+async function markDirtyDays(tx: Tx, after: string | undefined): Promise<{ last: string | undefined }> {
+  // Reads the short rows of all wallets; an idle tenant costs no more.
+  const tenants = await tx.query<Progress>({
+    text: `select w.tenant_id, least(w.version, coalesce(p.wallet_version, 0) + ${TRANSFERS_MAX}) as version,
+             coalesce(p.wallet_version, 0) as seen, coalesce(p.open_days, '{}') as open_days,
+             coalesce(p.dirty_days::text[], '{}') as dirty_days
+           from wallets w left join sales_progress p using (tenant_id)
+           where (w.version > coalesce(p.wallet_version, 0) or p.open_days <> '{}')
+             and ($1::uuid is null or w.tenant_id > $1)
+           order by w.tenant_id limit ${MARKED_MAX}`,
+    values: [after ?? null],
+  })
+  if (tenants.length === 0) return { last: undefined }
+  const [moved, open] = await Promise.all([listMovedDays(tx, tenants), listOpenDays(tx, tenants)])
+  const rows = tenants.map((tenant) => {
+    const openDays = Object.fromEntries(of(open, tenant).map(({ day, digest }) => [day, digest]))
+    const changed = [...Object.keys(openDays), ...Object.keys(tenant.openDays)].filter(
+      (day) => openDays[day] !== tenant.openDays[day],
+    )
+    const dirty = new Set([...tenant.dirtyDays, ...of(moved, tenant).map(({ day }) => day), ...changed])
+    return { tenant, openDays, dirty: [...dirty] }
+  })
+  tx.send({
+    text: `insert into sales_progress (tenant_id, wallet_version, open_days, dirty_days)
+           select tenant_id, wallet_version, open_days, array(select jsonb_array_elements_text(dirty_days)::date)
+           from jsonb_to_recordset($1::jsonb)
+             as p(tenant_id uuid, wallet_version bigint, open_days jsonb, dirty_days jsonb)
+           on conflict (tenant_id) do update set wallet_version = excluded.wallet_version,
+             open_days = excluded.open_days, dirty_days = excluded.dirty_days`,
+    values: [
+      JSON.stringify(
+        rows.map(({ tenant, openDays, dirty }) => ({
+          ...{ tenant_id: tenant.tenantId, wallet_version: String(tenant.version) },
+          ...{ open_days: openDays, dirty_days: dirty },
+        })),
+      ),
+    ],
+  })
+  return { last: tenants.length < MARKED_MAX ? undefined : tenants.at(-1)!.tenantId }
+}
+
+function of<Row extends { tenantId: string }>(rows: readonly Row[], { tenantId }: Progress): Row[] {
+  return rows.filter((row) => row.tenantId === tenantId)
+}
+
+/** SQL: the UTC day of a UUIDv7. PostgreSQL 18 has a function for it. */
+const dayOf = (id: string) =>
+  `(to_timestamp((('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint) / 1000.0) at time zone 'utc')::date::text`
+
+/** The days of orders that transfers since the last pass name. */
+function listMovedDays(tx: Tx, tenants: readonly Progress[]) {
+  return tx.query<{ tenantId: string; day: string }>({
+    text: `select distinct t.tenant_id, ${dayOf('m.order_id')} as day
+           from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as t(tenant_id, seen, version)
+           join transfers m on m.tenant_id = t.tenant_id and m.wallet_version > t.seen and m.wallet_version <= t.version
+           where m.order_id is not null`,
+    values: [
+      uuidArray(tenants.map(({ tenantId }) => tenantId)),
+      plainArray(tenants.map(({ seen }) => seen)),
+      plainArray(tenants.map(({ version }) => version)),
+    ],
+  })
+}
+
+/** A digest of the orders of each day that are not final: those are due for fulfilment or under review. */
+function listOpenDays(tx: Tx, tenants: readonly Progress[]) {
+  return tx.query<{ tenantId: string; day: string; digest: string }>({
+    text: `select o.tenant_id, ${dayOf('o.order_id')} as day,
+             sum(hashtextextended(o.order_id || ' ' || o.event_sequence || ' ' || o.refunded_amount, 0))::text as digest
+           from unnest($1::uuid[]) as t(tenant_id)
+           cross join lateral (
+             select * from orders where tenant_id = t.tenant_id and due_at is not null
+             union all
+             select * from orders where tenant_id = t.tenant_id and order_status = 'UNDER_REVIEW' and due_at is null
+           ) o
+           group by 1, 2`,
+    values: [uuidArray(tenants.map(({ tenantId }) => tenantId))],
+  })
+}
+
+const DAY_MS = 86_400_000
+
+/** Calculates dirty days from the rows, and replaces their sums. @returns how many */
+async function calculateDays(tx: Tx): Promise<number> {
+  const days = await tx.query<{ tenantId: string; day: string }>({
+    text: `select tenant_id, unnest(dirty_days)::text as day from sales_progress where dirty_days <> '{}'
+           limit ${CALCULATED_MAX}`,
+  })
+  if (days.length === 0) return 0
+  const pairs = [uuidArray(days.map(({ tenantId }) => tenantId)), plainArray(days.map(({ day }) => day))]
+  tx.send({ text: addToPackages('-'), values: pairs })
+  for (const table of ['daily_sales', 'daily_sales_tenants']) {
+    tx.send({
+      text: `delete from ${table} s using ${PAIRS} where s.tenant_id = d.tenant_id and s.day = d.day`,
+      values: pairs,
+    })
+  }
+  for (const { tenantId, day } of days) {
+    const startMs = Date.parse(`${day}T00:00:00Z`)
+    const values = [tenantId, day, firstUuidAt(startMs), firstUuidAt(startMs + DAY_MS)]
+    tx.send({ name: 'sales-calculate', text: `insert into daily_sales ${SUMS_OF_DAY}`, values })
+  }
+  tx.send({ text: ADD_TENANTS, values: pairs })
+  tx.send({ text: addToPackages('+'), values: pairs })
+  tx.send({ text: DELETE_EMPTY_PACKAGES, values: [pairs[1]] })
+  tx.send({
+    text: `update sales_progress p set dirty_days = array(
+             select day from unnest(p.dirty_days) as day
+             where not exists (select from ${PAIRS} where d.tenant_id = p.tenant_id and d.day = day))
+           where p.tenant_id = any ($1::uuid[])`,
+    values: pairs,
+  })
+  return days.length
+}
+
+const DELETE_EMPTY_PACKAGES = 'delete from daily_sales_packages where day = any ($1) and items = 0'
+const PAIRS = 'unnest($1::uuid[], $2::date[]) as d(tenant_id, day)'
+
+const ADD_TENANTS = `
+  insert into daily_sales_tenants
+  select s.tenant_id, s.day, s.order_type, s.currency_code, ${SUMS.map((name) => `sum(s.${name})`).join(', ')}
+  from ${PAIRS} join daily_sales s on s.tenant_id = d.tenant_id and s.day = d.day
+  group by 1, 2, 3, 4`
+
+/** Adds the sums of these days of tenants to those over all tenants, or takes them away. Locks the rows in order of their key. */
+function addToPackages(sign: '+' | '-'): string {
+  return `
+    insert into daily_sales_packages as p
+    select s.day, s.order_type, s.package_code, s.supplier, s.currency_code,
+      ${SUMS.map((name) => `${sign}sum(s.${name})`).join(', ')}
+    from ${PAIRS} join daily_sales s on s.tenant_id = d.tenant_id and s.day = d.day
+    group by 1, 2, 3, 4, 5
+    on conflict (day, order_type, package_code, supplier, currency_code) do update set
+      ${SUMS.map((name) => `${name} = p.${name} + excluded.${name}`).join(', ')}`
+}

@@ -1,0 +1,33 @@
+import { formatMoney } from '@dealer-esim/contract'
+import type { Db } from '../../lib/postgres/db.ts'
+import { Refusal } from '../../lib/refusal.ts'
+import { needsVerification, type SupplierType } from '../create.ts'
+import type { Supplier, SupplierProduct } from '../supplier.ts'
+import { findOpenVerification, findProduct, type Verification } from './verify.ts'
+
+/**
+ * Finds a purchase that is open, or the product at the price that was confirmed.
+ * @param buy the supplier's product code, or a package of ours that it supplies
+ * @param confirm the price as it was stated; undefined: it is to be stated
+ * @throws Refusal that states the price, where another one or none was confirmed
+ */
+export async function findWanted(
+  db: Pick<Db, 'query'>,
+  supplier: Supplier,
+  { buy, confirm }: { buy: string; confirm?: string | undefined },
+): Promise<SupplierProduct | Verification> {
+  if (!needsVerification(supplier.type as SupplierType)) {
+    throw new Refusal(409, 'NOT_VERIFIED', `${supplier.name} is not a wholesaler: it needs no verification.`)
+  }
+  const open = await findOpenVerification(db, supplier.name)
+  if (open !== undefined) return open
+  const [ours] = await db.query<{ productCode: string }>({
+    text: 'select product_code from package_suppliers where package_code = $1 and supplier = $2',
+    values: [buy, supplier.name],
+  })
+  const product = await findProduct(supplier, ours?.productCode ?? buy)
+  const price = formatMoney(product.cost)
+  if (confirm === price) return product
+  const stated = `${product.name} (${product.productCode}) costs ${price} ${product.currencyCode} at ${supplier.name}`
+  throw new Refusal(409, 'NOT_CONFIRMED', `${stated}. This is a real purchase. To make it, confirm the price: ${price}`)
+}

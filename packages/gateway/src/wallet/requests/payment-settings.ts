@@ -1,0 +1,81 @@
+import { formatMoney, MONEY_MAX } from '@dealer-esim/contract'
+import sql from 'sql-template-tag'
+import { audit, type By } from '../../audit/audit.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { Refusal } from '../../lib/refusal.ts'
+
+/** How dealers of a currency pay. */
+export interface PaymentSettings {
+  currencyCode: string
+  /** Several lines, shown as they are. */
+  bankDetails: string | null
+  /** An https address of the operator's payment page. */
+  paymentUrl: string | null
+  /** Two people confirm a payment above this amount; null: one is enough. */
+  secondPersonAbove: bigint | null
+}
+
+export const BANK_DETAILS_LENGTH_MAX = 1_000
+export const PAYMENT_URL_LENGTH_MAX = 500
+
+const COLUMNS = sql`currency_code, bank_details, payment_url, second_person_above`
+
+export async function findPaymentSettings(
+  db: Pick<Db | Tx, 'query'>,
+  currencyCode: string,
+): Promise<PaymentSettings | undefined> {
+  const [row] = await db.query<PaymentSettings>(sql`
+    select ${COLUMNS} from payment_settings where currency_code = ${currencyCode}`)
+  return row
+}
+
+/** Lists the settings of every currency that a dealer has, and of those that were set before. */
+export function listPaymentSettings(db: Pick<Db, 'query'>): Promise<PaymentSettings[]> {
+  return db.query<PaymentSettings>(sql`
+    select coalesce(s.currency_code, c.currency_code) as currency_code, s.bank_details, s.payment_url, s.second_person_above
+    from payment_settings s
+    full join (select distinct currency_code from tenants) c on c.currency_code = s.currency_code
+    order by 1`)
+}
+
+/** Sets how dealers of a currency pay. @throws Refusal for an address that is not https, or a malformed amount */
+export async function setPaymentSettings(
+  deps: { db: Db; ids: Ids },
+  input: PaymentSettings,
+  by: By,
+): Promise<PaymentSettings> {
+  const next = { ...input, bankDetails: input.bankDetails?.trim() || null, paymentUrl: checkUrl(input.paymentUrl) }
+  checkLimit(next.secondPersonAbove)
+  await deps.db.tx(async (tx) => {
+    const before = await findPaymentSettings(tx, next.currencyCode)
+    tx.send(sql`
+      insert into payment_settings (currency_code, bank_details, payment_url, second_person_above, updated_at)
+      values (${next.currencyCode}, ${next.bankDetails}, ${next.paymentUrl}, ${next.secondPersonAbove}, clock_timestamp())
+      on conflict (currency_code) do update
+      set bank_details = excluded.bank_details, payment_url = excluded.payment_url,
+          second_person_above = excluded.second_person_above, updated_at = excluded.updated_at`)
+    audit(tx, deps.ids, {
+      ...{ tenantId: null, subject: next.currencyCode, action: 'payment.set', before, after: next },
+      ...by,
+    })
+  })
+  return next
+}
+
+function checkUrl(typed: string | null): string | null {
+  const text = typed?.trim() || null
+  if (text === null) return null
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'https:' && url.username === '' && url.password === '') return url.href
+  throw invalid('paymentUrl', 'The payment link must be an https address, without user name and password.')
+}
+
+function checkLimit(amount: bigint | null): void {
+  if (amount === null || (amount >= 0n && amount <= MONEY_MAX)) return
+  throw invalid('secondPersonAbove', `The amount must be between 0.00 and ${formatMoney(MONEY_MAX)}.`)
+}
+
+function invalid(field: string, message: string): Refusal {
+  return new Refusal(422, 'SETTING_INVALID', message, { fields: { [field]: message } })
+}

@@ -1,0 +1,59 @@
+import sql from 'sql-template-tag'
+import type { Db } from '../../lib/postgres/db.ts'
+import { notFound, parseLine, Refusal, requireUuid } from '../../lib/refusal.ts'
+
+/** A photograph of a receipt. At most OPEN_REQUESTS_MAX of them wait per dealer. */
+export const RECEIPT_SIZE_MAX_BYTES = 4 * 1024 * 1024
+const FILE_NAME_LENGTH_MAX = 100
+
+export interface Receipt {
+  fileName: string
+  mediaType: string
+  content: Buffer
+}
+
+/** The first bytes of each type that is accepted. */
+const TYPES = [
+  { mediaType: 'application/pdf', extension: 'pdf', start: Buffer.from('%PDF-') },
+  { mediaType: 'image/png', extension: 'png', start: Buffer.from('89504e470d0a1a0a', 'hex') },
+  { mediaType: 'image/jpeg', extension: 'jpg', start: Buffer.from('ffd8ff', 'hex') },
+] as const
+
+/**
+ * Checks a file that a dealer sends. Its type is that of its content, whatever it is called, and its stored name has the
+ * extension of that type and only characters that every file system and header allows.
+ * @throws Refusal
+ */
+export function parseReceipt({ fileName, content }: { fileName: string; content: string }): Receipt {
+  const bytes = Buffer.from(content, 'base64')
+  if (bytes.toString('base64').replace(/=+$/, '') !== content.replace(/=+$/, ''))
+    throw invalid('The receipt is not valid Base64. Send the file’s content in Base64.')
+  if (bytes.length > RECEIPT_SIZE_MAX_BYTES)
+    throw invalid(`The receipt is larger than ${RECEIPT_SIZE_MAX_BYTES / 1024 ** 2} MB. Send a smaller file.`)
+  const type = TYPES.find(({ start }) => bytes.subarray(0, start.length).equals(start))
+  if (!type) throw invalid('The receipt is not a PDF, PNG or JPEG file. Send one of these.')
+  return { fileName: `${plainName(fileName)}.${type.extension}`, mediaType: type.mediaType, content: bytes }
+}
+
+/** Reads the receipt of a request. @throws Refusal for a request without a receipt */
+export async function getReceipt(db: Pick<Db, 'query'>, tenantId: string, requestId: string): Promise<Receipt> {
+  const [row] = await db.query<Receipt>(sql`
+    select file_name, media_type, content from top_up_receipts
+    where tenant_id = ${requireUuid(tenantId, 'tenant')} and request_id = ${requireUuid(requestId, 'receipt')}`)
+  if (!row) throw notFound('receipt')
+  return row
+}
+
+function plainName(fileName: string): string {
+  const line = parseLine(fileName, { min: 1, max: 255 }) ?? ''
+  const plain = line
+    .replace(/\.[A-Za-z0-9]{1,5}$/, '')
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+  const name = plain.split(/[^A-Za-z0-9]+/).filter(Boolean)
+  return name.join('-').slice(0, FILE_NAME_LENGTH_MAX) || 'receipt'
+}
+
+function invalid(message: string): Refusal {
+  return new Refusal(422, 'RECEIPT_INVALID', message)
+}

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
+
+type SignedInPerson = Awaited<ReturnType<typeof signedInAs>>
+
+let testbed: ConsoleTestbed
+let operator: SignedInPerson
+let tenantId: string
+beforeAll(async () => {
+  testbed = await startConsole()
+  operator = await signedInAs(testbed, 'OPERATOR_STAFF')
+  tenantId = await addTenant(testbed, 'Payer Ltd')
+})
+afterAll(() => testbed.stop())
+
+const JAPAN = {
+  packageCode: 'JP_1_7',
+  name: 'Japan, 1 GB, 7 days',
+  dataType: 'TOTAL',
+  volume: 1_073_741_824,
+  duration: 7,
+  locationCodes: ['JP'],
+  prices: [{ currencyCode: 'USD', price: 45_000, retailPrice: 74_900 }],
+  suppliers: [
+    { supplier: 'first', productCode: 'J1', costPrice: 30_000, costCurrency: 'USD' },
+    { supplier: 'second', productCode: 'J1', costPrice: 25_000, costCurrency: 'USD' },
+  ],
+}
+
+async function change(...[method, path, body]: Parameters<SignedInPerson['call']>): Promise<void> {
+  expect(await operator.call(method, path, body)).toMatchObject({ status: 200 })
+}
+
+describe('a package', () => {
+  it('a new package is added once, and faults are reported by field', async () => {
+    const faulty = await operator.call('POST', '/packages', { ...JAPAN, volume: null, locationCodes: ['UK'] })
+    expect(faulty).toMatchObject({ status: 422, body: { code: 'PACKAGE_INVALID' } })
+    const fields = faulty.body.data.details.map((detail: { field: string }) => detail.field)
+    expect(fields.sort()).toEqual(['locationCodes[0]', 'volume'])
+    await change('POST', '/packages', JAPAN)
+    const again = await operator.call('POST', '/packages', JAPAN)
+    expect(again).toMatchObject({ status: 422, body: { data: { details: [{ field: 'packageCode' }] } } })
+    const { body } = await operator.call('GET', '/packages/JP_1_7')
+    expect(body.package).toMatchObject({ ...JAPAN, slug: 'JP_1_7', status: 'ON_SALE' })
+  })
+
+  it('a stale edit is refused and changes nothing', async () => {
+    const read = async () => (await operator.call('GET', '/packages/JP_1_7')).body
+    const { revision } = await read()
+    await change('PUT', '/packages/JP_1_7', { revision, package: { name: 'Japan light' } })
+    const stale = await operator.call('PUT', '/packages/JP_1_7', { revision, package: { name: 'Overwritten' } })
+    expect(stale).toMatchObject({ status: 409, body: { code: 'CHANGED_MEANWHILE' } })
+    expect(stale.body.message).toMatch(/JP_1_7 was changed meanwhile/)
+    const current = await read()
+    expect(current.package.name).toBe('Japan light')
+    // A price that somebody set elsewhere is a change of the package, too.
+    await change('POST', '/packages/sale', { packageCodes: ['JP_1_7'], onSale: false })
+    const second = await operator.call('PUT', '/packages/JP_1_7', { revision: current.revision, package: JAPAN })
+    expect(second.body.code).toBe('CHANGED_MEANWHILE')
+    await change('PUT', '/packages/JP_1_7', { revision: (await read()).revision, package: JAPAN })
+    await change('POST', '/packages/sale', { packageCodes: ['JP_1_7'], onSale: true })
+  })
+
+  it('what each dealer pays is listed with the rule that decides, and explained at any time', async () => {
+    await change('POST', '/price-plans', { planName: 'GOLD', displayName: 'Gold partners 2026' })
+    await change('PUT', '/price-plans/GOLD/rules', { percent: '-5' })
+    const validFrom = new Date(testbed.clock.now() + 86_400_000).toISOString()
+    await change('PUT', '/price-plans/GOLD/rules', { locationCode: 'JP', percent: '-10', validFrom })
+    await change('PUT', `/tenants/${tenantId}/price-plan`, { planName: 'GOLD' })
+    const buyers = (await operator.call('GET', '/packages/JP_1_7/buyers')).body
+    const decided = { price: 42_750, source: 'PLAN', planName: 'GOLD', cost: 25_000, currencyCode: 'USD' }
+    expect(buyers.buyers).toMatchObject([{ tenantId, clientName: 'Payer Ltd', ...decided, rule: { percent: '-5' } }])
+    const path = `/packages/JP_1_7/explanation?tenantId=${tenantId}`
+    expect((await operator.call('GET', path)).body).toMatchObject({
+      ...decided,
+      steps: [
+        { source: 'OWN', state: 'NONE' },
+        { source: 'PLAN', rule: { locationCode: 'JP', validFrom }, state: 'NOT_YET', price: null },
+        { source: 'PLAN', rule: { percent: '-5' }, state: 'DECIDES', price: 42_750 },
+        { source: 'LIST', state: 'OVERRIDDEN', price: 45_000 },
+      ],
+    })
+    const later = await operator.call('GET', `${path}&at=${validFrom}`)
+    expect(later.body).toMatchObject({ price: 40_500, rule: { locationCode: 'JP' } })
+  })
+})
+
+describe('a price plan', () => {
+  it('the preview shows old and new prices and losses, and saves nothing', async () => {
+    const rule = { supplier: 'first', percent: '-50' }
+    await change('POST', '/price-plans', { planName: 'DEEP' })
+    await testbed.db.query({
+      text: `insert into suppliers (supplier, type, config) values ('first', 'sandbox', '') on conflict do nothing`,
+      values: [],
+    })
+    await change('PUT', `/tenants/${tenantId}/price-plan`, { planName: 'DEEP' })
+    const preview = await operator.call('POST', '/price-plans/DEEP/preview', { rule, currencyCode: 'USD' })
+    expect(preview.body).toMatchObject({
+      ...{ dealers: 1, packages: 1, changed: 1, cheaper: 1, dearer: 0, belowCost: 1 },
+      lines: [{ packageCode: 'JP_1_7', before: 45_000, after: 22_500, cost: 25_000 }],
+    })
+    expect((await operator.call('GET', '/price-plans/DEEP')).body.rules).toEqual([])
+    await change('PUT', '/price-plans/DEEP/rules', rule)
+    expect((await operator.call('GET', `/tenants/${tenantId}/prices`)).body.prices).toMatchObject([{ price: 22_500 }])
+    await change('DELETE', '/price-plans/DEEP/rules?supplier=first')
+    expect((await operator.call('GET', `/tenants/${tenantId}/prices`)).body.prices).toMatchObject([{ price: 45_000 }])
+  })
+
+  it.each([
+    ['a location that does not exist', { locationCode: 'ZZ', percent: '-5' }, 'locationCode'],
+    ['two kinds of packages', { locationCode: 'JP', packageCode: 'JP_1_7', percent: '-5' }, 'locationCode'],
+    ['a fixed price for a location', { locationCode: 'JP', price: 5, currencyCode: 'USD' }, 'price'],
+    ['an end in the past', { percent: '-5', validUntil: '2026-01-01T00:00:00.000Z' }, 'validUntil'],
+    [
+      'an end before its beginning',
+      { percent: '-5', validFrom: '2099-01-01T00:00:00.000Z', validUntil: '2098-01-01T00:00:00.000Z' },
+      'validUntil',
+    ],
+  ])('a rule for %s is refused at its field', async (_, rule, field) => {
+    const refused = await operator.call('PUT', '/price-plans/DEEP/rules', rule)
+    expect(refused).toMatchObject({ status: 422, body: { data: { details: [{ field }] } } })
+  })
+
+  it('a display name may have spaces, and stays when the plan is renamed', async () => {
+    await change('PATCH', '/price-plans/GOLD', { planName: 'GOLD_2' })
+    const { plans } = (await operator.call('GET', '/price-plans')).body
+    expect(plans).toMatchObject([{ planName: 'DEEP' }, { planName: 'GOLD_2', displayName: 'Gold partners 2026' }])
+    await change('PUT', '/price-plans/GOLD_2/display-name', { displayName: null })
+    expect((await operator.call('GET', '/price-plans/GOLD_2')).body.displayName).toBeNull()
+  })
+})

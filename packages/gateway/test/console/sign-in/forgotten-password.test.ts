@@ -1,0 +1,146 @@
+import { Secret } from 'otpauth'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hashToken } from '../../../src/people/token.ts'
+import {
+  addPerson,
+  browser,
+  type ConsoleTestbed,
+  PASSWORD,
+  REAUTHENTICATION,
+  signedInAs,
+  startConsole,
+} from '../console-testbed.ts'
+
+let testbed: ConsoleTestbed
+beforeAll(async () => {
+  testbed = await startConsole({ config: { smtpUrl: 'smtp://127.0.0.1:1' } })
+})
+afterAll(() => testbed.stop())
+
+const exec = <Row extends object>(text: string, ...values: unknown[]) => testbed.db.query<Row>({ text, values })
+const forget = (email: string, window = browser(testbed.app)) => window.call('POST', '/forgotten-password', { email })
+
+/** The tokens of the links that were queued for an address, in order. */
+async function tokensMailedTo(email: string): Promise<string[]> {
+  const rows = await exec<{ tenantId: string; content: Buffer }>(
+    `select tenant_id, content from mails where recipient = $1 and kind = 'FORGOTTEN_PASSWORD' order by mail_id`,
+    email,
+  )
+  return rows.map(({ tenantId, content }) => {
+    const { text } = JSON.parse(testbed.deps.cipher.decrypt(content, tenantId).toString())
+    return /#([\w-]{43})\n/.exec(text)![1]!
+  })
+}
+
+describe('a forgotten password', () => {
+  it('the mailed link sets a new password once, ends every session and token, and voids all other links', async () => {
+    const person = await signedInAs(testbed, 'OPERATOR_STAFF')
+    const { email } = person
+    const input = { name: 'script', scope: 'READ', days: 1, ...REAUTHENTICATION }
+    const { token: access } = (await person.call('POST', '/account/tokens', input)).body
+    expect(await forget(email)).toMatchObject({ status: 200, body: {} })
+    await forget(` ${email.toUpperCase()} `)
+    const [first = '', second = ''] = await tokensMailedTo(email)
+    expect((await person.call('GET', '/session')).status).toBe(200)
+    expect((await browser(testbed.app).signIn(email)).status).toBe(200)
+    const set = (token: string, password = `${PASSWORD} 2`) =>
+      browser(testbed.app).call('POST', '/link/password', { token, password })
+    expect((await set(first)).status).toBe(200)
+    expect((await set(first)).body.code).toBe('LINK_DEAD')
+    expect((await set(second)).body.code).toBe('LINK_DEAD')
+    expect((await person.call('GET', '/session')).status).toBe(401)
+    const me = await testbed.app.inject({ url: '/console/api/me', headers: { authorization: `Bearer ${access}` } })
+    expect(me.statusCode).toBe(401)
+    expect((await browser(testbed.app).signIn(email)).status).toBe(401)
+    expect((await browser(testbed.app).signIn(email, `${PASSWORD} 2`)).status).toBe(200)
+    const actions = await exec<{ action: string }>(
+      `select action from audit_log where subject = $1 and action like 'person.%password' order by audit_id`,
+      email,
+    )
+    expect(actions.map(({ action }) => action)).toEqual([
+      'person.forget_password',
+      'person.forget_password',
+      'person.reset_password',
+    ])
+  })
+
+  it('the answer and its time are the same for a known and an unknown address', async () => {
+    const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
+    const disabled = await addPerson(testbed, 'OPERATOR_STAFF')
+    await exec(`update people set status = 'DISABLED' where person_id = $1`, disabled.personId)
+    const invited = await addPerson(testbed, 'OPERATOR_STAFF')
+    await exec(`update people set password_hash = null where person_id = $1`, invited.personId)
+    await forget(email)
+    const answers: { ms: number; status: number; body: unknown }[] = []
+    for (const address of [email, 'nobody@people.test', disabled.email, invited.email]) {
+      const before = performance.now()
+      const { status, body } = await forget(address)
+      answers.push({ ms: performance.now() - before, status, body })
+    }
+    for (const { status, body } of answers) expect({ status, body }).toEqual({ status: 200, body: {} })
+    const times = answers.map(({ ms }) => ms)
+    expect(Math.min(...times)).toBeGreaterThan(390)
+    expect(Math.max(...times) - Math.min(...times)).toBeLessThan(150)
+    for (const address of ['nobody@people.test', disabled.email, invited.email])
+      expect(await tokensMailedTo(address)).toEqual([])
+  })
+
+  it('an address gets three links an hour from all callers together, and a caller five answers a minute', async () => {
+    const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
+    await Promise.all(Array.from({ length: 8 }, () => forget(email)))
+    expect(await tokensMailedTo(email)).toHaveLength(3)
+    const window = browser(testbed.app)
+    const statuses = await Promise.all(Array.from({ length: 7 }, (_, at) => forget(`n${at}@people.test`, window)))
+    expect(statuses.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 429, 429])
+  })
+
+  it('a link is void after an hour, and only its hash is stored', async () => {
+    const { email, personId } = await addPerson(testbed, 'OPERATOR_STAFF')
+    await forget(email)
+    const [token = ''] = await tokensMailedTo(email)
+    const [link] = await exec<{ hash: Buffer; minutes: number }>(
+      `select token_hash as hash, round(extract(epoch from expires_at - now()) / 60)::int as minutes
+       from person_links where person_id = $1`,
+      personId,
+    )
+    expect(link).toEqual({ hash: hashToken(token), minutes: 60 })
+    await exec(`update person_links set expires_at = now() where person_id = $1`, personId)
+    const answer = await browser(testbed.app).call('POST', '/link/password', { token, password: `${PASSWORD} 2` })
+    expect(answer.body.code).toBe('LINK_DEAD')
+  })
+
+  it('a stranger who asks does not void the link of an administrator', async () => {
+    const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
+    const { email, personId } = await addPerson(testbed, 'OPERATOR_STAFF')
+    const { link } = (await admin.call('POST', `/people/${personId}/link`, REAUTHENTICATION)).body
+    await forget(email)
+    const token = new URL(link).hash.slice(1)
+    expect((await browser(testbed.app).call('POST', '/link', { token })).status).toBe(200)
+  })
+
+  it('a second factor stays required after the new password', async () => {
+    const { email, personId } = await addPerson(testbed, 'OPERATOR_STAFF')
+    await exec(
+      `update people set totp_secret = $2, totp_confirmed = true where person_id = $1`,
+      personId,
+      testbed.deps.cipher.encrypt(new Secret().base32, personId),
+    )
+    await forget(email)
+    const [token = ''] = await tokensMailedTo(email)
+    const password = `${PASSWORD} 2`
+    const window = browser(testbed.app)
+    expect((await window.call('POST', '/link/password', { token, password })).headers['set-cookie']).toBeUndefined()
+    expect((await window.signIn(email, password)).body.code).toBe('CODE_REQUIRED')
+  })
+
+  it('another page cannot ask, and without a mail server the answer says whom to ask', async () => {
+    const window = browser(testbed.app)
+    window.headers.origin = 'https://evil.test'
+    expect((await forget('a@people.test', window)).body.code).toBe('FOREIGN_ORIGIN')
+    const silent = await startConsole()
+    const answer = await browser(silent.app).call('POST', '/forgotten-password', { email: 'a@people.test' })
+    expect(answer.body).toMatchObject({ code: 'MAIL_OFF', message: expect.stringContaining('administrator') })
+    expect((await browser(silent.app).call('GET', '/sign-in-options')).body).toMatchObject({ mail: false })
+    await silent.stop()
+  })
+})

@@ -1,0 +1,281 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { silentLog } from '../../../src/lib/telemetry/log.ts'
+import { allowPassword } from '../../../src/people/manage.ts'
+import { unlinkProvider } from '../../../src/people/provider/account.ts'
+import { createProvider } from '../../../src/people/provider/provider.ts'
+import {
+  addPerson,
+  addTenant,
+  browser,
+  type ConsoleTestbed,
+  ORIGIN,
+  PASSWORD,
+  signedInAs,
+  startConsole,
+} from '../console-testbed.ts'
+import { type ProviderServer, startProvider } from './provider-server.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-provider-'))
+let server: ProviderServer
+let testbed: ConsoleTestbed
+beforeAll(async () => {
+  server = await startProvider([`${ORIGIN}/console/signed-in`])
+  const oidcClientSecretFile = join(folder, 'client-secret')
+  writeFileSync(oidcClientSecretFile, `${server.client.secret}\n`)
+  const config = {
+    ...{ oidcIssuer: server.issuer, oidcClientId: server.client.id, oidcClientSecretFile, oidcName: 'Example Login' },
+    oidcDomains: ['people.test', 'off.test'],
+    oidcRoles: new Map([['esim-staff', 'OPERATOR_STAFF' as const]]),
+    smtpUrl: 'smtp://127.0.0.1:1',
+  }
+  testbed = await startConsole({
+    config,
+    // Loopback has no TLS, which only a local deployment may go without.
+    provider: ({ outbound }) =>
+      createProvider({ config: { ...config, deployment: 'local' }, outbound, log: silentLog }),
+  })
+})
+afterAll(async () => {
+  await testbed.stop()
+  await server.close()
+  rmSync(folder, { recursive: true })
+})
+
+type Window = ReturnType<typeof browser>
+
+let subjects = 0
+function account(email: string | undefined, more: object = {}): string {
+  const subject = `subject-${++subjects}`
+  server.people.set(subject, { ...(email !== undefined && { email, email_verified: true }), name: 'Ada', ...more })
+  return subject
+}
+
+const start = async (window: Window) => (await window.call('POST', '/provider/request', {})).body.url as string
+const finish = (window: Window, query: string) => window.call('POST', '/provider/session', { query })
+
+async function signInAs(subject: string, window = browser(testbed.app)) {
+  return { window, ...(await finish(window, await server.signIn(await start(window), subject))) }
+}
+
+describe('signing in through the provider', () => {
+  it('a person with the verified address signs in, and the account stays linked to them', async () => {
+    const person = await addPerson(testbed, 'OPERATOR_READ_ONLY')
+    const subject = account(person.email.toUpperCase())
+    const { window, ...signedIn } = await signInAs(subject)
+    expect(signedIn).toMatchObject({
+      status: 200,
+      body: { email: person.email, signedInBy: 'PROVIDER', hasPassword: true },
+    })
+    expect((await window.call('GET', '/tenants')).status).toBe(200)
+    // The provider renames the person, and gives the address to somebody else.
+    server.people.set(subject, { email: 'renamed@people.test', email_verified: true })
+    expect((await signInAs(subject)).body).toMatchObject({ email: person.email })
+    const successor = account(person.email)
+    expect((await signInAs(successor)).body.code).toBe('PROVIDER_ACCOUNT_OTHER')
+    const unlinked = { ...person, tenantId: null }
+    await testbed.db.tx((tx) => unlinkProvider(tx, testbed.deps.ids, unlinked, { actor: 'cli:test' }))
+    expect((await signInAs(successor)).body).toMatchObject({ email: person.email })
+    expect((await signInAs(subject)).body.code).toBe('PROVIDER_PERSON_UNKNOWN')
+  })
+
+  it('an unverified, missing, foreign or unknown address is refused with what to do', async () => {
+    const person = await addPerson(testbed, 'OPERATOR_STAFF')
+    const subjects = [
+      account(person.email, { email_verified: false }),
+      account(undefined),
+      account('somebody@elsewhere.test'),
+      account('unknown@people.test'),
+      account('unknown@people.test', { groups: ['others'] }),
+    ]
+    const codes: string[] = []
+    for (const subject of subjects) codes.push((await signInAs(subject)).body.code)
+    expect(codes).toEqual([
+      'PROVIDER_ADDRESS',
+      'PROVIDER_ADDRESS',
+      'PROVIDER_DOMAIN',
+      'PROVIDER_PERSON_UNKNOWN',
+      'PROVIDER_PERSON_UNKNOWN',
+    ])
+  })
+
+  it('a person of a configured group is created once, with its role and without a password', async () => {
+    const subject = account('new@people.test', { groups: ['everybody', 'esim-staff'] })
+    const both = await Promise.all([signInAs(subject), signInAs(subject)])
+    for (const { status } of both) expect([200, 409]).toContain(status)
+    const { window, body } = await signInAs(subject)
+    expect(body).toMatchObject({ role: 'OPERATOR_STAFF', name: 'Ada', hasPassword: false, tenant: null })
+    const people = await testbed.db.query({ text: `select 1 from people where email = 'new@people.test'` })
+    expect(people).toHaveLength(1)
+    expect((await window.call('GET', '/tenants')).status).toBe(200)
+    expect((await browser(testbed.app).signIn('new@people.test')).status).toBe(401)
+  })
+
+  it('a disabled person is refused', async () => {
+    const person = await addPerson(testbed, 'OPERATOR_STAFF')
+    await testbed.db.query({
+      text: `update people set status = 'DISABLED' where person_id = $1`,
+      values: [person.personId],
+    })
+    expect((await signInAs(account(person.email))).body.code).toBe('PERSON_DISABLED')
+  })
+
+  it('a refusal of the provider is shown as one', async () => {
+    const window = browser(testbed.app)
+    const query = await server.signIn(await start(window), account('x@people.test'), true)
+    expect((await finish(window, query)).body).toMatchObject({
+      code: 'PROVIDER_REFUSED',
+      message: expect.stringContaining('did not let you sign in'),
+    })
+  })
+
+  it('a provider that does not answer is reported, and asked again by the next person', async () => {
+    const config = {
+      ...{ deployment: 'local' as const, oidcIssuer: 'http://127.0.0.1:1', oidcClientId: 'x' },
+      oidcClientSecretFile: join(folder, 'client-secret'),
+    }
+    const provider = createProvider({ config, outbound: testbed.deps.outbound, log: silentLog })!
+    const request = { redirectUri: `${ORIGIN}/x`, state: 's', key: Buffer.alloc(32), again: false }
+    for (let i = 0; i < 2; i++)
+      await expect(provider.authorizationUrl(request)).rejects.toMatchObject({ code: 'PROVIDER_UNREACHABLE' })
+  })
+})
+
+describe('attacks on a sign-in through the provider', () => {
+  it('a code is redeemed only in the browser that began, once', async () => {
+    const person = await addPerson(testbed, 'OPERATOR_STAFF')
+    const subject = account(person.email)
+    const attacker = browser(testbed.app)
+    const victim = browser(testbed.app)
+    const query = await server.signIn(await start(attacker), subject)
+    await start(victim)
+    expect((await finish(victim, query)).body.code).toBe('CHALLENGE_DEAD')
+    expect((await finish(browser(testbed.app), query)).body.code).toBe('CHALLENGE_DEAD')
+    expect((await finish(attacker, query)).status).toBe(200)
+    expect((await finish(attacker, query)).status).toBe(422)
+  })
+
+  it('a code with the state of another sign-in, a foreign issuer or an old state is refused', async () => {
+    const person = await addPerson(testbed, 'OPERATOR_STAFF')
+    const window = browser(testbed.app)
+    const [first, second] = [await start(window), await start(window)]
+    const stateOf = (url: string) => new URL(url).searchParams.get('state')!
+    const query = new URLSearchParams(await server.signIn(first, account(person.email)))
+    const swapped = new URLSearchParams(query)
+    swapped.set('state', stateOf(second))
+    // The nonce and the code verifier belong to the first state.
+    expect((await finish(window, `?${swapped}`)).body.code).toBe('PROVIDER_REFUSED')
+    const mixedUp = new URLSearchParams(await server.signIn(second, account(person.email)))
+    mixedUp.set('iss', 'https://evil.test')
+    expect((await finish(window, `?${mixedUp}`)).body.code).toBe('PROVIDER_REFUSED')
+    for (const forged of ['', 'x', stateOf(first).slice(0, -2)]) {
+      query.set('state', forged)
+      expect((await finish(window, `?${query}`)).body.code).toBe('CHALLENGE_DEAD')
+    }
+    const late = await server.signIn(await start(window), account(person.email))
+    testbed.clock.timeMs += 10 * 60_000
+    expect((await finish(window, late)).body.code).toBe('CHALLENGE_DEAD')
+    testbed.clock.timeMs -= 10 * 60_000
+  })
+
+  it('each sign-in has its own state, nonce and S256 challenge, and returns to the configured address only', async () => {
+    const window = browser(testbed.app)
+    window.headers.host = 'evil.test'
+    window.headers['x-forwarded-host'] = 'evil.test'
+    const urls = [new URL(await start(window)), new URL(await start(window))]
+    for (const name of ['state', 'nonce', 'code_challenge']) {
+      const [one, other] = urls.map((url) => url.searchParams.get(name))
+      expect(one).toMatch(/^[\w-]{43,}$/)
+      expect(one).not.toBe(other)
+    }
+    for (const { searchParams, origin } of urls) {
+      expect(origin).toBe(server.issuer)
+      expect(searchParams.get('code_challenge_method')).toBe('S256')
+      expect(searchParams.get('redirect_uri')).toBe(`${ORIGIN}/console/signed-in`)
+    }
+  })
+
+  it('a sign-in gets a new session, and another page can neither begin nor finish one', async () => {
+    const person = await addPerson(testbed, 'OPERATOR_STAFF')
+    const window = browser(testbed.app)
+    window.headers.cookie = '__Host-console=planted'
+    window.headers.origin = 'https://evil.test'
+    expect((await window.call('POST', '/provider/request', {})).body.code).toBe('FOREIGN_ORIGIN')
+    expect((await finish(window, '?code=x&state=y')).body.code).toBe('FOREIGN_ORIGIN')
+    const { status, headers } = await signInAs(account(person.email))
+    expect(status).toBe(200)
+    expect(String(headers['set-cookie'])).toMatch(
+      /__Host-console=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict/,
+    )
+  })
+})
+
+describe('people of the provider', () => {
+  it('signing out ends the session here, and leads to the provider’s own sign-out', async () => {
+    const person = await addPerson(testbed, 'OPERATOR_STAFF')
+    const { window } = await signInAs(account(person.email))
+    const { body } = await window.call('DELETE', '/session')
+    const url = new URL(body.signOutUrl)
+    expect(url.origin).toBe(server.issuer)
+    expect(url.searchParams.get('post_logout_redirect_uri')).toBe(`${ORIGIN}/console/`)
+    expect((await window.call('GET', '/session')).status).toBe(401)
+    const byPassword = await signedInAs(testbed, 'OPERATOR_STAFF')
+    expect((await byPassword.call('DELETE', '/session')).body).toEqual({ signOutUrl: null })
+  })
+
+  it('another sign-in at the provider confirms its person, and nobody else', async () => {
+    const person = await addPerson(testbed, 'OPERATOR_STAFF')
+    const other = await addPerson(testbed, 'OPERATOR_STAFF')
+    const [subject, foreign] = [account(person.email), account(other.email)]
+    await signInAs(foreign)
+    const { window } = await signInAs(subject)
+    const confirm = async (as: string) => {
+      const { url } = (await window.call('POST', '/account/confirm/provider/request', {})).body
+      expect(new URL(url).searchParams.get('max_age')).toBe('0')
+      return window.call('POST', '/account/confirm/provider', { query: await server.signIn(url, as) })
+    }
+    expect((await confirm(foreign)).body.code).toBe('PROVIDER_ACCOUNT_OTHER')
+    const { confirmation } = (await confirm(subject)).body
+    const token = { name: 'script', scope: 'READ', days: 1 }
+    expect((await window.call('POST', '/account/tokens', token)).body.code).toBe('PASSWORD_REQUIRED')
+    expect((await window.call('POST', '/account/tokens', { ...token, confirmation })).status).toBe(200)
+    // A plain sign-in confirms nobody: the provider may not have asked for anything.
+    const plain = await server.signIn(await start(window), subject)
+    expect((await window.call('POST', '/account/confirm/provider', { query: plain })).body.code).toBe('CHALLENGE_DEAD')
+  })
+
+  it('a required second factor does not keep a session of the provider out', async () => {
+    const person = await addPerson(testbed, 'DEALER_STAFF', await addTenant(testbed, 'Sso'))
+    await testbed.db.query({ text: `insert into second_factor_roles (role) values ('DEALER_STAFF')` })
+    const byPassword = browser(testbed.app)
+    expect((await byPassword.signIn(person.email)).body).toMatchObject({ secondFactorMissing: true })
+    const { window, body } = await signInAs(account(person.email))
+    expect(body).toMatchObject({ secondFactorMissing: false })
+    expect((await window.call('GET', '/orders')).status).toBe(200)
+    await testbed.db.query({ text: 'delete from second_factor_roles' })
+  })
+
+  it('with OIDC_PASSWORDS=off a password is refused alike for known and unknown addresses, until the command line allows it', async () => {
+    const person = await addPerson(testbed, 'OPERATOR_STAFF')
+    await testbed.db.query({
+      text: `update people set email = 'ada@off.test' where person_id = $1`,
+      values: [person.personId],
+    })
+    const settings = testbed.deps.config as { oidcPasswords?: string; oidcDomains: string[] }
+    Object.assign(settings, { oidcPasswords: 'off', oidcDomains: ['off.test'] })
+    try {
+      const known = await browser(testbed.app).signIn('Ada@off.test')
+      const unknown = await browser(testbed.app).signIn('nobody@off.test')
+      expect(known).toMatchObject({ status: 403, body: { code: 'PASSWORDS_OFF' } })
+      expect(unknown.body).toEqual(known.body)
+      await browser(testbed.app).call('POST', '/forgotten-password', { email: 'ada@off.test' })
+      expect(await testbed.db.query({ text: `select 1 from mails where recipient = 'ada@off.test'` })).toEqual([])
+      await testbed.db.tx((tx) => allowPassword(tx, testbed.deps.ids, person.personId, 1, { actor: 'cli:test' }))
+      expect((await browser(testbed.app).signIn('ada@off.test', PASSWORD)).status).toBe(200)
+    } finally {
+      Object.assign(settings, { oidcPasswords: 'on', oidcDomains: ['people.test', 'off.test'] })
+    }
+  })
+})

@@ -1,0 +1,101 @@
+import { expect } from 'vitest'
+import { timeOfUuid } from '../../src/lib/ids.ts'
+import type { Db } from '../../src/lib/postgres/db.ts'
+
+interface ItemRow {
+  tenantId: string
+  orderId: string
+  orderType: string
+  currencyCode: string
+  packageCode: string
+  price: bigint
+  itemStatus: string
+  supplier: string | null
+  cost: bigint | null
+  costCurrency: string | null
+  supplierCharge: bigint | null
+  supplierChargeCurrency: string | null
+  days: number | null
+  esimStatus: string | null
+  refunds: bigint
+}
+
+const NO_SUMS = { items: 0, revenue: 0n, refunds: 0n, cost: 0n, unknownItems: 0, unknownRevenue: 0n }
+type Sums = typeof NO_SUMS
+
+/** Adds up all items of the database by the documented rules, one by one, and compares the sums with the three tables. */
+export async function expectSumsToEqualRows(db: Db): Promise<void> {
+  const items = await db.query<ItemRow>({
+    text: `select o.tenant_id, o.order_id, o.order_type, o.currency_code, i.package_code, i.price, i.item_status, i.supplier,
+             i.cost, i.cost_currency, i.supplier_charge, i.supplier_charge_currency,
+             (o.package_lines -> i.line_no ->> 'periodNum')::int as days, p.esim_status,
+             coalesce((select sum(amount) from transfers t where t.tenant_id = i.tenant_id and t.order_id = i.order_id
+               and t.item_no = i.item_no and t.kind = 'REFUND'), 0)::bigint as refunds
+           from orders o join order_items i using (tenant_id, order_id)
+             left join profiles p using (tenant_id, order_id, item_no)`,
+  })
+  const names = 'day::text, order_type, currency_code, items, revenue, refunds, cost, unknown_items, unknown_revenue'
+  for (const [table, members, keyOf] of [
+    ['daily_sales', 'tenant_id, package_code, supplier', (row: Keys) => [row.tenantId, row.packageCode, row.supplier]],
+    ['daily_sales_tenants', 'tenant_id', (row: Keys) => [row.tenantId]],
+    ['daily_sales_packages', 'package_code, supplier', (row: Keys) => [row.packageCode, row.supplier]],
+  ] as const) {
+    const expected = new Map<string, Sums>()
+    for (const item of items) {
+      const keys = keysOf(item)
+      const key = [keys.day, item.orderType, item.currencyCode, ...keyOf(keys)].join(' ')
+      expected.set(key, add(expected.get(key) ?? NO_SUMS, sumsOf(item)))
+    }
+    const rows = await db.query<Keys & Sums & { orderType: string; currencyCode: string }>({
+      text: `select ${names}, ${members} from ${table}`,
+    })
+    const found = rows.map((row) => {
+      const { items, revenue, refunds, cost, unknownItems, unknownRevenue } = row
+      const key = [row.day, row.orderType, row.currencyCode, ...keyOf(row)].join(' ')
+      return [key, { items, revenue, refunds, cost, unknownItems, unknownRevenue }] as const
+    })
+    expect([table, new Map(found.sort(byKey))]).toEqual([table, new Map([...expected].sort(byKey))])
+  }
+}
+
+interface Keys {
+  tenantId: string
+  day: string
+  packageCode: string
+  supplier: string
+}
+
+function keysOf({ tenantId, orderId, packageCode, itemStatus, supplier }: ItemRow): Keys {
+  const day = new Date(timeOfUuid(orderId)).toISOString().slice(0, 10)
+  return { tenantId, day, packageCode, supplier: itemStatus === 'DELIVERED' ? (supplier ?? '') : '' }
+}
+
+function sumsOf(item: ItemRow): Sums {
+  const cost = costOf(item)
+  const unknown = cost === undefined ? { unknownItems: 1, unknownRevenue: item.price - item.refunds } : {}
+  return { ...NO_SUMS, items: 1, revenue: item.price, refunds: item.refunds, cost: cost ?? 0n, ...unknown }
+}
+
+function costOf(item: ItemRow): bigint | undefined {
+  const { itemStatus, esimStatus, currencyCode } = item
+  if (itemStatus === 'REFUSED' || itemStatus === 'CANCELLED' || esimStatus === 'CANCEL') return 0n
+  if (itemStatus !== 'DELIVERED') return undefined
+  if (item.supplierCharge !== null)
+    return item.supplierChargeCurrency === currencyCode ? item.supplierCharge : undefined
+  return item.cost !== null && item.costCurrency === currencyCode ? item.cost * BigInt(item.days ?? 1) : undefined
+}
+
+function add(left: Sums, right: Sums): Sums {
+  return {
+    items: left.items + right.items,
+    revenue: left.revenue + right.revenue,
+    refunds: left.refunds + right.refunds,
+    cost: left.cost + right.cost,
+    unknownItems: left.unknownItems + right.unknownItems,
+    unknownRevenue: left.unknownRevenue + right.unknownRevenue,
+  }
+}
+
+function byKey([left]: readonly [string, Sums], [right]: readonly [string, Sums]): number {
+  return left < right ? -1 : 1
+}

@@ -1,0 +1,197 @@
+import { QPS_LIMIT_MAX } from '@dealer-esim/contract'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { actionLoop } from '../../src/actions/loop.ts'
+import { putPackages } from '../../src/catalogue/packages/put.ts'
+import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
+import { ApiError } from '../../src/lib/api-error.ts'
+import { createIds } from '../../src/lib/ids.ts'
+import type { Loop } from '../../src/lib/process/lifecycle.ts'
+import { Refusal } from '../../src/lib/refusal.ts'
+import { updateSales } from '../../src/sales/update-sales.ts'
+import { SANDBOX_PRODUCTS } from '../../src/suppliers/sandbox/records.ts'
+import { changeSettings } from '../../src/tenants/settings.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { packageInput } from '../harness/catalogue-testbed.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { waitUntil } from '../harness/shop.ts'
+import { expectSumsToEqualRows } from './model.ts'
+
+/* Random orders, top-ups and actions of several days, while the sums are updated in between. SEED=… repeats a run. */
+
+const RUNS = Number(process.env.MODEL_SEQUENCES ?? 8)
+const PRICE = 45_000
+const cancelPolicy = { cancellable: true, withinDays: null, feePercent: 10 }
+const KEEPS_ALL = { cancellable: true, withinDays: null, feePercent: 100 }
+/** Products of the sandbox, with a cost in the currency of sales, in another one, or none. */
+const ESIMS = {
+  YES: { product: 'JP', cost: 30_000, currency: 'USD', cancelPolicy },
+  FEE: { product: 'JP', cost: 20_000, currency: 'USD', cancelPolicy: KEEPS_ALL },
+  EURO: { product: 'JP', cost: 25_000, currency: 'EUR', cancelPolicy },
+  NONE: { product: 'JP', cost: null, currency: null, cancelPolicy },
+  REFUSED: { product: SANDBOX_PRODUCTS.refused, cost: 30_000, currency: 'USD', cancelPolicy },
+  LOST: { product: SANDBOX_PRODUCTS.unknown, cost: 30_000, currency: 'USD', cancelPolicy },
+}
+const TOP_UPS = { UP: 'JP_UP', UP_REFUSED: SANDBOX_PRODUCTS.refused }
+
+let database: TestDatabase
+let node: Node
+let loops: Loop[]
+beforeAll(async () => {
+  database = await createTestDatabase()
+  node = await startNode(database.url)
+  const prices = [{ currencyCode: 'USD', price: PRICE, retailPrice: null }]
+  const offers = [
+    ...Object.entries(ESIMS).map(([packageCode, { product, cost, currency, cancelPolicy }]) => {
+      const route = { supplier: 'sandbox', productCode: product, costPrice: cost, costCurrency: currency }
+      return packageInput({ packageCode, status: 'ON_SALE', prices, suppliers: [route], cancelPolicy })
+    }),
+    ...Object.entries(TOP_UPS).map(([packageCode, productCode]) => {
+      const route = { supplier: 'sandbox', productCode, costPrice: 10_000, costCurrency: 'USD' }
+      return packageInput({ packageCode, status: 'ON_SALE', prices, suppliers: [route], packageType: 'TOPUP' })
+    }),
+  ]
+  await putPackages(node.deps, offers, OPERATOR)
+  loops = [fulfilmentLoop(node.deps), actionLoop(node.deps)]
+})
+afterAll(async () => {
+  for (const loop of loops ?? []) await loop.stop(5_000)
+  await node?.stop()
+  await database.drop()
+})
+
+const codes = fc.constantFrom(...(Object.keys(ESIMS) as (keyof typeof ESIMS)[]))
+const daysAgo = fc.nat({ max: 2 })
+const chosen = fc.nat()
+type Step =
+  | { do: 'order'; packages: string[]; daysAgo: number }
+  | { do: 'topUp'; packageCode: string; daysAgo: number; chosen: number }
+  | { do: 'cancel' | 'resolve'; chosen: number }
+  | { do: 'update' }
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      ...{ do: fc.constant('order' as const), daysAgo },
+      packages: fc.array(codes, { minLength: 1, maxLength: 3 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ...{ do: fc.constant('topUp' as const), daysAgo, chosen },
+      packageCode: fc.constantFrom(...Object.keys(TOP_UPS)),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('cancel' as const, 'resolve' as const), chosen }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('update' as const) }) },
+)
+/** Steps of one group are taken at once. After some groups nothing is open: eSIMs are there to be cancelled or topped up. */
+const groups = fc.array(fc.record({ steps: fc.array(step, { minLength: 1, maxLength: 5 }), settles: fc.boolean() }), {
+  maxLength: 6,
+})
+const FIRST: { steps: Step[]; settles: boolean } = {
+  steps: [{ do: 'order', packages: ['YES', 'FEE', 'EURO'], daysAgo: 1 }],
+  settles: true,
+}
+
+test('the sums equal the rows after random orders, refunds, top-ups and cancels, with updates in between', async () => {
+  const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+  console.info(`sums model: SEED=${seed}`)
+  const property = fc.asyncProperty(groups, async (taken) => {
+    const dealer = await addDealer(node.deps)
+    await changeSettings(node.deps, dealer.tenantId, { qpsLimit: QPS_LIMIT_MAX }, OPERATOR)
+    const settled = () => waitUntil(async () => (await openJobs(dealer)) === 0, 30_000)
+    for (const { steps, settles } of [FIRST, ...taken]) {
+      await Promise.all(steps.map((each) => take(each, dealer)))
+      if (settles) await settled()
+    }
+    await updateSales(node.deps.db)
+    await settled()
+    await updateSales(node.deps.db)
+    await expectSumsToEqualRows(node.deps.db)
+  })
+  await fc.assert(property, { seed, numRuns: RUNS, endOnFailure: true })
+  // The runs met what they are about.
+  const [met] = await node.deps.db.query({
+    text: `select count(distinct day)::int as days, bool_or(order_type = 'TOPUP') as top_ups, bool_or(refunds > 0) as refunds,
+             bool_or(unknown_items > 0) as unknown, bool_or(refunds > 0 and supplier <> '' and refunds < revenue) as fees
+           from daily_sales`,
+  })
+  expect(met).toEqual({ days: 3, topUps: true, refunds: true, unknown: true, fees: true })
+}, 300_000)
+
+async function take(step: Step, dealer: Dealer): Promise<void> {
+  const { deps } = node
+  switch (step.do) {
+    case 'order': {
+      const packageInfoList = step.packages.map((packageCode) => ({ packageCode, count: 2 }))
+      return place(dealer, step.daysAgo, { transactionId: deps.ids.uuid(), packageInfoList })
+    }
+    case 'topUp': {
+      const esimTranNo = pick(await idsOf(dealer, ESIMS_OF), step.chosen)
+      if (esimTranNo === undefined) return
+      const { packageCode } = step
+      return place(dealer, step.daysAgo, { transactionId: deps.ids.uuid(), esimTranNo, packageCode }, 'TOPUP')
+    }
+    case 'cancel': {
+      const esimTranNo = pick(await idsOf(dealer, ESIMS_OF), step.chosen)
+      const body = { transactionId: deps.ids.uuid(), action: 'CANCEL', esimTranNo }
+      if (esimTranNo !== undefined) await call(node, dealer, 'esim/cancel', { body: JSON.stringify(body) })
+      return
+    }
+    case 'resolve': {
+      const orderId = pick(await idsOf(dealer, REVIEWED_OF), step.chosen)
+      if (orderId === undefined) return
+      const verdict = { kind: 'refused' as const }
+      const resolution = { tenantId: dealer.tenantId, orderId, verdict, evidence: 'ticket 1' }
+      await resolveOrder(deps, resolution, OPERATOR).catch(ignoreRefusal)
+      return
+    }
+    case 'update':
+      await updateSales(deps.db)
+      return
+    default:
+      step satisfies never
+  }
+}
+
+const ESIMS_OF = `select profile_id as id from profiles where tenant_id = $1 and esim_status <> 'CANCEL' order by 1`
+const REVIEWED_OF = `select order_id as id from orders where tenant_id = $1 and order_status = 'UNDER_REVIEW' order by 1`
+
+async function idsOf({ tenantId }: Dealer, text: string): Promise<string[]> {
+  return (await node.deps.db.query<{ id: string }>({ text, values: [tenantId] })).map(({ id }) => id)
+}
+
+function pick(ids: string[], chosen: number): string | undefined {
+  return ids[chosen % Math.max(1, ids.length)]
+}
+
+/** Places an order whose id is of an earlier day: what follows is a change days later. */
+async function place(dealer: Dealer, daysAgo: number, request: object, orderType?: 'TOPUP'): Promise<void> {
+  const ids = createIds(() => Date.now() - daysAgo * 86_400_000)
+  const tenant = { tenantId: dealer.tenantId, currencyCode: 'USD' }
+  const placing = node.deps.orderPlacer.place({
+    tenant,
+    orderId: ids.uuid(),
+    request,
+    ...(orderType && { orderType }),
+  } as never)
+  await Promise.resolve(placing).catch(ignoreRefusal)
+  node.deps.wake.wake('fulfilment')
+}
+
+/** Steps meet: an eSIM is being cancelled, or an order is resolved already. */
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof ApiError || error instanceof Refusal)) throw error
+}
+
+async function openJobs({ tenantId }: Dealer): Promise<number> {
+  const [row] = await node.deps.db.query<{ open: number }>({
+    text: `select (select count(*)::int from orders where tenant_id = $1 and order_status in ('PAID', 'ALLOCATING'))
+             + (select count(*)::int from esim_actions where tenant_id = $1 and action_status = 'PENDING') as open`,
+    values: [tenantId],
+  })
+  return row!.open
+}

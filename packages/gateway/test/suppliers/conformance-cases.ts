@@ -1,0 +1,156 @@
+import { orderNoOf } from '@dealer-esim/contract'
+import { expect } from 'vitest'
+import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
+import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
+import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
+import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
+import { addTenant, payOrders, type Shop, statuses, waitUntil, walletOf } from '../harness/shop.ts'
+import type { SupplierFixture } from './supplier-fixtures.ts'
+
+/* Runs the purchases of the conformance suite, and counts their eSIMs at the supplier and in our records. */
+
+export const ORDERS = 3
+export const COUNT = 2
+/** eSIM Go buys one eSIM of a bundle at a time: six late answers follow each other. On a busy machine they take minutes. */
+export const WAIT_MAX_MS = 240_000
+
+/** A node that knows the fixtures as its suppliers. Each sells a package of its own, which has its name. */
+export interface Conformance {
+  shop: Shop
+  fixtures: ReadonlyMap<string, SupplierFixture>
+}
+
+interface OurRecords {
+  delivered: string[]
+  review: number
+  refused: number
+  orphans: string[]
+}
+
+export interface CaseResult extends OurRecords {
+  fixture: SupplierFixture
+  tenantId: string
+  statusCounts: Record<string, number>
+  /** ICCIDs that the supplier counts as sold, before and after orphans were cancelled. */
+  sold: string[]
+  soldAtEnd: string[]
+}
+
+export async function untilFinal(shop: Shop, tenantId: string) {
+  return waitUntil(
+    async () => {
+      const now = await statuses(shop.db, tenantId)
+      return !now.PAID && !now.ALLOCATING && now
+    },
+    WAIT_MAX_MS,
+    500,
+  ) // forty cases poll concurrently: polling seldom leaves the database to the workers
+}
+
+export async function runCase(
+  { shop, fixtures }: Conformance,
+  key: string,
+  fault: SupplierFixture['fault'],
+  size = { orders: ORDERS, count: COUNT },
+): Promise<CaseResult> {
+  const fixture = fixtures.get(key)!
+  fixture.fault = fault
+  const tenantId = await addTenant(shop.db)
+  await payOrders(shop.db, tenantId, key, size)
+  const statusCounts = await untilFinal(shop, tenantId)
+  return { fixture, tenantId, statusCounts, ...(await countRecords(shop, fixture, tenantId)) }
+}
+
+/** The supplier's answer arrives a second time after the first was accepted. */
+export async function runTwice(conformance: Conformance, key: string): Promise<CaseResult> {
+  const { shop } = conformance
+  const first = await runCase(conformance, key, 'none', { orders: 1, count: 1 })
+  const { tenantId, fixture } = first
+  const [order] = await shop.db.query<{ orderId: string }>({
+    text: 'select order_id from orders where tenant_id = $1',
+    values: [tenantId],
+  })
+  const item = { tenantId, orderId: order!.orderId, itemNo: 1, productCode: fixture.product }
+  const [again] = await fixture.supplier.query([{ ...item, key: `${orderNoOf(item.orderId)}-1` }], 'RESUME')
+  if (again?.kind !== 'delivered') throw new Error(`it answered ${again?.kind}, having delivered`)
+  await acceptEsim(shop, tenantId, { ...item, supplier: key }, again.esim)
+  return { ...first, ...(await countRecords(shop, fixture, tenantId)) }
+}
+
+/** The answer is lost and queries fail, so the order goes to review. */
+export async function runToReview(conformance: Conformance, key: string): Promise<CaseResult> {
+  const fixture = conformance.fixtures.get(key)!
+  fixture.ignoresQueries = true
+  fixture.supplier.traits.giveUpAfterMs = REVIEW_AFTER_MS
+  const result = await runCase(conformance, key, 'lost', { orders: 1, count: 1 })
+  expect(result.statusCounts).toEqual({ UNDER_REVIEW: 1 })
+  await refuseInReview(conformance.shop, result.tenantId)
+  Object.assign(fixture, { fault: 'none', ignoresQueries: false })
+  const statusCounts = await statuses(conformance.shop.db, result.tenantId)
+  return { ...result, statusCounts, sold: await fixture.listSold() }
+}
+
+export const REVIEW_AFTER_MS = 8_000
+
+/** The operator resolves the orders under review as refused. */
+export async function refuseInReview(shop: Shop, tenantId: string): Promise<void> {
+  const orders = await shop.db.query<{ orderId: string }>({
+    text: `select order_id from orders where tenant_id = $1 and order_status = 'UNDER_REVIEW'`,
+    values: [tenantId],
+  })
+  for (const { orderId } of orders) {
+    const evidence = 'Ticket 4711: according to the supplier, nothing was sold'
+    await resolveOrder(shop, { tenantId, orderId, verdict: { kind: 'refused' }, evidence }, { actor: 'cli:test' })
+  }
+}
+
+/** What was refunded while in doubt turns out to exist. */
+export async function findRefunded(shop: Shop): Promise<void> {
+  await shop.db.query({ text: 'update watched_items set due_at = now()' })
+  await askAboutWatched(shop)
+  await cancelOrphans(shop)
+}
+
+/** The case with our records as they are now. */
+export async function countAgain(shop: Shop, one: CaseResult): Promise<CaseResult> {
+  return { ...one, ...(await countRecords(shop, one.fixture, one.tenantId)), sold: one.sold }
+}
+
+async function countRecords(
+  shop: Shop,
+  fixture: SupplierFixture,
+  tenantId: string,
+): Promise<OurRecords & Pick<CaseResult, 'sold' | 'soldAtEnd'>> {
+  const [row] = await shop.db.query<OurRecords>({
+    text: `select
+        (select coalesce(array_agg(iccid), '{}') from profiles where tenant_id = $1) as delivered,
+        (select count(*)::int from order_items where tenant_id = $1 and item_status = 'REVIEW') as review,
+        (select count(*)::int from order_items where tenant_id = $1 and item_status = 'REFUSED') as refused,
+        (select coalesce(array_agg(iccid), '{}') from orphans where tenant_id = $1) as orphans`,
+    values: [tenantId],
+  })
+  const soldAtEnd = await fixture.listSold()
+  return { ...row!, sold: soldAtEnd, soldAtEnd }
+}
+
+/** Every eSIM that the supplier counts as sold is delivered, under review or an orphan. */
+export async function expectRecordsToAgree(
+  shop: Shop,
+  { tenantId, sold, delivered, orphans, review, refused }: CaseResult,
+): Promise<void> {
+  for (const iccid of delivered) expect(sold).toContain(iccid)
+  const elsewhere = sold.filter((iccid) => !delivered.includes(iccid) && !orphans.includes(iccid))
+  expect(elsewhere.length).toBeLessThanOrEqual(review)
+  expect(new Set(sold).size).toBe(sold.length)
+  expect(new Set(delivered).size).toBe(delivered.length)
+  const both = await shop.db.query({
+    text: `select from transfers t join profiles p
+             on p.tenant_id = t.tenant_id and p.order_id = t.order_id and p.item_no = t.item_no
+           where t.tenant_id = $1 and t.kind = 'REFUND'`,
+    values: [tenantId],
+  })
+  expect(both).toEqual([])
+  const wallet = await walletOf(shop.db, tenantId)
+  expect(wallet.refunds).toBe(refused)
+  expect(wallet.balance).toBe(wallet.sum)
+}

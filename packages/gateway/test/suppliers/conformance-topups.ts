@@ -1,0 +1,139 @@
+import { expect } from 'vitest'
+import { acceptFound } from '../../src/fulfilment/outcomes/save-outcomes.ts'
+import { itemKeyOf } from '../../src/orders/item.ts'
+import type { Outcome, SupplierRequest, TopUpRequest } from '../../src/suppliers/supplier.ts'
+import { payTopUps, type Shop, statuses, walletOf } from '../harness/shop.ts'
+import { type Conformance, REVIEW_AFTER_MS, refuseInReview, runCase, untilFinal } from './conformance-cases.ts'
+import type { SupplierFixture } from './supplier-fixtures.ts'
+
+/* Runs the top-ups of the conformance suite: eSIMs are bought first, then each is topped up once while a fault lasts. */
+
+export const TOP_UPS = 2
+
+export interface TopUpResult {
+  fixture: SupplierFixture
+  tenantId: string
+  /** Statuses of the top-ups alone. */
+  statusCounts: Record<string, number>
+  /** Top-ups that the supplier has carried out, of any key. */
+  added: number
+  /** In our records. */
+  delivered: number
+  review: number
+  refused: number
+  orphans: number
+  /** Why the items were not delivered. */
+  reasons: string[]
+  /** Volumes of the eSIMs together, in volumes of the package. */
+  volumes: number
+}
+
+/** The package that tops up at the fixture of this key. */
+export function topUpPackageOf(key: string): string {
+  return `${key}-topup`
+}
+
+export async function runTopUps(
+  conformance: Conformance,
+  key: string,
+  fault: SupplierFixture['fault'],
+): Promise<TopUpResult> {
+  const { shop } = conformance
+  const { fixture, tenantId, statusCounts } = await runCase(conformance, key, 'none', { orders: TOP_UPS, count: 1 })
+  expect(statusCounts).toEqual({ DELIVERED: TOP_UPS })
+  fixture.fault = fault
+  await payTopUps(shop.db, tenantId, topUpPackageOf(key))
+  shop.wake.wake('fulfilment')
+  await untilFinal(shop, tenantId)
+  return countTopUps(shop, fixture, tenantId)
+}
+
+/**
+ * The top-ups are carried out, and neither their answers nor those of queries arrive. The operator resolves them as refused.
+ */
+export async function runTopUpsToReview(conformance: Conformance, key: string): Promise<TopUpResult> {
+  const { supplier } = conformance.fixtures.get(key)!
+  const { topUp, query } = supplier
+  supplier.traits.giveUpAfterMs = REVIEW_AFTER_MS
+  Object.assign(supplier, {
+    topUp: async (requests: TopUpRequest[]) => {
+      await topUp!(requests)
+      throw new Error('the answer was lost')
+    },
+    query: async (requests: SupplierRequest[]) => requests.map(() => ({ kind: 'unknown', message: 'no answer' })),
+  })
+  const result = await runTopUps(conformance, key, 'none')
+  expect(result.statusCounts).toEqual({ UNDER_REVIEW: TOP_UPS })
+  await refuseInReview(conformance.shop, result.tenantId)
+  Object.assign(supplier, { topUp, query })
+  return result
+}
+
+/** The supplier's answers arrive a second time after the first ones were accepted. */
+export async function repeatTopUps(shop: Shop, { fixture, tenantId }: TopUpResult): Promise<TopUpResult> {
+  for (const request of await requestsOf(shop, tenantId, fixture)) {
+    const [again] = await fixture.supplier.query([request], 'RESUME')
+    expect(again?.kind).toBe('toppedUp')
+    const item = { orderId: request.orderId, itemNo: request.itemNo, supplier: fixture.supplier.name }
+    expect(await acceptFound(shop, tenantId, item, again as Outcome)).toBe(true)
+  }
+  return countTopUps(shop, fixture, tenantId)
+}
+
+async function requestsOf(shop: Shop, tenantId: string, { topUpProduct }: SupplierFixture): Promise<SupplierRequest[]> {
+  const rows = await shop.db.query<{ orderId: string; esimOrderId: string; iccid: string; reference: string | null }>({
+    text: `select o.order_id, p.order_id as esim_order_id, p.iccid, a.reference
+           from orders o join profiles p on p.tenant_id = o.tenant_id and p.profile_id = o.topped_up_profile_id
+           join supplier_attempts a on a.tenant_id = o.tenant_id and a.order_id = o.order_id and a.outcome = 'toppedUp'
+           where o.tenant_id = $1`,
+    values: [tenantId],
+  })
+  return rows.map(({ orderId, esimOrderId, iccid, reference }) => ({
+    ...{ tenantId, orderId, itemNo: 1, key: itemKeyOf(orderId, 1), productCode: topUpProduct! },
+    reference: reference ?? undefined,
+    topUp: { key: itemKeyOf(esimOrderId, 1), iccid, matchingId: '' },
+  }))
+}
+
+export async function countTopUps(shop: Shop, fixture: SupplierFixture, tenantId: string): Promise<TopUpResult> {
+  const [row] = await shop.db.query<Omit<TopUpResult, 'fixture' | 'tenantId' | 'statusCounts' | 'added'>>({
+    text: `with items as (
+             select i.item_status, i.failure_reason from order_items i join orders o using (tenant_id, order_id)
+             where i.tenant_id = $1 and o.order_type = 'TOPUP')
+           select (select count(*)::int from items where item_status = 'DELIVERED') as delivered,
+             (select count(*)::int from items where item_status = 'REVIEW') as review,
+             (select count(*)::int from items where item_status = 'REFUSED') as refused,
+             (select count(*)::int from orphans where tenant_id = $1 and state = 'KEPT') as orphans,
+             (select coalesce(array_agg(distinct failure_reason) filter (where failure_reason is not null), '{}')
+              from items) as reasons,
+             (select (sum(total_volume) / 1000000000)::int from profiles where tenant_id = $1) as volumes`,
+    values: [tenantId],
+  })
+  const rows = await shop.db.query<{ orderStatus: string; count: number }>({
+    text: `select order_status, count(*)::int as count from orders
+           where tenant_id = $1 and order_type = 'TOPUP' group by 1`,
+    values: [tenantId],
+  })
+  const statusCounts = Object.fromEntries(rows.map(({ orderStatus, count }) => [orderStatus, count]))
+  return { ...row!, fixture, tenantId, statusCounts, added: (await fixture.countTopUps?.()) ?? 0 }
+}
+
+/** Every top-up that the supplier carried out is delivered, under review or kept aside; each refusal is refunded once. */
+export async function expectTopUpsToAgree(shop: Shop, result: TopUpResult): Promise<void> {
+  const { tenantId, added, delivered, review, refused, orphans, volumes } = result
+  expect(added).toBeGreaterThanOrEqual(delivered + orphans)
+  expect(added).toBeLessThanOrEqual(delivered + orphans + review)
+  expect(delivered + review + refused).toBe(TOP_UPS)
+  expect(volumes).toBe(TOP_UPS + delivered)
+  const wallet = await walletOf(shop.db, tenantId)
+  expect(wallet.refunds).toBe(refused)
+  expect(wallet.balance).toBe(wallet.sum)
+  const both = await shop.db.query({
+    text: `select from transfers t join order_items i
+             on i.tenant_id = t.tenant_id and i.order_id = t.order_id and i.item_no = t.item_no
+           where t.tenant_id = $1 and t.kind = 'REFUND' and i.item_status <> 'REFUSED'`,
+    values: [tenantId],
+  })
+  expect(both).toEqual([])
+  expect(await statuses(shop.db, tenantId)).not.toHaveProperty('PAID')
+}

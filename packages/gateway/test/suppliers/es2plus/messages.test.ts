@@ -1,0 +1,391 @@
+import { isIccid, makeIccid } from '@dealer-esim/contract'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Es2plusConfig } from '../../../src/suppliers/es2plus/config.ts'
+import type { SuppliedEsim, Supplier, SupplierRequest } from '../../../src/suppliers/supplier.ts'
+import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
+import { type Es2plusServer, startEs2plusServer } from '../../harness/servers/es2plus-server.ts'
+import { addSupplier, createShop, type Shop } from '../../harness/shop.ts'
+
+let database: TestDatabase
+let shop: Shop
+let server: Es2plusServer
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await createShop(database.url)
+  server = await startEs2plusServer()
+})
+afterAll(async () => {
+  await server.close()
+  await shop.close()
+  await database.drop()
+})
+beforeEach(() => {
+  Object.assign(server, { fault: {}, answers: {}, faultsRepeats: false, pads: true })
+  server.requests.length = 0
+})
+
+let suppliers = 0
+async function supplier(config: Partial<Es2plusConfig> = {}): Promise<Supplier> {
+  const name = `smdp-${++suppliers}`
+  const { url, identity } = server
+  const functionRequesterIdentifier = '1.3.6.1.4.1.31746'
+  await addSupplier(shop, name, 'es2plus', {
+    url,
+    functionRequesterIdentifier,
+    ...identity,
+    timeoutMs: 5_000,
+    ...config,
+  })
+  return shop.suppliers.get(name)!.supplier
+}
+
+/** Gives the supplier another configuration. */
+async function reconfigure(smdp: Supplier, config: Partial<Es2plusConfig>): Promise<Supplier> {
+  const { url, identity } = server
+  const all = { url, functionRequesterIdentifier: '1.3.6.1.4.1.31746', ...identity, timeoutMs: 5_000, ...config }
+  await shop.db.query({
+    text: 'update suppliers set config = $2 where supplier = $1',
+    values: [smdp.name, shop.cipher.encrypt(JSON.stringify(all), `supplier:${smdp.name}`)],
+  })
+  await shop.suppliers.refresh()
+  return shop.suppliers.get(smdp.name)!.supplier
+}
+
+let items = 0
+function request(productCode = 'TYPE_1'): SupplierRequest {
+  items += 1
+  return { tenantId: shop.ids.uuid(), orderId: shop.ids.uuid(), itemNo: 1, key: `KEY-${items}`, productCode }
+}
+
+let ranges = 0
+function range() {
+  ranges += 1
+  const ends = [ranges * 100, ranges * 100 + 99].map((number) => makeIccid('8985223', number))
+  return { iccidRange: { first: ends[0]!, last: ends[1]! } }
+}
+
+const names = () => server.requests.map(({ path }) => path.slice(path.lastIndexOf('/') + 1))
+const bodies = () => server.requests.map(({ body }) => body)
+const header = {
+  functionRequesterIdentifier: '1.3.6.1.4.1.31746',
+  functionCallIdentifier: expect.stringMatching(/^.{36}$/),
+}
+const matchingId = expect.stringMatching(/^[A-Z2-9]{6}(-[A-Z2-9]{6}){3}$/)
+
+async function delivered(smdp: Supplier, wanted = request()): Promise<SuppliedEsim> {
+  const [outcome] = await smdp.order([wanted])
+  if (outcome?.kind !== 'delivered') throw new Error(`${outcome?.kind}`)
+  return { ...wanted, iccid: outcome.esim.iccid, matchingId: outcome.esim.matchingId, shown: true }
+}
+
+describe('the messages', () => {
+  it('of an order are DownloadOrder and ConfirmOrder with exactly these members', async () => {
+    const esim = await delivered(await supplier())
+    expect(server.requests.map(({ path }) => path)).toEqual([
+      '/gsma/rsp2/es2plus/downloadOrder',
+      '/gsma/rsp2/es2plus/confirmOrder',
+    ])
+    expect(bodies()).toEqual([
+      { header, profileType: 'TYPE_1' },
+      { header, iccid: esim.iccid, matchingId, releaseFlag: true },
+    ])
+    expect(bodies()[1]!.matchingId).toBe(esim.matchingId)
+  })
+
+  it('with an ICCID range of ours contain the ICCID, which the answer may omit', async () => {
+    const ours = range()
+    const esim = await delivered(await supplier(ours))
+    expect(esim.iccid).toBe(ours.iccidRange.first)
+    expect(bodies()[0]).toEqual({ header, iccid: esim.iccid, profileType: 'TYPE_1' })
+  })
+
+  it('are three if ConfirmOrder does not release the profile', async () => {
+    const esim = await delivered(await supplier({ releaseWithConfirm: false }))
+    expect(names()).toEqual(['downloadOrder', 'confirmOrder', 'releaseProfile'])
+    expect(bodies()[1]).toEqual({ header, iccid: esim.iccid, matchingId, releaseFlag: false })
+    expect(bodies()[2]).toEqual({ header, iccid: esim.iccid })
+    expect(server.orders.get(esim.iccid)?.state).toBe('RELEASED')
+  })
+
+  it('of a cancellation make the profile available again', async () => {
+    const smdp = await supplier()
+    const esim = await delivered(smdp)
+    expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
+    expect(names().at(-1)).toBe('cancelOrder')
+    expect(bodies().at(-1)).toEqual({
+      header,
+      iccid: esim.iccid,
+      matchingId: esim.matchingId,
+      finalProfileStatusIndicator: 'Available',
+    })
+  })
+
+  it('have distinct functionCallIdentifiers', async () => {
+    await delivered(await supplier())
+    const calls = bodies().map((body) => (body.header as { functionCallIdentifier: string }).functionCallIdentifier)
+    expect(new Set(calls).size).toBe(2)
+  })
+
+  it.each([
+    [undefined, 'gsma/rsp/v2.5.0'],
+    ['2.2.0', 'gsma/rsp/v2.2.0'],
+    ['v3.1.0', 'gsma/rsp/v3.1.0'],
+  ])('in protocol version %s have it in X-Admin-Protocol', async (protocolVersion, expected) => {
+    await delivered(await supplier(protocolVersion === undefined ? {} : { protocolVersion }))
+    for (const { headers } of server.requests) {
+      expect(headers).toMatchObject({ 'x-admin-protocol': expected, 'content-type': 'application/json' })
+    }
+  })
+})
+
+describe('ICCIDs', () => {
+  it.each([
+    ['without padding', undefined, /^\d{19}$/],
+    ['without padding', false, /^\d{19}$/],
+    ['with padding', true, /^\d{19}F$/],
+  ])('are sent %s if iccidPadding is %s, in either form of the answers', async (_, iccidPadding, form) => {
+    for (const pads of [true, false]) {
+      for (const ours of [{}, range()]) {
+        server.requests.length = 0
+        server.padsIccids = pads
+        const smdp = await supplier({
+          releaseWithConfirm: false,
+          ...ours,
+          ...(iccidPadding === undefined ? {} : { iccidPadding }),
+        })
+        const esim = await delivered(smdp)
+        await smdp.cancel(esim)
+        expect(isIccid(esim.iccid) && !esim.iccid.includes('F')).toBe(true)
+        const sent = bodies().flatMap((body) => (body.iccid === undefined ? [] : [body.iccid]))
+        expect(sent).toHaveLength('iccidRange' in ours ? 4 : 3)
+        for (const iccid of sent) expect(iccid).toMatch(form)
+      }
+    }
+  })
+
+  it('that we chose are not replaced by another in the answer: it may belong to another order', async () => {
+    const smdp = await supplier(range())
+    const wanted = request()
+    const another = makeIccid('8985999', 5)
+    server.answers.downloadOrder = { iccid: another }
+    const [outcome] = await smdp.order([wanted])
+    const ours = String(bodies()[0]!.iccid)
+    const message = `DownloadOrder was sent for ICCID ${ours} but answered for ${another}`
+    expect(outcome).toEqual({ kind: 'unknown', message })
+    expect(names()).toEqual(['downloadOrder'])
+    expect(await smdp.query([wanted], 'RESUME')).toMatchObject([{ kind: 'delivered', esim: { iccid: ours } }])
+  })
+
+  it('of a range whose ends were moved skip every block of used ICCIDs', async () => {
+    const [first, last] = [10_000, 10_049]
+    const between = (from: number) => ({
+      iccidRange: { first: makeIccid('8985223', from), last: makeIccid('8985223', last) },
+    })
+    const numbers: number[] = []
+    const buy = async (smdp: Supplier, count: number) => {
+      for (let n = 0; n < count; n++) numbers.push(Number((await delivered(smdp)).iccid.slice(7, -1)))
+    }
+    const smdp = await supplier(between(first))
+    await buy(smdp, 5)
+    await buy(await reconfigure(smdp, between(first + 10)), 5)
+    await buy(await reconfigure(smdp, between(first + 1)), 7)
+    expect(numbers.splice(0).map((number) => number - first)).toEqual([
+      ...[0, 1, 2, 3, 4],
+      ...[10, 11, 12, 13, 14],
+      ...[5, 6, 7, 8, 9, 15, 16],
+    ])
+    const both = [await reconfigure(smdp, between(first + 2)), await reconfigure(smdp, between(first + 3))]
+    await Promise.all(both.map((one) => buy(one, 5)))
+    await buy(smdp, 5)
+    expect(new Set(numbers).size).toBe(15)
+    expect(Math.min(...numbers)).toBe(first + 17)
+    const lastOne = await reconfigure(smdp, between(last))
+    await buy(lastOne, 1)
+    expect(await lastOne.order([request()])).toEqual([{ kind: 'refused', message: 'the ICCID range is used up' }])
+  })
+})
+
+describe('a failure in an answer of HTTP 200', () => {
+  it.each([
+    ['8.2.5', '3.7', 'refused'],
+    ['8.2.5', '3.9', 'refused'],
+    ['1.2', '4.2', 'unknown'],
+    ['8.2.1', '3.3', 'unknown'],
+  ])('%s/%s of DownloadOrder is %s', async (subjectCode, reasonCode, kind) => {
+    server.fault.downloadOrder = { subjectCode, reasonCode }
+    const [outcome] = await (await supplier()).order([request()])
+    expect(outcome).toMatchObject({ kind, message: expect.stringContaining(`${subjectCode}/${reasonCode}`) })
+    expect(names()).toEqual(['downloadOrder'])
+  })
+
+  it('of 4.2 with an ICCID of ours may be repeated with the same ICCID', async () => {
+    const smdp = await supplier(range())
+    const wanted = request()
+    server.fault.downloadOrder = { subjectCode: '1.2', reasonCode: '4.2' }
+    expect((await smdp.order([wanted]))[0]?.kind).toBe('retry')
+    delete server.fault.downloadOrder
+    expect((await smdp.order([wanted]))[0]?.kind).toBe('delivered')
+    expect(bodies()[1]!.iccid).toBe(bodies()[0]!.iccid)
+  })
+
+  it('of 8.2.1/3.3 after our own DownloadOrder whose answer was lost leads to its eSIM', async () => {
+    const smdp = await supplier(range())
+    const wanted = request()
+    server.fault.downloadOrder = 'lost'
+    expect((await smdp.order([wanted]))[0]?.kind).toBe('unknown')
+    delete server.fault.downloadOrder
+    const [outcome] = await smdp.query([wanted], 'RESUME')
+    expect(outcome).toMatchObject({ kind: 'delivered', esim: { iccid: bodies()[0]!.iccid } })
+    expect(server.soldIccids().filter((iccid) => iccid === bodies()[0]!.iccid)).toHaveLength(1)
+  })
+
+  describe.each([
+    ['8.2.5', '3.7', 'no profile is left, because ours was the last'],
+    ['1.2', '1.2', 'our account was closed meanwhile'],
+  ])('of %s/%s for a repeated DownloadOrder says nothing about the first (%s)', (subjectCode, reasonCode) => {
+    async function repeated(first: 'lost' | 'http-500') {
+      const smdp = await supplier(range())
+      const wanted = request()
+      server.fault.downloadOrder = first
+      expect((await smdp.order([wanted]))[0]?.kind).toBe('unknown')
+      server.fault.downloadOrder = { subjectCode, reasonCode }
+      server.faultsRepeats = true
+      return { smdp, wanted, iccid: String(bodies()[0]!.iccid) }
+    }
+    const last = async ({ smdp, wanted }: Awaited<ReturnType<typeof repeated>>) =>
+      (await smdp.query([wanted], 'RESUME'))[0]
+
+    it('an allocated profile is cancelled before the order counts as refused', async () => {
+      const order = await repeated('lost')
+      expect(server.soldIccids()).toContain(order.iccid)
+      expect(await last(order)).toMatchObject({
+        kind: 'refused',
+        message: expect.stringContaining(`${subjectCode}/${reasonCode}`),
+      })
+      expect(names()).toEqual(['downloadOrder', 'downloadOrder', 'cancelOrder'])
+      expect(server.soldIccids()).not.toContain(order.iccid)
+      expect((await last(order))?.kind).toBe('refused')
+    })
+
+    it('an ICCID unknown to the SM-DP+ means that nothing was allocated; it is checked again while that may change', async () => {
+      const order = await repeated('http-500')
+      for (let n = 0; n < 2; n++) expect((await last(order))?.kind).toBe('refused')
+      expect(names()).toEqual([
+        'downloadOrder',
+        ...['downloadOrder', 'cancelOrder'],
+        ...['downloadOrder', 'cancelOrder'],
+      ])
+      expect(await order.smdp.query([order.wanted], 'CHECK')).not.toMatchObject([{ kind: 'delivered' }])
+    })
+
+    it('the order stays in doubt if the profile cannot be cancelled', async () => {
+      const order = await repeated('lost')
+      for (const fault of [{ subjectCode, reasonCode: '1.2' }, 'http-500'] as const) {
+        server.fault.cancelOrder = fault
+        expect((await last(order))?.kind).toBe('unknown')
+      }
+      delete server.fault.cancelOrder
+      expect((await last(order))?.kind).toBe('refused')
+      expect(server.soldIccids()).not.toContain(order.iccid)
+    })
+  })
+
+  it('of ConfirmOrder leads to the cancellation of the profile before the order counts as refused', async () => {
+    server.fault.confirmOrder = { subjectCode: '8.2.6', reasonCode: '2.1' }
+    const before = server.soldIccids().length
+    expect((await (await supplier()).order([request()]))[0]?.kind).toBe('refused')
+    expect(names()).toEqual(['downloadOrder', 'confirmOrder', 'cancelOrder'])
+    expect(server.soldIccids()).toHaveLength(before)
+  })
+})
+
+it('a repeated ReleaseProfile shows the result of the first: a profile that is no longer releasable was released', async () => {
+  const smdp = await supplier({ releaseWithConfirm: false })
+  const wanted = request()
+  server.fault.releaseProfile = 'lost'
+  expect((await smdp.order([wanted]))[0]?.kind).toBe('unknown')
+  delete server.fault.releaseProfile
+  expect((await smdp.query([wanted], 'RESUME'))[0]?.kind).toBe('delivered')
+  server.fault.releaseProfile = { subjectCode: '8.2.1', reasonCode: '3.5' }
+  expect((await smdp.order([request()]))[0]?.kind).toBe('unknown')
+})
+
+describe('a CancelOrder whose answer was lost', () => {
+  async function lostCancel(shown: boolean) {
+    const smdp = await supplier()
+    const esim = { ...(await delivered(smdp)), shown }
+    server.fault.cancelOrder = 'lost'
+    expect((await smdp.cancel(esim)).kind).toBe('unknown')
+    delete server.fault.cancelOrder
+    return { smdp, esim }
+  }
+
+  it('is confirmed by a repeat if the eSIM was never shown: without its matching id it cannot have been downloaded', async () => {
+    const { smdp, esim } = await lostCancel(false)
+    expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
+    const before = server.requests.length
+    expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
+    expect(server.requests).toHaveLength(before)
+  })
+
+  it('stays in doubt if the eSIM was shown: the SM-DP+ may also call an installed one unknown', async () => {
+    const { smdp, esim } = await lostCancel(true)
+    expect((await smdp.cancel(esim)).kind).toBe('unknown')
+  })
+
+  it('is executed by a repeat if the first never arrived', async () => {
+    const smdp = await supplier()
+    const esim = await delivered(smdp)
+    server.fault.cancelOrder = 'http-500'
+    expect((await smdp.cancel(esim)).kind).toBe('unknown')
+    delete server.fault.cancelOrder
+    expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
+  })
+
+  it('of an order that could not be confirmed ends in a refusal', async () => {
+    const smdp = await supplier()
+    const wanted = request()
+    Object.assign(server.fault, { confirmOrder: { subjectCode: '8.2.6', reasonCode: '2.1' }, cancelOrder: 'lost' })
+    expect((await smdp.order([wanted]))[0]?.kind).toBe('unknown')
+    delete server.fault.cancelOrder
+    expect((await smdp.query([wanted], 'RESUME'))[0]?.kind).toBe('refused')
+  })
+
+  it('stays in doubt if a concurrent one was executed and it found nothing to cancel', async () => {
+    const smdp = await supplier()
+    const esim = await delivered(smdp)
+    server.orders.get(esim.iccid)!.state = 'UNAVAILABLE' // by the second, while the first was in progress
+    for (let n = 0; n < 2; n++) expect((await smdp.cancel(esim)).kind).toBe('unknown')
+    const unseen = { ...(await delivered(smdp)), shown: false }
+    server.orders.get(unseen.iccid)!.state = 'UNAVAILABLE'
+    expect([(await smdp.cancel(unseen)).kind, (await smdp.cancel(unseen)).kind]).toEqual(['unknown', 'cancelled'])
+  })
+
+  it('that was refused leaves the eSIM unchanged', async () => {
+    const smdp = await supplier()
+    const esim = await delivered(smdp)
+    server.orders.get(esim.iccid)!.state = 'INSTALLED'
+    for (let n = 0; n < 2; n++) {
+      expect(await smdp.cancel(esim)).toMatchObject({ kind: 'refused', message: expect.stringContaining('8.2.1/3.3') })
+    }
+  })
+})
+
+it('an eSIM that an operator recorded under the key of another is cancelled independently of it', async () => {
+  const smdp = await supplier()
+  const wanted = request()
+  server.fault.confirmOrder = { subjectCode: '8.2.6', reasonCode: '2.1' }
+  expect((await smdp.order([wanted]))[0]?.kind).toBe('refused') // its profile was cancelled
+  delete server.fault.confirmOrder
+  const { iccid, matchingId } = await delivered(smdp)
+  const recorded = { ...wanted, iccid, matchingId, shown: true }
+  server.orders.get(iccid)!.state = 'INSTALLED'
+  expect(await smdp.cancel(recorded)).toMatchObject({ kind: 'refused' })
+  server.orders.get(iccid)!.state = 'RELEASED'
+  expect(await smdp.cancel(recorded)).toEqual({ kind: 'cancelled' })
+  expect(bodies().at(-1)).toMatchObject({ iccid, matchingId })
+  const before = server.requests.length
+  expect(await smdp.cancel(recorded)).toEqual({ kind: 'cancelled' })
+  expect(server.requests).toHaveLength(before)
+})

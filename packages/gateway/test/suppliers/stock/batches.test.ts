@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { listBatches } from '../../../src/suppliers/stock/batches.ts'
+import { findCodes } from '../../../src/suppliers/stock/codes.ts'
+import { CsvRefused } from '../../../src/suppliers/stock/csv.ts'
+import { alertExpiring, setExpiryAlert } from '../../../src/suppliers/stock/expiry.ts'
+import { listStock, setLowStock } from '../../../src/suppliers/stock/levels.ts'
+import { addPackage } from '../../harness/shop.ts'
+import { BY, createStockTestbed, type StockTestbed } from './stock-testbed.ts'
+
+let testbed: StockTestbed
+beforeAll(async () => {
+  testbed = await createStockTestbed()
+})
+beforeEach(() => testbed.clear())
+afterAll(() => testbed.close())
+
+const batches = () => listBatches(testbed.shop.db, {}, { limit: 10 })
+
+/** What the counters say, and what the codes say. */
+async function counters() {
+  const [batch] = await batches()
+  const [counted] = await testbed.shop.db.query<{ free: number; expired: number; reserved: number }>({
+    text: `select count(*) filter (where state = 'FREE')::int as free,
+             count(*) filter (where state = 'EXPIRED')::int as expired,
+             count(*) filter (where state = 'RESERVED')::int as reserved from stock_codes`,
+  })
+  const [level] = await listStock(testbed.shop.db)
+  expect({ free: batch!.available, expired: batch!.expired, reserved: batch!.sold }).toEqual(counted)
+  expect(level!.available).toBe(batch!.available)
+  return [batch!.available, batch!.sold, batch!.expired]
+}
+
+describe('a batch', () => {
+  it('counts its codes through sale, return and expiry', async () => {
+    await testbed.load(5, { batchName: 'May', expiresAt: testbed.inDays(60) })
+    expect(await batches()).toMatchObject([{ batchName: 'May', productCode: 'P', codes: 5, expiring: 0 }])
+    expect(await counters()).toEqual([5, 0, 0])
+    await testbed.order('K-1', 'K-2')
+    await testbed.order('K-1')
+    expect(await counters()).toEqual([3, 2, 0])
+    const [row] = await findCodes(testbed.shop.db, testbed.iccids[0]!, 1)
+    const esim = { tenantId: '', orderId: '', itemNo: 1, productCode: 'P', matchingId: '', shown: false }
+    const sold = row!.key === null ? testbed.iccids[1]! : row!.iccid
+    const { key } = (await findCodes(testbed.shop.db, sold, 1))[0]!
+    expect(await testbed.warehouse().cancel({ ...esim, key: key!, iccid: sold })).toEqual({ kind: 'cancelled' })
+    expect(await counters()).toEqual([4, 1, 0])
+    await testbed.shop.db.query({ text: `update stock_codes set expires_at = now() where state = 'FREE'` })
+    await testbed.warehouse().tidy!()
+    expect(await counters()).toEqual([0, 1, 4])
+  })
+
+  it('leaves no trace if its import is refused', async () => {
+    await expect(testbed.load(0)).rejects.toThrow(CsvRefused)
+    await expect(testbed.load(1, { expiresAt: new Date() })).rejects.toMatchObject({ code: 'INVALID' })
+    expect(await batches()).toEqual([])
+  })
+
+  it('alerts once before its unsold codes expire, and again after its alert was set', async () => {
+    const { batchId } = await testbed.load(3, { batchName: 'June', expiresAt: testbed.inDays(10), alertDays: 7 })
+    const alerts = () =>
+      testbed.shop.db.query<{ message: string }>({ text: `select message from alerts where kind = 'STOCK_EXPIRING'` })
+    await alertExpiring(testbed.shop.db, testbed.shop.ids, 'warehouse')
+    expect(await alerts()).toEqual([])
+    await setExpiryAlert(testbed.shop, { supplier: 'warehouse', batchId, alertDays: 14 }, BY)
+    for (let pass = 0; pass < 2; pass++) await testbed.warehouse().tidy!()
+    const [alert, ...more] = await alerts()
+    expect(alert!.message).toMatch(/^3 unsold codes of P in batch June of warehouse expire soon, the first on \d{4}-/)
+    expect(more).toEqual([])
+    expect(await listBatches(testbed.shop.db, { expiringOnly: true }, { limit: 10 })).toMatchObject([{ expiring: 3 }])
+    await setExpiryAlert(testbed.shop, { supplier: 'warehouse', batchId, alertDays: 20 }, BY)
+    await testbed.warehouse().tidy!()
+    expect(await alerts()).toHaveLength(2)
+    expect(await listBatches(testbed.shop.db, { expiringOnly: true, withinDays: 5 }, { limit: 10 })).toEqual([])
+  })
+})
+
+it('a product that only packages name is listed with 0, with the packages on sale', async () => {
+  await addPackage(testbed.shop.db, 'FR_1', [{ supplier: 'warehouse', productCode: 'FR1' }])
+  await testbed.load(1)
+  expect(await listStock(testbed.shop.db)).toEqual([
+    { supplier: 'warehouse', productCode: 'FR1', available: 0, lowAt: null, packageCodes: ['FR_1'] },
+    { supplier: 'warehouse', productCode: 'P', available: 1, lowAt: null, packageCodes: [] },
+  ])
+  await setLowStock(testbed.shop, { supplier: 'warehouse', productCode: 'FR1', lowAt: 5 }, BY)
+  expect(await listStock(testbed.shop.db)).toMatchObject([{ productCode: 'FR1', available: 0, lowAt: 5 }, {}])
+})

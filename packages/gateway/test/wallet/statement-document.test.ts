@@ -1,0 +1,112 @@
+import sql from 'sql-template-tag'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changeSettings } from '../../src/tenants/settings.ts'
+import { topUp } from '../../src/wallet/ledger/top-up.ts'
+import { getIssuedStatement } from '../../src/wallet/statement/issue.ts'
+import { getMonthStatement } from '../../src/wallet/statement/month.ts'
+import { setOperatorDetails } from '../../src/wallet/statement/operator-details.ts'
+import { ALICE, createWalletTestbed, insertPaidOrder, refuseItems } from '../harness/wallets.ts'
+
+let money: Awaited<ReturnType<typeof createWalletTestbed>>
+beforeAll(async () => {
+  money = await createWalletTestbed()
+})
+afterAll(() => money.close())
+
+const OPERATOR = { legalName: 'Operator & Sons Ltd', taxId: 'GB 1', address: '1 Main Street\nLondon' }
+
+const monthAgo = (months: number) => {
+  const now = new Date()
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months)).toISOString().slice(0, 7)
+}
+const LAST = monthAgo(1)
+const issue = (tenantId: string, month = LAST) => getIssuedStatement(money.deps, tenantId, month, ALICE)
+
+/** A dealer with movements that happened in the last month. */
+async function dealerOfLastMonth() {
+  await setOperatorDetails(money.deps, OPERATOR, ALICE)
+  const { tenantId } = await money.tenant()
+  await topUp(money.deps, { tenantId, amount: 12_500_000n, reference: 'INV-1' }, ALICE)
+  const orderId = await insertPaidOrder(money.db, tenantId, [45_000n, 45_000n])
+  await refuseItems(money.db, tenantId, orderId, [{ itemNo: 2, amount: 45_000n }])
+  const then = new Date(`${LAST}-15T12:00:00Z`)
+  await money.db.query(sql`update tenants set created_at = ${then} where tenant_id = ${tenantId}`)
+  await money.db.query(sql`update transfers set created_at = ${then} where tenant_id = ${tenantId}`)
+  await money.db.query(sql`update wallets set updated_at = ${then} where tenant_id = ${tenantId}`)
+  return tenantId
+}
+
+test('a statement shows both parties, the movements of each kind and the closing balance of the ledger', async () => {
+  const tenantId = await dealerOfLastMonth()
+  await changeSettings(
+    money.deps,
+    tenantId,
+    { legalName: 'Acme <b>GmbH', taxId: 'DE1', billingAddress: 'Ring 1\nWien' },
+    ALICE,
+  )
+  const { document, statementNo } = await issue(tenantId)
+  const { closing } = await getMonthStatement(money.db, tenantId, LAST)
+  expect(closing).toBe(12_455_000n)
+  for (const text of [
+    'Operator &#38; Sons Ltd',
+    '1 Main Street<br>London',
+    'Acme &#60;b&#62;GmbH',
+    'Ring 1<br>Wien',
+    'Tax ID: DE1',
+  ])
+    expect(document).toContain(text)
+  expect(document).toContain('not a tax invoice')
+  expect(statementNo).toMatch(new RegExp(`^[0-9A-Z]{10}-${LAST}$`))
+  expect(document).toContain(statementNo)
+  const cells = [...document.matchAll(/<td class="amount">([^<]*)</g)].map(([, text]) => text)
+  expect(cells).toEqual(['0.00', '1', '1250.00', '1', '-9.00', '1', '4.50', '1245.50'])
+})
+
+test('an issued statement is read again byte for byte, whatever changes', async () => {
+  const tenantId = await dealerOfLastMonth()
+  const first = await issue(tenantId)
+  await setOperatorDetails(money.deps, { legalName: 'New Name', taxId: null, address: null }, ALICE)
+  await changeSettings(money.deps, tenantId, { clientName: 'Renamed', legalName: 'Renamed Ltd' }, ALICE)
+  await topUp(money.deps, { tenantId, amount: 1n, reference: 'LATER' }, ALICE)
+  const second = await issue(tenantId)
+  expect(Buffer.from(second.document).equals(Buffer.from(first.document))).toBe(true)
+  expect(second).toEqual(first)
+})
+
+test('concurrent first calls issue one statement', async () => {
+  const tenantId = await dealerOfLastMonth()
+  const issued = await Promise.all(Array.from({ length: 10 }, () => issue(tenantId)))
+  expect(new Set(issued.map(({ document }) => document)).size).toBe(1)
+  const entries = await money.db.query(sql`
+    select from audit_log where tenant_id = ${tenantId} and action = 'statement.issue'`)
+  expect(entries).toHaveLength(1)
+})
+
+test('a movement after the issue belongs to a later month, also if the clock is set back', async () => {
+  const tenantId = await dealerOfLastMonth()
+  await issue(tenantId)
+  const before = await getMonthStatement(money.db, tenantId, LAST)
+  const [wallet] = await money.db.query<{ updatedAt: Date }>(sql`
+    select updated_at from wallets where tenant_id = ${tenantId}`)
+  // Each movement is dated at or after this, whatever the clock says.
+  expect(wallet!.updatedAt.toISOString().slice(0, 7) > LAST).toBe(true)
+  await topUp(money.deps, { tenantId, amount: 7n, reference: 'LATE' }, ALICE)
+  expect(await getMonthStatement(money.db, tenantId, LAST)).toEqual(before)
+  const now = await getMonthStatement(money.db, tenantId, monthAgo(0))
+  expect([now.opening, now.closing]).toEqual([before.closing, before.closing + 7n])
+})
+
+test.each([
+  ['the current month', monthAgo(0)],
+  ['a month to come', monthAgo(-1)],
+  ['a month before the account', monthAgo(3)],
+])('no statement is issued of %s', async (_, month) => {
+  const tenantId = await dealerOfLastMonth()
+  await expect(issue(tenantId, month)).rejects.toMatchObject({ code: 'STATEMENT_NOT_ISSUED' })
+})
+
+test('no statement is issued before the operator has entered its legal name', async () => {
+  const tenantId = await dealerOfLastMonth()
+  await setOperatorDetails(money.deps, { legalName: null, taxId: null, address: null }, ALICE)
+  await expect(issue(tenantId)).rejects.toMatchObject({ message: expect.stringContaining('legal name') })
+})

@@ -1,0 +1,214 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../packages/gateway/test/harness/databases/database.ts'
+import { type Receiver, startReceiver } from '../../packages/gateway/test/webhooks/receiver.ts'
+import { isBrowserAvailable } from './chromium.ts'
+import {
+  api,
+  button,
+  type ConsoleTestbed,
+  copyable,
+  field,
+  heading,
+  navigate,
+  PASSWORD,
+  signInAsOperator,
+  startTestbed,
+} from './console-testbed.ts'
+import { codeOf } from './flows/access.ts'
+
+const FIVE_MINUTES_MS = 300_000
+
+/** What a new operator does in the browser, from an empty database to a delivered order and the tools around it. */
+describe.skipIf(!isBrowserAvailable())('a guided start', () => {
+  let database: TestDatabase
+  let testbed: ConsoleTestbed
+  let page: Page
+  let receiver: Receiver
+  let startedAt: number
+  let totpSecret = ''
+
+  beforeAll(async () => {
+    database = await createTestDatabase()
+    receiver = await startReceiver()
+    testbed = await startTestbed({ databaseUrl: database.url })
+    page = await testbed.open()
+    startedAt = performance.now()
+  })
+  afterAll(async () => {
+    await testbed?.stop()
+    await receiver?.close()
+    await database?.drop()
+  })
+
+  const step = (name: string) => page.locator(`[data-setup=${name}]`)
+  const done = (name: string) => step(name).and(page.locator('[data-done=true]')).waitFor()
+  const act = (name: string) => step(name).getByRole('button').or(step(name).getByRole('link')).click()
+  const dialog = () => page.getByRole('dialog')
+  const link = (name: string) => page.getByRole('link', { name, exact: true })
+
+  /** A code of the authenticator works once. */
+  async function reauthenticate(): Promise<void> {
+    await dialog().getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    const code = dialog().getByRole('textbox', { name: 'Code' })
+    if ((await code.count()) > 0) await code.fill(codeOf(totpSecret, Date.now() + 30_000))
+  }
+
+  it('a first dealer is invited, and a test order is delivered, in a few clicks', async () => {
+    await signInAsOperator(testbed, page)
+    await done('supplier')
+    await done('catalogue')
+    await act('dealer')
+    await dialog().getByRole('textbox', { name: 'Name' }).fill('First Dealer')
+    await dialog().getByRole('textbox', { name: 'Email address' }).fill('first@dealer.test')
+    await reauthenticate()
+    await dialog().getByRole('button', { name: 'Invite' }).click()
+    await copyable(page, 'Copy this invitation link').waitFor()
+    await button(page, 'I have copied it').click()
+    await done('dealer')
+    await act('testOrder')
+    await reauthenticate()
+    await dialog().getByRole('button', { name: 'Place order' }).click()
+    await page.waitForURL(/orders\/[0-9A-Z]{26}$/)
+    await page.locator('[data-step="STATUS"]').getByText('Order delivered').waitFor()
+    await link('Dashboard').click()
+    await done('testOrder')
+  })
+
+  it('endpoint, go-live checks and second factor complete the list, which then disappears, within five minutes', async () => {
+    await act('webhook')
+    await field(page, 'Callback URL').fill(receiver.url)
+    await button(page, 'Check and save').click()
+    await page.getByText('Events are sent here.').waitFor()
+    await link('Dashboard').click()
+    await done('webhook')
+    await act('goLive')
+    await dialog().getByRole('button', { name: 'Run checks' }).click()
+    await dialog().locator('[data-finding=OK]').first().waitFor()
+    expect(await dialog().locator('[data-finding=FAULT]').count()).toBe(0)
+    await dialog().getByRole('button', { name: 'Close' }).last().click()
+    await done('goLive')
+    await act('secondFactor')
+    await button(page, 'Set up').click()
+    await reauthenticate()
+    await dialog().getByRole('button', { name: 'Set up' }).click()
+    totpSecret = (await dialog().locator('code').first().innerText()).trim()
+    await dialog().getByRole('textbox', { name: 'Code' }).fill(codeOf(totpSecret))
+    await button(page, 'Turn on').click()
+    await button(page, 'I have saved these codes').click()
+    await link('Dashboard').click()
+    await heading(page, 'Dashboard').waitFor()
+    await step('secondFactor').waitFor({ state: 'detached' })
+    expect(performance.now() - startedAt).toBeLessThan(FIVE_MINUTES_MS)
+  })
+
+  it('an event shows its dealer, status, headers and coloured body, and the list finds it by transactionId', async () => {
+    const { orders } = await api<{ orders: { transactionId: string; tenantId: string }[] }>(testbed, page, '/orders')
+    const [{ transactionId = '', tenantId = '' } = {}] = orders
+    const client = testbed.client(testbed.access)
+    const packageInfoList = [{ packageCode: 'SANDBOX_OK', count: 1 }]
+    const { orderNo } = await client.order({ transactionId: 'seen-by-the-receiver', packageInfoList })
+    await expect.poll(() => receiver.events.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(2)
+    await link('Webhooks').click()
+    const rows = page.getByRole('table', { name: 'Events' }).locator('tbody tr')
+    await page.getByRole('searchbox', { name: 'Order number or transactionId' }).fill(transactionId)
+    await expect.poll(() => rows.count()).toBe(2)
+    await page.getByRole('searchbox', { name: 'Order number or transactionId' }).fill('seen-by-the-receiver')
+    await rows.getByText(orderNo).first().waitFor()
+    await page.locator('[data-status=PAID]').waitFor()
+    await rows.filter({ hasText: 'Order paid' }).getByRole('link').click()
+    await link('Demo dealer').waitFor()
+    await page.getByText('Request headers').click()
+    const headers = page.locator('pre').filter({ hasText: 'webhook-signature' })
+    const sent = receiver.events.at(-1)!.headers
+    await headers.getByText(sent['rt-accesscode'] as string).waitFor()
+    expect(await headers.innerText()).not.toContain(sent['x-signature'])
+    await page.locator('.code-name', { hasText: '"notifyId"' }).waitFor()
+    await navigate(testbed, page, `/webhooks?tenantId=${tenantId}`)
+    await page.getByText(/% of \d+ attempts were acknowledged/).waitFor()
+    await page.getByRole('figure', { name: 'Response time' }).waitFor()
+  })
+
+  it('an event that failed says when it is sent next', async () => {
+    receiver.script = 503
+    const client = testbed.client(testbed.access)
+    await client.order({ transactionId: 'waiting', packageInfoList: [{ packageCode: 'SANDBOX_OK', count: 1 }] })
+    await navigate(testbed, page, '/webhooks?q=waiting')
+    await page
+      .getByText(/^Waiting, next attempt in \d+ seconds?$/)
+      .first()
+      .waitFor()
+    receiver.script = 200
+  })
+
+  it('the explorer shows its answer beside the request, the request in a language, and the request again from its history', async () => {
+    await page.setViewportSize({ width: 1280, height: 860 })
+    await navigate(testbed, page, '/explorer')
+    await page.getByText('Select the dealer whose credentials').first().waitFor()
+    const { tenants } = await api<{ tenants: { tenantId: string }[] }>(testbed, page, '/tenants?q=Demo')
+    await navigate(testbed, page, `/explorer?tenantId=${tenants[0]!.tenantId}`)
+    await field(page, 'AppSecret').fill(testbed.access.appSecret)
+    await button(page, 'Save').click()
+    await page.getByRole('combobox', { name: 'Operation' }).selectOption('package/list')
+    const docs = page.getByRole('link', { name: 'Documentation: package/list' })
+    expect((await page.request.get((await docs.getAttribute('href'))!)).status()).toBe(200)
+    expect(await page.locator('main').innerText()).not.toContain('`')
+    await button(page, 'Sign and send').click()
+    const answer = await page.locator('[data-answer="200"]').boundingBox()
+    const body = await field(page, 'Body').boundingBox()
+    expect(answer!.x).toBeGreaterThan(body!.x + body!.width)
+    expect(answer!.y).toBeLessThan(body!.y)
+    await page.getByRole('combobox', { name: 'Language' }).selectOption('python')
+    await page.getByText('hashlib').first().waitFor()
+    await page.getByRole('combobox', { name: 'Operation' }).selectOption('health')
+    await page.reload()
+    await page.locator('[data-history]').getByRole('button', { name: 'package/list' }).click()
+    expect(await field(page, 'Body').inputValue()).toContain('pageSize')
+    const stored = JSON.stringify(await page.evaluate('({ ...localStorage })'))
+    expect(stored).toContain('package/list')
+    expect(stored).not.toContain(testbed.access.appSecret)
+  })
+
+  it('an eSIM shows its life, and is asked about at its supplier', async () => {
+    await link('eSIMs').click()
+    await page.getByRole('table', { name: 'eSIMs' }).getByRole('link').first().click()
+    await page.locator('[data-step=DELIVERED]').waitFor()
+    await page.locator('[data-step=INSTALL_BEFORE]').waitFor()
+    expect(await page.locator('dd').allInnerTexts()).not.toContain('–')
+    await button(page, 'Ask supplier now').click()
+    await page.getByText(/^The supplier (reported|did not report)/).waitFor()
+  })
+
+  it('one click fills the console with trial data, with progress, and one removes it', async () => {
+    const orders = async () =>
+      (await api<{ tenants: { clientName: string }[] }>(testbed, page, '/tenants')).tenants.map((row) => row.clientName)
+    const before = await orders()
+    await page.route('**/api/dashboard?*', async (route) => {
+      const answer = (await (await route.fetch()).json()) as object
+      await route.fulfill({ json: { ...answer, orders: [] } })
+    })
+    await link('Dashboard').click()
+    await button(page, 'Fill with trial data').click()
+    await page.locator('[data-trial=READY]').waitFor()
+    await page.unroute('**/api/dashboard?*')
+    expect((await orders()).filter((name) => name.endsWith('(trial)'))).toHaveLength(4)
+    await link('Orders').click()
+    await page.getByText('Nordic Roaming (trial)').first().waitFor()
+    await link('Dashboard').click()
+    await button(page, 'Remove trial data').click()
+    await dialog().getByRole('button', { name: 'Remove trial data' }).click()
+    await page.locator('[data-trial=READY]').waitFor({ state: 'detached' })
+    expect(await orders()).toEqual(before)
+  })
+
+  it('every page of the navigation links to the documentation about it', async () => {
+    const items = page.getByRole('navigation', { name: 'Main navigation' }).getByRole('link')
+    for (const item of await items.all()) {
+      await item.click()
+      await page.locator('#main[aria-busy=false]').waitFor()
+      const docs = page.getByRole('link', { name: /^Documentation: / }).first()
+      expect((await page.request.get((await docs.getAttribute('href'))!)).status()).toBe(200)
+    }
+    expect(testbed.browserErrors).toEqual([])
+  })
+})

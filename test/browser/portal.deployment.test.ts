@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isBrowserAvailable } from './chromium.ts'
+import {
+  api,
+  button,
+  type ConsoleTestbed,
+  field,
+  heading,
+  inviteAndSignIn,
+  navigate,
+  PASSWORD,
+  signInAsOperator,
+  startTestbed,
+} from './console-testbed.ts'
+
+/** What a dealer without developers does, and the operator's part in it, in the browser only. */
+describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => {
+  let testbed: ConsoleTestbed
+  let operator: Page
+  let dealer: Page
+  let tenantId: string
+
+  const balance = async () => (await api<{ balance: number }>(testbed, dealer, `/tenants/${tenantId}/wallet`)).balance
+  const orders = async () => (await api<{ orders: object[] }>(testbed, dealer, '/orders')).orders
+
+  beforeAll(async () => {
+    testbed = await startTestbed()
+    operator = await testbed.open()
+    await signInAsOperator(testbed, operator)
+    const { tenants } = await api<{ tenants: { tenantId: string }[] }>(testbed, operator, '/tenants')
+    tenantId = tenants[0]!.tenantId
+    const person = { email: 'shop@dealer.test', role: 'DEALER_STAFF', tenantId }
+    dealer = await inviteAndSignIn({ testbed, page: operator }, person)
+  })
+  afterAll(() => testbed?.stop())
+
+  it('finds a package by country and sees its price before anything is bought', async () => {
+    await dealer.getByRole('link', { name: 'Buy eSIMs' }).first().click()
+    await heading(dealer, 'Buy eSIMs').waitFor()
+    await dealer.waitForURL(/order=/)
+    await dealer.getByRole('combobox', { name: 'Country' }).fill('Jap')
+    await dealer.getByRole('option', { name: /Japan/ }).click()
+    await dealer.locator('[data-row=JP_1_7]').getByRole('button').click()
+    const dialog = dealer.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Number of eSIMs' }).fill('2')
+    await dialog.getByRole('button', { name: 'Buy for USD 9.00' }).waitFor()
+    expect(await orders()).toEqual([])
+  })
+
+  it('buys once with a double click, sees the eSIMs arrive, and after a reload the same order', async () => {
+    const before = await balance()
+    await dealer.getByRole('dialog').getByRole('button', { name: 'Buy for USD 9.00' }).dblclick()
+    await dealer.getByText('2 of 2 eSIMs delivered').waitFor({ timeout: 30_000 })
+    await dealer.locator('[data-status=DELIVERED]').first().waitFor()
+    expect(await balance()).toBe(before - 90_000)
+    expect(await orders()).toHaveLength(1)
+    await dealer.reload()
+    await dealer.getByText('2 of 2 eSIMs delivered').waitFor()
+    expect(await orders()).toHaveLength(1)
+    expect(await balance()).toBe(before - 90_000)
+  })
+
+  it('opens an eSIM, downloads its QR code as a picture and shows the traveller’s link', async () => {
+    await dealer.locator('[data-esim]').first().getByRole('link', { name: 'QR and link' }).click()
+    await button(dealer, 'Show codes and QR').click()
+    const [download] = await Promise.all([
+      dealer.waitForEvent('download'),
+      dealer.getByRole('link', { name: 'Download QR (PNG)' }).click(),
+    ])
+    expect(download.suggestedFilename()).toMatch(/^esim-\d+\.png$/)
+    expect(
+      readFileSync(await download.path())
+        .subarray(1, 4)
+        .toString(),
+    ).toBe('PNG')
+    await button(dealer, 'Show link').click()
+    const link = await dealer.locator('[data-value="Link for the traveller"]').innerText()
+    expect((await fetch(link)).status).toBe(200)
+    // This gateway sends no e-mail, so it does not offer to.
+    expect(await button(dealer, 'Send by e-mail').count()).toBe(0)
+  })
+
+  it('sees how to pay once an administrator of the operator has entered it with the password', async () => {
+    await operator.getByRole('link', { name: 'Payments and statements' }).click()
+    const card = operator.locator('[data-currency=USD]')
+    await card.getByRole('textbox', { name: 'Bank details' }).fill('IBAN GB00 1234\nBank of Test')
+    await card.getByRole('button', { name: 'Save' }).click()
+    const dialog = operator.getByRole('dialog')
+    await dialog.getByLabel('Current password').or(dialog.getByLabel('Password')).first().fill(PASSWORD)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    await dealer.getByRole('link', { name: 'Top-up requests' }).click()
+    await dealer.getByText('IBAN GB00 1234').waitFor()
+  })
+
+  it('asks for a top-up with a receipt, and the operator’s confirmation changes the balance once', async () => {
+    const before = await balance()
+    await button(dealer, 'Request top-up').click()
+    const form = dealer.getByRole('dialog')
+    await form.getByRole('textbox', { name: /Amount/ }).fill('250.00')
+    await form.getByRole('textbox', { name: 'Payment reference' }).fill('INV-77')
+    const buffer = Buffer.from('%PDF-1.7\nreceipt')
+    await form.locator('input[type=file]').setInputFiles({ name: 'receipt.pdf', mimeType: 'application/pdf', buffer })
+    await form.getByRole('button', { name: 'Request top-up' }).dblclick()
+    await form.waitFor({ state: 'hidden' })
+    await dealer.locator('[data-status=REQUESTED]').waitFor()
+    expect(await balance()).toBe(before)
+
+    await navigate(testbed, operator, '/')
+    await operator.locator('[data-attention=topUpRequests]').click()
+    await operator.locator('[data-open-requests]', { hasText: '1' }).waitFor()
+    const row = operator.locator('tbody tr').first()
+    await row.getByText('INV-77').waitFor()
+    const [download] = await Promise.all([
+      operator.waitForEvent('download'),
+      row.getByRole('link', { name: 'Download receipt' }).click(),
+    ])
+    expect(download.suggestedFilename()).toBe('receipt.pdf')
+    expect(readFileSync(await download.path())).toEqual(buffer)
+    await row.getByRole('button', { name: 'Confirm payment' }).click()
+    await operator.getByRole('dialog').getByRole('button', { name: 'Credit USD 250.00' }).dblclick()
+    await operator.getByText('Credited.').first().waitFor()
+    expect(await balance()).toBe(before + 2_500_000)
+    await operator.locator('[data-open-requests]').waitFor({ state: 'hidden' })
+    await navigate(testbed, dealer, `/tenants/${tenantId}/wallet`)
+    await dealer.locator(`[data-balance="${before + 2_500_000}"]`).waitFor()
+    await navigate(testbed, dealer, '/top-up-requests')
+    await dealer.locator('[data-status=PAID]').waitFor()
+  })
+
+  it('reads why a request was declined', async () => {
+    await button(dealer, 'Request top-up').click()
+    const form = dealer.getByRole('dialog')
+    await form.getByRole('textbox', { name: /Amount/ }).fill('1.00')
+    await form.getByRole('textbox', { name: 'Payment reference' }).fill('INV-78')
+    await form.getByRole('button', { name: 'Request top-up' }).click()
+    await form.waitFor({ state: 'hidden' })
+    await navigate(testbed, operator, '/top-up-requests?status=REQUESTED')
+    await button(operator, 'Decline').first().click()
+    const dialog = operator.getByRole('dialog')
+    await field(operator, 'Reason').fill('no payment has arrived')
+    await dialog.getByRole('button', { name: 'Decline' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    await dealer.getByText(/no payment has arrived/).waitFor({ timeout: 30_000 })
+    expect(testbed.browserErrors).toEqual([])
+  })
+})

@@ -1,0 +1,140 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { waitUntil } from '../../packages/gateway/test/harness/shop.ts'
+import { isBrowserAvailable } from './chromium.ts'
+import {
+  api,
+  type ConsoleTestbed,
+  heading,
+  inviteAndSignIn,
+  loadPage,
+  navigate,
+  signInAsOperator,
+  startTestbed,
+} from './console-testbed.ts'
+
+/** How an operator finds out what was sold and earned. */
+describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
+  let testbed: ConsoleTestbed
+  let page: Page
+  let tenantId: string
+  const today = new Date().toISOString().slice(0, 10)
+
+  beforeAll(async () => {
+    testbed = await startTestbed()
+    page = await testbed.open()
+    await signInAsOperator(testbed, page)
+    const { tenants } = await api<{ tenants: { tenantId: string }[] }>(testbed, page, '/tenants')
+    tenantId = tenants[0]!.tenantId
+    const client = testbed.client(testbed.access)
+    for (const [packageCode, count] of [
+      ['JP_1_7', 3],
+      ['DE_1_7', 1],
+      ['SANDBOX_REFUSED', 1],
+    ] as const) {
+      await client.order({ transactionId: `sold-${packageCode}`, packageInfoList: [{ packageCode, count }] })
+    }
+    // The sums follow within seconds of the last delivery.
+    await waitUntil(
+      async () => {
+        const { rows } = await api<{ rows: { key: string; items: number }[] }>(testbed, page, '/sales?by=supplier')
+        return rows.find(({ key }) => key === 'sandbox')?.items === 4
+      },
+      60_000,
+      500,
+    )
+  }, 180_000)
+  afterAll(() => testbed?.stop())
+
+  it('the dashboard shows revenue and margin of today, yesterday and the period', async () => {
+    // The page was shown before the orders were placed.
+    await loadPage(testbed, page, '/')
+    const card = page.locator('[data-sales]').first()
+    await card.waitFor()
+    const { totals } = await api<{ totals: { revenue: number }[] }>(
+      testbed,
+      page,
+      `/sales?by=day&from=${today}&to=${today}`,
+    )
+    const revenue = (totals[0]!.revenue / 10_000).toFixed(2)
+    // Today and the period have the same revenue.
+    await expect.poll(async () => (await card.innerText()).split(revenue).length - 1).toBe(2)
+    expect(await card.innerText()).toMatch(/Today[\s\S]*Margin[\s\S]*Yesterday[\s\S]*Period/)
+    await page.getByRole('combobox', { name: 'Period' }).selectOption('yesterday')
+    // A day without sales keeps its cards, and its plots keep their height.
+    await page.getByText('No data for this period.').first().waitFor()
+    await card.waitFor()
+    const heights = await page.locator('figure.bars').evaluateAll((plots) => plots.map((plot) => plot.clientHeight))
+    expect(new Set(heights.slice(1)).size).toBe(1)
+  })
+
+  it('a number of the breakdown by package leads to the orders behind it', async () => {
+    await navigate(testbed, page, '/sales')
+    await page.getByText('Package', { exact: true }).click()
+    const row = page.getByRole('row').filter({ hasText: 'Japan' })
+    await row.locator('td[data-label=Sold]').getByRole('link', { name: '3' }).click()
+    await heading(page, 'Orders').waitFor()
+    await page.locator('tbody tr').first().waitFor()
+    expect(await page.locator('tbody tr td[data-label=transactionId]').allInnerTexts()).toEqual(['sold-JP_1_7'])
+  })
+
+  it('the map has a link for each country with sales, and a supplier’s orders can be listed', async () => {
+    await navigate(testbed, page, '/sales?by=country')
+    const japan = page.locator('[data-country=JP]')
+    await japan.waitFor()
+    expect(await page.locator('[data-country]').count()).toBeGreaterThanOrEqual(2)
+    expect(await japan.getAttribute('aria-label')).toMatch(/^Japan: 3 sold, revenue USD/)
+    await japan.focus()
+    await page.keyboard.press('Enter')
+    await heading(page, 'Orders').waitFor()
+    await page.locator('tbody tr').first().waitFor()
+    expect(await page.locator('tbody tr td[data-label=transactionId]').allInnerTexts()).toEqual(['sold-JP_1_7'])
+    expect(new URL(page.url()).searchParams.get('country')).toBe('JP')
+  })
+
+  it('another period, day by day, and back: the figures follow, and an empty period says so', async () => {
+    await navigate(testbed, page, '/sales')
+    const period = page.getByRole('combobox', { name: 'Period' })
+    await period.selectOption('yesterday')
+    await page.getByText('No sales in this period').waitFor()
+    await period.selectOption('custom')
+    await page.getByLabel('To', { exact: true }).fill(today)
+    await page.locator('[data-totals=USD]').waitFor()
+    await period.selectOption('today')
+    await page.locator('[data-totals=USD]').waitFor()
+    expect(new URL(page.url()).search).toBe('?period=today')
+  })
+
+  it('the figures of the page are in its CSV file', async () => {
+    const link = page.getByRole('link', { name: 'Export CSV' })
+    const csv = await (await page.request.get((await link.getAttribute('href'))!)).text()
+    expect(csv.split('\n')[1]).toMatch(new RegExp(`^${today},USD,5,`))
+  })
+
+  it('balances are listed with the days that they last, and lead to the dealer at a glance', async () => {
+    await navigate(testbed, page, '/sales?by=balances')
+    await page.locator('td[data-label=Lasts]').first().waitFor()
+    expect(await page.locator('td[data-label=Lasts]').first().innerText()).toMatch(/\d+ days/)
+    await page.locator('tbody tr').first().getByRole('link').first().click()
+    await page.locator('[data-totals=USD]').waitFor()
+    await page.locator('[data-days-left]').waitFor()
+    await page.locator('[data-latest-order]').first().waitFor()
+    const activity = page.getByRole('heading', { name: 'Activity' }).locator('xpath=ancestor::section')
+    expect(await activity.innerText()).toMatch(/33.3% of 3 in 30 days/)
+    // Settings that have no value are not listed.
+    expect(await page.getByText('Tax ID').count()).toBe(0)
+  })
+
+  it('an order shows its cost and margin to an operator, and not to the dealer', async () => {
+    const { orders } = await api<{ orders: { orderNo: string }[] }>(testbed, page, '/orders?q=sold-JP_1_7')
+    const path = `/tenants/${tenantId}/orders/${orders[0]!.orderNo}`
+    await navigate(testbed, page, path)
+    await page.locator('[data-margin]').waitFor()
+    const dealer = await inviteAndSignIn({ testbed, page }, { email: 'm@dealer.test', role: 'DEALER_ADMIN', tenantId })
+    await navigate(testbed, dealer, path)
+    await heading(dealer, 'sold-JP_1_7').waitFor()
+    expect(await dealer.locator('[data-margin]').count()).toBe(0)
+    expect(await dealer.getByRole('link', { name: 'Sales' }).count()).toBe(0)
+    expect(testbed.browserErrors).toEqual([])
+  })
+})

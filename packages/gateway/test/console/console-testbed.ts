@@ -36,7 +36,13 @@ export async function startConsole(
   const db = createDb({ url: database.url, poolSize: 5, applicationName: 'console test' })
   const clock = movableClock(Date.now())
   const linkKey = randomBytes(32)
-  const config = { deployment: 'test' as const, defaultQpsLimit: 100, oidcDomains: [], oidcRoles: new Map(), ...options.config }
+  const config = {
+    deployment: 'test' as const,
+    defaultQpsLimit: 100,
+    oidcDomains: [],
+    oidcRoles: new Map(),
+    ...options.config,
+  }
   const outbound = createOutbound()
   const cipher = createCipher([randomBytes(32)])
   const wake = { wake() {}, on: () => () => {} }

@@ -80,9 +80,7 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
   const { personId } = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
   const tokenInput = { name: 'theirs', scope: 'READ' as const, days: 1 }
   const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, personId, tokenInput))
-  const text = 'select session_id from sessions where person_id = $1'
-  const [session] = await db.query<{ sessionId: string }>({ text, values: [personId] })
-  const { sessionId } = session!
+  const sessionId = await findSession(testbed, personId)
   const passkeyId = await addPasskey(testbed, personId)
   const noteId = await addNotes(testbed, tenantId, orderId)
   const ids = {
@@ -99,6 +97,12 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
     noteId,
   }
   return { orderNo: orderNoOf(orderId), transactionId: `T-${orderId}`, iccid, ...ids }
+}
+
+async function findSession({ db }: ConsoleTestbed, personId: string): Promise<string> {
+  const text = 'select session_id from sessions where person_id = $1'
+  const [session] = await db.query<{ sessionId: string }>({ text, values: [personId] })
+  return session!.sessionId
 }
 
 async function addAction(

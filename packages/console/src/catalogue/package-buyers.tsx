@@ -95,9 +95,9 @@ export function PackageBuyersPage() {
 
 function Margin({ row: { price, cost, currencyCode } }: { row: PackageBuyer }) {
   if (price === null) return <>–</>
-  if (cost === null) return <>{t.package.unknown}</>
+  if (cost === null) return t.package.unknown
   const text = formatMargin(price, cost, currencyCode)
-  return price < cost ? <strong className="negative">{text}</strong> : <>{text}</>
+  return price < cost ? <strong className="negative">{text}</strong> : text
 }
 
 function Simulator({ packageCode }: { packageCode: string }) {

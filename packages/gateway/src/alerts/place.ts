@@ -22,10 +22,6 @@ export function alertPath(alert: { kind: string; tenantId: string | null; data: 
       return tenantId === undefined ? '/webhooks' : `/webhooks?tenantId=${tenantId}`
     case 'UNDER_REVIEW':
       return '/orders?status=UNDER_REVIEW'
-    case 'TOP_UP_REQUESTED':
-    case 'TOP_UP_PAID':
-    case 'TOP_UP_DECLINED':
-      return '/top-up-requests'
     case 'LOW_STOCK':
       return '/stock'
     case 'STOCK_EXPIRING':

@@ -81,9 +81,7 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
   const { personId } = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
   const tokenInput = { name: 'theirs', scope: 'READ' as const, days: 1 }
   const { tokenId } = await db.tx((tx) => createAccessToken(tx, deps.ids, personId, tokenInput))
-  const text = 'select session_id from sessions where person_id = $1'
-  const [session] = await db.query<{ sessionId: string }>({ text, values: [personId] })
-  const { sessionId } = session!
+  const sessionId = await findSession(testbed, personId)
   const passkeyId = await addPasskey(testbed, personId)
   const noteId = await addNotes(testbed, tenantId, orderId)
   const viewId = await addView(testbed, personId)
@@ -96,6 +94,12 @@ async function addView({ db, deps }: ConsoleTestbed, personId: string): Promise<
   await saveView(deps, personId, { list: 'orders', name: 'theirs', search: 'status=FAILED' })
   const [view] = await listViews(db, personId)
   return view!.viewId
+}
+
+async function findSession({ db }: ConsoleTestbed, personId: string): Promise<string> {
+  const text = 'select session_id from sessions where person_id = $1'
+  const [session] = await db.query<{ sessionId: string }>({ text, values: [personId] })
+  return session!.sessionId
 }
 
 async function addAction(

@@ -102,6 +102,26 @@ const mails = () =>
   })
 
 describe('alert mails', () => {
+  it('a person gets no mail about the kinds of alerts that they muted', async () => {
+    await start({ OPERATOR_EMAIL: '' })
+    for (const [email, muted] of [
+      ['quiet@operator.example', '{LOW_STOCK}'],
+      ['curious@operator.example', '{UNDER_REVIEW}'],
+    ])
+      await db.query({
+        text: `insert into people (person_id, email, name, role, password_hash, muted_alerts)
+               values ($1, $2, 'A', 'OPERATOR_STAFF', 'x', $3)`,
+        values: [randomUUID(), email, muted],
+      })
+    await tell('Few codes are left.')
+    await arrived(1)
+    await tell('An order waits.', 'UNDER_REVIEW')
+    await arrived(2)
+    expect(smtp.mails.map(({ to }) => to)).toEqual(['curious@operator.example', 'quiet@operator.example'])
+    expect(smtp.mails[1]!.text).toContain('/console/orders?status=UNDER_REVIEW')
+    expect(smtp.mails[1]!.html).toContain('/console/orders?status=UNDER_REVIEW')
+  })
+
   it('a top-up request is mailed to the operator, and what was decided to the billing address', async () => {
     const gateway = await running()
     const { appKey } = dealerOf(gateway)
@@ -126,26 +146,6 @@ describe('alert mails', () => {
     expect(smtp.mails.map(({ to }) => to)).toEqual([ops, billing, ops, billing])
     expect(smtp.mails[0]!.text).toContain('MAIL-1')
     expect(smtp.mails[3]!.text).toContain('MAIL-2. Reason: no')
-  })
-
-  it('a person gets no mail about the kinds of alerts that they muted', async () => {
-    await start({ OPERATOR_EMAIL: '' })
-    for (const [email, muted] of [
-      ['quiet@operator.example', '{LOW_STOCK}'],
-      ['curious@operator.example', '{UNDER_REVIEW}'],
-    ])
-      await db.query({
-        text: `insert into people (person_id, email, name, role, password_hash, muted_alerts)
-               values ($1, $2, 'A', 'OPERATOR_STAFF', 'x', $3)`,
-        values: [randomUUID(), email, muted],
-      })
-    await tell('Few codes are left.')
-    await arrived(1)
-    await tell('An order waits.', 'UNDER_REVIEW')
-    await arrived(2)
-    expect(smtp.mails.map(({ to }) => to)).toEqual(['curious@operator.example', 'quiet@operator.example'])
-    expect(smtp.mails[1]!.text).toContain('/console/orders?status=UNDER_REVIEW')
-    expect(smtp.mails[1]!.html).toContain('/console/orders?status=UNDER_REVIEW')
   })
 
   it('a low balance is mailed to the billing address, once per step', async () => {

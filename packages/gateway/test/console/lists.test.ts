@@ -104,7 +104,7 @@ describe('pages of orders', () => {
     [{ sort: 'amount' }, (a: Order, b: Order) => a.amount - b.amount],
     [{ sort: 'clientName' }, (a: Order, b: Order) => a.clientName.localeCompare(b.clientName)],
     [{ sort: '-createdAt', packageCode: 'FR' }, (a: Order, b: Order) => timeOf(b) - timeOf(a)],
-    [{ sort: 'createdAt', locationCode: 'FR' }, (a: Order, b: Order) => timeOf(a) - timeOf(b)],
+    [{ sort: 'createdAt', country: 'FR' }, (a: Order, b: Order) => timeOf(a) - timeOf(b)],
     [{ sort: '-createdAt', status: 'FAILED' }, (a: Order, b: Order) => timeOf(b) - timeOf(a)],
     [{ sort: 'amount', amountFrom: '20000', amountTo: '90000' }, (a: Order, b: Order) => a.amount - b.amount],
   ])('%j: every order that was there at first is shown once, in order, while others arrive', async (query, compare) => {
@@ -123,16 +123,16 @@ describe('pages of orders', () => {
     expect(before.filter((row) => !seen.includes(row.orderNo))).toEqual([])
   })
 
-  it('a country finds the orders of packages that cover it, a kind and a supplier those of that kind and supplier', async () => {
-    const french = await allPages({ ...RECENT, locationCode: 'FR' })
+  it('a country finds the orders of packages for it alone, a kind and a supplier those of that kind and supplier', async () => {
+    const french = await allPages({ ...RECENT, country: 'FR' })
     expect(french.map((row) => row.orderNo)).toEqual(
       (await allPages({ ...RECENT, packageCode: 'FR' })).map((row) => row.orderNo),
     )
     expect(await allPages({ ...RECENT, orderType: 'TOPUP' })).toEqual([])
     const [order] = french
     await testbed.db.query({
-      text: `insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, supplier, updated_at)
-             values ($1, $2, 1, 0, 'FR', 1, 'somebody', now())`,
+      text: `insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, supplier, item_status, updated_at)
+             values ($1, $2, 1, 0, 'FR', 1, 'somebody', 'DELIVERED', now())`,
       values: [order!.tenantId, orderIdOf(order!.orderNo)],
     })
     expect(await allPages({ ...RECENT, orderType: 'NEW', supplier: 'somebody' })).toMatchObject([

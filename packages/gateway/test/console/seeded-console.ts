@@ -1,7 +1,7 @@
 import { orderNoOf } from '@dealer-esim/contract'
+import { listViews, saveView } from '../../src/console-api/saved-views.ts'
 import { createAccessToken } from '../../src/people/access-token.ts'
 import { insertPasskey } from '../../src/people/passkeys/passkey.ts'
-import { listViews, saveView } from '../../src/people/saved-views.ts'
 import { insertProfiles } from '../../src/profiles/insert.ts'
 import { maintainPartitions } from '../../src/retention/loop.ts'
 import { proposeAdjustment } from '../../src/wallet/ledger/adjust.ts'

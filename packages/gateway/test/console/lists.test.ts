@@ -258,7 +258,7 @@ describe('the other lists', () => {
              values ($1, $2, 'ORDER_PAID', $3, '{}', now())`,
       values: [order!.tenantId, notifyId, orderIdOf(order!.orderNo)],
     })
-    for (const query of [{ orderNo: order!.orderNo }, { transactionId: order!.transactionId }]) {
+    for (const query of [{ orderNo: order!.orderNo }, { q: order!.transactionId }]) {
       expect((await get(operator, '/events', query)).body.events).toMatchObject([{ notifyId }])
       const other = order!.tenantId === alpha ? beta : alpha
       const dealer = await signedInAs(testbed, 'DEALER_STAFF', other)

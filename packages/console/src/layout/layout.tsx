@@ -6,7 +6,6 @@ import {
   Burger,
   Group,
   Kbd,
-  Menu,
   NavLink,
   ScrollArea,
   Text,
@@ -15,9 +14,9 @@ import {
   useMantineColorScheme,
 } from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
-import { IconMoon, IconSearch, IconSun, IconUserCircle } from '@tabler/icons-react'
+import { IconMoon, IconSearch, IconSun } from '@tabler/icons-react'
 import { useIsFetching } from '@tanstack/react-query'
-import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
+import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { lazy, type MouseEvent, Suspense, useEffect } from 'react'
 import { useApi } from '../api/use-api.ts'
 import { useSession } from '../session/session.ts'
@@ -25,10 +24,10 @@ import { Logo } from '../session/sign-in-layout.tsx'
 import { interpolate, t } from '../strings/strings.ts'
 import { useKeys } from './keys.ts'
 import { type NavigationItem, navigationFor, navigationGroups } from './navigation.ts'
-import { signOutHere } from './sign-out.ts'
 
 const Finder = lazy(() => import('./finder.tsx'))
 const KeyHelp = lazy(() => import('./key-help.tsx'))
+const UserMenu = lazy(() => import('./user-menu.tsx'))
 
 /** The frame of every page: navigation, search and the account menu. */
 export function Layout() {
@@ -117,7 +116,9 @@ function Header({ open, toggle, find }: { open: boolean; toggle(): void; find():
           </Group>
         </UnstyledButton>
         <SchemeToggle />
-        <UserMenu />
+        <Suspense fallback={<Box w={34} />}>
+          <UserMenu />
+        </Suspense>
       </Group>
     </Group>
   )
@@ -136,27 +137,6 @@ function SchemeToggle() {
     >
       {dark ? <IconSun size={18} /> : <IconMoon size={18} />}
     </ActionIcon>
-  )
-}
-
-function UserMenu() {
-  const me = useSession()
-  const navigate = useNavigate()
-  return (
-    <Menu position="bottom-end" withinPortal>
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t.account.menu}>
-          <IconUserCircle size={22} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>
-          {me.name} · {t.roles[me.role]}
-        </Menu.Label>
-        <Menu.Item onClick={() => void navigate({ to: '/account' })}>{t.account.title}</Menu.Item>
-        <Menu.Item onClick={() => void signOutHere()}>{t.account.signOut}</Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
   )
 }
 

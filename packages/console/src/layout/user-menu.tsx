@@ -1,0 +1,28 @@
+import { ActionIcon, Menu } from '@mantine/core'
+import { IconUserCircle } from '@tabler/icons-react'
+import { useNavigate } from '@tanstack/react-router'
+import { useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { signOutHere } from './sign-out.ts'
+
+/** The account menu. A chunk of its own, because the first page is drawn without it. */
+export default function UserMenu() {
+  const me = useSession()
+  const navigate = useNavigate()
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t.account.menu}>
+          <IconUserCircle size={22} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {me.name} · {t.roles[me.role]}
+        </Menu.Label>
+        <Menu.Item onClick={() => void navigate({ to: '/account' })}>{t.account.title}</Menu.Item>
+        <Menu.Item onClick={() => void signOutHere()}>{t.account.signOut}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

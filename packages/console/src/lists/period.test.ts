@@ -26,3 +26,8 @@ it('a named period wins over days, and malformed days are ignored', () => {
   expect(periodRange({ period: 'today', from: '2020-01-01' }, NOW)).toEqual(periodRange({ period: 'today' }, NOW))
   expect(periodRange({ period: 'ever', from: 'x', to: '2020-1-1' }, NOW)).toEqual({})
 })
+
+it('a link may name the times instead of days', () => {
+  const day = { from: '2026-02-28T00:00:00.000Z', to: '2026-03-01T00:00:00.000Z' }
+  expect(periodRange(day, NOW)).toEqual(day)
+})

@@ -140,6 +140,15 @@ describe('pages of orders', () => {
     ])
   })
 
+  it('a country without packages finds nothing at once', async () => {
+    const { body } = await get(operator, '/orders', { country: 'AQ' })
+    expect(body).toEqual({ orders: [], nextCursor: null, searchedTo: null })
+    expect((await get(operator, '/orders/totals', { country: 'AQ' })).body).toMatchObject({
+      count: 0,
+      isComplete: true,
+    })
+  })
+
   it('a search that reads too many orders says how far it came, and goes on from there', async () => {
     const query = { tenantId: large, packageCode: 'RARE' }
     let { body } = await get(operator, '/orders', query)

@@ -107,7 +107,8 @@ async function readOrders(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<FoundO
  * top-ups; the rest is looked for in the orders themselves.
  */
 function rowFilter(filter: OrderFilter): RowFilter {
-  const { tenantId, status, orderType, orderId, transactionId, iccid, from, to } = filter
+  const { tenantId, status, orderType, orderId, transactionId, iccid, packageCodes, from, to } = filter
+  if (packageCodes?.length === 0) return { tenantId, matching: 'ONE', indexed: [raw('false')] }
   const isOne = orderId !== undefined || transactionId !== undefined || iccid !== undefined
   return {
     ...{ tenantId, from, to },

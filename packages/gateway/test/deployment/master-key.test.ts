@@ -156,11 +156,15 @@ describe('the rotation of the master key', () => {
   it('covers every bytea column of the schema, or has a reason why not', async () => {
     const plain: Record<string, string> = {
       'access_tokens.token_hash': 'a hash',
+      'passkeys.credential_id': 'public: every authenticator request names it',
+      'passkeys.public_key': 'public',
       'person_links.token_hash': 'a hash',
       'recovery_codes.code_hash': 'a hash',
       'sessions.token_hash': 'a hash',
       'sign_in_failures.email_hash': 'a hash',
+      'spent_challenges.challenge_hash': 'a hash',
       'stock_codes.fingerprint': 'a hash',
+      'top_up_receipts.content': 'a receipt that a dealer attached, no secret of ours',
       'resolved_codes.fingerprint': 'a hash',
       'delivery_attempts.answer': 'what a receiver answered',
       'deployment.link_key': 'sealed; rewritten at the end of a rotation',

@@ -173,6 +173,7 @@ const LOOPS = [
   'actions',
   'balances',
   'catalogues',
+  'daily sales',
   'expiry notices',
   'figures',
   'fulfilment',

@@ -81,13 +81,13 @@ describe('supplier', () => {
       '--config',
       shop.file('astray.json', JSON.stringify(config)),
     )
-    expect(await adminFailure('supplier', 'test', 'astray')).toMatch(/^DNS: the name does not resolve/)
+    expect(await adminFailure('supplier', 'test', 'astray')).toMatch(/^astray: DNS: the name does not resolve/)
   })
 
   it('set replaces the configuration; the audit log has the changed members without values', async () => {
     const config = { url: server.url, functionRequesterIdentifier: 'Other-Requester' }
     await adminJson('supplier', 'set', 'astray', '--config', shop.file('other.json', JSON.stringify(config)))
-    expect(await adminFailure('supplier', 'test', 'astray')).toMatch(/^TLS: the handshake failed/)
+    expect(await adminFailure('supplier', 'test', 'astray')).toMatch(/^astray: TLS: the handshake failed/)
     const [entry] = await shop.audited('supplier.set')
     expect(entry).toMatchObject({ subject: 'astray' })
     expect((entry!.after!.changed as string[]).sort()).toEqual(['functionRequesterIdentifier', 'timeoutMs', 'url'])

@@ -12,7 +12,11 @@ const BUYERS: readonly Buyer[] = [
   { tenantId: 'U', currencyCode: 'EUR' },
 ]
 const history = fc.array(arbitraryChanges('A'), { maxLength: 20, size: 'max' })
-const historyWithTopUps = fc.array(arbitraryChanges('A', 'A_TOPUP'), { maxLength: 20, size: 'max' })
+// Which TOPUP packages fit depends on the suppliers too, and the feed does not report when a package changes its supplier.
+const historyWithTopUps = fc.array(
+  arbitraryChanges('A', 'A_TOPUP').filter(({ kind }) => kind !== 'supplier'),
+  { maxLength: 20, size: 'max' },
+)
 
 /** A snapshot and the time after these changes, each of which takes one millisecond. */
 const after = (changes: readonly Change[]) =>

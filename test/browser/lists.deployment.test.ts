@@ -135,7 +135,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     const path = `/tenants/${demo.tenantId}/price-assignment`
     expect((await api<{ planName: string }>(testbed, page, path)).planName).toBe('GOLD')
     await go(`/webhooks?q=${demo.orderNo}`)
-    const rows = page.locator('.list [data-row]')
+    const rows = page.getByRole('table', { name: 'Events' }).locator('[data-row]')
     await rows.first().waitFor()
     expect(new Set(await rows.locator('td.mono').allInnerTexts())).toEqual(new Set([demo.orderNo]))
     await page.getByRole('checkbox', { name: 'Select all on this page' }).check()

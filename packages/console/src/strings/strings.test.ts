@@ -122,3 +122,9 @@ function leavesOf(of: Branch): string[] {
       .map(([name]) => (path === '' ? name : `${path}.${name}`)),
   )
 }
+
+it('every action of the audit log is in a group of its filter', () => {
+  const { actions, groups } = en.audit
+  const nouns = Object.keys(actions).map((action) => action.split('.')[0] ?? '')
+  expect(nouns.filter((noun) => !(noun in groups))).toEqual([])
+})

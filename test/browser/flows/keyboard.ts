@@ -21,7 +21,9 @@ export function keyboardFlows(shared: SharedState): void {
     await navigate(testbed, page, '/')
     const navigation = page.getByRole('navigation', { name: 'Main navigation' })
     const linksOf = (group: string) => navigation.getByRole('group', { name: group }).getByRole('link').allInnerTexts()
-    expect(await linksOf('Sales')).toEqual(['Dealers', 'Orders', 'eSIMs', 'Adjustments'])
+    expect(await linksOf('Sales')).toEqual([
+      ...['Dealers', 'Orders', 'eSIMs', 'Sales', 'Adjustments', 'Top-up requests'],
+    ])
     expect(await linksOf('Supply')).toEqual([
       ...['Catalogue', 'Prices', 'Stock', 'Suppliers', 'Supplier products', 'Sale rules'],
     ])

@@ -89,11 +89,11 @@ function Usage({ profile }: { profile: ProfileRow }) {
           </Text>
         )}
       </Group>
-      {!!totalVolume && (
+      {orderUsage !== null && !!totalVolume && (
         <Progress
-          value={Math.min(100, ((orderUsage ?? 0) / totalVolume) * 100)}
+          value={Math.min(100, (orderUsage / totalVolume) * 100)}
           size="xl"
-          color={usageColor((orderUsage ?? 0) / totalVolume)}
+          color={usageColor(orderUsage / totalVolume)}
           aria-label={t.esims.usageBar}
         />
       )}

@@ -93,7 +93,7 @@ export function StockImport({ stockSuppliers, levels, onClose }: StockImportProp
           </Text>
         </>
       )}
-      {failure && <ImportFailure {...failure} />}
+      {failure && <ImportFailure failure={failure} />}
     </Dialog>
   )
 }
@@ -163,7 +163,8 @@ interface Failure {
   faults?: LineError[] | undefined
 }
 
-function ImportFailure({ message, faults }: Failure) {
+/** The failure may be an Error, whose message is lost when it is spread. */
+function ImportFailure({ failure: { message, faults } }: { failure: Failure }) {
   return (
     <>
       <Alert color="red" role="alert">

@@ -42,7 +42,7 @@ export async function updateSales(db: Db, signal?: AbortSignal): Promise<boolean
 
 /** Takes what these tenants sold out of the sums over all tenants. The caller deletes their own rows in the same transaction. */
 export async function subtractTenants(tx: Tx, tenantIds: readonly string[]): Promise<void> {
-  await tx.query({ text: `select pg_advisory_xact_lock(${LOCK})` })
+  await tx.query({ text: `select pg_advisory_xact_lock(${advisoryKey('daily sales')})` })
   const days = await tx.query<{ tenantId: string; day: string }>({
     text: 'select distinct tenant_id, day::text from daily_sales where tenant_id = any ($1)',
     values: [tenantIds],
@@ -52,12 +52,10 @@ export async function subtractTenants(tx: Tx, tenantIds: readonly string[]): Pro
   tx.send({ text: DELETE_EMPTY_PACKAGES, values: [pairs[1]] })
 }
 
-const LOCK = advisoryKey('daily sales')
-
 /** One writer at a time, on any node. */
 async function withLock<Result>(tx: Tx, work: () => Promise<Result>): Promise<Result | undefined> {
   const [row] = await tx.query<{ locked: boolean }>({
-    text: `select pg_try_advisory_xact_lock(${LOCK}) as locked`,
+    text: `select pg_try_advisory_xact_lock(${advisoryKey('daily sales')}) as locked`,
   })
   return row?.locked ? work() : undefined
 }

@@ -150,7 +150,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     await field(page, 'AppSecret').fill(testbed.access.appSecret)
     await button(page, 'Save').click()
     await page.getByRole('combobox', { name: 'Operation' }).selectOption('package/list')
-    const docs = page.getByRole('link', { name: 'Documentation: package/list' })
+    const docs = page.getByRole('link', { name: 'Docs: package/list' })
     expect((await page.request.get((await docs.getAttribute('href'))!)).status()).toBe(200)
     expect(await page.locator('main').innerText()).not.toContain('`')
     await button(page, 'Sign and send').click()
@@ -206,7 +206,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     for (const item of await items.all()) {
       await item.click()
       await page.locator('#main[aria-busy=false]').waitFor()
-      const docs = page.getByRole('link', { name: /^Documentation: / }).first()
+      const docs = page.getByRole('link', { name: /^Docs: / }).first()
       expect((await page.request.get((await docs.getAttribute('href'))!)).status()).toBe(200)
     }
     expect(testbed.browserErrors).toEqual([])

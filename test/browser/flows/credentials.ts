@@ -77,7 +77,7 @@ export function credentialFlows(shared: SharedState): void {
     expect(stored).not.toContain(dealer.appSecret)
     await navigate(testbed, page, '/audit?action=tenant.view_secret')
     await page.getByRole('table', { name: 'Audit log' }).locator('[data-row]').first().waitFor()
-    expect(await page.locator('[data-row]').count()).toBe(1)
+    await expect.poll(() => page.locator('[data-row]').count()).toBe(1)
     expect(await page.locator('[data-row]').innerText()).toContain(OPERATOR)
     expect(await page.content()).not.toContain(dealer.appSecret)
   })

@@ -84,7 +84,7 @@ export function priceFlows(shared: SharedState): void {
     await main.getByRole('link', { name: 'HALF' }).click()
     await heading(page, 'HALF').waitFor()
     await main.getByRole('link', { name: /^Flow/ }).waitFor()
-    expect(await button(page, /^Remove Flow/).count()).toBe(0)
+    expect(await button(page, /^Remove Flow .* from the group/).count()).toBe(0)
     for (const [list, name] of [
       ['/catalogue/prices', 'HALF'],
       ['/catalogue/prices/groups', 'A.B:C'],

@@ -11,7 +11,7 @@ import type { SupplierFixture } from './supplier-fixtures.ts'
 
 export const ORDERS = 3
 export const COUNT = 2
-/** eSIM Go buys one eSIM of a bundle at a time: six late answers follow each other. On a busy machine they take minutes. */
+/** eSIM Go buys one eSIM of a bundle at a time: late answers follow each other. On a busy machine they take minutes. */
 export const WAIT_MAX_MS = 240_000
 
 /** A node that knows the fixtures as its suppliers. Each sells a package of its own, which has its name. */
@@ -29,6 +29,8 @@ interface OurRecords {
 
 export interface CaseResult extends OurRecords {
   fixture: SupplierFixture
+  /** How many eSIMs were ordered. */
+  all: number
   tenantId: string
   statusCounts: Record<string, number>
   /** ICCIDs that the supplier counts as sold, before and after orphans were cancelled. */
@@ -58,7 +60,8 @@ export async function runCase(
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, key, size)
   const statusCounts = await untilFinal(shop, tenantId)
-  return { fixture, tenantId, statusCounts, ...(await countRecords(shop, fixture, tenantId)) }
+  const all = size.orders * size.count
+  return { fixture, all, tenantId, statusCounts, ...(await countRecords(shop, fixture, tenantId)) }
 }
 
 /** The supplier's answer arrives a second time after the first was accepted. */

@@ -65,6 +65,8 @@ const TOP_UP_CASES = ['none', 'refuse', 'late', 'lost', 'dies', 'refunded'] as c
 type TopUpCase = (typeof TOP_UP_CASES)[number]
 
 const ALL = ORDERS * COUNT
+/** A supplier that buys one eSIM after the other gets a single order in these. */
+const IN_DOUBT: ReadonlySet<Case> = new Set(['late', 'lost', 'dies'])
 /** Only the late case has a short time-out: a busy machine must not make the others late. */
 const TIMEOUTS_MS: Partial<Record<Case | TopUpCase, number>> = {
   late: 2_000,
@@ -151,7 +153,9 @@ function startCases(): void {
 
 function runOne(key: string, name: Case): Promise<CaseResult> {
   if (name === 'refunded') return runToReview(conformance, key)
-  return name === 'twice' ? runTwice(conformance, key) : runCase(conformance, key, name)
+  if (name === 'twice') return runTwice(conformance, key)
+  const isOne = fixtures.get(key)!.isSerial === true && IN_DOUBT.has(name)
+  return runCase(conformance, key, name, { orders: isOne ? 1 : ORDERS, count: COUNT })
 }
 
 /** Runs at most `slots` at once, in order. */
@@ -227,25 +231,25 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
   })
 
   it('may answer after our time-out: nothing is bought twice or refunded', async () => {
-    const { fixture, delivered, review, refused, sold } = await outcome('late')
+    const { fixture, all, delivered, review, refused, sold } = await outcome('late')
     expect(refused).toBe(0)
-    expect(sold).toHaveLength(ALL)
-    expect(delivered.length + review).toBe(ALL)
-    if (fixture.canAnswerQueries) expect(delivered).toHaveLength(ALL)
+    expect(sold).toHaveLength(all)
+    expect(delivered.length + review).toBe(all)
+    if (fixture.canAnswerQueries) expect(delivered).toHaveLength(all)
   })
 
   it('may lose its answer after a purchase: the eSIM is delivered if a query finds it, else it is under review', async () => {
-    const { fixture, delivered, review, refused, sold } = await outcome('lost')
+    const { fixture, all, delivered, review, refused, sold } = await outcome('lost')
     expect(refused).toBe(0)
-    expect(sold).toHaveLength(ALL)
-    expect(fixture.canAnswerQueries ? delivered.length : review).toBe(ALL)
+    expect(sold).toHaveLength(all)
+    expect(fixture.canAnswerQueries ? delivered.length : review).toBe(all)
   })
 
   it('may crash half-way: eSIMs already bought are delivered, the others are bought once afterwards', async () => {
-    const { fixture, delivered, review, refused, sold } = await outcome('dies')
+    const { fixture, all, delivered, review, refused, sold } = await outcome('dies')
     expect(refused).toBe(0)
-    expect(fixture.canAnswerQueries ? delivered.length : review).toBe(ALL)
-    expect(sold).toHaveLength(fixture.canAnswerQueries ? ALL : ALL / 2)
+    expect(fixture.canAnswerQueries ? delivered.length : review).toBe(all)
+    expect(sold).toHaveLength(fixture.canAnswerQueries ? all : all / 2)
   })
 
   it('may answer twice: the second answer changes nothing', async () => {

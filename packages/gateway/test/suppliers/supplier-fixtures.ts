@@ -33,6 +33,8 @@ export interface SupplierFixture {
   canAnswerQueries: boolean
   /** false: it cannot cancel an unwanted eSIM. */
   canCancel: boolean
+  /** It buys one eSIM of a package at a time, so that purchases in doubt take many times as long. */
+  isSerial?: boolean
   /** A product that tops up an eSIM of `product`; absent, as `countTopUps`: it cannot top up. */
   topUpProduct?: string
   /** Top-ups that the remote side has carried out. */

@@ -48,6 +48,7 @@ export async function createSimulatorFixtures(
         countTopUps: async () => simulator.counters().toppedUp,
         canAnswerQueries: true,
         canCancel,
+        isSerial,
         listSold: async () => soldAtSimulator(simulator),
         close: () => simulator.close(),
       })

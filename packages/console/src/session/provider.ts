@@ -42,7 +42,7 @@ function isOwnPage(address: string | undefined): boolean {
   return address !== undefined && URL.canParse(address) && address.startsWith(consoleBase.href)
 }
 
-/** Tells the page that opened this window. They share no reference, because the provider's page may sever it. */
+/** Notifies the page that opened this window. They share no reference, because the provider's page may sever it. */
 export function reportToOpener(result: ProviderResult): void {
   const channel = new BroadcastChannel(CHANNEL)
   channel.postMessage(result)

@@ -26,7 +26,7 @@ export interface EventView {
   orderNo: string | null
   /** The statuses that it reports, such as that of the order and the one of an eSIM that changed. */
   statuses: string[]
-  /** What else tells events of one kind apart: the percentage of a threshold, or the hours before expiry. */
+  /** What else distinguishes events of one kind: the percentage of a threshold, or the hours before expiry. */
   level: { unit: 'PERCENT' | 'HOURS'; value: number } | null
   createdAt: Date
   deliveryState: DeliveryState

@@ -42,7 +42,7 @@ test('a request moves no money, and a repeated one asks once', async () => {
   await expect(request(tenantId, 'INV-1', 1n)).rejects.toMatchObject({ code: 'REFERENCE_USED' })
 })
 
-test('a confirmed request posts one top-up with its reference, and tells the dealer', async () => {
+test('a confirmed request posts one top-up with its reference, and notifies the dealer', async () => {
   const { tenantId } = await money.tenant()
   const { requestId } = await request(tenantId)
   const paid = await confirm(tenantId, requestId)

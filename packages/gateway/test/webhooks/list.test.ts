@@ -136,7 +136,7 @@ test('an event that concerns no order is listed, shown, resent and sent like the
   await loop.stop(1_000)
 })
 
-test('events of one kind are listed with the statuses and the threshold that tell them apart', async () => {
+test('events of one kind are listed with the statuses and the threshold that distinguish them', async () => {
   const dealer = await testbed.tenant()
   const { db } = testbed.deps
   const change = async (type: Parameters<Testbed['record']>[2], content: object, details: object | null = null) => {

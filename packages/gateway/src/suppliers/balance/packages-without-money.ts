@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../lib/postgres/db.ts'
 
 /**
  * Takes packages off sale whose suppliers all refuse purchases for lack of money, and puts them back when one of them sells
- * again. This is apart from the status that operators and rules give a package: only what has both is on sale.
+ * again. This is independent of the status that operators and rules give a package: only what has both is on sale.
  *
  * Compares all packages, so a change that a stopped process has missed is made up for. Takes the catalogue's lock only where
  * something has changed.

@@ -1,5 +1,5 @@
 import type { PriceAssignment } from '@dealer-esim/gateway/console-api/routes/prices/tenant-prices.ts'
-import { Anchor, Button, Group, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, CloseButton, Group, Text, TextInput } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useState } from 'react'
@@ -7,6 +7,7 @@ import { useApi, useChange } from '../api/use-api.ts'
 import { DealerSelect } from '../parts/dealer-filter.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Card } from '../parts/page.tsx'
+import { canOperate, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 import { GROUPS, groupPath, PLANS, planPath } from './paths.ts'
 
@@ -116,11 +117,11 @@ function Delete({ kind, name, onClose }: { kind: Kind; name: string; onClose(): 
 }
 
 /** Puts a dealer on a plan or into a group, or removes it from its present one. */
-export function assignmentOf(kind: Kind, tenantId: string, name: string | null) {
+function assignmentOf(kind: Kind, tenantId: string, name: string | null) {
   return { method: 'PUT', path: `/tenants/${tenantId}/price-${kind}`, body: { [PATHS[kind].member]: name } } as const
 }
 
-export function AddDealer({ kind, name, onClose }: { kind: Kind; name: string; onClose(): void }) {
+function AddDealer({ kind, name, onClose }: { kind: Kind; name: string; onClose(): void }) {
   const [tenantId, setTenantId] = useState<string>()
   const add = useChange({ success: t.prices.saved, quiet: true })
   return (
@@ -163,7 +164,7 @@ interface DealersCardProps {
 }
 
 /** The dealers of a plan or group, each linked to its prices. */
-export function DealersCard({ list: { tenants, tenantCount }, emptyText, actions, dealerAction }: DealersCardProps) {
+function DealersCard({ list: { tenants, tenantCount }, emptyText, actions, dealerAction }: DealersCardProps) {
   return (
     <Card title={t.prices.dealers} actions={actions}>
       {tenants.length === 0 && <Text size="sm">{emptyText}</Text>}
@@ -181,5 +182,41 @@ export function DealersCard({ list: { tenants, tenantCount }, emptyText, actions
         </Text>
       )}
     </Card>
+  )
+}
+
+const DEALER_TEXTS = {
+  plan: { empty: t.prices.noDealersOnPlan, remove: t.prices.removeFromPlan },
+  group: { empty: t.prices.noDealersInGroup, remove: t.prices.removeDealer },
+}
+
+/** The dealers that have the plan themselves, or are in the group. Operators can add and remove them. */
+export function AssignedDealers({ kind, name, list }: { kind: Kind; name: string; list: DealersCardProps['list'] }) {
+  const me = useSession()
+  const [adding, setAdding] = useState(false)
+  const remove = useChange({ success: t.prices.saved })
+  const texts = DEALER_TEXTS[kind]
+  if (!canOperate(me)) return <DealersCard list={list} emptyText={texts.empty} />
+  return (
+    <>
+      <DealersCard
+        list={list}
+        emptyText={texts.empty}
+        actions={
+          <Button size="xs" variant="default" onClick={() => setAdding(true)}>
+            {t.prices.addDealer}
+          </Button>
+        }
+        dealerAction={({ tenantId, clientName }) => (
+          <CloseButton
+            size="sm"
+            aria-label={interpolate(texts.remove, { name: clientName })}
+            disabled={remove.isPending}
+            onClick={() => remove.mutate(assignmentOf(kind, tenantId, null))}
+          />
+        )}
+      />
+      {adding && <AddDealer kind={kind} name={name} onClose={() => setAdding(false)} />}
+    </>
   )
 }

@@ -1,5 +1,5 @@
 import type { GroupDetail } from '@dealer-esim/gateway/console-api/routes/prices/price-groups.ts'
-import { Anchor, Button, CloseButton, Text } from '@mantine/core'
+import { Anchor, Button, Text } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
@@ -7,9 +7,9 @@ import { Dialog } from '../parts/dialog.tsx'
 import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { canOperate, useSession } from '../session/session.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { t } from '../strings/strings.ts'
 import { GROUPS, planPath } from './paths.ts'
-import { AddDealer, apiPath, assignmentOf, DealersCard, NameActions } from './plan-or-group.tsx'
+import { AssignedDealers, apiPath, NameActions } from './plan-or-group.tsx'
 import { PlanField } from './price-assignment.tsx'
 
 export function PriceGroupPage() {
@@ -43,7 +43,7 @@ export function PriceGroupPage() {
           </Anchor>
         )}
       </Card>
-      <GroupDealers group={data} />
+      <AssignedDealers kind="group" name={data.groupName} list={data} />
       {choosing && <ChoosePlan group={data} onClose={() => setChoosing(false)} />}
     </Page>
   )
@@ -68,35 +68,5 @@ function ChoosePlan({ group, onClose }: { group: GroupDetail; onClose(): void })
     >
       <PlanField chosen={group.planName} />
     </Dialog>
-  )
-}
-
-/** The dealers of a price group. Operators can add and remove them. */
-export function GroupDealers({ group }: { group: GroupDetail }) {
-  const me = useSession()
-  const [adding, setAdding] = useState(false)
-  const remove = useChange({ success: t.prices.saved })
-  if (!canOperate(me)) return <DealersCard list={group} emptyText={t.prices.noDealersInGroup} />
-  return (
-    <>
-      <DealersCard
-        list={group}
-        emptyText={t.prices.noDealersInGroup}
-        actions={
-          <Button size="xs" variant="default" onClick={() => setAdding(true)}>
-            {t.prices.addDealer}
-          </Button>
-        }
-        dealerAction={({ tenantId, clientName }) => (
-          <CloseButton
-            size="sm"
-            aria-label={interpolate(t.prices.removeDealer, { name: clientName })}
-            disabled={remove.isPending}
-            onClick={() => remove.mutate(assignmentOf('group', tenantId, null))}
-          />
-        )}
-      />
-      {adding && <AddDealer kind="group" name={group.groupName} onClose={() => setAdding(false)} />}
-    </>
   )
 }

@@ -1,6 +1,6 @@
 import type { PlanRule } from '@dealer-esim/gateway/console-api/routes/prices/plan-rule.ts'
 import type { PlanDetail } from '@dealer-esim/gateway/console-api/routes/prices/price-plans.ts'
-import { Button, CloseButton, Text, TextInput } from '@mantine/core'
+import { Button, Text, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
@@ -13,7 +13,7 @@ import { useFilters } from '../parts/use-filters.ts'
 import { canOperate, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 import { PLANS } from './paths.ts'
-import { AddDealer, apiPath, assignmentOf, DealersCard, NameActions } from './plan-or-group.tsx'
+import { AssignedDealers, apiPath, NameActions } from './plan-or-group.tsx'
 import { RuleDialog } from './rule-dialog.tsx'
 import { packagesText, validityText, valueText } from './rule-text.ts'
 
@@ -76,7 +76,7 @@ export function PricePlanPage() {
           ]}
         />
       </Card>
-      <PlanDealers plan={data} />
+      <AssignedDealers kind="plan" name={data.planName} list={data} />
       {open === 'rule' && <RuleDialog planName={data.planName} onClose={close} />}
       {open === 'displayName' && <DisplayNameDialog plan={data} onClose={close} />}
     </Page>
@@ -105,36 +105,6 @@ function RemoveRule({ path, rule }: { path: string; rule: PlanRule }) {
     >
       {t.prices.remove}
     </Button>
-  )
-}
-
-/** The dealers that have the plan themselves. Operators can add and remove them. */
-function PlanDealers({ plan }: { plan: PlanDetail }) {
-  const me = useSession()
-  const [adding, setAdding] = useState(false)
-  const remove = useChange({ success: t.prices.saved })
-  if (!canOperate(me)) return <DealersCard list={plan} emptyText={t.prices.noDealersOnPlan} />
-  return (
-    <>
-      <DealersCard
-        list={plan}
-        emptyText={t.prices.noDealersOnPlan}
-        actions={
-          <Button size="xs" variant="default" onClick={() => setAdding(true)}>
-            {t.prices.addDealer}
-          </Button>
-        }
-        dealerAction={({ tenantId, clientName }) => (
-          <CloseButton
-            size="sm"
-            aria-label={interpolate(t.prices.removeFromPlan, { name: clientName })}
-            disabled={remove.isPending}
-            onClick={() => remove.mutate(assignmentOf('plan', tenantId, null))}
-          />
-        )}
-      />
-      {adding && <AddDealer kind="plan" name={plan.planName} onClose={() => setAdding(false)} />}
-    </>
   )
 }
 

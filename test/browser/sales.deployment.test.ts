@@ -74,8 +74,9 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     const row = page.getByRole('row').filter({ hasText: 'Japan' })
     await row.locator('td[data-label=Sold]').getByRole('link', { name: '3' }).click()
     await heading(page, 'Orders').waitFor()
-    await page.locator('tbody tr').first().waitFor()
-    expect(await page.locator('tbody tr td[data-label=transactionId]').allInnerTexts()).toEqual(['sold-JP_1_7'])
+    await expect
+      .poll(() => page.locator('tbody tr td[data-label=transactionId]').allInnerTexts())
+      .toEqual(['sold-JP_1_7'])
   })
 
   it('the map has a link for each country with sales, and a supplier’s orders can be listed', async () => {
@@ -87,8 +88,9 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     await japan.focus()
     await page.keyboard.press('Enter')
     await heading(page, 'Orders').waitFor()
-    await page.locator('tbody tr').first().waitFor()
-    expect(await page.locator('tbody tr td[data-label=transactionId]').allInnerTexts()).toEqual(['sold-JP_1_7'])
+    await expect
+      .poll(() => page.locator('tbody tr td[data-label=transactionId]').allInnerTexts())
+      .toEqual(['sold-JP_1_7'])
     expect(new URL(page.url()).searchParams.get('country')).toBe('JP')
   })
 

@@ -21,6 +21,8 @@ export async function linkAccount(tx: Tx, personId: string, issuer: string, subj
     insert into provider_accounts (issuer, subject, person_id) values (${issuer}, ${subject}, ${personId})
     on conflict do nothing returning 1`)
   if (rows.length > 0) return
+  // Another sign-in with the same account may have linked it in the meantime.
+  if ((await findAccountPerson(tx, issuer, subject)) === personId) return
   const message =
     'This address belongs to another account at the provider than before. Ask an administrator to unlink the earlier one.'
   throw new Refusal(403, 'PROVIDER_ACCOUNT_OTHER', message)

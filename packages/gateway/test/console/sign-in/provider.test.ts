@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { silentLog } from '../../../src/lib/telemetry/log.ts'
 import { allowPassword } from '../../../src/people/manage.ts'
-import { unlinkProvider } from '../../../src/people/provider/account.ts'
+import { linkAccount, unlinkProvider } from '../../../src/people/provider/account.ts'
 import { createProvider } from '../../../src/people/provider/provider.ts'
 import {
   addPerson,
@@ -107,8 +107,12 @@ describe('signing in through the provider', () => {
     for (const { status } of both) expect([200, 409]).toContain(status)
     const { window, body } = await signInAs(subject)
     expect(body).toMatchObject({ role: 'OPERATOR_STAFF', name: 'Ada', hasPassword: false, tenant: null })
-    const people = await testbed.db.query({ text: `select 1 from people where email = 'new@people.test'` })
+    const people = await testbed.db.query<{ personId: string }>({
+      text: `select person_id from people where email = 'new@people.test'`,
+    })
     expect(people).toHaveLength(1)
+    // A sign-in that found no link, and finds that another has made it since.
+    await testbed.db.tx((tx) => linkAccount(tx, people[0]!.personId, server.issuer, subject))
     expect((await window.call('GET', '/tenants')).status).toBe(200)
     expect((await browser(testbed.app).signIn('new@people.test')).status).toBe(401)
   })

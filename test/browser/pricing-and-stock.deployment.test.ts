@@ -66,7 +66,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     await page.getByRole('link', { name: 'Orders', exact: true }).click()
     await button(page, 'Stay on this page').click()
     await button(page, 'Save').click()
-    await page.getByText('Saved. This applies from the next order.').first().waitFor()
+    await page.getByText('Saved. This applies from the next order.').waitFor()
     await page.getByRole('link', { name: 'Orders', exact: true }).click()
     await heading(page, 'Orders').waitFor()
   })

@@ -54,7 +54,10 @@ export interface Change {
   body?: unknown
 }
 
-/** Changes data, reports the result, and refetches everything, because one change can show in many lists. */
+/**
+ * Changes data and refetches everything, because one change can show in many lists. Then it reports the result: once
+ * "saved" is visible, the page shows what was saved, and can be left without a warning.
+ */
 export function useChange<Answer = unknown>(
   options: { success?: string | ((answer: Answer) => string); quiet?: boolean } = {},
 ) {
@@ -62,9 +65,9 @@ export function useChange<Answer = unknown>(
   return useMutation<Answer, ApiError, Change>({
     mutationFn: ({ method, path, body }) => call<Answer>(method, path, { body }),
     async onSuccess(answer) {
+      await client.invalidateQueries()
       const { success } = options
       if (success) notifySuccess(typeof success === 'string' ? success : success(answer))
-      await client.invalidateQueries()
     },
     onError(error) {
       if (!options.quiet) notifyError(error)

@@ -107,7 +107,7 @@ function PackageForm({ initial, packageCode, revision, isStale = false, onRefuse
   const [typed, setTyped] = useState(initial)
   const [isSaved, setIsSaved] = useState(false)
   const [errors, setErrors] = useState<Record<string, string>>({})
-  const save = useChange({ success: t.package.saved, quiet: true })
+  const save = useChange({ success: packageCode === undefined ? t.package.added : t.package.saved, quiet: true })
   const isNew = packageCode === undefined
   const isChangedElsewhere = isStale && !save.isPending && !isSaved
 

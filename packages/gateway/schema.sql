@@ -56,6 +56,14 @@ create table catalogue_version (
   constraint catalogue_version_singleton_check CHECK (singleton)
 ) with (fillfactor=50);
 
+create table cell_imports (
+  cell_name text not null,
+  published_at timestamp with time zone not null,
+  catalogue_version bigint not null,
+  imported_at timestamp with time zone not null,
+  constraint cell_imports_pkey PRIMARY KEY (cell_name)
+);
+
 create table coverages (
   coverage_id text not null,
   location_codes text[] not null,

@@ -340,6 +340,14 @@ create table rule_packages (
   off_sale_by_rule boolean not null -- false while it is off sale: an operator took it off
 );
 
+-- What was imported last from another cell: an older publication is refused.
+create table cell_imports (
+  cell_name text primary key,
+  published_at timestamptz not null, -- by the clock of that cell
+  catalogue_version bigint not null, -- of that cell
+  imported_at timestamptz not null
+);
+
 -- Rates that an operator entered, for costs in another currency than the sale.
 create table exchange_rates (
   cost_currency text not null check (cost_currency ~ '^[A-Z]{3}$'),

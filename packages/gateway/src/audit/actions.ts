@@ -1,5 +1,6 @@
 /** Every action in the audit log, as noun.verb. The console has a text for each, and searches by action or by noun. */
 export const AUDIT_ACTIONS = [
+  'cell.import',
   'deployment.check',
   'exchange_rate.set',
   'master_key.rotate',

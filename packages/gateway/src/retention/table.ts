@@ -136,6 +136,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   sale_rules: 'few',
   rule_packages: 'the catalogue',
   exchange_rates: 'one row a pair of currencies',
+  cell_imports: 'one row a cell',
   tenants: 'one row a dealer',
   webhook_endpoints: 'one row a dealer',
   webhook_checks: 'one row a dealer',

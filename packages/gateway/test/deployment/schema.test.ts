@@ -39,6 +39,7 @@ const REFERENCE_TABLES: Record<string, string> = {
   sale_rules: 'catalogue',
   rule_packages: 'catalogue',
   exchange_rates: 'catalogue',
+  cell_imports: 'catalogue',
   price_plans: 'catalogue',
   price_plan_rules: 'catalogue',
   price_groups: 'catalogue',

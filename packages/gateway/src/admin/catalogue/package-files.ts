@@ -1,13 +1,12 @@
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { extname } from 'node:path'
-import type { Writable } from 'node:stream'
-import { finished } from 'node:stream/promises'
 import { type Command, Option } from 'commander'
 import { exportPackages, type FileFormat } from '../../catalogue/files/export.ts'
 import { importPackages } from '../../catalogue/files/import.ts'
 import type { AdminContext } from '../context.ts'
 import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
+import { writeOutput } from '../output-file.ts'
 import { getFileSize } from '../parse.ts'
 import { progressBar } from '../progress-bar.ts'
 import { count } from '../table.ts'
@@ -86,18 +85,10 @@ async function exportFile(
 ): Promise<void> {
   const toOutput = file === undefined || file === '-'
   const format = options.format ?? (toOutput ? (context.json ? 'json' : 'csv') : formatOf(file))
-  const target: Writable = toOutput ? process.stdout : createWriteStream(file)
-  const failed = toOutput ? undefined : finished(target)
-  failed?.catch(() => {}) // handled by the failing write and below
-  const packages = await exportPackages(deps.db, format, packageFilter([], options), (text) => written(target, text))
-  if (toOutput) return
-  target.end()
-  await failed
-  context.print(`Wrote ${count(packages, 'package')} to ${file}.`, { packages, file, format })
-}
-
-function written(target: Writable, text: string): Promise<void> {
-  return new Promise((resolve, reject) => target.write(text, (error) => (error ? reject(error) : resolve())))
+  const packages = await writeOutput(file, (write) =>
+    exportPackages(deps.db, format, packageFilter([], options), write),
+  )
+  if (!toOutput) context.print(`Wrote ${count(packages, 'package')} to ${file}.`, { packages, file, format })
 }
 
 function formatOf(file: string, given?: FileFormat): FileFormat {

@@ -1,14 +1,18 @@
-import { readFileSync } from 'node:fs'
+import { createReadStream, readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { addressOf, type Cells, parseCells } from '../../cells/cells-file.ts'
 import { type CheckedNode, checkCells } from '../../cells/check.ts'
 import { PROXY_CONFIGS } from '../../cells/proxy.ts'
+import { readEntries } from '../../cells/publication/entries.ts'
+import { importPublication, type PublicationReport } from '../../cells/publication/import-publication.ts'
+import { publishCatalogue } from '../../cells/publication/publish.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import { withOutbound } from '../outbound.ts'
+import { writeOutput } from '../output-file.ts'
 import { getFileSize } from '../parse.ts'
-import { table } from '../table.ts'
+import { count, table } from '../table.ts'
 
 const FILE = 'cells.json'
 const FILE_SIZE_MAX_BYTES = 16 * 2 ** 20
@@ -17,6 +21,8 @@ export function cellsCommands(cells: Command, context: AdminContext): void {
   list(cells, context)
   check(cells, context)
   proxy(cells, context)
+  publish(cells, context)
+  importFile(cells, context)
 }
 
 const fileOption = () => new Option('--file <file>', 'the file that lists the cells').default(FILE)
@@ -99,6 +105,74 @@ function proxy(cells: Command, context: AdminContext): void {
       const text = write(readCells(file), { listen: parseListen(listen), certificate, key })
       context.print(text.trimEnd(), { program, configuration: text })
     })
+}
+
+function publish(cells: Command, context: AdminContext): void {
+  cells
+    .command('publish [file]')
+    .description(
+      'Write packages, price plans, sale rules and exchange rates of this cell, to a file or to standard output.',
+    )
+    .addHelpText('after', '\nExample:\n  npm run -s admin -- cells publish catalogue.jsonl')
+    .action((file: string | undefined) =>
+      context.withDeps(async (deps) => {
+        const cell = deps.config.cellName
+        const packages = await writeOutput(file, (write) => publishCatalogue(deps.db, cell, write))
+        if (file !== undefined && file !== '-')
+          context.print(`Wrote ${count(packages, 'package')} of the cell ${cell} to ${file}.`, { cell, packages, file })
+      }),
+    )
+}
+
+interface ImportCommandOptions {
+  dryRun?: boolean
+  takeOthersOffSale?: boolean
+  allowOlder?: boolean
+}
+
+function importFile(cells: Command, context: AdminContext): void {
+  cells
+    .command('import <file>')
+    .description('Import what another cell has published, all or nothing. “-” reads standard input.')
+    .option('--dry-run', 'report what would change, and change nothing')
+    .option('--take-others-off-sale', 'take packages off sale that the other cell does not have')
+    .option('--allow-older', 'accept a publication older than the one imported last')
+    .action((file: string, { dryRun = false, takeOthersOffSale = false, allowOlder = false }: ImportCommandOptions) =>
+      context.withDeps(async (deps) => {
+        const source = file === '-' ? process.stdin : createReadStream(file)
+        const options = { cell: deps.config.cellName, dryRun, takeOthersOffSale, allowOlder }
+        const report = await importPublication(deps, readEntries(source), options, context.by)
+        context.print(reportText(report, dryRun), { dryRun, ...report })
+      }),
+    )
+}
+
+function reportText(report: PublicationReport, dryRun: boolean): string {
+  const { from, added, changed, unchanged, plans, saleRules, notPublished, isTakenOffSale, unknownSuppliers } = report
+  const others = isTakenOffSale ? 'taken off sale, because' : 'left on sale, although'
+  return [
+    `${dryRun ? 'Would import' : 'Imported'} what the cell ${from.cell} published at ${from.publishedAt}:`,
+    `  packages     ${added} added, ${changed} changed, ${unchanged} unchanged`,
+    `  price plans  ${plans.added} added, ${count(plans.rulesSet, 'rule')} published, ${plans.rulesRemoved} removed`,
+    `  sale rules   ${saleRules}`,
+    ...(notPublished.length > 0
+      ? [
+          `  ${count(notPublished.length, 'package')} ${others} ${from.cell} does not have them: ${shortList(notPublished)}`,
+        ]
+      : []),
+    ...(unknownSuppliers.length > 0
+      ? [
+          `Add these suppliers here under the same names, or their packages cannot be sold: ${shortList(unknownSuppliers)}`,
+        ]
+      : []),
+  ].join('\n')
+}
+
+const NAMES_SHOWN = 10
+
+function shortList(names: readonly string[]): string {
+  const more = names.length - NAMES_SHOWN
+  return `${names.slice(0, NAMES_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 function readCells(file: string): Cells {

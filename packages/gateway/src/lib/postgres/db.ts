@@ -147,6 +147,14 @@ export function createDb(options: DbOptions): Database {
   }
 }
 
+/**
+ * Runs the transactions of functions that take a Db as parts of an open one: they commit or roll back with it. A function that
+ * throws leaves its statements behind, so let its error end the transaction.
+ */
+export function joinTransaction({ pool }: Db, tx: Tx): Db {
+  return { pool, query: (statement) => tx.query(statement), tx: (work) => work(tx) }
+}
+
 const connectedAt = new WeakMap<pg.PoolClient, number>()
 
 interface ConnectionSource {

@@ -1,0 +1,230 @@
+import { audit, type By } from '../../audit/audit.ts'
+import type { PackageDocument } from '../../catalogue/packages/document.ts'
+import { type ChangeDeps, putPackages, setOnSale } from '../../catalogue/packages/put.ts'
+import { findDocuments, listUnknownSuppliers } from '../../catalogue/packages/read.ts'
+import { beginChange } from '../../catalogue/version.ts'
+import { recordset } from '../../lib/postgres/columns.ts'
+import { joinTransaction, type Tx } from '../../lib/postgres/db.ts'
+import { Refusal } from '../../lib/refusal.ts'
+import { setRate } from '../../products/rules/exchange-rates.ts'
+import { setRule } from '../../products/rules/manage-rules.ts'
+import type { PublicationEntry, PublicationHead, PublishedPlan, PublishedRate, PublishedSaleRule } from './entries.ts'
+import { importPlans, type PlanCounts } from './import-plans.ts'
+
+export interface PublicationReport {
+  readonly from: PublicationHead
+  readonly added: number
+  readonly changed: number
+  readonly unchanged: number
+  readonly plans: PlanCounts
+  readonly saleRules: number
+  /** Packages on sale here that the publication does not have. */
+  readonly notPublished: readonly string[]
+  /** Those packages were taken off sale. */
+  readonly isTakenOffSale: boolean
+  /** Suppliers of packages that this cell does not have: add them under the same names. */
+  readonly unknownSuppliers: readonly string[]
+}
+
+export interface ImportOptions {
+  /** The name of this cell. */
+  readonly cell: string
+  /** Changes nothing: everything is done, reported and rolled back. */
+  readonly dryRun: boolean
+  /** Takes packages off sale that the publication does not have. */
+  readonly takeOthersOffSale: boolean
+  /** Accepts a publication that is older than the one imported last. */
+  readonly allowOlder: boolean
+}
+
+/** Packages written together. */
+const BATCH_ROWS = 250
+
+/**
+ * Makes packages, price plans, sale rules and exchange rates those of another cell, all or nothing, under the catalogue's
+ * lock, by the same functions as single changes. What only this cell has stays as it is.
+ * @throws Refusal that names what to correct
+ */
+export async function importPublication(
+  deps: ChangeDeps,
+  entries: AsyncIterable<PublicationEntry>,
+  options: ImportOptions,
+  by: By,
+): Promise<PublicationReport> {
+  let report: PublicationReport | undefined
+  try {
+    await deps.db.tx(async (tx) => {
+      report = await importEntries(tx, { ...deps, db: joinTransaction(deps.db, tx) }, entries, options, by)
+      if (options.dryRun) throw new DryRun()
+    })
+  } catch (error) {
+    if (!(error instanceof DryRun)) throw error
+  }
+  return report!
+}
+
+class DryRun extends Error {}
+
+async function importEntries(
+  tx: Tx,
+  deps: ChangeDeps,
+  entries: AsyncIterable<PublicationEntry>,
+  options: ImportOptions,
+  by: By,
+): Promise<PublicationReport> {
+  const { checkTime } = await beginChange(tx)
+  const read = await importPackages(deps, entries, { tx, options }, by)
+  const { head, codes, suppliers, counts } = read
+  for (const one of read.rates) await importRate(deps, one, by)
+  for (const one of read.saleRules) await importSaleRule(tx, deps, one, by)
+  const plans = await importPlans(deps, read.plans, by)
+  const notPublished = await listOthersOnSale(tx, codes)
+  if (options.takeOthersOffSale && notPublished.length > 0)
+    await setOnSale(deps, { packageCodes: notPublished }, false, by)
+  recordImport(tx, head)
+  const after = { cell: head.cell, catalogueVersion: head.catalogueVersion, ...counts }
+  audit(tx, deps.ids, { tenantId: null, ...by, action: 'cell.import', subject: head.cell, after })
+  checkTime()
+  return {
+    ...{ from: head, ...counts, plans, saleRules: read.saleRules.length, notPublished },
+    isTakenOffSale: options.takeOthersOffSale,
+    unknownSuppliers: await listUnknownSuppliers(tx, [...suppliers].sort()),
+  }
+}
+
+type PackageEntry = Extract<PublicationEntry, { package: unknown }>
+
+/** Imports packages as they are read, and collects the rest, which is small and may refer to them. */
+async function importPackages(
+  deps: ChangeDeps,
+  entries: AsyncIterable<PublicationEntry>,
+  { tx, options }: { tx: Tx; options: ImportOptions },
+  by: By,
+) {
+  let head: PublicationHead | undefined
+  const counts = { added: 0, changed: 0, unchanged: 0 }
+  const [codes, suppliers] = [new Set<string>(), new Set<string>()]
+  const [rates, saleRules, plans]: [PublishedRate[], PublishedSaleRule[], PublishedPlan[]] = [[], [], []]
+  let batch: PackageEntry[] = []
+  const write = async () => {
+    const put = await putPublished(tx, deps, batch, by)
+    for (const count of ['added', 'changed', 'unchanged'] as const) counts[count] += put[count]
+    for (const { package: one } of batch) {
+      codes.add(one.packageCode)
+      for (const { supplier } of one.suppliers) suppliers.add(supplier)
+    }
+    batch = []
+  }
+  for await (const entry of entries) {
+    if ('head' in entry) {
+      head = entry.head
+      await checkHead(tx, head, options)
+    } else if ('package' in entry) batch.push(entry)
+    else if ('exchangeRate' in entry) rates.push(entry.exchangeRate)
+    else if ('saleRule' in entry) saleRules.push(entry.saleRule)
+    else if ('pricePlan' in entry) plans.push(entry.pricePlan)
+    if (batch.length === BATCH_ROWS) await write()
+  }
+  await write()
+  return { head: head!, codes, suppliers, counts, rates, saleRules, plans }
+}
+
+async function checkHead(tx: Tx, head: PublicationHead, { cell, allowOlder }: ImportOptions): Promise<void> {
+  if (head.cell === cell)
+    throw new Refusal(
+      409,
+      'OWN_PUBLICATION',
+      `This is the publication of this cell, ${cell}. Import it into the others.`,
+    )
+  const [row] = await tx.query<{ publishedAt: Date }>({
+    text: 'select published_at from cell_imports where cell_name = $1 for update',
+    values: [head.cell],
+  })
+  if (allowOlder || row === undefined || row.publishedAt.getTime() <= Date.parse(head.publishedAt)) return
+  const message = `This file of ${head.cell} was published at ${head.publishedAt}, and a later one was imported before. Publish again, or import it with --allow-older.`
+  throw new Refusal(409, 'OLDER_PUBLICATION', message)
+}
+
+/** Every member becomes the published one: a currency that the publication does not have is removed. */
+async function putPublished(tx: Tx, deps: ChangeDeps, batch: readonly PackageEntry[], by: By) {
+  const existing = await findDocuments(
+    tx,
+    batch.map((one) => one.package.packageCode),
+  )
+  const inputs = batch.map(({ package: one }) => ({
+    ...one,
+    prices: [...one.prices, ...removedPrices(existing.get(one.packageCode), one)],
+  }))
+  const put = await putPackages(deps, inputs, by)
+  await claimForRules(tx, batch)
+  return put
+}
+
+function removedPrices(before: PackageDocument | undefined, { prices }: PackageDocument) {
+  const published = new Set(prices.map(({ currencyCode }) => currencyCode))
+  const removed = (before?.prices ?? []).filter(({ currencyCode }) => !published.has(currencyCode))
+  return removed.map(({ currencyCode }) => ({ currencyCode, price: null }))
+}
+
+/**
+ * Gives packages to the sale rules that made them, once this cell has read the products of all of their suppliers: before
+ * that the rules would find no product for a package, and take it off sale.
+ */
+async function claimForRules(tx: Tx, batch: readonly PackageEntry[]): Promise<void> {
+  const owned = batch.flatMap(({ package: { packageCode, suppliers }, saleRule }) =>
+    saleRule === null ? [] : [{ packageCode, ...saleRule, suppliers }],
+  )
+  if (owned.length === 0) return
+  const listed = await tx.query<{ supplier: string; productCode: string }>({
+    text: `select supplier, product_code from supplier_products where is_listed and product_code = any ($1)`,
+    values: [owned.flatMap(({ suppliers }) => suppliers.map(({ productCode }) => productCode))],
+  })
+  const known = new Set(listed.map(({ supplier, productCode }) => `${supplier} ${productCode}`))
+  const ready = owned.filter(({ suppliers }) =>
+    suppliers.every(({ supplier, productCode }) => known.has(`${supplier} ${productCode}`)),
+  )
+  tx.send({
+    text: `insert into rule_packages (package_code, rule_name, off_sale_by_rule)
+           select package_code, rule_name, off_sale_by_rule
+           from json_to_recordset($1) as r (package_code text, rule_name text, off_sale_by_rule boolean)
+           on conflict (package_code) do update
+           set rule_name = excluded.rule_name, off_sale_by_rule = excluded.off_sale_by_rule`,
+    values: [recordset(ready.map(({ suppliers: _, ...owner }) => owner))],
+  })
+}
+
+async function importRate(deps: ChangeDeps, { costCurrency, saleCurrency, ...value }: PublishedRate, by: By) {
+  const [known] = await deps.db.query<{ rate: bigint; ratedAt: Date }>({
+    text: 'select rate, rated_at from exchange_rates where cost_currency = $1 and sale_currency = $2',
+    values: [costCurrency, saleCurrency],
+  })
+  const ratedAt = new Date(value.ratedAt)
+  if (known && Number(known.rate) === value.rate && known.ratedAt.getTime() === ratedAt.getTime()) return
+  await setRate(deps, { costCurrency, saleCurrency }, { rate: BigInt(value.rate), ratedAt }, by)
+}
+
+/** Its packages are imported too, so the rule counts as applied where it was applied in the publishing cell. */
+async function importSaleRule(tx: Tx, deps: ChangeDeps, { ruleName, rule, applied }: PublishedSaleRule, by: By) {
+  await setRule(deps, ruleName, rule, by)
+  tx.send({
+    text: 'update sale_rules set applied = $2 where rule_name = $1 and applied::jsonb is distinct from $2::jsonb',
+    values: [ruleName, applied === null ? null : JSON.stringify(applied)],
+  })
+}
+
+async function listOthersOnSale(tx: Tx, codes: ReadonlySet<string>): Promise<string[]> {
+  const rows = await tx.query<{ packageCode: string }>({
+    text: `select package_code from packages where on_sale order by 1`,
+  })
+  return rows.map(({ packageCode }) => packageCode).filter((code) => !codes.has(code))
+}
+
+function recordImport(tx: Tx, { cell, publishedAt, catalogueVersion }: PublicationHead): void {
+  tx.send({
+    text: `insert into cell_imports (cell_name, published_at, catalogue_version, imported_at) values ($1, $2, $3, now())
+           on conflict (cell_name) do update
+           set published_at = excluded.published_at, catalogue_version = excluded.catalogue_version,
+             imported_at = excluded.imported_at`,
+    values: [cell, publishedAt, catalogueVersion],
+  })
+}

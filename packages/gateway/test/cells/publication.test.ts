@@ -1,0 +1,163 @@
+import { Readable } from 'node:stream'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SYSTEM } from '../../src/audit/audit.ts'
+import { putPackages, setOnSale } from '../../src/catalogue/packages/put.ts'
+import { listDocumentBatches } from '../../src/catalogue/packages/read.ts'
+import { createPlan, listPlans, removePlanRule, setPlanRule } from '../../src/catalogue/pricing/plans.ts'
+import { readEntries } from '../../src/cells/publication/entries.ts'
+import { type ImportOptions, importPublication } from '../../src/cells/publication/import-publication.ts'
+import { publishCatalogue } from '../../src/cells/publication/publish.ts'
+import type { Db } from '../../src/lib/postgres/db.ts'
+import { listRates, setRate } from '../../src/products/rules/exchange-rates.ts'
+import { listRules } from '../../src/products/rules/manage-rules.ts'
+import { packageInput } from '../harness/catalogue-testbed.ts'
+import { createProductsTestbed, type ProductsTestbed } from '../products/products-testbed.ts'
+
+/* The catalogue of one cell is published, and imported by another. */
+
+let main: ProductsTestbed
+let other: ProductsTestbed
+const INPUTS = ['OWN_1', 'OWN_2'].map((packageCode) =>
+  packageInput({ packageCode, currencyCode: 'EUR', price: 40_000 }),
+)
+
+beforeAll(async () => {
+  main = await createProductsTestbed()
+  other = await createProductsTestbed()
+  await main.addWholesaler('zen', 'zendit', 60)
+  await main.sync('zen')
+  await main.setRule('base', { currencyCode: 'USD', percent: '25', filter: { countries: ['JP', 'FR'] } })
+  await main.apply()
+  await putPackages(main, INPUTS, SYSTEM)
+  await createPlan(main, 'gold', SYSTEM, 'Gold partners')
+  await setPlanRule(main, { planName: 'gold' }, { percent: -100_000n }, SYSTEM)
+  await setPlanRule(main, { planName: 'gold', packageCode: 'OWN_1' }, { price: 35_000n, currencyCode: 'EUR' }, SYSTEM)
+  const dated = { planName: 'gold', locationCode: 'JP', validFrom: new Date('2031-01-01T00:00:00Z') }
+  await setPlanRule(main, dated, { percent: -50_000n, validUntil: new Date('2031-02-01T00:00:00Z') }, SYSTEM)
+  await setRate(main, { costCurrency: 'GBP', saleCurrency: 'USD' }, { rate: 1_270_000n, ratedAt: new Date() }, SYSTEM)
+})
+afterAll(async () => {
+  await main.close()
+  await other.close()
+})
+
+async function publish(from: ProductsTestbed = main, cell = 'main'): Promise<string> {
+  let text = ''
+  await publishCatalogue(from.db, cell, async (part) => {
+    text += part
+  })
+  return text
+}
+
+function importInto(to: ProductsTestbed, text: string, options: Partial<ImportOptions> = {}) {
+  const all = { cell: 'eu1', dryRun: false, takeOthersOffSale: false, allowOlder: false, ...options }
+  return importPublication(to, readEntries(Readable.from([text])), all, SYSTEM)
+}
+
+async function stateOf({ db }: { db: Db }) {
+  const packages = []
+  for await (const batch of listDocumentBatches(db)) packages.push(...batch)
+  const rates = (await listRates(db)).map(({ updatedAt: _, ...rate }) => rate)
+  const rules = (await listRules(db)).map(({ ruleName, rule }) => ({ ruleName, rule }))
+  const [row] = await db.query<{ version: bigint }>({ text: 'select version from catalogue_version' })
+  return { catalogue: { packages, plans: await listPlans(db), rates, rules }, version: row!.version }
+}
+
+describe('a published catalogue', () => {
+  it('is the same in the importing cell, and importing it again writes nothing', async () => {
+    const text = await publish()
+    const before = await stateOf(other)
+    const dry = await importInto(other, text, { dryRun: true })
+    expect(await stateOf(other)).toEqual(before)
+    const report = await importInto(other, text)
+    expect(report).toEqual(dry)
+    expect(report).toMatchObject({ changed: 0, plans: { added: 1 }, saleRules: 1, unknownSuppliers: ['zen'] })
+    expect(report.added).toBeGreaterThan(10)
+    const { catalogue, version } = await stateOf(other)
+    expect(catalogue).toEqual((await stateOf(main)).catalogue)
+    expect(await importInto(other, text)).toMatchObject({ added: 0, changed: 0, unchanged: report.added })
+    expect((await stateOf(other)).version).toBe(version)
+  })
+
+  it('changes and removes what was changed and removed, and leaves what only the other cell has', async () => {
+    await putPackages(other, [packageInput({ packageCode: 'ONLY_HERE', currencyCode: 'EUR', price: 10_000 })], SYSTEM)
+    await createPlan(other, 'local', SYSTEM)
+    await putPackages(
+      main,
+      [
+        {
+          packageCode: 'OWN_1',
+          prices: [
+            { currencyCode: 'EUR', price: null },
+            { currencyCode: 'USD', price: 50_000 },
+          ],
+        },
+        { packageCode: 'OWN_2', name: 'Renamed' },
+      ],
+      SYSTEM,
+    )
+    await removePlanRule(main, { planName: 'gold' }, null, SYSTEM)
+    const text = await publish()
+    const report = await importInto(other, text)
+    expect(report).toMatchObject({ added: 0, changed: 2, plans: { added: 0, rulesRemoved: 1 } })
+    expect(report).toMatchObject({ notPublished: ['ONLY_HERE'], isTakenOffSale: false })
+    const { catalogue } = await stateOf(other)
+    const expected = (await stateOf(main)).catalogue
+    expect(catalogue.packages.filter(({ packageCode }) => packageCode !== 'ONLY_HERE')).toEqual(expected.packages)
+    expect(catalogue.plans.map(({ planName }) => planName)).toEqual(['gold', 'local'])
+    expect(catalogue.plans[0]).toEqual(expected.plans[0])
+    expect(catalogue.packages.find(({ packageCode }) => packageCode === 'ONLY_HERE')!.status).toBe('ON_SALE')
+    await importInto(other, text, { takeOthersOffSale: true })
+    const after = (await stateOf(other)).catalogue.packages
+    expect(after.find(({ packageCode }) => packageCode === 'ONLY_HERE')!.status).toBe('OFF_SALE')
+  })
+
+  it('gives packages to their sale rule once the cell has read the products, so that none goes off sale before', async () => {
+    const owned = async () => (await other.db.query({ text: 'select 1 from rule_packages' })).length
+    expect(await owned()).toBe(0)
+    await other.addWholesaler('zen', 'zendit', 60)
+    await other.sync('zen')
+    const onSale = async () => (await other.db.query({ text: 'select 1 from packages where on_sale' })).length
+    const before = await onSale()
+    await importInto(other, await publish())
+    expect(await owned()).toBeGreaterThan(8)
+    const preview = await other.preview()
+    expect(preview.counts).toMatchObject({ ADDED: 0, OFF_SALE: 0, BLOCKED: 0 })
+    await other.sync('zen')
+    expect(await onSale()).toBe(before)
+  })
+})
+
+describe('a publication is refused, and nothing is imported, that', () => {
+  const refuse = async (text: string, message: RegExp, options: Partial<ImportOptions> = {}) => {
+    const before = await stateOf(other)
+    await expect(importInto(other, text, options)).rejects.toThrow(message)
+    expect(await stateOf(other)).toEqual(before)
+  }
+
+  it('is incomplete, damaged or of another format', async () => {
+    await setOnSale(main, { packageCodes: ['OWN_2'] }, false, SYSTEM)
+    const lines = (await publish()).trimEnd().split('\n')
+    await refuse(lines.slice(0, -1).join('\n'), /it is incomplete/)
+    await refuse([...lines.slice(0, 3), ...lines.slice(4)].join('\n'), /entries are missing/)
+    await refuse(lines.slice(1).join('\n'), /begins with its head/)
+    await refuse([lines[0], '{', ...lines.slice(1)].join('\n'), /line 2 of the file/)
+    await refuse('', /it is incomplete/)
+    await refuse(lines.join('\n').replace('"format":1', '"format":2'), /reads format 1/)
+    await refuse(lines.join('\n').replace('"duration":7', '"duration":-7'), /would not be valid[\s\S]*duration/)
+  })
+
+  it('comes from this cell, or is older than the last one', async () => {
+    const older = await publish()
+    await refuse(older, /the publication of this cell, main/, { cell: 'main' })
+    await importInto(other, await publish())
+    await refuse(older, /a later one was imported/)
+    await importInto(other, older, { allowOlder: true })
+  })
+
+  it('has a rule of a price plan for a supplier that is not here', async () => {
+    await main.addWholesaler('acc', 'esim-access', 20)
+    await setPlanRule(main, { planName: 'gold', supplier: 'acc' }, { percent: 10_000n }, SYSTEM)
+    await refuse(await publish(), /price plan gold cannot be set here[\s\S]*acc/)
+  })
+})

@@ -6,7 +6,7 @@ import { dealerPage, dealerSections, pages, welcomePage } from '../../packages/c
 import { createTestDatabase, type TestDatabase } from '../../packages/gateway/test/harness/databases/database.ts'
 import { isBrowserAvailable } from './chromium.ts'
 import { type ConsoleTestbed, loadPage, startTestbed } from './console-testbed.ts'
-import { prepareTour, type Tour, transitionsEnd, visit } from './console-tour.ts'
+import { prepareTour, TOUR_VARIABLES, type Tour, transitionsEnd, visit } from './console-tour.ts'
 import { untranslatedTexts, usePseudoLanguage } from './pseudo-language.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -43,7 +43,7 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
 
   beforeAll(async () => {
     database = await createTestDatabase()
-    testbed = await startTestbed({ databaseUrl: database.url, env: { CONSOLE_PORT: '0' } })
+    testbed = await startTestbed({ databaseUrl: database.url, env: { CONSOLE_PORT: '0', ...TOUR_VARIABLES } })
     tour = await prepareTour(testbed)
   })
   afterAll(async () => {

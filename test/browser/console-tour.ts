@@ -16,6 +16,9 @@ export interface Tour extends Demo {
   stops: Stop[]
 }
 
+/** Variables of the gateway that the tour needs: it knows another cell, which cannot be read. */
+export const TOUR_VARIABLES = { CELLS_FILE: new URL('cells.json', import.meta.url).pathname }
+
 /** Creates the demo data and lists a stop for every page. */
 export async function prepareTour(testbed: ConsoleTestbed): Promise<Tour> {
   const demo = await createDemo(testbed)
@@ -43,6 +46,7 @@ function operatorStops(
     stop('dealer-prices', `${tenant}/prices`),
     stop('dealer-people', `${tenant}/people`),
     stop('dealer-notices', `${tenant}/notices`),
+    stop('cells', '/cells'),
     stop('sales', '/sales'),
     stop('sales-map', '/sales?by=country'),
     stop('balances', '/sales?by=balances'),

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { chromiumPath } from './chromium.ts'
 import { startTestbed } from './console-testbed.ts'
-import { prepareTour, type Stop, transitionsEnd, visit } from './console-tour.ts'
+import { prepareTour, type Stop, TOUR_VARIABLES, transitionsEnd, visit } from './console-tour.ts'
 
 /*
  * npm run screenshots [-- names]: takes screenshots of all pages of the console, or of those named, light and dark, at
@@ -30,7 +30,7 @@ if (!chromiumPath())
   throw new Error('No Chromium was found: install one (apt-get install chromium) or set CHROMIUM_PATH.')
 mkdirSync(folder, { recursive: true })
 
-const testbed = await startTestbed()
+const testbed = await startTestbed({ env: TOUR_VARIABLES })
 try {
   console.log('Creating demo data …')
   const { stops, close } = await prepareTour(testbed)

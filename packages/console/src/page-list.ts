@@ -77,6 +77,7 @@ export const pages = [
   page('/payment-settings', () => import('./wallet/payment-settings.tsx'), 'PaymentSettingsPage'),
   page('/buy', () => import('./portal/buy.tsx'), 'BuyPage'),
   page('/people', () => import('./administration/people.tsx'), 'PeoplePage'),
+  page('/cells', () => import('./administration/cells.tsx'), 'CellsPage'),
   page('/audit', () => import('./administration/audit-log.tsx'), 'AuditPage'),
   page('/account', () => import('./account/account.tsx'), 'AccountPage'),
   // Any other path.
@@ -129,6 +130,7 @@ export const PAGE_DOCS: Readonly<Record<string, string>> = {
   '/payment-settings': 'portal#payments-and-statements',
   '/buy': 'portal#buy-esims',
   '/people': 'console#who-may-do-what',
+  '/cells': 'scaling#what-cells-share',
   '/audit': 'after-the-sale#audit-traces-and-retention',
   '/account': 'sign-in#ways-to-sign-in',
 }

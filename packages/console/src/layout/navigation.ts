@@ -7,6 +7,7 @@ import {
   IconCalculator,
   IconCash,
   IconChartBar,
+  IconChartDots3,
   IconDashboard,
   IconDeviceMobile,
   IconFileInvoice,
@@ -52,7 +53,7 @@ export function navigationFor(me: Me): NavigationItem[] {
 
 /** The navigation of a person. A dealer's people see their own tenant's pages. */
 export function navigationGroups(me: Me): NavigationGroup[] {
-  return isOperator(me) ? operatorGroups : dealerGroups(me.tenant?.tenantId ?? '')
+  return isOperator(me) ? operatorGroups(me) : dealerGroups(me.tenant?.tenantId ?? '')
 }
 
 const { groups } = t.navigation
@@ -66,7 +67,7 @@ const ALERTS = { to: '/notices', label: t.alerts.title, Icon: IconBell }
 const TOP_UP_REQUESTS = { to: '/top-up-requests', label: t.topUpRequests.title, Icon: IconCash }
 const AUDIT = { to: '/audit', label: t.audit.title, Icon: IconHistory }
 
-const operatorGroups: NavigationGroup[] = [
+const operatorGroups = (me: Me): NavigationGroup[] => [
   DASHBOARD,
   {
     label: groups.sales,
@@ -96,6 +97,7 @@ const operatorGroups: NavigationGroup[] = [
     items: [
       ALERTS,
       { to: '/people', label: t.people.title, Icon: IconUsers },
+      ...(me.hasCells ? [{ to: '/cells', label: t.cells.title, Icon: IconChartDots3 }] : []),
       { to: '/payment-settings', label: t.payments.title, Icon: IconFileInvoice },
       AUDIT,
     ],

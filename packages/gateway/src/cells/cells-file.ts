@@ -7,6 +7,7 @@ const CELL_NAME = '^[a-z0-9]{1,12}$'
 const HOST = '^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$'
 const NODE_HOST = '^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$'
 const APP_KEY = '^[A-Za-z0-9_-]{8,64}$'
+const CONSOLE_URL = '^https?://[A-Za-z0-9.:\\[\\]-]{1,300}/console$'
 const PORT_DEFAULT = 8_080
 const METRICS_PORT_DEFAULT = 9_464
 const port = (otherwise: number) => Type.Integer({ minimum: 1, maximum: 65_535, default: otherwise })
@@ -29,6 +30,16 @@ const cell = Type.Object(
       Type.String({
         pattern: HOST,
         description: 'Requests to this host without an AppKey: console, pages of travellers',
+      }),
+    ),
+    consoleUrl: Type.Optional(
+      Type.String({ pattern: CONSOLE_URL, description: 'Address of its console, for the page of all cells' }),
+    ),
+    tokenFile: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 4_096,
+        description: 'File with an access token of a reader of its console',
       }),
     ),
   },
@@ -66,6 +77,9 @@ export interface Cell {
   name: string
   nodes: CellNode[]
   publicHost?: string
+  consoleUrl?: string
+  /** Path of a file with a personal access token for that console. */
+  tokenFile?: string
 }
 
 export interface Cells {
@@ -87,6 +101,7 @@ const FORMS = {
   [CELL_NAME]: '1 to 12 lower-case letters and digits',
   [HOST]: 'the name of a host',
   [NODE_HOST]: 'the name or the address of a host',
+  [CONSOLE_URL]: 'the address of a console, such as https://eu1.example.com/console',
 }
 
 /**

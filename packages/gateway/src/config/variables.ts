@@ -100,6 +100,12 @@ export const VARIABLES = {
     parse: cellName,
     default: 'main',
   },
+  cellsFile: {
+    name: 'CELLS_FILE',
+    description:
+      'File that lists all cells, for the console page that adds up their figures. The file and its tokens are read again for each request.',
+    parse: readableFile,
+  },
   databasePoolSize: {
     name: 'DATABASE_POOL_SIZE',
     description: `Maximum database connections of this process, in addition to up to ${OTHER_CONNECTIONS} for orders, admission, wakeups and migrations.`,

@@ -6,6 +6,7 @@ import { providerRoutes } from './routes/account/provider.ts'
 import { savedViewRoutes } from './routes/account/saved-views.ts'
 import { signInRoutes } from './routes/account/sign-in.ts'
 import { auditRoutes } from './routes/administration/audit.ts'
+import { cellRoutes } from './routes/administration/cells.ts'
 import { peopleRoutes } from './routes/administration/people.ts'
 import { secondFactorRoutes } from './routes/administration/second-factors.ts'
 import { settingsRoutes } from './routes/administration/settings.ts'
@@ -67,6 +68,7 @@ export const routes: readonly Route[] = [
   ...paymentRoutes,
   ...dashboardRoutes,
   ...salesRoutes,
+  ...cellRoutes,
   ...setupRoutes,
   ...trialDataRoutes,
   ...noteRoutes,

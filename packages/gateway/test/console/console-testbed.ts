@@ -38,6 +38,7 @@ export async function startConsole(
   const linkKey = randomBytes(32)
   const config = {
     deployment: 'test' as const,
+    cellName: 'main',
     defaultQpsLimit: 100,
     oidcDomains: [],
     oidcRoles: new Map(),

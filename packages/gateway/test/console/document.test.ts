@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { validate } from '@scalar/openapi-parser'
@@ -30,6 +33,7 @@ interface Operation {
   responses: Record<string, { content: Record<string, { schema: TSchema }> }>
 }
 
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-console-'))
 let testbed: ConsoleTestbed
 let document: { paths: Record<string, Record<string, Operation>> }
 let tenantId: string
@@ -38,7 +42,9 @@ let batchId: string
 const tokens = {} as Record<Role, string>
 const cookies = {} as Record<Role, string>
 beforeAll(async () => {
-  testbed = await startConsole()
+  const cellsFile = join(folder, 'cells.json')
+  writeFileSync(cellsFile, JSON.stringify({ cells: [{ name: 'main', nodes: [{ host: '10.0.0.1' }] }] }))
+  testbed = await startConsole({ config: { cellsFile } })
   document = (await testbed.app.inject({ url: '/console/api/openapi.json' })).json()
   tenantId = await addTenant(testbed, 'Scripted')
   for (const role of ROLES) {
@@ -53,7 +59,10 @@ beforeAll(async () => {
   }
   await fillLists()
 })
-afterAll(() => testbed.stop())
+afterAll(async () => {
+  await testbed.stop()
+  rmSync(folder, { recursive: true })
+})
 
 describe('the console API’s OpenAPI document', () => {
   it('the document conforms to OpenAPI 3.1', async () => {

@@ -26,6 +26,7 @@ export const me = Type.Object({
   deployment: Type.Enum(['local', 'test', 'production']),
   /** The address of the dealer API, for the explorer's requests. */
   publicUrl: Type.String(),
+  hasCells: Type.Boolean({ description: 'The gateway knows other cells, whose figures the person may see' }),
 })
 export type Me = Static<typeof me>
 
@@ -77,5 +78,6 @@ export async function describeMe(deps: ConsoleDeps, person: Person, credential: 
     by: credential.kind,
     deployment: deps.config.deployment,
     publicUrl: deps.links.publicUrl,
+    hasCells: person.tenantId === null && deps.config.cellsFile !== undefined,
   }
 }

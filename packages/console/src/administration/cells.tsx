@@ -96,7 +96,7 @@ function CellName({ row: { cell, consoleUrl, fault, isTotal } }: { row: Row }) {
         </Anchor>
       )}
       {fault !== null && (
-        <Text size="xs" c="red" data-from-gateway>
+        <Text size="xs" c="red" data-from-gateway style={{ whiteSpace: 'normal' }}>
           {fault}
         </Text>
       )}
@@ -105,7 +105,13 @@ function CellName({ row: { cell, consoleUrl, fault, isTotal } }: { row: Row }) {
 }
 
 function lines<One extends { currencyCode: string }>(list: readonly One[] | undefined, show: (one: One) => ReactNode) {
-  return list?.map((one) => <div key={one.currencyCode}>{show(one)}</div>)
+  return (
+    <div>
+      {list?.map((one) => (
+        <div key={one.currencyCode}>{show(one)}</div>
+      ))}
+    </div>
+  )
 }
 
 function sumOf(numbers: readonly number[]): number {

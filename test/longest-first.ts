@@ -10,18 +10,18 @@ const root = new URL('..', import.meta.url).pathname
  */
 const LONGEST = [
   'test/browser/console.deployment.test.ts',
-  'test/samples.test.ts',
+  'test/samples.deployment.test.ts',
   'packages/gateway/test/orders/crash.deployment.test.ts',
   // Not next to the other browser test: each keeps more than one core busy.
   'test/browser/console-accessibility.deployment.test.ts',
-  'test/docs-operator.test.ts',
+  'test/docs-operator.deployment.test.ts',
+  'packages/gateway/test/suppliers/conformance.test.ts',
   'packages/gateway/test/lib/embedded-postgres.test.ts',
-  'packages/gateway/test/catalogue/files.test.ts',
+  'packages/gateway/test/suppliers/wholesalers/mobimatter.test.ts',
   'packages/gateway/test/fulfilment/crash.deployment.test.ts',
   'packages/gateway/test/orders/failpoints.deployment.test.ts',
   'packages/gateway/test/dealer-api/several-nodes.deployment.test.ts',
   'packages/gateway/test/dealer-api/fuzz.test.ts',
-  'packages/gateway/test/fulfilment/hanging-supplier.test.ts',
   'packages/gateway/test/mail/mail.test.ts',
   'packages/gateway/test/deployment/start.test.ts',
   'packages/gateway/test/deployment/backup.test.ts',

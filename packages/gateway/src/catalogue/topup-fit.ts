@@ -45,6 +45,9 @@ function isOfSameKind(left: CataloguePackage, right: CataloguePackage): boolean 
   )
 }
 
-export function fitKey({ dataType, productFamily, coverage }: CataloguePackage, supplier: string): string {
+export function fitKey(
+  { dataType, productFamily, coverage }: Pick<CataloguePackage, 'productFamily' | 'coverage'> & { dataType: string },
+  supplier: string,
+): string {
   return JSON.stringify([supplier, productFamily, dataType, coverage.area])
 }

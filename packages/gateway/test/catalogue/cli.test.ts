@@ -1,10 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { admin, adminFailure, adminJson } from '../harness/processes/admin-in-process.ts'
-import { admin as adminProcess } from '../harness/processes/admin-process.ts'
 
 const NOBODY = '01a1fd66-89b3-76be-9561-3150f6a29e7a'
 
@@ -137,42 +136,6 @@ test.each([
   expect(outcome.stderr).toMatch(message)
   expect(outcome.stderr).not.toMatch(/ at .*:\d+:\d+/)
 })
-
-/** Fewer and larger rows than in files.test.ts, because here the size of the file matters. */
-const ROWS = 21_000
-
-/** About 75 MB: each package has the networks of thirty countries. */
-function bigFile(): string {
-  const codes = 'AT BE CZ DK FI FR DE GR HU IE IT NL PL PT ES SE NO CH GB US CA MX BR AR CL JP KR TW HK SG'.split(' ')
-  const locationNetworkList = codes.map((code) => ({
-    ...{ locationCode: code, locationName: code },
-    operatorList: [{ operatorName: 'Operator', networkType: '5G' }],
-  }))
-  const file = join(folder, 'big.json')
-  const common = { dataType: 'TOTAL', volume: 1, duration: 7, locationCodes: ['!RG', ...codes], locationNetworkList }
-  const lines = Array.from({ length: ROWS }, (_, i) => {
-    const suppliers = [{ supplier: 'sandbox', productCode: `P${i}`, costPrice: 1, costCurrency: 'USD' }]
-    const own = { packageCode: `P${i}`, name: `Package ${i}`, price: 10_000 + i, currencyCode: 'USD' }
-    return JSON.stringify({ ...own, ...common, suppliers })
-  })
-  writeFileSync(file, `[${lines.join(',\n')}]`)
-  return file
-}
-
-test('packages are imported with a heap smaller than the file, and progress is shown', async () => {
-  const file = bigFile()
-  expect(readFileSync(file).length).toBeGreaterThan(70 * 2 ** 20)
-  const env = { DATABASE_URL: database.url, DATA_DIR: folder }
-  const { code, stdout, stderr } = await adminProcess(['package', 'import', file], env, ['--max-old-space-size=64'])
-  expect({ code, stdout }).toEqual({
-    code: 0,
-    stdout: `Imported ${ROWS} packages: ${ROWS} added, 0 changed, 0 unchanged.\n`,
-  })
-  const shares = [...stderr.matchAll(/^(\d+) %: \d+ packages (checked|written)$/gm)].map(([, share]) => Number(share))
-  expect(shares.length).toBeGreaterThanOrEqual(8)
-  expect(shares).toEqual([...shares].sort((a, b) => a - b))
-  rmSync(file)
-}, 300_000)
 
 test('a dry run shows the changed prices and suppliers, with warnings about doubtful changes and unknown suppliers', async () => {
   await adminJson(

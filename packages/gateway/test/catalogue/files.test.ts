@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { exportPackages, type FileFormat } from '../../src/catalogue/files/export.ts'
-import { type ImportProgress, importPackages } from '../../src/catalogue/files/import.ts'
+import { importPackages } from '../../src/catalogue/files/import.ts'
 import { listDocumentBatches, type PackageFilter } from '../../src/catalogue/packages/read.ts'
 import { type CatalogueTestbed, createCatalogueTestbed, packageInput } from '../harness/catalogue-testbed.ts'
 
@@ -261,43 +261,3 @@ test('an import is refused if the catalogue changes before it writes', async () 
   await expect(importing).rejects.toMatchObject({ code: 'CATALOGUE_CHANGED' })
   expect(await exported('json', { packageCodes: ['JP_3_30'] })).not.toContain('"A"')
 })
-
-test('a file of 50 000 packages with three errors changes nothing; without them it is imported, with progress', async () => {
-  const rows = 50_000
-  const lines = Array.from({ length: rows }, (_, i) => `BULK_${i},Bulk ${i},TOTAL,${i + 1},7,JP KR,4.50,sandbox,B${i}`)
-  const head = 'packageCode,name,dataType,volume,duration,locationCodes,price:USD,supplier1,productCode1'
-  const bad = [...lines]
-  bad[0] = bad[0]!.replace('4.50', 'four')
-  bad[24_999] = bad[24_999]!.replace('TOTAL', 'TOTALLY')
-  bad[49_999] = bad[49_999]!.replace('JP KR', 'JP XX')
-  const before = await version()
-  const report = await imported('csv', [head, ...bad].join('\n'))
-  expect(report).toMatchObject({ imported: false, rows, errorRows: 3 })
-  expect(report.errors.map(({ row, column, packageCode }) => [row, column, packageCode])).toEqual([
-    [2, 'price:USD', 'BULK_0'],
-    [25_001, 'dataType', 'BULK_24999'],
-    [50_001, 'locationCodes', 'BULK_49999'],
-  ])
-  expect(await version()).toBe(before)
-
-  const steps: ImportProgress[] = []
-  const clean = await importPackages(
-    testbed.deps,
-    {
-      format: 'csv',
-      source: pieces([head, ...lines].join('\n')),
-      dryRun: false,
-      onProgress: (progress) => steps.push(progress),
-    },
-    testbed.by,
-  )
-  expect(clean).toMatchObject({ imported: true, rows, added: rows, errorRows: 0, suppliers: ['sandbox'] })
-  for (const step of ['CHECKING', 'WRITING']) {
-    const reported = steps.filter((progress) => progress.step === step).map((progress) => progress.rows)
-    expect(reported.length).toBeGreaterThan(100)
-    expect(reported).toEqual([...reported].sort((a, b) => a - b))
-    expect(reported.at(-1)).toBe(rows)
-  }
-  const snapshot = await testbed.freshCatalogue().latest()
-  expect(snapshot.find('BULK_49999')).toMatchObject({ onSale: true, volume: 50_000n })
-}, 120_000)

@@ -99,12 +99,9 @@ export function rowsAfter(changes: readonly Change[]): (after: number) => Catalo
         if (item) packages.set(change.code, { ...item, routes: [{ ...ROUTE, supplier, ...cost }], touchedAt: at })
         break
       }
-      case 'supplier': {
-        const item = packages.get(change.code)
-        const route = { ...ROUTE, supplier: change.supplier }
-        if (item) packages.set(change.code, { ...item, routes: [route], touchedAt: at })
+      case 'supplier':
+        setSupplier(packages, change, at)
         break
-      }
       case 'own': {
         if (!takesEffect(packages, own.get(change.code), change)) break
         const row = { tenantId: 'T', packageCode: change.code, price: BigInt(i), removed: change.removed }
@@ -207,6 +204,20 @@ function setPrice(
   }
   const others = item.prices.filter((other) => other.currencyCode !== change.currency)
   packages.set(change.code, { ...item, prices: [...others, price], touchedAt: at })
+}
+
+/** A move is a change that dealers see: of the package, and where a TOPUP package moves, of those whose eSIMs it fitted. */
+function setSupplier(packages: Packages, { code, supplier }: { code: string; supplier: string }, at: number): void {
+  const item = packages.get(code)
+  if (!item) return
+  const former = item.routes[0]!.supplier
+  const seen = supplier === former ? {} : { updatedAt: at }
+  packages.set(code, { ...item, ...seen, routes: [{ ...ROUTE, supplier }], touchedAt: at })
+  if (item.packageType === 'BASE' || supplier === former) return
+  for (const base of packages.values()) {
+    if (base.packageType !== 'BASE' || base.routes[0]!.supplier !== former) continue
+    packages.set(base.packageCode, { ...base, updatedAt: at, touchedAt: at })
+  }
 }
 
 /** A tenant has one plan and is in one group at most; a group has one plan. */

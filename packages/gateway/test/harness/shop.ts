@@ -233,6 +233,28 @@ export async function waitUntil<Value>(
   }
 }
 
+/**
+ * Makes orders due now that would wait longer than this: waits double up to a minute. When a purchase that may still be
+ * running counts as ended does not depend on them (`mayBeRunningUntil`), so an item in doubt is only asked about more often.
+ */
+export async function shortenWaits({ db, wake }: Pick<Shop, 'db' | 'wake'>, tenantId: string, maxMs: number) {
+  const due = await db.query({
+    text: `with long as (
+             select order_id from orders
+             where tenant_id = $1 and lease_token is null and due_at > now() + $2 * interval '1 millisecond'
+             for no key update skip locked
+           ), items as (
+             update order_items i set retry_at = now() from long
+             where i.tenant_id = $1 and i.order_id = long.order_id and i.item_status in ('WAITING', 'UNKNOWN')
+               and i.retry_at is not null
+           )
+           update orders o set due_at = now() from long
+           where o.tenant_id = $1 and o.order_id = long.order_id returning o.order_id`,
+    values: [tenantId, maxMs],
+  })
+  if (due.length > 0) wake.wake('fulfilment')
+}
+
 /** How many orders of the tenant are in each status. */
 export async function statuses(db: Db, tenantId: string): Promise<Record<string, number>> {
   const rows = await db.query<{ orderStatus: string; count: number }>({

@@ -18,7 +18,7 @@ export interface RtTestbed extends TopUpTestbed {
   codeOf(operation: string, body?: object, parts?: FamilyParts, of?: Dealer): Promise<string | null>
   balance(of?: Dealer): Promise<number>
   /** A delivered eSIM that can be cancelled through the API. */
-  cancellable(): Promise<Esim>
+  cancellable(of?: Dealer): Promise<Esim>
   count(text: string, ...values: unknown[]): Promise<number>
 }
 
@@ -39,13 +39,13 @@ export async function createRtTestbed(nodeCount = 1): Promise<RtTestbed> {
     async balance(of) {
       return (await post('balance/query', undefined, {}, of)).obj.balance
     },
-    async cancellable() {
-      const esim = await bed.delivered()
+    async cancellable(of = dealer) {
+      const esim = await bed.delivered('JP_1_7', of)
       await db.query({
         text: `update orders set package_lines = jsonb_set(package_lines, '{0,cancelPolicy}',
                  '{"cancellable": true, "withinDays": null, "feePercent": 0}')
                where tenant_id = $1 and order_id = (select order_id from profiles where profile_id = $2)`,
-        values: [dealer.tenantId, esim.esimTranNo],
+        values: [of.tenantId, esim.esimTranNo],
       })
       return esim
     },

@@ -4,7 +4,7 @@ import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
 import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
 import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
-import { addTenant, payOrders, type Shop, statuses, waitUntil, walletOf } from '../harness/shop.ts'
+import { addTenant, payOrders, type Shop, shortenWaits, statuses, waitUntil, walletOf } from '../harness/shop.ts'
 import type { SupplierFixture } from './supplier-fixtures.ts'
 
 /* Runs the purchases of the conformance suite, and counts their eSIMs at the supplier and in our records. */
@@ -38,11 +38,15 @@ export interface CaseResult extends OurRecords {
   soldAtEnd: string[]
 }
 
+/** Purchases in doubt are asked about again after 1 s, 2 s, and then at least this often. */
+const RETRY_WAIT_MAX_MS = 2_500
+
 export async function untilFinal(shop: Shop, tenantId: string) {
   return waitUntil(
     async () => {
       const now = await statuses(shop.db, tenantId)
-      return !now.PAID && !now.ALLOCATING && now
+      if (!now.PAID && !now.ALLOCATING) return now
+      await shortenWaits(shop, tenantId, RETRY_WAIT_MAX_MS)
     },
     WAIT_MAX_MS,
     500,

@@ -74,7 +74,7 @@ const TIMEOUTS_MS: Partial<Record<Case | TopUpCase, number>> = {
   dies: 5_000,
   refunded: 5_000,
 }
-const TIMEOUT_MS = 10_000
+const TIMEOUT_MS = 30_000
 /** More of them would wait for each other's connections on a busy machine. */
 const CASES_AT_ONCE_MAX = 40
 const TEST_OPTIONS = { timeout: WAIT_MAX_MS + 60_000 }
@@ -93,13 +93,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
   shop = await createShop(database.url)
   factories.push(...(await Promise.all(TYPES.map(([, create]) => create(shop)))))
-  for (const [index, factory] of factories.entries()) {
-    for (const name of CASES) await addFixture(factory, keyOf(index, name), TIMEOUTS_MS[name])
-    for (const name of TOP_UP_CASES) {
-      const { topUpProduct } = await addFixture(factory, topUpKeyOf(index, name), TIMEOUTS_MS[name])
-      if (topUpProduct === undefined) break // the one case of a type that cannot top up
-    }
-  }
+  await Promise.all(factories.map(addFixtures))
   const suppliers: Suppliers = {
     get: (name) => byName.get(name),
     all: () => [...byName.values()],
@@ -114,6 +108,15 @@ beforeAll(async () => {
 
 const keyOf = (index: number, name: Case) => `${index}-${name}`
 const topUpKeyOf = (index: number, name: TopUpCase) => `${index}-topup-${name}`
+
+/** A supplier for each case of a type. */
+async function addFixtures(factory: FixtureFactory, index: number): Promise<void> {
+  for (const name of CASES) await addFixture(factory, keyOf(index, name), TIMEOUTS_MS[name])
+  for (const name of TOP_UP_CASES) {
+    const { topUpProduct } = await addFixture(factory, topUpKeyOf(index, name), TIMEOUTS_MS[name])
+    if (topUpProduct === undefined) break // the one case of a type that cannot top up
+  }
+}
 
 /** A supplier with its packages. */
 async function addFixture(factory: FixtureFactory, key: string, timeoutMs = TIMEOUT_MS): Promise<SupplierFixture> {

@@ -272,16 +272,21 @@ test('a tenant that does not exist is not found', async () => {
 })
 
 test('movements during the check are not reported as faults', async () => {
-  let moving = true
-  const mover = (async () => {
-    for (let index = 0; moving; index++)
-      await topUp(money.deps, { tenantId, amount: 1n, reference: `M${index}` }, ALICE)
-  })()
-  try {
-    for (let round = 0; round < 20; round++) expect(await faultsOf(tenantId, 3)).toEqual([])
-  } finally {
-    moving = false
-    await mover
+  for (let round = 0; round < 20; round++) {
+    // A new one each time: a check reads its whole history.
+    const { tenantId } = await money.tenant()
+    const move = (index: number) => topUp(money.deps, { tenantId, amount: 1n, reference: `M${index}` }, ALICE)
+    for (let index = 0; index < 30; index++) await move(index)
+    let isChecking = true
+    const mover = (async () => {
+      for (let index = 30; isChecking; index++) await move(index)
+    })()
+    try {
+      expect(await faultsOf(tenantId, 3)).toEqual([])
+    } finally {
+      isChecking = false
+      await mover
+    }
   }
 })
 

@@ -8,6 +8,7 @@ import { coverageId } from '../coverage.ts'
 import { changeCatalogue } from '../version.ts'
 import { differingMembers, type PackageChange, pickDifferences } from './difference.ts'
 import type { PackageDocument } from './document.ts'
+import { touchFormerBases } from './former-bases.ts'
 import { mergePackage, type PackageInput } from './merge.ts'
 import { findDocuments, listDocumentBatches, type PackageFilter } from './read.ts'
 import { writePackages } from './write.ts'
@@ -105,7 +106,9 @@ export async function applyChanges(
 ): Promise<PutResult> {
   const differing = changes.filter((one) => differingMembers(one).length > 0)
   if (differing.length > 0) {
-    writePackages(tx, differing, await stamp())
+    const at = await stamp()
+    await touchFormerBases(tx, differing, at)
+    writePackages(tx, differing, at)
     auditAll(
       tx,
       deps.ids,

@@ -24,7 +24,7 @@ export function writePackages(tx: Tx, changes: readonly PackageChange[], at: Dat
         cancellable: row.cancelPolicy.cancellable,
         cancelWithinDays: row.cancelPolicy.withinDays,
         cancelFeePercent: row.cancelPolicy.feePercent,
-        visible: VISIBLE_MEMBERS.some((member) => rows[i]!.members.has(member)),
+        visible: VISIBLE_MEMBERS.some((member) => rows[i]!.members.has(member)) || hasOtherSuppliers(changes[i]!),
       })),
       at,
     ),
@@ -41,6 +41,13 @@ export function writePackages(tx: Tx, changes: readonly PackageChange[], at: Dat
     differingPrices(change).map((price) => ({ packageCode: change.after.packageCode, ...price })),
   )
   if (prices.length > 0) tx.send(upsertListPrices(prices, at))
+}
+
+/** Dealers see whether a package can be topped up, which depends on its suppliers, not on their order and costs. */
+function hasOtherSuppliers({ before, after }: PackageChange): boolean {
+  const names = ({ suppliers }: PackageChange['after']) =>
+    [...new Set(suppliers.map(({ supplier }) => supplier))].sort()
+  return before !== undefined && names(before).join('\n') !== names(after).join('\n')
 }
 
 function withPositions({ packageCode, suppliers }: PackageChange['after']) {

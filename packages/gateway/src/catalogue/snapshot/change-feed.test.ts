@@ -12,11 +12,7 @@ const BUYERS: readonly Buyer[] = [
   { tenantId: 'U', currencyCode: 'EUR' },
 ]
 const history = fc.array(arbitraryChanges('A'), { maxLength: 20, size: 'max' })
-// Which TOPUP packages fit depends on the suppliers too, and the feed does not report when a package changes its supplier.
-const historyWithTopUps = fc.array(
-  arbitraryChanges('A', 'A_TOPUP').filter(({ kind }) => kind !== 'supplier'),
-  { maxLength: 20, size: 'max' },
-)
+const historyWithTopUps = fc.array(arbitraryChanges('A', 'A_TOPUP'), { maxLength: 20, size: 'max' })
 
 /** A snapshot and the time after these changes, each of which takes one millisecond. */
 const after = (changes: readonly Change[]) =>
@@ -54,6 +50,7 @@ const taken = { ...given, removed: true } as const
 const price = { kind: 'price', code: 'A', currency: 'USD', removed: false, isMaximum: false } as const
 const ofCost = { currency: '', percent: 10_000n, isOfCost: true } as const
 const cost = { kind: 'cost', code: 'A', currency: 'USD', isKnown: true } as const
+const moved = (code: string, supplier: 'sandbox' | 'other') => ({ kind: 'supplier', code, supplier }) as const
 const own = { kind: 'own', code: 'A', removed: false } as const
 
 /** Polls once after each change and compares what the poller knows with the complete list at the end. */
@@ -94,7 +91,7 @@ test('a poller knows the packages and prices of its tenant after each poll, at a
         [[onSale, given, { ...rule, lasts: 4 }, ...Array<typeof waiting>(4).fill(waiting)]],
         [[onSale, price, given, { ...wideRule, lasts: 4 }, ...Array<typeof waiting>(4).fill(waiting)]],
         // The package moves to a supplier for which the plan has no rule.
-        [[onSale, price, given, wideRule, { kind: 'supplier', code: 'A', supplier: 'other' }]],
+        [[onSale, price, given, wideRule, moved('A', 'other')]],
       ],
     },
   )
@@ -117,6 +114,11 @@ test('a poller knows TOPUP packages and which packages can be topped up, at any 
         [[onSale, price, topUp, { ...own, code: 'A_TOPUP' }, { ...own, code: 'A_TOPUP', removed: true }]],
         // A plan gives the TOPUP package its only price, and is taken again.
         [[onSale, price, topUp, { ...rule, code: 'A_TOPUP' }, topUpPrice, given, taken]],
+        // The TOPUP package moves to another supplier and back, and the other one follows it.
+        [[onSale, price, topUp, topUpPrice, moved('A_TOPUP', 'other')]],
+        [[onSale, price, topUp, topUpPrice, moved('A_TOPUP', 'other'), moved('A_TOPUP', 'sandbox')]],
+        [[onSale, price, topUp, topUpPrice, moved('A', 'other')]],
+        [[onSale, price, topUp, topUpPrice, moved('A_TOPUP', 'other'), moved('A', 'other')]],
       ],
     },
   )
@@ -127,7 +129,9 @@ test('a package can be topped up exactly while a TOPUP package of it can be boug
     fc.property(historyWithTopUps, (changes) => {
       const last = after(changes)
       for (const buyer of BUYERS) {
-        const canTopUp = list(last, buyer, undefined, 'TOPUP').packageList.length > 0
+        const supplierOf = (code: string) => last.find(code)?.routes[0]?.supplier
+        const isOnSale = list(last, buyer, undefined, 'TOPUP').packageList.length > 0
+        const canTopUp = isOnSale && supplierOf('A_TOPUP') === supplierOf('A')
         for (const item of list(last, buyer).packageList) expect(item).toMatchObject({ topUpSupported: canTopUp })
       }
     }),

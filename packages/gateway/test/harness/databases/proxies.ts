@@ -1,5 +1,8 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
+/** Passes small messages on without waiting for acknowledgements, which costs 40 ms for each round trip. */
+const AT_ONCE = { noDelay: true } as const
+
 /** A TCP proxy in front of PostgreSQL that simulates network faults. */
 export interface TcpProxy {
   /** The database URL through the proxy. */
@@ -40,11 +43,11 @@ export async function startTcpProxy(
   let frozenText: string | undefined
   let isCut = false
 
-  const proxy = createServer((client) => {
+  const proxy = createServer(AT_ONCE, (client) => {
     if (isCut) return void client.destroy()
     const pair: Pair = {
       client,
-      server: connect(Number(target.port), target.hostname),
+      server: connect({ port: Number(target.port), host: target.hostname, ...AT_ONCE }),
       first: '',
       isFrozen: isGone,
     }
@@ -144,11 +147,11 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
   let isClosed = false
   let refusal: string | undefined
 
-  const server = createServer((client) => {
+  const server = createServer(AT_ONCE, (client) => {
     if (isClosed) return void client.destroy()
     const refused = refusal
     if (refused !== undefined) return void client.once('data', () => client.end(errorResponse(refused)))
-    const upstream = connect(Number(target.port), target.hostname)
+    const upstream = connect({ port: Number(target.port), host: target.hostname, ...AT_ONCE })
     const pair = [client, upstream]
     const cut = () => {
       for (const socket of pair) socket.destroy()

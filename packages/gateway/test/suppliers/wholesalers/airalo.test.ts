@@ -14,6 +14,7 @@ import {
   createShop,
   payOrders,
   type Shop,
+  shortenWaits,
   statuses,
   waitUntil,
   walletOf,
@@ -23,6 +24,7 @@ import {
 
 const TIMEOUT_MS = 2_000
 const MINUTE_MS = 60_000
+const RETRY_WAIT_MAX_MS = 500
 let database: TestDatabase
 let shop: Shop
 let simulator: Simulator
@@ -151,10 +153,23 @@ describe('fulfilment', () => {
     const loop = fulfilmentLoop(shop)
     try {
       await payOrders(shop.db, tenantId, 'LATE_LIST')
-      await waitUntil(async () => (own.counters().requestsByOperation.list ?? 0) >= 4)
+      const listed = () => own.counters().requestsByOperation.list ?? 0
+      await waitUntil(async () => listed() >= 1)
+      await shop.db.query({
+        text: `update order_items set in_doubt_at = in_doubt_at - interval '10 s' where tenant_id = $1`,
+        values: [tenantId],
+      })
+      const before = listed()
+      await waitUntil(async () => {
+        await shortenWaits(shop, tenantId, RETRY_WAIT_MAX_MS)
+        return listed() >= before + 3
+      })
       expect(await statuses(shop.db, tenantId)).toEqual({ ALLOCATING: 1 })
       own.advanceClock(MINUTE_MS)
-      await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+      await waitUntil(async () => {
+        await shortenWaits(shop, tenantId, RETRY_WAIT_MAX_MS)
+        return (await statuses(shop.db, tenantId)).DELIVERED === 1
+      })
     } finally {
       await loop.stop(5_000)
       await own.close()

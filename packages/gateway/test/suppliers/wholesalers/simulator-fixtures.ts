@@ -7,6 +7,8 @@ import { mobimatterSupplier } from '../../../src/suppliers/mobimatter/mobimatter
 import type { Supplier, SupplierProduct } from '../../../src/suppliers/supplier.ts'
 import { zenditSupplier } from '../../../src/suppliers/zendit/zendit.ts'
 import { addSupplier, type Shop } from '../../harness/shop.ts'
+import { COUNT, ORDERS } from '../conformance-cases.ts'
+import { TOP_UPS } from '../conformance-topups.ts'
 import { type Fault, type FixtureFactory, LATE_BY_MS, type Switches, withShortTimes } from '../supplier-fixtures.ts'
 
 /** The suppliers that are tested at simulators. */
@@ -41,8 +43,12 @@ export async function createSimulatorFixtures(
       await addSupplier(shop, name, kind, config)
       // The credentials of a simulator are those of its kind.
       const inner = CREATE[kind](name, config as never, { ...shop, outbound })
-      const products = await productsOf(inner)
-      return Object.assign(simulatedFaults(simulator, [buys, 'topUp'], timeoutMs, isSerial ? 1 : 3), {
+      const products = await productsOf(
+        CREATE[kind](name, { ...config, timeoutMs: 30_000 } as never, { ...shop, outbound }),
+      )
+      const purchases = { operation: buys, items: ORDERS * COUNT, crashes: isSerial ? 1 : (ORDERS * COUNT) / 2 }
+      const topUps = { operation: 'topUp', items: TOP_UPS, crashes: TOP_UPS / 2 }
+      return Object.assign(simulatedFaults(simulator, [purchases, topUps], timeoutMs), {
         supplier: withShortTimes(inner, isSerial ? 3 * timeoutMs : timeoutMs, true),
         ...products,
         countTopUps: async () => simulator.counters().toppedUp,
@@ -80,17 +86,22 @@ function soldAtSimulator(simulator: Simulator): string[] {
     .flatMap(({ kind, state, iccids }) => (kind === 'eSIM' && state === 'delivered' ? iccids : []))
 }
 
-/**
- * Faults of purchases of a conformance fixture at a simulator. Lost and late answers hit as many requests as a case has
- * eSIMs. A crash loses so many requests and answers in turn: where one waits for the other, each costs a grace time.
- */
-function simulatedFaults(simulator: Simulator, operations: string[], timeoutMs: number, crashes: number): Switches {
-  const faultsOf = (operation: string): Record<Fault, SimulatorFault[]> => ({
+interface FaultyOperation {
+  operation: string
+  /** Items of a case: so many requests get late answers or none. */
+  items: number
+  /** So many requests, and so many answers, are lost in a crash: each lost request costs a grace time. */
+  crashes: number
+}
+
+/** Simulates the faults of a conformance fixture at a simulator. Requests after those that got a fault succeed. */
+function simulatedFaults(simulator: Simulator, operations: FaultyOperation[], timeoutMs: number): Switches {
+  const faultsOf = ({ operation, items, crashes }: FaultyOperation): Record<Fault, SimulatorFault[]> => ({
     none: [],
     refuse: [{ kind: 'out-of-stock', operation }],
     half: [{ kind: 'out-of-stock', operation, every: 2 }],
-    late: [{ kind: 'slow-answer', operation, delayMs: timeoutMs + LATE_BY_MS, times: 6 }],
-    lost: [{ kind: 'answer-lost', operation, times: 6 }],
+    late: [{ kind: 'slow-answer', operation, delayMs: timeoutMs + LATE_BY_MS, times: items }],
+    lost: [{ kind: 'answer-lost', operation, times: items }],
     dies: [
       { kind: 'request-lost', operation, every: 2, times: crashes },
       { kind: 'answer-lost', operation, every: 2, skip: 1, times: crashes },

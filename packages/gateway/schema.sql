@@ -977,6 +977,7 @@ create table supplier_balances (
   alert_below bigint,
   is_low boolean not null default false,
   no_money_since timestamp with time zone,
+  returned_amount bigint,
   no_money_alerted_at timestamp with time zone,
   constraint supplier_balances_pkey PRIMARY KEY (supplier),
   constraint supplier_balances_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),

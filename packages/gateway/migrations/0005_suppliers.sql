@@ -254,6 +254,8 @@ create table supplier_balances (
   alert_below bigint check (alert_below between 1 and 9007199254740991), -- null: never
   is_low boolean not null default false, -- it is below the level, which was reported
   no_money_since timestamptz, -- the supplier refuses purchases for lack of money; null: it does not
+  -- The balance on which the supplier was used again: the same one is not believed twice. null once it has changed.
+  returned_amount bigint,
   no_money_alerted_at timestamptz, -- latest alert about that, if the balance has not risen since
   check ((lease_token is null) = (lease_until is null)),
   check ((amount is null) = (currency_code is null) and (amount is null) = (read_at is null))

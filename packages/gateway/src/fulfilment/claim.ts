@@ -11,6 +11,7 @@ import {
   markAsked,
   readProfiles,
 } from '../orders/lock.ts'
+import { lockLackOfMoney } from '../suppliers/balance/waiting-orders.ts'
 import { readReferences } from '../suppliers/reference.ts'
 import type { ConfiguredSupplier } from '../suppliers/registry.ts'
 import { type LeasedOrders, leaseDueOrders } from './lease.ts'
@@ -19,7 +20,7 @@ import { type Attempt, insertAttempts, NOT_CHARGED, writeItems } from './outcome
 import { isPast } from './outcomes/outcome.ts'
 import { type EsimOfTopUp, readEsimsOfTopUps } from './outcomes/topped-up-esims.ts'
 import { nextStep, onlyFrom, type SkippedSuppliers, type Step } from './plan.ts'
-import { readSpendLimits } from './spend-limits.ts'
+import { readSpendLimits, suppliersOf } from './spend-limits.ts'
 
 /** Leased orders of one tenant, with the attempts to send and the refusals to save. */
 export interface Claim {
@@ -42,6 +43,8 @@ export interface Claim {
 export const CLAIM_ORDERS_MAX = 200
 /** Orders of a supplier that is paused or not configured wait this long. */
 const UNAVAILABLE_MS = 10_000
+/** As orders of a supplier whose lack of money this node has seen and not recorded yet, or does not know to be over. */
+const MONEY_UNCERTAIN_MS = 1_000
 const REVIEW_RETRY_MS = 60_000
 /** An item that was never ordered waits at least this long before it goes to review. */
 const NEVER_ORDERED_MS = 3_600_000
@@ -100,6 +103,7 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
   const topUps = await readEsimsOfTopUps(tx, deps.cipher, claim.tenantId, topUpIds)
   const findReference = await readReferences(tx, claim.tenantId, leased.orders)
   const limits = await readSpendLimits(tx, deps, catalogue, leased)
+  const withoutMoney = await findWithoutMoney(tx, deps, suppliersOf(leased.orders, catalogue))
   for (const order of leased.orders) {
     const firstAttempt = claim.attempts.length
     const topUp = topUps.get(order.orderId)
@@ -116,6 +120,7 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
         step: topUp?.hasToWait ? inTurn(step, now) : step,
         topUp,
         reference: findReference({ orderId: order.orderId, itemNo: item.itemNo }),
+        withoutMoney,
         now,
       })
     })
@@ -171,6 +176,16 @@ async function findMissingSuppliers(
   return unknown
 }
 
+/** Suppliers that lack money, here and by the database. Without one here it sends no statement. */
+async function findWithoutMoney(
+  tx: Tx,
+  { suppliers }: FulfilmentDeps,
+  names: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const known = [...names].filter((name) => suppliers.get(name)?.gate.awaitsMoney)
+  return known.length === 0 ? new Set() : lockLackOfMoney(tx, known)
+}
+
 /** A supplier that this node has not loaded yet is not interrupted: its orders wait for it. */
 function isInterrupted(supplied: ConfiguredSupplier | undefined): boolean {
   return supplied !== undefined && (supplied.paused || supplied.gate.isInterrupted)
@@ -191,16 +206,17 @@ interface ItemStep {
   topUp: EsimOfTopUp | undefined
   /** The supplier's own name of the item's latest purchase. */
   reference: string | undefined
+  /** Suppliers that are recorded to lack money. */
+  withoutMoney: ReadonlySet<string>
   now: Date
 }
 
+/** A step that calls a supplier. */
+type CallStep = ItemStep & { step: { do: 'order' | 'query' } }
+
 /** @returns 'busy' where an attempt or refusal follows now; otherwise when to try again, if ever without an operator. */
-function takeStep(
-  deps: FulfilmentDeps,
-  claim: Claim,
-  changes: Changes,
-  { order, item, step, topUp, reference, now }: ItemStep,
-): 'busy' | Date | undefined {
+function takeStep(deps: FulfilmentDeps, claim: Claim, changes: Changes, itemStep: ItemStep): 'busy' | Date | undefined {
+  const { order, item, step } = itemStep
   switch (step.do) {
     case 'nothing':
       return undefined
@@ -211,8 +227,7 @@ function takeStep(
       return 'busy'
     case 'order':
     case 'query': {
-      const name = step.do === 'order' ? step.route.supplier : step.supplier
-      const permit = takePermit(deps, claim.tenantId, name, order, item, now)
+      const permit = takePermit(deps, claim.tenantId, { ...itemStep, step })
       if ('until' in permit) return permit.until
       if (step.do === 'query' || item.itemStatus !== 'WAITING' || 'late' in permit)
         changes.items.set(item, order.orderId)
@@ -222,7 +237,7 @@ function takeStep(
         Object.assign(item, { itemStatus: 'REVIEW', failureReason: permit.late, retryAt: permit.retryAt, inDoubtAt })
         return permit.retryAt
       }
-      claim.attempts.push(beginAttempt(deps, { order, item, step, topUp, reference, now }, permit.supplied))
+      claim.attempts.push(beginAttempt(deps, { ...itemStep, step }, permit.supplied))
       return 'busy'
     }
     default:
@@ -234,19 +249,22 @@ function takeStep(
 function takePermit(
   deps: FulfilmentDeps,
   tenantId: string,
-  name: string,
-  order: LockedOrder,
-  item: LockedItem,
-  now: Date,
+  { order, item, step, withoutMoney, now }: CallStep,
 ): { supplied: ConfiguredSupplier } | { until: Date } | { late: string; retryAt: Date } {
+  const name = step.do === 'order' ? step.route.supplier : step.supplier
+  const inMs = (ms: number) => new Date(now.getTime() + ms)
   const supplied = deps.suppliers.get(name)
   // An operator who pauses a supplier knows that its orders wait, so they have no deadline.
-  if (supplied === undefined || supplied.paused) return { until: new Date(now.getTime() + UNAVAILABLE_MS) }
-  if (supplied.gate.acquire(tenantId, 1) === 1) return { supplied }
-  if (item.itemStatus !== 'REVIEW' && isTooLate(supplied, order, item, now)) {
-    return { late: `${name} could not be asked in time`, retryAt: new Date(now.getTime() + REVIEW_RETRY_MS) }
+  if (supplied === undefined || supplied.paused) return { until: inMs(UNAVAILABLE_MS) }
+  const { gate } = supplied
+  if (step.do === 'order' && gate.awaitsMoney) {
+    return { until: inMs(withoutMoney.has(name) ? gate.trialInMs() : MONEY_UNCERTAIN_MS) }
   }
-  return { until: new Date(now.getTime() + supplied.gate.retryInMs(tenantId)) }
+  if (gate.acquire(tenantId, 1, step.do === 'order' ? 'PURCHASE' : 'QUERY') === 1) return { supplied }
+  if (item.itemStatus !== 'REVIEW' && isTooLate(supplied, order, item, now)) {
+    return { late: `${name} could not be asked in time`, retryAt: inMs(REVIEW_RETRY_MS) }
+  }
+  return { until: inMs(gate.retryInMs(tenantId)) }
 }
 
 /** A queue or a pause ends by itself, so an item that was never ordered is late only while its supplier is down. */
@@ -260,7 +278,7 @@ function isTooLate({ supplier, gate }: ConfiguredSupplier, order: LockedOrder, i
 /** Marks the item as asked for. A purchase sets the supplier's terms on the item; a query leaves them unchanged. */
 function beginAttempt(
   deps: FulfilmentDeps,
-  { order, item, step, topUp, reference, now }: ItemStep & { step: { do: 'order' | 'query' } },
+  { order, item, step, topUp, reference, now }: CallStep,
   supplied: ConfiguredSupplier,
 ): Attempt {
   const { orderId } = order

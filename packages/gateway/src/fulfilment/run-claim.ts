@@ -20,8 +20,6 @@ import { acceptLateEsims, saveOutcomes } from './outcomes/save-outcomes.ts'
 const RENEW_MS = LEASE_MS / 3
 /** Orders whose suppliers take longer to answer are shown as ALLOCATING meanwhile, with an event of their own. */
 const ASKED_AFTER_MS = 1_000
-/** Orders that wait for money at a supplier look so often whether a trial purchase is due. */
-const NO_MONEY_WAIT_MS = 30_000
 /** Saving an outcome is retried while the database is unreachable and the lease is renewed. */
 const SAVE_TRIES = 5
 const FIRST_PAUSE_MS = 200
@@ -279,11 +277,6 @@ export async function callSupplier(
     gate.release(tenantId, call.length)
     const message = 'not sent: too much time had passed since the claim'
     return resultsOf(call, [], operation !== 'QUERY' ? { kind: 'retry', message } : { kind: 'unknown', message })
-  }
-  if (operation !== 'QUERY' && !gate.allowPurchase()) {
-    gate.release(tenantId, call.length)
-    const message = `not sent: the account at ${supplier.name} has no money`
-    return resultsOf(call, [], { kind: 'retry', message, afterMs: NO_MONEY_WAIT_MS, noMoney: true })
   }
   await failpoint('fulfilment.before-call')
   const requests = call.map((attempt): SupplierRequest => {

@@ -54,7 +54,7 @@ export async function readSpendLimits(
 const NO_LIMITS: SpendLimits = { within: (_, missing, next) => next(missing), count: async () => {} }
 
 /** Suppliers from which the orders may buy now. */
-function suppliersOf(orders: readonly LockedOrder[], catalogue: Snapshot): Set<string> {
+export function suppliersOf(orders: readonly LockedOrder[], catalogue: Snapshot): Set<string> {
   const names = new Set<string>()
   for (const { items } of orders) {
     for (const { itemStatus, supplier, packageCode } of items) {

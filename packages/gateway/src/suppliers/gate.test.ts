@@ -21,21 +21,29 @@ function createTestGate(traits: { concurrency?: number; perSecond?: number | nul
 
 describe('a supplier without money', () => {
   it('is skipped, but for one trial purchase in half a minute, and by purchases only', () => {
-    const { gate, call, pass } = createTestGate()
-    expect(gate.allowPurchase()).toBe(true)
+    const { gate, pass } = createTestGate()
+    const purchase = () => gate.acquire('t', 2, 'PURCHASE')
+    const query = () => gate.acquire('t', 1, 'QUERY')
+    expect([purchase(), gate.awaitsMoney]).toEqual([2, false])
     gate.lacksMoney = true
-    expect([gate.isInterrupted, call(false), gate.allowPurchase()]).toEqual([true, true, false])
+    expect([gate.isInterrupted, gate.awaitsMoney, purchase(), query()]).toEqual([true, true, 0, 1])
     pass(20_000)
     gate.lacksMoney = true // as it is read again and again
     pass(10_000)
-    expect(gate.isInterrupted).toBe(false)
-    expect(gate.acquire('t', 1)).toBe(1)
-    expect(gate.isInterrupted).toBe(true)
-    expect([gate.allowPurchase(), gate.allowPurchase()]).toEqual([true, false])
-    gate.complete('t', 1, 10, false)
-    expect(gate.isInterrupted).toBe(true)
+    expect([gate.isInterrupted, query(), gate.isInterrupted]).toEqual([false, 1, false])
+    expect([purchase(), purchase(), gate.isInterrupted]).toEqual([1, 0, true])
     gate.lacksMoney = false
-    expect([gate.isInterrupted, gate.allowPurchase()]).toEqual([false, true])
+    expect([gate.isInterrupted, purchase()]).toEqual([false, 2])
+  })
+
+  it('lets one waiting purchase come back for the next trial and the others later, also when that one does not come', () => {
+    const { gate, pass } = createTestGate()
+    gate.lacksMoney = true
+    pass(10_000)
+    expect([gate.trialInMs(), gate.trialInMs(), gate.trialInMs()]).toEqual([20_000, 60_000, 60_000])
+    pass(50_000)
+    expect([gate.awaitsMoney, gate.acquire('t', 1, 'PURCHASE')]).toEqual([false, 1])
+    expect([gate.trialInMs(), gate.trialInMs()]).toEqual([30_000, 60_000])
   })
 })
 

@@ -8,8 +8,11 @@ import type { SupplierTraits } from './supplier.ts'
  * calls may be sent to a supplier that is down.
  */
 export interface Gate {
-  /** @returns how many of the wanted requests may be sent now. Each is passed to `complete` later or, unsent, to `release`. */
-  acquire(tenantId: string, wanted: number): number
+  /**
+   * Without money a purchase gets a permit only as a trial, one in half a minute. Queries are not affected.
+   * @returns how many of the wanted requests may be sent now. Each is passed to `complete` later or, unsent, to `release`.
+   */
+  acquire(tenantId: string, wanted: number, purpose?: 'PURCHASE' | 'QUERY'): number
   /** For one request that got no permit: when to try again (ms from now). */
   retryInMs(tenantId: string): number
   /** Requests that ended together. `down`: the supplier as a whole seems to be down. */
@@ -21,10 +24,12 @@ export interface Gate {
    * supplier lacks money and no trial purchase is due.
    */
   readonly isInterrupted: boolean
-  /** It refuses purchases for lack of money. Queries are not affected. */
+  /** It refuses purchases for lack of money. */
   lacksMoney: boolean
-  /** @returns whether a purchase may be sent now: without money one, as a trial, in half a minute */
-  allowPurchase(): boolean
+  /** It lacks money and no trial purchase is due. */
+  readonly awaitsMoney: boolean
+  /** For a purchase that awaits money: when to come back (ms from now). The first one comes for the next trial. */
+  trialInMs(): number
 }
 
 /** The breaker opens after this many failed calls in a row. */
@@ -34,6 +39,8 @@ const LONGEST_OPEN_MS = 120_000
 const SHORTEST_WAIT_MS = 20
 /** A supplier that lacks money is tried so often, in case that it was topped up. */
 const TRIAL_EVERY_MS = 30_000
+/** Purchases that wait for money, but for one that comes for the trial. They are made due when there is money. */
+const MONEY_WAIT_MS = 60_000
 /** Bounds how long a recovered supplier stays idle. */
 const LONGEST_WAIT_MS = 30_000
 /** A tenant that got no permit counts as waiting this much longer than its retry time. */
@@ -66,13 +73,17 @@ export function createGate(traits: Pick<SupplierTraits, 'concurrency' | 'perSeco
     set lacksMoney(isLacking) {
       money.set(isLacking)
     },
-    allowPurchase: () => money.allowPurchase(),
-    acquire(tenantId, wanted) {
+    get awaitsMoney() {
+      return money.isAwaited()
+    },
+    trialInMs: () => money.trialInMs(),
+    acquire(tenantId, wanted, purpose) {
       const state = breaker.state()
-      const limit = state === 'closed' ? wanted : state === 'half-open' && permits.used() === 0 ? 1 : 0
-      const granted = bucket.take(Math.max(0, Math.min(limit, permits.availableTo(tenantId))))
+      const affordable = purpose === 'PURCHASE' ? money.limit(wanted) : wanted
+      const limit = state === 'closed' ? affordable : state === 'half-open' && permits.used() === 0 ? 1 : 0
+      const granted = bucket.take(Math.max(0, Math.min(limit, affordable, permits.availableTo(tenantId))))
       permits.acquire(tenantId, granted)
-      if (granted > 0) money.grantTrial()
+      if (purpose === 'PURCHASE' && granted > 0) money.beginTrial()
       return granted
     },
     retryInMs(tenantId) {
@@ -149,34 +160,29 @@ function createBreaker(clock: Clock) {
   }
 }
 
-/**
- * While the supplier lacks money, the first permit in half a minute brings a trial purchase. A permit of a query may bring
- * it as well: the next purchase uses it.
- */
+/** While the supplier lacks money, one purchase in half a minute is a trial. The others wait. */
 function createMoney(clock: Clock) {
   let isLacking = false
-  let isTrialGranted = false
   let nextTrialAt = 0
+  /** The trial for which a purchase comes back. */
+  let reservedTrialAt: number | undefined
   const isAwaited = () => isLacking && clock.monotonic() < nextTrialAt
   return {
     isLacking: () => isLacking,
     isAwaited,
+    limit: (wanted: number) => (isAwaited() ? 0 : isLacking ? Math.min(1, wanted) : wanted),
     set(lacks: boolean): void {
       if (lacks === isLacking) return
       isLacking = lacks
-      isTrialGranted = false
       nextTrialAt = clock.monotonic() + TRIAL_EVERY_MS
     },
-    grantTrial(): void {
-      if (!isLacking || isAwaited()) return
-      isTrialGranted = true
-      nextTrialAt = clock.monotonic() + TRIAL_EVERY_MS
+    beginTrial(): void {
+      if (isLacking) nextTrialAt = clock.monotonic() + TRIAL_EVERY_MS
     },
-    allowPurchase(): boolean {
-      if (!isLacking) return true
-      const isAllowed = isTrialGranted
-      isTrialGranted = false
-      return isAllowed
+    trialInMs(): number {
+      if (reservedTrialAt === nextTrialAt) return MONEY_WAIT_MS
+      reservedTrialAt = nextTrialAt
+      return Math.max(0, nextTrialAt - clock.monotonic())
     },
   }
 }

@@ -44,7 +44,6 @@ export const SEND_WITHIN_MS = 3_000
 /** Also where the supplier asks for an immediate retry. */
 const SOONEST_RETRY_MS = 500
 const FIRST_RETRY_MS = 1_000
-const NO_MONEY_RETRY_MS = 30_000
 export const LONGEST_RETRY_MS = 60_000
 
 /**
@@ -55,7 +54,8 @@ export const LONGEST_RETRY_MS = 60_000
  *   delivered           → DELIVERED; ORPHAN where the item is closed or has another eSIM
  *   refused, retry      → believed only once no earlier purchase can still be running; UNKNOWN until then
  *   refused             → the next supplier, or REFUSED
- *   retry, no money     → ANY_ROUTE; WAITING where there is no other supplier, for as long as it takes
+ *   retry, no money     → ANY_ROUTE; WAITING where there is no other supplier, for as long as it takes: the next claim
+ *                         decides when, by the supplier's gate
  *   retry               → WAITING, bought again later; past the deadline REVIEW, bought again occasionally
  *   ordered, unknown    → UNKNOWN, asked again later; past the deadline REVIEW, asked again occasionally
  */
@@ -81,9 +81,8 @@ export function transition(item: LockedItem, outcome: Outcome, context: OutcomeC
   }
   if (outcome.kind === 'refused') return { to: context.hasNextRoute ? 'NEXT_ROUTE' : 'REFUSED', message }
   if (outcome.noMoney && context.operation !== 'QUERY' && !reviewed) {
-    const { hasNextRoute, now } = context
-    const waitMs = outcome.afterMs ?? (hasNextRoute ? SOONEST_RETRY_MS : NO_MONEY_RETRY_MS)
-    return { to: hasNextRoute ? 'ANY_ROUTE' : 'WAITING', message, retryAt: later(now, waitMs) }
+    const retryAt = later(context.now, SOONEST_RETRY_MS)
+    return { to: context.hasNextRoute ? 'ANY_ROUTE' : 'WAITING', message, retryAt }
   }
   // Waiting for a doubt to end does not use up the time to buy, so a crashed worker does not cause a review.
   const late = reviewed || isLate(item, context, doubtSince ?? context.now)

@@ -6,11 +6,12 @@ import type { ConfiguredSupplier } from '../registry.ts'
 import type { Outcome } from '../supplier.ts'
 import { ensureBalance } from './balance-state.ts'
 import { followMoney, listUnsellable } from './packages-without-money.ts'
+import { makeOrdersDue } from './waiting-orders.ts'
 
 /*
  * A supplier that refuses a purchase for lack of money is skipped: its orders go to the next supplier of their package, or
  * wait if there is no other, and a package without another one is off sale. It sells again after its balance was read to
- * have risen, or a trial purchase has succeeded.
+ * have risen or to be enough, or a trial purchase has succeeded.
  */
 
 interface MoneyDeps {
@@ -36,9 +37,12 @@ export async function recordMoney(
   const message = lacksMoney(outcomes)
   if (message !== undefined) return recordLack(deps, supplier.name, message)
   if (!gate.lacksMoney || !outcomes.some(isBought)) return
-  await deps.db.query({
-    text: 'update supplier_balances set no_money_since = null where supplier = $1 and no_money_since is not null',
-    values: [supplier.name],
+  await deps.db.tx(async (tx) => {
+    tx.send({
+      text: 'update supplier_balances set no_money_since = null where supplier = $1 and no_money_since is not null',
+      values: [supplier.name],
+    })
+    makeOrdersDue(tx, supplier.name)
   })
   gate.lacksMoney = false
   await followMoney(deps.db)
@@ -50,7 +54,7 @@ function isBought({ kind }: Outcome): boolean {
   return kind === 'delivered' || kind === 'toppedUp' || kind === 'ordered'
 }
 
-/** Makes a reading due at once: a later one that is higher shows that the account was topped up. */
+/** Makes a reading due at once: the account may have been topped up already. */
 async function recordLack(deps: MoneyDeps, supplier: string, message: string): Promise<void> {
   const isNew = await deps.db.tx(async (tx) => {
     await ensureBalance(tx, supplier)

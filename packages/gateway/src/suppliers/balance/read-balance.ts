@@ -10,6 +10,7 @@ import { withStorableMessage } from '../storable-message.ts'
 import type { BalanceOutcome, Supplier } from '../supplier.ts'
 import { READ_EVERY_MS } from './balance-state.ts'
 import { followMoney } from './packages-without-money.ts'
+import { makeOrdersDue } from './waiting-orders.ts'
 
 /** A reading that this node may make. */
 export interface BalanceClaim {
@@ -81,7 +82,20 @@ const RELEASE = `lease_token = null, lease_until = null,
     * interval '1 millisecond'`
 
 /**
- * Locks the row until the commit. Without the lease nothing is written: another node has read since.
+ * Decides whether a reading ($3, in $4) that began after a refusal shows that the supplier has money again: it is higher than
+ * the reading before, or enough for the costliest package of the supplier; where no cost is known, at least the operator's
+ * level. A balance that was enough by this and was refused again is not believed a second time.
+ */
+const HAS_MONEY = `
+  coalesce(no_money_since <= lease_until - ${LEASE_MS} * interval '1 millisecond' and $3 > 0
+    and ($3 > amount or $3 is distinct from returned_amount and $3 >= coalesce(
+      (select max(r.cost_price * coalesce(p.period_num_max, 1))
+       from package_suppliers r join packages p using (package_code)
+       where r.supplier = $1 and r.cost_currency = $4), alert_below)), false)`
+
+/**
+ * Locks the row until the commit, and makes orders due that waited for money. Without the lease nothing is written: another
+ * node has read since.
  * @returns whether the supplier lacked money and has some again
  */
 async function saveBalance(
@@ -90,16 +104,17 @@ async function saveBalance(
   { supplier, leaseToken }: BalanceClaim,
   { amount, currencyCode }: Extract<BalanceOutcome, { kind: 'balance' }>,
 ): Promise<boolean> {
-  const [row] = await tx.query<{ wasLow: boolean; isLow: boolean; alertBelow: bigint | null; hasRisen: boolean }>({
+  const [row] = await tx.query<{ wasLow: boolean; isLow: boolean; alertBelow: bigint | null; hasMoneyAgain: boolean }>({
     text: `with before as (
-             select supplier, is_low, no_money_since is not null and $3 > 0 and $3 > amount as has_risen
+             select supplier, is_low, ${HAS_MONEY} as has_money
              from supplier_balances where supplier = $1 and lease_token = $2 for no key update)
            update supplier_balances b set amount = $3, currency_code = $4, read_at = now(), message = null,
              is_low = coalesce($3 < alert_below, false), ${RELEASE},
-             no_money_since = case when before.has_risen then null else no_money_since end,
+             no_money_since = case when before.has_money then null else no_money_since end,
+             returned_amount = case when before.has_money or $3 = returned_amount then $3 end,
              no_money_alerted_at = case when $3 > b.amount then null else no_money_alerted_at end
            from before where b.supplier = before.supplier
-           returning before.is_low as was_low, b.is_low, b.alert_below, coalesce(before.has_risen, false) as has_risen`,
+           returning before.is_low as was_low, b.is_low, b.alert_below, before.has_money as has_money_again`,
     values: [supplier, leaseToken, amount, currencyCode],
   })
   if (row === undefined) return false
@@ -108,7 +123,8 @@ async function saveBalance(
            values ($1, now(), $2, $3) on conflict do nothing`,
     values: [supplier, amount, currencyCode],
   })
-  if (row.wasLow || !row.isLow) return row.hasRisen
+  if (row.hasMoneyAgain) makeOrdersDue(tx, supplier)
+  if (row.wasLow || !row.isLow) return row.hasMoneyAgain
   createAlert(tx, ids, {
     tenantId: null,
     kind: 'SUPPLIER_BALANCE',
@@ -116,7 +132,7 @@ async function saveBalance(
     message: `Your balance at ${supplier} is ${formatMoney(amount)} ${currencyCode}, below ${formatMoney(row.alertBelow!)}. Top it up before it is used up: then purchases go to other suppliers, or wait.`,
     data: { supplier, amount: Number(amount), currencyCode },
   })
-  return row.hasRisen
+  return row.hasMoneyAgain
 }
 
 function saveFailure(tx: Tx, { supplier, leaseToken }: BalanceClaim, message: string): void {

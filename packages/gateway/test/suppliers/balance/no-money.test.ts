@@ -1,11 +1,14 @@
 import type { Simulator } from '@dealer-esim/wholesaler-simulators'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { putPackages, setOnSale } from '../../../src/catalogue/packages/put.ts'
 import { findDocuments } from '../../../src/catalogue/packages/read.ts'
 import { fulfilmentLoop } from '../../../src/fulfilment/loop.ts'
 import type { Loop } from '../../../src/lib/process/lifecycle.ts'
+import { setAlertBelow } from '../../../src/suppliers/balance/balance-state.ts'
 import { recordMoney } from '../../../src/suppliers/balance/lack-of-money.ts'
 import { followMoney } from '../../../src/suppliers/balance/packages-without-money.ts'
+import { claimBalance, readBalance } from '../../../src/suppliers/balance/read-balance.ts'
+import { lockLackOfMoney } from '../../../src/suppliers/balance/waiting-orders.ts'
 import { OPERATOR } from '../../harness/api-node.ts'
 import { deliver } from '../../harness/scripted-supplier.ts'
 import { addPackage, addTenant, payOrders, statuses, waitUntil, walletOf } from '../../harness/shop.ts'
@@ -100,23 +103,126 @@ it('an order without another supplier waits, is neither refunded nor reviewed, a
     values: [waiting.tenantId],
   })
   await makeDue(waiting.tenantId)
-  await waitUntil(async () => {
-    const rows = await testbed.db.query({
-      text: `select from supplier_attempts where tenant_id = $1 and message like 'not sent%' and finished_at is not null`,
-      values: [waiting.tenantId],
-    })
-    return rows.length > 0
-  })
+  await untilPostponed(waiting.tenantId)
   expect(await statuses(testbed.db, waiting.tenantId)).not.toHaveProperty('UNDER_REVIEW')
   expect((await walletOf(testbed.db, waiting.tenantId)).refunds).toBe(0)
   await testbed.read('cheap')
   cheap.setBalance(100_000_000)
   await testbed.read('cheap')
   await testbed.suppliers.refresh()
-  // As if half a minute had passed.
-  await makeDue(waiting.tenantId)
   await waiting.ended('DELIVERED')
   expect(taken()).toEqual({ ...before, cheap: before.cheap + 1 })
+})
+
+it('orders that wait are not tried one by one: one is the next trial, and all are due at once when there is money', async () => {
+  loop = fulfilmentLoop(testbed)
+  cheap.setBalance(0)
+  await (await buy('BOTH', 1)).ended('DELIVERED')
+  expect(await waitUntil(isSkipped)).toBe(true)
+  const refused = orderRequests()
+  const waiting = await Promise.all([buy('ONE', 15), buy('ONE', 15)])
+  for (const { tenantId } of waiting) await untilPostponed(tenantId)
+  const rows = await testbed.db.query<{ waitS: number; attempts: number }>({
+    text: `select extract(epoch from due_at - now())::float8 as wait_s,
+             (select count(*)::int from supplier_attempts a where (a.tenant_id, a.order_id) = (o.tenant_id, o.order_id))
+               as attempts
+           from orders o where due_at is not null order by due_at`,
+  })
+  expect(rows).toHaveLength(30)
+  const [first, ...others] = rows
+  expect(first!.waitS).toBeLessThanOrEqual(30)
+  for (const { waitS } of others) expect(waitS).toBeGreaterThan(30)
+  expect([orderRequests(), rows.some(({ attempts }) => attempts > 0)]).toEqual([refused, false])
+
+  // Another node has seen the money. This one has not yet.
+  await testbed.read('cheap')
+  cheap.setBalance(cheap.counters().balance + 100_000_000)
+  await testbed.read('cheap')
+  await Promise.all(waiting.map(({ ended }) => ended('DELIVERED')))
+})
+
+it('an order that a claim lets wait while money is recorded is made due', async () => {
+  cheap.setBalance(0)
+  const supplied = testbed.suppliers.get('cheap')!
+  await recordMoney(testbed, supplied, [{ kind: 'retry', message: 'empty', noMoney: true }])
+  await testbed.suppliers.refresh()
+  const { tenantId } = await buy('ONE', 1)
+  let recording: Promise<void> | undefined
+  await testbed.db.tx(async (tx) => {
+    expect(await lockLackOfMoney(tx, ['cheap', 'other'])).toEqual(new Set(['cheap']))
+    recording = recordMoney(testbed, supplied, [deliver()])
+    await waitUntil(async () => {
+      const rows = await testbed.db.query({ text: `select from pg_stat_activity where wait_event_type = 'Lock'` })
+      return rows.length > 0
+    })
+    const text = `update orders set due_at = now() + interval '1 minute' where tenant_id = $1`
+    await tx.query({ text, values: [tenantId] })
+  })
+  await recording
+  const due = { text: 'select from orders where tenant_id = $1 and due_at <= now()', values: [tenantId] }
+  expect(await testbed.db.query(due)).toHaveLength(1)
+  expect(await testbed.db.tx((tx) => lockLackOfMoney(tx, ['cheap', 'other']))).toEqual(new Set())
+  loop = fulfilmentLoop(testbed)
+  await giveMoney()
+  await waitUntil(async () => (await statuses(testbed.db, tenantId)).DELIVERED === 1)
+})
+
+describe('a reading after a refusal', () => {
+  /** Refuses purchases, as if the account had been topped up to `amount` before its balance could be read. */
+  const refuse = async (amount: number) => {
+    cheap.setBalance(amount)
+    await recordMoney(testbed, testbed.suppliers.get('cheap')!, [{ kind: 'retry', message: 'empty', noMoney: true }])
+  }
+  const isSkippedAfterReading = async () => {
+    await testbed.read('cheap')
+    return isSkipped()
+  }
+  const setCost = (cost: number | null) =>
+    testbed.db.query({
+      text: `update package_suppliers set cost_price = $1, cost_currency = case when $1::bigint is null then null else 'USD' end
+             where supplier = 'cheap'`,
+      values: [cost],
+    })
+  beforeAll(async () => {
+    cheap.setBalance(90_000_000)
+    await testbed.read('cheap')
+    expect(await isSkipped()).toBe(false)
+  })
+  afterAll(() => setCost(null))
+
+  it('that is lower than the one before shows money if it is enough for every package, but the same one only once', async () => {
+    await setCost(50_000)
+    await refuse(49_999)
+    expect(await isSkippedAfterReading()).toBe(true)
+    cheap.setBalance(90_000_000)
+    expect(await isSkippedAfterReading()).toBe(false)
+    await refuse(50_000)
+    expect(await isSkippedAfterReading()).toBe(false)
+    await refuse(50_000)
+    expect([await isSkippedAfterReading(), await isSkippedAfterReading()]).toEqual([true, true])
+    cheap.setBalance(50_001)
+    expect(await isSkippedAfterReading()).toBe(false)
+    await refuse(60_000)
+    expect(await isSkippedAfterReading()).toBe(false)
+  })
+
+  it('is compared with the operator’s level where no cost is known, and proves nothing without one', async () => {
+    await setCost(null)
+    await refuse(59_000)
+    expect(await isSkippedAfterReading()).toBe(true)
+    await setAlertBelow(testbed, 'cheap', 59_001n, OPERATOR)
+    expect(await isSkippedAfterReading()).toBe(true)
+    await setAlertBelow(testbed, 'cheap', 59_000n, OPERATOR)
+    expect(await isSkippedAfterReading()).toBe(false)
+    await setAlertBelow(testbed, 'cheap', null, OPERATOR)
+  })
+
+  it('that began before the refusal proves nothing', async () => {
+    const claim = (await claimBalance(testbed.db, ['cheap'], true))!
+    await refuse(95_000_000)
+    await readBalance(testbed, claim, testbed.suppliers.get('cheap')!.supplier)
+    expect(await isSkipped()).toBe(true)
+  })
 })
 
 it('a purchase that succeeds ends it, on all nodes, without a reading', async () => {
@@ -151,7 +257,6 @@ it('a package that no other supplier can sell is off sale meanwhile, on every no
   await giveMoney()
   expect(await onSale()).toEqual(before)
   expect((await changedSince(asOf)).packageList).toMatchObject([{ packageCode: 'ONE', status: 'ON_SALE' }])
-  await makeDue(waiting.tenantId)
   await waiting.ended('DELIVERED')
 })
 
@@ -196,6 +301,17 @@ async function giveMoney(): Promise<void> {
   cheap.setBalance(cheap.counters().balance + 100_000_000)
   await testbed.read('cheap')
   await testbed.suppliers.refresh()
+}
+
+/** Waits until a claim has postponed all orders of the tenant. */
+async function untilPostponed(tenantId: string): Promise<void> {
+  await waitUntil(async () => {
+    const rows = await testbed.db.query({
+      text: `select from orders where tenant_id = $1 and not due_at > now() + interval '2 seconds'`,
+      values: [tenantId],
+    })
+    return rows.length === 0
+  })
 }
 
 async function makeDue(tenantId: string): Promise<void> {

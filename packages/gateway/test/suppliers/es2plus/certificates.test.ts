@@ -1,51 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Es2plusConfig } from '../../../src/suppliers/es2plus/config.ts'
-import type { Supplier, SupplierRequest } from '../../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createAuthority } from '../../harness/servers/certificates.ts'
-import { type Es2plusServer, startEs2plusServer } from '../../harness/servers/es2plus-server.ts'
-import { addSupplier, createShop, type Shop } from '../../harness/shop.ts'
+import { createEs2plusTestbed } from './es2plus-testbed.ts'
 
-/* A real TLS server, TLS 1.3: it refuses a client certificate after the client has sent its request. */
+/* TLS 1.3 refuses a client certificate after the client has sent its request. */
 
-let database: TestDatabase
-let shop: Shop
-let server: Es2plusServer
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await createShop(database.url)
-  server = await startEs2plusServer()
-})
-afterAll(async () => {
-  await server.close()
-  await shop.close()
-  await database.drop()
-})
-beforeEach(() => {
-  Object.assign(server, { fault: {}, answers: {} })
-  server.requests.length = 0
-})
-
-let suppliers = 0
-async function supplier(config: Partial<Es2plusConfig> = {}): Promise<Supplier> {
-  const name = `smdp-${++suppliers}`
-  const all = { url: server.url, functionRequesterIdentifier: '1.2.3', ca: server.identity.ca, timeoutMs: 5_000 }
-  await addSupplier(shop, name, 'es2plus', { ...all, ...config })
-  return shop.suppliers.get(name)!.supplier
-}
-const ours = () => ({ cert: server.identity.cert, key: server.identity.key })
-
-let items = 0
-function request(): SupplierRequest {
-  items += 1
-  return { tenantId: shop.ids.uuid(), orderId: shop.ids.uuid(), itemNo: 1, key: `KEY-${items}`, productCode: 'TYPE' }
-}
+const testbed = await createEs2plusTestbed()
+const { request, server, supplier } = testbed
+const NO_CERTIFICATE = { cert: undefined, key: undefined }
+afterAll(() => testbed.close())
+beforeEach(() => testbed.reset())
 
 describe('a certificate that the SM-DP+ refuses by a TLS alert', () => {
   it('means that nothing was sent: each order is tried again, none is in doubt', async () => {
-    const smdp = await supplier()
-    const orders = Array.from({ length: 40 }, request)
+    const smdp = await supplier(NO_CERTIFICATE)
+    const orders = Array.from({ length: 40 }, () => request())
     for (const outcome of await smdp.order(orders)) {
       expect(outcome).toMatchObject({ kind: 'retry', down: true, message: expect.stringMatching(/our certificate/) })
     }
@@ -55,8 +23,10 @@ describe('a certificate that the SM-DP+ refuses by a TLS alert', () => {
   })
 
   it('is named by the test of the supplier', async () => {
-    expect(await (await supplier()).test()).toMatch(/^TLS: the server requires a client certificate; set cert and key/)
-    expect(await (await supplier(ours())).test()).toBeUndefined()
+    expect(await (await supplier(NO_CERTIFICATE)).test()).toMatch(
+      /^TLS: the server requires a client certificate; set cert and key/,
+    )
+    expect(await (await supplier()).test()).toBeUndefined()
   })
 })
 
@@ -74,7 +44,7 @@ describe('a connection that breaks without an alert', () => {
 
 describe('a code that is not in the table', () => {
   it('keeps its reason while the order is in doubt, although it is never stated again', async () => {
-    const smdp = await supplier(ours())
+    const smdp = await supplier()
     const wanted = request()
     server.fault.downloadOrder = { subjectCode: '8.2.1', reasonCode: '3.7' }
     const reason = /DownloadOrder: Failed 8\.2\.1\/3\.7: by the test server/
@@ -87,7 +57,7 @@ describe('a code that is not in the table', () => {
   })
 
   it('is a refusal where Failed is definite', async () => {
-    const smdp = await supplier({ ...ours(), failedIsDefinite: true })
+    const smdp = await supplier({ failedIsDefinite: true })
     server.fault.downloadOrder = { subjectCode: '8.2.1', reasonCode: '3.7' }
     expect(await smdp.order([request()])).toMatchObject([{ kind: 'refused' }])
   })
@@ -96,9 +66,9 @@ describe('a code that is not in the table', () => {
 it('answers without a header are read where the supplier has that setting', async () => {
   const noHeader = { header: undefined }
   server.answers = { downloadOrder: noHeader, confirmOrder: noHeader, cancelOrder: noHeader }
-  const [usual] = await (await supplier(ours())).order([request()])
+  const [usual] = await (await supplier()).order([request()])
   expect(usual).toMatchObject({ kind: 'unknown' })
-  const smdp = await supplier({ ...ours(), answersWithoutHeader: true })
+  const smdp = await supplier({ answersWithoutHeader: true })
   const wanted = request()
   const [outcome] = await smdp.order([wanted])
   if (outcome?.kind !== 'delivered') throw new Error(JSON.stringify(outcome))

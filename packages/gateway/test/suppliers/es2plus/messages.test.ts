@@ -1,62 +1,12 @@
 import { isIccid, makeIccid } from '@dealer-esim/contract'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Es2plusConfig } from '../../../src/suppliers/es2plus/config.ts'
-import type { SuppliedEsim, Supplier, SupplierRequest } from '../../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
-import { type Es2plusServer, startEs2plusServer } from '../../harness/servers/es2plus-server.ts'
-import { addSupplier, createShop, type Shop } from '../../harness/shop.ts'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import type { SuppliedEsim, Supplier } from '../../../src/suppliers/supplier.ts'
+import { createEs2plusTestbed, REQUESTER } from './es2plus-testbed.ts'
 
-let database: TestDatabase
-let shop: Shop
-let server: Es2plusServer
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await createShop(database.url)
-  server = await startEs2plusServer()
-})
-afterAll(async () => {
-  await server.close()
-  await shop.close()
-  await database.drop()
-})
-beforeEach(() => {
-  Object.assign(server, { fault: {}, answers: {}, faultsRepeats: false, pads: true })
-  server.requests.length = 0
-})
-
-let suppliers = 0
-async function supplier(config: Partial<Es2plusConfig> = {}): Promise<Supplier> {
-  const name = `smdp-${++suppliers}`
-  const { url, identity } = server
-  const functionRequesterIdentifier = '1.3.6.1.4.1.31746'
-  await addSupplier(shop, name, 'es2plus', {
-    url,
-    functionRequesterIdentifier,
-    ...identity,
-    timeoutMs: 5_000,
-    ...config,
-  })
-  return shop.suppliers.get(name)!.supplier
-}
-
-/** Gives the supplier another configuration. */
-async function reconfigure(smdp: Supplier, config: Partial<Es2plusConfig>): Promise<Supplier> {
-  const { url, identity } = server
-  const all = { url, functionRequesterIdentifier: '1.3.6.1.4.1.31746', ...identity, timeoutMs: 5_000, ...config }
-  await shop.db.query({
-    text: 'update suppliers set config = $2 where supplier = $1',
-    values: [smdp.name, shop.cipher.encrypt(JSON.stringify(all), `supplier:${smdp.name}`)],
-  })
-  await shop.suppliers.refresh()
-  return shop.suppliers.get(smdp.name)!.supplier
-}
-
-let items = 0
-function request(productCode = 'TYPE_1'): SupplierRequest {
-  items += 1
-  return { tenantId: shop.ids.uuid(), orderId: shop.ids.uuid(), itemNo: 1, key: `KEY-${items}`, productCode }
-}
+const testbed = await createEs2plusTestbed()
+const { reconfigure, request, server, supplier } = testbed
+afterAll(() => testbed.close())
+beforeEach(() => testbed.reset())
 
 let ranges = 0
 function range() {
@@ -68,7 +18,7 @@ function range() {
 const names = () => server.requests.map(({ path }) => path.slice(path.lastIndexOf('/') + 1))
 const bodies = () => server.requests.map(({ body }) => body)
 const header = {
-  functionRequesterIdentifier: '1.3.6.1.4.1.31746',
+  functionRequesterIdentifier: REQUESTER,
   functionCallIdentifier: expect.stringMatching(/^.{36}$/),
 }
 const matchingId = expect.stringMatching(/^[A-Z2-9]{6}(-[A-Z2-9]{6}){3}$/)

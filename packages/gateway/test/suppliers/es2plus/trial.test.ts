@@ -1,42 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Es2plusConfig } from '../../../src/suppliers/es2plus/config.ts'
-import type { Supplier } from '../../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createAuthority } from '../../harness/servers/certificates.ts'
-import { type Es2plusServer, startEs2plusServer } from '../../harness/servers/es2plus-server.ts'
-import { addSupplier, createShop, type Shop } from '../../harness/shop.ts'
+import { createEs2plusTestbed } from './es2plus-testbed.ts'
 
-let database: TestDatabase
-let shop: Shop
-let server: Es2plusServer
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await createShop(database.url)
-  server = await startEs2plusServer()
-})
-afterAll(async () => {
-  await server.close()
-  await shop.close()
-  await database.drop()
-})
-beforeEach(() => {
-  Object.assign(server, { fault: {}, faultsRepeats: false, pads: true })
-  server.requests.length = 0
-})
-
-let suppliers = 0
-async function supplier(config: Partial<Es2plusConfig> = {}): Promise<Supplier> {
-  const name = `smdp-${++suppliers}`
-  const { url, identity } = server
-  const functionRequesterIdentifier = '1.3.6.1.4.1.31746'
-  const all = { url, functionRequesterIdentifier, ...identity, timeoutMs: 5_000, ...config }
-  await addSupplier(shop, name, 'es2plus', all)
-  return shop.suppliers.get(name)!.supplier
-}
+const testbed = await createEs2plusTestbed()
+const { server, supplier } = testbed
+afterAll(() => testbed.close())
+beforeEach(() => testbed.reset())
 
 describe('supplier test', () => {
-  const said = async (config: Partial<Es2plusConfig> = {}) => (await supplier(config)).test()
+  const said = async (...changes: Parameters<typeof supplier>) => (await supplier(...changes)).test()
 
   it('reports nothing if the supplier works, and buys nothing', async () => {
     const before = server.soldIccids().length

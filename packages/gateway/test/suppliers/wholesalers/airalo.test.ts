@@ -1,77 +1,36 @@
 import { createHmac } from 'node:crypto'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../../src/fulfilment/loop.ts'
-import { systemIds } from '../../../src/lib/ids.ts'
-import { createOutbound } from '../../../src/lib/outbound/outbound.ts'
 import { airaloSupplier } from '../../../src/suppliers/airalo/airalo.ts'
-import type { SuppliedEsim, Supplier, SupplierProduct, SupplierRequest } from '../../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
 import {
   addPackage,
   addSupplier,
   addTenant,
-  createShop,
   payOrders,
-  type Shop,
   shortenWaits,
   statuses,
   waitUntil,
   walletOf,
 } from '../../harness/shop.ts'
-
-/* The supplier at its wholesaler's simulator, where purchases are counted. */
+import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 
 const TIMEOUT_MS = 2_000
 const MINUTE_MS = 60_000
 const RETRY_WAIT_MAX_MS = 500
-let database: TestDatabase
-let shop: Shop
-let simulator: Simulator
-let supplier: Supplier
-const outbound = createOutbound()
-const products: SupplierProduct[] = []
+function configOf({ url, credentials: { clientId = '', clientSecret = '' } }: Simulator) {
+  return { url, clientId, clientSecret, timeoutMs: TIMEOUT_MS }
+}
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await createShop(database.url)
-  simulator = await createSimulator('airalo', { catalogueSize: 250 })
-  supplier = create(simulator)
-  for await (const product of supplier.catalogue!()) products.push(product)
+const testbed = await createWholesalerTestbed({
+  kind: 'airalo',
+  catalogueSize: 250,
+  configOf,
+  create: airaloSupplier,
 })
-afterAll(async () => {
-  await simulator.close()
-  await outbound.close()
-  await shop.close()
-  await database.drop()
-})
+const { base, buy, create, order, products, query, requestOf, shop, simulator, supplier, takenOf, topUpOf } = testbed
+afterAll(() => testbed.close())
 beforeEach(() => simulator.clearFaults())
-
-function configOf(of: Simulator) {
-  const { clientId = '', clientSecret = '' } = of.credentials
-  return { url: of.url, clientId, clientSecret, timeoutMs: TIMEOUT_MS }
-}
-
-function create(of: Simulator, changes: object = {}, name = 'airalo'): Supplier {
-  return airaloSupplier(name, { ...configOf(of), ...changes }, { ...shop, outbound })
-}
-
-let keys = 0
-const ofType = (type: SupplierProduct['packageType']) => products.find(({ packageType }) => packageType === type)!
-function requestOf(changes: Partial<SupplierRequest> = {}): SupplierRequest {
-  keys += 1
-  const { productCode } = ofType('BASE')
-  return { tenantId: 'T', orderId: systemIds.uuid(), itemNo: 1, key: `KEY-${keys}`, productCode, ...changes }
-}
-const order = async (request: SupplierRequest) => (await supplier.order([request]))[0]!
-const query = async (request: SupplierRequest) => (await supplier.query([request], 'RESUME'))[0]!
-async function buy(request = requestOf()): Promise<SuppliedEsim> {
-  const outcome = await order(request)
-  if (outcome.kind !== 'delivered') throw new Error(`it answered ${JSON.stringify(outcome)}`)
-  const { iccid, matchingId } = outcome.esim
-  return { ...request, reference: outcome.reference, iccid, matchingId, shown: true }
-}
-const takenOf = ({ key }: { key: string }) => simulator.counters().takenByKey[key] ?? 0
 
 describe('an order', () => {
   it('has its codes, its number and the charge', async () => {
@@ -81,7 +40,7 @@ describe('an order', () => {
     expect(outcome).toMatchObject({
       kind: 'delivered',
       reference: expect.stringMatching(/^\d+$/),
-      esim: { iccid: sold.iccid, matchingId: sold.matchingId, charged: { amount: ofType('BASE').cost } },
+      esim: { iccid: sold.iccid, matchingId: sold.matchingId, charged: { amount: base.cost } },
     })
   })
 
@@ -142,7 +101,7 @@ describe('fulfilment', () => {
     const own = await createSimulator('airalo', { catalogueSize: 3 })
     // Without its grace the supplier would be believed within five seconds that it has no such order.
     await addSupplier(shop, 'late-list', 'airalo', { ...configOf(own), timeoutMs: 300 })
-    const { productCode } = ofType('BASE')
+    const { productCode } = base
     await addPackage(shop.db, 'LATE_LIST', [
       { supplier: 'late-list', productCode },
       { supplier: 'sandbox', productCode: 'ANY' },
@@ -180,22 +139,12 @@ describe('fulfilment', () => {
 })
 
 describe('a top-up', () => {
-  const topUpOf = ({ key, reference, iccid, matchingId }: SuppliedEsim) => ({
-    ...requestOf({ productCode: topUpFor().productCode }),
-    topUp: { key, reference, iccid, matchingId },
-  })
-  /** It fits the eSIM's coverage. */
-  const topUpFor = () => {
-    const [country] = ofType('BASE').countries
-    return products.find(({ packageType, countries }) => packageType === 'TOPUP' && countries[0] === country)!
-  }
-
   it.each(['answer-lost', 'server-error-after', 'answer-garbled'] as const)(
     'with the fault %s is in doubt, then found, and added once',
     async (kind) => {
       const request = topUpOf(await buy())
       simulator.addFault({ kind, operation: 'topUp', times: 1 })
-      expect((await supplier.topUp!([request]))[0]!.kind).toBe('unknown')
+      expect((await order(request)).kind).toBe('unknown')
       expect((await query(request)).kind).toBe('toppedUp')
       expect(simulator.counters().toppedUpByKey[request.key]).toBe(1)
     },
@@ -204,7 +153,7 @@ describe('a top-up', () => {
   it('that was never executed is reported as not bought', async () => {
     const request = topUpOf(await buy())
     simulator.addFault({ kind: 'request-lost', operation: 'topUp', times: 1 })
-    expect((await supplier.topUp!([request]))[0]!.kind).toBe('unknown')
+    expect((await order(request)).kind).toBe('unknown')
     expect((await query(request)).kind).toBe('retry')
   })
 })
@@ -223,7 +172,7 @@ describe('the token', () => {
 
   it('is fetched once for all nodes, stored encrypted, and fetched again once when it is refused', async () => {
     const own = await createSimulator('airalo', { catalogueSize: 3 })
-    const nodes = Array.from({ length: 4 }, () => create(own, {}, 'shared'))
+    const nodes = Array.from({ length: 4 }, () => create(configOf(own), 'shared'))
     const balances = () => Promise.all(nodes.flatMap((node) => [node.balance!(), node.balance!()]))
     expect((await balances()).map(({ kind }) => kind)).toEqual(Array(8).fill('balance'))
     expect(fetched(own)).toBe(1)
@@ -238,7 +187,7 @@ describe('the token', () => {
 
   it('that is refused although it is new is not fetched without end', async () => {
     const own = await createSimulator('airalo', { catalogueSize: 3 })
-    const node = create(own, {}, 'refused')
+    const node = create(configOf(own), 'refused')
     own.addFault({ kind: 'unauthorized', operation: 'balance' })
     for (let times = 0; times < 5; times++) expect((await node.balance!()).kind).toBe('silent')
     expect(fetched(own)).toBe(1)
@@ -247,7 +196,7 @@ describe('the token', () => {
 
   it('that cannot be fetched is not asked for by every node, and no order is sent', async () => {
     const own = await createSimulator('airalo', { catalogueSize: 3 })
-    const nodes = Array.from({ length: 3 }, () => create(own, { clientSecret: 'wrong' }, 'wrong'))
+    const nodes = Array.from({ length: 3 }, () => create({ ...configOf(own), clientSecret: 'wrong' }, 'wrong'))
     for (const node of nodes) {
       expect((await node.order([requestOf()]))[0]).toMatchObject({
         kind: 'retry',
@@ -256,17 +205,17 @@ describe('the token', () => {
     }
     expect(fetched(own)).toBe(1)
     // Another secret is another matter.
-    expect((await create(own, {}, 'wrong').balance!()).kind).toBe('balance')
+    expect((await create(configOf(own), 'wrong').balance!()).kind).toBe('balance')
     await own.close()
   })
 
   it('is fetched by another node if the one that was fetching it has died', async () => {
     const own = await createSimulator('airalo', { catalogueSize: 3 })
-    expect((await create(own, {}, 'dead').balance!()).kind).toBe('balance')
+    expect((await create(configOf(own), 'dead').balance!()).kind).toBe('balance')
     await shop.db.query({
       text: `update supplier_tokens set token = null, next_fetch_at = now() + interval '500 ms' where supplier = 'dead'`,
     })
-    expect((await create(own, {}, 'dead').balance!()).kind).toBe('balance')
+    expect((await create(configOf(own), 'dead').balance!()).kind).toBe('balance')
     expect(fetched(own)).toBe(2)
     await own.close()
   })
@@ -320,12 +269,10 @@ describe('the account', () => {
 
   it('passes its test, and a fault is named with its remedy', async () => {
     expect(await supplier.test()).toBeUndefined()
-    expect(await create(simulator, { clientSecret: 'wrong' }, 'a').test()).toMatch(/^Credentials: .*Check clientId/)
-    expect(await create(simulator, { url: 'http://127.0.0.1:1/v2' }, 'b').test()).toMatch(
-      /^Connection: .*Check the url/,
-    )
+    expect(await create({ clientSecret: 'wrong' }, 'a').test()).toMatch(/^Credentials: .*Check clientId/)
+    expect(await create({ url: 'http://127.0.0.1:1/v2' }, 'b').test()).toMatch(/^Connection: .*Check the url/)
     const other = simulator.url.replace('/v2', '/v9')
-    expect(await create(simulator, { url: other }, 'c').test()).toMatch(/^Protocol: .*must end with the version/)
+    expect(await create({ url: other }, 'c').test()).toMatch(/^Protocol: .*must end with the version/)
   })
 })
 

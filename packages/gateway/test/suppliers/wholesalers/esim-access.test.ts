@@ -1,81 +1,33 @@
-import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { systemIds } from '../../../src/lib/ids.ts'
-import { createOutbound } from '../../../src/lib/outbound/outbound.ts'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { esimAccessSupplier } from '../../../src/suppliers/esim-access/esim-access.ts'
-import type {
-  Outcome,
-  SuppliedEsim,
-  Supplier,
-  SupplierProduct,
-  SupplierRequest,
-} from '../../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
-import { createShop, type Shop } from '../../harness/shop.ts'
+import type { Outcome } from '../../../src/suppliers/supplier.ts'
+import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 
-/* The supplier at its wholesaler's simulator, where purchases are counted. */
-
-let database: TestDatabase
-let shop: Shop
-let simulator: Simulator
-let supplier: Supplier
-const outbound = createOutbound()
-const products: SupplierProduct[] = []
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await createShop(database.url)
-  simulator = await createSimulator('esim-access', { catalogueSize: 5 })
-  const { accessCode = '', secretKey = '' } = simulator.credentials
-  const eventAddresses = ['192.0.2.0/24']
-  const config = { url: simulator.url, accessCode, secretKey, perSecond: 1_000, timeoutMs: 5_000, eventAddresses }
-  supplier = esimAccessSupplier('wholesaler', config, { ...shop, outbound })
-  for await (const product of supplier.catalogue!()) products.push(product)
+const testbed = await createWholesalerTestbed({
+  kind: 'esim-access',
+  catalogueSize: 5,
+  configOf({ url, credentials: { accessCode = '', secretKey = '' } }) {
+    const eventAddresses = ['192.0.2.0/24']
+    return { url, accessCode, secretKey, perSecond: 1_000, timeoutMs: 5_000, eventAddresses }
+  },
+  create: esimAccessSupplier,
 })
-afterAll(async () => {
-  await simulator.close()
-  await outbound.close()
-  await shop.close()
-  await database.drop()
-})
+const { base, buy, create, order, products, query, requestOf, simulator, supplier, takenOf, topUpOf } = testbed
+afterAll(() => testbed.close())
 beforeEach(() => simulator.clearFaults())
-
-let keys = 0
-const base = () => products.find(({ packageType, isDayPass }) => packageType === 'BASE' && !isDayPass)!
-const added = () => products.find(({ packageType, isDayPass }) => packageType === 'TOPUP' && !isDayPass)!
-
-function requestOf(changes: Partial<SupplierRequest> = {}): SupplierRequest {
-  keys += 1
-  const { productCode } = base()
-  return { tenantId: 'T', orderId: systemIds.uuid(), itemNo: 1, key: `KEY-${keys}`, productCode, ...changes }
-}
-
-async function buy(request = requestOf()): Promise<SuppliedEsim> {
-  const [outcome] = await supplier.order([request])
-  if (outcome?.kind !== 'delivered') throw new Error(`it answered ${JSON.stringify(outcome)}`)
-  const { iccid, matchingId } = outcome.esim
-  return { ...request, reference: outcome.reference, iccid, matchingId, shown: true }
-}
-
-const topUpOf = ({ key, reference, iccid, matchingId }: SuppliedEsim) => ({
-  ...requestOf({ productCode: added().productCode }),
-  topUp: { key, reference, iccid, matchingId },
-})
-
-const takenOf = ({ key }: { key: string }) => simulator.counters().takenByKey[key] ?? 0
 
 describe('an order', () => {
   it('that is delivered later is ordered, queried by its reference, and never refused', async () => {
     simulator.addFault({ kind: 'delivered-later', operation: 'order', times: 1 })
     const request = requestOf()
-    const [outcome] = await supplier.order([request])
+    const outcome = await order(request)
     expect(outcome).toMatchObject({ kind: 'ordered', reference: expect.any(String) })
     const { reference } = outcome as Extract<Outcome, { kind: 'ordered' }>
     for (const purpose of ['RESUME', 'CHECK'] as const) {
-      expect((await supplier.query([{ ...request, reference }], purpose))[0]!.kind).toBe('ordered')
+      expect((await query({ ...request, reference }, purpose)).kind).toBe('ordered')
     }
     simulator.deliver(reference)
-    expect((await supplier.query([{ ...request, reference }], 'RESUME'))[0]).toMatchObject({
+    expect(await query({ ...request, reference })).toMatchObject({
       kind: 'delivered',
       reference,
     })
@@ -85,19 +37,19 @@ describe('an order', () => {
   it('whose answer was lost stays in doubt beside a pending one of the same minute, and is found after it', async () => {
     simulator.addFault({ kind: 'answer-lost', operation: 'order', times: 1 })
     const lost = requestOf()
-    expect((await supplier.order([lost]))[0]!.kind).toBe('unknown')
+    expect((await order(lost)).kind).toBe('unknown')
     simulator.addFault({ kind: 'delivered-later', operation: 'order', times: 1 })
-    const [pending] = await supplier.order([requestOf()])
-    expect((await supplier.query([lost], 'CHECK'))[0]!.kind).toBe('unknown')
+    const pending = await order(requestOf())
+    expect((await query(lost, 'CHECK')).kind).toBe('unknown')
     simulator.deliver((pending as Extract<Outcome, { kind: 'ordered' }>).reference)
-    expect((await supplier.query([lost], 'CHECK'))[0]!.kind).toBe('delivered')
+    expect((await query(lost, 'CHECK')).kind).toBe('delivered')
     expect(takenOf(lost)).toBe(1)
   })
 
   it('is repeated with the same key without a second purchase', async () => {
     const request = requestOf()
     await buy(request)
-    expect((await supplier.order([request]))[0]!.kind).toBe('delivered')
+    expect((await order(request)).kind).toBe('delivered')
     expect(takenOf(request)).toBe(1)
   })
 
@@ -105,20 +57,20 @@ describe('an order', () => {
     const pass = products.find(({ packageType, isDayPass }) => packageType === 'BASE' && isDayPass)!
     const guard = { cost: pass.cost, salePrice: pass.cost, currencyCode: 'USD' }
     const before = simulator.counters().debited
-    const [outcome] = await supplier.order([requestOf({ productCode: pass.productCode, periodNum: 3, guard })])
+    const outcome = await order(requestOf({ productCode: pass.productCode, periodNum: 3, guard }))
     expect(outcome).toMatchObject({ esim: { charged: { amount: 3n * pass.cost, currencyCode: 'USD' } } })
     expect(simulator.counters().debited - before).toBe(Number(3n * pass.cost))
   })
 
   it('is bought at another price up to the sale price, and refused above it', async () => {
-    const { cost } = base()
+    const { cost } = base
     const cheaper = requestOf({ guard: { cost: cost - 1n, salePrice: cost, currencyCode: 'USD' } })
-    expect((await supplier.order([cheaper]))[0]).toMatchObject({
+    expect(await order(cheaper)).toMatchObject({
       kind: 'delivered',
       esim: { charged: { amount: cost } },
     })
     const dearer = requestOf({ guard: { cost: cost - 2n, salePrice: cost - 1n, currencyCode: 'USD' } })
-    expect((await supplier.order([dearer]))[0]).toMatchObject({ kind: 'refused', price: { amount: cost } })
+    expect(await order(dearer)).toMatchObject({ kind: 'refused', price: { amount: cost } })
     expect([takenOf(cheaper), takenOf(dearer)]).toEqual([1, 0])
   })
 })
@@ -129,9 +81,9 @@ describe('a top-up', () => {
     async (kind) => {
       const request = topUpOf(await buy())
       simulator.addFault({ kind, operation: 'topUp', times: 1 })
-      expect((await supplier.topUp!([request]))[0]!.kind).toBe('unknown')
-      expect((await supplier.query([request], 'RESUME'))[0]!.kind).toBe('toppedUp')
-      expect((await supplier.topUp!([request]))[0]!.kind).toBe('toppedUp')
+      expect((await order(request)).kind).toBe('unknown')
+      expect((await query(request)).kind).toBe('toppedUp')
+      expect((await order(request)).kind).toBe('toppedUp')
       expect(simulator.counters().toppedUpByKey[request.key]).toBe(1)
     },
   )
@@ -139,8 +91,8 @@ describe('a top-up', () => {
   it('that was never executed is reported as not bought', async () => {
     const request = topUpOf(await buy())
     simulator.addFault({ kind: 'request-lost', operation: 'topUp', times: 1 })
-    expect((await supplier.topUp!([request]))[0]!.kind).toBe('unknown')
-    expect((await supplier.query([request], 'RESUME'))[0]!.kind).toBe('retry')
+    expect((await order(request)).kind).toBe('unknown')
+    expect((await query(request)).kind).toBe('retry')
     expect(simulator.counters().toppedUpByKey[request.key]).toBeUndefined()
   })
 
@@ -150,7 +102,7 @@ describe('a top-up', () => {
     const other = await buy()
     expect(other.iccid).toBe(esim.iccid)
     const request = topUpOf(esim)
-    expect((await supplier.topUp!([request]))[0]!.kind).toBe('refused')
+    expect((await order(request)).kind).toBe('refused')
     expect(simulator.counters().toppedUpByKey[request.key]).toBeUndefined()
   })
 })
@@ -207,6 +159,5 @@ it('the test names the problem and what to do about it', async () => {
   expect(await supplier.test()).toBeUndefined()
   simulator.addFault({ kind: 'unauthorized' })
   expect(await supplier.test()).toMatch(/^Credentials: 401001.*Check accessCode/)
-  const nowhere = { url: 'http://127.0.0.1:1', accessCode: 'A', secretKey: 'S' }
-  expect(await esimAccessSupplier('nowhere', nowhere, { ...shop, outbound }).test()).toMatch(/^Connection: .*Check url/)
+  expect(await create({ url: 'http://127.0.0.1:1' }).test()).toMatch(/^Connection: .*Check url/)
 })

@@ -1,30 +1,14 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Outcome, SupplierRequest } from '../../../src/suppliers/supplier.ts'
+import type { Outcome } from '../../../src/suppliers/supplier.ts'
 import { createEsimGoTestbed, TIMEOUT_MS } from './esim-go-testbed.ts'
 
 /* Purchases of the supplier at its wholesaler's simulator, where they are counted. */
 
 const testbed = await createEsimGoTestbed()
-const { buy, buyByHand, create, loseOrder, order, other, products, requestOf, shop, simulator, supplier, topUpOf } =
-  testbed
+const { buy, buyByHand, create, loseOrder, order, other, products, query, requestOf } = testbed
+const { shop, simulator, supplier, topUpOf, untilDecided } = testbed
 afterAll(() => testbed.close())
 beforeEach(() => simulator.clearFaults())
-
-async function query(request: SupplierRequest, purpose: 'RESUME' | 'CHECK' = 'RESUME', by = supplier) {
-  const [outcome] = await by.query([request], purpose)
-  return outcome!
-}
-
-/** As fulfilment does it: what is unknown is queried, what was not bought is ordered again. */
-async function untilDecided(request: SupplierRequest, by = supplier): Promise<Outcome> {
-  let outcome = await order(request, by)
-  for (let step = 0; step < 50; step++) {
-    if (outcome.kind === 'unknown' || outcome.kind === 'ordered') outcome = await query(request, 'RESUME', by)
-    else if (outcome.kind === 'retry') outcome = await order(request, by)
-    else return outcome
-  }
-  throw new Error(`it is not decided: ${JSON.stringify(outcome)}`)
-}
 
 const takenOf = ({ productCode }: { productCode: string }) => simulator.counters().takenByProduct[productCode] ?? 0
 const iccidsOf = (outcomes: Outcome[]) =>

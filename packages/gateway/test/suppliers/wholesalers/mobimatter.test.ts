@@ -1,90 +1,23 @@
 import { createServer } from 'node:http'
-import { createSimulator, type FaultKind, type Simulator } from '@dealer-esim/wholesaler-simulators'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createOutbound } from '../../../src/lib/outbound/outbound.ts'
+import type { FaultKind } from '@dealer-esim/wholesaler-simulators'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { MobimatterConfig } from '../../../src/suppliers/mobimatter/client.ts'
 import { mobimatterSupplier } from '../../../src/suppliers/mobimatter/mobimatter.ts'
-import type { Outcome, Supplier, SupplierProduct, SupplierRequest } from '../../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
-import { addSupplier, createShop, type Shop } from '../../harness/shop.ts'
-
-/* The supplier at its wholesaler's simulator, where purchases are counted. */
+import type { Outcome } from '../../../src/suppliers/supplier.ts'
+import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 
 const TIMEOUT_MS = 400
-let database: TestDatabase
-let shop: Shop
-let simulator: Simulator
-let config: MobimatterConfig
-let supplier: Supplier
-const outbound = createOutbound()
-const products: SupplierProduct[] = []
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await createShop(database.url)
-  simulator = await createSimulator('mobimatter', { catalogueSize: 5 })
-  const { apiKey = '', merchantId = '', webhookPublicKey = '' } = simulator.credentials
-  config = { url: simulator.url, apiKey, merchantId, webhookPublicKey, timeoutMs: TIMEOUT_MS }
-  await addSupplier(shop, 'wholesaler', 'mobimatter', config)
-  supplier = create()
-  for await (const product of supplier.catalogue!()) products.push(product)
+const testbed = await createWholesalerTestbed<MobimatterConfig>({
+  kind: 'mobimatter',
+  catalogueSize: 5,
+  configOf({ url, credentials: { apiKey = '', merchantId = '', webhookPublicKey = '' } }) {
+    return { url, apiKey, merchantId, webhookPublicKey, timeoutMs: TIMEOUT_MS }
+  },
+  create: mobimatterSupplier,
 })
-afterAll(async () => {
-  await simulator.close()
-  await outbound.close()
-  await shop.close()
-  await database.drop()
-})
+const { buy, create, order, products, query, requestOf, simulator, supplier, takenOf, topUpOf, untilDecided } = testbed
+afterAll(() => testbed.close())
 beforeEach(() => simulator.clearFaults())
-
-function create(changes: Partial<MobimatterConfig> = {}): Supplier {
-  return mobimatterSupplier('wholesaler', { ...config, ...changes }, { ...shop, outbound })
-}
-
-let serial = 0
-function requestOf(changes: Partial<SupplierRequest> = {}): SupplierRequest {
-  serial += 1
-  const { productCode } = products.find(({ packageType }) => packageType === 'BASE')!
-  return { tenantId: 'T', orderId: `ORDER-${serial}`, itemNo: 1, key: `ORDER-${serial}-1`, productCode, ...changes }
-}
-
-async function order(request: SupplierRequest, by = supplier): Promise<Outcome> {
-  const [outcome] = await (request.topUp ? by.topUp!([request as never]) : by.order([request]))
-  return outcome!
-}
-
-async function query(request: SupplierRequest, purpose: 'RESUME' | 'CHECK' = 'RESUME'): Promise<Outcome> {
-  const [outcome] = await supplier.query([request], purpose)
-  return outcome!
-}
-
-/** As fulfilment does it: what is unknown is queried, what was not bought is ordered again. */
-async function untilDecided(request: SupplierRequest): Promise<Outcome> {
-  let outcome = await order(request)
-  for (let step = 0; step < 10; step++) {
-    if (outcome.kind === 'unknown' || outcome.kind === 'ordered') outcome = await query(request)
-    else if (outcome.kind === 'retry') outcome = await order(request)
-    else return outcome
-  }
-  throw new Error(`it is not decided: ${JSON.stringify(outcome)}`)
-}
-
-async function buy() {
-  const request = requestOf()
-  const outcome = await order(request)
-  if (outcome.kind !== 'delivered') throw new Error(JSON.stringify(outcome))
-  const { iccid, matchingId } = outcome.esim
-  return { ...request, reference: outcome.reference, iccid, matchingId, shown: true }
-}
-
-type Bought = Awaited<ReturnType<typeof buy>>
-
-function topUpOf({ key, reference, iccid, matchingId }: Bought) {
-  const { productCode } = products.find(({ packageType }) => packageType === 'TOPUP')!
-  return requestOf({ productCode, topUp: { key, reference, iccid, matchingId } })
-}
-
-const takenOf = ({ key }: { key: string }) => simulator.counters().takenByKey[key] ?? 0
 
 /** The ways to lose a step. A slow request takes effect after our time-out. */
 const LOSSES = [
@@ -275,8 +208,7 @@ describe('an event', () => {
       expect(await event(body, headers)).toEqual({ kind: 'changed', keys: [key] })
       expect(await event(body.replace('COMPLETED', 'FAILED'), headers)).toMatchObject({ kind: 'refused' })
       expect(await event(body, { host: 'example.com' })).toMatchObject({ kind: 'refused' })
-      const { webhookPublicKey: _, ...others } = config
-      const keyless = mobimatterSupplier('wholesaler', others, { ...shop, outbound })
+      const keyless = create({ webhookPublicKey: undefined })
       expect(await keyless.receive!({ headers, body: Buffer.from(body) })).toMatchObject({ kind: 'refused' })
     } finally {
       simulator.setEventsUrl(null)

@@ -71,13 +71,22 @@ export async function firstProduct(supplier: Supplier): Promise<string> {
 /** As `firstProduct`, with one that tops up its eSIMs. Where all packages do both, it is the same one. */
 async function productsOf(supplier: Supplier): Promise<{ product: string; topUpProduct: string }> {
   const listed: SupplierProduct[] = []
-  for await (const product of supplier.catalogue!()) if (!product.isDayPass) listed.push(product)
+  for await (const product of supplier.catalogue!()) listed.push(product)
+  const { base, topUp } = chooseProducts(listed)
+  return { product: base.productCode, topUpProduct: topUp.productCode }
+}
+
+export function chooseProducts(products: readonly SupplierProduct[]): {
+  base: SupplierProduct
+  topUp: SupplierProduct
+} {
+  const listed = products.filter(({ isDayPass }) => !isDayPass)
   const base = listed.find(({ packageType }) => packageType === 'BASE')
-  if (base === undefined) throw new Error(`the catalogue of ${supplier.name} has no package for new eSIMs`)
+  if (base === undefined) throw new Error('the catalogue has no package for new eSIMs')
   const topUp = listed.find(
     ({ packageType, countries }) => packageType === 'TOPUP' && countries.join() === base.countries.join(),
   )
-  return { product: base.productCode, topUpProduct: (topUp ?? base).productCode }
+  return { base, topUp: topUp ?? base }
 }
 
 function soldAtSimulator(simulator: Simulator): string[] {

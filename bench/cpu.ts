@@ -1,7 +1,28 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import type { Db } from '../packages/gateway/src/lib/postgres/db.ts'
 
 /** The unit of processor time in /proc, independent of the kernel's own tick. */
 const TICKS_PER_S = 100
+
+export interface ProcessorTime {
+  gatewayUs: number
+  serverUs: number
+}
+
+/** @returns a function that reads the processor time of a gateway and of its server until now */
+export async function processorClock(db: Db, gatewayPid: number): Promise<() => ProcessorTime> {
+  const [backend] = await db.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })
+  const server = parentOf(backend!.pid)!
+  return () => ({ gatewayUs: cpuTimeUs(gatewayPid) ?? Number.NaN, serverUs: serverCpuTimeUs(server) })
+}
+
+/** The processor time of each of `count` calls. */
+export function spentPerCall(before: ProcessorTime, after: ProcessorTime, count: number): ProcessorTime {
+  return {
+    gatewayUs: (after.gatewayUs - before.gatewayUs) / count,
+    serverUs: (after.serverUs - before.serverUs) / count,
+  }
+}
 
 /**
  * Processor time that a PostgreSQL server has used, in µs: of its processes, and of those that have ended.

@@ -55,8 +55,8 @@ export const sold: Figure = {
       const after = await readCounters(bench.db)
       const counted = measured.slice(WARM_TURNS)
       if (isCounted) for (const line of statementTable(before, after, ORDERS * counted.length)) bench.progress(line)
-      const gatewayUs = median(counted.map(({ gatewayCpuUs }) => gatewayCpuUs))
-      const serverUs = median(counted.map(({ serverCpuUs }) => serverCpuUs))
+      const gatewayUs = median(counted.map((turn) => turn.gatewayUs))
+      const serverUs = median(counted.map((turn) => turn.serverUs))
       result.notes.push(
         await verifySold(bench, selling, ORDERS * measured.length),
         `processor time per eSIM: gateway ${gatewayUs.toFixed(0)} µs, server ${serverUs.toFixed(0)} µs`,

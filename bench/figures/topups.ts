@@ -1,4 +1,5 @@
-import { compare } from '../compare.ts'
+import { compare, median } from '../compare.ts'
+import { type ProcessorTime, processorClock, spentPerCall } from '../cpu.ts'
 import type { Environment } from '../environment.ts'
 import type { Figure } from '../figure.ts'
 import { orderBody, requireSuccess, sendAll, signedRequest, topUpBody } from '../load.ts'
@@ -20,9 +21,13 @@ export const topups: Figure = {
     let acknowledged = 0
     /** Each is topped up once, because the open top-ups of an eSIM are read with it. */
     const esims: string[] = []
-    const rateOf = async (operation: string, bodies: string[]) => {
+    const processorTime = await processorClock(bench.db, gateway.pid)
+    const spent: Record<'esim/order' | 'esim/topup', ProcessorTime[]> = { 'esim/order': [], 'esim/topup': [] }
+    const rateOf = async (operation: keyof typeof spent, bodies: string[]) => {
       const requests = bodies.map((body) => signedRequest(dealer!, operation, body))
+      const before = processorTime()
       const result = requireSuccess(await sendAll(gateway.baseUrl, requests, CONNECTIONS))
+      spent[operation].push(spentPerCall(before, processorTime(), bodies.length))
       acknowledged += bodies.length
       return result.perSecond
     }
@@ -52,13 +57,25 @@ export const topups: Figure = {
       against: order,
     })
     result.notes.push(await verifyRows(bench.db, [tenantId], acknowledged))
+    const measured = bench.rounds * TURNS
+    result.notes.push(compareTimes(spent['esim/topup'].slice(-measured), spent['esim/order'].slice(-measured)))
     result.notes.push('the gateway has the role api: neither side includes fulfilment')
     await gateway.stop()
     return [result]
   },
 }
 
-/** Gives each new order its eSIM, as fulfilment would. The eSIM has the id of its order. @returns the ids */
+function compareTimes(topUps: readonly ProcessorTime[], orders: readonly ProcessorTime[]): string {
+  const medianOf = (turns: readonly ProcessorTime[], part: keyof ProcessorTime) =>
+    median(turns.map((turn) => turn[part]))
+  const both = (part: keyof ProcessorTime) =>
+    `${medianOf(topUps, part).toFixed(0)} against ${medianOf(orders, part).toFixed(0)} µs`
+  const total = (turns: readonly ProcessorTime[]) => medianOf(turns, 'gatewayUs') + medianOf(turns, 'serverUs')
+  const ratio = (total(topUps) / total(orders)).toFixed(2)
+  return `processor time of a top-up ${ratio} of an order's: gateway ${both('gatewayUs')}, server ${both('serverUs')}`
+}
+
+/** Gives each new order its eSIM, and ends the top-ups, as fulfilment would. An eSIM has the id of its order. @returns the ids */
 async function deliver({ db }: Environment, tenantId: string): Promise<string[]> {
   const delivered = await db.query<{ profileId: string }>({
     text: `insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, smdp_address, secrets,
@@ -71,7 +88,7 @@ async function deliver({ db }: Environment, tenantId: string): Promise<string[]>
   })
   await db.query({
     text: `update orders set order_status = 'DELIVERED'
-           where tenant_id = $1 and order_type = 'NEW' and order_status = 'PAID'`,
+           where tenant_id = $1 and order_status = 'PAID'`,
     values: [tenantId],
   })
   await db.query({ text: 'analyze profiles' })

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { cpuTimeUs, parentOf, serverCpuTimeUs } from '../cpu.ts'
+import { type ProcessorTime, processorClock, spentPerCall } from '../cpu.ts'
 import type { Environment } from '../environment.ts'
 import type { BenchGateway } from '../gateway.ts'
 import { type Credentials, orderBody, requireSuccess, sendAll, signedRequest } from '../load.ts'
@@ -38,10 +38,8 @@ export async function startSelling(bench: Environment, dealerCount: number): Pro
   }
 }
 
-export interface Sold {
+export interface Sold extends ProcessorTime {
   perSecond: number
-  gatewayCpuUs: number
-  serverCpuUs: number
 }
 
 /** Sells one eSIM per order and waits until each is delivered and all events are acknowledged. Times are per eSIM. */
@@ -50,22 +48,15 @@ export async function sell(bench: Environment, selling: Selling, count: number, 
   const requests = Array.from({ length: count }, (_, index) =>
     signedRequest(dealers[index % dealers.length]!, 'esim/order', orderBody()),
   )
-  const [backend] = await bench.db.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })
-  const server = parentOf(backend!.pid)!
-  const cpuUs = () => ({ gateway: cpuTimeUs(gateway.pid) ?? Number.NaN, server: serverCpuTimeUs(server) })
-  const before = cpuUs()
+  const processorTime = await processorClock(bench.db, gateway.pid)
+  const before = processorTime()
   const started = performance.now()
   requireSuccess(await sendAll(gateway.baseUrl, requests, connections))
   // Asking the database all the time took a tenth of the server's time.
   await Promise.race([receiver.take(count), delay(PATIENCE_MS, undefined, { ref: false })])
   await untilAcknowledged(bench, selling)
   const seconds = (performance.now() - started) / 1000
-  const after = cpuUs()
-  return {
-    perSecond: count / seconds,
-    gatewayCpuUs: (after.gateway - before.gateway) / count,
-    serverCpuUs: (after.server - before.server) / count,
-  }
+  return { perSecond: count / seconds, ...spentPerCall(before, processorTime(), count) }
 }
 
 /** Waits until no order is due and no event is undelivered, as far as the database knows. */

@@ -18,7 +18,10 @@ import { createTopUpTestbed, type Esim, type TopUpTestbed } from './testbed.ts'
 const READS = 'orders-esims-by-id'
 const READS_AHEAD = 'orders-esims-ahead-by-id'
 const WRITES_ONE = 'orders-write-one-if-unchanged'
+const WRITES = 'orders-write-if-unchanged'
 const LOCKS = 'wallets-lock'
+/** As in orders/placing/placer.ts. */
+const BATCH_MAX = 128
 
 let bed: TopUpTestbed
 beforeAll(async () => {
@@ -152,7 +155,7 @@ describe('a top-up on a cached wallet', () => {
     expect(verdicts[0]).toMatchObject({ answer: { esimTranNo: esim.esimTranNo } })
     expect(verdicts[2]).toMatchObject({ answer: { esimTranNo: theirs.esimTranNo } })
     expect(verdicts[5]).toMatchObject({ answer: { esimTranNo: other.esimTranNo } })
-    expect(statements).toEqual([READS, 'orders-esims-by-iccid', 'orders-write-if-unchanged'])
+    expect(statements).toEqual([READS, 'orders-esims-by-iccid', WRITES])
     expect([await debitsOf(dealer), await debitsOf(second)]).toEqual([3, 1])
   })
 
@@ -324,6 +327,46 @@ describe('a top-up that arrives while a batch of its wallet is written', () => {
     await leaveRoomForOne(esim)
     expect((await topUpDuring(placing, () => topUp(placer, esim))).map(codeOf)).toEqual(['placed', '310245'])
     expect(statements.slice(0, 4)).toEqual([READS, READS_AHEAD, WRITES_ONE, READS])
+    expect(await debitsOf(dealer)).toBe(1)
+  })
+
+  /** Fills the batch between the one that is written and that of the top-up, whose eSIM was read before both. */
+  const fillBatch = ({ placer, dealer }: Placing, topUps: readonly Esim[]) => {
+    const orders = Array.from({ length: BATCH_MAX - topUps.length }, () => order(placer, dealer))
+    return Promise.all([...orders, ...topUps.map((esim) => topUp(placer, esim))])
+  }
+
+  it('is one statement after two batches that topped up other eSIMs', async () => {
+    const placing = await openDealer()
+    const { placer, statements, dealer, other } = placing
+    let between: Promise<Verdict[]> | undefined
+    const earlier = () => {
+      const first = order(placer, dealer)
+      setImmediate(() => {
+        between = fillBatch(placing, [other])
+      })
+      return first
+    }
+    expect((await topUpDuring(placing, earlier)).map(codeOf)).toEqual(['placed', 'placed'])
+    expect(new Set((await between!).map(codeOf))).toEqual(new Set(['placed']))
+    expect(statements.filter((name) => name !== READS_AHEAD)).toEqual([WRITES_ONE, WRITES, WRITES_ONE])
+    expect(await debitsOf(dealer)).toBe(2)
+  })
+
+  it('is decided on the eSIM as the first of two batches leaves it', async () => {
+    const placing = await openDealer()
+    const { placer, dealer, esim } = placing
+    await leaveRoomForOne(esim)
+    let between: Promise<Verdict[]> | undefined
+    const earlier = () => {
+      const first = topUp(placer, esim)
+      setImmediate(() => {
+        between = fillBatch(placing, [])
+      })
+      return first
+    }
+    expect((await topUpDuring(placing, earlier)).map(codeOf)).toEqual(['placed', '310245'])
+    expect(new Set((await between!).map(codeOf))).toEqual(new Set(['placed']))
     expect(await debitsOf(dealer)).toBe(1)
   })
 

@@ -67,8 +67,8 @@ export interface ToppedUpEsim {
   totalVolume: bigint | null
   /** The action that is in the way; null: none. */
   openActionId: string | null
-  /** The lines of its open top-ups. */
-  openLines: PackageLine[]
+  /** The lines of its open top-ups; null: none. */
+  openLines: PackageLine[] | null
 }
 
 /** An eSIM that was read while its wallet may have been in use, and the hash of the wallet's row in the same snapshot. */

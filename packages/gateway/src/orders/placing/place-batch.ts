@@ -102,7 +102,7 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
       deps.walletCache.markOutdated(tenantIds)
       return undefined
     default: {
-      deps.walletCache.put(withLatest(written.wallets, wallets, batch))
+      deps.walletCache.put(withOwnChanges(written.wallets, wallets, batch))
       const createTime = formatTime(written.now)
       return inputs.map((input) => withCreateTime(batch.verdicts.get(input)!, createTime))
     }
@@ -127,20 +127,25 @@ async function readUnlessAhead(
   return unread.length === 0 ? ahead : new Map([...ahead, ...(await readToppedUpEsims(db, unread))])
 }
 
+/** As many batches as wait at most: a node runs 512 requests of a dealer at once (http/load-shedding.ts). */
+const OWN_CHANGES_KEPT = 4
+
 /** Notes on the wallets what this batch alone has changed. */
-function withLatest(
+function withOwnChanges(
   written: readonly CachedWallet[],
   before: readonly CachedWallet[],
   { placed }: BatchDecision,
 ): CachedWallet[] {
-  const rowHashes = new Map(before.map(({ tenantId, rowHash }) => [tenantId, rowHash]))
+  const cached = new Map(before.map((wallet) => [wallet.tenantId, wallet]))
   const topUps = groupBy(
     placed.filter(({ orderType }) => orderType === 'TOPUP'),
     ({ tenantId }) => tenantId,
   )
   return written.map((wallet) => {
+    const { rowHash, ownChanges = [] } = cached.get(wallet.tenantId)!
     const toppedUpProfileIds = new Set((topUps.get(wallet.tenantId) ?? []).map((order) => order.toppedUpProfileId!))
-    return { ...wallet, latest: { rowHashBefore: rowHashes.get(wallet.tenantId)!, toppedUpProfileIds } }
+    const change = { rowHashBefore: rowHash, toppedUpProfileIds }
+    return { ...wallet, ownChanges: [change, ...ownChanges.slice(0, OWN_CHANGES_KEPT - 1)] }
   })
 }
 

@@ -53,7 +53,7 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
   const recent = createRecentOrders(deps.db)
   const aheadReads = createBatcher<TopUpInput, EsimReadAhead | undefined>({
     limit: BATCH_MAX,
-    concurrency: CONCURRENT_BATCHES,
+    concurrency: 1, // larger batches: those that wait for a read wait for a batch of orders too
     queueLimit: QUEUE_MAX,
     queueFullError: () => new Error('too many top-ups are waiting'),
     run: (inputs) => readEsimsAhead(deps.db, inputs),

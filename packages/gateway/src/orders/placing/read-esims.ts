@@ -23,7 +23,7 @@ export async function readToppedUpEsims(
 }
 
 /**
- * The same for a top-up that waits for an earlier batch of its wallet: the batch that takes it up need not read its eSIM, if
+ * The same for a top-up that waits for earlier batches of its wallet: the batch that takes it up need not read its eSIM, if
  * `isStillRead` holds then. @returns in the order of the inputs; undefined where there is no such eSIM
  */
 export async function readEsimsAhead(
@@ -36,10 +36,18 @@ export async function readEsimsAhead(
 
 /**
  * True if nothing has happened to the eSIM since it was read that a debit of this wallet would detect: the wallet is as it was,
- * or this node's latest batch alone has changed it, and topped up other eSIMs.
+ * or this node's latest batches alone have changed it, and topped up other eSIMs.
  */
-export function isStillRead({ walletHash, profileId }: EsimReadAhead, { rowHash, latest }: CachedWallet): boolean {
-  return walletHash === rowHash || (walletHash === latest?.rowHashBefore && !latest.toppedUpProfileIds.has(profileId))
+export function isStillRead(
+  { walletHash, profileId }: EsimReadAhead,
+  { rowHash, ownChanges = [] }: CachedWallet,
+): boolean {
+  if (walletHash === rowHash) return true
+  for (const { rowHashBefore, toppedUpProfileIds } of ownChanges) {
+    if (toppedUpProfileIds.has(profileId)) return false
+    if (walletHash === rowHashBefore) return true
+  }
+  return false
 }
 
 interface NamedStatements {
@@ -89,7 +97,7 @@ select place::int, p.profile_id, p.iccid, i.package_code, p.supplier, p.esim_sta
   (select action_id from esim_actions a
    where a.tenant_id = named.tenant_id and a.profile_id = p.profile_id and action_status in ('PENDING', 'UNDER_REVIEW')
    limit 1) as open_action_id,
-  (select coalesce(jsonb_agg(package_lines -> 0), '[]') from orders o
+  (select jsonb_agg(package_lines -> 0) from orders o
    where o.tenant_id = named.tenant_id and o.topped_up_profile_id = p.profile_id
      and order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW')) as open_lines${members}
 from ${named}

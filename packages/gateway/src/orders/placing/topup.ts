@@ -32,7 +32,7 @@ export function offerTopUp(
   const offer = catalogue.topUpOffer(tenant, packageCode, esim)
   if (offer === '310245') return refuse(offer, `${packageCode} does not fit this eSIM.`)
   if (typeof offer === 'string') return refuse(offer, `${packageCode} cannot be bought now.`)
-  const open = esim.openLines.reduce((sum, line) => sum + topUpVolume(catalogue, line), added)
+  const open = (esim.openLines ?? []).reduce((sum, line) => sum + topUpVolume(catalogue, line), added)
   const volume = open + topUpVolume(catalogue, { packageCode, periodNum: periodNum ?? 1 })
   if (esim.totalVolume !== null && esim.totalVolume + volume > VOLUME_MAX) {
     return refuse('310245', 'With it the eSIM would have a larger volume than the API can represent.')

@@ -5,8 +5,13 @@ import type { Wallet } from './lock.ts'
 export interface CachedWallet extends Wallet {
   /** WALLET_ROW_HASH of the row. A statement that relies on the cache compares it under the lock. */
   rowHash: string
-  /** What the transaction changed, if the row was as cached when it locked it. */
-  latest?: { rowHashBefore: string; toppedUpProfileIds: ReadonlySet<string> }
+  /** What this node's latest transactions changed, newest first: each found the row as the one before it had left it. */
+  ownChanges?: readonly OwnChange[]
+}
+
+export interface OwnChange {
+  rowHashBefore: string
+  toppedUpProfileIds: ReadonlySet<string>
 }
 
 export interface WalletCache {

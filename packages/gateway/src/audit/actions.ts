@@ -73,6 +73,7 @@ export const AUDIT_ACTIONS = [
   'statement.issue',
   'stock.import',
   'stock.low',
+  'stock.set_expiry',
   'stock.view_code',
   'supplier.accept_catalogue',
   'supplier.add',

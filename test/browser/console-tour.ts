@@ -1,6 +1,16 @@
 import type { Page } from 'playwright-core'
 import { createDemo, type Demo } from './console-demo.ts'
-import { button, type ConsoleTestbed, field, loadPage, navigate } from './console-testbed.ts'
+import {
+  api,
+  button,
+  type ConsoleTestbed,
+  field,
+  loadPage,
+  navigate,
+  OPERATOR,
+  PASSWORD,
+  signIn,
+} from './console-testbed.ts'
 
 /** A page of the console as one person sees it. Its screenshots have its name. */
 export interface Stop {
@@ -22,7 +32,18 @@ export async function prepareTour(testbed: ConsoleTestbed): Promise<Tour> {
   // Drops what was cached while the demo data was created.
   for (const page of [demo.operator, demo.dealer]) await loadPage(testbed, page, '/')
   const stranger = await testbed.open()
-  return { ...demo, stops: [...operatorStops(testbed, demo), ...dealerStops(demo), ...signedOutStops(demo, stranger)] }
+  const viewer = await viewAsDealer(testbed, demo)
+  const stops = [...operatorStops(testbed, demo), ...dealerStops(demo, viewer), ...signedOutStops(demo, stranger)]
+  return { ...demo, stops }
+}
+
+/** A page of an operator who views the console as the dealer. */
+async function viewAsDealer(testbed: ConsoleTestbed, { tenantId }: Demo): Promise<Page> {
+  const page = await testbed.open()
+  await signIn(page, OPERATOR, PASSWORD)
+  await api(testbed, page, `/tenants/${tenantId}/view`, {})
+  await loadPage(testbed, page, '/')
+  return page
 }
 
 function operatorStops(
@@ -63,10 +84,16 @@ function operatorStops(
     stop('price-groups', '/catalogue/prices/groups'),
     stop('price-plan', '/catalogue/prices/plans/GOLD'),
     stop('price-rule', '/catalogue/prices/plans/GOLD', previewRule),
+    stop('remove-rule', '/catalogue/prices/plans/GOLD', previewRemoval),
     stop('price-group', '/catalogue/prices/groups/PARTNERS'),
     stop('stock', '/stock'),
     stop('stock-import', '/stock', (at) => button(at, 'Import codes').click()),
     stop('stock-batches', '/stock/batches'),
+    stop('batch-expiry', '/stock/batches', (at) =>
+      button(at, /^Change expiry, /)
+        .first()
+        .click(),
+    ),
     stop('stock-codes', '/stock/codes?iccid=89001234'),
     stop('products', '/products'),
     stop('sale-rules', '/sale-rules'),
@@ -94,7 +121,7 @@ function operatorStops(
 }
 
 /** Pages that a dealer's own people see differently. */
-function dealerStops({ dealer: page, tenantId, profileId }: Demo): Stop[] {
+function dealerStops({ dealer: page, tenantId, profileId }: Demo, viewer: Page): Stop[] {
   const own = `/tenants/${tenantId}`
   return [
     { name: 'own-dashboard', path: '/', page },
@@ -105,6 +132,7 @@ function dealerStops({ dealer: page, tenantId, profileId }: Demo): Stop[] {
     { name: 'own-top-up-requests', path: '/top-up-requests', page },
     { name: 'own-esim', path: `${own}/profiles/${profileId}`, page, act: (at) => button(at, 'Show link').click() },
     { name: 'own-settings', path: `${own}/settings`, page },
+    { name: 'dealer-view', path: '/', page: viewer },
   ]
 }
 
@@ -170,6 +198,14 @@ async function previewRule(page: Page): Promise<void> {
   await dialog.getByRole('combobox', { name: 'Supplier' }).click()
   await page.getByRole('option', { name: 'sandbox' }).click()
   await field(page, 'Percentage').fill('-45')
+  await button(page, 'Preview the effect').click()
+  await page.locator('[data-preview]').waitFor()
+}
+
+async function previewRemoval(page: Page): Promise<void> {
+  await button(page, /^Remove rule: /)
+    .first()
+    .click()
   await button(page, 'Preview the effect').click()
   await page.locator('[data-preview]').waitFor()
 }

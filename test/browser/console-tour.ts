@@ -1,16 +1,6 @@
 import type { Page } from 'playwright-core'
 import { createDemo, type Demo } from './console-demo.ts'
-import {
-  api,
-  button,
-  type ConsoleTestbed,
-  field,
-  loadPage,
-  navigate,
-  OPERATOR,
-  PASSWORD,
-  signIn,
-} from './console-testbed.ts'
+import { api, button, type ConsoleTestbed, field, loadPage, navigate, signInAsOperator } from './console-testbed.ts'
 
 /** A page of the console as one person sees it. Its screenshots have its name. */
 export interface Stop {
@@ -40,7 +30,7 @@ export async function prepareTour(testbed: ConsoleTestbed): Promise<Tour> {
 /** A page of an operator who views the console as the dealer. */
 async function viewAsDealer(testbed: ConsoleTestbed, { tenantId }: Demo): Promise<Page> {
   const page = await testbed.open()
-  await signIn(page, OPERATOR, PASSWORD)
+  await signInAsOperator(testbed, page)
   await api(testbed, page, `/tenants/${tenantId}/view`, {})
   await loadPage(testbed, page, '/')
   return page

@@ -86,12 +86,11 @@ function marginText({ currencyCode, price }: TypedPrice, suppliers: readonly Typ
   })
   if (!/^[A-Z]{3}$/.test(currency) || 'error' in typed) return ''
   if (costs.length === 0) return t.package.marginUnknown
-  return formatMargin(typed.amount, Math.min(...costs), currency)
+  return interpolate(t.package.margin, { amount: formatMargin(typed.amount, Math.min(...costs), currency) })
 }
 
 /** Price less cost, and its share of the price. */
 export function formatMargin(price: number, cost: number, currency: string): string {
   const amount = formatMoney(price - cost, currency)
-  if (price === 0) return interpolate(t.package.margin, { amount })
-  return interpolate(t.package.marginShare, { amount, share: formatPercent((price - cost) / price) })
+  return price === 0 ? amount : `${amount} (${formatPercent((price - cost) / price)})`
 }

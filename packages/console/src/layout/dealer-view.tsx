@@ -24,7 +24,7 @@ export default function DealerViewBar() {
   return (
     <Group className="dealer-view" role="status" justify="space-between" wrap="nowrap" gap="sm" px="md" py={6} mb="md">
       <Group gap="xs" wrap="nowrap">
-        <IconEye size={18} aria-hidden="true" />
+        <IconEye size={18} aria-hidden="true" style={{ flexShrink: 0 }} />
         <Text size="sm" fw={600}>
           {interpolate(t.dealerView.bar, { dealer: tenant?.clientName ?? '' })}
         </Text>

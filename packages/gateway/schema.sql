@@ -845,12 +845,14 @@ create table sessions (
   signed_in_by text not null,
   address text,
   user_agent text,
+  viewed_tenant_id uuid,
   created_at timestamp with time zone not null default now(),
   seen_at timestamp with time zone not null default now(),
   expires_at timestamp with time zone not null,
   constraint sessions_pkey PRIMARY KEY (session_id),
   constraint sessions_token_hash_key UNIQUE (token_hash),
   constraint sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
+  constraint sessions_viewed_tenant_id_fkey FOREIGN KEY (viewed_tenant_id) REFERENCES tenants(tenant_id) ON DELETE SET NULL,
   constraint sessions_signed_in_by_check CHECK ((signed_in_by = ANY (ARRAY['PASSWORD'::text, 'PASSKEY'::text, 'PROVIDER'::text])))
 );
 CREATE INDEX sessions_person ON sessions USING btree (person_id);

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { createDemo, type Demo } from './console-demo.ts'
-import { button, type ConsoleTestbed, field, loadPage, navigate } from './console-testbed.ts'
+import { api, button, type ConsoleTestbed, field, loadPage, navigate, signInAsOperator } from './console-testbed.ts'
 
 /** A page of the console as one person sees it. Its screenshots have its name. */
 export interface Stop {
@@ -25,7 +25,18 @@ export async function prepareTour(testbed: ConsoleTestbed): Promise<Tour> {
   // Drops what was cached while the demo data was created.
   for (const page of [demo.operator, demo.dealer]) await loadPage(testbed, page, '/')
   const stranger = await testbed.open()
-  return { ...demo, stops: [...operatorStops(testbed, demo), ...dealerStops(demo), ...signedOutStops(demo, stranger)] }
+  const viewer = await viewAsDealer(testbed, demo)
+  const stops = [...operatorStops(testbed, demo), ...dealerStops(demo, viewer), ...signedOutStops(demo, stranger)]
+  return { ...demo, stops }
+}
+
+/** A page of an operator who views the console as the dealer. */
+async function viewAsDealer(testbed: ConsoleTestbed, { tenantId }: Demo): Promise<Page> {
+  const page = await testbed.open()
+  await signInAsOperator(testbed, page)
+  await api(testbed, page, `/tenants/${tenantId}/view`, {})
+  await loadPage(testbed, page, '/')
+  return page
 }
 
 function operatorStops(
@@ -68,9 +79,15 @@ function operatorStops(
     stop('price-plan', '/catalogue/prices/plans/GOLD'),
     stop('price-rule', '/catalogue/prices/plans/GOLD', previewRule),
     stop('price-group', '/catalogue/prices/groups/PARTNERS'),
+    stop('remove-rule', '/catalogue/prices/plans/GOLD', previewRemoval),
     stop('stock', '/stock'),
     stop('stock-import', '/stock', (at) => button(at, 'Import codes').click()),
     stop('stock-batches', '/stock/batches'),
+    stop('batch-expiry', '/stock/batches', (at) =>
+      button(at, /^Change expiry, /)
+        .first()
+        .click(),
+    ),
     stop('stock-codes', '/stock/codes?iccid=89001234'),
     stop('products', '/products'),
     stop('sale-rules', '/sale-rules'),
@@ -98,7 +115,7 @@ function operatorStops(
 }
 
 /** Pages that a dealer's own people see differently. */
-function dealerStops({ dealer: page, tenantId, profileId }: Demo): Stop[] {
+function dealerStops({ dealer: page, tenantId, profileId }: Demo, viewer: Page): Stop[] {
   const own = `/tenants/${tenantId}`
   return [
     { name: 'own-dashboard', path: '/', page },
@@ -109,6 +126,7 @@ function dealerStops({ dealer: page, tenantId, profileId }: Demo): Stop[] {
     { name: 'own-top-up-requests', path: '/top-up-requests', page },
     { name: 'own-esim', path: `${own}/profiles/${profileId}`, page, act: (at) => button(at, 'Show link').click() },
     { name: 'own-settings', path: `${own}/settings`, page },
+    { name: 'dealer-view', path: '/', page: viewer },
   ]
 }
 
@@ -174,6 +192,14 @@ async function previewRule(page: Page): Promise<void> {
   await dialog.getByRole('combobox', { name: 'Supplier' }).click()
   await page.getByRole('option', { name: 'sandbox' }).click()
   await field(page, 'Percentage').fill('-45')
+  await button(page, 'Preview the effect').click()
+  await page.locator('[data-preview]').waitFor()
+}
+
+async function previewRemoval(page: Page): Promise<void> {
+  await button(page, /^Remove rule: /)
+    .first()
+    .click()
   await button(page, 'Preview the effect').click()
   await page.locator('[data-preview]').waitFor()
 }

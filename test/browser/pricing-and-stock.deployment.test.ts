@@ -111,6 +111,12 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     await page.getByRole('cell', { name: 'Packages of Japan', exact: true }).waitFor()
     await page.getByRole('cell', { name: /^From Jun 1/ }).waitFor()
 
+    await button(page, /^Remove rule: Packages of Japan/).click()
+    await button(page, 'Preview the effect').click()
+    const removal = dialog().locator('[data-preview]')
+    await removal.getByRole('row', { name: /JP_TEST.*USD 4\.05.*USD 4\.50.*USD 1\.50 \(33\.3%\)/ }).waitFor()
+    await dialog().getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('cell', { name: 'Packages of Japan', exact: true }).waitFor()
     await button(page, 'Add dealer').click()
     await dialog().getByRole('combobox', { name: 'Dealer' }).click()
     await page.getByRole('option').first().click()
@@ -118,6 +124,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     await button(page, /^Remove .* from the plan$/).waitFor()
 
     await navigate(testbed, page, '/packages/JP_TEST/prices')
+    await page.locator('[data-row=USD]').getByText('USD 1.50 (33.3%)').waitFor()
     const row = page.locator(`[data-row="${tenantId}"]`)
     await row.getByText('List price').waitFor()
     await row.getByText('USD 1.50 (33.3%)').waitFor()
@@ -163,6 +170,13 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     await dialog().getByRole('spinbutton').fill('5')
     await dialog().getByRole('button', { name: 'Save' }).click()
     await batch.getByText('5 days before').waitFor()
+    await button(page, 'Change expiry, Expiry: First delivery').click()
+    await dialog()
+      .getByLabel('Unsold codes expire on')
+      .fill(new Date(Date.now() + 60 * 86_400_000).toISOString().slice(0, 10))
+    await dialog().getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Changed for 2 codes.').waitFor()
+    await expect.poll(() => batch.getByText(/within 30 days/).count()).toBe(0)
     const exported = async (act: () => Promise<void>) => {
       const [download] = await Promise.all([page.waitForEvent('download'), act()])
       const parts: Buffer[] = []

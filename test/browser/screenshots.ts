@@ -2,12 +2,13 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { chromiumPath } from './chromium.ts'
-import { startTestbed } from './console-testbed.ts'
+import { loadPage, signInAsOperator, startTestbed } from './console-testbed.ts'
 import { prepareTour, type Stop, TOUR_VARIABLES, transitionsEnd, visit } from './console-tour.ts'
 
 /*
  * npm run screenshots [-- names]: takes screenshots of all pages of the console, or of those named, light and dark, at
- * desktop and phone width, into .screenshots/. With --docs also those of the documentation, into docs/images/.
+ * desktop and phone width, into .screenshots/. With --docs also those of the documentation, into docs/images/. With --states
+ * instead each page while it loads, when its data cannot be read, and on a gateway without data.
  */
 
 const WIDTHS = { desktop: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } } as const
@@ -25,6 +26,7 @@ const docs = join(root, 'docs/images')
 const options = process.argv.slice(2)
 const names = options.filter((option) => !option.startsWith('--'))
 const forDocs = options.includes('--docs')
+const forStates = options.includes('--states')
 
 if (!chromiumPath())
   throw new Error('No Chromium was found: install one (apt-get install chromium) or set CHROMIUM_PATH.')
@@ -32,16 +34,17 @@ mkdirSync(folder, { recursive: true })
 
 const testbed = await startTestbed({ env: TOUR_VARIABLES })
 try {
+  if (forStates) await takeEmptyPages()
   console.log('Creating demo data …')
   const { stops, close } = await prepareTour(testbed)
-  for (const page of new Set(stops.map((stop) => stop.page))) await fillDashboardDays(page)
+  if (!forStates) for (const page of new Set(stops.map((stop) => stop.page))) await fillDashboardDays(page)
   const wanted = stops.filter(({ name }) => names.length === 0 || names.includes(name))
   for (const [index, stop] of wanted.entries()) {
-    await takeScreenshots(stop)
+    await (forStates ? takeStates(stop) : takeScreenshots(stop))
     console.log(`${String(index + 1).padStart(2)} of ${wanted.length}  ${stop.name}`)
   }
   close()
-  console.log(`${wanted.length * 4} pictures in ${folder}${forDocs ? `, the documentation's in ${docs}` : ''}`)
+  console.log(`${wanted.length} pages: pictures in ${folder}${forDocs ? `, the documentation's in ${docs}` : ''}`)
 } finally {
   await testbed.stop()
 }
@@ -101,6 +104,50 @@ async function takeScreenshots(stop: Stop): Promise<void> {
       await page.screenshot({ path: join(folder, picture) })
     }
   }
+}
+
+const EMPTY_PATHS = [
+  ...['/', '/tenants', '/orders', '/profiles', '/sales', '/catalogue/prices', '/catalogue/prices/groups', '/stock'],
+  ...['/stock/batches', '/products', '/sale-rules', '/webhooks', '/explorer', '/adjustments', '/top-up-requests'],
+  ...['/notices', '/audit', '/sales?by=balances'],
+]
+
+/** The operator's pages before anything was sold. */
+async function takeEmptyPages(): Promise<void> {
+  const page = await testbed.open()
+  await signInAsOperator(testbed, page)
+  for (const path of EMPTY_PATHS) {
+    const name = `empty-${path === '/' ? 'dashboard' : path.slice(1).replaceAll(/[^a-z]+/g, '-')}`
+    await setAppearance(page, 'desktop', 'light')
+    await visit(testbed, { name, path, page })
+    await takeTwo(page, name)
+  }
+  await page.close()
+}
+
+/** A page whose data does not arrive, and one whose data cannot be read. */
+async function takeStates({ page, name, path, act }: Stop): Promise<void> {
+  if (act || path.includes('#') || ['sign-in', 'not-found', 'signed-in'].includes(name)) return
+  const data = /\/console\/api\/(?!session)/
+  for (const state of ['loading', 'failed'] as const) {
+    await setAppearance(page, 'desktop', 'light')
+    await page.route(data, async (route) => {
+      if (state === 'failed') await route.fulfill({ status: 503, json: { code: 'UNAVAILABLE', message: UNAVAILABLE } })
+    })
+    await loadPage(testbed, page, path)
+    await page.getByRole('navigation', { name: 'Main navigation' }).waitFor({ state: 'attached' })
+    await page.waitForTimeout(1_500)
+    await takeTwo(page, `${state}-${name}`)
+    await page.unroute(data)
+  }
+}
+
+const UNAVAILABLE = 'The database cannot be reached. Try again in a moment.'
+
+async function takeTwo(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: join(folder, `${name}-light-desktop.png`) })
+  await setAppearance(page, 'phone', 'dark')
+  await page.screenshot({ path: join(folder, `${name}-dark-phone.png`) })
 }
 
 /** Makes the window as high as the page. Otherwise fixed parts would be in the middle of a full-page screenshot. */

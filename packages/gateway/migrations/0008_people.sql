@@ -87,6 +87,7 @@ create table sessions (
   signed_in_by text not null check (signed_in_by in ('PASSWORD', 'PASSKEY', 'PROVIDER')),
   address text,
   user_agent text,
+  viewed_tenant_id uuid references tenants on delete set null, -- the operator sees this dealer's pages, and changes nothing
   created_at timestamptz not null default now(),
   seen_at timestamptz not null default now(),
   expires_at timestamptz not null

@@ -15,6 +15,7 @@ import { salesLoop } from './sales/loop.ts'
 import { balanceLoop } from './suppliers/balance/balance-loop.ts'
 import { priceAlertLoop } from './suppliers/prices.ts'
 import { stockLoop } from './suppliers/stock/levels.ts'
+import { statementLoop } from './wallet/statement/issue-loop.ts'
 import { ledgerLoop } from './wallet/verify/loop.ts'
 import { replayLoop } from './webhooks/replay/replay-step.ts'
 import { webhooksLoop } from './webhooks/sending/sender.ts'
@@ -38,6 +39,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     webhooksLoop(deps),
     replayLoop(deps),
     ledgerLoop(deps),
+    statementLoop(deps),
     salesLoop(deps),
   ]
   const mail = mailLoop(deps)

@@ -26,7 +26,7 @@ export function dealerFlows(shared: SharedState): void {
       .evaluateAll((nodes) => nodes.map((node) => node.dataset.latestOrder))
     expect(shown).toEqual(orders.slice(0, 5).map((order) => order.orderNo))
     await page.locator('[data-latest-order]').getByRole('link').first().click()
-    await heading(page, orders[0]!.transactionId).waitFor()
+    await heading(page, `Order ${orders[0]!.orderNo}`).waitFor()
     await navigate(testbed, page, '/')
     expect(await page.locator('[data-setup]').count()).toBe(0)
     await page.context().close()

@@ -11,7 +11,8 @@ export function orderFlows(shared: SharedState): void {
     const { testbed, page } = shared
     await navigate(testbed, page, `/orders?q=${transactionId}`)
     await page.getByRole('link', { name: transactionId }).click()
-    await heading(page, transactionId).waitFor()
+    await heading(page, /^Order [0-9A-Z]{26}$/).waitFor()
+    await copyable(page, 'transactionId').getByText(transactionId).waitFor()
   }
 
   it('an order’s timeline leads from the request to the eSIM', async () => {

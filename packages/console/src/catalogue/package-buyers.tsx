@@ -27,6 +27,7 @@ export function PackageBuyersPage() {
   const [explained, setExplained] = useState<PackageBuyer>()
   return (
     <PackageFrame packageCode={packageCode} detail={data}>
+      {data && <ListPrices rows={data.listPrices} />}
       <Simulator packageCode={packageCode} />
       <Card title={t.package.buyers}>
         <Text size="sm" c="dimmed">
@@ -93,7 +94,52 @@ export function PackageBuyersPage() {
   )
 }
 
-function Margin({ row: { price, cost, currencyCode } }: { row: PackageBuyer }) {
+type ListPriceRow = PackageDetail['listPrices'][number]
+
+function ListPrices({ rows }: { rows: ListPriceRow[] }) {
+  return (
+    <Card title={t.package.listPrices}>
+      <Text size="sm" c="dimmed">
+        {t.package.marginsText}
+      </Text>
+      <List<ListPriceRow>
+        label={t.package.listPrices}
+        rows={rows}
+        loading={false}
+        idOf={(row) => row.currencyCode}
+        empty={{ title: t.package.noListPrices }}
+        columns={[
+          { accessor: 'currencyCode', title: t.prices.currency },
+          {
+            accessor: 'price',
+            title: t.prices.listPrice,
+            textAlign: 'right',
+            render: ({ price, currencyCode }) => <Amount value={price} currency={currencyCode} />,
+          },
+          {
+            accessor: 'cost',
+            title: t.package.lowestCost,
+            textAlign: 'right',
+            render: ({ cost, currencyCode }) =>
+              cost === null ? t.package.unknown : <Amount value={cost} currency={currencyCode} />,
+          },
+          {
+            accessor: 'margin',
+            title: t.package.marginTitle,
+            textAlign: 'right',
+            render: (row) => <Margin row={row} />,
+          },
+        ]}
+      />
+    </Card>
+  )
+}
+
+function Margin({
+  row: { price, cost, currencyCode },
+}: {
+  row: Pick<PackageBuyer, 'price' | 'cost' | 'currencyCode'>
+}) {
   if (price === null) return <>–</>
   if (cost === null) return t.package.unknown
   const text = formatMargin(price, cost, currencyCode)

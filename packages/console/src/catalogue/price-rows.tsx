@@ -1,4 +1,6 @@
+import type { SupplierRow } from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
 import { Button, CloseButton, Group, Text, TextInput } from '@mantine/core'
+import { useApi } from '../api/use-api.ts'
 import { parseMoneyInput } from '../parts/form-values.ts'
 import { formatMoney, formatPercent } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
@@ -13,8 +15,11 @@ interface PriceRowsProps {
   errors: Record<string, string>
 }
 
-/** The list prices of a package, one currency a row, each with its margin over the lowest cost. */
+/** The list prices of a package, one currency a row, each with its margin over the lowest cost of a usable supplier. */
 export function PriceRows({ rows, suppliers, onChange, errors }: PriceRowsProps) {
+  const known = useApi<{ suppliers: SupplierRow[] }>('/suppliers').data?.suppliers ?? []
+  const paused = new Set(known.filter((one) => one.paused).map(({ supplier }) => supplier))
+  const usable = suppliers.filter(({ supplier }) => !paused.has(supplier))
   const set = (id: number, change: Partial<TypedPrice>) =>
     onChange(rows.map((row) => (row.id === id ? { ...row, ...change } : row)))
   return (
@@ -63,7 +68,7 @@ export function PriceRows({ rows, suppliers, onChange, errors }: PriceRowsProps)
               onClick={() => onChange(rows.filter(({ id }) => id !== row.id))}
             />
             <Text size="sm" mt={30} c="dimmed">
-              {marginText(row, suppliers)}
+              {marginText(row, usable)}
             </Text>
           </Group>
         )
@@ -81,12 +86,11 @@ function marginText({ currencyCode, price }: TypedPrice, suppliers: readonly Typ
   })
   if (!/^[A-Z]{3}$/.test(currency) || 'error' in typed) return ''
   if (costs.length === 0) return t.package.marginUnknown
-  return formatMargin(typed.amount, Math.min(...costs), currency)
+  return interpolate(t.package.margin, { amount: formatMargin(typed.amount, Math.min(...costs), currency) })
 }
 
 /** Price less cost, and its share of the price. */
 export function formatMargin(price: number, cost: number, currency: string): string {
   const amount = formatMoney(price - cost, currency)
-  if (price === 0) return interpolate(t.package.margin, { amount })
-  return interpolate(t.package.marginShare, { amount, share: formatPercent((price - cost) / price) })
+  return price === 0 ? amount : `${amount} (${formatPercent((price - cost) / price)})`
 }

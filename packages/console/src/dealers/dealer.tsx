@@ -10,6 +10,7 @@ import { Page, Tabs } from '../parts/page.tsx'
 import { Status } from '../parts/values.tsx'
 import { canOperate, isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
+import { ViewAsDealer } from './view-as-dealer.tsx'
 
 /** The dealer of the current URL. */
 export function useTenant() {
@@ -35,7 +36,12 @@ export function DealerPage() {
           {data.currencyCode}
         </Group>
       }
-      actions={canOperate(me) && <Suspension tenant={data} />}
+      actions={
+        <>
+          <ViewAsDealer tenantId={tenantId} />
+          {canOperate(me) && <Suspension tenant={data} />}
+        </>
+      }
     >
       <Tabs
         label={data.clientName}

@@ -87,7 +87,7 @@ function Details({ tenant }: { tenant: TenantDetail }) {
     [t.settings.dailyLimit, limit(tenant.dailySpendLimit)],
     [t.settings.allowlist, tenant.ipAllowlist.join(', ') || t.common.any],
     [t.settings.unsignedTitle, tenant.unsignedRequests ? t.settings.unsignedOn : null],
-    [t.settings.qps, tenant.qpsLimit ?? t.settings.qpsDefault],
+    [t.settings.qps, tenant.qpsLimit ?? interpolate(t.settings.qpsDefault, { limit: tenant.qpsDefault })],
     [t.dealers.callbackUrl, tenant.callbackUrl],
     [t.dealers.legalName, tenant.legalName],
     [t.dealers.taxId, tenant.taxId],

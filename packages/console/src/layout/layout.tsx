@@ -25,6 +25,7 @@ import { interpolate, t } from '../strings/strings.ts'
 import { useKeys } from './keys.ts'
 import { type NavigationItem, navigationFor, navigationGroups } from './navigation.ts'
 
+const DealerViewBar = lazy(() => import('./dealer-view.tsx'))
 const Finder = lazy(() => import('./finder.tsx'))
 const KeyHelp = lazy(() => import('./key-help.tsx'))
 const UserMenu = lazy(() => import('./user-menu.tsx'))
@@ -80,10 +81,16 @@ function skipToContent(event: MouseEvent): void {
 
 /** Shows assistive technology, and tests, when everything has loaded. */
 function Main() {
+  const { viewOnly } = useSession()
   const changing = useRouterState({ select: (state) => state.status === 'pending' })
   const fetching = useIsFetching()
   return (
     <AppShell.Main id="main" tabIndex={-1} aria-busy={changing || fetching > 0}>
+      {viewOnly && (
+        <Suspense>
+          <DealerViewBar />
+        </Suspense>
+      )}
       <Outlet />
     </AppShell.Main>
   )

@@ -11,7 +11,7 @@ import { Card, Page } from '../parts/page.tsx'
 import { Amount, Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
 import { Margin } from '../sales/margin.tsx'
 import { canOperate, isOperator, useSession } from '../session/session.ts'
-import { t } from '../strings/strings.ts'
+import { interpolate, t } from '../strings/strings.ts'
 import { OrderActions } from './order-actions.tsx'
 import { Timeline } from './timeline.tsx'
 
@@ -34,7 +34,7 @@ export function OrderPage() {
   const { currencyCode: currency } = order
   return (
     <Page
-      title={order.transactionId}
+      title={interpolate(t.orders.titleOf, { orderNo: order.orderNo })}
       back={{ to: '/orders', label: t.orders.title }}
       description={
         <Group gap="xs" mt={4}>

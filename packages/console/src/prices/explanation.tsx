@@ -63,6 +63,7 @@ function stepText({ source, planName, rule }: Step): string {
 
 function costText(price: number | null, cost: number | null, currency: string): string {
   if (cost === null) return t.prices.costUnknown
-  const parts = { cost: formatMoney(cost, currency), margin: formatMoney((price ?? cost) - cost, currency) }
-  return interpolate(t.prices.costAndMargin, parts)
+  const shown = formatMoney(cost, currency)
+  if (price === null) return interpolate(t.prices.costOnly, { cost: shown })
+  return interpolate(t.prices.costAndMargin, { cost: shown, margin: formatMoney(price - cost, currency) })
 }

@@ -11,9 +11,10 @@ import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { useFilters } from '../parts/use-filters.ts'
 import { canOperate, useSession } from '../session/session.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { t } from '../strings/strings.ts'
 import { PLANS } from './paths.ts'
 import { AssignedDealers, apiPath, NameActions } from './plan-or-group.tsx'
+import { RemoveRule } from './remove-rule.tsx'
 import { RuleDialog } from './rule-dialog.tsx'
 import { packagesText, validityText, valueText } from './rule-text.ts'
 
@@ -71,7 +72,7 @@ export function PricePlanPage() {
               title: t.common.actions,
               textAlign: 'right',
               hidden: !changes,
-              render: (row) => <RemoveRule path={path} rule={row} />,
+              render: (row) => <RemoveRule planName={data.planName} rule={row} />,
             },
           ]}
         />
@@ -86,26 +87,6 @@ export function PricePlanPage() {
 function descriptionOf({ planName, displayName, groupNames }: PlanDetail): string | undefined {
   const groups = groupNames.length > 0 ? `${t.prices.tabs.groups}: ${groupNames.join(', ')}` : undefined
   return [displayName === null ? undefined : planName, groups].filter(Boolean).join(' · ') || undefined
-}
-
-function RemoveRule({ path, rule }: { path: string; rule: PlanRule }) {
-  const remove = useChange({ success: t.prices.saved })
-  const query = new URLSearchParams()
-  for (const name of ['packageCode', 'locationCode', 'supplier', 'currencyCode', 'validFrom'] as const) {
-    const value = rule[name]
-    if (value !== null) query.set(name, value)
-  }
-  return (
-    <Button
-      size="compact-xs"
-      variant="default"
-      loading={remove.isPending}
-      aria-label={interpolate(t.prices.removeRule, { what: `${packagesText(rule)}, ${valueText(rule)}` })}
-      onClick={() => remove.mutate({ method: 'DELETE', path: `${path}/rules?${query}` })}
-    >
-      {t.prices.remove}
-    </Button>
-  )
 }
 
 function DisplayNameDialog({ plan, onClose }: { plan: PlanDetail; onClose(): void }) {

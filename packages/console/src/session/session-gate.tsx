@@ -59,11 +59,15 @@ function useSecondFactorSetUp(me: Me | undefined): [boolean, () => void] {
   return [isSettingUp, () => setSettingUp(false)]
 }
 
-/** Reloads the page when another person signs in, so that they see nothing of what the first person saw or typed. */
+/**
+ * Reloads the page when another person signs in, so that they see nothing of what the first person saw or typed, and when a
+ * view as a dealer begins or ends in another tab.
+ */
 function useHasPersonChanged(me: Me | undefined): boolean {
-  const [first, setFirst] = useState(me?.personId)
-  if (me && first === undefined) setFirst(me.personId)
-  const hasChanged = me !== undefined && first !== undefined && me.personId !== first
+  const current = me && `${me.personId} ${me.viewOnly ? me.tenant?.tenantId : ''}`
+  const [first, setFirst] = useState(current)
+  if (current !== undefined && first === undefined) setFirst(current)
+  const hasChanged = current !== undefined && first !== undefined && current !== first
   useEffect(() => {
     if (hasChanged) location.reload()
   }, [hasChanged])

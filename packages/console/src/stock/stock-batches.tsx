@@ -9,11 +9,12 @@ import { Dialog } from '../parts/dialog.tsx'
 import { FilterSelect } from '../parts/filters.tsx'
 import { formatCount } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
+import { notifySuccess } from '../parts/notify.ts'
 import { useFilters } from '../parts/use-filters.ts'
 import { Timestamp } from '../parts/values.tsx'
 import { ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { canOperate, useSession } from '../session/session.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { interpolate, plural, t } from '../strings/strings.ts'
 import { StockFrame } from './stock-tabs.tsx'
 
 /** Imports of codes: what is left of each, and when it expires. */
@@ -23,7 +24,7 @@ export function StockBatchesPage() {
   const query = { supplier, expiring: expiring === 'true' ? true : undefined, cursor }
   const list = useApi<{ batches: StockBatchRow[]; nextCursor: string | null }>('/stock/batches', query)
   const stock = useApi<{ levels: StockLevel[]; stockSuppliers: string[] }>('/stock')
-  const [open, setOpen] = useState<{ what: 'alert' | 'codes'; batch: StockBatchRow }>()
+  const [open, setOpen] = useState<{ what: 'alert' | 'codes' | 'expiry'; batch: StockBatchRow }>()
   const close = () => setOpen(undefined)
   return (
     <StockFrame description={t.stock.batchesText}>
@@ -83,6 +84,16 @@ export function StockBatchesPage() {
                     {alertText(row)}
                   </Button>
                 )}
+                {canOperate(me) && row.available > 0 && (
+                  <Button
+                    size="compact-xs"
+                    variant="default"
+                    aria-label={`${t.stock.setExpiry}, ${interpolate(t.stock.setExpiryOf, { batch: row.batchName })}`}
+                    onClick={() => setOpen({ what: 'expiry', batch: row })}
+                  >
+                    {t.stock.setExpiry}
+                  </Button>
+                )}
                 <Button
                   size="compact-xs"
                   variant="default"
@@ -109,6 +120,7 @@ export function StockBatchesPage() {
         ]}
       />
       {open?.what === 'alert' && <AlertDialog batch={open.batch} onClose={close} />}
+      {open?.what === 'expiry' && <ExpiryDialog batch={open.batch} onClose={close} />}
       {open?.what === 'codes' && <ExportDialog batch={open.batch} onClose={close} />}
     </StockFrame>
   )
@@ -162,6 +174,45 @@ function AlertDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): void
         max={365}
         label={t.stock.alertDays}
         defaultValue={batch.alertDays ?? ''}
+        data-autofocus
+      />
+    </Dialog>
+  )
+}
+
+function ExpiryDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): void }) {
+  const set = useChange<{ codes: number }>({ quiet: true })
+  return (
+    <Dialog
+      title={interpolate(t.stock.setExpiryOf, { batch: batch.batchName })}
+      opened
+      onClose={onClose}
+      submit={t.common.save}
+      busy={set.isPending}
+      error={set.error}
+      onSubmit={({ expiresOn }) =>
+        set.mutate(
+          {
+            method: 'PUT',
+            path: `${batchPath(batch)}/expiry`,
+            body: { expiresAt: expiresOn === undefined ? null : `${expiresOn}T00:00:00.000Z` },
+          },
+          {
+            onSuccess({ codes }) {
+              notifySuccess(plural(t.stock.expirySet, codes))
+              onClose()
+            },
+          },
+        )
+      }
+    >
+      <Text size="sm">{t.stock.setExpiryText}</Text>
+      <TextInput
+        name="expiresOn"
+        type="date"
+        label={t.stock.newExpiry}
+        description={t.stock.newExpiryHint}
+        defaultValue={batch.nextExpiry?.slice(0, 10) ?? ''}
         data-autofocus
       />
     </Dialog>

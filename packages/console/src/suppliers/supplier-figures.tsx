@@ -1,5 +1,6 @@
 import type { SupplierFigures as Figures } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-figures.ts'
-import { Stack, Text } from '@mantine/core'
+import { Anchor, Stack, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { useApi } from '../api/use-api.ts'
 import { formatCount, formatDuration, formatMoney, formatPercent } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
@@ -52,9 +53,13 @@ export function SupplierFigures({ supplier }: { supplier: string }) {
           <Text size="sm" fw={600}>
             {t.suppliers.lastErrors}
           </Text>
-          {data.errors.map(({ time, orderNo, outcome, message }) => (
+          {data.errors.map(({ time, tenantId, orderNo, outcome, message }) => (
             <Text size="sm" key={`${orderNo} ${time}`} className="break" component="div">
-              <Timestamp time={time} /> · {orderNo} · {outcome}: {message ?? '–'}
+              <Timestamp time={time} /> ·{' '}
+              <Anchor component={Link} to={`/tenants/${tenantId}/orders/${orderNo}`} search={{} as never} size="sm">
+                {orderNo}
+              </Anchor>{' '}
+              · {outcome}: {message ?? '–'}
             </Text>
           ))}
         </Stack>

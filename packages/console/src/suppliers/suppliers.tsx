@@ -38,13 +38,10 @@ export function SuppliersPage() {
         error={list.error}
         retry={list.refetch}
         idOf={(row) => row.supplier}
+        to={(row) => supplierPage(row.supplier)}
         empty={{ title: t.suppliers.noSuppliers, text: t.suppliers.noSuppliersText }}
         columns={[
-          {
-            accessor: 'supplier',
-            title: t.suppliers.name,
-            render: (row) => <Link to={supplierPage(row.supplier)}>{row.supplier}</Link>,
-          },
+          { accessor: 'supplier', title: t.suppliers.name },
           { accessor: 'type', title: t.suppliers.type, render: (row) => typeLabel(row.type) },
           {
             accessor: 'state',

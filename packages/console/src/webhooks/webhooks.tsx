@@ -89,6 +89,7 @@ export function WebhooksPage() {
           {
             accessor: 'attempts',
             title: t.webhooks.attempts,
+            optional: true,
             textAlign: 'right',
             render: (row) => row.attempts ?? '–',
           },

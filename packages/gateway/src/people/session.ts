@@ -2,7 +2,7 @@ import sql from 'sql-template-tag'
 import { audit, type By } from '../audit/audit.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
-import { Refusal } from '../lib/refusal.ts'
+import { notFound, Refusal } from '../lib/refusal.ts'
 import type { Person } from './person.ts'
 import { createRandomToken, hashToken } from './token.ts'
 
@@ -20,6 +20,8 @@ export interface Session {
   sessionId: string
   personId: string
   signedInBy: SignInMethod
+  /** The operator's person sees the console as this dealer's administrator, and can change nothing. */
+  viewedTenantId: string | null
 }
 
 export interface SessionRow {
@@ -54,7 +56,7 @@ export async function findSession(
   { prolong }: { prolong: boolean },
 ): Promise<Session | undefined> {
   const [session] = await db.query<Session & { stale: boolean }>(sql`
-    select session_id, person_id, signed_in_by, seen_at < now() - ${SEEN_INTERVAL}::interval as stale
+    select session_id, person_id, signed_in_by, viewed_tenant_id, seen_at < now() - ${SEEN_INTERVAL}::interval as stale
     from sessions where token_hash = ${hashToken(token)} and not ${expired}`)
   if (session?.stale && prolong)
     await db.query(sql`update sessions set seen_at = now() where session_id = ${session.sessionId}`)
@@ -80,10 +82,47 @@ export function endSessions(tx: Tx, personId: string, keep: string | null): void
     delete from sessions where person_id = ${personId} and session_id is distinct from ${keep}::uuid`)
 }
 
-export async function signOut(deps: { db: Db; ids: Ids }, person: Person, sessionId: string, by: By): Promise<void> {
+export async function signOut(
+  deps: { db: Db; ids: Ids },
+  person: Pick<Person, 'personId' | 'tenantId'>,
+  sessionId: string,
+  by: By,
+): Promise<void> {
   await deps.db.tx(async (tx) => {
     await endSession(tx, person.personId, sessionId)
     audit(tx, deps.ids, { tenantId: person.tenantId, ...by, action: 'person.sign_out' })
+  })
+}
+
+/**
+ * Lets a session of the operator see what a dealer's administrator sees, until it ends the view. Both are recorded where
+ * the dealer sees them.
+ * @throws Refusal if the dealer does not exist
+ */
+export async function viewAsDealer(
+  deps: { db: Db; ids: Ids },
+  sessionId: string,
+  tenantId: string,
+  by: By,
+): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const rows = await tx.query(sql`
+      update sessions set viewed_tenant_id = ${tenantId}
+      where session_id = ${sessionId} and exists (select from tenants where tenant_id = ${tenantId}) returning 1`)
+    if (rows.length === 0) throw notFound('tenant')
+    audit(tx, deps.ids, { tenantId, ...by, action: 'person.view_as_dealer' })
+  })
+}
+
+/** Ends the view of a session; nothing happens if it has none. */
+export async function endView(deps: { db: Db; ids: Ids }, sessionId: string, by: By): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const [session] = await tx.query<{ tenantId: string }>(sql`
+      select viewed_tenant_id as tenant_id from sessions
+      where session_id = ${sessionId} and viewed_tenant_id is not null for update`)
+    if (!session) return
+    tx.send(sql`update sessions set viewed_tenant_id = null where session_id = ${sessionId}`)
+    audit(tx, deps.ids, { tenantId: session.tenantId, ...by, action: 'person.end_view' })
   })
 }
 

@@ -41,6 +41,11 @@ export interface SuppliersDeps extends CreateSupplierDeps {
   wake: Pick<Wakeups<'settings' | 'stock'>, 'wake' | 'on'>
 }
 
+/** Tells whether a supplier takes orders: it is configured, and nobody has paused it. */
+export function isUsableIn(suppliers: Pick<Suppliers, 'get'>): (name: string) => boolean {
+  return (name) => suppliers.get(name)?.paused === false
+}
+
 const POLL_MS = 2_000
 
 /**

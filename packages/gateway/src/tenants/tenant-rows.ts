@@ -104,7 +104,10 @@ async function findByTime(
     timeMs = timeOfUuid(edge)
     read += found.read
     if (edge === end) return { keys, next: null, searchedTo: null }
-    if (windows === WINDOWS_MAX || read >= READ_ROWS_MAX) return { keys, next: [edge], searchedTo: new Date(timeMs) }
+    if (windows === WINDOWS_MAX || read >= READ_ROWS_MAX) {
+      const hasMore = isWhole || ascending || found.cut !== undefined || (await hasOlder(db, rows, filter, timeMs))
+      return hasMore ? { keys, next: [edge], searchedTo: new Date(timeMs) } : { keys, next: null, searchedTo: null }
+    }
     // As many rows as the page still needs, judged by how many have matched so far.
     const wanted = isFiltered ? ((limit + 1 - keys.length) * read) / Math.max(keys.length, 0.5) : READ_ROWS_MAX
     if (isFiltered) toRead = Math.ceil(between(FIRST_READ_ROWS, 1.5 * wanted, READ_ROWS_MAX - read))
@@ -155,6 +158,12 @@ async function findOldestMs(
       order by ${column} limit 1) r
     order by r.id limit 1`)
   return row === undefined ? 0 : timeOfUuid(row.id)
+}
+
+/** False if all rows were read down to this time, so that nobody is asked to search years before the gateway existed. */
+async function hasOlder(db: Pick<Db, 'query'>, rows: RowTable, filter: RowFilter, timeMs: number): Promise<boolean> {
+  const oldestMs = await findOldestMs(db, rows, filter, LOWEST_UUID)
+  return oldestMs > 0 && oldestMs < timeMs
 }
 
 interface Window {

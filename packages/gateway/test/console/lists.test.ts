@@ -1,7 +1,7 @@
 import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { timeOfUuid } from '../../src/lib/ids.ts'
-import { addPackage } from '../harness/shop.ts'
+import { addPackage, payOrders } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 
 type Caller = Awaited<ReturnType<typeof signedInAs>>
@@ -276,4 +276,20 @@ describe('the other lists', () => {
     const nobody = { orderNo: orderNoOf(testbed.deps.ids.uuid()) }
     expect((await get(operator, '/events', nobody)).body.events).toEqual([])
   })
+})
+
+it('the lists of a young gateway end at their first row', async () => {
+  const young = await startConsole()
+  try {
+    const tenantId = await addTenant(young, 'Young Ltd')
+    const person = await signedInAs(young, 'OPERATOR_STAFF')
+    const pages = () => Promise.all(['/orders', '/profiles', '/events'].map((path) => person.call('GET', path)))
+    for (const { body } of await pages()) expect(body).toMatchObject({ nextCursor: null, searchedTo: null })
+    await addPackage(young.db, 'JP', [])
+    await payOrders(young.db, tenantId, 'JP')
+    const [orders] = await pages()
+    expect(orders!.body).toMatchObject({ orders: [{ packages: ['JP'] }], nextCursor: null, searchedTo: null })
+  } finally {
+    await young.stop()
+  }
 })

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SYSTEM } from '../../src/audit/audit.ts'
+import { addSupplier, pauseSupplier } from '../../src/suppliers/manage.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 
 type SignedInPerson = Awaited<ReturnType<typeof signedInAs>>
@@ -10,6 +12,8 @@ beforeAll(async () => {
   testbed = await startConsole()
   operator = await signedInAs(testbed, 'OPERATOR_STAFF')
   tenantId = await addTenant(testbed, 'Payer Ltd')
+  for (const name of ['first', 'second']) await addSupplier(testbed.deps, { name, type: 'sandbox', config: {} }, SYSTEM)
+  await testbed.deps.suppliers.refresh()
 })
 afterAll(() => testbed.stop())
 
@@ -85,14 +89,53 @@ describe('a package', () => {
   })
 })
 
+describe('margins', () => {
+  const costs = async () => {
+    const path = `/packages/JP_1_7/explanation?tenantId=${tenantId}`
+    const answers = await Promise.all(
+      ['/packages/JP_1_7', '/packages/JP_1_7/buyers', path].map((each) => operator.call('GET', each)),
+    )
+    const [{ listPrices }, { buyers }, { cost }] = answers.map(({ body }) => body) as never as [
+      { listPrices: { currencyCode: string; cost: number | null }[] },
+      { buyers: { cost: number | null }[] },
+      { cost: number | null },
+    ]
+    const preview = await operator.call('POST', '/price-plans/GOLD/preview', {
+      rule: { packageCode: 'JP_1_7', price: 10_000, currencyCode: 'USD' },
+      currencyCode: 'USD',
+    })
+    return [
+      listPrices.map((row) => `${row.currencyCode} ${row.cost}`),
+      buyers[0]!.cost,
+      cost,
+      preview.body.lines[0].cost,
+    ]
+  }
+
+  it('a margin is over the cheapest supplier that is not paused, and unknown without a cost in the currency', async () => {
+    const { revision } = (await operator.call('GET', '/packages/JP_1_7')).body
+    const prices = [...JAPAN.prices, { currencyCode: 'EUR', price: 40_000, retailPrice: null }]
+    await change('PUT', '/packages/JP_1_7', { revision, package: { prices } })
+    const pause = async (name: string, paused: boolean) => {
+      await pauseSupplier(testbed.deps, { name, paused }, SYSTEM)
+      await testbed.deps.suppliers.refresh()
+    }
+    expect(await costs()).toEqual([['EUR null', 'USD 25000'], 25_000, 25_000, 25_000])
+    await pause('second', true)
+    expect(await costs()).toEqual([['EUR null', 'USD 30000'], 30_000, 30_000, 30_000])
+    await pause('first', true)
+    expect(await costs()).toEqual([['EUR null', 'USD null'], null, null, null])
+    await pause('first', false)
+    await pause('second', false)
+    const current = (await operator.call('GET', '/packages/JP_1_7')).body.revision
+    await change('PUT', '/packages/JP_1_7', { revision: current, package: { prices: JAPAN.prices } })
+  })
+})
+
 describe('a price plan', () => {
   it('the preview shows old and new prices and losses, and saves nothing', async () => {
     const rule = { supplier: 'first', percent: '-50' }
     await change('POST', '/price-plans', { planName: 'DEEP' })
-    await testbed.db.query({
-      text: `insert into suppliers (supplier, type, config) values ('first', 'sandbox', '') on conflict do nothing`,
-      values: [],
-    })
     await change('PUT', `/tenants/${tenantId}/price-plan`, { planName: 'DEEP' })
     const preview = await operator.call('POST', '/price-plans/DEEP/preview', { rule, currencyCode: 'USD' })
     expect(preview.body).toMatchObject({
@@ -102,6 +145,16 @@ describe('a price plan', () => {
     expect((await operator.call('GET', '/price-plans/DEEP')).body.rules).toEqual([])
     await change('PUT', '/price-plans/DEEP/rules', rule)
     expect((await operator.call('GET', `/tenants/${tenantId}/prices`)).body.prices).toMatchObject([{ price: 22_500 }])
+    const removed = { rule: { supplier: 'first' }, currencyCode: 'USD' }
+    const removal = await operator.call('POST', '/price-plans/DEEP/removal-preview', removed)
+    expect(removal.body).toMatchObject({
+      ...{ dealers: 1, packages: 1, changed: 1, cheaper: 0, dearer: 1, belowCost: 0 },
+      lines: [{ packageCode: 'JP_1_7', before: 22_500, after: 45_000, cost: 25_000 }],
+    })
+    expect((await operator.call('GET', '/price-plans/DEEP')).body.rules).toMatchObject([{ supplier: 'first' }])
+    const unknown = { rule: { supplier: 'first', currencyCode: 'USD' }, currencyCode: 'USD' }
+    const refused = await operator.call('POST', '/price-plans/DEEP/removal-preview', unknown)
+    expect(refused).toMatchObject({ status: 422, body: { message: expect.stringContaining('has no such rule') } })
     await change('DELETE', '/price-plans/DEEP/rules?supplier=first')
     expect((await operator.call('GET', `/tenants/${tenantId}/prices`)).body.prices).toMatchObject([{ price: 45_000 }])
   })

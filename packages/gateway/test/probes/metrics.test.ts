@@ -184,6 +184,7 @@ const LOOPS = [
   'reconcile',
   'retention',
   'review alerts',
+  'statements',
   'stock',
   'stock levels',
   'suppliers',

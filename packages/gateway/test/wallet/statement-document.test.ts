@@ -1,8 +1,10 @@
 import sql from 'sql-template-tag'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { getIssuedStatement } from '../../src/wallet/statement/issue.ts'
+import { issueDueStatements } from '../../src/wallet/statement/issue-loop.ts'
 import { getMonthStatement } from '../../src/wallet/statement/month.ts'
 import { setOperatorDetails } from '../../src/wallet/statement/operator-details.ts'
 import { ALICE, createWalletTestbed, insertPaidOrder, refuseItems } from '../harness/wallets.ts'
@@ -70,7 +72,7 @@ test('an issued statement is read again byte for byte, whatever changes', async 
   await topUp(money.deps, { tenantId, amount: 1n, reference: 'LATER' }, ALICE)
   const second = await issue(tenantId)
   expect(Buffer.from(second.document).equals(Buffer.from(first.document))).toBe(true)
-  expect(second).toEqual(first)
+  expect(second).toEqual({ ...first, isNew: false })
 })
 
 test('concurrent first calls issue one statement', async () => {
@@ -109,4 +111,53 @@ test('no statement is issued before the operator has entered its legal name', as
   const tenantId = await dealerOfLastMonth()
   await setOperatorDetails(money.deps, { legalName: null, taxId: null, address: null }, ALICE)
   await expect(issue(tenantId)).rejects.toMatchObject({ message: expect.stringContaining('legal name') })
+})
+
+describe('the loop that issues statements', () => {
+  const issueDue = () => issueDueStatements({ ...money.deps, log: silentLog })
+  const ofTenant = (tenantId: string) =>
+    money.db.query<{ month: string; document: string }>(sql`
+      select month, document from issued_statements where tenant_id = ${tenantId} order by month`)
+  const audited = async (tenantId: string) =>
+    (
+      await money.db.query<{ subject: string; actor: string }>(sql`
+        select subject, actor from audit_log where tenant_id = ${tenantId} and action = 'statement.issue' order by subject`)
+    ).map(({ subject, actor }) => `${subject.slice(-7)} ${actor}`)
+
+  test('issues each month of each account that is over once, by two nodes at the same time, and then none', async () => {
+    const old = await dealerOfLastMonth()
+    const then = new Date(`${monthAgo(3)}-15T12:00:00Z`)
+    await money.db.query(sql`update tenants set created_at = ${then} where tenant_id = ${old}`)
+    const more = await Promise.all([dealerOfLastMonth(), dealerOfLastMonth()])
+    const { tenantId: current } = await money.tenant()
+    const [first, second] = await Promise.all([issueDue(), issueDue()])
+    expect([first.isComplete, second.isComplete]).toEqual([true, true])
+    expect((await ofTenant(old)).map(({ month }) => month)).toEqual([monthAgo(3), monthAgo(2), LAST])
+    expect(await audited(old)).toEqual([monthAgo(3), monthAgo(2), LAST].map((month) => `${month} system`))
+    for (const tenantId of more) expect(await audited(tenantId)).toEqual([`${LAST} system`])
+    expect(await ofTenant(current)).toEqual([])
+    expect(await issueDue()).toEqual({ issued: 0, isComplete: true })
+  })
+
+  test('leaves issued statements as they are, and a statement that cannot be issued delays no other', async () => {
+    await issueDue()
+    const [viewed, broken, other] = await Promise.all([dealerOfLastMonth(), dealerOfLastMonth(), dealerOfLastMonth()])
+    const { document } = await issue(viewed)
+    await money.db.query(sql`delete from transfers where tenant_id = ${broken} and wallet_version = 2`)
+    await setOperatorDetails(money.deps, { ...OPERATOR, legalName: 'New Name' }, ALICE)
+    expect(await issueDue()).toEqual({ issued: 1, isComplete: false })
+    expect(await ofTenant(viewed)).toEqual([{ month: LAST, document }])
+    expect((await ofTenant(other))[0]!.document).toContain('New Name')
+    expect(await ofTenant(broken)).toEqual([])
+    await money.db.query(sql`update tenants set created_at = now() where tenant_id = ${broken}`)
+  })
+
+  test('waits for the operator’s legal name', async () => {
+    const tenantId = await dealerOfLastMonth()
+    await setOperatorDetails(money.deps, { legalName: null, taxId: null, address: null }, ALICE)
+    expect(await issueDue()).toEqual({ issued: 0, isComplete: false })
+    await setOperatorDetails(money.deps, OPERATOR, ALICE)
+    expect(await issueDue()).toEqual({ issued: 1, isComplete: true })
+    expect(await audited(tenantId)).toEqual([`${LAST} system`])
+  })
 })

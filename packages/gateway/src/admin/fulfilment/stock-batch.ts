@@ -3,9 +3,9 @@ import { finished } from 'node:stream/promises'
 import type { Command } from 'commander'
 import { listBatches, type StockBatch } from '../../suppliers/stock/batches.ts'
 import { exportBatch, findCodes, revealStockCode, type StockCode } from '../../suppliers/stock/codes.ts'
-import { setExpiryAlert } from '../../suppliers/stock/expiry.ts'
+import { setBatchExpiry, setExpiryAlert } from '../../suppliers/stock/expiry.ts'
 import type { AdminContext } from '../context.ts'
-import { parseWholeNumber } from '../parse.ts'
+import { parseTime, parseWholeNumber } from '../parse.ts'
 import { fields, table } from '../table.ts'
 
 const LISTED_MAX = 100
@@ -40,6 +40,16 @@ export function stockBatchCommands(stock: Command, context: AdminContext): void 
       await context.withDeps(async (deps) => {
         await setExpiryAlert(deps, { supplier, batchId, alertDays }, context.by)
         context.print('Changed.', { supplier, batchId, alertDays })
+      })
+    })
+  stock
+    .command('expiry <supplier> <batch> <time>')
+    .description('Change when the unsold codes of a batch expire; “none”: never. Expired codes must be imported again.')
+    .action(async (supplier: string, batchId: string, typed: string) => {
+      const expiresAt = typed === 'none' ? null : parseTime(typed, 'The expiry')
+      await context.withDeps(async (deps) => {
+        const codes = await setBatchExpiry(deps, { supplier, batchId, expiresAt }, context.by)
+        context.print(`Changed for ${codes} codes.`, { supplier, batchId, expiresAt, codes })
       })
     })
   stock

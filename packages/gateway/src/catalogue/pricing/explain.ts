@@ -19,13 +19,21 @@ export interface PriceStep {
 
 export interface Explanation {
   readonly quote: Quote
-  /** The lowest cost of the package's suppliers in the buyer's currency; null: unknown. */
+  /** The lowest cost of a usable supplier in the buyer's currency; null: unknown. */
   readonly cost: bigint | null
   readonly steps: readonly PriceStep[]
 }
 
+/** Tells whether a supplier takes orders now. */
+export type IsUsable = (supplier: string) => boolean
+
 /** Why a buyer pays what it pays for a package: every candidate, and the one that decides. */
-export function explainPrice(snapshot: Snapshot, buyer: Buyer, item: CataloguePackage, now: number): Explanation {
+export function explainPrice(
+  snapshot: Snapshot,
+  buyer: Buyer,
+  item: CataloguePackage,
+  { now, isUsable }: { now: number; isUsable: IsUsable },
+): Explanation {
   const tariff = snapshot.tariffOf(buyer)
   const quoted = quote(tariff, item, now)
   const list = listPriceIn(item, tariff.currencyCode)
@@ -54,7 +62,7 @@ export function explainPrice(snapshot: Snapshot, buyer: Buyer, item: CataloguePa
   const marked = steps.map((step, index): PriceStep => {
     return index === decides && step.price !== null ? { ...step, state: 'DECIDES' } : step
   })
-  return { quote: quoted, cost: cheapestCost(item, tariff.currencyCode), steps: marked }
+  return { quote: quoted, cost: cheapestCost(item, tariff.currencyCode, isUsable), steps: marked }
 }
 
 function fixedStep(source: 'OWN' | 'LIST', given: { price: bigint; removed: boolean } | undefined): PriceStep {
@@ -62,11 +70,19 @@ function fixedStep(source: 'OWN' | 'LIST', given: { price: bigint; removed: bool
   return { source, planName: null, rule: null, price, state: price === null ? 'NONE' : 'OVERRIDDEN' }
 }
 
-/** The lowest cost of a package in a currency; null: unknown. Orders skip a supplier that costs more than the price. */
-export function cheapestCost({ routes }: Pick<CataloguePackage, 'routes'>, currencyCode: string): bigint | null {
+/**
+ * The lowest cost of a package in a currency, at suppliers that take orders; null: unknown. Orders skip a supplier that
+ * costs more than the price.
+ */
+export function cheapestCost(
+  { routes }: Pick<CataloguePackage, 'routes'>,
+  currencyCode: string,
+  isUsable: IsUsable,
+): bigint | null {
   let lowest: bigint | null = null
-  for (const { cost, costCurrency } of routes) {
-    if (cost !== null && costCurrency === currencyCode && (lowest === null || cost < lowest)) lowest = cost
+  for (const { supplier, cost, costCurrency } of routes) {
+    if (cost === null || costCurrency !== currencyCode || !isUsable(supplier)) continue
+    if (lowest === null || cost < lowest) lowest = cost
   }
   return lowest
 }

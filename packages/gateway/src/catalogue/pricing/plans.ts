@@ -117,14 +117,11 @@ export async function removePlanRule(
   by: By,
 ): Promise<void> {
   await changeCatalogue(deps.db, async (tx, stamp) => {
-    await checkExists(tx, 'plan', key.planName)
-    const identity = { ...scopeOf(key), planName: key.planName, currencyCode: currencyCode ?? '', validFrom: from(key) }
-    const before = await findRule(tx, identity)
-    if (!before || before.removed) throw invalidField('packageCode', `The plan ${key.planName} has no such rule.`)
+    const before = await getRule(tx, key, currencyCode)
     tx.send({
       text: `update price_plan_rules set removed = true, updated_at = $6
              where plan_name = $1 and scope = $2 and target = $3 and currency_code = $4 and valid_from = $5`,
-      values: [...identityOf(identity), await stamp()],
+      values: [...identityOf(before), await stamp()],
     })
     auditRule(tx, deps, { before }, by)
   })
@@ -135,7 +132,19 @@ export async function removePlanRule(
  * @throws Refusal as `setPlanRule` does
  */
 export async function draftRule(db: Db, key: RuleKey, value: RuleValue): Promise<PlanRuleRow> {
-  const rule = await db.tx((tx) => checkRule(tx, key, value))
+  return inSnapshot(await db.tx((tx) => checkRule(tx, key, value)))
+}
+
+/**
+ * A rule as the catalogue would have it once it is removed, for a preview.
+ * @throws Refusal as `removePlanRule` does
+ */
+export async function draftRemoval(db: Db, key: RuleKey, currencyCode: string | null): Promise<PlanRuleRow> {
+  const { removed, ...rule } = await db.tx((tx) => getRule(tx, key, currencyCode))
+  return { ...inSnapshot(rule), removed: true }
+}
+
+function inSnapshot(rule: StoredRule): PlanRuleRow {
   return {
     ...rule,
     rounding: parseRounding(rule.rounding),
@@ -208,6 +217,15 @@ function percentTerms(value: RuleValue): { basis: PercentBasis; rounding: string
     if (error instanceof MalformedRounding) throw invalidField('rounding', error.message)
     throw error
   }
+}
+
+/** @throws Refusal unless the plan has the rule */
+async function getRule(tx: Tx, key: RuleKey, currencyCode: string | null) {
+  const { planName } = key
+  await checkExists(tx, 'plan', planName)
+  const rule = await findRule(tx, { ...scopeOf(key), planName, currencyCode: currencyCode ?? '', validFrom: from(key) })
+  if (!rule || rule.removed) throw invalidField('packageCode', `The plan ${planName} has no such rule.`)
+  return rule
 }
 
 async function findRule(tx: Tx, identity: RuleIdentity): Promise<(StoredRule & { removed: boolean }) | undefined> {

@@ -1,9 +1,9 @@
-import type { CataloguePackage, Snapshot } from '../catalogue.ts'
-import { cheapestCost } from './explain.ts'
+import type { Snapshot } from '../catalogue.ts'
+import { cheapestCost, type IsUsable } from './explain.ts'
 import type { Plan, PlanRule } from './plan-rules.ts'
 import { quote, type Tariff } from './quote.ts'
 
-/** What a rule would change for those who pay by its plan and have no own prices. */
+/** What setting or removing a rule would change for those who pay by its plan and have no own prices. */
 export interface PlanPreview {
   /** The moment that is shown: now, or when the rule begins (ms). */
   readonly at: number
@@ -30,8 +30,8 @@ interface PreviewLine {
 
 const LINES_MAX = 50
 
-/** Compares the prices of a plan with and without a changed rule, for one currency. Nothing is saved. */
-export function previewRule(snapshot: Snapshot, planName: string, rule: PlanRule, currencyCode: string): PlanPreview {
+/** Compares the prices of a plan with and without a changed or removed rule, for one currency. Nothing is saved. */
+export function previewRule(snapshot: Snapshot, { planName, rule, currencyCode, isUsable }: PreviewInput): PlanPreview {
   const at = Math.max(snapshot.now(), rule.validFrom)
   const plan = snapshot.plan(planName)
   const [before, after] = [plan, plan.with([rule])].map((version) => tariffOfPlan(version, planName, currencyCode))
@@ -39,7 +39,10 @@ export function previewRule(snapshot: Snapshot, planName: string, rule: PlanRule
   let packages = 0
   for (const item of snapshot.packages) {
     if (!item.onSale) continue
-    const line = lineOf(item, quote(before!, item, at).price, quote(after!, item, at).price, currencyCode)
+    const [old, next] = [quote(before!, item, at).price, quote(after!, item, at).price]
+    const { packageCode, name } = item
+    const cost = cheapestCost(item, currencyCode, isUsable)
+    const line = { packageCode, name, before: old ?? null, after: next ?? null, cost }
     if (line.before !== null || line.after !== null) packages += 1
     if (line.before !== line.after) lines.push(line)
   }
@@ -53,19 +56,18 @@ export function previewRule(snapshot: Snapshot, planName: string, rule: PlanRule
   }
 }
 
+interface PreviewInput {
+  planName: string
+  /** As it would be. */
+  rule: PlanRule
+  currencyCode: string
+  /** Costs of other suppliers do not count. */
+  isUsable: IsUsable
+}
+
 function tariffOfPlan(plan: Plan, planName: string, currencyCode: string): Tariff {
   const period = { plan, planName, by: 'PLAN' as const, from: 0, until: Number.POSITIVE_INFINITY }
   return { currencyCode, ownPrices: new Map(), plans: [period], formerPlans: [], changedAt: 0 }
-}
-
-function lineOf(
-  item: CataloguePackage,
-  before: bigint | undefined,
-  after: bigint | undefined,
-  currencyCode: string,
-): PreviewLine {
-  const { packageCode, name } = item
-  return { packageCode, name, before: before ?? null, after: after ?? null, cost: cheapestCost(item, currencyCode) }
 }
 
 function isBelowCost({ after, cost }: PreviewLine): boolean {

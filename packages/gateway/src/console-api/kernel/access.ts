@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { ACCESS_TOKEN_PREFIX, findAccessToken } from '../../people/access-token.ts'
-import { checkPasswordChosen, findPerson, isOperator } from '../../people/person.ts'
+import { checkPasswordChosen, findPerson, isOperator, type Person } from '../../people/person.ts'
 import { checkSecondFactorSet } from '../../people/second-factor/required.ts'
 import { findSession, notSignedIn } from '../../people/session.ts'
 import type { ConsoleDeps, Route, SignedIn } from './route.ts'
@@ -19,8 +19,8 @@ export async function identify(
   const session = await findSession(deps.db, cookie, { prolong: request.headers[UNATTENDED] === undefined })
   const person = session && (await findPerson(deps.db, session.personId))
   if (!session || person?.status !== 'ACTIVE') return undefined
-  const { sessionId, signedInBy } = session
-  return { person, credential: { kind: 'session', sessionId, signedInBy } }
+  const { sessionId, signedInBy, viewedTenantId } = session
+  return { person, credential: { kind: 'session', sessionId, signedInBy }, viewedTenantId }
 }
 
 /** Set by the console's pages on automatic refreshes while nobody uses the page. */
@@ -28,15 +28,19 @@ const UNATTENDED = 'x-unattended'
 
 /**
  * Lets the person through or throws. Checks, in this order: signed in, own password chosen, second factor set up if the role
- * requires one, session where the route requires one, role, the token's scope, and the tenant in the path.
+ * requires one, only reading while the person views the console as a dealer, session where the route requires one, role, the
+ * token's scope, and the tenant in the path.
+ * @returns the person as whom the route is called
  */
 export function authorize(route: Route, signedIn: SignedIn | undefined, params: unknown): SignedIn {
   if (!signedIn) throw notSignedIn()
-  const { person, credential } = signedIn
+  const { credential, viewedTenantId } = signedIn
   if (!route.duringSetUp) {
-    checkPasswordChosen(person)
-    checkSecondFactorSet(person, { byProvider: isByProvider(credential) })
+    checkPasswordChosen(signedIn.person)
+    checkSecondFactorSet(signedIn.person, { byProvider: isByProvider(credential) })
   }
+  if (viewedTenantId !== null && route.method !== 'GET' && !route.duringView) throw viewOnly()
+  const person = viewedTenantId === null ? signedIn.person : asDealer(signedIn.person, viewedTenantId)
   const sessionOnly = route.access === 'session' || route.sessionOnly === true
   if (sessionOnly && credential.kind !== 'session')
     throw new Refusal(403, 'SESSION_NEEDED', 'Access tokens cannot do this. Sign in to the console.')
@@ -46,7 +50,18 @@ export function authorize(route: Route, signedIn: SignedIn | undefined, params: 
     throw new Refusal(403, 'TOKEN_READ_ONLY', 'This access token may only read. Use one with the scope WRITE.')
   const { tenantId } = (params ?? {}) as { tenantId?: string }
   if (tenantId !== undefined && !isOperator(person.role) && tenantId !== person.tenantId) throw notFound('tenant')
-  return signedIn
+  return { ...signedIn, person }
+}
+
+/** The person with the rights of a dealer's administrator, and none of the operator's. */
+function asDealer(person: Person, tenantId: string): Person {
+  return { ...person, role: 'DEALER_ADMIN', tenantId }
+}
+
+/** Refuses a change by an operator who views the console as a dealer. */
+export function viewOnly(): Refusal {
+  const message = 'You view the console as this dealer and can change nothing. End the view first.'
+  return new Refusal(403, 'VIEW_ONLY', message)
 }
 
 export function isByProvider(credential: SignedIn['credential']): boolean {
@@ -57,7 +72,7 @@ async function identifyByToken(deps: Pick<ConsoleDeps, 'db'>, token: string): Pr
   const found = await findAccessToken(deps.db, token)
   const person = found && (await findPerson(deps.db, found.personId))
   if (!found || person?.status !== 'ACTIVE') return undefined
-  return { person, credential: { kind: 'token', tokenId: found.tokenId, scope: found.scope } }
+  return { person, credential: { kind: 'token', tokenId: found.tokenId, scope: found.scope }, viewedTenantId: null }
 }
 
 export interface AllowedOrigins {

@@ -17,6 +17,8 @@ export interface SignedIn {
   credential:
     | { kind: 'session'; sessionId: string; signedInBy: SignInMethod }
     | { kind: 'token'; tokenId: string; scope: 'READ' | 'WRITE' }
+  /** An operator's session sees what this dealer's administrator sees: `person` then has that role and tenant. */
+  viewedTenantId: string | null
 }
 
 /** Passed to handlers with the parts of the request. Routes that need no sign-in have no person. */
@@ -91,6 +93,8 @@ export interface Route {
   sessionOnly?: boolean
   /** Also before the person has chosen a password and set up the second factor that the role requires. */
   duringSetUp?: boolean
+  /** Also while an operator views the console as a dealer, which otherwise may only read. */
+  duringView?: boolean
   summary: string
   params?: TSchema
   query?: TSchema
@@ -113,6 +117,7 @@ interface Declaration<P, Q, B, A extends TSchema, C> {
   path: string
   sessionOnly?: boolean
   duringSetUp?: boolean
+  duringView?: boolean
   summary: string
   params?: P
   query?: Q

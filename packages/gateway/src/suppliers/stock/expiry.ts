@@ -1,8 +1,9 @@
 import { createAlert } from '../../alerts/alerts.ts'
 import { audit, type By } from '../../audit/audit.ts'
+import { invalidField } from '../../catalogue/checks.ts'
 import type { Ids } from '../../lib/ids.ts'
-import type { Db } from '../../lib/postgres/db.ts'
-import { notFound } from '../../lib/refusal.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
 
 /** Batches in one pass: bounds its transaction. */
 const ALERTED_PER_PASS = 100
@@ -68,4 +69,68 @@ export async function setExpiryAlert(
     const after = { batchName: row.batchName, alertDays }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'stock.alert_before', subject: supplier, after })
   })
+}
+
+/** Codes of one statement: it stays far below the database's limit of 30 s, also for a batch of a million. */
+const CHANGED_PER_STATEMENT = 10_000
+
+/**
+ * Changes when the unsold codes of a batch expire; null: never. Decides the batch's alert anew, and creates it at once if
+ * it is due. Sold codes keep their date, and expired ones stay expired until they are imported again.
+ *
+ * Locks: the codes, after waiting for orders that are reserving them, then the batch, as a reservation does.
+ * @returns how many codes were changed
+ * @throws Refusal if the batch does not exist or has no unsold codes, or the time has passed
+ */
+export async function setBatchExpiry(
+  deps: { db: Db; ids: Ids },
+  { supplier, batchId, expiresAt }: { supplier: string; batchId: string; expiresAt: Date | null },
+  by: By,
+): Promise<number> {
+  const codes = await deps.db.tx(async (tx) => {
+    const [batch] = await tx.query<{ batchName: string; before: Date | null; hasPassed: boolean }>({
+      text: `select batch_name, $3::timestamptz <= now() as has_passed,
+               (select min(expires_at) from stock_codes c where c.supplier = b.supplier and c.batch_id = b.batch_id
+                  and c.state = 'FREE' and expires_at < 'infinity') as before
+             from stock_batches b where supplier = $1 and batch_id = $2`,
+      values: [supplier, batchId, expiresAt],
+    })
+    if (!batch) throw notFound('batch', batchId)
+    if (batch.hasPassed) throw invalidField('expiresAt', 'It has passed: use a later time.')
+    const count = await changeCodes(tx, supplier, batchId, expiresAt)
+    const [left] = await tx.query<{ available: bigint }>({
+      text: `update stock_batches set expiry_alerted = false where supplier = $1 and batch_id = $2 returning available`,
+      values: [supplier, batchId],
+    })
+    if (left!.available === 0n) {
+      const message = 'The batch has no unsold codes. Import expired ones again, with a later date.'
+      throw new Refusal(409, 'BATCH_SOLD_OUT', message)
+    }
+    const before = { nextExpiry: batch.before }
+    const after = { batchName: batch.batchName, expiresAt, codes: count }
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'stock.set_expiry', subject: supplier, before, after })
+    return count
+  })
+  await alertExpiring(deps.db, deps.ids, supplier)
+  return codes
+}
+
+async function changeCodes(tx: Tx, supplier: string, batchId: string, expiresAt: Date | null): Promise<number> {
+  for (let all = 0; ; ) {
+    const [changed] = await tx.query<{ count: bigint }>({
+      text: `with part as (
+               select supplier, code_id from stock_codes
+               where supplier = $1 and batch_id = $2 and state = 'FREE' and expires_at <> $3
+               limit $4 for no key update
+             ), changed as (
+               update stock_codes c set expires_at = $3 from part
+               where c.supplier = part.supplier and c.code_id = part.code_id returning 1
+             )
+             select count(*) from changed`,
+      values: [supplier, batchId, expiresAt ?? 'infinity', CHANGED_PER_STATEMENT],
+    })
+    const count = Number(changed!.count)
+    all += count
+    if (count === 0) return all
+  }
 }

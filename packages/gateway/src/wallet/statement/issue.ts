@@ -3,6 +3,7 @@ import sql from 'sql-template-tag'
 import { audit, type By } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import { lockTenantWallet, touchWallet } from '../ledger/lock.ts'
 import { type DealerDetails, statementDocument } from './document.ts'
@@ -18,8 +19,8 @@ export interface IssuedStatement {
 }
 
 /**
- * The printable statement of a month that is over. The first call issues it: it gets its number, and its document is stored.
- * Later calls return the stored document, byte for byte, whatever has changed since.
+ * The printable statement of a month that is over. The first call issues it, usually that of the loop: it gets its number,
+ * and its document is stored. Later calls return the stored document, byte for byte, whatever has changed since.
  *
  * The wallet's time is moved past the end of the month, under its lock, so that every later movement belongs to a later month
  * even if the database's clock is set back.
@@ -30,14 +31,14 @@ export async function getIssuedStatement(
   tenantId: string,
   month: string,
   by: By,
-): Promise<IssuedStatement> {
+): Promise<IssuedStatement & { isNew: boolean }> {
   const { to } = monthBounds(month)
-  const issued = await findIssued(deps.db, tenantId, month)
-  if (issued) return issued
-  return deps.db.tx(async (tx) => {
+  const issued = await findIssuedStatement(deps.db, tenantId, month)
+  if (issued) return { ...issued, isNew: false }
+  const statement = await deps.db.tx(async (tx) => {
     const wallet = await lockTenantWallet(tx, tenantId)
-    const earlier = await findIssued(tx, wallet.tenantId, month)
-    if (earlier) return earlier
+    const earlier = await findIssuedStatement(tx, wallet.tenantId, month)
+    if (earlier) return { ...earlier, isNew: false }
     const dealer = await getDealer(tx, wallet.tenantId)
     if (dealer.createdAt >= to) throw notIssued(`The account did not exist in ${month}. Choose a later month.`)
     const operator = await getOperatorDetails(tx)
@@ -56,8 +57,11 @@ export async function getIssuedStatement(
       values (${wallet.tenantId}, ${month}, ${statementNo}, ${document}, ${issuedAt})`)
     const after = { month, closing: statement.closing }
     audit(tx, deps.ids, { tenantId: wallet.tenantId, subject: statementNo, action: 'statement.issue', after, ...by })
-    return { statementNo, month, issuedAt, document }
+    await failpoint('statement.written')
+    return { statementNo, month, issuedAt, document, isNew: true }
   })
+  await failpoint('statement.committed')
+  return statement
 }
 
 /** Checks that a month's statement was issued, or can be now. */
@@ -66,7 +70,7 @@ export async function isStatementAvailable(
   { tenantId, month, complete }: Pick<MonthStatement, 'tenantId' | 'month' | 'complete'>,
 ): Promise<boolean> {
   if (!complete) return false
-  if (await findIssued(db, tenantId, month)) return true
+  if (await findIssuedStatement(db, tenantId, month)) return true
   const { to } = monthBounds(month)
   const existed = await db.query(sql`select from tenants where tenant_id = ${tenantId} and created_at < ${to}`)
   return existed.length > 0 && (await getOperatorDetails(db)).legalName !== null
@@ -80,7 +84,7 @@ export function dealerCodeOf(tenantId: string): string {
 /** 50 bits: among 100 000 dealers two codes are equal with a probability of 1 in 200 000. */
 const DEALER_CODE_LENGTH = 10
 
-async function findIssued(
+export async function findIssuedStatement(
   db: Pick<Db | Tx, 'query'>,
   tenantId: string,
   month: string,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { listBatches } from '../../../src/suppliers/stock/batches.ts'
 import { findCodes } from '../../../src/suppliers/stock/codes.ts'
 import { CsvRefused } from '../../../src/suppliers/stock/csv.ts'
-import { alertExpiring, setExpiryAlert } from '../../../src/suppliers/stock/expiry.ts'
+import { alertExpiring, setBatchExpiry, setExpiryAlert } from '../../../src/suppliers/stock/expiry.ts'
 import { listStock, setLowStock } from '../../../src/suppliers/stock/levels.ts'
 import { addPackage } from '../../harness/shop.ts'
 import { BY, createStockTestbed, type StockTestbed } from './stock-testbed.ts'
@@ -71,6 +71,63 @@ describe('a batch', () => {
     await testbed.warehouse().tidy!()
     expect(await alerts()).toHaveLength(2)
     expect(await listBatches(testbed.shop.db, { expiringOnly: true, withinDays: 5 }, { limit: 10 })).toEqual([])
+  })
+})
+
+describe('the expiry of a batch', () => {
+  const alerts = () =>
+    testbed.shop.db.query<{ message: string }>({ text: `select message from alerts where kind = 'STOCK_EXPIRING'` })
+  const set = (batchId: string, expiresAt: Date | null) =>
+    setBatchExpiry(testbed.shop, { supplier: 'warehouse', batchId, expiresAt }, BY)
+
+  it('is changed for its unsold codes only, and recorded', async () => {
+    const { batchId } = await testbed.load(3, { batchName: 'July', expiresAt: testbed.inDays(60) })
+    const other = await testbed.load(1, { batchName: 'Other', expiresAt: testbed.inDays(60) })
+    await testbed.order('K-1')
+    const later = testbed.inDays(90)
+    expect(await set(batchId, later)).toBe(2)
+    expect(await set(batchId, later)).toBe(0)
+    const dates = await testbed.shop.db.query<{ state: string; isLater: boolean; count: bigint }>({
+      text: `select state, expires_at = $2 as is_later, count(*) from stock_codes where batch_id = $1
+             group by 1, 2 order by 1`,
+      values: [batchId, later],
+    })
+    expect(dates).toEqual([
+      { state: 'FREE', isLater: true, count: 2n },
+      { state: 'RESERVED', isLater: false, count: 1n },
+    ])
+    const listed = Object.fromEntries((await batches()).map((row) => [row.batchId, row.nextExpiry]))
+    expect(listed[batchId]).toEqual(later)
+    expect(listed[other.batchId]!.getTime()).toBeLessThan(later.getTime())
+    await set(batchId, null)
+    expect((await batches()).find((row) => row.batchId === batchId)).toMatchObject({ nextExpiry: null, available: 2 })
+    const [entry] = await testbed.shop.db.query<{ after: object }>({
+      text: `select after from audit_log where action = 'stock.set_expiry' order by audit_id limit 1`,
+    })
+    expect(entry!.after).toEqual({ batchName: 'July', expiresAt: later.toISOString(), codes: 2 })
+  })
+
+  it('decides the alert anew', async () => {
+    const { batchId } = await testbed.load(2, { batchName: 'Aug', expiresAt: testbed.inDays(60), alertDays: 14 })
+    await testbed.warehouse().tidy!()
+    expect(await alerts()).toEqual([])
+    await set(batchId, testbed.inDays(10))
+    expect(await alerts()).toMatchObject([{ message: expect.stringMatching(/^2 unsold codes of P in batch Aug/) }])
+    await set(batchId, testbed.inDays(40))
+    await testbed.warehouse().tidy!()
+    expect(await alerts()).toHaveLength(1)
+    await set(batchId, testbed.inDays(5))
+    expect(await alerts()).toHaveLength(2)
+  })
+
+  it('is refused if it has passed, and for a batch without unsold codes', async () => {
+    const { batchId } = await testbed.load(1, { batchName: 'Sep', expiresAt: testbed.inDays(60) })
+    await expect(set(batchId, new Date(Date.now() - 1_000))).rejects.toMatchObject({ code: 'INVALID' })
+    await testbed.order('K-1')
+    await expect(set(batchId, testbed.inDays(5))).rejects.toMatchObject({ code: 'BATCH_SOLD_OUT' })
+    await expect(set('00000000-0000-7000-8000-000000000001', null)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    const entries = await testbed.shop.db.query({ text: `select from audit_log where action = 'stock.set_expiry'` })
+    expect(entries).toEqual([])
   })
 })
 

@@ -23,6 +23,7 @@ export const me = Type.Object({
   signedInBy: nullable(Type.Enum(['PASSWORD', 'PASSKEY', 'PROVIDER'])),
   mutedAlerts: Type.Array(Type.String(), { description: 'Kinds of alerts that are not mailed to the person' }),
   by: Type.Enum(['session', 'token']),
+  viewOnly: Type.Boolean({ description: 'An operator views the console as this tenant, and can change nothing' }),
   deployment: Type.Enum(['local', 'test', 'production']),
   /** The address of the dealer API, for the explorer's requests. */
   publicUrl: Type.String(),
@@ -38,7 +39,7 @@ export const meRoutes: Route[] = [
     duringSetUp: true,
     summary: 'The signed-in person',
     answer: me,
-    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.credential),
+    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.credential, signedIn.viewedTenantId),
   }),
   route({
     method: 'GET',
@@ -52,7 +53,12 @@ export const meRoutes: Route[] = [
 
 type Credential = Pick<SignedIn['credential'], 'kind'> & { signedInBy?: SignInMethod }
 
-export async function describeMe(deps: ConsoleDeps, person: Person, credential: Credential): Promise<Me> {
+export async function describeMe(
+  deps: ConsoleDeps,
+  person: Person,
+  credential: Credential,
+  viewedTenantId: string | null = null,
+): Promise<Me> {
   const [tenant] =
     person.tenantId === null
       ? []
@@ -76,6 +82,7 @@ export async function describeMe(deps: ConsoleDeps, person: Person, credential: 
     signedInBy,
     mutedAlerts: person.mutedAlerts,
     by: credential.kind,
+    viewOnly: viewedTenantId !== null,
     deployment: deps.config.deployment,
     publicUrl: deps.links.publicUrl,
     hasCells: person.tenantId === null && deps.config.cellsFile !== undefined,

@@ -8,10 +8,10 @@ import { BROWSER_KNOWN_S } from '../../../people/lockout.ts'
 import { relyingPartyOf } from '../../../people/passkeys/relying-party.ts'
 import { PASSWORD_LENGTH_MAX } from '../../../people/password.ts'
 import { providerName } from '../../../people/provider/passwords.ts'
-import { signOut } from '../../../people/session.ts'
+import { endView, signOut, viewAsDealer } from '../../../people/session.ts'
 import { type SignInResult, signIn } from '../../../people/sign-in.ts'
-import { type PublicContext, publicRoute, type Route, route, type SignedIn } from '../../kernel/route.ts'
-import { CLOSED, done, line, nullable } from '../../kernel/schemas.ts'
+import { OPERATORS, type PublicContext, publicRoute, type Route, route, type SignedIn } from '../../kernel/route.ts'
+import { CLOSED, done, line, nullable, tenantParams } from '../../kernel/schemas.ts'
 import { describeMe, me } from './me.ts'
 
 const SIGN_INS_PER_MINUTE = 20
@@ -62,17 +62,49 @@ export const signInRoutes: Route[] = [
     path: '/session',
     access: 'session',
     duringSetUp: true,
+    duringView: true,
     summary: 'Sign out. Returns the address at which the person signs out of the provider too, if it was used',
     answer: Type.Object({ signOutUrl: nullable(Type.String()) }),
     async handle(context) {
       const { deps, person, signedIn, by } = context
       const { sessionId, signedInBy } = sessionCredential(signedIn)
-      await signOut(deps, person, sessionId, by)
+      await endView(deps, sessionId, by)
+      await signOut(
+        deps,
+        signedIn.viewedTenantId === null ? person : { tenantId: null, personId: person.personId },
+        sessionId,
+        by,
+      )
       context.reply.clearCookie(context.cookieName, cookieOptions)
       if (signedInBy !== 'PROVIDER') return { signOutUrl: null }
       // The session has ended, whether or not the provider answers.
       const signOutUrl = await deps.provider?.signOutUrl(`${deps.consoleUrl()}/`).catch(() => undefined)
       return { signOutUrl: signOutUrl ?? null }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/view',
+    access: OPERATORS,
+    sessionOnly: true,
+    summary: 'See the console as an administrator of this dealer, without changing anything. Audited',
+    params: tenantParams,
+    answer: done,
+    async handle({ deps, signedIn, by }, { params }) {
+      await viewAsDealer(deps, sessionCredential(signedIn).sessionId, params.tenantId, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/session/view',
+    access: 'session',
+    duringView: true,
+    summary: 'End the view as a dealer',
+    answer: done,
+    async handle({ deps, signedIn, by }) {
+      await endView(deps, sessionCredential(signedIn).sessionId, by)
+      return {}
     },
   }),
   publicRoute({

@@ -3,19 +3,27 @@ import { type Buyer, getBuyer, type Snapshot } from '../../../catalogue/catalogu
 import { type PackageDocument, packageDocumentSchema } from '../../../catalogue/packages/document.ts'
 import { putPackages } from '../../../catalogue/packages/put.ts'
 import { getPackage } from '../../../catalogue/packages/read.ts'
-import { type Explanation, explainPrice, type PriceStep } from '../../../catalogue/pricing/explain.ts'
+import { cheapestCost, type Explanation, explainPrice, type PriceStep } from '../../../catalogue/pricing/explain.ts'
 import { ruleDetails } from '../../../catalogue/pricing/plans.ts'
 import { notFound } from '../../../lib/refusal.ts'
+import { isUsableIn } from '../../../suppliers/registry.ts'
 import { listTenants } from '../../../tenants/tenant-views.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
-import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable, time, toDate, uuid } from '../../kernel/schemas.ts'
 import { rule } from '../prices/plan-rule.ts'
 
 export interface PackageDetail {
   package: PackageDocument
   revision: string
+  listPrices: Static<typeof pricedRow>[]
 }
+
+const pricedRow = Type.Object({
+  currencyCode: Type.String(),
+  price: money(),
+  cost: nullable(Type.Integer({ description: 'The lowest cost of a usable supplier in the currency; null: unknown' })),
+})
 
 const SOURCES = ['OWN', 'PLAN', 'GROUP', 'LIST'] as const
 const STATES = [
@@ -64,10 +72,10 @@ export const packageRoutes: Route[] = [
     access: OPERATORS,
     summary: 'A package with everything that operators can edit, and its revision',
     params,
-    answer: Type.Object({ package: packageDocumentSchema, revision: time() }),
+    answer: Type.Object({ package: packageDocumentSchema, revision: time(), listPrices: Type.Array(pricedRow) }),
     async handle({ deps }, { params }) {
       const { document, revision } = await getPackage(deps.db, params.packageCode)
-      return { package: document, revision }
+      return { package: document, revision, listPrices: await listPricesOf(deps, params.packageCode) }
     },
   }),
   route({
@@ -110,7 +118,7 @@ export const packageRoutes: Route[] = [
       const snapshot = await deps.catalogue.latest()
       const now = snapshot.now()
       const buyers = page.map(({ tenantId, clientName, currencyCode }) => {
-        const explained = explain(snapshot, { tenantId, currencyCode }, params.packageCode, now)
+        const explained = explain(deps, snapshot, { tenantId, currencyCode }, params.packageCode, now)
         return { tenantId, clientName, ...decidedOf(explained, currencyCode) }
       })
       return { buyers, nextCursor }
@@ -128,7 +136,7 @@ export const packageRoutes: Route[] = [
       const buyer = await getBuyer(deps.db, query.tenantId)
       const snapshot = await deps.catalogue.latest()
       const at = toDate(query.at) ?? new Date(snapshot.now())
-      const explained = explain(snapshot, buyer, params.packageCode, at.getTime())
+      const explained = explain(deps, snapshot, buyer, params.packageCode, at.getTime())
       return {
         ...decidedOf(explained, buyer.currencyCode),
         at,
@@ -139,10 +147,27 @@ export const packageRoutes: Route[] = [
   }),
 ]
 
-function explain(snapshot: Snapshot, buyer: Buyer, packageCode: string, now: number): Explanation {
+function explain(
+  deps: Context['deps'],
+  snapshot: Snapshot,
+  buyer: Buyer,
+  packageCode: string,
+  now: number,
+): Explanation {
   const item = snapshot.find(packageCode)
   if (!item) throw notFound('package', packageCode)
-  return explainPrice(snapshot, buyer, item, now)
+  return explainPrice(snapshot, buyer, item, { now, isUsable: isUsableIn(deps.suppliers) })
+}
+
+/** The list prices of a package, each with the lowest cost in its currency. */
+async function listPricesOf(deps: Context['deps'], packageCode: string) {
+  const item = (await deps.catalogue.latest()).find(packageCode)
+  if (!item) return []
+  return item.prices
+    .filter(({ removed }) => !removed)
+    .map(({ currencyCode, price }) => {
+      return { currencyCode, price, cost: cheapestCost(item, currencyCode, isUsableIn(deps.suppliers)) }
+    })
 }
 
 function decidedOf({ quote: { price, source, decidedBy }, cost }: Explanation, currencyCode: string) {

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import { reauthenticate } from '../../../people/sign-in.ts'
 import { getBatch, listBatches } from '../../../suppliers/stock/batches.ts'
 import { exportBatch, findCodes, revealStockCode } from '../../../suppliers/stock/codes.ts'
-import { setExpiryAlert } from '../../../suppliers/stock/expiry.ts'
+import { setBatchExpiry, setExpiryAlert } from '../../../suppliers/stock/expiry.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import {
@@ -14,6 +14,7 @@ import {
   REAUTHENTICATIONS_PER_MINUTE,
   reauthentication,
   time,
+  toDate,
   uuid,
 } from '../../kernel/schemas.ts'
 import { sendCsv } from '../../kernel/send-csv.ts'
@@ -87,6 +88,19 @@ export const stockBatchRoutes: Route[] = [
     async handle({ deps, by }, { params, body }) {
       await setExpiryAlert(deps, { ...params, ...body }, by)
       return {}
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/stock/:supplier/batches/:batchId/expiry',
+    access: OPERATORS_WRITE,
+    summary: 'Change when the unsold codes of a batch expire; null: never. Decides its alert anew',
+    params: batchParams,
+    body: Type.Object({ expiresAt: nullable(time()) }, CLOSED),
+    answer: Type.Object({ codes: Type.Integer({ description: 'Changed codes' }) }),
+    async handle({ deps, by }, { params, body }) {
+      const expiresAt = toDate(body.expiresAt ?? undefined) ?? null
+      return { codes: await setBatchExpiry(deps, { ...params, expiresAt }, by) }
     },
   }),
   route({

@@ -1,6 +1,8 @@
 import Type, { type Static } from 'typebox'
+import type { PlanRuleRow } from '../../../catalogue/pricing/plan-rules.ts'
 import {
   createPlan,
+  draftRemoval,
   draftRule,
   listPlans,
   type PlanDetails,
@@ -10,8 +12,9 @@ import {
 } from '../../../catalogue/pricing/plans.ts'
 import { previewRule } from '../../../catalogue/pricing/preview.ts'
 import { deletePlan, renamePlan } from '../../../catalogue/pricing/rename-delete.ts'
+import { isUsableIn } from '../../../suppliers/registry.ts'
 import { keyCursor, nextCursor, pageAfter, pageSchema } from '../../kernel/paging.ts'
-import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable } from '../../kernel/schemas.ts'
 import { rule, ruleBody, ruleKey, ruleKeyOf, ruleValueOf } from './plan-rule.ts'
 import { countPayers, members, membersOf } from './price-members.ts'
@@ -35,6 +38,10 @@ export type PlanDetail = Static<typeof plan>
 
 const planName = Type.Object({ planName: line(64) }, CLOSED)
 const displayName = () => nullable(line(100))
+const previewCurrency = Type.String({ pattern: '^[A-Z]{3}$' })
+
+/** Identifies a rule: with a currency the price in it, otherwise the percentage. */
+const removedRule = Type.Object({ ...ruleKey, currencyCode: Type.Optional(line(40)) }, CLOSED)
 
 const preview = Type.Object({
   at: Type.String({ format: 'date-time', description: 'The time that is shown: now, or when the rule begins' }),
@@ -142,13 +149,23 @@ export const pricePlanRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Show what a rule would change, without saving it',
     params: planName,
-    body: Type.Object({ rule: ruleBody, currencyCode: Type.String({ pattern: '^[A-Z]{3}$' }) }, CLOSED),
+    body: Type.Object({ rule: ruleBody, currencyCode: previewCurrency }, CLOSED),
     answer: preview,
     async handle({ deps }, { params: { planName }, body: { rule, currencyCode } }) {
-      const draft = await draftRule(deps.db, ruleKeyOf(planName, rule), ruleValueOf(rule))
-      const { at, lines, ...counts } = previewRule(await deps.catalogue.latest(), planName, draft, currencyCode)
-      const dealers = await countPayers(deps.db, planName, currencyCode)
-      return { at: new Date(at), currencyCode, dealers, ...counts, lines: [...lines] }
+      return previewOf(deps, await draftRule(deps.db, ruleKeyOf(planName, rule), ruleValueOf(rule)), currencyCode)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/price-plans/:planName/removal-preview',
+    access: OPERATORS_WRITE,
+    summary: 'Show what removing a rule would change, without removing it',
+    params: planName,
+    body: Type.Object({ rule: removedRule, currencyCode: previewCurrency }, CLOSED),
+    answer: preview,
+    async handle({ deps }, { params: { planName }, body: { rule, currencyCode } }) {
+      const draft = await draftRemoval(deps.db, ruleKeyOf(planName, rule), rule.currencyCode ?? null)
+      return previewOf(deps, draft, currencyCode)
     },
   }),
   route({
@@ -170,7 +187,7 @@ export const pricePlanRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Remove a percentage, or, with currencyCode, a price',
     params: planName,
-    query: Type.Object({ ...ruleKey, currencyCode: Type.Optional(line(40)) }, CLOSED),
+    query: removedRule,
     answer: done,
     async handle({ deps, by }, { params, query }) {
       await removePlanRule(deps, ruleKeyOf(params.planName, query), query.currencyCode ?? null, by)
@@ -178,6 +195,14 @@ export const pricePlanRoutes: Route[] = [
     },
   }),
 ]
+
+async function previewOf(deps: Context['deps'], rule: PlanRuleRow, currencyCode: string) {
+  const { planName } = rule
+  const input = { planName, rule, currencyCode, isUsable: isUsableIn(deps.suppliers) }
+  const { at, lines, ...counts } = previewRule(await deps.catalogue.latest(), input)
+  const dealers = await countPayers(deps.db, planName, currencyCode)
+  return { at: new Date(at), currencyCode, dealers, ...counts, lines: [...lines] }
+}
 
 type StoredRule = PlanDetails['rules'][number]
 

@@ -10,8 +10,9 @@ import { topUp } from '../../../wallet/ledger/top-up.ts'
 import { styleOf } from '../../../wallet/statement/document.ts'
 import { getStatementPage, type StatementEntry, streamEntries } from '../../../wallet/statement/entries.ts'
 import { entriesCsv, statementFileName } from '../../../wallet/statement/entries-csv.ts'
-import { getIssuedStatement, isStatementAvailable } from '../../../wallet/statement/issue.ts'
+import { findIssuedStatement, getIssuedStatement, isStatementAvailable } from '../../../wallet/statement/issue.ts'
 import { getMonthStatement, type MonthStatement } from '../../../wallet/statement/month.ts'
+import { viewOnly } from '../../kernel/access.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
 import { nextCursor, PAGE_SIZE } from '../../kernel/paging.ts'
 import { type Context, EVERY_ROLE, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
@@ -127,13 +128,16 @@ export const walletRoutes: Route[] = [
     path: '/tenants/:tenantId/wallet/statement',
     access: EVERY_ROLE,
     summary:
-      'The statement of a month that is over, as a page to print. The first call issues it; it never changes then',
+      'The statement of a month that is over, as a page to print. It is issued if it was not yet; it never changes then',
     params: tenantParams,
     query: Type.Object({ month }, CLOSED),
     answer: Type.String(),
     answerType: 'text/html',
-    async handle({ deps, reply, by }, { params, query }) {
-      const { document } = await getIssuedStatement(deps, params.tenantId, query.month, by)
+    async handle({ deps, reply, by, signedIn }, { params, query }) {
+      const { document } =
+        signedIn.viewedTenantId === null
+          ? await getIssuedStatement(deps, params.tenantId, query.month, by)
+          : await getStatementInView(deps.db, params.tenantId, query.month)
       const style = createHash('sha256').update(styleOf(document)).digest('base64')
       reply
         .type('text/html; charset=utf-8')
@@ -167,6 +171,13 @@ export const walletRoutes: Route[] = [
     },
   }),
 ]
+
+/** Reading a statement must not issue it while an operator only views. */
+async function getStatementInView(db: Db, tenantId: string, month: string) {
+  const issued = await findIssuedStatement(db, tenantId, month)
+  if (!issued) throw viewOnly()
+  return issued
+}
 
 async function summaryOf(db: Db, statement: MonthStatement) {
   const { month, opening, closing, complete, totals } = statement

@@ -1,0 +1,74 @@
+import type { PlanRule } from '@dealer-esim/gateway/console-api/routes/prices/plan-rule.ts'
+import type { RulePreview } from '@dealer-esim/gateway/console-api/routes/prices/price-plans.ts'
+import { Button, Group, Text, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { useChange } from '../api/use-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { interpolate, t } from '../strings/strings.ts'
+import { apiPath } from './plan-or-group.tsx'
+import { ShownPreview } from './rule-preview.tsx'
+import { packagesText, valueText } from './rule-text.ts'
+
+const KEY_MEMBERS = ['packageCode', 'locationCode', 'supplier', 'currencyCode', 'validFrom'] as const
+
+/** Removes a rule, after showing what that changes. */
+export function RemoveRule({ planName, rule }: { planName: string; rule: PlanRule }) {
+  const [open, setOpen] = useState(false)
+  const title = interpolate(t.prices.removeRule, { what: `${packagesText(rule)}, ${valueText(rule)}` })
+  return (
+    <>
+      <Button size="compact-xs" variant="default" aria-label={title} onClick={() => setOpen(true)}>
+        {t.prices.remove}
+      </Button>
+      {open && <RemoveDialog planName={planName} rule={rule} title={title} onClose={() => setOpen(false)} />}
+    </>
+  )
+}
+
+function RemoveDialog(props: { planName: string; rule: PlanRule; title: string; onClose(): void }) {
+  const { planName, rule, title, onClose } = props
+  const path = apiPath('plan', planName)
+  const remove = useChange({ success: t.prices.removed, quiet: true })
+  const preview = useChange<RulePreview>({ quiet: true })
+  const [currency, setCurrency] = useState(rule.currencyCode ?? 'USD')
+  const key = Object.fromEntries(KEY_MEMBERS.flatMap((name) => (rule[name] === null ? [] : [[name, rule[name]]])))
+  const showPreview = () =>
+    preview.mutate({
+      method: 'POST',
+      path: `${path}/removal-preview`,
+      body: { rule: key, currencyCode: currency.trim().toUpperCase() },
+    })
+  return (
+    <Dialog
+      title={title}
+      opened
+      size="lg"
+      danger
+      onClose={onClose}
+      submit={t.prices.remove}
+      busy={remove.isPending}
+      error={remove.error ?? preview.error}
+      onSubmit={() =>
+        remove.mutate({ method: 'DELETE', path: `${path}/rules?${new URLSearchParams(key)}` }, { onSuccess: onClose })
+      }
+    >
+      <Text size="sm">{t.prices.removeRuleText}</Text>
+      <Group align="flex-end">
+        <TextInput
+          label={t.prices.previewCurrency}
+          value={currency}
+          maxLength={3}
+          w={220}
+          // A price is in one currency.
+          disabled={rule.currencyCode !== null}
+          onChange={(event) => setCurrency(event.currentTarget.value)}
+          data-autofocus
+        />
+        <Button variant="default" loading={preview.isPending} onClick={showPreview}>
+          {t.prices.preview}
+        </Button>
+      </Group>
+      {preview.data && !preview.isPending && <ShownPreview preview={preview.data} />}
+    </Dialog>
+  )
+}

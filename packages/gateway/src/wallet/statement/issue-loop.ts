@@ -1,0 +1,96 @@
+import sql from 'sql-template-tag'
+import { SYSTEM } from '../../audit/audit.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import { type Running, runLoop } from '../../lib/process/lifecycle.ts'
+import type { Log } from '../../lib/telemetry/log.ts'
+import type { LoopMetrics } from '../../lib/telemetry/metrics.ts'
+import { getIssuedStatement } from './issue.ts'
+import { getOperatorDetails } from './operator-details.ts'
+
+export interface StatementLoopDeps {
+  db: Db
+  ids: Ids
+  log: Log
+  loops?: LoopMetrics
+}
+
+const POLL_MS = 60_000
+
+/**
+ * Issues the statements of all dealers for each month that is over. Every node runs it: the wallet's lock and the key of
+ * a statement decide which one issues it. Once none is due, a node looks again on the next UTC day.
+ */
+export function statementLoop(deps: StatementLoopDeps): Running {
+  let completeOn: string | undefined
+  return runLoop({
+    name: 'statements',
+    log: deps.log,
+    loops: deps.loops,
+    pollMs: POLL_MS,
+    async pass(signal) {
+      const today = await getToday(deps.db)
+      if (completeOn !== today && (await issueDueStatements(deps, signal)).isComplete) completeOn = today
+      return false
+    },
+  })
+}
+
+/**
+ * Issues every statement that is due: of each month of each dealer's account that is over, the oldest first. A statement
+ * that cannot be issued is logged, and the others are issued.
+ * @returns how many this call issued, and whether none was left; nothing is issued before the operator has a legal name
+ */
+export async function issueDueStatements(
+  deps: StatementLoopDeps,
+  signal?: AbortSignal,
+): Promise<{ issued: number; isComplete: boolean }> {
+  const result = { issued: 0, isComplete: true }
+  if ((await getOperatorDetails(deps.db)).legalName === null) return { ...result, isComplete: false }
+  for (let after: DueStatement | undefined; ; ) {
+    const due = await findDue(deps.db, after)
+    for (const { tenantId, month } of due) {
+      if (signal?.aborted) return { ...result, isComplete: false }
+      try {
+        const { isNew } = await getIssuedStatement(deps, tenantId, month, SYSTEM)
+        if (isNew) result.issued += 1
+      } catch (error) {
+        result.isComplete = false
+        deps.log.error({ err: error, tenantId, month }, 'a statement could not be issued: it is tried again')
+      }
+    }
+    after = due.at(-1)
+    if (due.length < PER_PAGE) break
+  }
+  if (result.issued > 0) deps.log.info({ issued: result.issued }, 'statements were issued')
+  return result
+}
+
+interface DueStatement {
+  month: string
+  tenantId: string
+}
+
+const PER_PAGE = 200
+
+/** The months that are over, from each account's first one, without a statement. Reads only keys of issued statements. */
+function findDue(db: Db, after: DueStatement | undefined): Promise<DueStatement[]> {
+  return db.query<DueStatement>(sql`
+    with months as (
+      select to_char(first, 'YYYY-MM') as month, (first + interval '1 month') at time zone 'utc' as ends_at
+      from (select date_trunc('month', min(created_at) at time zone 'utc') as began,
+                   date_trunc('month', clock_timestamp() at time zone 'utc') as current from tenants) as bounds
+      cross join lateral generate_series(began, current - interval '1 month', interval '1 month') as first
+    )
+    select m.month, t.tenant_id from months m join tenants t on t.created_at < m.ends_at
+    where (m.month, t.tenant_id) > (${after?.month ?? ''}, ${after?.tenantId ?? '00000000-0000-0000-0000-000000000000'}::uuid)
+      and not exists (select from issued_statements s where s.tenant_id = t.tenant_id and s.month = m.month)
+    order by m.month, t.tenant_id limit ${PER_PAGE}`)
+}
+
+async function getToday(db: Db): Promise<string> {
+  const [row] = await db.query<{ today: string }>(
+    sql`select (clock_timestamp() at time zone 'utc')::date::text as today`,
+  )
+  return row!.today
+}

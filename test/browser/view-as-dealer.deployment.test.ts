@@ -1,0 +1,67 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isBrowserAvailable } from './chromium.ts'
+import {
+  api,
+  button,
+  type ConsoleTestbed,
+  heading,
+  navigate,
+  signInAsOperator,
+  startTestbed,
+} from './console-testbed.ts'
+
+/** An operator looks at the console as a dealer sees it. */
+describe.skipIf(!isBrowserAvailable())('an operator who views the console as a dealer', () => {
+  let testbed: ConsoleTestbed
+  let page: Page
+  let tenant: { tenantId: string; clientName: string }
+
+  beforeAll(async () => {
+    testbed = await startTestbed()
+    page = await testbed.open()
+    page.setDefaultTimeout(15_000)
+    await signInAsOperator(testbed, page)
+    tenant = (await api<{ tenants: (typeof tenant)[] }>(testbed, page, '/tenants')).tenants[0]!
+  })
+  afterAll(() => testbed?.stop())
+
+  const bar = () => page.getByRole('status').filter({ hasText: 'Nothing can be changed' })
+
+  it('sees the dealer’s pages under a bar that stays on each of them, and in other tabs', async () => {
+    const other = await page.context().newPage()
+    await other.goto(page.url())
+    await heading(other, 'Dashboard').waitFor()
+    await navigate(testbed, page, `/tenants/${tenant.tenantId}`)
+    await button(page, 'View as dealer').click()
+    await bar().getByText(tenant.clientName).waitFor()
+    for (const name of ['Buy eSIMs', 'Wallet', 'API credentials', 'Audit log']) {
+      await page.getByRole('link', { name, exact: true }).first().click()
+      await heading(page, name).waitFor()
+      await bar().waitFor()
+    }
+    expect(await page.getByRole('link', { name: 'Suppliers', exact: true }).count()).toBe(0)
+    await page.locator('[data-row]').getByText('Console viewed as dealer').first().waitFor()
+    await other.reload()
+    await other.getByText('Nothing can be changed').waitFor()
+    await other.close()
+  })
+
+  it('is refused a purchase and the AppSecret, with a message that says how to go on', async () => {
+    await page.getByRole('link', { name: 'Buy eSIMs', exact: true }).first().click()
+    await page.locator('[data-row] button').first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: /^Buy for / }).click()
+    await page.getByText('You view the console as this dealer and can change nothing').first().waitFor()
+    await page.keyboard.press('Escape')
+    expect((await api<{ orders: object[] }>(testbed, page, '/orders')).orders).toEqual([])
+  })
+
+  it('ends the view with one click and is back on the dealer’s page', async () => {
+    await navigate(testbed, page, '/')
+    await button(page, 'End view').click()
+    await heading(page, tenant.clientName).waitFor()
+    await page.getByRole('link', { name: 'Suppliers', exact: true }).waitFor()
+    expect(await bar().count()).toBe(0)
+  })
+})

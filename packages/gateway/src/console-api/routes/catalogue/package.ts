@@ -6,7 +6,8 @@ import { getPackage } from '../../../catalogue/packages/read.ts'
 import { type Explanation, explainPrice, type PriceStep } from '../../../catalogue/pricing/explain.ts'
 import { ruleDetails } from '../../../catalogue/pricing/plans.ts'
 import { notFound } from '../../../lib/refusal.ts'
-import { listTenants } from '../../../tenants/tenant-views.ts'
+import { listTenants, type TenantSummary } from '../../../tenants/tenant-views.ts'
+import { csvRoute, inParts } from '../../kernel/csv-route.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable, time, toDate, uuid } from '../../kernel/schemas.ts'
@@ -52,6 +53,7 @@ const explanation = Type.Object({
 export type PriceExplanation = Static<typeof explanation>
 
 const params = Type.Object({ packageCode: line(64) }, CLOSED)
+const buyerFilter = { q: Type.Optional(line(100)) }
 /** Checked by the catalogue, which names each faulty member (catalogue/packages/merge.ts). */
 const members = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Members as in a JSON file of packages; absent ones stay as they are',
@@ -102,18 +104,36 @@ export const packageRoutes: Route[] = [
     access: OPERATORS,
     summary: 'What each dealer pays for a package, and the rule that decides',
     params,
-    query: Type.Object({ q: Type.Optional(line(100)), cursor: cursor() }, CLOSED),
+    query: Type.Object({ ...buyerFilter, cursor: cursor() }, CLOSED),
     answer: pageSchema('buyers', buyerRow),
     async handle({ deps }, { params, query: { q, cursor } }) {
-      const options = { limit: PAGE_SIZE + 1, ...(q && { keyword: q }), ...(cursor && { after: cursor }) }
+      const options = { limit: PAGE_SIZE + 1, keyword: q, after: cursor }
       const { page, nextCursor } = pageOf(await listTenants(deps.db, options), (row) => row.tenantId)
+      return { buyers: buyersAt(await deps.catalogue.latest(), params.packageCode, page), nextCursor }
+    },
+  }),
+  csvRoute({
+    path: '/packages/:packageCode/buyers.csv',
+    access: OPERATORS,
+    summary: 'What each dealer pays for a package, as CSV',
+    params,
+    query: Type.Object(buyerFilter, CLOSED),
+    file: 'package-prices',
+    async *parts({ deps }, { params, query: { q } }) {
       const snapshot = await deps.catalogue.latest()
-      const now = snapshot.now()
-      const buyers = page.map(({ tenantId, clientName, currencyCode }) => {
-        const explained = explain(snapshot, { tenantId, currencyCode }, params.packageCode, now)
-        return { tenantId, clientName, ...decidedOf(explained, currencyCode) }
-      })
-      return { buyers, nextCursor }
+      const tenants = inParts<TenantSummary>((last, limit) =>
+        listTenants(deps.db, { limit, keyword: q, after: last?.tenantId }),
+      )
+      for await (const part of tenants) yield buyersAt(snapshot, params.packageCode, part)
+    },
+    columns: {
+      dealer: (row) => row.clientName,
+      price: (row) => row.price,
+      currency: (row) => row.currencyCode,
+      source: (row) => row.source,
+      plan: (row) => row.planName,
+      cost: (row) => row.cost,
+      id: (row) => row.tenantId,
     },
   }),
   route({
@@ -138,6 +158,14 @@ export const packageRoutes: Route[] = [
     },
   }),
 ]
+
+function buyersAt(snapshot: Snapshot, packageCode: string, tenants: readonly TenantSummary[]) {
+  const now = snapshot.now()
+  return tenants.map(({ tenantId, clientName, currencyCode }) => {
+    const explained = explain(snapshot, { tenantId, currencyCode }, packageCode, now)
+    return { tenantId, clientName, ...decidedOf(explained, currencyCode) }
+  })
+}
 
 function explain(snapshot: Snapshot, buyer: Buyer, packageCode: string, now: number): Explanation {
   const item = snapshot.find(packageCode)

@@ -33,6 +33,7 @@ export const AUDIT_ACTIONS = [
   'person.delete_token',
   'person.end_session',
   'person.end_sessions',
+  'person.fail_sign_in',
   'person.forget_password',
   'person.lock',
   'person.make_link',

@@ -1,15 +1,19 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import type { CDPSession, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dealerPage, dealerSections, pages, welcomePage } from '../../packages/console/src/page-list.ts'
 import { createTestDatabase, type TestDatabase } from '../../packages/gateway/test/harness/databases/database.ts'
 import { isBrowserAvailable } from './chromium.ts'
 import { type ConsoleTestbed, loadPage, startTestbed } from './console-testbed.ts'
-import { prepareTour, TOUR_VARIABLES, type Tour, transitionsEnd, visit } from './console-tour.ts'
+import {
+  axeSession,
+  prepareTour,
+  seriousViolations,
+  TOUR_VARIABLES,
+  type Tour,
+  transitionsEnd,
+  visit,
+} from './console-tour.ts'
 import { untranslatedTexts, usePseudoLanguage } from './pseudo-language.ts'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const DESKTOP = { width: 1280, height: 860 }
 const PHONE = { width: 390, height: 844 }
 
@@ -28,12 +32,6 @@ const MAIN = new Set([
   'audit',
   'account',
 ])
-
-interface Violation {
-  id: string
-  impact: string
-  nodes: { html: string; any: { message: string }[] }[]
-}
 
 /** Runs with CONSOLE_PORT, so that it also tests the console on a separate port. */
 describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate port', () => {
@@ -115,36 +113,4 @@ function patternOf(path: string): RegExp {
       .replace(/\$$/, '.*')
       .replaceAll(/\$\w+/g, '[^/]+')}$`,
   )
-}
-
-const axeSessions = new WeakMap<Page, CDPSession>()
-
-/** Injects axe through the debugger protocol, because the page's policy allows no script. Loading a page removes it. */
-async function axeSession(page: Page): Promise<CDPSession> {
-  const session = axeSessions.get(page) ?? (await page.context().newCDPSession(page))
-  axeSessions.set(page, session)
-  if ((await page.evaluate('typeof axe')) === 'undefined') await session.send('Runtime.evaluate', { expression: axe })
-  return session
-}
-
-// Rows of a list are alike, so only the first three are checked, which halves the time.
-const AXE_CONTEXT = { exclude: ['[data-row] ~ [data-row] ~ [data-row] ~ [data-row]'] }
-
-/** The dark scheme changes only colours, so only the contrast rule runs there. */
-async function seriousViolations(session: CDPSession, scheme: 'light' | 'dark'): Promise<string[]> {
-  const options = {
-    resultTypes: ['violations'],
-    preload: false,
-    ...(scheme === 'dark' && { runOnly: ['color-contrast'] }),
-  }
-  const { result } = await session.send('Runtime.evaluate', {
-    expression: `axe.run(${JSON.stringify(AXE_CONTEXT)}, ${JSON.stringify(options)}).then((all) => JSON.stringify(all.violations))`,
-    awaitPromise: true,
-    returnByValue: true,
-  })
-  return (JSON.parse(String(result.value)) as Violation[])
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) =>
-      nodes.slice(0, 3).map((node) => `${id}: ${node.html.slice(0, 160)} ${node.any[0]?.message ?? ''}`),
-    )
 }

@@ -1,4 +1,6 @@
-import type { Page } from 'playwright-core'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { CDPSession, Page } from 'playwright-core'
 import { createDemo, type Demo } from './console-demo.ts'
 import { api, button, type ConsoleTestbed, field, loadPage, navigate, signInAsOperator } from './console-testbed.ts'
 
@@ -248,4 +250,44 @@ async function importWithFault(page: Page): Promise<void> {
 async function chooseType(at: Page, name: string): Promise<void> {
   await at.getByRole('combobox', { name: 'Type' }).click()
   await at.getByRole('option', { name }).click()
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Violation {
+  id: string
+  impact: string
+  nodes: { html: string; any: { message: string }[] }[]
+}
+
+const axeSessions = new WeakMap<Page, CDPSession>()
+
+/** Injects axe through the debugger protocol, because the page's policy allows no script. Loading a page removes it. */
+export async function axeSession(page: Page): Promise<CDPSession> {
+  const session = axeSessions.get(page) ?? (await page.context().newCDPSession(page))
+  axeSessions.set(page, session)
+  if ((await page.evaluate('typeof axe')) === 'undefined') await session.send('Runtime.evaluate', { expression: axe })
+  return session
+}
+
+// Rows of a list are alike, so only the first three are checked, which halves the time.
+const AXE_CONTEXT = { exclude: ['[data-row] ~ [data-row] ~ [data-row] ~ [data-row]'] }
+
+/** The dark scheme changes only colours, so only the contrast rule runs there. */
+export async function seriousViolations(session: CDPSession, scheme: 'light' | 'dark'): Promise<string[]> {
+  const options = {
+    resultTypes: ['violations'],
+    preload: false,
+    ...(scheme === 'dark' && { runOnly: ['color-contrast'] }),
+  }
+  const { result } = await session.send('Runtime.evaluate', {
+    expression: `axe.run(${JSON.stringify(AXE_CONTEXT)}, ${JSON.stringify(options)}).then((all) => JSON.stringify(all.violations))`,
+    awaitPromise: true,
+    returnByValue: true,
+  })
+  return (JSON.parse(String(result.value)) as Violation[])
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) =>
+      nodes.slice(0, 3).map((node) => `${id}: ${node.html.slice(0, 160)} ${node.any[0]?.message ?? ''}`),
+    )
 }

@@ -54,6 +54,7 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
       )}
       <List<PersonRow>
         label={t.people.title}
+        csv={{ path: '/people', query: { tenantId } }}
         rows={data?.people}
         loading={isFetching}
         error={error}

@@ -1,5 +1,5 @@
 import type { ImportReport } from '@dealer-esim/gateway/catalogue/files/import.ts'
-import { Accordion, Alert, Anchor, Button, FileInput, Group, SimpleGrid, Table, Text } from '@mantine/core'
+import { Accordion, Alert, Anchor, Button, FileInput, Group, SimpleGrid, Text } from '@mantine/core'
 import { IconFileUpload } from '@tabler/icons-react'
 import { useState } from 'react'
 import { type ApiError, consoleBase } from '../api/call.ts'
@@ -102,16 +102,16 @@ function Help() {
       <Accordion.Item value="columns">
         <Accordion.Control>{t.catalogue.columnHelp}</Accordion.Control>
         <Accordion.Panel>
-          <Table aria-label={t.catalogue.columnHelp}>
-            <Table.Tbody>
-              {Object.entries(t.catalogue.columnMeanings).map(([column, meaning]) => (
-                <Table.Tr key={column}>
-                  <Table.Td className="mono">{column}</Table.Td>
-                  <Table.Td>{meaning}</Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
+          <List
+            label={t.catalogue.columnHelp}
+            rows={Object.entries(t.catalogue.columnMeanings).map(([column, meaning]) => ({ column, meaning }))}
+            idOf={(row) => row.column}
+            empty={{ title: t.catalogue.columnHelp }}
+            columns={[
+              { accessor: 'column', title: t.catalogue.column, cellsClassName: 'mono' },
+              { accessor: 'meaning', title: t.catalogue.meaning },
+            ]}
+          />
           <Group mt="sm">
             <Button size="xs" variant="default" onClick={() => download('packages-sample.csv', SAMPLE_FILE)}>
               {t.catalogue.sampleFile}

@@ -36,6 +36,7 @@ export function PackageBuyersPage() {
         <SearchField label={t.package.searchDealer} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />
         <List<PackageBuyer>
           label={t.package.buyers}
+          csv={{ path, query: { q } }}
           rows={list.data?.buyers}
           nextCursor={list.data?.nextCursor}
           loading={list.isFetching}

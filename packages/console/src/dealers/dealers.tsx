@@ -1,11 +1,15 @@
+import type { TagCount } from '@dealer-esim/gateway/console-api/routes/tenants/notes.ts'
 import type { TenantRow } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
 import { Button } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { useApi } from '../api/use-api.ts'
 import { Bulk } from '../lists/bulk.tsx'
 import { periodRange } from '../lists/period.ts'
 import { isFiltered, useList } from '../lists/use-list.ts'
+import { ReasonField } from '../parts/dialog.tsx'
 import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '../parts/filters.tsx'
+import { formatCount } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
 import { useFilters } from '../parts/use-filters.ts'
@@ -19,8 +23,8 @@ export function DealersPage() {
   const me = useSession()
   const navigate = useNavigate()
   const [filters, setFilters] = useFilters()
-  const { q, status } = filters
-  const list = useList<TenantRow>('/tenants', 'tenants', { q, status, ...periodRange(filters) })
+  const { q, status, tag } = filters
+  const list = useList<TenantRow>('/tenants', 'tenants', { q, status, tag, ...periodRange(filters) })
   const [selected, setSelected] = useState<string[]>([])
   const chosen = (list.rows ?? []).filter((row) => selected.includes(row.tenantId))
   const [creating, setCreating] = useState(filters.new !== undefined)
@@ -31,6 +35,7 @@ export function DealersPage() {
         search={<SearchField label={t.dealers.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />}
       >
         <FilterSelect name="status" label={t.common.status} values={['ACTIVE', 'SUSPENDED']} labels={t.statuses} />
+        <TagFilter />
         <PeriodFilter />
       </FilterBar>
       <List<TenantRow>
@@ -62,6 +67,7 @@ export function DealersPage() {
             render: (row) => <Amount value={row.balance} currency={row.currencyCode} />,
           },
           { accessor: 'appKey', title: t.dealers.appKey, cellsClassName: 'mono' },
+          { accessor: 'tags', title: t.notes.tags, optional: true, render: (row) => row.tags.join(', ') || '–' },
           { accessor: 'createdAt', title: t.dealers.created, render: (row) => <Timestamp time={row.createdAt} /> },
         ]}
       />
@@ -73,6 +79,17 @@ export function DealersPage() {
       )}
     </Page>
   )
+}
+
+function TagFilter() {
+  const [{ tag }] = useFilters()
+  const { data } = useApi<{ tags: TagCount[] }>('/tags')
+  const counts = data?.tags ?? []
+  const values = counts.map((one) => one.tag)
+  if (tag !== undefined && !values.includes(tag)) values.push(tag)
+  if (values.length === 0) return null
+  const labels = Object.fromEntries(counts.map((one) => [one.tag, `${one.tag} (${formatCount(one.dealers)})`]))
+  return <FilterSelect name="tag" label={t.notes.tag} values={values} labels={labels} />
 }
 
 function DealerBulk({ dealers, onClear }: { dealers: TenantRow[]; onClear(): void }) {
@@ -96,8 +113,9 @@ function DealerBulk({ dealers, onClear }: { dealers: TenantRow[]; onClear(): voi
           label: t.dealers.suspend,
           text: t.dealers.suspendText,
           danger: true,
+          fields: <ReasonField />,
           skip: (row) => (row.status === 'SUSPENDED' ? t.dealers.alreadySuspended : undefined),
-          change: (row) => ({ method: 'POST', path: `/tenants/${row.tenantId}/suspend` }),
+          change: (row, body) => ({ method: 'POST', path: `/tenants/${row.tenantId}/suspend`, body }),
         },
       ]}
     />

@@ -1,9 +1,9 @@
 import { Button, Group, Menu, Text } from '@mantine/core'
-import { IconColumns3, IconDownload } from '@tabler/icons-react'
-import { apiUrl } from '../api/call.ts'
+import { IconColumns3 } from '@tabler/icons-react'
 import { formatCount, formatMoney } from '../parts/format.ts'
 import { useFilters } from '../parts/use-filters.ts'
 import { interpolate, plural, pluralForm, t } from '../strings/strings.ts'
+import { ExportCsv } from './export-csv.tsx'
 import { SavedViews } from './saved-views.tsx'
 import type { ServerList } from './use-list.ts'
 
@@ -27,16 +27,7 @@ export default function ListTools(props: {
       <Group gap="xs">
         {name && <SavedViews list={name} />}
         <ColumnChoice columns={columns} shown={shown} />
-        <Button
-          component="a"
-          href={apiUrl(`${list.path}.csv`, { ...list.query, sort: list.sort }).href}
-          download
-          variant="default"
-          size="xs"
-          leftSection={<IconDownload size={14} />}
-        >
-          {t.common.export}
-        </Button>
+        <ExportCsv path={list.path} query={{ ...list.query, sort: list.sort }} />
       </Group>
     </Group>
   )

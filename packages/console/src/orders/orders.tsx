@@ -1,20 +1,20 @@
-import { ORDER_STATUSES } from '@dealer-esim/contract'
 import type { OrderRow } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
+import { useState } from 'react'
 import { ExplorerButton } from '../explorer/explorer-button.tsx'
 import { periodRange } from '../lists/period.ts'
 import { isFiltered, useList } from '../lists/use-list.ts'
-import { DealerFilter } from '../parts/dealer-filter.tsx'
-import { FilterBar, FilterField, FilterSelect, PeriodFilter, SearchField } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
 import { useFilters } from '../parts/use-filters.ts'
 import { Amount, Status, Timestamp } from '../parts/values.tsx'
-import { isOperator, useSession } from '../session/session.ts'
+import { canOperate, isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
+import { OrderBulk } from './order-bulk.tsx'
+import { OrderFilters } from './order-filters.tsx'
 
 export function OrdersPage() {
   const me = useSession()
-  const [filters, setFilters] = useFilters()
+  const [filters] = useFilters()
   const { q, status, orderType, tenantId, packageCode, supplier } = filters
   const list = useList<OrderRow>('/orders', 'orders', {
     ...{ q, status, orderType, tenantId, packageCode, supplier },
@@ -23,25 +23,17 @@ export function OrdersPage() {
     amountTo: amountOf(filters.amountTo),
     ...periodRange(filters),
   })
+  const [selected, setSelected] = useState<string[]>([])
+  const chosen = (list.rows ?? []).filter((row) => selected.includes(row.orderNo))
   return (
     <Page title={t.orders.title}>
-      <FilterBar
-        search={<SearchField label={t.orders.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />}
-      >
-        <FilterSelect name="status" label={t.orders.status} values={ORDER_STATUSES} labels={t.statuses} />
-        <FilterSelect name="orderType" label={t.orders.type} values={['NEW', 'TOPUP']} labels={t.orders.types} />
-        <DealerFilter />
-        <PeriodFilter />
-        <FilterField name="packageCode" label={t.orders.package} />
-        <FilterField name="country" label={t.orders.country} w={120} />
-        {isOperator(me) && <FilterField name="supplier" label={t.orders.supplier} />}
-        <FilterField name="amountFrom" label={t.orders.amountFrom} w={165} />
-        <FilterField name="amountTo" label={t.orders.amountTo} w={150} />
-      </FilterBar>
+      <OrderFilters />
       <List<OrderRow>
         label={t.orders.title}
         list={list}
         name="orders"
+        {...(canOperate(me) && { selected, onSelect: setSelected })}
+        {...(chosen.length > 0 && { bulk: <OrderBulk orders={chosen} onClear={() => setSelected([])} /> })}
         idOf={(row) => row.orderNo}
         to={(row) => `/tenants/${row.tenantId}/orders/${row.orderNo}`}
         empty={
@@ -95,7 +87,7 @@ export function OrdersPage() {
   )
 }
 
-/** Undefined until two letters are typed. */
+/** Undefined for what is no country: the list then has those of all. */
 function countryCode(text: string | undefined): string | undefined {
   const code = text?.toUpperCase()
   return code && /^([A-Z]{2}|!RG|!GL)$/.test(code) ? code : undefined

@@ -1,14 +1,29 @@
-import { Anchor, Box, Checkbox, LoadingOverlay, Paper, Skeleton, Table, Tooltip, UnstyledButton } from '@mantine/core'
+import {
+  Anchor,
+  Box,
+  Checkbox,
+  Group,
+  LoadingOverlay,
+  Paper,
+  Skeleton,
+  Table,
+  Tooltip,
+  UnstyledButton,
+} from '@mantine/core'
 import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { lazy, type ReactNode, Suspense } from 'react'
+import type { Query } from '../api/call.ts'
+import { ExportCsv } from '../lists/export-csv.tsx'
 import { Pagination, SearchedTo } from '../lists/pagination.tsx'
+import { type Sorting, useLocalSorting, useServerSorting } from '../lists/sorting.ts'
 import type { ServerList } from '../lists/use-list.ts'
 import { interpolate, t } from '../strings/strings.ts'
 import { EmptyState, LoadError } from './load-states.tsx'
 import { useFilters } from './use-filters.ts'
 
 const ListTools = lazy(() => import('../lists/list-tools.tsx'))
+const SortChoice = lazy(() => import('../lists/sort-choice.tsx'))
 
 /*
  * Our own table instead of a library: TanStack Table and Mantine DataTable sort, page and choose columns of rows that are
@@ -35,6 +50,8 @@ interface ListProps<Row> {
   /** A list that the gateway sorts, counts and exports. It brings the rows, and `name` keeps its saved views. */
   list?: ServerList<Row>
   name?: string
+  /** Of another list: where the gateway answers all its rows as CSV, and its filters. */
+  csv?: { path: string; query?: Query }
   rows?: Row[] | undefined
   columns: Column<Row>[]
   idOf(row: Row): string
@@ -59,7 +76,8 @@ export function List<Row>(props: ListProps<Row>) {
   const { list, columns, empty, bulk } = props
   const { rows, loading = false, error, retry } = list ?? props
   const nextCursor = list ? list.nextCursor : props.nextCursor
-  const local = useLocalSort(list || nextCursor !== undefined ? undefined : rows)
+  const local = useLocalSorting(list || nextCursor !== undefined ? undefined : rows)
+  const sorting = useServerSorting(list) ?? local.sorting
   const [filters] = useFilters()
   if (error && !rows) return <LoadError error={error} retry={retry} />
   const chosen = list && filters.columns?.split(',')
@@ -73,6 +91,16 @@ export function List<Row>(props: ListProps<Row>) {
       {list && (
         <Suspense fallback={<Box h={30} />}>
           {bulk ?? <ListTools list={list} name={props.name ?? ''} columns={columns} shown={shown} />}
+        </Suspense>
+      )}
+      {props.csv && rows?.length !== 0 && (
+        <Group justify="flex-end" className="list-tools">
+          <ExportCsv {...props.csv} />
+        </Group>
+      )}
+      {rows?.length !== 0 && (
+        <Suspense>
+          <SortChoice sorting={sorting} columns={columns.filter((column) => !column.hidden)} />
         </Suspense>
       )}
       {rows?.length === 0 ? (
@@ -101,7 +129,7 @@ export function List<Row>(props: ListProps<Row>) {
               verticalSpacing="xs"
               highlightOnHover={props.to !== undefined || !!props.onRowClick}
             >
-              <Head {...props} rows={ordered} columns={shown} local={local} />
+              <Head {...props} rows={ordered} columns={shown} sorting={sorting} />
               <Table.Tbody>
                 {ordered === undefined ? (
                   <SkeletonRows columns={shown.length + (props.onSelect ? 1 : 0)} />
@@ -133,38 +161,7 @@ function SkeletonRows({ columns }: { columns: number }) {
   ))
 }
 
-interface LocalSort<Row> {
-  /** undefined: the gateway sorts the list, or it is not loaded. */
-  sorted: Row[] | undefined
-  sort: string | undefined
-  set(sort: string | undefined): void
-  has(accessor: string): boolean
-}
-
-/** Sorts a list that is whole in the browser, by columns whose values are texts or numbers. */
-function useLocalSort<Row>(rows: Row[] | undefined): LocalSort<Row> {
-  const [sort, set] = useState<string>()
-  const valueIn = (row: Row, accessor: string) => (row as Record<string, unknown>)[accessor]
-  const has = (accessor: string) =>
-    rows !== undefined &&
-    rows.length > 1 &&
-    rows.every((row) => ['string', 'number'].includes(typeof valueIn(row, accessor)))
-  const accessor = sort?.replace(/^-/, '') ?? ''
-  const sorted =
-    rows && sort && has(accessor)
-      ? rows.toSorted((a, b) => {
-          const [left, right] = [valueIn(a, accessor), valueIn(b, accessor)]
-          const order =
-            typeof left === 'number' && typeof right === 'number'
-              ? left - right
-              : String(left).localeCompare(String(right))
-          return sort.startsWith('-') ? -order : order
-        })
-      : rows
-  return { sorted, sort, set, has }
-}
-
-function Head<Row>(props: ListProps<Row> & { local: LocalSort<Row> }) {
+function Head<Row>(props: ListProps<Row> & { sorting: Sorting }) {
   const { columns, rows = [], idOf, selected, onSelect } = props
   const ids = rows.map(idOf)
   const all = ids.length > 0 && ids.every((id) => selected?.includes(id))
@@ -182,7 +179,7 @@ function Head<Row>(props: ListProps<Row> & { local: LocalSort<Row> }) {
           </Table.Th>
         )}
         {columns.map((column) => (
-          <HeadCell key={column.accessor} column={column} {...props} />
+          <HeadCell key={column.accessor} column={column} sorting={props.sorting} />
         ))}
       </Table.Tr>
     </Table.Thead>
@@ -190,18 +187,17 @@ function Head<Row>(props: ListProps<Row> & { local: LocalSort<Row> }) {
 }
 
 /** A header that sorts, or says why it cannot. A second click turns the order round. */
-function HeadCell<Row>({ column, list, local }: ListProps<Row> & { column: Column<Row>; local: LocalSort<Row> }) {
-  const [, setFilters] = useFilters()
+function HeadCell<Row>({ column, sorting }: { column: Column<Row>; sorting: Sorting }) {
   const { accessor, title, textAlign = 'left' } = column
-  const isKnown = list ? list.totals?.sorts.includes(accessor) : local.has(accessor)
-  if (!isKnown)
+  const possible = sorting.by(accessor)
+  if (possible === 'NEVER')
     return (
       <Table.Th ta={textAlign} scope="col">
         {title}
       </Table.Th>
     )
-  const isPossible = !list || list.totals?.sortable.includes(accessor)
-  const current = list ? list.sort : local.sort
+  const isPossible = possible === 'POSSIBLE'
+  const { current } = sorting
   const direction = current === accessor ? 'ascending' : current === `-${accessor}` ? 'descending' : undefined
   const next = direction === 'ascending' ? `-${accessor}` : accessor
   const Icon = direction === 'ascending' ? IconArrowUp : direction === 'descending' ? IconArrowDown : IconArrowsSort
@@ -216,11 +212,7 @@ function HeadCell<Row>({ column, list, local }: ListProps<Row> & { column: Colum
           className="list-sort"
           data-sorted={direction}
           aria-disabled={!isPossible || undefined}
-          onClick={() => {
-            if (!isPossible) return
-            if (list) setFilters({ sort: next })
-            else local.set(next)
-          }}
+          onClick={() => isPossible && sorting.set(next)}
         >
           {title}
           <Icon size={14} aria-hidden="true" />

@@ -1,7 +1,6 @@
 import type { PriceRow, TenantPrices } from '@dealer-esim/gateway/console-api/routes/prices/tenant-prices.ts'
 import { Button, Group } from '@mantine/core'
 import { useState } from 'react'
-import { apiUrl } from '../api/call.ts'
 import { useApi } from '../api/use-api.ts'
 import { DealerSection, useTenant } from '../dealers/dealer.tsx'
 import { FilterSelect, SearchField } from '../parts/filters.tsx'
@@ -20,7 +19,8 @@ export function DealerPricesPage() {
   const [{ keyword, source, cursor }, setFilters] = useFilters()
   const isForOperator = isOperator(me)
   const path = `/tenants/${tenantId}/prices`
-  const list = useApi<TenantPrices>(path, { keyword, source: isForOperator ? source : undefined, cursor })
+  const query = { keyword, source: isForOperator ? source : undefined }
+  const list = useApi<TenantPrices>(path, { ...query, cursor })
   const [setting, setSetting] = useState<PriceRow | 'any'>()
   const currency = list.data?.currencyCode ?? ''
   const empty = {
@@ -44,13 +44,11 @@ export function DealerPricesPage() {
             labels={t.prices.sources}
           />
         )}
-        <Button component="a" href={apiUrl(`${path}.csv`).href} download variant="default">
-          {t.common.export}
-        </Button>
         {canOperate(me) && <Button onClick={() => setSetting('any')}>{t.prices.setOwnPrice}</Button>}
       </Group>
       <List<PriceRow>
         label={t.prices.title}
+        csv={{ path, query }}
         rows={list.data?.prices}
         nextCursor={list.data?.nextCursor}
         loading={list.isFetching}

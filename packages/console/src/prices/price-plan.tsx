@@ -56,6 +56,7 @@ export function PricePlanPage() {
         />
         <List<PlanRule>
           label={t.prices.rules}
+          csv={{ path: `${path}/rules`, query: { packageCode } }}
           rows={data.rules}
           nextCursor={data.nextCursor}
           loading={isFetching}

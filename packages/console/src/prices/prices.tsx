@@ -48,6 +48,7 @@ function Plans() {
   return (
     <List<PlanRow>
       label={t.prices.plans}
+      csv={{ path: '/price-plans' }}
       rows={list.data?.plans}
       nextCursor={list.data?.nextCursor}
       loading={list.isFetching}
@@ -83,6 +84,7 @@ function Groups() {
   return (
     <List<GroupRow>
       label={t.prices.tabs.groups}
+      csv={{ path: '/price-groups' }}
       rows={list.data?.groups}
       nextCursor={list.data?.nextCursor}
       loading={list.isFetching}

@@ -32,6 +32,7 @@ export function ExchangeRates() {
       {list.data && list.data.rates.length > 0 && (
         <List<ExchangeRateRow>
           label={t.exchangeRates.title}
+          csv={{ path: '/exchange-rates' }}
           rows={list.data.rates}
           loading={list.isFetching}
           idOf={(row) => `${row.costCurrency} ${row.saleCurrency}`}

@@ -20,11 +20,14 @@ export function ProductsPage() {
   const { supplier, keyword, packageType, sold, listed, cursor } = filters
   const country = /^[A-Z]{2}$/.test(filters.country?.toUpperCase() ?? '') ? filters.country?.toUpperCase() : undefined
   const query = {
-    ...{ supplier, keyword, country, packageType, cursor },
+    ...{ supplier, keyword, country, packageType },
     isSold: sold && sold === 'YES',
     isListed: listed === 'NO' ? false : undefined,
   }
-  const list = useApi<{ products: SupplierProductRow[]; nextCursor: string | null }>('/supplier-products', query)
+  const list = useApi<{ products: SupplierProductRow[]; nextCursor: string | null }>('/supplier-products', {
+    ...query,
+    cursor,
+  })
   const [shown, setShown] = useState<SupplierProductRow>()
   return (
     <Page
@@ -61,6 +64,7 @@ export function ProductsPage() {
       </Group>
       <List<SupplierProductRow>
         label={t.products.title}
+        csv={{ path: '/supplier-products', query }}
         rows={list.data?.products}
         nextCursor={list.data?.nextCursor}
         loading={list.isFetching}

@@ -36,6 +36,7 @@ export function SaleRulesPage() {
     >
       <List<SaleRuleRow>
         label={t.saleRules.title}
+        csv={{ path: '/sale-rules' }}
         rows={list.data?.rules}
         loading={list.isFetching}
         error={list.error}

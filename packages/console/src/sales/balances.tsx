@@ -1,8 +1,6 @@
 import type { DealerBalanceRow } from '@dealer-esim/gateway/console-api/routes/overview/sales.ts'
-import { Anchor, Button, Group, Text } from '@mantine/core'
-import { IconDownload } from '@tabler/icons-react'
+import { Anchor, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { apiUrl } from '../api/call.ts'
 import { useApi } from '../api/use-api.ts'
 import { List } from '../parts/list.tsx'
 import { Amount } from '../parts/values.tsx'
@@ -18,22 +16,12 @@ export function Balances() {
   )
   return (
     <>
-      <Group justify="space-between">
-        <Text size="sm" c="dimmed" maw={720}>
-          {t.sales.balancesText}
-        </Text>
-        <Button
-          component="a"
-          href={apiUrl('/sales/balances.csv').href}
-          download
-          variant="default"
-          leftSection={<IconDownload size={16} />}
-        >
-          {t.common.export}
-        </Button>
-      </Group>
+      <Text size="sm" c="dimmed" maw={720}>
+        {t.sales.balancesText}
+      </Text>
       <List<DealerBalanceRow>
         label={t.sales.balances}
+        csv={{ path: '/sales/balances' }}
         rows={list.data?.balances}
         loading={list.isFetching}
         error={list.error}

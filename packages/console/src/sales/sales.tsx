@@ -1,9 +1,8 @@
 import type { SalesReport } from '@dealer-esim/gateway/console-api/routes/overview/sales.ts'
-import { Alert, Badge, Button, CloseButton, Group, SegmentedControl, Text } from '@mantine/core'
-import { IconDownload } from '@tabler/icons-react'
+import { Alert, Badge, CloseButton, Group, SegmentedControl, Text } from '@mantine/core'
 import { lazy, Suspense } from 'react'
-import { apiUrl } from '../api/call.ts'
 import { useApi } from '../api/use-api.ts'
+import { ExportCsv } from '../lists/export-csv.tsx'
 import { DealerFilter } from '../parts/dealer-filter.tsx'
 import { FilterSelect } from '../parts/filters.tsx'
 import { formatDay } from '../parts/format.ts'
@@ -78,15 +77,7 @@ function Report({ filters }: { filters: Filters }) {
             {name === 'country' ? countryLabel(search[name]!, search[name]!) : search[name]}
           </Badge>
         ))}
-        <Button
-          component="a"
-          href={apiUrl('/sales.csv', query).href}
-          download
-          variant="default"
-          leftSection={<IconDownload size={16} />}
-        >
-          {t.common.export}
-        </Button>
+        <ExportCsv path="/sales" query={query} />
       </Group>
       {error && !data && <LoadError error={error} retry={refetch} />}
       {!data && !error && <Loading />}

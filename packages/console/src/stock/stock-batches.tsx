@@ -21,8 +21,8 @@ import { StockFrame } from './stock-tabs.tsx'
 export function StockBatchesPage() {
   const me = useSession()
   const [{ supplier, expiring, cursor }, setFilters] = useFilters()
-  const query = { supplier, expiring: expiring === 'true' ? true : undefined, cursor }
-  const list = useApi<{ batches: StockBatchRow[]; nextCursor: string | null }>('/stock/batches', query)
+  const query = { supplier, expiring: expiring === 'true' ? true : undefined }
+  const list = useApi<{ batches: StockBatchRow[]; nextCursor: string | null }>('/stock/batches', { ...query, cursor })
   const stock = useApi<{ levels: StockLevel[]; stockSuppliers: string[] }>('/stock')
   const [open, setOpen] = useState<{ what: 'alert' | 'codes' | 'expiry'; batch: StockBatchRow }>()
   const close = () => setOpen(undefined)
@@ -38,6 +38,7 @@ export function StockBatchesPage() {
       </Group>
       <List<StockBatchRow>
         label={t.stock.batches}
+        csv={{ path: '/stock/batches', query }}
         rows={list.data?.batches}
         nextCursor={list.data?.nextCursor}
         loading={list.isFetching}

@@ -30,6 +30,7 @@ export function StockPage() {
     >
       <List<StockLevel>
         label={t.stock.title}
+        csv={{ path: '/stock' }}
         rows={list.data?.levels}
         loading={list.isFetching}
         error={list.error}

@@ -33,6 +33,7 @@ export function SuppliersPage() {
     >
       <List<SupplierRow>
         label={t.suppliers.title}
+        csv={{ path: '/suppliers' }}
         rows={list.data?.suppliers}
         loading={list.isLoading}
         error={list.error}

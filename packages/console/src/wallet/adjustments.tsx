@@ -1,6 +1,7 @@
 import type { AdjustmentRow } from '@dealer-esim/gateway/console-api/routes/tenants/adjustments.ts'
 import { Button, Group, NativeSelect, Text } from '@mantine/core'
 import { useState } from 'react'
+import type { Query } from '../api/call.ts'
 import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { formatMoney } from '../parts/format.ts'
@@ -34,6 +35,7 @@ export function AdjustmentsPage() {
         />
       </Group>
       <AdjustmentList
+        csv={{ path: '/adjustments', query: filter }}
         rows={list.data?.adjustments}
         nextCursor={list.data?.nextCursor}
         loading={list.isFetching}
@@ -57,12 +59,17 @@ export function Adjustments({ tenantId }: { tenantId: string }) {
   if (!list.data?.adjustments.length) return null
   return (
     <Card title={t.wallet.adjustments}>
-      <AdjustmentList rows={list.data.adjustments} loading={list.isFetching} />
+      <AdjustmentList
+        csv={{ path: '/adjustments', query: { tenantId } }}
+        rows={list.data.adjustments}
+        loading={list.isFetching}
+      />
     </Card>
   )
 }
 
 export function AdjustmentList(props: {
+  csv: { path: string; query: Query }
   rows: AdjustmentRow[] | undefined
   loading: boolean
   error?: Error | null
@@ -75,6 +82,7 @@ export function AdjustmentList(props: {
   return (
     <List<AdjustmentRow>
       label={t.wallet.adjustments}
+      csv={props.csv}
       rows={props.rows}
       loading={props.loading}
       error={props.error ?? null}

@@ -3,13 +3,14 @@ import { Anchor, Button, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/
 import { Link } from '@tanstack/react-router'
 import { apiUrl } from '../api/call.ts'
 import { useApi } from '../api/use-api.ts'
+import { ExportCsv } from '../lists/export-csv.tsx'
 import { List } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
 import { useFilters } from '../parts/use-filters.ts'
 import { Amount, Timestamp } from '../parts/values.tsx'
 import { interpolate, t } from '../strings/strings.ts'
 
-/** The entries of a dealer's wallet, newest first. A month has totals and a CSV export. */
+/** The entries of a dealer's wallet, newest first. A month has totals and a statement to print. */
 export function WalletStatement(props: { tenantId: string; currency: string; createdAt: string }) {
   const { tenantId, currency, createdAt } = props
   const [{ month, kind, cursor }, setFilters] = useFilters()
@@ -54,17 +55,7 @@ export function WalletStatement(props: { tenantId: string; currency: string; cre
               {t.wallet.openStatement}
             </Button>
           )}
-          {month && (
-            <Button
-              component="a"
-              href={apiUrl(`${path}.csv`, { month, kind }).href}
-              download
-              size="xs"
-              variant="default"
-            >
-              {t.common.export}
-            </Button>
-          )}
+          <ExportCsv path={path} query={{ month, kind }} />
         </>
       }
     >

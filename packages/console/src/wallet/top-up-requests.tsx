@@ -42,6 +42,7 @@ export function TopUpRequestsPage() {
       </Group>
       <List<TopUpRequestRow>
         label={t.topUpRequests.title}
+        csv={{ path: '/top-up-requests', query: { status, tenantId } }}
         rows={list.data?.requests}
         nextCursor={list.data?.nextCursor}
         loading={list.isLoading}

@@ -35,6 +35,7 @@ export const AUDIT_ACTIONS = [
   'person.end_session',
   'person.end_sessions',
   'person.end_view',
+  'person.fail_sign_in',
   'person.forget_password',
   'person.lock',
   'person.make_link',

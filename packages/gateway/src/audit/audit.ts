@@ -6,8 +6,11 @@ import type { AuditAction } from './actions.ts'
 /** The owner of rows that belong to no tenant, in every table whose key begins with the tenant. */
 export const NIL_TENANT = '00000000-0000-0000-0000-000000000000'
 
-/** `cli:<os user>`, `person:<id>`, `tenant` (a signed request of the dealer), `unsigned` (one without a signature) or `system`. */
-export type Actor = `cli:${string}` | `person:${string}` | 'tenant' | 'unsigned' | 'system'
+/**
+ * `cli:<os user>`, `person:<id>`, `tenant` (a signed request of the dealer), `unsigned` (one without a signature), `visitor`
+ * (somebody who is not signed in) or `system`.
+ */
+export type Actor = `cli:${string}` | `person:${string}` | 'tenant' | 'unsigned' | 'visitor' | 'system'
 
 /** The author of a change. APIs create it; modules take it as their last parameter. */
 export interface By {

@@ -78,6 +78,23 @@ export async function getTags(db: Pick<Db, 'query'>, tenantId: string): Promise<
   return row.tags
 }
 
+/** A tag, and how many dealers have it. */
+export interface TagCount {
+  tag: string
+  dealers: number
+}
+
+/** More than a person would choose from. */
+const TAGS_LISTED_MAX = 500
+
+/** The tags of all dealers, in alphabetical order. */
+export function listTags(db: Pick<Db, 'query'>): Promise<TagCount[]> {
+  return db.query<TagCount>({
+    text: `select tag, count(*)::int as dealers from tenants, unnest(tags) as tag group by tag order by tag limit $1`,
+    values: [TAGS_LISTED_MAX],
+  })
+}
+
 /** Replaces the tags of a dealer, each once, in alphabetical order. */
 export async function setTags(deps: NoteDeps, tenantId: string, tags: readonly string[], by: By): Promise<void> {
   const after = [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))].sort()

@@ -1,4 +1,6 @@
 import { type AuditEntry, audit, byPerson, SYSTEM } from '../audit/audit.ts'
+import { auditCounted } from '../audit/counted.ts'
+import { networkKey } from '../lib/address-blocks.ts'
 import type { DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
@@ -58,14 +60,14 @@ export interface SignInResult {
  * CODE_REQUIRED, PASSKEY_REQUIRED, CODE_WRONG, CODE_USED
  */
 export async function signIn(deps: SignInDeps, input: SignIn): Promise<SignInResult> {
-  const { db, ids, linkKey, databaseClock } = deps
+  const { db, linkKey, databaseClock } = deps
   const claimed = await findPersonByEmail(db, input.email)
   checkPasswordAllowed(deps.config, input.email, claimed, databaseClock.now())
   const { browser = '' } = input
   const isKnown = isKnownBrowser(linkKey, browser, claimed, databaseClock.now())
   const key = isKnown ? browserKey(browser) : addressKey(input.email)
   const attempt: Attempt = { ...input, key, origin: isKnown ? { knownBrowser: true } : null }
-  const person = await verifyPassword(db, ids, attempt, claimed)
+  const person = await verifyPassword(deps, attempt, claimed)
   if (hasSecondFactor(person)) await verifyCode(deps, person, attempt)
   const result = await db.tx(async (tx) => {
     const locked = await lockUnchanged(tx, person)
@@ -118,7 +120,7 @@ export async function reauthenticate(
     throw new Refusal(422, 'PASSWORD_REQUIRED', 'This requires your password, or a passkey. Send one of them too.')
   const attempt: Attempt = { ...input, password, key: personKey(person.personId), origin: { signedIn: true } }
   try {
-    await verifyPassword(deps.db, deps.ids, attempt, person)
+    await verifyPassword(deps, attempt, person)
   } catch (error) {
     if (error instanceof Refusal && error.code === 'SIGN_IN_FAILED') throw wrongPassword()
     throw error
@@ -136,13 +138,14 @@ interface Attempt {
   origin: { signedIn: true } | { knownBrowser: true } | null
 }
 
-async function verifyPassword(db: Db, ids: Ids, attempt: Attempt, person: Person | undefined): Promise<Person> {
+async function verifyPassword(deps: SignInDeps, attempt: Attempt, person: Person | undefined): Promise<Person> {
+  const { db } = deps
   if (await isLocked(db, attempt.key)) throw tooMany()
   const right = await passwordMatches(person?.passwordHash ?? null, attempt.password)
   // Checked again: concurrent guesses all pass the first check before any of them is counted.
   if (await isLocked(db, attempt.key)) throw tooMany()
   if (right && person?.status === 'ACTIVE') return person
-  await recordFailure(db, ids, attempt, person)
+  await recordFailure(deps, attempt, person, right ? 'DISABLED' : 'PASSWORD')
   throw signInFailed()
 }
 
@@ -156,16 +159,50 @@ async function verifyCode(deps: SignInDeps, person: Person, attempt: Attempt): P
     return locked === undefined ? 'wrong' : redeemCode(tx, deps, locked, code)
   })
   if (redeemed === 'accepted') return
-  await recordFailure(deps.db, deps.ids, attempt, person)
+  await recordFailure(deps, attempt, person, 'CODE')
   throw wrongCode(redeemed)
 }
 
-async function recordFailure(db: Db, ids: Ids, attempt: Attempt, person: Person | undefined): Promise<void> {
+async function recordFailure(
+  deps: SignInDeps,
+  attempt: Attempt,
+  person: Person | undefined,
+  reason: 'PASSWORD' | 'CODE' | 'DISABLED',
+): Promise<void> {
+  const { db, ids } = deps
   const { lockedNow } = await countFailure(db, attempt.key)
+  await auditFailedSignIn(deps, { ...attempt, person, reason: person ? reason : 'ADDRESS' })
   if (!lockedNow || !person) return
   const { tenantId, email: subject } = person
   const entry: AuditEntry = { tenantId, ...SYSTEM, address: attempt.address, action: 'person.lock', subject }
   await db.tx(async (tx) => audit(tx, ids, attempt.origin ? { ...entry, after: attempt.origin } : entry))
+}
+
+/** Why a sign-in failed. ADDRESS: it belongs to nobody. */
+type FailureReason = 'PASSWORD' | 'CODE' | 'DISABLED' | 'ADDRESS' | 'PASSKEY' | 'PROVIDER'
+
+/**
+ * Records a failed sign-in in the audit log, counted per minute: those of a person for their organisation, all others by
+ * network for the operator. What was typed is not recorded, not even an unknown address: it may be a password.
+ */
+export async function auditFailedSignIn(
+  { db, databaseClock }: Pick<SignInDeps, 'db' | 'databaseClock'>,
+  failure: { person?: Person | undefined; address: string; reason: FailureReason; origin?: Attempt['origin'] },
+): Promise<void> {
+  const { person, address, reason, origin = null } = failure
+  const isSignedIn = origin !== null && 'signedIn' in origin
+  await auditCounted(
+    db,
+    databaseClock.now(),
+    `${person?.personId ?? networkKey(address)} ${reason} ${JSON.stringify(origin)}`,
+    {
+      ...(person && isSignedIn ? byPerson(person, address) : { actor: 'visitor', address }),
+      tenantId: person?.tenantId ?? null,
+      action: 'person.fail_sign_in',
+      ...(person && { subject: person.email }),
+      after: { reason, ...origin },
+    },
+  )
 }
 
 function signInFailed(): Refusal {

@@ -8,8 +8,15 @@ export interface TenantFilter {
   /** A part of a name, or a whole AppKey. */
   keyword?: string | undefined
   status?: 'ACTIVE' | 'SUSPENDED' | undefined
+  /** One of the operator's tags. */
+  tag?: string | undefined
   from?: Date | undefined
   to?: Date | undefined
+}
+
+/** With the operator's tags, which dealers do not see. */
+export interface TaggedTenant extends TenantSummary {
+  tags: string[]
 }
 
 /** Sort expressions of each column; none: by time. A balance may change between two pages, and its dealer move. */
@@ -26,7 +33,7 @@ export async function searchTenants(
   db: Pick<Db, 'query'>,
   filter: TenantFilter,
   page: { column: TenantSort; ascending: boolean; after?: Position | undefined; limit: number },
-): Promise<{ rows: TenantSummary[]; next: Position | null }> {
+): Promise<{ rows: TaggedTenant[]; next: Position | null }> {
   const { column, ascending, after, limit } = page
   const by: readonly string[] = SORTS[column]
   if (by.length > 0 && !(await countTenants(db, filter)).isComplete)
@@ -34,8 +41,8 @@ export async function searchTenants(
   const direction = raw(ascending ? 'asc' : 'desc')
   const keys = [...by, 't.tenant_id'].map((key) => raw(key))
   const beyond = after === undefined ? empty : sql`and (${join(keys)}) ${raw(ascending ? '>' : '<')} (${join(after)})`
-  const rows = await db.query<TenantSummary & { position: string[] }>(sql`
-    select ${SUMMARY}, array[${raw([...by, 't.tenant_id'].map((key) => `(${key})::text`).join())}] as position
+  const rows = await db.query<TaggedTenant & { position: string[] }>(sql`
+    select ${SUMMARY}, t.tags, array[${raw([...by, 't.tenant_id'].map((key) => `(${key})::text`).join())}] as position
     from tenants t join wallets w using (tenant_id)
     where true ${conditions(filter)} ${beyond}
     order by ${join(keys.map((key) => sql`${key} ${direction}`))} limit ${limit + 1}`)
@@ -64,10 +71,11 @@ export async function countTenants(db: Pick<Db, 'query'>, filter: TenantFilter):
   }
 }
 
-function conditions({ keyword, status, from, to }: TenantFilter): Sql {
+function conditions({ keyword, status, tag, from, to }: TenantFilter): Sql {
   return sql`
     ${status === undefined ? empty : sql`and t.status = ${status}`}
     ${keyword === undefined ? empty : matches(keyword)}
+    ${tag === undefined ? empty : sql`and ${tag} = any (t.tags)`}
     ${from === undefined ? empty : sql`and t.created_at >= ${from}`}
     ${to === undefined ? empty : sql`and t.created_at < ${to}`}`
 }

@@ -45,7 +45,12 @@ export const SUMMARY = sql`
 /** Lists tenants, newest first. A keyword is part of a name, or a whole AppKey. The next page starts `after` this page's last. */
 export async function listTenants(
   db: Pick<Db, 'query'>,
-  page: { limit?: number; after?: string; keyword?: string; status?: 'ACTIVE' | 'SUSPENDED' } = {},
+  page: {
+    limit?: number
+    after?: string | undefined
+    keyword?: string | undefined
+    status?: 'ACTIVE' | 'SUSPENDED' | undefined
+  } = {},
 ): Promise<TenantSummary[]> {
   const { after, keyword, status, limit = PAGE_MAX } = page
   return db.query<TenantSummary>(sql`

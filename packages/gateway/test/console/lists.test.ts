@@ -233,6 +233,33 @@ describe('a dealer', () => {
   })
 })
 
+describe('tags of dealers', () => {
+  it('filter the list, its totals and its file, and are listed with the number of their dealers', async () => {
+    const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
+    for (const [tenantId, tags] of [
+      [alpha, ['cruises', 'north']],
+      [beta, ['north']],
+    ] as const)
+      expect((await staff.call('PUT', `/tenants/${tenantId}/tags`, { tags })).status).toBe(200)
+    expect((await get(operator, '/tags')).body.tags).toEqual([
+      { tag: 'cruises', dealers: 1 },
+      { tag: 'north', dealers: 2 },
+    ])
+    const named = async (tag: string) =>
+      (await get(operator, '/tenants', { tag, sort: 'clientName' })).body.tenants.map(
+        (row: { clientName: string; tags: string[] }) => [row.clientName, row.tags.join()],
+      )
+    expect(await named('cruises')).toEqual([['Alpha', 'cruises,north']])
+    expect(await named('north')).toHaveLength(2)
+    expect(await named('nort')).toEqual([])
+    expect((await get(operator, '/tenants/totals', { tag: 'north' })).body.count).toBe(2)
+    expect(String((await get(operator, '/tenants.csv', { tag: 'cruises' })).body)).toContain('"cruises, north"')
+    const dealer = await signedInAs(testbed, 'DEALER_ADMIN', alpha)
+    expect((await get(dealer, '/tags')).status).toBe(403)
+    expect(JSON.stringify((await get(dealer, `/tenants/${alpha}`)).body)).not.toContain('cruises')
+  })
+})
+
 describe('the other lists', () => {
   it.each([
     ['/tenants', 'clientName', (row: { clientName: string }) => row.clientName],

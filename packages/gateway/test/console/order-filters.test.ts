@@ -6,11 +6,12 @@ import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './cons
 let testbed: ConsoleTestbed
 let operator: Awaited<ReturnType<typeof signedInAs>>
 let dealer: typeof operator
+let tenantId = ''
 const orders: Record<'japan' | 'europe' | 'waiting', string> = { japan: '', europe: '', waiting: '' }
 beforeAll(async () => {
   testbed = await startConsole()
   const { db } = testbed
-  const tenantId = await addTenant(testbed, 'Filtered')
+  tenantId = await addTenant(testbed, 'Filtered')
   operator = await signedInAs(testbed, 'OPERATOR_READ_ONLY')
   dealer = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
   await addPackage(db, 'JP', [{ supplier: 'north', productCode: 'P', cost: 5n }])
@@ -52,6 +53,15 @@ it('orders are filtered by the supplier that delivered, and by type', async () =
   expect(await found('supplier=north&country=!RG')).toEqual([])
   expect(await found('orderType=NEW')).toEqual(['europe', 'japan', 'waiting'])
   expect(await found('orderType=TOPUP')).toEqual([])
+})
+
+it('the countries to choose from are those of packages, and for a dealer those of packages with a price for it', async () => {
+  const locations = async (caller: typeof operator) => (await caller.call('GET', '/orders/locations')).body.locations
+  expect(await locations(operator)).toEqual(['!RG', 'JP'])
+  expect(await locations(dealer)).toEqual([])
+  const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
+  await staff.call('PUT', `/tenants/${tenantId}/own-prices/EU`, { price: 5 })
+  expect(await locations(dealer)).toEqual(['!RG'])
 })
 
 it('a dealer filters by country and not by supplier, who must stay unknown to it', async () => {

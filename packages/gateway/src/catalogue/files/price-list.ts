@@ -1,5 +1,5 @@
 import { csvText } from '../../lib/csv.ts'
-import type { Buyer, QuotedPackage, Snapshot } from '../catalogue.ts'
+import type { Buyer, QuotedPackage } from '../catalogue.ts'
 
 type Value = (quoted: QuotedPackage, buyer: Buyer) => unknown
 
@@ -19,19 +19,35 @@ const COLUMNS: readonly (readonly [header: string, value: Value])[] = [
   ['currency_code', (_, { currencyCode }) => currencyCode],
 ]
 
+/** Columns that reveal what other dealers pay. */
+const OPERATOR_COLUMNS: typeof COLUMNS = [
+  ['status', ({ item }) => (item.onSale ? 'ON_SALE' : 'OFF_SALE')],
+  ['source', ({ quote }) => quote.source],
+  ['list_price', ({ item }, { currencyCode }) => listPriceOf(item, currencyCode)],
+]
+
 /** Rows that are written at once. */
 const ROWS_MAX = 500
 
-/** Writes what a buyer can buy now, at its own prices, as CSV with a header. It reads one snapshot, so prices agree. */
-export function* priceListCsv(catalogue: Snapshot, buyer: Buyer): Generator<string> {
-  yield csvText([COLUMNS.map(([header]) => header)])
+/** Writes prices of a buyer as CSV with a header. They are of one snapshot, so they agree. */
+export function* priceListCsv(
+  prices: Iterable<QuotedPackage>,
+  buyer: Buyer,
+  { forOperator }: { forOperator: boolean },
+): Generator<string> {
+  const columns = forOperator ? [...COLUMNS, ...OPERATOR_COLUMNS] : COLUMNS
+  yield csvText([columns.map(([header]) => header)])
   let rows: unknown[][] = []
-  for (const quoted of catalogue.quotes(buyer)) {
-    if (!quoted.item.onSale) continue
-    rows.push(COLUMNS.map(([, value]) => value(quoted, buyer)))
+  for (const quoted of prices) {
+    rows.push(columns.map(([, value]) => value(quoted, buyer)))
     if (rows.length < ROWS_MAX) continue
     yield csvText(rows)
     rows = []
   }
   if (rows.length > 0) yield csvText(rows)
+}
+
+/** The price of those for whom nothing more specific applies; null: there is none in this currency. */
+export function listPriceOf({ prices }: QuotedPackage['item'], currencyCode: string): bigint | null {
+  return prices.find((price) => price.currencyCode === currencyCode && !price.removed)?.price ?? null
 }

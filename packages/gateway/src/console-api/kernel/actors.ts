@@ -5,7 +5,7 @@ import type { Context } from './route.ts'
 export const OPERATOR_NAME = 'Operator'
 
 /**
- * Returns a function that names actors (`person:<id>`, `cli:<os user>`, `system`, `tenant`, `unsigned`). A dealer's people see the
+ * Returns a function that names actors (`person:<id>`, `cli:<os user>`, `system`, `tenant`, `unsigned`, `visitor`). A dealer's people see the
  * names of their own organisation only.
  */
 export async function createActorNaming(
@@ -21,17 +21,19 @@ export async function createActorNaming(
   const byActor = new Map(people.map((person) => [`person:${person.personId}`, person]))
   return (actor) => {
     if (actor === null) return null
-    const api = API_NAMES.get(actor)
-    if (api !== undefined) return api
+    const name = NAMES.get(actor)
+    if (name !== undefined) return name
     const person = byActor.get(actor)
     if (onlyTenant !== null && person?.tenantId !== onlyTenant) return OPERATOR_NAME
     return person?.email ?? actor
   }
 }
 
-const API_NAMES: ReadonlyMap<string, string> = new Map([
+/** Of actors who are neither people nor hidden from dealers. */
+const NAMES: ReadonlyMap<string, string> = new Map([
   ['tenant', 'API'],
   ['unsigned', 'API, unsigned'],
+  ['visitor', 'Not signed in'],
 ])
 
 /** The id of the person behind an actor; null if it is not a person. */

@@ -1,13 +1,11 @@
-import { Readable } from 'node:stream'
 import Type, { type Static, type TArray, type TObject, type TProperties, type TSchema } from 'typebox'
 import { createToken, readToken } from '../../lib/crypto.ts'
-import { csvText } from '../../lib/csv.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import { COUNTED_ROWS_MAX, type Position, type RowCount } from '../../tenants/tenant-rows.ts'
+import { csvRoute, FILE_PART_ROWS } from './csv-route.ts'
 import { nextCursor, PAGE_SIZE } from './paging.ts'
 import { type Context, type Route, route } from './route.ts'
 import { CLOSED, money, nullable, time } from './schemas.ts'
-import { sendCsv } from './send-csv.ts'
 
 /**
  * How a column is sorted. INDEX: an index has this order, so any number of rows. FILTERED: matching rows are sorted one by
@@ -66,8 +64,8 @@ const totals = Type.Object({
 export type ListTotals = Static<typeof totals>
 
 export const PAGE_SIZE_MAX = 200
-/** Rows of a file that are read together. Those of a sorted list are sorted for each part, so parts are larger. */
-const FILE_PART_ROWS = { INDEX: 500, FILTERED: 2_000 }
+/** Rows that match are sorted again for each part of a file, so parts of a sorted list are larger. */
+const PART_ROWS = { INDEX: FILE_PART_ROWS, FILTERED: 2_000 }
 const CURSOR_LENGTH_MAX = 700
 
 export function listRoutes<
@@ -129,7 +127,7 @@ export function listRoutes<
         return { ...count, ...(sums.length > 0 && { sums }), sortable, sorts: Object.keys(sorts) }
       }) as never,
     }),
-    ...(list.csv ? [csvRoute(list, params, sort)] : []),
+    ...(list.csv ? [fileRoute(list, params, sort)] : []),
   ]
 }
 
@@ -138,42 +136,34 @@ interface Parts<F extends TProperties, P extends TProperties> {
   params: Static<TObject<P>>
 }
 
-function csvRoute<F extends TProperties, R extends TSchema, P extends TProperties>(
+function fileRoute<F extends TProperties, R extends TSchema, P extends TProperties>(
   list: ListDeclaration<string, F, R, P>,
   params: TObject,
   sort: TProperties,
 ): Route {
-  return route({
-    method: 'GET',
+  return csvRoute<Static<R>, TObject | undefined, TObject>({
     path: `${list.path}.csv`,
     access: list.access,
     summary: 'All rows of this list as CSV, with its filters and in its order',
-    ...(list.params && { params }),
+    params: list.params && params,
     query: Type.Object({ ...list.filters, ...sort } as TProperties, CLOSED),
-    answer: Type.String(),
-    answerType: 'text/csv',
-    handle: (async (context: Context, { params, query: { sort, ...query } }: Parts<F, P>) => {
-      const { column, ascending } = columnOf(sort ?? list.firstSort)
-      const limit = FILE_PART_ROWS[list.sorts[column]!]
-      const read = (after: Position | undefined) =>
-        list.find(context, query as ListQuery<F>, { column, ascending, limit, after }, params)
-      // The first part is read before the answer begins, so that a refusal is answered as one.
-      const lines = csvOf(list.csv!, await read(undefined), read)
-      return sendCsv(context.reply, `${list.file ?? list.name}.csv`, Readable.from(lines))
-    }) as never,
+    file: list.file ?? list.name,
+    columns: list.csv!,
+    parts: (context, request) => filePartsOf(list, context, request as unknown as Parts<F, P>),
   })
 }
 
-/** All rows, because a truncated file would look complete. Only as many as one part are in memory. */
-async function* csvOf<Row>(
-  columns: Record<string, (row: Row) => unknown>,
-  first: FoundPage<unknown>,
-  read: (after: Position) => Promise<FoundPage<unknown>>,
-): AsyncGenerator<string> {
-  yield `\uFEFF${csvText([Object.keys(columns)])}`
-  for (let page = first; ; page = await read(page.next)) {
-    yield csvText(page.rows.map((row) => Object.values(columns).map((cellOf) => cellOf(row as Row))))
-    if (page.next === null) return
+async function* filePartsOf<F extends TProperties, R extends TSchema, P extends TProperties>(
+  list: ListDeclaration<string, F, R, P>,
+  context: Context,
+  { params, query: { sort, ...query } }: Parts<F, P>,
+): AsyncGenerator<Static<R>[]> {
+  const { column, ascending } = columnOf(sort ?? list.firstSort)
+  const limit = PART_ROWS[list.sorts[column]!]
+  for (let after: Position | null | undefined; after !== null; ) {
+    const page = await list.find(context, query as ListQuery<F>, { column, ascending, limit, after }, params)
+    yield page.rows as Static<R>[]
+    after = page.next
   }
 }
 

@@ -110,7 +110,8 @@ export interface Route {
   handle(context: Context | PublicContext, parts: { params: unknown; query: unknown; body: unknown }): Promise<unknown>
 }
 
-type Part<S> = S extends TSchema ? Static<S> : undefined
+/** What a schema of a part of the request accepts. */
+export type Part<S> = S extends TSchema ? Static<S> : undefined
 
 interface Declaration<P, Q, B, A extends TSchema, C> {
   method: Route['method']

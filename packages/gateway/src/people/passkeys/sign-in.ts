@@ -4,7 +4,7 @@ import { Refusal } from '../../lib/refusal.ts'
 import { deadChallenge, spendChallenge } from '../challenge.ts'
 import { createConfirmation } from '../confirmation.ts'
 import { lockPerson, type Person } from '../person.ts'
-import { openSession, type SignInDeps, type SignInResult } from '../sign-in.ts'
+import { auditFailedSignIn, openSession, type SignInDeps, type SignInResult } from '../sign-in.ts'
 import { listCredentials, recordUse } from './passkey.ts'
 import type { RelyingParty } from './relying-party.ts'
 import { createRequest, refusedPasskey, verifyAnswer } from './verify.ts'
@@ -30,15 +30,20 @@ export async function signInByPasskey(
   browser: Browser,
   answer: AuthenticationResponseJSON,
 ): Promise<SignInResult> {
-  const passkey = await verifyAnswer(deps, relyingParty, signInPurpose(browser.flow), answer)
-  return deps.db.tx(async (tx) => {
-    const person = await lockPerson(tx, passkey.personId)
-    await spendChallenge(tx, passkey.challenge)
-    if (!(await recordUse(tx, passkey.passkeyId, passkey.signCount))) throw refusedPasskey()
-    if (person?.status !== 'ACTIVE')
-      throw new Refusal(403, 'PERSON_DISABLED', 'This account is disabled. Ask an administrator.')
-    return openSession(tx, deps, person, { ...browser, signedInBy: 'PASSKEY' })
-  })
+  try {
+    const passkey = await verifyAnswer(deps, relyingParty, signInPurpose(browser.flow), answer)
+    return await deps.db.tx(async (tx) => {
+      const person = await lockPerson(tx, passkey.personId)
+      await spendChallenge(tx, passkey.challenge)
+      if (!(await recordUse(tx, passkey.passkeyId, passkey.signCount))) throw refusedPasskey()
+      if (person?.status !== 'ACTIVE')
+        throw new Refusal(403, 'PERSON_DISABLED', 'This account is disabled. Ask an administrator.')
+      return openSession(tx, deps, person, { ...browser, signedInBy: 'PASSKEY' })
+    })
+  } catch (error) {
+    if (error instanceof Refusal) await auditFailedSignIn(deps, { ...browser, reason: 'PASSKEY' })
+    throw error
+  }
 }
 
 export async function requestConfirmation(

@@ -6,7 +6,7 @@ import { createChallenge, deadChallenge, isChallenge, spendChallenge } from '../
 import { createConfirmation } from '../confirmation.ts'
 import { createPersonOfProvider } from '../manage.ts'
 import { findPersonByEmail, lockPerson, type Person, type Role } from '../person.ts'
-import { openSession, type SignInDeps, type SignInResult } from '../sign-in.ts'
+import { auditFailedSignIn, openSession, type SignInDeps, type SignInResult } from '../sign-in.ts'
 import { findAccountPerson, linkAccount } from './account.ts'
 import { domainOf } from './passwords.ts'
 import type { Provider, ProviderClaims } from './provider.ts'
@@ -42,12 +42,17 @@ export async function finishProviderSignIn(
   flow: ProviderFlow,
   input: { query: string; address: string; userAgent: string },
 ): Promise<SignInResult> {
-  const { state, claims } = await redeem(deps, provider, flow, input.query)
-  return deps.db.tx(async (tx) => {
-    await spendChallenge(tx, state)
-    const person = await lockPersonOf(tx, deps, claims)
-    return openSession(tx, deps, person, { ...input, signedInBy: 'PROVIDER' })
-  })
+  try {
+    const { state, claims } = await redeem(deps, provider, flow, input.query)
+    return await deps.db.tx(async (tx) => {
+      await spendChallenge(tx, state)
+      const person = await lockPersonOf(tx, deps, claims)
+      return openSession(tx, deps, person, { ...input, signedInBy: 'PROVIDER' })
+    })
+  } catch (error) {
+    if (error instanceof Refusal) await auditFailedSignIn(deps, { ...input, reason: 'PROVIDER' })
+    throw error
+  }
 }
 
 /** Confirms a signed-in person by another sign-in at the provider, with the account that is linked to them. */

@@ -38,7 +38,13 @@ const PAGE_MAX = 500
 /** Lists adjustments of one tenant or of all, newest first. `open`: only those that wait for approval, by their index. */
 export async function listAdjustments(
   db: Pick<Db, 'query'>,
-  page: { tenantId?: string; open?: boolean; status?: AdjustmentStatus; limit?: number; after?: string } = {},
+  page: {
+    tenantId?: string | undefined
+    open?: boolean | undefined
+    status?: AdjustmentStatus | undefined
+    limit?: number
+    after?: string | undefined
+  } = {},
 ): Promise<Adjustment[]> {
   const { tenantId, open = false, status, limit = PAGE_MAX, after } = page
   return db.query<Adjustment>(sql`

@@ -45,7 +45,12 @@ export const REQUEST_COLUMNS = sql`
 /** Lists requests of one tenant or of all, newest first. */
 export function listTopUpRequests(
   db: Pick<Db, 'query'>,
-  page: { tenantId?: string | undefined; status?: TopUpRequestStatus | undefined; limit: number; before?: string },
+  page: {
+    tenantId?: string | undefined
+    status?: TopUpRequestStatus | undefined
+    limit: number
+    before?: string | undefined
+  },
 ): Promise<TopUpRequest[]> {
   const { tenantId, status, limit, before } = page
   return db.query<TopUpRequest>(sql`

@@ -46,7 +46,20 @@ export async function getMonthStatement(db: Db, tenantId: string, month: string)
   })
 }
 
-/** The same in a transaction that holds the wallet's lock. */
+/** All movements of a wallet so far. @throws Refusal if the tenant does not exist */
+export async function getWalletHistory(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+): Promise<Pick<MonthStatement, 'tenantId' | 'clientName' | 'currencyCode' | 'versions'>> {
+  const [wallet] = await db.query<Pick<MonthStatement, 'clientName' | 'currencyCode'> & { version: bigint }>(sql`
+    select t.tenant_name as client_name, w.currency_code, w.version
+    from wallets w join tenants t using (tenant_id) where w.tenant_id = ${requireUuid(tenantId, 'tenant')}`)
+  if (!wallet) throw notFound('tenant')
+  const { version, ...shown } = wallet
+  return { tenantId, ...shown, versions: { from: 1n, to: version + 1n } }
+}
+
+/** The statement of a month in a transaction that holds the wallet's lock. */
 export async function readMonth(tx: Tx, id: string, month: string): Promise<MonthStatement> {
   const { from, to } = monthBounds(month)
   const [wallet] = await tx.query<

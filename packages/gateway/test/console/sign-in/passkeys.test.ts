@@ -170,6 +170,12 @@ describe('signing in with a passkey', () => {
     expect(await refused(authenticator.get(options))).toBe('CHALLENGE_DEAD')
     testbed.clock.timeMs -= 10 * 60_000
     expect(await refused(createAuthenticator(ORIGIN).get(options))).toBe('PASSKEY_UNKNOWN')
+    const failures = await testbed.db.query<{ reason: string; count: number }>({
+      text: `select after ->> 'reason' as reason, sum((after ->> 'count')::int)::int as count from audit_log
+             where action = 'person.fail_sign_in' and address = $1 group by 1`,
+      values: [window.address],
+    })
+    expect(failures).toEqual([{ reason: 'PASSKEY', count: 6 }])
   })
 
   it('a passkey whose count does not grow was copied, and is refused', async () => {

@@ -99,6 +99,11 @@ describe('signing in through the provider', () => {
       'PROVIDER_PERSON_UNKNOWN',
       'PROVIDER_PERSON_UNKNOWN',
     ])
+    const failures = await testbed.db.query<{ count: number }>({
+      text: `select sum((after ->> 'count')::int)::int as count from audit_log
+             where action = 'person.fail_sign_in' and after ->> 'reason' = 'PROVIDER'`,
+    })
+    expect(failures[0]!.count).toBeGreaterThanOrEqual(codes.length)
   })
 
   it('a person of a configured group is created once, with its role and without a password', async () => {

@@ -17,6 +17,7 @@ import {
 import { notSignedIn } from '../../../people/session.ts'
 import { type Reauthentication, reauthenticate } from '../../../people/sign-in.ts'
 import { getTenantId } from '../../../tenants/tenant-views.ts'
+import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS } from '../../kernel/route.ts'
 import {
   CLOSED,
@@ -49,6 +50,7 @@ const PLAIN = '[^\\s@;,<>"()=\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u206
 const EMAIL = `^${PLAIN}@${PLAIN}$`
 
 const params = Type.Object({ personId: uuid() }, CLOSED)
+const filters = Type.Object({ tenantId: Type.Optional(uuid()) }, CLOSED)
 const link = Type.Object({
   link: Type.String({ description: 'To pass on. Shown only once' }),
   mailed: Type.Boolean({ description: 'The link is also sent to the person by e-mail' }),
@@ -61,11 +63,26 @@ export const peopleRoutes: Route[] = [
     path: '/people',
     access: EVERY_ROLE,
     summary: "The operator's people, or those of a tenant",
-    query: Type.Object({ tenantId: Type.Optional(uuid()) }, CLOSED),
+    query: filters,
     answer: Type.Object({ people: Type.Array(personRow) }),
-    async handle({ deps, onlyTenant }, { query }) {
-      const people = await listPeople(deps.db, onlyTenant ?? query.tenantId ?? null)
-      return { people: people.map(asRow) }
+    handle: async (context, { query }) => ({ people: await listRows(context, query) }),
+  }),
+  csvRoute({
+    path: '/people.csv',
+    access: EVERY_ROLE,
+    summary: "The operator's people, or those of a tenant, as CSV",
+    query: filters,
+    file: 'people',
+    parts: (context, { query }) => inOnePart(listRows(context, query)),
+    columns: {
+      name: (row) => row.name,
+      email: (row) => row.email,
+      role: (row) => row.role,
+      status: (row) => (row.invited && row.status === 'ACTIVE' ? 'INVITED' : row.status),
+      secondFactor: (row) => row.secondFactor,
+      lastSignInAt: (row) => row.lastSignInAt,
+      createdAt: (row) => row.createdAt,
+      id: (row) => row.personId,
     },
   }),
   route({
@@ -204,6 +221,10 @@ function exceptSelf({ person }: Context, other: Person): Person {
 
 function mayNotManage(): Refusal {
   return new Refusal(403, 'NOT_ALLOWED', "Only an operator administrator may manage the operator's people.")
+}
+
+async function listRows({ deps, onlyTenant }: Context, { tenantId }: { tenantId?: string }) {
+  return (await listPeople(deps.db, onlyTenant ?? tenantId ?? null)).map(asRow)
 }
 
 function asRow(person: Person) {

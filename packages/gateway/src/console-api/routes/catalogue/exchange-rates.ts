@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { formatRate, listRates, parseRate, setRate } from '../../../products/rules/exchange-rates.ts'
-import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
+import { type ConsoleDeps, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, time } from '../../kernel/schemas.ts'
 
 const currency = () => Type.String({ pattern: '^[A-Z]{3}$' })
@@ -21,9 +22,20 @@ export const exchangeRateRoutes: Route[] = [
     access: OPERATORS,
     summary: 'Rates for sale rules whose costs are in another currency than their prices',
     answer: Type.Object({ rates: Type.Array(rateRow) }),
-    async handle({ deps }) {
-      const rates = await listRates(deps.db)
-      return { rates: rates.map((row) => ({ ...row, rate: formatRate(row.rate) })) }
+    handle: async ({ deps }) => ({ rates: await listRows(deps) }),
+  }),
+  csvRoute({
+    path: '/exchange-rates.csv',
+    access: OPERATORS,
+    summary: 'The rates as CSV',
+    file: 'exchange-rates',
+    parts: ({ deps }) => inOnePart(listRows(deps)),
+    columns: {
+      costCurrency: (row) => row.costCurrency,
+      saleCurrency: (row) => row.saleCurrency,
+      rate: (row) => row.rate,
+      ratedAt: (row) => row.ratedAt,
+      updatedAt: (row) => row.updatedAt,
     },
   }),
   route({
@@ -51,3 +63,7 @@ export const exchangeRateRoutes: Route[] = [
     },
   }),
 ]
+
+async function listRows({ db }: ConsoleDeps) {
+  return (await listRates(db)).map((row) => ({ ...row, rate: formatRate(row.rate) }))
+}

@@ -7,7 +7,8 @@ import { cheapestCost, type Explanation, explainPrice, type PriceStep } from '..
 import { ruleDetails } from '../../../catalogue/pricing/plans.ts'
 import { notFound } from '../../../lib/refusal.ts'
 import { isUsableIn } from '../../../suppliers/registry.ts'
-import { listTenants } from '../../../tenants/tenant-views.ts'
+import { listTenants, type TenantSummary } from '../../../tenants/tenant-views.ts'
+import { csvRoute, inParts } from '../../kernel/csv-route.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable, time, toDate, uuid } from '../../kernel/schemas.ts'
@@ -60,6 +61,7 @@ const explanation = Type.Object({
 export type PriceExplanation = Static<typeof explanation>
 
 const params = Type.Object({ packageCode: line(64) }, CLOSED)
+const buyerFilter = { q: Type.Optional(line(100)) }
 /** Checked by the catalogue, which names each faulty member (catalogue/packages/merge.ts). */
 const members = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Members as in a JSON file of packages; absent ones stay as they are',
@@ -110,18 +112,36 @@ export const packageRoutes: Route[] = [
     access: OPERATORS,
     summary: 'What each dealer pays for a package, and the rule that decides',
     params,
-    query: Type.Object({ q: Type.Optional(line(100)), cursor: cursor() }, CLOSED),
+    query: Type.Object({ ...buyerFilter, cursor: cursor() }, CLOSED),
     answer: pageSchema('buyers', buyerRow),
     async handle({ deps }, { params, query: { q, cursor } }) {
-      const options = { limit: PAGE_SIZE + 1, ...(q && { keyword: q }), ...(cursor && { after: cursor }) }
+      const options = { limit: PAGE_SIZE + 1, keyword: q, after: cursor }
       const { page, nextCursor } = pageOf(await listTenants(deps.db, options), (row) => row.tenantId)
+      return { buyers: buyersAt(deps, await deps.catalogue.latest(), params.packageCode, page), nextCursor }
+    },
+  }),
+  csvRoute({
+    path: '/packages/:packageCode/buyers.csv',
+    access: OPERATORS,
+    summary: 'What each dealer pays for a package, as CSV',
+    params,
+    query: Type.Object(buyerFilter, CLOSED),
+    file: 'package-prices',
+    async *parts({ deps }, { params, query: { q } }) {
       const snapshot = await deps.catalogue.latest()
-      const now = snapshot.now()
-      const buyers = page.map(({ tenantId, clientName, currencyCode }) => {
-        const explained = explain(deps, snapshot, { tenantId, currencyCode }, params.packageCode, now)
-        return { tenantId, clientName, ...decidedOf(explained, currencyCode) }
-      })
-      return { buyers, nextCursor }
+      const tenants = inParts<TenantSummary>((last, limit) =>
+        listTenants(deps.db, { limit, keyword: q, after: last?.tenantId }),
+      )
+      for await (const part of tenants) yield buyersAt(deps, snapshot, params.packageCode, part)
+    },
+    columns: {
+      dealer: (row) => row.clientName,
+      price: (row) => row.price,
+      currency: (row) => row.currencyCode,
+      source: (row) => row.source,
+      plan: (row) => row.planName,
+      cost: (row) => row.cost,
+      id: (row) => row.tenantId,
     },
   }),
   route({
@@ -146,6 +166,14 @@ export const packageRoutes: Route[] = [
     },
   }),
 ]
+
+function buyersAt(deps: Context['deps'], snapshot: Snapshot, packageCode: string, tenants: readonly TenantSummary[]) {
+  const now = snapshot.now()
+  return tenants.map(({ tenantId, clientName, currencyCode }) => {
+    const explained = explain(deps, snapshot, { tenantId, currencyCode }, packageCode, now)
+    return { tenantId, clientName, ...decidedOf(explained, currencyCode) }
+  })
+}
 
 function explain(
   deps: Context['deps'],

@@ -11,6 +11,7 @@ import {
   previewRules,
 } from '../../../products/rules/preview.ts'
 import { mergeRule, saleRule, saleRuleInput } from '../../../products/rules/sale-rule.ts'
+import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable, time } from '../../kernel/schemas.ts'
 import { sendCsv } from '../../kernel/send-csv.ts'
@@ -86,6 +87,26 @@ export const saleRuleRoutes: Route[] = [
     summary: 'Sale rules, in the order in which they select products',
     answer: Type.Object({ rules: Type.Array(ruleRow) }),
     handle: async ({ deps }) => ({ rules: await listRules(deps.db) }),
+  }),
+  csvRoute({
+    path: '/sale-rules.csv',
+    access: OPERATORS,
+    summary: 'Sale rules as CSV, in the order in which they select products',
+    file: 'sale-rules',
+    parts: ({ deps }) => inOnePart(listRules(deps.db)),
+    columns: {
+      name: (row) => row.ruleName,
+      position: (row) => row.rule.position,
+      suppliers: (row) => row.rule.suppliers?.join(' '),
+      percent: (row) => Number(row.rule.percent),
+      fixed: (row) => BigInt(row.rule.fixed),
+      minMargin: (row) => BigInt(row.rule.minMargin),
+      rounding: (row) => row.rule.rounding,
+      currency: (row) => row.rule.currencyCode,
+      packages: (row) => row.packages,
+      isApplied: (row) => row.isApplied,
+      updatedAt: (row) => row.updatedAt,
+    },
   }),
   route({
     method: 'PUT',

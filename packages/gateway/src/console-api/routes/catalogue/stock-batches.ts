@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream'
 import Type, { type Static } from 'typebox'
 import { reauthenticate } from '../../../people/sign-in.ts'
-import { getBatch, listBatches } from '../../../suppliers/stock/batches.ts'
+import { getBatch, listBatches, type StockBatch } from '../../../suppliers/stock/batches.ts'
 import { exportBatch, findCodes, revealStockCode } from '../../../suppliers/stock/codes.ts'
 import { setBatchExpiry, setExpiryAlert } from '../../../suppliers/stock/expiry.ts'
+import { csvRoute, inParts } from '../../kernel/csv-route.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import {
@@ -50,6 +51,12 @@ const code = Type.Object({
 })
 export type StockCodeRow = Static<typeof code>
 
+const batchFilters = {
+  supplier: Type.Optional(line(64)),
+  productCode: Type.Optional(line(128)),
+  expiring: Type.Optional(Type.Boolean({ description: 'Only with unsold codes that expire within 30 days' })),
+}
+
 const CODES_LISTED_MAX = 50
 const STATES = { FREE: 'AVAILABLE', RESERVED: 'SOLD', EXPIRED: 'EXPIRED' } as const
 const batchParams = Type.Object({ supplier: line(64), batchId: uuid() }, CLOSED)
@@ -60,21 +67,38 @@ export const stockBatchRoutes: Route[] = [
     path: '/stock/batches',
     access: OPERATORS,
     summary: 'Imports of codes, the latest first',
-    query: Type.Object(
-      {
-        supplier: Type.Optional(line(64)),
-        productCode: Type.Optional(line(128)),
-        expiring: Type.Optional(Type.Boolean({ description: 'Only with unsold codes that expire within 30 days' })),
-        cursor: cursor(),
-      },
-      CLOSED,
-    ),
+    query: Type.Object({ ...batchFilters, cursor: cursor() }, CLOSED),
     answer: pageSchema('batches', batch),
     async handle({ deps }, { query: { cursor, expiring, ...filter } }) {
       const part = { after: cursor, limit: PAGE_SIZE + 1 }
       const rows = await listBatches(deps.db, { ...filter, expiringOnly: expiring }, part)
       const { page, nextCursor } = pageOf(rows, (row) => row.batchId)
       return { batches: page, nextCursor }
+    },
+  }),
+  csvRoute({
+    path: '/stock/batches.csv',
+    access: OPERATORS,
+    summary: 'Imports of codes as CSV, the latest first',
+    query: Type.Object(batchFilters, CLOSED),
+    file: 'stock-batches',
+    parts: ({ deps }, { query: { expiring, ...filter } }) =>
+      inParts<StockBatch>((last, limit) =>
+        listBatches(deps.db, { ...filter, expiringOnly: expiring }, { after: last?.batchId, limit }),
+      ),
+    columns: {
+      batch: (row) => row.batchName,
+      product: (row) => row.productCode,
+      supplier: (row) => row.supplier,
+      importedAt: (row) => row.importedAt,
+      codes: (row) => row.codes,
+      available: (row) => row.available,
+      sold: (row) => row.sold,
+      expired: (row) => row.expired,
+      nextExpiry: (row) => row.nextExpiry,
+      expiringIn30Days: (row) => row.expiring,
+      alertDays: (row) => row.alertDays,
+      id: (row) => row.batchId,
     },
   }),
   route({

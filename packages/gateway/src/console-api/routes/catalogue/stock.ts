@@ -4,6 +4,7 @@ import Type, { type Static } from 'typebox'
 import { CsvRefused } from '../../../suppliers/stock/csv.ts'
 import { importStock } from '../../../suppliers/stock/import.ts'
 import { listStock, setLowStock } from '../../../suppliers/stock/levels.ts'
+import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
 import { failureOf } from '../../kernel/failures.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, nullable, time, toDate } from '../../kernel/schemas.ts'
@@ -33,6 +34,20 @@ export const stockRoutes: Route[] = [
       const suppliers = await deps.db.query<{ supplier: string }>(sql`
         select supplier from suppliers where type = 'stock' order by supplier`)
       return { levels, stockSuppliers: suppliers.map((row) => row.supplier) }
+    },
+  }),
+  csvRoute({
+    path: '/stock.csv',
+    access: OPERATORS,
+    summary: 'Counted products and how many eSIMs are available as CSV',
+    file: 'stock',
+    parts: ({ deps }) => inOnePart(listStock(deps.db)),
+    columns: {
+      product: (row) => row.productCode,
+      supplier: (row) => row.supplier,
+      available: (row) => row.available,
+      alertBelow: (row) => row.lowAt,
+      packages: (row) => row.packageCodes.join(' '),
     },
   }),
   route({

@@ -1,6 +1,6 @@
 import { PACKAGE_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { listCosts, searchProducts } from '../../../products/list-products.ts'
+import { type ListedProduct, listCosts, searchProducts } from '../../../products/list-products.ts'
 import { acceptCatalogue } from '../../../products/sync/accept.ts'
 import {
   EVERY_MINUTES_MAX,
@@ -11,6 +11,7 @@ import {
   type SyncState,
   setSyncInterval,
 } from '../../../products/sync/sync-state.ts'
+import { csvRoute, inParts } from '../../kernel/csv-route.ts'
 import { cursorOfKey, keyCursor, keyOfCursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, time } from '../../kernel/schemas.ts'
@@ -49,6 +50,15 @@ const sync = Type.Object({
 })
 export type SupplierSync = Static<typeof sync>
 
+const filters = {
+  supplier: Type.Optional(line(64)),
+  keyword: Type.Optional(line(100)),
+  country: Type.Optional(Type.String({ pattern: '^[A-Z]{2}$' })),
+  packageType: Type.Optional(Type.Enum(PACKAGE_TYPES)),
+  isListed: Type.Optional(Type.Boolean({ description: 'Default: true' })),
+  isSold: Type.Optional(Type.Boolean({ description: 'Whether a package is bought as it' })),
+}
+
 const params = Type.Object({ supplier: line(64) }, CLOSED)
 
 export const supplierProductRoutes: Route[] = [
@@ -57,24 +67,40 @@ export const supplierProductRoutes: Route[] = [
     path: '/supplier-products',
     access: OPERATORS,
     summary: 'Products in the catalogues of suppliers, by supplier and code',
-    query: Type.Object(
-      {
-        supplier: Type.Optional(line(64)),
-        keyword: Type.Optional(line(100)),
-        country: Type.Optional(Type.String({ pattern: '^[A-Z]{2}$' })),
-        packageType: Type.Optional(Type.Enum(PACKAGE_TYPES)),
-        isListed: Type.Optional(Type.Boolean({ description: 'Default: true' })),
-        isSold: Type.Optional(Type.Boolean({ description: 'Whether a package is bought as it' })),
-        cursor: keyCursor(),
-      },
-      CLOSED,
-    ),
+    query: Type.Object({ ...filters, cursor: keyCursor() }, CLOSED),
     answer: pageSchema('products', product),
     async handle({ deps }, { query: { cursor, ...search } }) {
       const rows = await searchProducts(deps.db, search, { after: positionOf(cursor), limit: PAGE_SIZE + 1 })
       const keyOf = (row: (typeof rows)[number]) => cursorOfKey(`${row.supplier}\n${row.productCode}`)
       const { page, nextCursor } = pageOf(rows, keyOf)
       return { products: page, nextCursor }
+    },
+  }),
+  csvRoute({
+    path: '/supplier-products.csv',
+    access: OPERATORS,
+    summary: 'Products in the catalogues of suppliers as CSV, by supplier and code',
+    query: Type.Object(filters, CLOSED),
+    file: 'supplier-products',
+    parts: ({ deps }, { query }) =>
+      inParts<ListedProduct>((last, limit) =>
+        searchProducts(deps.db, query, { after: [last?.supplier ?? '', last?.productCode ?? ''], limit }),
+      ),
+    columns: {
+      code: (row) => row.productCode,
+      supplier: (row) => row.supplier,
+      name: (row) => row.name,
+      type: (row) => row.packageType,
+      countries: (row) => row.countries.join(' '),
+      volumeBytes: (row) => (row.volume === null ? null : Number(row.volume)),
+      isDayPass: (row) => row.isDayPass,
+      durationDays: (row) => row.durationDays,
+      cost: (row) => row.cost,
+      currency: (row) => row.currencyCode,
+      isListed: (row) => row.isListed,
+      firstSeenAt: (row) => row.firstSeenAt,
+      changedAt: (row) => row.changedAt,
+      packages: (row) => row.packageCodes.join(' '),
     },
   }),
   route({

@@ -11,7 +11,8 @@ import {
   pauseSupplier,
   setSupplier,
 } from '../../../suppliers/manage.ts'
-import { OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
+import { type ConsoleDeps, OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import {
   CLOSED,
   done,
@@ -70,22 +71,26 @@ export const supplierRoutes: Route[] = [
     access: OPERATORS,
     summary: 'Suppliers and their state',
     answer: Type.Object({ suppliers: Type.Array(supplierRow) }),
-    async handle({ deps }) {
-      const rows = await deps.db.query<Omit<SupplierRow, 'breaker' | 'updatedAt'> & { updatedAt: Date }>(sql`
-        select s.supplier, s.type, s.paused, s.updated_at,
-               (select sum(l.available) from stock_levels l where l.supplier = s.supplier)::bigint as available,
-               (select count(*)::int from orders o
-                join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
-                where o.due_at is not null and i.supplier = s.supplier and i.item_status in ('ASKED', 'UNKNOWN'))
-                 as waiting
-        from suppliers s order by s.supplier`)
-      const listed = new Map((await listSuppliers(deps.db)).map((one) => [one.name, one]))
-      const suppliers = rows.map((row) => {
-        const { status = null, verifiedAt = null, dailySpend = null } = listed.get(row.supplier) ?? {}
-        const breaker = deps.suppliers.get(row.supplier)?.gate.state ?? null
-        return { ...row, breaker, status, verifiedAt, dailySpend }
-      })
-      return { suppliers }
+    handle: async ({ deps }) => ({ suppliers: await listRows(deps) }),
+  }),
+  csvRoute({
+    path: '/suppliers.csv',
+    access: OPERATORS,
+    summary: 'Suppliers and their state as CSV',
+    file: 'suppliers',
+    parts: ({ deps }) => inOnePart(listRows(deps)),
+    columns: {
+      supplier: (row) => row.supplier,
+      type: (row) => row.type,
+      paused: (row) => row.paused,
+      breaker: (row) => row.breaker,
+      waiting: (row) => row.waiting,
+      available: (row) => (row.available === null ? null : Number(row.available)),
+      verifiedAt: (row) => row.verifiedAt,
+      spentToday: (row) => row.dailySpend?.spent,
+      dailyLimit: (row) => row.dailySpend?.limit,
+      spendCurrency: (row) => row.dailySpend?.currencyCode,
+      updatedAt: (row) => row.updatedAt,
     },
   }),
   route({
@@ -173,3 +178,25 @@ export const supplierRoutes: Route[] = [
     }),
   ),
 ]
+
+type CountedRow = Pick<SupplierRow, 'supplier' | 'type' | 'paused' | 'waiting'> & {
+  available: bigint | null
+  updatedAt: Date
+}
+
+async function listRows(deps: ConsoleDeps) {
+  const rows = await deps.db.query<CountedRow>(sql`
+    select s.supplier, s.type, s.paused, s.updated_at,
+           (select sum(l.available) from stock_levels l where l.supplier = s.supplier)::bigint as available,
+           (select count(*)::int from orders o
+            join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
+            where o.due_at is not null and i.supplier = s.supplier and i.item_status in ('ASKED', 'UNKNOWN'))
+             as waiting
+    from suppliers s order by s.supplier`)
+  const listed = new Map((await listSuppliers(deps.db)).map((one) => [one.name, one]))
+  return rows.map((row) => {
+    const { status = null, verifiedAt = null, dailySpend = null } = listed.get(row.supplier) ?? {}
+    const breaker = deps.suppliers.get(row.supplier)?.gate.state ?? null
+    return { ...row, breaker, status, verifiedAt, dailySpend }
+  })
+}

@@ -1,6 +1,7 @@
 import { ORDER_STATUSES, ORDER_TYPES, orderIdOf, orderNoOf } from '@dealer-esim/contract'
 import sql, { raw } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import { getBuyer } from '../../../catalogue/catalogue.ts'
 import { salesLocation } from '../../../catalogue/coverage.ts'
 import { notFound, Refusal } from '../../../lib/refusal.ts'
 import { IS_OPEN } from '../../../orders/action.ts'
@@ -155,6 +156,14 @@ export const orderRoutes: Route[] = [
   }),
   route({
     method: 'GET',
+    path: '/orders/locations',
+    access: EVERY_ROLE,
+    summary: 'The countries of packages, !RG and !GL among them, by which orders can be filtered',
+    answer: Type.Object({ locations: Type.Array(Type.String()) }),
+    handle: async (context) => ({ locations: await locationsFor(context) }),
+  }),
+  route({
+    method: 'GET',
     path: '/tenants/:tenantId/orders/:orderNo',
     access: EVERY_ROLE,
     summary: 'An order with its eSIMs and its timeline',
@@ -186,6 +195,16 @@ function idFilter(q: string | undefined): { orderId?: string; transactionId?: st
   if (orderId !== undefined) return { orderId }
   if (/^\d{18,20}F?$/i.test(q)) return { iccid: q.replace(/F$/i, '') }
   return { transactionId: q }
+}
+
+/** For a dealer only of packages that have a price for it, on sale or not. */
+async function locationsFor({ deps, onlyTenant }: Context): Promise<string[]> {
+  const snapshot = await deps.catalogue.latest()
+  const items =
+    onlyTenant === null
+      ? snapshot.packages
+      : [...snapshot.quotes(await getBuyer(deps.db, onlyTenant))].map((quoted) => quoted.item)
+  return [...new Set(items.map((item) => salesLocation(item.coverage)))].sort()
 }
 
 /** The packages to which the filters apply; undefined: all. */

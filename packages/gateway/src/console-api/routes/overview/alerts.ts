@@ -1,9 +1,10 @@
 import Type, { type Static } from 'typebox'
-import { countUnreadAlerts, listAlerts, markAlertsRead } from '../../../alerts/alerts.ts'
+import { type AlertRow, countUnreadAlerts, listAlerts, markAlertsRead } from '../../../alerts/alerts.ts'
 import { alertPath } from '../../../alerts/place.ts'
 import { NIL_TENANT } from '../../../audit/audit.ts'
+import { csvRoute, inParts } from '../../kernel/csv-route.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
-import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
+import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
 import { CLOSED, done, nullable, time, uuid } from '../../kernel/schemas.ts'
 
 const alert = Type.Object({
@@ -17,23 +18,19 @@ const alert = Type.Object({
 })
 export type Alert = Static<typeof alert>
 
+const filters = { tenantId: Type.Optional(uuid()), unread: Type.Optional(Type.Boolean()) }
+
 export const alertRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/notices',
     access: EVERY_ROLE,
     summary: "Alerts, newest first: the operator's, or a dealer's",
-    query: Type.Object(
-      { tenantId: Type.Optional(uuid()), unread: Type.Optional(Type.Boolean()), cursor: cursor() },
-      CLOSED,
-    ),
+    query: Type.Object({ ...filters, cursor: cursor() }, CLOSED),
     answer: pageSchema('notices', alert),
-    async handle({ deps, onlyTenant }, { query }) {
-      const tenantId = onlyTenant ?? query.tenantId ?? null
-      // For one dealer, an operator sees the alerts to the dealer and those about it.
-      const audience = onlyTenant !== null ? 'TENANT' : tenantId === null ? 'OPERATOR' : null
-      const filter = { tenantId, audience, unread: query.unread, before: query.cursor } as const
-      const rows = await listAlerts(deps.db, filter, PAGE_SIZE + 1)
+    async handle(context, { query: { cursor, ...query } }) {
+      const filter = { ...filterOf(context, query), before: cursor }
+      const rows = await listAlerts(context.deps.db, filter, PAGE_SIZE + 1)
       const { page, nextCursor } = pageOf(rows, (row) => row.alertId)
       const notices = page.map(({ alertId, tenantId, kind, message, data, readAt, createdAt }) => ({
         noticeId: alertId,
@@ -45,6 +42,24 @@ export const alertRoutes: Route[] = [
         createdAt,
       }))
       return { notices, nextCursor }
+    },
+  }),
+  csvRoute({
+    path: '/notices.csv',
+    access: EVERY_ROLE,
+    summary: "Alerts as CSV, newest first: the operator's, or a dealer's",
+    query: Type.Object(filters, CLOSED),
+    file: 'alerts',
+    parts: (context, { query }) =>
+      inParts<AlertRow>((last, limit) =>
+        listAlerts(context.deps.db, { ...filterOf(context, query), before: last?.alertId }, limit),
+      ),
+    columns: {
+      time: (row) => row.createdAt,
+      kind: (row) => row.kind,
+      message: (row) => row.message,
+      readAt: (row) => row.readAt,
+      id: (row) => row.alertId,
     },
   }),
   route({
@@ -72,3 +87,10 @@ export const alertRoutes: Route[] = [
     },
   }),
 ]
+
+/** For one dealer, an operator sees the alerts to the dealer and those about it. */
+function filterOf({ onlyTenant }: Context, query: { tenantId?: string; unread?: boolean }) {
+  const tenantId = onlyTenant ?? query.tenantId ?? null
+  const audience = onlyTenant !== null ? 'TENANT' : tenantId === null ? 'OPERATOR' : null
+  return { tenantId, audience, unread: query.unread } as const
+}

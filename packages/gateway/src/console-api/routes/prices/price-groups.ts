@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { createGroup, type GroupDetails, listGroups, setGroupPlan } from '../../../catalogue/pricing/assignments.ts'
 import { deleteGroup, renameGroup } from '../../../catalogue/pricing/rename-delete.ts'
+import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
 import { keyCursor, pageAfter, pageSchema } from '../../kernel/paging.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, nullable } from '../../kernel/schemas.ts'
@@ -30,6 +31,18 @@ export const priceGroupRoutes: Route[] = [
     async handle({ deps }, { query }) {
       const { page, nextCursor } = pageAfter(await listGroups(deps.db), (row) => row.groupName, query.cursor)
       return { groups: page.map(rowOf), nextCursor }
+    },
+  }),
+  csvRoute({
+    path: '/price-groups.csv',
+    access: OPERATORS,
+    summary: 'Groups of dealers that share a price plan, as CSV',
+    file: 'price-groups',
+    parts: ({ deps }) => inOnePart(listGroups(deps.db).then((groups) => groups.map(rowOf))),
+    columns: {
+      name: (row) => row.groupName,
+      plan: (row) => row.planName,
+      dealers: (row) => row.tenantCount,
     },
   }),
   route({

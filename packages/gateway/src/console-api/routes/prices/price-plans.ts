@@ -13,6 +13,7 @@ import {
 import { previewRule } from '../../../catalogue/pricing/preview.ts'
 import { deletePlan, renamePlan } from '../../../catalogue/pricing/rename-delete.ts'
 import { isUsableIn } from '../../../suppliers/registry.ts'
+import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
 import { keyCursor, nextCursor, pageAfter, pageSchema } from '../../kernel/paging.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable } from '../../kernel/schemas.ts'
@@ -42,6 +43,7 @@ const previewCurrency = Type.String({ pattern: '^[A-Z]{3}$' })
 
 /** Identifies a rule: with a currency the price in it, otherwise the percentage. */
 const removedRule = Type.Object({ ...ruleKey, currencyCode: Type.Optional(line(40)) }, CLOSED)
+const ruleFilter = { packageCode: Type.Optional(Type.String({ maxLength: 64 })) }
 
 const preview = Type.Object({
   at: Type.String({ format: 'date-time', description: 'The time that is shown: now, or when the rule begins' }),
@@ -78,18 +80,53 @@ export const pricePlanRoutes: Route[] = [
       return { plans: page.map(rowOf), nextCursor }
     },
   }),
+  csvRoute({
+    path: '/price-plans.csv',
+    access: OPERATORS,
+    summary: 'Price plans as CSV',
+    file: 'price-plans',
+    parts: ({ deps }) => inOnePart(listPlans(deps.db).then((plans) => plans.map(rowOf))),
+    columns: {
+      name: (row) => row.planName,
+      displayName: (row) => row.displayName,
+      rules: (row) => row.ruleCount,
+      dealers: (row) => row.tenantCount,
+      groups: (row) => row.groupNames.join(' '),
+    },
+  }),
+  csvRoute({
+    path: '/price-plans/:planName/rules.csv',
+    access: OPERATORS,
+    summary: 'The rules of a price plan as CSV',
+    params: planName,
+    query: Type.Object(ruleFilter, CLOSED),
+    file: 'price-rules',
+    parts: ({ deps }, { params, query }) =>
+      inOnePart(listPlans(deps.db, params.planName).then(([plan]) => sortRules(matchingRules(plan!, query)))),
+    columns: {
+      package: (rule) => rule.packageCode,
+      location: (rule) => rule.locationCode,
+      supplier: (rule) => rule.supplier,
+      percent: (rule) => (rule.percent === null ? null : Number(rule.percent)),
+      basis: (rule) => (rule.percent === null ? null : rule.basis),
+      rounding: (rule) => (rule.percent === null ? null : rule.rounding),
+      price: (rule) => rule.price,
+      currency: (rule) => rule.currencyCode,
+      validFrom: (rule) => rule.validFrom,
+      validUntil: (rule) => rule.validUntil,
+    },
+  }),
   route({
     method: 'GET',
     path: '/price-plans/:planName',
     access: OPERATORS,
     summary: 'A price plan, a page of its rules, and its dealers',
     params: planName,
-    query: Type.Object({ packageCode: Type.Optional(Type.String({ maxLength: 64 })), cursor: keyCursor() }, CLOSED),
+    query: Type.Object({ ...ruleFilter, cursor: keyCursor() }, CLOSED),
     answer: plan,
     async handle({ deps }, { params, query }) {
       const [found] = await listPlans(deps.db, params.planName)
-      const matching = found!.rules.filter((row) => (row.packageCode ?? '').includes(query.packageCode ?? ''))
-      const { page, nextCursor } = pageAfter(matching, sortKeyOf, query.cursor)
+      const { page, nextCursor } = pageAfter(matchingRules(found!, query), sortKeyOf, query.cursor)
       return { ...rowOf(found!), ...(await membersOf(deps.db, found!.tenantIds)), rules: page, nextCursor }
     },
   }),
@@ -205,6 +242,14 @@ async function previewOf(deps: Context['deps'], rule: PlanRuleRow, currencyCode:
 }
 
 type StoredRule = PlanDetails['rules'][number]
+
+function matchingRules({ rules }: PlanDetails, { packageCode = '' }: { packageCode?: string }): StoredRule[] {
+  return rules.filter((row) => (row.packageCode ?? '').includes(packageCode))
+}
+
+function sortRules(rules: readonly StoredRule[]): StoredRule[] {
+  return rules.toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1))
+}
 
 /** Rules for all packages first, then those for suppliers, locations and packages. */
 function sortKeyOf({ packageCode, locationCode, supplier, currencyCode, validFrom }: StoredRule): string {

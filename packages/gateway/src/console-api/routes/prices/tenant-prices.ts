@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import { PACKAGE_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { type Buyer, getBuyer, type QuotedPackage } from '../../../catalogue/catalogue.ts'
+import { type Buyer, getBuyer, type QuotedPackage, type Snapshot } from '../../../catalogue/catalogue.ts'
 import { invalidField } from '../../../catalogue/checks.ts'
-import { priceListCsv } from '../../../catalogue/files/price-list.ts'
+import { listPriceOf, priceListCsv } from '../../../catalogue/files/price-list.ts'
 import { getAssignment, setTenantGroup, setTenantPlan } from '../../../catalogue/pricing/assignments.ts'
 import { setOwnPrice } from '../../../catalogue/pricing/prices.ts'
 import { getTenantView } from '../../../tenants/tenant-views.ts'
@@ -46,7 +46,6 @@ export type TenantPrices = Static<typeof prices>
 const filters = {
   keyword: Type.Optional(line(100)),
   source: Type.Optional(source()),
-  cursor: keyCursor(),
 }
 const ownParams = Type.Object({ tenantId: uuid(), packageCode: line(64) }, CLOSED)
 
@@ -57,19 +56,14 @@ export const tenantPriceRoutes: Route[] = [
     access: EVERY_ROLE,
     summary: 'A dealer’s prices by package. Operators also see their source, dealers only packages on sale',
     params: tenantParams,
-    query: Type.Object(filters, CLOSED),
+    query: Type.Object({ ...filters, cursor: keyCursor() }, CLOSED),
     answer: prices,
     async handle({ deps, onlyTenant }, { params, query }) {
-      const forDealer = onlyTenant !== null
-      if (forDealer && query.source !== undefined)
-        throw invalidField('source', 'Only operators can filter prices by source. Leave it out.')
       const buyer = await getBuyer(deps.db, params.tenantId)
-      const snapshot = await deps.catalogue.latest()
-      const matching = [...snapshot.quotes(buyer)].filter(
-        (quoted) => (quoted.item.onSale || !forDealer) && matches(quoted, query),
-      )
+      const forOperator = onlyTenant === null
+      const matching = pricesFor(await deps.catalogue.latest(), buyer, query, { forOperator })
       const { page, nextCursor } = pageAfter(matching, ({ item }) => item.packageCode, query.cursor)
-      const rows = page.map((quoted) => ({ ...rowOf(quoted), ...(!forDealer && sourceOf(quoted, buyer)) }))
+      const rows = page.map((quoted) => ({ ...rowOf(quoted), ...(forOperator && sourceOf(quoted, buyer)) }))
       return { currencyCode: buyer.currencyCode, prices: rows, nextCursor }
     },
   }),
@@ -77,13 +71,15 @@ export const tenantPriceRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/prices.csv',
     access: EVERY_ROLE,
-    summary: 'What a dealer can buy now, at its own prices, as CSV',
+    summary: 'The same as CSV',
     params: tenantParams,
+    query: Type.Object(filters, CLOSED),
     answer: Type.String(),
     answerType: 'text/csv',
-    async handle({ deps, reply }, { params }) {
+    async handle({ deps, reply, onlyTenant }, { params, query }) {
       const { tenantId, clientName, currencyCode } = await getTenantView(deps, params.tenantId)
-      const csv = priceListCsv(await deps.catalogue.latest(), { tenantId, currencyCode })
+      const [buyer, reader] = [{ tenantId, currencyCode }, { forOperator: onlyTenant === null }]
+      const csv = priceListCsv(pricesFor(await deps.catalogue.latest(), buyer, query, reader), buyer, reader)
       return sendCsv(reply, csvFileName('prices', { tenantId, clientName }), Readable.from(csv))
     },
   }),
@@ -149,6 +145,20 @@ export const tenantPriceRoutes: Route[] = [
   }),
 ]
 
+/** The prices that match, by package code; for a dealer only of packages on sale. @throws Refusal if a dealer filters by source */
+function pricesFor(
+  snapshot: Snapshot,
+  buyer: Buyer,
+  query: { keyword?: string; source?: PriceRow['source'] },
+  { forOperator }: { forOperator: boolean },
+): QuotedPackage[] {
+  if (!forOperator && query.source !== undefined)
+    throw invalidField('source', 'Only operators can filter prices by source. Leave it out.')
+  return [...snapshot.quotes(buyer)]
+    .filter((quoted) => (quoted.item.onSale || forOperator) && matches(quoted, query))
+    .sort((a, b) => (a.item.packageCode < b.item.packageCode ? -1 : 1))
+}
+
 function matches({ item, quote }: QuotedPackage, query: { keyword?: string; source?: PriceRow['source'] }): boolean {
   if (query.source && quote.source !== query.source) return false
   const keyword = query.keyword?.toLowerCase() ?? ''
@@ -162,6 +172,5 @@ function rowOf({ item, quote }: QuotedPackage) {
 }
 
 function sourceOf({ item, quote }: QuotedPackage, { currencyCode }: Buyer) {
-  const list = item.prices.find((price) => price.currencyCode === currencyCode && !price.removed)
-  return { source: quote.source, listPrice: list?.price ?? null }
+  return { source: quote.source, listPrice: listPriceOf(item, currencyCode) }
 }

@@ -4,6 +4,7 @@ import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../..
 import { ADJUSTMENT_STATUSES, type Adjustment, listAdjustments } from '../../../wallet/ledger/adjustments.ts'
 import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
+import { csvRoute, inParts } from '../../kernel/csv-route.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
@@ -26,6 +27,12 @@ const adjustment = Type.Object({
 })
 export type AdjustmentRow = Static<typeof adjustment>
 
+const filters = {
+  tenantId: Type.Optional(uuid()),
+  open: Type.Optional(Type.Boolean({ description: 'Only those that wait for approval' })),
+  status: Type.Optional(Type.Enum(ADJUSTMENT_STATUSES)),
+}
+
 const params = Type.Object({ ...tenantParams.properties, adjustmentId: uuid() }, CLOSED)
 const decided = Type.Object({ status: Type.String() })
 
@@ -35,27 +42,36 @@ export const adjustmentRoutes: Route[] = [
     path: '/adjustments',
     access: OPERATORS,
     summary: 'Adjustments, newest first: all, those of a dealer, or those in a status',
-    query: Type.Object(
-      {
-        tenantId: Type.Optional(uuid()),
-        open: Type.Optional(Type.Boolean({ description: 'Only those that wait for approval' })),
-        status: Type.Optional(Type.Enum(ADJUSTMENT_STATUSES)),
-        cursor: cursor(),
-      },
-      CLOSED,
-    ),
+    query: Type.Object({ ...filters, cursor: cursor() }, CLOSED),
     answer: pageSchema('adjustments', adjustment),
-    async handle(context, { query }) {
-      const { tenantId, open, status, cursor } = query
-      const rows = await listAdjustments(context.deps.db, {
-        limit: PAGE_SIZE + 1,
-        ...(tenantId && { tenantId }),
-        ...(open && { open }),
-        ...(status && { status }),
-        ...(cursor && { after: cursor }),
-      })
+    async handle(context, { query: { cursor, ...filter } }) {
+      const rows = await listAdjustments(context.deps.db, { ...filter, limit: PAGE_SIZE + 1, after: cursor })
       const { page, nextCursor } = pageOf(rows, (row) => row.adjustmentId)
       return { adjustments: await describe(context, page), nextCursor }
+    },
+  }),
+  csvRoute({
+    path: '/adjustments.csv',
+    access: OPERATORS,
+    summary: 'Adjustments as CSV, newest first: all, those of a dealer, or those in a status',
+    query: Type.Object(filters, CLOSED),
+    file: 'adjustments',
+    parts: (context, { query }) =>
+      inParts<Described>(async (last, limit) =>
+        describe(context, await listAdjustments(context.deps.db, { ...query, limit, after: last?.adjustmentId })),
+      ),
+    columns: {
+      time: (row) => row.createdAt,
+      dealer: (row) => row.clientName,
+      amount: (row) => row.amount,
+      currency: (row) => row.currencyCode,
+      reference: (row) => row.reference,
+      reason: (row) => row.reason,
+      status: (row) => row.status,
+      proposedBy: (row) => row.proposedBy,
+      decidedBy: (row) => row.decidedBy,
+      decidedAt: (row) => row.decidedAt,
+      id: (row) => row.adjustmentId,
     },
   }),
   route({
@@ -100,6 +116,8 @@ export const adjustmentRoutes: Route[] = [
     },
   }),
 ]
+
+type Described = Awaited<ReturnType<typeof describe>>[number]
 
 async function describe(context: Context, rows: Adjustment[]) {
   const ids = [...new Set(rows.map((row) => row.tenantId))]

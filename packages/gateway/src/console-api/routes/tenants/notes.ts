@@ -6,6 +6,7 @@ import {
   deleteNote,
   getTags,
   listNotes,
+  listTags,
   NOTE_LENGTH_MAX,
   type NoteSubject,
   setTags,
@@ -28,6 +29,9 @@ const newNote = Type.Object({ text: Type.String({ minLength: 1, maxLength: NOTE_
 
 const tags = Type.Object({ tags: Type.Array(line(TAG_LENGTH_MAX), { maxItems: TAGS_MAX }) }, CLOSED)
 export type TagsView = Static<typeof tags>
+
+const tagCount = Type.Object({ tag: Type.String(), dealers: Type.Integer() })
+export type TagCount = Static<typeof tagCount>
 
 /** Notes of the operator's people on dealers and orders, and tags of dealers. Dealers see neither. */
 export const noteRoutes: Route[] = [
@@ -87,6 +91,14 @@ export const noteRoutes: Route[] = [
       await deleteNote(deps, params.tenantId, params.noteId, by)
       return {}
     },
+  }),
+  route({
+    method: 'GET',
+    path: '/tags',
+    access: OPERATORS,
+    summary: 'The operator’s tags of all dealers, and how many dealers have each',
+    answer: Type.Object({ tags: Type.Array(tagCount) }),
+    handle: async ({ deps }) => ({ tags: await listTags(deps.db) }),
   }),
   route({
     method: 'GET',

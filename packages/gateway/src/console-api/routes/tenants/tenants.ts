@@ -1,6 +1,7 @@
 import { EVENT_FORMATS } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import type { Db } from '../../../lib/postgres/db.ts'
+import { TAG_LENGTH_MAX } from '../../../notes/notes.ts'
 import { resumeTenant, suspendTenant } from '../../../tenants/change.ts'
 import { createTenant } from '../../../tenants/create.ts'
 import { countTenants, searchTenants, type TenantFilter, type TenantSort } from '../../../tenants/search.ts'
@@ -21,7 +22,9 @@ const summary = Type.Object({
   balance: money(),
   createdAt: time(),
 })
-export type TenantRow = Static<typeof summary>
+
+const row = Type.Object({ ...summary.properties, tags: Type.Array(Type.String()) })
+export type TenantRow = Static<typeof row>
 
 const view = Type.Object({
   ...summary.properties,
@@ -70,6 +73,7 @@ export type TenantActivity = Static<typeof activity>
 const filters = {
   q: Type.Optional(line(100)),
   status: Type.Optional(status()),
+  tag: Type.Optional(line(TAG_LENGTH_MAX)),
   from: Type.Optional(time()),
   to: Type.Optional(time()),
 }
@@ -82,7 +86,7 @@ export const tenantRoutes: Route[] = [
     access: OPERATORS,
     summary: 'Dealers, newest first. q is part of a name, or an AppKey',
     filters,
-    row: summary,
+    row,
     sorts: { createdAt: 'INDEX', clientName: 'FILTERED', balance: 'FILTERED' },
     firstSort: '-createdAt',
     find: ({ deps }, query, { column, ...page }) =>
@@ -94,6 +98,7 @@ export const tenantRoutes: Route[] = [
       status: (row) => row.status,
       balance: (row) => row.balance,
       currency: (row) => row.currencyCode,
+      tags: (row) => row.tags.join(', '),
       createdAt: (row) => row.createdAt,
       id: (row) => row.tenantId,
     },
@@ -159,8 +164,8 @@ export const tenantRoutes: Route[] = [
   }),
 ]
 
-function filterOf({ q, status, from, to }: ListQuery<typeof filters>): TenantFilter {
-  return { keyword: q, status, from: toDate(from), to: toDate(to) }
+function filterOf({ q, status, tag, from, to }: ListQuery<typeof filters>): TenantFilter {
+  return { keyword: q, status, tag, from: toDate(from), to: toDate(to) }
 }
 
 /** A call that was admitted is noted in the dealer's bucket of requests. */

@@ -11,6 +11,7 @@ import {
   type TopUpRequest,
 } from '../../../wallet/requests/request.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
+import { csvRoute, inParts } from '../../kernel/csv-route.ts'
 import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { BUYERS, type Context, EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
@@ -39,6 +40,7 @@ const decided = Type.Object({
   status: status(),
   isWaitingForSecond: Type.Boolean({ description: 'Another person must confirm it too' }),
 })
+const filters = { tenantId: Type.Optional(uuid()), status: Type.Optional(status()) }
 const params = Type.Object({ ...tenantParams.properties, topUpRequestId: uuid() }, CLOSED)
 /** Base64 is a third longer than the file. */
 const BODY_SIZE_MAX_BYTES = Math.ceil((RECEIPT_SIZE_MAX_BYTES * 4) / 3) + 16 * 1024
@@ -49,17 +51,44 @@ export const topUpRequestRoutes: Route[] = [
     path: '/top-up-requests',
     access: EVERY_ROLE,
     summary: 'Requests for top-ups of a balance, newest first: all, or the dealer’s own',
-    query: Type.Object({ tenantId: Type.Optional(uuid()), status: Type.Optional(status()), cursor: cursor() }, CLOSED),
+    query: Type.Object({ ...filters, cursor: cursor() }, CLOSED),
     answer: pageSchema('requests', topUpRequest),
     async handle(context, { query }) {
       const rows = await listTopUpRequests(context.deps.db, {
         tenantId: context.onlyTenant ?? query.tenantId,
         status: query.status,
         limit: PAGE_SIZE + 1,
-        ...(query.cursor && { before: query.cursor }),
+        before: query.cursor,
       })
       const { page, nextCursor } = pageOf(rows, (row) => row.requestId)
       return { requests: await describe(context, page), nextCursor }
+    },
+  }),
+  csvRoute({
+    path: '/top-up-requests.csv',
+    access: EVERY_ROLE,
+    summary: 'Requests for top-ups of a balance as CSV, newest first: all, or the dealer’s own',
+    query: Type.Object(filters, CLOSED),
+    file: 'top-up-requests',
+    parts: (context, { query }) => {
+      const filter = { ...query, tenantId: context.onlyTenant ?? query.tenantId }
+      return inParts<Described>(async (last, limit) =>
+        describe(context, await listTopUpRequests(context.deps.db, { ...filter, limit, before: last?.requestId })),
+      )
+    },
+    columns: {
+      time: (row) => row.createdAt,
+      dealer: (row) => row.clientName,
+      amount: (row) => row.amount,
+      currency: (row) => row.currencyCode,
+      reference: (row) => row.reference,
+      requestedBy: (row) => row.requestedBy,
+      hasReceipt: (row) => row.hasReceipt,
+      status: (row) => row.status,
+      decidedBy: (row) => row.decidedBy,
+      decidedAt: (row) => row.decidedAt,
+      declineReason: (row) => row.declineReason,
+      id: (row) => row.requestId,
     },
   }),
   route({
@@ -148,6 +177,8 @@ export const topUpRequestRoutes: Route[] = [
     },
   }),
 ]
+
+type Described = Awaited<ReturnType<typeof describe>>[number]
 
 async function describe(context: Context, rows: TopUpRequest[]) {
   const [names, nameOf] = await Promise.all([

@@ -5,13 +5,13 @@ import Type, { type Static } from 'typebox'
 import type { Db } from '../../../lib/postgres/db.ts'
 import { notFound } from '../../../lib/refusal.ts'
 import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
-import { TRANSFER_KINDS } from '../../../wallet/ledger/post.ts'
+import { TRANSFER_KINDS, type TransferKind } from '../../../wallet/ledger/post.ts'
 import { topUp } from '../../../wallet/ledger/top-up.ts'
 import { styleOf } from '../../../wallet/statement/document.ts'
 import { getStatementPage, type StatementEntry, streamEntries } from '../../../wallet/statement/entries.ts'
-import { entriesCsv, statementFileName } from '../../../wallet/statement/entries-csv.ts'
+import { csvFileName, entriesCsv, statementFileName } from '../../../wallet/statement/entries-csv.ts'
 import { findIssuedStatement, getIssuedStatement, isStatementAvailable } from '../../../wallet/statement/issue.ts'
-import { getMonthStatement, type MonthStatement } from '../../../wallet/statement/month.ts'
+import { getMonthStatement, getWalletHistory, type MonthStatement } from '../../../wallet/statement/month.ts'
 import { viewOnly } from '../../kernel/access.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
 import { nextCursor, PAGE_SIZE } from '../../kernel/paging.ts'
@@ -110,17 +110,16 @@ export const walletRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/wallet/entries.csv',
     access: EVERY_ROLE,
-    summary: "A month's transfers as CSV, oldest first, optionally of one kind",
+    summary: 'Transfers as CSV, oldest first, optionally of one month or kind',
     params: tenantParams,
-    query: Type.Object({ month, kind: Type.Optional(kind()) }, CLOSED),
+    query: Type.Object({ month: Type.Optional(month), kind: Type.Optional(kind()) }, CLOSED),
     answer: Type.String(),
     answerType: 'text/csv',
-    async handle(context, { params, query }) {
+    async handle(context, { params: { tenantId }, query: { month, kind } }) {
       const { deps, reply } = context
-      const statement = await getMonthStatement(deps.db, params.tenantId, query.month)
-      const entries = streamEntries(deps.db, params.tenantId, statement.versions, query.kind)
-      const csv = entriesCsv(pagesWithNames(context, entries), statement.currencyCode)
-      return sendCsv(reply, statementFileName(statement, query.kind), Readable.from(csv))
+      const [{ versions, currencyCode }, fileName] = await fileOf(deps.db, tenantId, month, kind)
+      const entries = streamEntries(deps.db, tenantId, versions, kind)
+      return sendCsv(reply, fileName, Readable.from(entriesCsv(pagesWithNames(context, entries), currencyCode)))
     },
   }),
   route({
@@ -177,6 +176,16 @@ async function getStatementInView(db: Db, tenantId: string, month: string) {
   const issued = await findIssuedStatement(db, tenantId, month)
   if (!issued) throw viewOnly()
   return issued
+}
+
+/** The movements of a month, or all, and the name of their file. */
+async function fileOf(db: Db, tenantId: string, month: string | undefined, kind: TransferKind | undefined) {
+  if (month === undefined) {
+    const history = await getWalletHistory(db, tenantId)
+    return [history, csvFileName('wallet', history, ...(kind ? [kind.toLowerCase()] : []))] as const
+  }
+  const statement = await getMonthStatement(db, tenantId, month)
+  return [statement, statementFileName(statement, kind)] as const
 }
 
 async function summaryOf(db: Db, statement: MonthStatement) {

@@ -1,0 +1,70 @@
+import { Readable } from 'node:stream'
+import Type, { type TSchema } from 'typebox'
+import { csvText } from '../../lib/csv.ts'
+import { type Context, type Part, type Route, route } from './route.ts'
+import { sendCsv } from './send-csv.ts'
+
+interface CsvFile<Row, P extends TSchema | undefined, Q extends TSchema | undefined> {
+  /** Ends with `.csv`. */
+  path: string
+  access: Exclude<Route['access'], 'anyone'>
+  summary: string
+  params?: P
+  /** The filters of the list, without its cursor. */
+  query?: Q
+  /** The name of the file, without its ending. */
+  file: string
+  /** Stands before `columns`, whose type follows from it. */
+  parts(context: Context, request: { params: Part<P>; query: Part<Q> }): AsyncIterable<readonly Row[]>
+  columns: Record<string, (row: Row) => unknown>
+}
+
+/** All rows of a list as a CSV file, which is sent while it is read. */
+export function csvRoute<Row, P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined>(
+  csv: CsvFile<Row, P, Q>,
+): Route {
+  const { path, access, summary, params, query, file, columns } = csv
+  return route({
+    ...{ method: 'GET', path, access, summary },
+    ...(params && { params }),
+    ...(query && { query }),
+    answer: Type.String(),
+    answerType: 'text/csv',
+    handle: (async (context: Context, request: { params: Part<P>; query: Part<Q> }) => {
+      const parts = csv.parts(context, request)[Symbol.asyncIterator]()
+      // The first part is read before the answer begins, so that a refusal is answered as one.
+      const lines = linesOf(columns, await parts.next(), parts)
+      return sendCsv(context.reply, `${file}.csv`, Readable.from(lines))
+    }) as never,
+  })
+}
+
+/** All rows, because a truncated file would look complete. Only as many as one part are in memory. */
+async function* linesOf<Row>(
+  columns: Record<string, (row: Row) => unknown>,
+  first: IteratorResult<readonly Row[]>,
+  parts: AsyncIterator<readonly Row[]>,
+): AsyncGenerator<string> {
+  yield `\uFEFF${csvText([Object.keys(columns)])}`
+  for (let part = first; !part.done; part = await parts.next())
+    yield csvText(part.value.map((row) => Object.values(columns).map((cellOf) => cellOf(row))))
+}
+
+/** Rows of a file that are read together. */
+export const FILE_PART_ROWS = 500
+
+/** Reads a list to its end: each part begins behind the last row of the one before. */
+export async function* inParts<Row>(
+  read: (last: Row | undefined, limit: number) => Promise<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  let rows: readonly Row[] = []
+  do {
+    rows = await read(rows.at(-1), FILE_PART_ROWS)
+    yield rows
+  } while (rows.length === FILE_PART_ROWS)
+}
+
+/** A list that is read at once. */
+export async function* inOnePart<Row>(rows: Promise<readonly Row[]>): AsyncGenerator<readonly Row[]> {
+  yield await rows
+}

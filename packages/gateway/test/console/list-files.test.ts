@@ -1,0 +1,193 @@
+import { parse } from 'csv-parse/sync'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addPackage } from '../harness/shop.ts'
+import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
+import { seedTenant } from './seeded-console.ts'
+
+type Caller = Awaited<ReturnType<typeof signedInAs>>
+
+let testbed: ConsoleTestbed
+let operator: Caller
+let [alpha, beta] = ['', '']
+/** More than a file reads at once. */
+const MANY = 1_203
+
+const exec = (text: string, ...values: unknown[]) => testbed.db.query({ text, values })
+
+beforeAll(async () => {
+  testbed = await startConsole()
+  operator = await signedInAs(testbed, 'OPERATOR_STAFF')
+  await addPackage(testbed.db, 'JP', [{ supplier: 'north', productCode: 'P1', cost: 5n }])
+  await addPackage(testbed.db, 'FR', [{ supplier: 'north', productCode: 'P2', cost: 5n }])
+  await exec(`insert into suppliers (supplier, type, config) values ('north', 'stock', '')`)
+  await operator.call('POST', '/packages/sale', { packageCodes: ['FR'], onSale: false })
+  alpha = await addTenant(testbed, 'Alpha')
+  beta = await addTenant(testbed, 'Beta')
+  for (const tenantId of [alpha, beta]) await seedTenant(testbed, tenantId, 'JP')
+  await exec(
+    `insert into wallet_adjustments (tenant_id, adjustment_id, amount, reference, reason, proposed_by, expires_at,
+       created_at)
+     select $1, gen_random_uuid(), n, 'fee ' || n, 'a fee', 'cli:seed', now() + interval '1 day', now()
+     from generate_series(1, $2::int) n`,
+    alpha,
+    MANY,
+  )
+  await exec(
+    `insert into supplier_products (supplier, product_code, name, package_type, countries, volume, is_day_pass,
+       duration_days, cost, currency_code, is_listed, first_seen_at, changed_at)
+     select 'north', 'P' || n, 'Product ' || n, 'BASE', case when n % 3 = 0 then '{FR}' else '{JP}' end::text[], 1000, false,
+       7, 25000, 'USD', true, now(), now()
+     from generate_series(1, $1::int) n`,
+    MANY,
+  )
+  await exec(
+    `insert into stock_batches (supplier, batch_id, batch_name, product_code, imported_at, codes, available, expired)
+     select 'north', gen_random_uuid(), 'Batch ' || n, 'P1', now(), 3, 2, 0 from generate_series(1, $1::int) n`,
+    MANY,
+  )
+  for (const [path, body] of [
+    ['/price-plans', { planName: 'GOLD', displayName: 'Gold dealers' }],
+    ['/price-groups', { groupName: 'PARTNERS' }],
+  ] as const)
+    expect((await operator.call('POST', path, body)).status).toBe(200)
+  await operator.call('PUT', '/price-plans/GOLD/rules', { packageCode: 'JP', percent: '-5' })
+  await operator.call('PUT', '/sale-rules/EUROPE', { currencyCode: 'USD', percent: '25', fixed: 5_000 })
+  const rate = { costCurrency: 'EUR', saleCurrency: 'USD', rate: '1.1', ratedAt: '2026-11-20T00:00:00.000Z' }
+  await operator.call('PUT', '/exchange-rates', rate)
+  for (const code of ['JP', 'FR']) await operator.call('PUT', `/tenants/${alpha}/own-prices/${code}`, { price: 12_300 })
+}, 120_000)
+afterAll(() => testbed.stop())
+
+type Row = Record<string, unknown>
+
+/** The rows of a file, by its header. */
+async function fileOf(caller: Caller, path: string, query = ''): Promise<Record<string, string>[]> {
+  const { status, body, headers } = await caller.call('GET', `${path}.csv${query}`)
+  expect([path, status, String(headers['content-type'])]).toEqual([path, 200, 'text/csv; charset=utf-8'])
+  expect(headers['content-disposition']).toMatch(/^attachment; filename="[\w.-]+\.csv"$/)
+  return parse(String(body), { bom: true, columns: true })
+}
+
+/** All pages of the list that the file is of. */
+async function rowsOf(caller: Caller, path: string, query = ''): Promise<Row[]> {
+  const rows: Row[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const more = cursor === undefined ? '' : `${query === '' ? '?' : '&'}cursor=${cursor}`
+    const { status, body } = await caller.call('GET', path + query + more)
+    expect([path, status]).toEqual([path, 200])
+    rows.push(...((body.rules ?? Object.values(body).find(Array.isArray)) as Row[]))
+    cursor = (body.nextCursor as string | undefined) ?? null
+  }
+  return rows
+}
+
+describe('the file of a list', () => {
+  it.each([
+    ['/people', '', 'id', 'personId'],
+    ['/people', '?tenantId=ALPHA', 'id', 'personId'],
+    ['/suppliers', '', 'supplier', 'supplier'],
+    ['/stock', '', 'product', 'productCode'],
+    ['/stock/batches', '', 'id', 'batchId'],
+    ['/stock/batches', '?supplier=nobody', 'id', 'batchId'],
+    ['/adjustments', '', 'id', 'adjustmentId'],
+    ['/adjustments', '?open=true&tenantId=BETA', 'id', 'adjustmentId'],
+    ['/adjustments', '?status=APPROVED', 'id', 'adjustmentId'],
+    ['/top-up-requests', '', 'id', 'requestId'],
+    ['/top-up-requests', '?tenantId=BETA&status=REQUESTED', 'id', 'requestId'],
+    ['/supplier-products', '', 'code', 'productCode'],
+    ['/supplier-products', '?country=FR&isSold=false', 'code', 'productCode'],
+    ['/supplier-products', '?keyword=product%207&isListed=true', 'code', 'productCode'],
+    ['/price-plans', '', 'name', 'planName'],
+    ['/price-plans/GOLD/rules', '', 'package', 'packageCode'],
+    ['/price-groups', '', 'name', 'groupName'],
+    ['/sale-rules', '', 'name', 'ruleName'],
+    ['/exchange-rates', '', 'costCurrency', 'costCurrency'],
+    ['/notices', '?tenantId=ALPHA', 'id', 'noticeId'],
+    ['/packages/JP/buyers', '', 'id', 'tenantId'],
+    ['/packages/JP/buyers', '?q=alp', 'id', 'tenantId'],
+    ['/tenants/ALPHA/prices', '', 'package_code', 'packageCode'],
+    ['/tenants/ALPHA/prices', '?source=OWN', 'package_code', 'packageCode'],
+    ['/tenants/ALPHA/prices', '?keyword=fr', 'package_code', 'packageCode'],
+  ])('%s%s has the rows of all pages, in the order of the list', async (path, query, column, member) => {
+    const [at, filter] = [path, query].map((text) => text.replace('ALPHA', alpha).replace('BETA', beta)) as [
+      string,
+      string,
+    ]
+    const rows = await rowsOf(operator, at.replace(/\/rules$/, ''), filter)
+    const lines = await fileOf(operator, at, filter)
+    expect(lines.map((line) => line[column])).toEqual(rows.map((row) => row[member] ?? ''))
+  })
+
+  it('a file of more rows than are read at once has each of them once', async () => {
+    for (const [path, column] of [
+      ['/adjustments', 'id'],
+      ['/supplier-products', 'code'],
+      ['/stock/batches', 'id'],
+    ] as const) {
+      const lines = await fileOf(operator, path)
+      expect([path, lines.length >= MANY]).toEqual([path, true])
+      expect([path, new Set(lines.map((line) => line[column])).size]).toEqual([path, lines.length])
+    }
+  })
+
+  it('amounts are decimals, and counts and sizes are whole numbers', async () => {
+    const [product] = await fileOf(operator, '/supplier-products', '?keyword=product%201203')
+    expect(product).toMatchObject({ cost: '2.50', volumeBytes: '1000', durationDays: '7', packages: '' })
+    const [adjustment] = await fileOf(operator, '/adjustments', `?tenantId=${beta}`)
+    expect(adjustment).toMatchObject({ amount: '0.0005', currency: 'USD', dealer: 'Beta', status: 'PROPOSED' })
+    const [rule] = await fileOf(operator, '/price-plans/GOLD/rules')
+    expect(rule).toMatchObject({ package: 'JP', percent: '-5' })
+    const [saleRule] = await fileOf(operator, '/sale-rules')
+    expect(saleRule).toMatchObject({ name: 'EUROPE', percent: '25', fixed: '0.50' })
+  })
+})
+
+describe('the file of a wallet', () => {
+  it('without a month it has all movements, oldest first, and with a kind only those', async () => {
+    for (const reference of ['R1', 'R2'])
+      await operator.call('POST', `/tenants/${alpha}/wallet/top-ups`, { amount: 10_000, reference })
+    const path = `/tenants/${alpha}/wallet/entries`
+    const entries = await rowsOf(operator, path)
+    const lines = await fileOf(operator, path)
+    expect(lines.map((line) => Number(line.version))).toEqual(entries.map((row) => row.walletVersion).reverse())
+    const topUps = await fileOf(operator, path, '?kind=TOP_UP')
+    expect(topUps.map((line) => [line.reference, line.amount])).toEqual(
+      expect.arrayContaining([
+        ['R1', '1.00'],
+        ['R2', '1.00'],
+      ]),
+    )
+    expect(new Set(topUps.map((line) => line.kind))).toEqual(new Set(['TOP_UP']))
+    const nowhere = `/tenants/${testbed.deps.ids.uuid()}/wallet/entries.csv`
+    expect((await operator.call('GET', nowhere)).status).toBe(404)
+  })
+})
+
+describe('a dealer’s files', () => {
+  it('have only its own rows, whichever dealer is asked for', async () => {
+    const dealer = await signedInAs(testbed, 'DEALER_ADMIN', alpha)
+    const people = await fileOf(dealer, '/people', `?tenantId=${beta}`)
+    expect(people.map((line) => line.id)).toContain(dealer.personId)
+    const theirs = (await fileOf(operator, '/people', `?tenantId=${beta}`)).map((line) => line.id)
+    expect(people.filter((line) => theirs.includes(line.id!))).toEqual([])
+    const requests = await fileOf(dealer, '/top-up-requests', `?tenantId=${beta}`)
+    expect(requests.map((line) => line.dealer)).toEqual(['Alpha'])
+    expect((await dealer.call('GET', `/tenants/${beta}/prices.csv`)).status).toBe(404)
+  })
+
+  it('neither say where a price comes from nor list what is off sale', async () => {
+    const dealer = await signedInAs(testbed, 'DEALER_STAFF', alpha)
+    const lines = await fileOf(dealer, `/tenants/${alpha}/prices`)
+    expect(lines.map((line) => line.package_code)).toEqual(['JP'])
+    expect(Object.keys(lines[0]!)).not.toEqual(expect.arrayContaining(['source']))
+    expect(Object.keys(lines[0]!)).not.toEqual(expect.arrayContaining(['list_price']))
+    expect((await dealer.call('GET', `/tenants/${alpha}/prices.csv?source=OWN`)).status).toBe(422)
+    const shown = await fileOf(operator, `/tenants/${alpha}/prices`)
+    expect(shown.map((line) => [line.package_code, line.status, line.source])).toEqual(
+      expect.arrayContaining([
+        ['FR', 'OFF_SALE', 'OWN'],
+        ['JP', 'ON_SALE', 'OWN'],
+      ]),
+    )
+  })
+})

@@ -1,0 +1,203 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isBrowserAvailable } from './chromium.ts'
+import { createDemo, type Demo } from './console-demo.ts'
+import { api, button, type ConsoleTestbed, navigate, startTestbed } from './console-testbed.ts'
+import { axeSession, seriousViolations, transitionsEnd } from './console-tour.ts'
+
+const DESKTOP = { width: 1280, height: 860 }
+const PHONE = { width: 390, height: 844 }
+
+/** Files of every list, filters by choice, changes of many orders, menus, and sorting on a phone. */
+describe.skipIf(!isBrowserAvailable())('files, filters and menus of the console’s lists in a browser', () => {
+  let testbed: ConsoleTestbed
+  let demo: Demo
+  let page: Page
+
+  beforeAll(async () => {
+    testbed = await startTestbed()
+    demo = await createDemo(testbed)
+    page = demo.operator
+  }, 480_000)
+  afterAll(() => testbed?.stop())
+
+  const go = (path: string, on = page) => navigate(testbed, on, path)
+
+  async function download(path: string, on = page): Promise<string[]> {
+    await go(path, on)
+    const link = on.getByRole('link', { name: 'Export CSV' })
+    await link.first().waitFor()
+    const waiting = on.waitForEvent('download')
+    await link.first().click()
+    const file = await (await waiting).path()
+    return readFileSync(file, 'utf8')
+      .replace(/^\uFEFF/, '')
+      .trimEnd()
+      .split('\n')
+  }
+
+  it.each([
+    ['/people', 'name,email,role'],
+    ['/suppliers', 'supplier,type,paused'],
+    ['/stock', 'product,supplier,available'],
+    ['/stock/batches', 'batch,product,supplier'],
+    ['/adjustments', 'time,dealer,amount'],
+    ['/top-up-requests', 'time,dealer,amount'],
+    ['/sale-rules', 'name,position,suppliers'],
+    ['/catalogue/prices', 'name,displayName,rules'],
+    ['/catalogue/prices/groups', 'name,plan,dealers'],
+    ['/packages/JP_1_7/prices', 'dealer,price,currency'],
+    ['/notices', 'time,kind,message'],
+  ])('the list at %s is downloaded as a file', async (path, head) => {
+    const [header = '', ...lines] = await download(path)
+    expect([path, header.startsWith(head)]).toEqual([path, true])
+    expect([path, lines.length > 0]).toEqual([path, true])
+  })
+
+  it('a file has the filters that the page shows', async () => {
+    const all = await download(`/tenants/${demo.tenantId}/wallet`)
+    const orders = await download(`/tenants/${demo.tenantId}/wallet?kind=ORDER`)
+    expect(orders.length).toBeLessThan(all.length)
+    expect(new Set(orders.slice(1).map((line) => line.split(',')[2]))).toEqual(new Set(['ORDER']))
+    const own = await download(`/tenants/${demo.tenantId}/prices?source=OWN`)
+    expect(own).toHaveLength(2)
+    const theirs = await download('/top-up-requests?status=REQUESTED', demo.dealer)
+    expect(theirs).toHaveLength(2)
+  })
+
+  it('orders are filtered by country, supplier and type from what there is, and dealers by tag', async () => {
+    await go('/orders')
+    const country = page.getByRole('combobox', { name: 'Country' })
+    await country.selectOption({ label: 'Japan' })
+    await page.waitForURL(/country=JP/)
+    const { orders } = await api<{ orders: { orderNo: string }[] }>(testbed, page, '/orders?country=JP')
+    await expect.poll(() => page.locator('.list [data-row]').count()).toBe(orders.length)
+    await country.selectOption('')
+    await page.getByRole('combobox', { name: 'Supplier' }).selectOption('sandbox')
+    await page.waitForURL(/supplier=sandbox/)
+    await page.getByRole('combobox', { name: 'Type' }).selectOption('TOPUP')
+    await page.getByText('No matching orders').waitFor()
+    const url = `${testbed.access.consoleUrl}/api/tenants/${demo.tenantId}/tags`
+    const headers = { origin: new URL(url).origin }
+    await page.request.put(url, { headers, data: { tags: ['cruises'] } })
+    await go('/tenants?status=ACTIVE')
+    await page.getByRole('combobox', { name: 'Tag' }).selectOption({ label: 'cruises (1)' })
+    await expect.poll(() => page.locator('.list [data-row]').count()).toBe(1)
+  })
+
+  it('selected orders get a note, those under review one answer, and none is cancelled after a supplier has it', async () => {
+    const { orders } = await api<{ orders: { orderNo: string; transactionId: string }[] }>(testbed, page, '/orders')
+    const numberOf = (id: string) => orders.find((order) => order.transactionId === id)!.orderNo
+    const [unknown, refused] = [numberOf('sandbox_unknown'), numberOf('sandbox_refused')]
+    await go('/orders')
+    for (const orderNo of [unknown, refused]) await page.getByRole('checkbox', { name: `Select: ${orderNo}` }).check()
+    const dialog = page.getByRole('dialog')
+    const close = () => dialog.getByRole('button', { name: 'Close' }).last().click()
+    await page.locator('[data-bulk]').getByRole('button', { name: 'Add note' }).click()
+    await dialog.getByText('2 rows will be changed.').waitFor()
+    await dialog.getByRole('textbox', { name: 'New note' }).fill('The supplier had an outage.')
+    await dialog.getByRole('button', { name: 'Start' }).click()
+    await dialog.locator('[data-bulk-progress]').getByText('2 of 2').waitFor()
+    await close()
+    for (const orderNo of [unknown, refused]) {
+      const path = `/tenants/${demo.tenantId}/orders/${orderNo}/notes`
+      const { notes } = await api<{ notes: { text: string }[] }>(testbed, page, path)
+      expect(notes.map((note) => note.text)).toEqual(['The supplier had an outage.'])
+    }
+    await page.locator('[data-bulk]').getByRole('button', { name: 'Cancel and refund' }).click()
+    await dialog.getByText('2 rows are skipped: can no longer be cancelled').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel', exact: true }).click()
+    await page.locator('[data-bulk]').getByRole('button', { name: 'Resolve' }).click()
+    await dialog.getByText('1 row is skipped: not under review').waitFor()
+    await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Ticket 4711: nothing was bought')
+    await dialog.getByRole('button', { name: 'Start' }).click()
+    // Without an answer nothing is sent.
+    expect(await dialog.locator('[data-bulk-progress]').count()).toBe(0)
+    await dialog.getByRole('combobox', { name: 'Supplier’s answer' }).selectOption('refused')
+    await dialog.getByRole('button', { name: 'Start' }).click()
+    await dialog.locator('[data-bulk-progress]').getByText('1 of 1').waitFor()
+    await close()
+    await page.locator(`[data-row="${unknown}"] [data-status=FAILED]`).waitFor()
+  })
+
+  it('selected dealers are suspended for a reason', async () => {
+    const { tenants } = await api<{ tenants: { tenantId: string; clientName: string }[] }>(testbed, page, '/tenants')
+    const { tenantId = '' } = tenants.find((one) => one.clientName === 'Northern Lights Travel') ?? {}
+    await go('/tenants')
+    await page.getByRole('checkbox', { name: `Select: ${tenantId}` }).check()
+    await page.locator('[data-bulk]').getByRole('button', { name: 'Suspend' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Reason' }).fill('as agreed')
+    await dialog.getByRole('button', { name: 'Start' }).click()
+    await dialog.locator(`[data-bulk-row="${tenantId}"]`).getByText('Done').waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await page.locator(`[data-row="${tenantId}"] [data-status=SUSPENDED]`).waitFor()
+  })
+
+  it('the menus of a list and its pages have no serious accessibility violation, in light and dark, wide and narrow', async () => {
+    const faults: string[] = []
+    for (const [name, viewport] of [
+      ['desktop', DESKTOP],
+      ['phone', PHONE],
+    ] as const) {
+      await page.setViewportSize(viewport)
+      for (const scheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme: scheme })
+        for (const [path, menu] of [
+          ['/orders', 'Columns'],
+          ['/orders', 'Views'],
+          ['/tenants', 'Columns'],
+          ['/people', 'Actions: Grace'],
+          ['/adjustments', undefined],
+        ] as const) {
+          await go(path)
+          await page.locator('.list [data-row]').first().waitFor()
+          if (menu) {
+            await button(page, menu).click()
+            await page.getByRole('menu').waitFor()
+          }
+          await transitionsEnd(page)
+          const found = await seriousViolations(await axeSession(page), 'light')
+          faults.push(...found.map((fault) => `${name} ${scheme} ${path} ${menu}: ${fault}`))
+          // SHOT
+          await page.screenshot({
+            path: `/tmp/li-shots/${path.slice(1)}-${menu?.split(':')[0] ?? 'page'}-${scheme}-${name}.png`,
+          })
+          if (menu) await page.keyboard.press('Escape')
+        }
+      }
+    }
+    await page.emulateMedia({ colorScheme: 'light' })
+    expect(faults).toEqual([])
+  })
+
+  it('on a phone a list is sorted by a choice, and turned round by a button', async () => {
+    await page.setViewportSize(PHONE)
+    await go('/orders')
+    const order = page.getByRole('combobox', { name: 'Sort by' })
+    await order.selectOption({ label: 'Amount' })
+    await page.waitForURL(/sort=amount/)
+    await button(page, 'Ascending. Turn the order round').click()
+    await page.waitForURL(/sort=-amount/)
+    const { orders } = await api<{ orders: { orderNo: string }[] }>(testbed, page, '/orders?sort=-amount')
+    const rows = () =>
+      page.locator('.list [data-row]').evaluateAll((all) => all.map((row) => row.getAttribute('data-row')))
+    await expect.poll(rows).toEqual(orders.map((row) => row.orderNo))
+    await order.selectOption('')
+    await expect.poll(() => new URL(page.url()).searchParams.get('sort')).toBe(null)
+    // A list that is whole in the browser.
+    await go('/people')
+    await order.selectOption({ label: 'Name' })
+    const names = () => page.locator('.list [data-row] td:first-child').allInnerTexts()
+    await expect.poll(async () => (await names()).length).toBeGreaterThan(1)
+    const sorted = (await names()).toSorted((a, b) => a.localeCompare(b))
+    await expect.poll(names).toEqual(sorted)
+    await page.setViewportSize(DESKTOP)
+    expect(await order.isVisible()).toBe(false)
+  })
+
+  it('no page has violated the content security policy or thrown an error', () => {
+    expect(testbed.browserErrors).toEqual([])
+  })
+})

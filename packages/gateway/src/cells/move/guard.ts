@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { sqlState } from '../../lib/postgres/errors.ts'
+import type { MovingCell } from './cell-session.ts'
+import type { TableShape } from './table-shape.ts'
+
+/** Writers wait behind whoever waits for the table, so it is for a moment only. */
+const LOCK_TIMEOUT_MS = 100
+const RETRY_MS = 50
+/** A vacuum of a large table, which excludes the guard's lock, has ended by then. */
+const GIVE_UP_MS = 10 * 60_000
+
+/**
+ * Guards the tenant's rows by triggers on each table (guard_moved_tenant). Other tenants' rows cost the evaluation of a
+ * condition. Locks each table for a moment, in a transaction of its own. Installing a guard twice changes nothing.
+ */
+export async function installGuards(cell: MovingCell, tenantId: string, shapes: readonly TableShape[]): Promise<void> {
+  const present = await listGuards(cell, tenantId)
+  for (const { table, key } of shapes) {
+    const call = `guard_moved_tenant('${tenantId}', '${table}', ${key.map(({ name }) => `'${name}'`).join(', ')})`
+    const events = { w: ['insert or update', 'new'], d: ['delete', 'old'] } as const
+    for (const [suffix, [event, row]] of Object.entries(events)) {
+      const name = `${guardName(tenantId)}_${suffix}`
+      if (present.some((guard) => guard.table === table && guard.name === name)) continue
+      await alterTable(
+        cell,
+        `create trigger ${name} after ${event} on ${table} for each row
+         when (${row}.tenant_id = '${tenantId}') execute function ${call}`,
+      )
+    }
+  }
+}
+
+export async function removeGuards(cell: MovingCell, tenantId: string): Promise<void> {
+  for (const { table, name } of await listGuards(cell, tenantId)) {
+    await alterTable(cell, `drop trigger if exists ${name} on ${table}`)
+  }
+}
+
+function guardName(tenantId: string): string {
+  return `moved_${tenantId.replaceAll('-', '')}`
+}
+
+function listGuards({ db }: MovingCell, tenantId: string): Promise<{ table: string; name: string }[]> {
+  return db.query({
+    text: `select c.relname as table, t.tgname as name from pg_trigger t join pg_class c on c.oid = t.tgrelid
+           where c.relnamespace = current_schema()::regnamespace and not c.relispartition and t.tgname like $1`,
+    values: [`${guardName(tenantId)}%`],
+  })
+}
+
+async function alterTable({ db }: MovingCell, text: string): Promise<void> {
+  const startedAt = performance.now()
+  for (;;) {
+    try {
+      await db.tx(async (tx) => {
+        tx.send({ text: `set local lock_timeout = ${LOCK_TIMEOUT_MS}` })
+        tx.send({ text })
+      })
+      return
+    } catch (error) {
+      if (!RETRIED.has(sqlState(error) ?? '') || performance.now() - startedAt > GIVE_UP_MS) throw error
+      await delay(RETRY_MS)
+    }
+  }
+}
+
+/** Lock time-out, deadlock. */
+const RETRIED: ReadonlySet<string> = new Set(['55P03', '40P01'])

@@ -14,25 +14,28 @@ const GIVE_UP_MS = 10 * 60_000
  * condition. Locks each table for a moment, in a transaction of its own. Installing a guard twice changes nothing.
  */
 export async function installGuards(cell: MovingCell, tenantId: string, shapes: readonly TableShape[]): Promise<void> {
-  const present = await listGuards(cell, tenantId)
+  const present = new Set((await listGuards(cell, tenantId)).map(({ table }) => table))
   for (const { table, key } of shapes) {
+    if (present.has(table)) continue
     const call = `guard_moved_tenant('${tenantId}', '${table}', ${key.map(({ name }) => `'${name}'`).join(', ')})`
     const events = { w: ['insert or update', 'new'], d: ['delete', 'old'] } as const
-    for (const [suffix, [event, row]] of Object.entries(events)) {
-      const name = `${guardName(tenantId)}_${suffix}`
-      if (present.some((guard) => guard.table === table && guard.name === name)) continue
-      await alterTable(
-        cell,
-        `create trigger ${name} after ${event} on ${table} for each row
-         when (${row}.tenant_id = '${tenantId}') execute function ${call}`,
-      )
-    }
+    await alterTable(
+      cell,
+      Object.entries(events).map(
+        ([suffix, [event, row]]) => `
+          create trigger ${guardName(tenantId)}_${suffix} after ${event} on ${table} for each row
+          when (${row}.tenant_id = '${tenantId}') execute function ${call}`,
+      ),
+    )
   }
 }
 
 export async function removeGuards(cell: MovingCell, tenantId: string): Promise<void> {
-  for (const { table, name } of await listGuards(cell, tenantId)) {
-    await alterTable(cell, `drop trigger if exists ${name} on ${table}`)
+  for (const { table, names } of await listGuards(cell, tenantId)) {
+    await alterTable(
+      cell,
+      names.map((name) => `drop trigger if exists ${name} on ${table}`),
+    )
   }
 }
 
@@ -40,21 +43,22 @@ function guardName(tenantId: string): string {
   return `moved_${tenantId.replaceAll('-', '')}`
 }
 
-function listGuards({ db }: MovingCell, tenantId: string): Promise<{ table: string; name: string }[]> {
+function listGuards({ db }: MovingCell, tenantId: string): Promise<{ table: string; names: string[] }[]> {
   return db.query({
-    text: `select c.relname as table, t.tgname as name from pg_trigger t join pg_class c on c.oid = t.tgrelid
-           where c.relnamespace = current_schema()::regnamespace and not c.relispartition and t.tgname like $1`,
+    text: `select c.relname as table, array_agg(t.tgname::text) as names from pg_trigger t join pg_class c on c.oid = t.tgrelid
+           where c.relnamespace = current_schema()::regnamespace and not c.relispartition and t.tgname like $1
+           group by c.relname`,
     values: [`${guardName(tenantId)}%`],
   })
 }
 
-async function alterTable({ db }: MovingCell, text: string): Promise<void> {
+async function alterTable({ db }: MovingCell, statements: readonly string[]): Promise<void> {
   const startedAt = performance.now()
   for (;;) {
     try {
       await db.tx(async (tx) => {
         tx.send({ text: `set local lock_timeout = ${LOCK_TIMEOUT_MS}` })
-        tx.send({ text })
+        for (const text of statements) tx.send({ text })
       })
       return
     } catch (error) {

@@ -22,7 +22,9 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   ...replaced('tenant_price_plans', 'tenant_price_groups', 'tenant_prices', 'notes', 'webhook_endpoints'),
   ...replaced('webhook_replays', 'transfers', 'wallet_adjustments'),
   { table: 'top_up_requests', again: 'update' },
-  ...replaced('top_up_receipts', 'issued_statements', 'orders', 'order_items', 'profiles', 'esim_actions'),
+  ...replaced('top_up_receipts', 'issued_statements', 'orders'),
+  { table: 'order_items', again: 'update' },
+  ...replaced('profiles', 'esim_actions'),
   ...replaced('supplier_attempts', 'orphans', 'watched_items', 'resolved_codes'),
   ...replaced('events', 'deliveries', 'delivery_attempts', 'alerts', 'mails', 'audit_log', 'request_ids'),
 ]

@@ -103,7 +103,7 @@ create table tenant_move_changes (
 
 -- Each table with rows of a tenant calls it while that tenant is moved, and in the source until they are removed:
 -- arguments are the tenant, the table and the columns of its primary key. It refuses writes behind the fence, as if the
--- row were locked, and otherwise notes in the source what changed. The share lock makes whoever sets the fence wait for
+-- row were locked, and otherwise notes in the source what changed. The share lock makes the setting of the fence wait for
 -- transactions that have written, and lets nobody write who has not seen it. A RequestID is noted without lock or refusal:
 -- it is entered together with those of other tenants, and those entered behind the fence are copied after the switch.
 create function guard_moved_tenant() returns trigger language plpgsql as $$

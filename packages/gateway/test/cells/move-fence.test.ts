@@ -69,7 +69,7 @@ it('an order that was admitted before the fence is refused as a whole, and anoth
   expect(await balance()).toBe(before)
 })
 
-it('the fence is noticed by the next request, which is told to come again, and ends by itself', async () => {
+it('the fence is noticed by the next request, which is answered with Retry-After, and ends by itself', async () => {
   expect((await call(node, dealer, 'health')).code).toBe('000000')
   await setFence(move, 1_000)
   const refused = await call(node, dealer, 'health')

@@ -127,7 +127,7 @@ it('a dealer that is moved there and back under load loses and doubles nothing, 
       await killAt(point, '--abort')
     } else await killAt(point)
     const acknowledged = load.placed.length
-    await waitUntil(() => load.placed.length > acknowledged + CALLERS) // the source goes on by itself
+    await waitUntil(async () => load.placed.length > acknowledged + CALLERS) // the source goes on by itself
     if (then === 'resume') await finish()
     else expect(await cells.move(here(), tenantId, '--to', there().name, '--abort')).toMatchObject({ code: 0 })
     refusals[point] = Math.round(load.takeLongestRefusal())

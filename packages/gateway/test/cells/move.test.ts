@@ -11,6 +11,7 @@ import { ledgerFaults, rowsOf, startTwoCells, type TestCell, type TwoCells } fro
 
 /** Two moves, each of some hundred small transactions, on a busy machine. */
 const MOVES_TIMEOUT_MS = 300_000
+const STATES_TIMEOUT_MS = 60_000
 
 let cells: TwoCells
 let dealer: Dealer
@@ -21,7 +22,7 @@ beforeAll(async () => {
   dealer = await addDealerOf(operator.deps)
   await operator.stop()
   await sellEverything(cells.main)
-})
+}, MOVES_TIMEOUT_MS)
 afterAll(async () => {
   await cells?.close()
   await stopGateways()
@@ -53,7 +54,10 @@ async function sellEverything(cell: TestCell): Promise<void> {
   }
   for (const packageCode of Object.keys(states)) await order(cell, packageCode, packageCode)
   for (const [transactionId, status] of Object.entries(states)) {
-    await waitUntil(async () => (await json(cell, 'esim/query', { transactionId })).data.orderStatus === status)
+    await waitUntil(
+      async () => (await json(cell, 'esim/query', { transactionId })).data.orderStatus === status,
+      STATES_TIMEOUT_MS,
+    )
   }
   const { data } = await json(cell, 'esim/query', { transactionId: 'SANDBOX_CANCEL_FEE' })
   const { esimTranNo } = data.profileList[0]
@@ -61,6 +65,7 @@ async function sellEverything(cell: TestCell): Promise<void> {
   expect(cancel.code).toBe('000000')
   await waitUntil(
     async () => (await json(cell, 'esim/action/query', { transactionId: 'cancel' })).data.actionStatus === 'DONE',
+    STATES_TIMEOUT_MS,
   )
   const sold = (await json(cell, 'esim/query', { transactionId: 'SANDBOX_OK' })).data.profileList[0]
   await json(cell, 'esim/topup', { transactionId: 'top-up', esimTranNo: sold.esimTranNo, packageCode: 'SANDBOX_TOPUP' })
@@ -122,7 +127,10 @@ it('a dealer is moved there and back with all its rows, and its RequestIDs and t
     env: { ...NODE_ENV, ...main.env },
   })
   for (const transactionId of ['open', 'in-eu1']) {
-    await waitUntil(async () => (await json(main, 'esim/query', { transactionId })).data.orderStatus === 'DELIVERED')
+    await waitUntil(
+      async () => (await json(main, 'esim/query', { transactionId })).data.orderStatus === 'DELIVERED',
+      STATES_TIMEOUT_MS,
+    )
   }
   await worker.kill()
   const clean = await cells.move(eu1, dealer.tenantId, '--clean')
@@ -132,7 +140,9 @@ it('a dealer is moved there and back with all its rows, and its RequestIDs and t
   expect((await json(eu1, 'health', {})).code).toBe('101004')
 })
 
-it('a dealer that nothing prevents from moving stays where it is when the move is aborted', async () => {
+it('a dealer that nothing prevents from moving stays where it is when the move is aborted', {
+  timeout: MOVES_TIMEOUT_MS,
+}, async () => {
   const { main, eu1 } = cells
   const killed = await cells.moveUntil('move.copied-behind-fence', main, dealer.tenantId, '--to', 'eu1')
   expect(killed.stderr).toContain('paused at')
@@ -143,7 +153,7 @@ it('a dealer that nothing prevents from moving stays where it is when the move i
   expect(left).toEqual([])
 })
 
-it('a move that would lose something is refused with what to do', async () => {
+it('a move that would lose something is refused with what to do', { timeout: MOVES_TIMEOUT_MS }, async () => {
   const { main, eu1 } = cells
   await eu1.db.query({ text: `update deployment set master_key_fingerprint = 'other'` })
   expect((await cells.move(main, dealer.tenantId, '--to', 'eu1')).stderr).toMatch(/different master keys.*rotate/)

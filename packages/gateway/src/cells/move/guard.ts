@@ -3,7 +3,7 @@ import { sqlState } from '../../lib/postgres/errors.ts'
 import type { MovingCell } from './cell-session.ts'
 import type { TableShape } from './table-shape.ts'
 
-/** Writers wait behind whoever waits for the table, so it is for a moment only. */
+/** While this lock is awaited, writers of the table wait behind it. */
 const LOCK_TIMEOUT_MS = 100
 const RETRY_MS = 50
 /** A vacuum of a large table, which excludes the guard's lock, has ended by then. */

@@ -34,7 +34,7 @@ interface Progress {
 
 /**
  * Compares the cells, then copies the last changes behind a fence and closes the source. If the fence ends too early, the
- * source serves the tenant again and the fence is set anew.
+ * source serves the tenant again and the fence is set again.
  * @throws Refusal; the source serves the tenant then
  */
 export async function switchOver({ progress }: Progress, move: Move, shapes: Shapes): Promise<Switched> {

@@ -1117,6 +1117,31 @@ create table suppliers (
   constraint suppliers_type_check CHECK ((type ~ '^[a-z0-9-]{1,32}$'::text))
 );
 
+create table tenant_move_changes (
+  tenant_id uuid not null,
+  table_name text not null,
+  change_no bigint not null generated always as identity,
+  key jsonb not null,
+  constraint tenant_move_changes_pkey PRIMARY KEY (tenant_id, table_name, change_no)
+);
+
+create table tenant_moves (
+  tenant_id uuid not null,
+  move_id uuid not null,
+  direction text not null,
+  other_cell text not null,
+  state text not null,
+  held_until timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  fenced_until timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  copied jsonb not null default '{}'::jsonb,
+  actor text not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint tenant_moves_pkey PRIMARY KEY (tenant_id),
+  constraint tenant_moves_direction_check CHECK ((direction = ANY (ARRAY['OUT'::text, 'IN'::text]))),
+  constraint tenant_moves_state_check CHECK ((state = ANY (ARRAY['PREPARED'::text, 'COPYING'::text, 'FENCED'::text, 'VERIFIED'::text, 'SWITCHED'::text, 'DONE'::text])))
+);
+
 create table tenant_price_groups (
   tenant_id uuid not null,
   group_name text not null,
@@ -1382,6 +1407,38 @@ create table webhook_replays (
   constraint webhook_replays_replay_state_check CHECK ((replay_state = ANY (ARRAY['RUNNING'::text, 'DONE'::text, 'CANCELLED'::text])))
 );
 CREATE INDEX webhook_replays_running ON webhook_replays USING btree (tenant_id, replay_id) WHERE (replay_state = 'RUNNING'::text);
+
+CREATE OR REPLACE FUNCTION guard_moved_tenant()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  move tenant_moves;
+  changed jsonb;
+begin
+  if current_setting('dealer_esim.moved_tenant', true) = tg_argv[0] then
+    return null;
+  end if;
+  if tg_argv[1] = 'request_ids' then
+    select * into move from tenant_moves where tenant_id = tg_argv[0]::uuid;
+  else
+    select * into move from tenant_moves where tenant_id = tg_argv[0]::uuid for share;
+    if move.fenced_until > clock_timestamp() then
+      raise exception using errcode = 'lock_not_available',
+        message = format('tenant %s is being moved to or from cell %s', tg_argv[0], move.other_cell);
+    end if;
+  end if;
+  if move.direction = 'OUT' then
+    if tg_op = 'DELETE' then
+      changed := to_jsonb(old);
+    else
+      changed := to_jsonb(new);
+    end if;
+    insert into tenant_move_changes (tenant_id, table_name, key)
+    select tg_argv[0]::uuid, tg_argv[1], jsonb_object_agg(name, changed -> name) from unnest(tg_argv[2:]) as name;
+  end if;
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION qps_refilled(tokens double precision, refilled_at timestamp with time zone, qps_limit integer, at timestamp with time zone)
  RETURNS double precision

@@ -74,3 +74,63 @@ create unlogged table qps_buckets (
 create function qps_refilled(tokens double precision, refilled_at timestamptz, qps_limit integer, at timestamptz)
 returns double precision language sql immutable parallel safe
 return least(qps_limit, tokens + greatest(0, extract(epoch from at - refilled_at)::double precision) * qps_limit);
+
+-- Moves to and from other cells ----------------------------------------------------------------------------------------
+
+-- The latest move of a tenant, in both cells (cells/move). A cell without moves has no rows and no triggers.
+create table tenant_moves (
+  tenant_id uuid primary key, -- in the target the row exists before the tenant does
+  move_id uuid not null,
+  direction text not null check (direction in ('OUT', 'IN')),
+  other_cell text not null,
+  state text not null check (state in ('PREPARED', 'COPYING', 'FENCED', 'VERIFIED', 'SWITCHED', 'DONE')),
+  held_until timestamptz not null default '-infinity', -- until then no loop begins work for this tenant
+  fenced_until timestamptz not null default '-infinity', -- until then nothing of this tenant is written, requests get 000002
+  copied jsonb not null default '{}', -- IN: by table, the last key that was copied
+  actor text not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+
+-- In the source: rows that changed since they were last read for the copy. Written by guard_moved_tenant.
+create table tenant_move_changes (
+  tenant_id uuid not null,
+  table_name text not null,
+  change_no bigint not null generated always as identity,
+  key jsonb not null,
+  primary key (tenant_id, table_name, change_no)
+);
+
+-- Each table with rows of a tenant calls it while that tenant is moved, and in the source until they are removed:
+-- arguments are the tenant, the table and the columns of its primary key. It refuses writes behind the fence, as if the
+-- row were locked, and otherwise notes in the source what changed. The share lock makes the setting of the fence wait for
+-- transactions that have written, and lets nobody write who has not seen it. A RequestID is noted without lock or refusal:
+-- it is entered together with those of other tenants, and those entered behind the fence are copied after the switch.
+create function guard_moved_tenant() returns trigger language plpgsql as $$
+declare
+  move tenant_moves;
+  changed jsonb;
+begin
+  if current_setting('dealer_esim.moved_tenant', true) = tg_argv[0] then
+    return null;
+  end if;
+  if tg_argv[1] = 'request_ids' then
+    select * into move from tenant_moves where tenant_id = tg_argv[0]::uuid;
+  else
+    select * into move from tenant_moves where tenant_id = tg_argv[0]::uuid for share;
+    if move.fenced_until > clock_timestamp() then
+      raise exception using errcode = 'lock_not_available',
+        message = format('tenant %s is being moved to or from cell %s', tg_argv[0], move.other_cell);
+    end if;
+  end if;
+  if move.direction = 'OUT' then
+    if tg_op = 'DELETE' then
+      changed := to_jsonb(old);
+    else
+      changed := to_jsonb(new);
+    end if;
+    insert into tenant_move_changes (tenant_id, table_name, key)
+    select tg_argv[0]::uuid, tg_argv[1], jsonb_object_agg(name, changed -> name) from unnest(tg_argv[2:]) as name;
+  end if;
+  return null;
+end $$;

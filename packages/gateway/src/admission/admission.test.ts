@@ -9,7 +9,15 @@ const APP_KEY = 'demo_app_key'
 const SECRET = 'demo_app_secret'
 const REQUEST_ID = '7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11'
 const TENANT: Tenant = {
-  ...{ tenantId: REQUEST_ID, appKey: APP_KEY, clientName: 'T', currencyCode: 'USD', status: 'ACTIVE', version: 1n },
+  ...{
+    tenantId: REQUEST_ID,
+    appKey: APP_KEY,
+    clientName: 'T',
+    currencyCode: 'USD',
+    status: 'ACTIVE',
+    fencedUntilMs: null,
+    version: 1n,
+  },
   ...{ ipAllowlist: [], qpsLimit: null, unsignedRequests: false, dailySpendLimit: null },
   secrets: [{ secretId: 's', secret: SECRET, validUntilMs: null, provenAtMs: NOW_MS }],
 }

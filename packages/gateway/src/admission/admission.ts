@@ -61,7 +61,7 @@ export interface Admitted {
 /**
  * The checks from "AppKey known" to "address" (contract §3), in their order. A refusal is answered only after reading the
  * tenant again, because the cached tenant may be outdated.
- * @throws ApiError 101001 to 101005; 101007 for an address that failed too often
+ * @throws ApiError 101001 to 101005; 101007 for an address that failed too often; 000002 while the tenant changes its cell
  */
 export async function authenticate(deps: AdmissionDeps, request: SignedRequest): Promise<Authenticated> {
   const readFirst = () => deps.failures.attempt(request.address, () => authenticateAfterReading(deps, request))
@@ -76,7 +76,8 @@ export async function authenticate(deps: AdmissionDeps, request: SignedRequest):
 export async function authenticateUnsigned(deps: AdmissionDeps, request: UnsignedRequest): Promise<Authenticated> {
   const { headers, address } = request
   const tenant = deps.tenantCache.get(headers.appKey)
-  if (tenant?.status === 'ACTIVE' && acceptsUnsigned(tenant, address)) return { tenant }
+  const isAccepted = tenant?.status === 'ACTIVE' && acceptsUnsigned(tenant, address)
+  if (isAccepted && !isFenced(tenant, deps.databaseClock.now())) return { tenant }
   return deps.failures
     .attempt(address, () => authenticateUnsignedAfterReading(deps, request))
     .catch((error) => {
@@ -92,6 +93,7 @@ async function authenticateUnsignedAfterReading(
   const tenant = await deps.tenantCache.reload(headers.appKey)
   if (!tenant || !acceptsUnsigned(tenant, address)) throw unsignedRefusal()
   if (tenant.status !== 'ACTIVE') throw new ApiError('101005')
+  if (isFenced(tenant, deps.databaseClock.now())) throw beingMoved()
   return { tenant }
 }
 
@@ -166,7 +168,9 @@ async function authenticateAfterReading(deps: AdmissionDeps, request: SignedRequ
   return { tenant, secretId: checked.secretId }
 }
 
-type Checked = { ok: true; secretId: string } | { ok: false; code: '101001' | '101003' | '101005' | '101002' }
+type Checked =
+  | { ok: true; secretId: string }
+  | { ok: false; code: '101001' | '101003' | '101005' | '101002' | '000002' }
 
 /** The checks from the timestamp to the allowlist (contract §3), against the tenant as this node knows it. */
 export function checkRequest(request: SignedRequest, tenant: Tenant, nowMs: number): Checked {
@@ -179,7 +183,24 @@ export function checkRequest(request: SignedRequest, tenant: Tenant, nowMs: numb
   if (!secret) return { ok: false, code: '101003' }
   if (tenant.status !== 'ACTIVE') return { ok: false, code: '101005' }
   if (!allows(tenant.ipAllowlist, request.address)) return { ok: false, code: '101002' }
+  if (isFenced(tenant, nowMs)) return { ok: false, code: '000002' }
   return { ok: true, secretId: secret.secretId }
+}
+
+/**
+ * A move to another cell has the tenant's last changes copied now, or has ended (cells/move). The fence increments the
+ * tenant's version, so that admission refuses what was checked before. What it had already admitted is refused by the
+ * trigger of the tables that it writes.
+ */
+function isFenced({ fencedUntilMs }: Tenant, nowMs: number): boolean {
+  return fencedUntilMs !== null && fencedUntilMs > nowMs
+}
+
+function beingMoved(): ApiError {
+  return new ApiError('000002', {
+    message:
+      'This account is being moved to another server: send the request again in a second, with a new RT-RequestID.',
+  })
 }
 
 type RefusalCode = Extract<Checked, { ok: false }>['code']
@@ -197,6 +218,8 @@ function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode)
     }
     case '101005':
       return new ApiError(code)
+    case '000002':
+      return beingMoved()
     default:
       return code satisfies never
   }

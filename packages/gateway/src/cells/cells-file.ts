@@ -26,6 +26,12 @@ const cell = Type.Object(
       ),
       { minItems: 1, maxItems: 100 },
     ),
+    environmentFile: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'The environment file of its nodes, relative to this file: how tenant move reaches its database',
+      }),
+    ),
     publicHost: Type.Optional(
       Type.String({
         pattern: HOST,
@@ -76,6 +82,8 @@ export interface CellNode {
 export interface Cell {
   name: string
   nodes: CellNode[]
+  /** Variables of its nodes, one NAME=value a line. */
+  environmentFile?: string
   publicHost?: string
   consoleUrl?: string
   /** Path of a file with a personal access token for that console. */
@@ -164,6 +172,16 @@ function listUnknownNames({ cells, defaultCell, movedAppKeys }: Cells): string[]
 
 function refusal(faults: readonly string[]): Refusal {
   return new Refusal(400, 'INVALID_CELLS', `The file of cells cannot be used. Correct it: ${faults.join('; ')}.`)
+}
+
+/** The text of the file after a dealer has moved: an exception only if its AppKey does not lead to the cell anyway. */
+export function withMovedAppKey(text: string, appKey: string, cell: string): string {
+  const { cells, defaultCell } = parseCells(text)
+  const file = JSON.parse(text) as { movedAppKeys?: Record<string, string> }
+  const named = cells.find(({ name }) => appKey.startsWith(`ak_${name}_`))?.name ?? defaultCell
+  const { [appKey]: _, ...others } = file.movedAppKeys ?? {}
+  const movedAppKeys = named === cell ? others : { ...others, [appKey]: cell }
+  return `${JSON.stringify({ ...file, movedAppKeys }, null, 2)}\n`
 }
 
 /** `10.0.0.21:8080`, `[fd00::21]:8080` */

@@ -1,3 +1,4 @@
+import { isHeld } from '../jobs/held.ts'
 import { isFree } from '../jobs/times-ahead.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import {
@@ -41,7 +42,7 @@ const TENANTS = `
     from pending p where p.tenant_id is not null
   )
   select p.tenant_id from pending p
-  where p.tenant_id is not null and exists (
+  where p.tenant_id is not null and not ${isHeld('p.tenant_id')} and exists (
     select from orders o where o.tenant_id = p.tenant_id and o.due_at <= now()
       and ${isFree('o.lease_until', LEASE_MS)})
   limit $2`

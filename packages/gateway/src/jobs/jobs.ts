@@ -1,5 +1,6 @@
 import type { Db } from '../lib/postgres/db.ts'
 import type { Log } from '../lib/telemetry/log.ts'
+import { isHeld } from './held.ts'
 import { isAhead, type TimesAhead } from './times-ahead.ts'
 
 /**
@@ -35,7 +36,7 @@ export async function claimJobs<Job>(db: Pick<Db, 'query'>, jobs: JobTable, limi
     name: `${name}-due`,
     // Counting the longest due per tenant keeps one tenant's backlog from delaying the jobs of the others.
     text: `select tenant_id, count(*)::integer as due
-           from (select tenant_id from ${table} where ${due} order by ${dueAt} limit $1) longest
+           from (select tenant_id from ${table} where ${due} and not ${isHeld(`${table}.tenant_id`)} order by ${dueAt} limit $1) longest
            group by tenant_id`,
     values: [limit],
   })

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EsimStatus } from '@dealer-esim/contract'
+import { isHeld } from '../jobs/held.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { LOWEST_UUID } from '../lib/ids.ts'
@@ -103,7 +104,7 @@ async function findNextDue(db: PollDeps['db'], supplier: string, after: string):
   const [next] = await db.query<{ tenantId: string }>({
     name: 'profiles-poll-next-tenant',
     text: `select t.tenant_id from tenants t
-           where t.tenant_id > $1
+           where t.tenant_id > $1 and not ${isHeld('t.tenant_id')}
              and (exists (select from profiles p where ${ofTenant} and ${DUE})
                or exists (select from profiles p where ${ofTenant} and ${AHEAD}))
            order by t.tenant_id limit 1`,

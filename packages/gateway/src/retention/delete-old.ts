@@ -1,3 +1,4 @@
+import { isHeld } from '../jobs/held.ts'
 import { firstUuidAt } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { DeletedTable } from './table.ts'
@@ -19,7 +20,7 @@ export async function deleteOld(db: Db, table: DeletedTable, now: Date): Promise
     return { rows, more: rows === STEP_MAX }
   }
   const [oldest] = await db.query<{ tenantId: string }>({
-    text: `select tenant_id from ${name} where ${column} < $1 order by ${column} limit 1`,
+    text: `select tenant_id from ${name} where ${column} < $1 and not ${isHeld(`${name}.tenant_id`)} order by ${column} limit 1`,
     values: [cutoff],
   })
   if (!oldest) return { rows: 0, more: false }

@@ -1,3 +1,4 @@
+import { isHeld } from '../jobs/held.ts'
 import { firstUuidAt } from '../lib/ids.ts'
 import { plainArray, uuidArray } from '../lib/postgres/columns.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
@@ -78,7 +79,7 @@ async function markDirtyDays(tx: Tx, after: string | undefined): Promise<{ last:
              coalesce(p.dirty_days::text[], '{}') as dirty_days
            from wallets w left join sales_progress p using (tenant_id)
            where (w.version > coalesce(p.wallet_version, 0) or p.open_days <> '{}')
-             and ($1::uuid is null or w.tenant_id > $1)
+             and ($1::uuid is null or w.tenant_id > $1) and not ${isHeld('w.tenant_id')}
            order by w.tenant_id limit ${MARKED_MAX}`,
     values: [after ?? null],
   })

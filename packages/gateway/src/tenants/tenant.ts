@@ -19,6 +19,8 @@ export interface Tenant {
   qpsLimit: number | null
   /** Counts changes of credentials and settings. A decision based on an older version must be made again. */
   version: bigint
+  /** Until then the tenant is being moved to or from another cell, and its requests are refused; null: it never was. */
+  fencedUntilMs: number | null
   /** The current secret first, then the one in its grace period, if any. */
   secrets: TenantSecret[]
 }
@@ -45,6 +47,8 @@ export async function findTenant(
   const { text, values } = sql`
     select t.tenant_id, t.app_key, t.tenant_name as client_name, t.currency_code, t.status, t.ip_allowlist, t.qps_limit,
            t.unsigned_requests, t.version,
+           (select date_part('epoch', fenced_until) * 1000 from tenant_moves m where m.tenant_id = t.tenant_id)
+             as fenced_until_ms,
            (select daily_spend_limit from wallets w where w.tenant_id = t.tenant_id),
            s.secret_id, s.ciphertext, s.valid_until, s.proven_at
     from tenants t

@@ -7,6 +7,7 @@ import { getTenantId, getTenantView, listAllTenants } from '../../tenants/tenant
 import type { AdminContext } from '../context.ts'
 import { setWebhookHere } from '../outbound.ts'
 import { parseDuration } from '../parse.ts'
+import { moveCommand } from './move.ts'
 import { SETTING_OPTIONS, type SettingOptions, settingsInput, webhookChange } from './tenant-options.ts'
 import { tenantTable, tenantText } from './tenant-text.ts'
 
@@ -16,6 +17,7 @@ export function tenantCommands(tenant: Command, context: AdminContext): void {
   set(tenant, context)
   status(tenant, context)
   newSecret(tenant, context)
+  moveCommand(tenant, context)
 }
 
 function create(tenant: Command, context: AdminContext): void {

@@ -1,3 +1,4 @@
+import { isHeld } from '../../jobs/held.ts'
 import { claimJobs, type JobTable, runJob } from '../../jobs/jobs.ts'
 import { itemKeyOf } from '../../orders/item.ts'
 import { latestReference } from '../../suppliers/reference.ts'
@@ -58,7 +59,8 @@ async function askForLateEsim(deps: FulfilmentDeps, job: WatchedJob): Promise<vo
 async function endWatches(deps: FulfilmentDeps): Promise<void> {
   const tenants = await deps.db.query<{ tenantId: string }>({
     name: 'reconcile-end-tenants',
-    text: 'select distinct tenant_id from watched_items where give_up_at <= now() and due_at > now()',
+    text: `select distinct tenant_id from watched_items
+           where give_up_at <= now() and due_at > now() and not ${isHeld('watched_items.tenant_id')}`,
   })
   for (const { tenantId } of tenants) {
     // Locks rows of one tenant and skips locked ones: another transaction is ending them, or the next pass does.

@@ -1,3 +1,4 @@
+import { isHeld } from '../../jobs/held.ts'
 import { parseItemKey } from '../../orders/item.ts'
 import { applyReports } from '../../profiles/apply-reports.ts'
 import { decryptSecrets } from '../../profiles/secrets.ts'
@@ -43,7 +44,7 @@ async function refresh(deps: FulfilmentDeps, supplied: ConfiguredSupplier, key: 
              ${latestReference({ tenantId: 'i.tenant_id', orderId: 'i.order_id', itemNo: 'i.item_no', supplier: 'i.supplier' })} as reference
            from tenants t join order_items i on i.tenant_id = t.tenant_id
            left join profiles p on p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
-           where i.order_id = $1 and i.item_no = $2 and i.supplier = $3`,
+           where i.order_id = $1 and i.item_no = $2 and i.supplier = $3 and not ${isHeld('i.tenant_id')}`,
     values: [orderId, itemNo, supplied.supplier.name],
   })
   if (row === undefined) return

@@ -1,3 +1,4 @@
+import { isHeld } from '../../jobs/held.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
@@ -64,7 +65,7 @@ async function findNextExpiring(db: Db, after: string): Promise<string | undefin
     name: 'profiles-next-expiring',
     text: `select t.tenant_id from tenants t
            cross join lateral (select from profiles where tenant_id = t.tenant_id and ${EXPIRED} limit 1) due
-           where t.tenant_id > $1 order by t.tenant_id limit 1`,
+           where t.tenant_id > $1 and not ${isHeld('t.tenant_id')} order by t.tenant_id limit 1`,
     values: [after],
   })
   return next?.tenantId

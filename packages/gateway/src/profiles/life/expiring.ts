@@ -1,3 +1,4 @@
+import { isHeld } from '../../jobs/held.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
 import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
 import { endpointsToRescan, finishRescan } from '../../webhooks/endpoint/endpoint.ts'
@@ -40,6 +41,7 @@ async function recordDue(deps: LifeDeps, signal: AbortSignal): Promise<void> {
       // The time as text: a Date would lose its microseconds.
       text: `select expiry_notice_at::text as due_at, tenant_id, order_id, profile_id from profiles
              where expiry_notice_at <= now() and (expiry_notice_at, profile_id) > ($1::timestamptz, $2::uuid)
+               and not ${isHeld('profiles.tenant_id')}
              order by expiry_notice_at, profile_id limit $3`,
       values: [last.dueAt, last.profileId, BATCH_MAX],
     })

@@ -1,5 +1,6 @@
 import { formatMoney } from '@dealer-esim/contract'
-import sql from 'sql-template-tag'
+import sql, { raw } from 'sql-template-tag'
+import { isHeld } from '../../jobs/held.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../../lib/refusal.ts'
@@ -101,7 +102,7 @@ async function* pagesOf(db: Db, query: (after: string) => { text: string; values
 }
 
 const TENANTS = (after: string) => sql`
-  select tenant_id from tenants where tenant_id > ${after} order by tenant_id limit ${TENANTS_PAGE}`
+  select tenant_id from tenants where tenant_id > ${after} and not ${raw(isHeld('tenants.tenant_id'))} order by tenant_id limit ${TENANTS_PAGE}`
 
 /** Tenant ids of movements and orders that have no tenant. Finds distinct ids by skipping through the primary keys. */
 const WITHOUT_TENANT = (after: string) => sql`

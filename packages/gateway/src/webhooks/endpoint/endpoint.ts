@@ -5,6 +5,7 @@ import {
   USAGE_THRESHOLDS_DEFAULT,
 } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
+import { isHeld } from '../../jobs/held.ts'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Db, Statement, Tx } from '../../lib/postgres/db.ts'
 import { maskedUrl } from '../attempt-log.ts'
@@ -116,7 +117,7 @@ export async function endpointsToRescan(db: Pick<Db, 'query'>): Promise<Rescan[]
   return db.query<Rescan>({
     name: 'webhooks-to-rescan',
     text: `select tenant_id, expiry_rescan_from as rescan_from from webhook_endpoints
-           where expiry_rescan_from is not null order by tenant_id`,
+           where expiry_rescan_from is not null and not ${isHeld('webhook_endpoints.tenant_id')} order by tenant_id`,
   })
 }
 

@@ -1,3 +1,4 @@
+import { isHeld } from '../../jobs/held.ts'
 import { runJob } from '../../jobs/jobs.ts'
 import { firstUuidAt } from '../../lib/ids.ts'
 import { type Running, runLoop } from '../../lib/process/lifecycle.ts'
@@ -46,7 +47,7 @@ interface RunningReplay {
 const NEXT = `
   select r.tenant_id, r.replay_id from webhook_replays r
   join webhook_endpoints w on w.tenant_id = r.tenant_id and w.enabled and w.callback_url is not null
-  where r.replay_state = 'RUNNING' order by r.stepped_at limit $1`
+  where r.replay_state = 'RUNNING' and not ${isHeld('r.tenant_id')} order by r.stepped_at limit $1`
 
 interface Step {
   replayed: number

@@ -1,4 +1,5 @@
 import type { EventType } from '@dealer-esim/contract'
+import { isHeld } from '../../jobs/held.ts'
 import { isFree } from '../../jobs/times-ahead.ts'
 import { DecryptionFailed } from '../../lib/crypto.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
@@ -157,7 +158,8 @@ interface ClaimedRow {
 const BEFORE_ALL: Position = { dueS: 0, notifyId: LOWEST_UUID }
 
 const LEASE = `
-  insert into endpoint_queues as l (tenant_id, node_id, lease_until) values ($1, $2, $4)
+  insert into endpoint_queues as l (tenant_id, node_id, lease_until)
+  select $1::uuid, $2::uuid, $4::timestamptz where not ${isHeld('$1')}
   on conflict (tenant_id) do update set node_id = excluded.node_id, lease_until = excluded.lease_until
   where l.node_id = excluded.node_id or ${isFree('l.lease_until', LEASE_MS, '$3::timestamptz')}
   returning 1`

@@ -1,3 +1,4 @@
+import { isHeld } from '../../jobs/held.ts'
 import { isAhead, isFree, type TimesAhead } from '../../jobs/times-ahead.ts'
 import type { DatabaseClock } from '../../lib/clock.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
@@ -76,7 +77,7 @@ const DUE = `
          (select t.version from tenants t where t.tenant_id = due.tenant_id) as version,
          coalesce((select l.node_id <> $3 and not ${isFree('l.lease_until', LEASE_MS, '$4::timestamptz')} from endpoint_queues l
                    where l.tenant_id = due.tenant_id), false) as is_held_elsewhere
-  from due`
+  from due where not ${isHeld('due.tenant_id')}`
 
 /**
  * Marks events UNSENT that wait for an endpoint which was removed or disabled: they are kept and replayable, and are not

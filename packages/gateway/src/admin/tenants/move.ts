@@ -1,0 +1,213 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import type { Command } from 'commander'
+import { type Cells, parseCells, withMovedAppKey } from '../../cells/cells-file.ts'
+import type { Move, MovingCell } from '../../cells/move/cell-session.ts'
+import { abortMove, removeMoved } from '../../cells/move/leftovers.ts'
+import { type MoveDeps, moveTenant } from '../../cells/move/move-tenant.ts'
+import { findMove, listMoves, type MoveRow } from '../../cells/move/state.ts'
+import { type Config, readConfig } from '../../config/config.ts'
+import { nameWithKeys } from '../../deployment/peers.ts'
+import { createCipher } from '../../lib/crypto.ts'
+import { createDb, type Database } from '../../lib/postgres/db.ts'
+import { advisoryKey } from '../../lib/postgres/schema.ts'
+import { getTenantId } from '../../tenants/tenant-views.ts'
+import type { AdminContext } from '../context.ts'
+import type { AdminDeps } from '../deps.ts'
+import { UsageError } from '../failure.ts'
+import { table } from '../table.ts'
+
+interface MoveOptions {
+  to?: string
+  file: string
+  afterSwitch?: string
+  abort?: boolean
+  clean?: boolean
+  status?: boolean
+}
+
+export function moveCommand(tenant: Command, context: AdminContext): void {
+  tenant
+    .command('move [tenant-id]')
+    .description(
+      'Move a dealer from this cell to another one while it sells. Its requests are refused (000002) for some seconds at the end. After an interruption run the command again, or take the move back with --abort.',
+    )
+    .option('--to <cell>', 'the cell that will serve the dealer, as the file of cells names it')
+    .option('--file <file>', 'the file that lists the cells', 'cells.json')
+    .option(
+      '--after-switch <command>',
+      'run when the file of cells has the new place of the AppKey: writes and reloads the configuration of the load balancer',
+    )
+    .option('--abort', 'take back a move that has not switched to the new cell')
+    .option('--clean', 'remove what this cell has kept of a dealer that was moved away')
+    .option('--status', 'show the moves of this cell')
+    .addHelpText(
+      'after',
+      '\nExample:\n  npm run -s admin -- tenant move ID --to eu1 --after-switch "./reload-haproxy.sh"\n  npm run -s admin -- tenant move ID --clean',
+    )
+    .action((tenantId: string | undefined, options: MoveOptions) =>
+      context.withDeps(async (deps) => {
+        if (options.status) return showStatus(context, deps, tenantId)
+        if (tenantId === undefined) throw new UsageError('Name the dealer: tenant move TENANT_ID --to CELL.')
+        if (options.clean) return clean(context, deps, await getTenantId(deps.db, tenantId))
+        await move(context, deps, await getTenantId(deps.db, tenantId), options)
+      }),
+    )
+}
+
+async function showStatus(context: AdminContext, deps: AdminDeps, tenantId: string | undefined): Promise<void> {
+  const moves = (await listMoves(deps.db)).filter((one) => tenantId === undefined || one.tenantId === tenantId)
+  const human = table<MoveRow>(
+    moves,
+    [
+      { title: 'TENANT', value: (one) => one.tenantId },
+      { title: 'CELL', value: (one) => `${one.direction === 'OUT' ? 'to' : 'from'} ${one.otherCell}` },
+      { title: 'STATE', value: stateText },
+      { title: 'SINCE', value: (one) => one.updatedAt.toISOString() },
+    ],
+    'No dealer was moved to or from this cell.',
+  )
+  context.print(human, { moveList: moves })
+}
+
+/** A fence that has ended is none: the dealer is served. */
+function stateText({ state, isFenced }: MoveRow): string {
+  return (state === 'FENCED' || state === 'VERIFIED') && !isFenced ? 'COPYING' : state
+}
+
+async function clean(context: AdminContext, deps: AdminDeps, tenantId: string): Promise<void> {
+  const { source, close } = openSource(deps)
+  try {
+    await removeMoved(deps.ids, context.by, source, tenantId)
+  } finally {
+    await close()
+  }
+  context.print('Removed. This cell has nothing of the dealer any more.', { tenantId })
+}
+
+async function move(context: AdminContext, deps: AdminDeps, tenantId: string, options: MoveOptions): Promise<void> {
+  const { to, file } = options
+  if (to === undefined) throw new UsageError('Name the cell with --to, as the file of cells does.')
+  const { source, close: closeSource } = openSource(deps)
+  const { target, close: closeTarget } = openTarget(deps, file, to)
+  const lock = await lockMove(deps, tenantId)
+  try {
+    const going = await findGoing(source, target, tenantId)
+    const moving: Move = { moveId: going ?? deps.ids.uuid(), tenantId, source, target }
+    const { by } = context
+    if (options.abort) {
+      if (going === undefined) throw new UsageError(`There is no move of this dealer to cell ${to}.`)
+      await abortMove({ ids: deps.ids, by }, moving)
+      context.print(`Aborted. Cell ${source.name} goes on serving the dealer.`, { tenantId, aborted: true })
+      return
+    }
+    const steps: MoveDeps = {
+      ids: deps.ids,
+      by,
+      progress: (line) => context.progress(line),
+      route: () => route(context, deps, tenantId, options, to),
+    }
+    const report = await moveTenant(steps, moving)
+    const fenced = report.fencedMs === undefined ? '' : ` Its requests were refused for ${report.fencedMs} ms.`
+    context.print(`Moved. Cell ${to} serves the dealer.${fenced}`, { tenantId, cell: to, ...report })
+  } finally {
+    await Promise.all([closeSource(), closeTarget(), lock.close()])
+  }
+}
+
+/** The move that another command has begun; undefined: a new one begins. @throws UsageError */
+async function findGoing(source: MovingCell, target: MovingCell, tenantId: string): Promise<string | undefined> {
+  const here = await findMove(source.db, tenantId)
+  if (here === undefined) {
+    const there = await findMove(target.db, tenantId)
+    return there?.direction === 'IN' && there.otherCell === source.name ? there.moveId : undefined
+  }
+  if (here.direction === 'IN') {
+    if (here.state === 'DONE') return undefined
+    throw new UsageError(`The dealer is still arriving from cell ${here.otherCell}. Finish that move there.`)
+  }
+  if (here.otherCell !== target.name)
+    throw new UsageError(`The dealer is being moved, or was moved, to cell ${here.otherCell}.`)
+  return here.moveId
+}
+
+/** Statements of a move may read all rows of a dealer. */
+const STATEMENT_MS = 30 * 60_000
+const CONNECTIONS = 4
+
+function openCell(config: Config, url: string): { cell: MovingCell; close(): Promise<void> } {
+  const schema = config.databaseSchema
+  const cipher = createCipher(config.masterKeys!)
+  const db = createDb({
+    ...{ url, schema, poolSize: CONNECTIONS, applicationName: nameWithKeys('admin', cipher, schema) },
+    ...{ statementTimeoutMs: STATEMENT_MS, idleInTransactionMs: STATEMENT_MS },
+  })
+  return { cell: { name: config.cellName, db }, close: () => db.close() }
+}
+
+function openSource({ config }: AdminDeps): { source: MovingCell; close(): Promise<void> } {
+  if (config.databaseUrl === undefined || config.masterKeys === undefined)
+    throw new UsageError('Only a gateway with DATABASE_URL and MASTER_KEY is a cell that dealers can leave.')
+  const { cell, close } = openCell(config, config.databaseUrl)
+  return { source: cell, close }
+}
+
+function openTarget({ config }: AdminDeps, file: string, name: string): { target: MovingCell; close(): Promise<void> } {
+  const listed = readCells(file).cells.find((cell) => cell.name === name)
+  if (listed === undefined) throw new UsageError(`${file} lists no cell ${name}.`)
+  if (listed.environmentFile === undefined)
+    throw new UsageError(
+      `${file} has no environmentFile for cell ${name}. Name the file with the variables of its nodes (DATABASE_URL, MASTER_KEY, CELL_NAME, …).`,
+    )
+  const path = resolve(dirname(file), listed.environmentFile)
+  const target = readConfig(parseEnv(readFileSync(path, 'utf8')) as NodeJS.ProcessEnv, [])
+  if (target.cellName !== name)
+    throw new UsageError(`CELL_NAME in ${path} is ${target.cellName}, and ${file} calls the cell ${name}. Correct one.`)
+  if (target.cellName === config.cellName) throw new UsageError(`The dealer is in cell ${name} already.`)
+  if (target.databaseUrl === undefined || target.masterKeys === undefined)
+    throw new UsageError(`${path} has no DATABASE_URL or no MASTER_KEY.`)
+  const { cell, close } = openCell(target, target.databaseUrl)
+  return { target: cell, close }
+}
+
+function readCells(file: string): Cells {
+  return parseCells(readFileSync(file, 'utf8'))
+}
+
+/** One command at a time moves a dealer. The session's lock ends with the process. @throws UsageError */
+async function lockMove({ config }: AdminDeps, tenantId: string): Promise<Database> {
+  const db = createDb({
+    ...{ url: config.databaseUrl!, schema: config.databaseSchema, poolSize: 1, keepConnections: true },
+    applicationName: 'dealer-esim move',
+  })
+  const [row] = await db.query<{ locked: boolean }>({
+    text: `select pg_try_advisory_lock(${advisoryKey(`move ${tenantId}`)}) as locked`,
+  })
+  if (row!.locked) return db
+  await db.close()
+  throw new UsageError('Another command is moving this dealer. Wait for it, or end it first.')
+}
+
+/** Records where the AppKey leads now, and lets the load balancer know. */
+async function route(
+  context: AdminContext,
+  deps: AdminDeps,
+  tenantId: string,
+  { file, afterSwitch }: MoveOptions,
+  cell: string,
+): Promise<void> {
+  const [tenant] = await deps.db.query<{ appKey: string }>({
+    text: 'select app_key from tenants where tenant_id = $1',
+    values: [tenantId],
+  })
+  const changed = `${file}.new`
+  writeFileSync(changed, withMovedAppKey(readFileSync(file, 'utf8'), tenant!.appKey, cell))
+  renameSync(changed, file)
+  if (afterSwitch === undefined) {
+    context.progress(`${file} is changed: write the load balancer's configuration (cells proxy) and reload it now`)
+    return
+  }
+  execFileSync('/bin/sh', ['-c', afterSwitch], { stdio: ['ignore', 'ignore', 'inherit'] })
+}

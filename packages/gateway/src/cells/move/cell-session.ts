@@ -1,0 +1,54 @@
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+
+/** A cell as the mover reaches it: its database. */
+export interface MovingCell {
+  name: string
+  db: Db
+}
+
+/** A tenant on its way from one cell to another. */
+export interface Move {
+  moveId: string
+  tenantId: string
+  source: MovingCell
+  target: MovingCell
+}
+
+/**
+ * A transaction of the mover. The guards of the tenant's tables (guard.ts) let it write. Rows are compared as text, so both
+ * cells write times in one zone. Joins with lists of keys use indexes whatever the statistics say.
+ */
+export function inCell<Result>(
+  { db }: MovingCell,
+  tenantId: string,
+  work: (tx: Tx) => Promise<Result>,
+): Promise<Result> {
+  return db.tx((tx) => {
+    tx.send(settings(tenantId))
+    return work(tx)
+  })
+}
+
+/** The same, of one snapshot, which the first statement takes. */
+export function inSnapshot<Result>(
+  { db }: MovingCell,
+  tenantId: string,
+  work: (tx: Tx) => Promise<Result>,
+): Promise<Result> {
+  return db.tx((tx) => {
+    tx.send({ text: 'set transaction isolation level repeatable read, read only' })
+    tx.send(settings(tenantId))
+    return work(tx)
+  })
+}
+
+function settings(tenantId: string) {
+  const values = { 'dealer_esim.moved_tenant': tenantId, timezone: 'UTC', bytea_output: 'hex' }
+  const plans = { enable_hashjoin: 'off', enable_mergejoin: 'off', enable_seqscan: 'off' }
+  const all = Object.entries({ ...values, ...plans })
+  return {
+    name: 'move-settings',
+    text: `select ${all.map((_, index) => `set_config($${2 * index + 1}, $${2 * index + 2}, true)`).join(', ')}`,
+    values: all.flat(),
+  }
+}

@@ -1,0 +1,137 @@
+import { findDeployment } from '../../deployment/ensure.ts'
+import type { Db } from '../../lib/postgres/db.ts'
+import { pendingMigrations } from '../../lib/postgres/migrate.ts'
+import type { Move } from './cell-session.ts'
+import { findMove } from './state.ts'
+
+/** Named in a message at most. */
+const NAMED_MAX = 10
+
+/**
+ * Finds what forbids a move, or would lose something by it.
+ * @returns sentences that say what to do
+ */
+export async function findObstacles(move: Move): Promise<string[]> {
+  const release = await findOtherRelease(move)
+  if (release.length > 0) return release // the other checks need the same tables
+  const found = await Promise.all([findOtherKeys(move), findPresent(move), findMissing(move), findOpenStock(move)])
+  return found.flat()
+}
+
+async function findOtherRelease({ source, target }: Move): Promise<string[]> {
+  const versions = await Promise.all(
+    [source, target].map(async ({ name, db }) => {
+      const pending = await pendingMigrations(db)
+      const rows = await db.query({ text: 'select version, name, checksum from schema_migrations order by version' })
+      return { name, pending, schema: JSON.stringify(rows) }
+    }),
+  )
+  const behind = versions.filter(({ pending }) => pending.length > 0)
+  if (behind.length > 0) {
+    return behind.map(({ name, pending }) => `The database of cell ${name} lacks ${pending[0]}: migrate it first.`)
+  }
+  if (versions[0]!.schema === versions[1]!.schema) return []
+  return ['The databases of the two cells are of different releases: install one release in both.']
+}
+
+async function findOtherKeys({ source, target }: Move): Promise<string[]> {
+  const [from, to] = await Promise.all([findDeployment(source.db), findDeployment(target.db)])
+  if (from === undefined || to === undefined) return ['One of the cells was never started: start its gateway first.']
+  if (from.rotatingTo !== null || to.rotatingTo !== null) {
+    return ['The master key of one of the cells is being rotated: wait until that has ended.']
+  }
+  const faults: string[] = []
+  if (from.kind !== to.kind)
+    faults.push(`Cell ${source.name} is a ${from.kind} deployment and ${target.name} a ${to.kind} one.`)
+  if (from.masterKeyFingerprint !== to.masterKeyFingerprint) {
+    faults.push(
+      'The cells have different master keys, so the target could not read the secrets: rotate one of them to the key of the other (master-key rotate).',
+    )
+  }
+  return faults
+}
+
+async function findPresent({ source, target, tenantId, moveId }: Move): Promise<string[]> {
+  const known = await findMove(target.db, tenantId)
+  const [present] = await target.db.query({ text: 'select from tenants where tenant_id = $1', values: [tenantId] })
+  const left = known?.direction === 'OUT' && known.state === 'DONE'
+  if (present && known?.moveId !== moveId && !left) return [`Cell ${target.name} has this dealer already.`]
+  const taken = await namesOf(
+    source.db,
+    'select email as name from people where tenant_id = $1 order by 1',
+    tenantId,
+    (names) => ({
+      db: target.db,
+      text: 'select email as name from people where email = any ($1) and tenant_id is distinct from $2',
+      values: [names, tenantId],
+    }),
+  )
+  return taken.length === 0 ? [] : [`These people have accounts in cell ${target.name} already: ${list(taken)}.`]
+}
+
+/** What the tenant's rows name and the target does not have. */
+async function findMissing({ source, target, tenantId }: Move): Promise<string[]> {
+  const wanted = {
+    'packages (package import)': [
+      `select distinct package_code as name from order_items where tenant_id = $1
+       union select package_code from tenant_prices where tenant_id = $1 and not removed`,
+      'select package_code as name from packages where package_code = any ($1)',
+    ],
+    'suppliers (supplier add)': [
+      `select distinct supplier as name from order_items where tenant_id = $1 and supplier is not null
+       union select distinct supplier from profiles where tenant_id = $1
+       union select distinct supplier from orphans where tenant_id = $1
+       union select distinct supplier from watched_items where tenant_id = $1`,
+      'select supplier as name from suppliers where supplier = any ($1)',
+    ],
+    'price plans (price plan)': [
+      'select plan_name as name from tenant_price_plans where tenant_id = $1 and not removed',
+      'select plan_name as name from price_plans where plan_name = any ($1) and not removed',
+    ],
+    'price groups (price group)': [
+      'select group_name as name from tenant_price_groups where tenant_id = $1 and not removed',
+      'select group_name as name from price_groups where group_name = any ($1) and not removed',
+    ],
+  } as const
+  const faults: string[] = []
+  for (const [what, [needed, present]] of Object.entries(wanted)) {
+    const names = await listNames(source.db, needed, [tenantId])
+    const known = new Set(await listNames(target.db, present, [names]))
+    const missing = names.filter((name) => !known.has(name))
+    if (missing.length > 0) faults.push(`Cell ${target.name} lacks ${what}: ${list(missing)}. Add them there first.`)
+  }
+  return faults
+}
+
+/** Codes in stock stay in their cell, so an item whose code is in doubt must be decided there. */
+async function findOpenStock({ source, tenantId }: Move): Promise<string[]> {
+  const [open] = await source.db.query<{ count: number }>({
+    text: `select count(*)::int as count from orders o
+           join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
+           join suppliers s on s.supplier = i.supplier and s.type = 'stock'
+           where o.tenant_id = $1 and (o.due_at is not null or o.order_status = 'UNDER_REVIEW')
+             and i.item_status in ('ASKED', 'UNKNOWN', 'REVIEW')`,
+    values: [tenantId],
+  })
+  if (open!.count === 0) return []
+  return [`${open!.count} eSIMs from stock are not decided yet, and stock stays in its cell: resolve them first.`]
+}
+
+async function namesOf(
+  db: Db,
+  text: string,
+  tenantId: string,
+  then: (names: string[]) => { db: Db; text: string; values: unknown[] },
+): Promise<string[]> {
+  const next = then(await listNames(db, text, [tenantId]))
+  return listNames(next.db, next.text, next.values)
+}
+
+async function listNames(db: Db, text: string, values: unknown[]): Promise<string[]> {
+  return (await db.query<{ name: string }>({ text, values })).map(({ name }) => name)
+}
+
+function list(names: readonly string[]): string {
+  const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
+  return names.slice(0, NAMED_MAX).join(', ') + more
+}

@@ -1,0 +1,233 @@
+import type { Tx } from '../../lib/postgres/db.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
+import { itemKeyOf } from '../../orders/item.ts'
+import { inCell, type Move, type MovingCell } from './cell-session.ts'
+import { requireArriving } from './state.ts'
+import { describeTables, keyJson, rowsOfKeys, type TableShape } from './table-shape.ts'
+import { MOVED_TABLES, SUPPLIER_BOOKS, TABLES_ABOUT_ITEMS, TABLES_OF_PEOPLE } from './tables.ts'
+import { arrayOf, deleteRows, HASHED_ROW, type HashedRow, type ReadRows, readRows, writeRows } from './write-rows.ts'
+
+/** Rows of one statement: some hundred kilobytes, and some ten milliseconds of the source's time. */
+const PAGE_ROWS = 500
+
+/** All tables of a move, described once. */
+export interface Shapes {
+  /** In copy order. */
+  moved: TableShape[]
+  people: TableShape[]
+  books: TableShape[]
+}
+
+export async function describeMove({ db }: MovingCell): Promise<Shapes> {
+  const [moved, people, books] = await Promise.all([
+    describeTables(
+      db,
+      MOVED_TABLES.map(({ table }) => table),
+    ),
+    describeTables(db, TABLES_OF_PEOPLE),
+    describeTables(
+      db,
+      SUPPLIER_BOOKS.map(({ table }) => table),
+    ),
+  ])
+  return { moved, people, books }
+}
+
+/**
+ * Copies a tenant's rows that the target does not have yet, while the source serves it. The guards note what changes
+ * meanwhile. Each page is one transaction of the target, which also records how far the table is copied: a mover that
+ * is killed goes on there.
+ */
+export async function copyTables(move: Move, shapes: Shapes, onTable: (table: string, rows: number) => void) {
+  for (const shape of shapes.moved) {
+    let copied = 0
+    for (;;) {
+      const last = await lastCopied(move, shape.table)
+      if (last === 'all') break
+      copied += await copyPage(move, shapes, shape, last)
+      await failpoint('move.page-copied')
+    }
+    onTable(shape.table, copied)
+  }
+}
+
+type LastCopied = string[] | 'all' | undefined
+
+async function lastCopied({ target, tenantId }: Move, table: string): Promise<LastCopied> {
+  const [row] = await target.db.query<{ last: LastCopied | null }>({
+    text: 'select copied -> $2::text as last from tenant_moves where tenant_id = $1',
+    values: [tenantId, table],
+  })
+  return row?.last ?? undefined
+}
+
+/** Forgets that a table was copied, and removes what the target has of it. */
+export async function restartTable(move: Move, table: string): Promise<void> {
+  await inCell(move.target, move.tenantId, async (tx) => {
+    tx.send({ text: `delete from ${table} where tenant_id = $1`, values: [move.tenantId] })
+    tx.send({
+      text: 'update tenant_moves set copied = copied - $2::text where tenant_id = $1',
+      values: [move.tenantId, table],
+    })
+  })
+}
+
+interface Page extends ReadRows {
+  /** Identifiers of the items that the rows are about. */
+  items: string[]
+  last: string[] | undefined
+}
+
+async function copyPage(move: Move, shapes: Shapes, shape: TableShape, after: string[] | undefined): Promise<number> {
+  const { source, target, tenantId } = move
+  const page = await inCell(source, tenantId, (tx) => readPage(tx, shape, tenantId, after))
+  const isEnd = page.rows.length < PAGE_ROWS || page.last!.length === 0
+  const books = await readBooks(move, shapes, page.items)
+  await inCell(target, tenantId, async (tx) => {
+    await requireArriving(tx, move)
+    await writeRows(tx, shape, page)
+    for (const { book, kept, read } of books) await writeRows(tx, book, read, kept)
+    tx.send({
+      text: `update tenant_moves set copied = copied || jsonb_build_object($2::text, $3::jsonb), updated_at = now()
+             where tenant_id = $1`,
+      values: [tenantId, shape.table, JSON.stringify(isEnd ? 'all' : page.last)],
+    })
+  })
+  return page.rows.length
+}
+
+async function readPage(tx: Tx, shape: TableShape, tenantId: string, after: string[] | undefined): Promise<Page> {
+  const order = shape.key.filter(({ name }) => name !== 'tenant_id')
+  const columns = order.map(({ name }) => `t.${name}`).join(', ')
+  const bounds = order.map(({ type }, index) => `$${index + 3}::${type}`).join(', ')
+  const rows = await tx.query<HashedRow & { last: string[] } & ItemName>({
+    text: `select ${HASHED_ROW}, array[${order.map(({ name }) => `t.${name}::text`).join(', ')}]::text[] as last
+             ${itemColumns(shape)}
+           from ${shape.table} t where tenant_id = $1 ${after === undefined ? '' : `and (${columns}) > (${bounds})`}
+           ${columns && `order by ${columns}`} limit $2`,
+    values: [tenantId, PAGE_ROWS, ...(after ?? [])],
+  })
+  return { ...readRows(rows), items: rows.flatMap(itemKeysOf), last: rows.at(-1)?.last }
+}
+
+interface ItemName {
+  orderId?: string
+  itemNo?: number
+}
+
+function itemColumns({ table }: TableShape): string {
+  return TABLES_ABOUT_ITEMS.has(table) ? ', t.order_id, t.item_no' : ''
+}
+
+function itemKeysOf({ orderId, itemNo }: ItemName): string[] {
+  return orderId === undefined ? [] : [itemKeyOf(orderId, itemNo!)]
+}
+
+interface ReadBook {
+  book: TableShape
+  kept: string | undefined
+  read: ReadRows
+}
+
+/** What the suppliers of the source have recorded about these items. */
+async function readBooks({ source, tenantId }: Move, { books }: Shapes, items: readonly string[]): Promise<ReadBook[]> {
+  if (items.length === 0) return []
+  return inCell(source, tenantId, async (tx) => {
+    const found = await Promise.all(
+      SUPPLIER_BOOKS.map(async ({ table, key, own }, index): Promise<ReadBook> => {
+        const rows = await tx.query<HashedRow>({
+          name: `move-book-${table}`,
+          text: `select ${HASHED_ROW}
+                 from suppliers s cross join unnest($1::text[]) as i(key)
+                 join ${table} t on t.supplier = s.supplier and t.${key} = i.key`,
+          values: [[...new Set(items)]],
+        })
+        return { book: books[index]!, kept: own, read: readRows(rows) }
+      }),
+    )
+    return found.filter(({ read }) => read.rows.length > 0)
+  })
+}
+
+/**
+ * Copies what the guards have noted in the snapshot of `snapshot`, a transaction in the source: afterwards the target has
+ * the rows as they were in that snapshot. Notes are removed once the target has committed.
+ * @returns how many notes there were
+ */
+export async function copyChanges(snapshot: Tx, move: Move, shapes: Shapes): Promise<number> {
+  let copied = 0
+  for (const shape of shapes.moved) {
+    for (let after = 0n; ; ) {
+      const notes = await readNotes(snapshot, move, shape.table, after)
+      if (notes.length === 0) break
+      await copyNoted(snapshot, move, shapes, shape, [...new Set(notes.map(({ key }) => key))])
+      await removeNotes(move, shape.table, notes)
+      copied += notes.length
+      after = notes.at(-1)!.changeNo
+    }
+  }
+  return copied
+}
+
+interface Note {
+  changeNo: bigint
+  key: string
+}
+
+/** Enough that the rows of one transaction are read together: only then no unique value is in two rows of the target. */
+const NOTES_MAX = 4_000
+
+function readNotes(snapshot: Tx, { tenantId }: Move, table: string, after: bigint): Promise<Note[]> {
+  return snapshot.query<Note>({
+    name: 'move-notes',
+    text: `select change_no, key::text from tenant_move_changes
+           where tenant_id = $1 and table_name = $2 and change_no > $3 order by change_no limit ${NOTES_MAX}`,
+    values: [tenantId, table, after],
+  })
+}
+
+async function removeNotes({ source, tenantId }: Move, table: string, notes: readonly Note[]): Promise<void> {
+  await source.db.query({
+    name: 'move-notes-done',
+    text: `delete from tenant_move_changes
+           where tenant_id = $1 and table_name = $2 and change_no = any ($3::bigint[])`,
+    values: [tenantId, table, notes.map(({ changeNo }) => String(changeNo))],
+  })
+}
+
+async function copyNoted(snapshot: Tx, move: Move, shapes: Shapes, shape: TableShape, keys: string[]): Promise<void> {
+  const found = await snapshot.query<HashedRow & { key: string } & ItemName>({
+    name: `move-noted-${shape.table}`,
+    text: `select ${HASHED_ROW}, ${keyJson(shape)} as key ${itemColumns(shape)}
+           from ${rowsOfKeys(shape, '$1')} order by k.ordinality`,
+    values: [arrayOf(keys)],
+  })
+  const books = await readBooks(move, shapes, found.flatMap(itemKeysOf))
+  const again = MOVED_TABLES.find(({ table }) => table === shape.table)!.again
+  const present = new Set(found.map(({ key }) => key))
+  await inCell(move.target, move.tenantId, async (tx) => {
+    await requireArriving(tx, move)
+    deleteRows(tx, shape, again === 'replace' ? keys : keys.filter((key) => !present.has(key)))
+    await writeRows(tx, shape, readRows(found))
+    for (const { book, kept, read } of books) await writeRows(tx, book, read, kept)
+  })
+}
+
+/** Writes what the tenant's people have (passkeys, tokens, views) as it is in the source now. */
+export async function copyPeople(move: Move, { people }: Shapes): Promise<void> {
+  const { source, target, tenantId } = move
+  const ofTenant = 'person_id in (select person_id from people where tenant_id = $1)'
+  for (const shape of people) {
+    const rows = await inCell(source, tenantId, (tx) =>
+      tx.query<HashedRow>({
+        text: `select ${HASHED_ROW} from ${shape.table} t where ${ofTenant}`,
+        values: [tenantId],
+      }),
+    )
+    await inCell(target, tenantId, async (tx) => {
+      await requireArriving(tx, move)
+      tx.send({ text: `delete from ${shape.table} where ${ofTenant}`, values: [tenantId] })
+      await writeRows(tx, shape, readRows(rows))
+    })
+  }
+}

@@ -1,0 +1,86 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { audit, type By } from '../../audit/audit.ts'
+import type { Ids } from '../../lib/ids.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
+import { Refusal } from '../../lib/refusal.ts'
+import { removeTenants } from '../../trial/remove-tenants.ts'
+import { inSnapshot, type Move, type MovingCell } from './cell-session.ts'
+import { copyChanges, type Shapes } from './copy.ts'
+import { removeGuards } from './guard.ts'
+import { auditInCell, findMove } from './state.ts'
+
+const POLL_MS = 50
+/** Longer than a statement of admission may take. */
+const ADMISSIONS_WAIT_MS = 5_000
+
+/**
+ * Copies RequestIDs that the source accepted while it was closed: admission had read the tenant before. What they asked
+ * for was refused. Waits until such statements have ended.
+ */
+export async function copyLateRequestIds(move: Move, shapes: Shapes): Promise<void> {
+  const { db } = move.source
+  const [closed] = await db.query<{ horizon: string }>({
+    text: 'select pg_snapshot_xmax(pg_current_snapshot())::text as horizon',
+  })
+  const until = performance.now() + ADMISSIONS_WAIT_MS
+  for (;;) {
+    const [now] = await db.query<{ isOver: boolean }>({
+      text: 'select pg_snapshot_xmin(pg_current_snapshot()) >= $1::text::xid8 as is_over',
+      values: [closed!.horizon],
+    })
+    if (now!.isOver || performance.now() > until) break
+    await delay(POLL_MS)
+  }
+  await inSnapshot(move.source, move.tenantId, (snapshot) => copyChanges(snapshot, move, shapes))
+}
+
+/** Removes all rows of a tenant from a cell, the row about its move among them. */
+export async function removeTenant(cell: MovingCell, tenantId: string): Promise<void> {
+  await removeGuards(cell, tenantId)
+  await removeTenants(cell.db, [tenantId])
+}
+
+/**
+ * Ends a move before its target serves the tenant: the source goes on, and the target keeps nothing.
+ * @throws Refusal if there is no such move, or it cannot be taken back any more
+ */
+export async function abortMove({ ids, by }: { ids: Ids; by: By }, move: Move): Promise<void> {
+  const { source, target, tenantId, moveId } = move
+  const [ended] = await source.db.query({
+    text: `delete from tenant_moves where tenant_id = $1 and move_id = $2 and state not in ('SWITCHED', 'DONE') returning 1`,
+    values: [tenantId, moveId],
+  })
+  // Without a row in the source, an earlier abort was interrupted here.
+  if (!ended && (await findMove(source.db, tenantId))) {
+    throw new Refusal(
+      409,
+      'ALREADY_MOVED',
+      `Cell ${source.name} no longer serves the dealer. Run tenant move again to finish; to take it back, move it from cell ${target.name}.`,
+    )
+  }
+  await failpoint('move.abort-begun')
+  await removeGuards(source, tenantId)
+  const there = await findMove(target.db, tenantId)
+  if (there?.moveId === moveId) await removeTenant(target, tenantId)
+  await source.db.query({ text: 'delete from tenant_move_changes where tenant_id = $1', values: [tenantId] })
+  await auditInCell(source, ids, move, by, 'tenant.abort_move')
+}
+
+/** Removes what a cell has kept of a tenant that was moved away. @throws Refusal if it was not */
+export async function removeMoved(ids: Ids, by: By, cell: MovingCell, tenantId: string): Promise<void> {
+  const found = await findMove(cell.db, tenantId)
+  if (found?.direction !== 'OUT' || found.state !== 'DONE') {
+    throw new Refusal(409, 'NOT_MOVED', `The dealer was not moved away from cell ${cell.name}: nothing is removed.`)
+  }
+  await removeTenant(cell, tenantId)
+  await cell.db.tx(async (tx) => {
+    // The dealer's own audit log has gone with it.
+    audit(tx, ids, {
+      tenantId: null,
+      subject: tenantId,
+      ...by,
+      action: 'tenant.remove_moved',
+      after: { to: found.otherCell },
+    })
+  })
+}

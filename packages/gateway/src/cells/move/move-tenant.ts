@@ -1,0 +1,106 @@
+import type { By } from '../../audit/audit.ts'
+import type { Ids } from '../../lib/ids.ts'
+import { createPartitions } from '../../lib/postgres/partitions.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
+import { Refusal } from '../../lib/refusal.ts'
+import { PARTITIONED } from '../../retention/table.ts'
+import { inCell, type Move } from './cell-session.ts'
+import { findObstacles } from './check.ts'
+import { copyTables, describeMove, type Shapes } from './copy.ts'
+import { installGuards, removeGuards } from './guard.ts'
+import { copyLateRequestIds, removeTenant } from './leftovers.ts'
+import { auditInCell, auditMove, enter, findMove, insertMove, openTarget } from './state.ts'
+import { type Switched, switchOver } from './switch-over.ts'
+
+export interface MoveDeps {
+  ids: Ids
+  by: By
+  /** Receives a line about each step. */
+  progress(line: string): void
+  /** Sends the dealer's requests to the target: called when the target serves it. */
+  route(): Promise<void>
+}
+
+/** What the operator sees of a finished move. */
+export interface MoveReport extends Partial<Switched> {
+  rows: number
+}
+
+/**
+ * Moves a tenant, or goes on with a move that was interrupted at any step (state.ts lists them).
+ * @throws Refusal with what to do; nothing has changed for the dealer then
+ */
+export async function moveTenant(deps: MoveDeps, move: Move): Promise<MoveReport> {
+  const report: MoveReport = { rows: 0 }
+  if ((await findMove(move.source.db, move.tenantId))?.moveId !== move.moveId) await prepare(deps, move)
+  const { state } = (await findMove(move.source.db, move.tenantId))!
+  if (state === 'DONE') return report
+  const shapes = await describeMove(move.source)
+  if (state !== 'SWITCHED') {
+    await copyAll(deps, move, shapes, report)
+    Object.assign(report, await switchOver(deps, move, shapes))
+    await failpoint('move.source-closed')
+  }
+  await openTarget(move)
+  await failpoint('move.target-opened')
+  deps.progress(`cell ${move.target.name} serves the dealer`)
+  await deps.route()
+  await failpoint('move.routed')
+  await finish(deps, move, shapes)
+  return report
+}
+
+async function prepare({ ids, by, progress }: MoveDeps, move: Move): Promise<void> {
+  const obstacles = await findObstacles(move)
+  if (obstacles.length > 0) throw new Refusal(409, 'CANNOT_MOVE', obstacles.join(' '))
+  await inCell(move.source, move.tenantId, async (tx) => {
+    tx.send({ text: `delete from tenant_moves where tenant_id = $1 and state = 'DONE'`, values: [move.tenantId] })
+    insertMove(tx, move, 'OUT', by.actor)
+    auditMove(tx, ids, move, by, 'tenant.move_out')
+  })
+  await failpoint('move.prepared')
+  progress(`checked: cell ${move.target.name} can take the dealer`)
+}
+
+/** Everything that may take hours: the source serves the tenant as always. */
+async function copyAll({ by, progress }: MoveDeps, move: Move, shapes: Shapes, report: MoveReport): Promise<void> {
+  const { source, target, tenantId, moveId } = move
+  if ((await findMove(target.db, tenantId))?.moveId !== moveId) {
+    await removeTenant(target, tenantId) // what an earlier move has left there
+    await target.db.tx(async (tx) => insertMove(tx, move, 'IN', by.actor))
+  }
+  await createPartitions(target.db, PARTITIONED, await findOldestPartition(move))
+  await installGuards(target, tenantId, shapes.moved)
+  await installGuards(source, tenantId, shapes.moved)
+  await enter(move, 'COPYING')
+  await failpoint('move.guarded')
+  await copyTables(move, shapes, (table, rows) => {
+    report.rows += rows
+    if (rows > 0) progress(`copied ${table}: ${rows} rows`)
+  })
+  await failpoint('move.copied')
+}
+
+const HOUR_MS = 3_600_000
+
+/** The target needs a partition for each old row. RequestIDs of hours that no longer count are not worth one, but do no harm. */
+async function findOldestPartition({ source }: Move): Promise<number> {
+  const [oldest] = await source.db.query<{ hour: number | null }>({
+    text: `select min(substring(c.relname from '_([0-9]+)$')::int) as hour
+           from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+           where p.relnamespace = current_schema()::regnamespace and p.relname = any ($1)`,
+    values: [PARTITIONED.map(({ table }) => table)],
+  })
+  return (oldest?.hour ?? Number.POSITIVE_INFINITY) * HOUR_MS
+}
+
+async function finish({ ids, by, progress }: MoveDeps, move: Move, shapes: Shapes): Promise<void> {
+  const { source, target, tenantId } = move
+  await copyLateRequestIds(move, shapes)
+  await removeGuards(target, tenantId)
+  await source.db.query({ text: 'delete from tenant_move_changes where tenant_id = $1', values: [tenantId] })
+  await auditInCell(target, ids, move, by, 'tenant.moved_in')
+  await auditInCell(source, ids, move, by, 'tenant.moved_out')
+  await enter(move, 'DONE')
+  progress(`moved: cell ${source.name} keeps its rows until tenant move --clean`)
+}

@@ -1,0 +1,175 @@
+import { type AuditEntry, audit, type By } from '../../audit/audit.ts'
+import type { Ids } from '../../lib/ids.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { Refusal } from '../../lib/refusal.ts'
+import { inCell, type Move, type MovingCell } from './cell-session.ts'
+
+/*
+ * A move's row, in both cells:
+ *
+ *   PREPARED   checked; nothing is copied
+ *   COPYING    guards are installed; rows are copied while the source serves the tenant
+ *   FENCED     (source) nothing of the tenant is written, until a time: then the source serves it again, as in COPYING
+ *   VERIFIED   behind the same fence: both cells have the same rows
+ *   SWITCHED   the source never serves the tenant again; then the target does
+ *   DONE       late RequestIDs are copied, the target's guards removed. The source keeps its rows until they are removed
+ *
+ * Up to VERIFIED a move can be aborted: the source goes on as if nothing had happened. After SWITCHED the way back is a
+ * move in the other direction. The target refuses the tenant's requests until SWITCHED.
+ */
+
+export type MoveState = 'PREPARED' | 'COPYING' | 'FENCED' | 'VERIFIED' | 'SWITCHED' | 'DONE'
+
+export interface MoveRow {
+  tenantId: string
+  moveId: string
+  direction: 'OUT' | 'IN'
+  otherCell: string
+  state: MoveState
+  /** By the database's clock. */
+  isFenced: boolean
+  createdAt: Date
+  updatedAt: Date
+}
+
+const COLUMNS = `tenant_id, move_id, direction, other_cell, state, fenced_until > clock_timestamp() as is_fenced,
+  created_at, updated_at`
+
+export async function findMove(db: Pick<Db, 'query'>, tenantId: string): Promise<MoveRow | undefined> {
+  const [row] = await db.query<MoveRow>({
+    text: `select ${COLUMNS} from tenant_moves where tenant_id = $1`,
+    values: [tenantId],
+  })
+  return row
+}
+
+/** The moves that a cell knows, the latest first. */
+export function listMoves(db: Pick<Db, 'query'>): Promise<MoveRow[]> {
+  return db.query<MoveRow>({ text: `select ${COLUMNS} from tenant_moves order by updated_at desc` })
+}
+
+/** Records the move in a cell. In the target nothing but the move writes the tenant's rows from now on. */
+export function insertMove(tx: Tx, move: Move, direction: 'OUT' | 'IN', actor: string): void {
+  const isHere = direction === 'OUT'
+  tx.send({
+    text: `insert into tenant_moves (tenant_id, move_id, direction, other_cell, state, held_until, fenced_until, actor)
+           values ($1, $2, $3, $4, 'PREPARED', $5, $5, $6)`,
+    values: [
+      move.tenantId,
+      move.moveId,
+      direction,
+      isHere ? move.target.name : move.source.name,
+      isHere ? '-infinity' : 'infinity',
+      actor,
+    ],
+  })
+}
+
+/**
+ * Called first in each transaction that writes copied rows: they may not outlive an aborted move.
+ * @throws Refusal
+ */
+export async function requireArriving(tx: Tx, { tenantId, moveId }: Move): Promise<void> {
+  const [arriving] = await tx.query({
+    name: 'move-arriving',
+    text: `select from tenant_moves where tenant_id = $1 and move_id = $2 and direction = 'IN' for share`,
+    values: [tenantId, moveId],
+  })
+  if (!arriving) throw new Refusal(409, 'MOVE_ENDED', 'The move was aborted by another command.')
+}
+
+/** Sets the state in both cells, the target first. */
+export async function enter(move: Move, state: MoveState): Promise<void> {
+  for (const cell of [move.target, move.source]) await cell.db.query(entering(move, state))
+}
+
+function entering({ tenantId, moveId }: Move, state: MoveState) {
+  return {
+    text: 'update tenant_moves set state = $3, updated_at = clock_timestamp() where tenant_id = $1 and move_id = $2',
+    values: [tenantId, moveId, state],
+  }
+}
+
+/** Loops begin no work for the tenant for so long. What they have begun goes on. */
+export async function holdWork({ source, tenantId }: Move, forMs: number): Promise<void> {
+  await source.db.query({
+    text: `update tenant_moves set held_until = clock_timestamp() + $2 * interval '1 millisecond'
+           where tenant_id = $1`,
+    values: [tenantId, forMs],
+  })
+}
+
+/** How long the mover waits for transactions that are writing the tenant's rows. */
+const WRITERS_WAIT_MS = 1_000
+
+/**
+ * Sets the fence. It ends by itself, by the database's clock, if the mover is killed. The row lock waits for transactions
+ * that have written the tenant's rows; those that begin later see the fence (guard_moved_tenant).
+ */
+export async function setFence({ source, tenantId }: Move, forMs: number): Promise<void> {
+  await inCell(source, tenantId, async (tx) => {
+    tx.send({ text: `set local lock_timeout = ${WRITERS_WAIT_MS}` })
+    tx.send({
+      text: `update tenant_moves set state = 'FENCED', updated_at = clock_timestamp(),
+               fenced_until = clock_timestamp() + $2 * interval '1 millisecond'
+             where tenant_id = $1`,
+      values: [tenantId, forMs],
+    })
+    // Nodes read the tenant again with its next request.
+    tx.send({ text: 'update tenants set version = version + 1 where tenant_id = $1', values: [tenantId] })
+  })
+}
+
+/** The source serves the tenant again, and its loops work for it. */
+export async function liftFence({ source, tenantId }: Move): Promise<void> {
+  await source.db.query({
+    text: `update tenant_moves set state = 'COPYING', updated_at = clock_timestamp(),
+             fenced_until = '-infinity', held_until = '-infinity'
+           where tenant_id = $1 and state in ('COPYING', 'FENCED', 'VERIFIED')`,
+    values: [tenantId],
+  })
+}
+
+/**
+ * The source stops serving the tenant for ever, provided that the fence still stands and nothing was written since the last
+ * copy. The row lock waits for writers that a fence that had ended let through, and then their notes are found.
+ * @returns false: the fence had ended
+ */
+export async function closeSource({ source, tenantId, moveId }: Move): Promise<boolean> {
+  return inCell(source, tenantId, async (tx) => {
+    tx.send({ text: 'select from tenant_moves where tenant_id = $1 for update', values: [tenantId] })
+    const closed = await tx.query({
+      text: `update tenant_moves set state = 'SWITCHED', fenced_until = 'infinity', held_until = 'infinity',
+               updated_at = clock_timestamp()
+             where tenant_id = $1 and move_id = $2 and state = 'VERIFIED' and fenced_until > clock_timestamp()
+               and not exists (select from tenant_move_changes
+                               where tenant_id = $1 and table_name <> 'request_ids')
+             returning 1`,
+      values: [tenantId, moveId],
+    })
+    return closed.length > 0
+  })
+}
+
+/** The target serves the tenant. Only after `closeSource`. */
+export async function openTarget({ target, tenantId, moveId }: Move): Promise<void> {
+  await inCell(target, tenantId, async (tx) => {
+    tx.send({
+      text: `update tenant_moves set state = 'SWITCHED', fenced_until = '-infinity', held_until = '-infinity',
+               updated_at = clock_timestamp()
+             where tenant_id = $1 and move_id = $2`,
+      values: [tenantId, moveId],
+    })
+    tx.send({ text: 'update tenants set version = version + 1 where tenant_id = $1', values: [tenantId] })
+  })
+}
+
+/** Records a step in the audit log of a cell. */
+export function auditMove(tx: Tx, ids: Ids, move: Move, by: By, action: AuditEntry['action']): void {
+  const after = { moveId: move.moveId, from: move.source.name, to: move.target.name }
+  audit(tx, ids, { tenantId: move.tenantId, subject: move.tenantId, ...by, action, after })
+}
+
+export async function auditInCell(cell: MovingCell, ids: Ids, move: Move, by: By, action: AuditEntry['action']) {
+  await inCell(cell, move.tenantId, async (tx) => auditMove(tx, ids, move, by, action))
+}

@@ -1,0 +1,173 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { sqlState } from '../../lib/postgres/errors.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
+import { Refusal } from '../../lib/refusal.ts'
+import { inSnapshot, type Move } from './cell-session.ts'
+import { copyChanges, copyPeople, copyTables, restartTable, type Shapes } from './copy.ts'
+import { closeSource, enter, holdWork, liftFence, setFence } from './state.ts'
+import { compareTables, type LedgerEnd, readLedgerEnd, requireSoundLedger } from './verify.ts'
+
+/** The longest time for which requests of the tenant are refused, by the clock of the source's database. */
+export const FENCE_MAX_MS = 5_000
+/** The source is not closed in the last moments of the fence. */
+const MARGIN_MS = 500
+/** How often the fence is set before the operator has to decide. */
+const FENCES_MAX = 3
+/** Behind the fence so many changes are copied in some hundred milliseconds. */
+const FEW_CHANGES = 500
+/** Passes over what changed during the pass before. */
+const PASSES_MAX = 50
+/** Loops begin nothing for so long. Longer than a call to a supplier or an attempt to deliver an event usually takes. */
+const HOLD_MS = 60_000
+const IDLE_WAIT_MS = 45_000
+const POLL_MS = 50
+const COMPARISONS_MAX = 3
+
+export interface Switched {
+  /** How long the source refused requests of the tenant, until it was closed. */
+  fencedMs: number
+}
+
+interface Progress {
+  progress(line: string): void
+}
+
+/**
+ * Compares the cells, then copies the last changes behind a fence and closes the source. If the fence ends too early, the
+ * source serves the tenant again and the fence is set again.
+ * @throws Refusal; the source serves the tenant then
+ */
+export async function switchOver({ progress }: Progress, move: Move, shapes: Shapes): Promise<Switched> {
+  await liftFence(move) // of a mover that was killed
+  const end = await compareCells(move, shapes)
+  progress('compared: the cells have the same rows, and the ledger is right in both')
+  for (let fences = 1; ; fences++) {
+    try {
+      await catchUp(move, shapes)
+      await waitUntilIdle(move, shapes)
+      await failpoint('move.held')
+      const startedAt = performance.now()
+      const isClosed = await closeBehindFence(move, shapes, end, startedAt + FENCE_MAX_MS)
+      if (isClosed) return { fencedMs: Math.round(performance.now() - startedAt) }
+    } catch (error) {
+      await liftFence(move)
+      if (!CONTENDED.has(sqlState(error) ?? '') || fences === FENCES_MAX) throw error
+    }
+    await liftFence(move)
+    if (fences === FENCES_MAX) throw tooSlow()
+    progress('the fence has ended before the last changes were copied: trying again')
+  }
+}
+
+/** Lock time-out, deadlock. */
+const CONTENDED: ReadonlySet<string> = new Set(['55P03', '40P01'])
+
+function tooSlow(): Refusal {
+  return new Refusal(
+    409,
+    'FENCE_TOO_SHORT',
+    `The last changes could not be copied in ${FENCE_MAX_MS / 1_000} s, and the dealer is served by its old cell again. Run the command again at a quieter hour, or stop it with --abort.`,
+  )
+}
+
+/** Copies changes until few are left. */
+async function catchUp(move: Move, shapes: Shapes): Promise<void> {
+  for (let pass = 1; pass <= PASSES_MAX; pass++) {
+    const changes = await inSnapshot(move.source, move.tenantId, (snapshot) => copyChanges(snapshot, move, shapes))
+    if (changes < FEW_CHANGES) return
+  }
+}
+
+/**
+ * Brings the target to one snapshot of the source and compares all rows there. Tables that differ are copied again: a
+ * partition may have been dropped in one cell only.
+ * @returns the end of the ledger in that snapshot
+ */
+async function compareCells(move: Move, shapes: Shapes): Promise<LedgerEnd> {
+  await catchUp(move, shapes)
+  const { source, target, tenantId } = move
+  for (let comparisons = 1; ; comparisons++) {
+    const { differing, end } = await inSnapshot(source, tenantId, async (snapshot) => {
+      await copyChanges(snapshot, move, shapes)
+      const [end] = await snapshot.query<LedgerEnd>({
+        text: 'select version, balance from wallets where tenant_id = $1',
+        values: [tenantId],
+      })
+      return { differing: await compareTables(snapshot, move, shapes), end: end! }
+    })
+    if (differing.length === 0) {
+      await Promise.all([source, target].map((cell) => requireSoundLedger(cell, tenantId)))
+      return end
+    }
+    if (comparisons === COMPARISONS_MAX) {
+      throw new Refusal(
+        409,
+        'CELLS_DIFFER',
+        `These tables differ between the cells: ${differing.join(', ')}. Abort the move.`,
+      )
+    }
+    for (const table of differing) await restartTable(move, table)
+    await copyTables(move, shapes, () => {})
+  }
+}
+
+/** Holds the loops of the source back and waits until they have finished what they had begun for the tenant. */
+async function waitUntilIdle(move: Move, shapes: Shapes): Promise<void> {
+  await holdWork(move, HOLD_MS)
+  const until = performance.now() + IDLE_WAIT_MS
+  for (;;) {
+    const leased = await listLeased(move)
+    await catchUp(move, shapes)
+    if (leased.length === 0) return
+    if (performance.now() > until) {
+      throw new Refusal(
+        409,
+        'WORK_IN_PROGRESS',
+        `Nodes of cell ${move.source.name} are still working for the dealer (${leased.join(', ')}). Run the command again when suppliers and the dealer's endpoint answer.`,
+      )
+    }
+    await delay(POLL_MS)
+  }
+}
+
+/** What nodes of the source are working on. */
+async function listLeased({ source, tenantId }: Move): Promise<string[]> {
+  const rows = await source.db.query<{ what: string }>({
+    name: 'move-leased',
+    text: `select what from (
+             select 'orders' as what from orders where tenant_id = $1 and due_at is not null and lease_until > clock_timestamp()
+             union all select 'actions' from esim_actions
+               where tenant_id = $1 and due_at is not null and lease_until > clock_timestamp()
+             union all select 'events' from endpoint_queues where tenant_id = $1 and lease_until > clock_timestamp()
+             union all select 'health check' from webhook_checks where tenant_id = $1 and lease_until > clock_timestamp()
+             union all select 'e-mail' from mails
+               where tenant_id = $1 and due_at is not null and lease_until > clock_timestamp()) leased
+           group by what order by what`,
+    values: [tenantId],
+  })
+  return rows.map(({ what }) => what)
+}
+
+/** @returns false if there was not enough time; the caller lifts the fence */
+async function closeBehindFence(move: Move, shapes: Shapes, verified: LedgerEnd, deadlineMs: number): Promise<boolean> {
+  const isLate = () => performance.now() > deadlineMs - MARGIN_MS
+  await setFence(move, FENCE_MAX_MS)
+  await failpoint('move.fenced')
+  // A loop may have begun something in the moment before it was held back.
+  if ((await listLeased(move)).length > 0) return false
+  for (let changes = 1; changes > 0; ) {
+    if (isLate()) return false
+    changes = await inSnapshot(move.source, move.tenantId, (snapshot) => copyChanges(snapshot, move, shapes))
+  }
+  await copyPeople(move, shapes)
+  const [here, there] = await Promise.all(
+    [move.source, move.target].map((cell) => readLedgerEnd(cell, move.tenantId, verified)),
+  )
+  if (here!.version !== there!.version || here!.balance !== there!.balance) {
+    throw new Refusal(409, 'CELLS_DIFFER', 'The ends of the ledger differ between the cells. Abort the move.')
+  }
+  await failpoint('move.copied-behind-fence')
+  await enter(move, 'VERIFIED')
+  await failpoint('move.verified')
+  return !isLate() && (await closeSource(move))
+}

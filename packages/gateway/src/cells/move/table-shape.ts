@@ -1,0 +1,47 @@
+import type { Db } from '../../lib/postgres/db.ts'
+
+/** The columns of a table, as the database describes them. */
+export interface TableShape {
+  table: string
+  columns: string[]
+  /** The primary key. */
+  key: { name: string; type: string }[]
+}
+
+/** Describes tables in the given order. */
+export async function describeTables(db: Db, tables: readonly string[]): Promise<TableShape[]> {
+  const rows = await db.query<{ table: string; name: string; type: string; keyPosition: number | null }>({
+    text: `select c.relname as table, a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
+                  array_position(k.conkey, a.attnum) as key_position
+           from pg_class c
+           join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+           join pg_constraint k on k.conrelid = c.oid and k.contype = 'p'
+           where c.relnamespace = current_schema()::regnamespace and c.relname = any ($1)
+           order by c.relname, a.attnum`,
+    values: [tables],
+  })
+  return tables.map((table) => {
+    const columns = rows.filter((row) => row.table === table)
+    const key = columns
+      .filter(({ keyPosition }) => keyPosition !== null)
+      .sort((left, right) => left.keyPosition! - right.keyPosition!)
+    return { table, columns: columns.map(({ name }) => name), key: key.map(({ name, type }) => ({ name, type })) }
+  })
+}
+
+/** SQL: the row `t` as text. Equal texts are equal rows, whatever the order of columns' bytes in the table. */
+export const ROW_TEXT = 'row_to_json(t)::text'
+/** SQL: the digest of some rows `t`: it does not depend on their order. */
+export const DIGEST = `coalesce(sum(hashtextextended(${ROW_TEXT}, 0)::numeric), 0)::text`
+
+/** SQL: the key of the row `t` as JSON, which `rowsOfKeys` takes. */
+export function keyJson({ key }: TableShape): string {
+  return `jsonb_build_object(${key.map(({ name }) => `'${name}', t.${name}`).join(', ')})::text`
+}
+
+/** SQL: the rows `t` that have one of the keys of a JSON array, in the order of the keys. */
+export function rowsOfKeys({ table, key }: TableShape, parameter: string): string {
+  const equal = key.map(({ name }) => `t.${name} = k.${name}`).join(' and ')
+  return `jsonb_populate_recordset(null::${table}, ${parameter}::jsonb) with ordinality k
+          join ${table} t on ${equal}`
+}

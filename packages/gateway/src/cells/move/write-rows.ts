@@ -1,0 +1,63 @@
+import type { Tx } from '../../lib/postgres/db.ts'
+import { Refusal } from '../../lib/refusal.ts'
+import { DIGEST, ROW_TEXT, rowsOfKeys, type TableShape } from './table-shape.ts'
+
+/** Rows that were read in the source. */
+export interface ReadRows {
+  /** As JSON texts: they are never parsed here, so nothing is rounded or reordered. */
+  rows: string[]
+  /** Of these rows, by the source. */
+  digest: string
+}
+
+/** SQL: the columns of a HashedRow `t`. */
+export const HASHED_ROW = `${ROW_TEXT} as row, hashtextextended(${ROW_TEXT}, 0)::text as hash`
+
+export interface HashedRow {
+  row: string
+  hash: string
+}
+
+export function readRows(rows: readonly HashedRow[]): ReadRows {
+  const digest = rows.reduce((sum, { hash }) => sum + BigInt(hash), 0n).toString()
+  return { rows: rows.map(({ row }) => row), digest }
+}
+
+/**
+ * Writes rows in the target and compares what the target then reads with what the source read.
+ * @param kept a column that keeps its value in the target, or gets its default
+ */
+export async function writeRows(tx: Tx, shape: TableShape, { rows, digest }: ReadRows, kept?: string): Promise<void> {
+  if (rows.length === 0) return
+  const { table } = shape
+  const columns = shape.columns.filter((column) => column !== kept)
+  const keys = shape.key.map(({ name }) => name)
+  const changed = columns.filter((column) => !keys.includes(column))
+  const update = changed.map((column) => `${column} = excluded.${column}`).join(', ')
+  const [written] = await tx.query<{ digest: string }>({
+    name: `move-write-${table}`,
+    text: `with t as (
+             insert into ${table} (${columns.join(', ')})
+             select ${columns.join(', ')} from json_populate_recordset(null::${table}, $1::json)
+             on conflict (${keys.join(', ')}) do ${changed.length > 0 ? `update set ${update}` : 'nothing'}
+             returning ${table}.*)
+           select ${DIGEST} as digest from t`,
+    values: [arrayOf(rows)],
+  })
+  if (kept !== undefined || changed.length === 0 || written!.digest === digest) return
+  throw new Refusal(409, 'COPY_DIFFERS', `Rows of ${table} differ after they were copied. Both cells need one release.`)
+}
+
+/** Deletes the rows with these keys in the target. */
+export function deleteRows(tx: Tx, shape: TableShape, keys: readonly string[]): void {
+  tx.send({
+    name: `move-delete-${shape.table}`,
+    text: `delete from ${shape.table} d using (select t.* from ${rowsOfKeys(shape, '$1')}) t
+           where ${shape.key.map(({ name }) => `d.${name} = t.${name}`).join(' and ')}`,
+    values: [arrayOf(keys)],
+  })
+}
+
+export function arrayOf(documents: readonly string[]): string {
+  return `[${documents.join(',')}]`
+}

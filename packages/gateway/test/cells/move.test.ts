@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createTenant } from '../../src/tenants/create.ts'
+import { topUp } from '../../src/wallet/ledger/top-up.ts'
+import { call, type Dealer, NODE_ENV, OPERATOR, startNode } from '../harness/api-node.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
+import { ledgerFaults, rowsOf, startTwoCells, type TestCell, type TwoCells } from './two-cells.ts'
+
+/* A dealer with orders in every state, top-ups, actions and events is moved to another cell and back. */
+
+/** Two moves, each of some hundred small transactions, on a busy machine. */
+const MOVES_TIMEOUT_MS = 300_000
+const STATES_TIMEOUT_MS = 60_000
+
+let cells: TwoCells
+let dealer: Dealer
+
+beforeAll(async () => {
+  cells = await startTwoCells('api')
+  const operator = await startNode(cells.main.database.url, cells.main.env)
+  dealer = await addDealerOf(operator.deps)
+  await operator.stop()
+  await sellEverything(cells.main)
+}, MOVES_TIMEOUT_MS)
+afterAll(async () => {
+  await cells?.close()
+  await stopGateways()
+})
+
+async function addDealerOf(deps: Awaited<ReturnType<typeof startNode>>['deps']): Promise<Dealer> {
+  const made = await createTenant(deps, { clientName: 'Acme', currencyCode: 'USD' }, OPERATOR)
+  await topUp(deps, { tenantId: made.tenantId, amount: 10_000_000n, reference: 'opening' }, OPERATOR)
+  return made
+}
+
+const json = (cell: TestCell, operation: string, body: object, parts = {}) =>
+  call(cell.gateway, dealer, operation, { body: JSON.stringify(body), ...parts })
+const order = (cell: TestCell, transactionId: string, packageCode: string, parts = {}) =>
+  json(cell, 'esim/order', { transactionId, packageInfoList: [{ packageCode, count: 1 }] }, parts)
+
+/** Orders that end in every state, a top-up and an action, made by a worker that is stopped again. */
+async function sellEverything(cell: TestCell): Promise<void> {
+  const worker = await startGateway({
+    databaseUrl: cell.database.url,
+    role: 'worker',
+    env: { ...NODE_ENV, ...cell.env },
+  })
+  const states = {
+    SANDBOX_OK: 'DELIVERED',
+    SANDBOX_REFUSED: 'FAILED',
+    SANDBOX_UNKNOWN: 'UNDER_REVIEW',
+    SANDBOX_CANCEL_FEE: 'DELIVERED',
+  }
+  for (const packageCode of Object.keys(states)) await order(cell, packageCode, packageCode)
+  for (const [transactionId, status] of Object.entries(states)) {
+    await waitUntil(
+      async () => (await json(cell, 'esim/query', { transactionId })).data.orderStatus === status,
+      STATES_TIMEOUT_MS,
+    )
+  }
+  const { data } = await json(cell, 'esim/query', { transactionId: 'SANDBOX_CANCEL_FEE' })
+  const { esimTranNo } = data.profileList[0]
+  const cancel = await json(cell, 'esim/cancel', { transactionId: 'cancel', action: 'CANCEL', esimTranNo })
+  expect(cancel.code).toBe('000000')
+  await waitUntil(
+    async () => (await json(cell, 'esim/action/query', { transactionId: 'cancel' })).data.actionStatus === 'DONE',
+    STATES_TIMEOUT_MS,
+  )
+  const sold = (await json(cell, 'esim/query', { transactionId: 'SANDBOX_OK' })).data.profileList[0]
+  await json(cell, 'esim/topup', { transactionId: 'top-up', esimTranNo: sold.esimTranNo, packageCode: 'SANDBOX_TOPUP' })
+  await worker.kill()
+  // Not processed by any worker yet.
+  expect((await order(cell, 'open', 'SANDBOX_OK')).code).toBe('000000')
+}
+
+/** A move changes the versions of a tenant, and is itself in the audit log. */
+function withoutTraces(rows: Record<string, string[]>): Record<string, string[]> {
+  return {
+    ...rows,
+    tenants: rows.tenants!.map((row) => row.replace(/"version":\d+/, '')),
+    audit_log: rows.audit_log!.filter((row) => !row.includes('"tenant.move')),
+    request_ids: [],
+  }
+}
+
+async function expectMoved(from: TestCell, to: TestCell): Promise<void> {
+  expect((await order(from, 'refused', 'SANDBOX_OK')).code).toBe('000002')
+  expect(cells.cellOf(dealer.appKey).name).toBe(to.name)
+  expect(withoutTraces(await rowsOf(to, dealer.tenantId))).toEqual(withoutTraces(await rowsOf(from, dealer.tenantId)))
+  for (const cell of [from, to]) expect(await ledgerFaults(cell, dealer.tenantId)).toEqual([])
+  // What was ordered before is answered as before, and not debited again.
+  const { data: before } = await json(to, 'account/balance', {})
+  const replayed = await order(to, 'SANDBOX_OK', 'SANDBOX_OK')
+  expect([replayed.code, replayed.headers['idempotent-replayed']]).toEqual(['000000', 'true'])
+  expect((await order(to, 'cancel', 'SANDBOX_OK')).code).toBe('200012')
+  expect((await json(to, 'account/balance', {})).data.balance).toBe(before.balance)
+}
+
+it('a dealer is moved there and back with all its rows, and its RequestIDs and transactionIds count in both cells', {
+  timeout: MOVES_TIMEOUT_MS,
+}, async () => {
+  const { main, eu1 } = cells
+  const requestId = randomUUID()
+  const timestamp = Date.now()
+  expect((await json(main, 'health', {}, { requestId, timestamp })).code).toBe('000000')
+  const before = await rowsOf(main, dealer.tenantId)
+  for (const table of ['orders', 'profiles', 'events', 'deliveries', 'esim_actions', 'supplier_attempts', 'transfers'])
+    expect(before[table]!.length, table).toBeGreaterThan(0)
+
+  const there = await cells.move(main, dealer.tenantId, '--to', 'eu1', '--json')
+  expect(there.stderr).toBe('')
+  expect(JSON.parse(there.stdout).fencedMs).toBeLessThan(5_000)
+  await expectMoved(main, eu1)
+  expect((await json(eu1, 'health', {}, { requestId, timestamp })).code).toBe('101006')
+
+  expect((await order(eu1, 'in-eu1', 'SANDBOX_OK')).code).toBe('000000')
+  const back = await cells.move(eu1, dealer.tenantId, '--to', 'main', '--json')
+  expect(back.stderr).toBe('')
+  await expectMoved(eu1, main)
+  expect((await json(main, 'health', {}, { requestId, timestamp })).code).toBe('101006')
+
+  // What was open when it left is delivered where it is now, once.
+  const worker = await startGateway({
+    databaseUrl: main.database.url,
+    role: 'worker',
+    env: { ...NODE_ENV, ...main.env },
+  })
+  for (const transactionId of ['open', 'in-eu1']) {
+    await waitUntil(
+      async () => (await json(main, 'esim/query', { transactionId })).data.orderStatus === 'DELIVERED',
+      STATES_TIMEOUT_MS,
+    )
+  }
+  await worker.kill()
+  const clean = await cells.move(eu1, dealer.tenantId, '--clean')
+  expect(clean).toMatchObject({ code: 0, stderr: '' })
+  expect(Object.values(await rowsOf(eu1, dealer.tenantId)).flat()).toEqual([])
+  expect(await eu1.db.query({ text: 'select from tenant_moves' })).toEqual([])
+  expect((await json(eu1, 'health', {})).code).toBe('101004')
+})
+
+it('a dealer that nothing prevents from moving stays where it is when the move is aborted', {
+  timeout: MOVES_TIMEOUT_MS,
+}, async () => {
+  const { main, eu1 } = cells
+  const killed = await cells.moveUntil('move.copied-behind-fence', main, dealer.tenantId, '--to', 'eu1')
+  expect(killed.stderr).toContain('paused at')
+  expect((await cells.move(main, dealer.tenantId, '--to', 'eu1', '--abort')).code).toBe(0)
+  expect((await order(main, 'after-abort', 'SANDBOX_OK')).code).toBe('000000')
+  expect(Object.values(await rowsOf(eu1, dealer.tenantId)).flat()).toEqual([])
+  const left = await main.db.query({ text: `select tgname from pg_trigger where tgname like 'moved%'` })
+  expect(left).toEqual([])
+})
+
+it('a move that would lose something is refused with what to do', { timeout: MOVES_TIMEOUT_MS }, async () => {
+  const { main, eu1 } = cells
+  await eu1.db.query({ text: `update deployment set master_key_fingerprint = 'other'` })
+  expect((await cells.move(main, dealer.tenantId, '--to', 'eu1')).stderr).toMatch(/different master keys.*rotate/)
+  await eu1.db.query({
+    text: 'update deployment set master_key_fingerprint = $1',
+    values: [
+      (await main.db.query<{ key: string }>({ text: 'select master_key_fingerprint as key from deployment' }))[0]!.key,
+    ],
+  })
+  await main.db.query({
+    text: `insert into tenant_prices values ($1, 'ONLY_MAIN', 1, false, now())`,
+    values: [dealer.tenantId],
+  })
+  expect((await cells.move(main, dealer.tenantId, '--to', 'eu1')).stderr).toMatch(/eu1 lacks packages.*ONLY_MAIN/)
+  expect((await cells.move(main, dealer.tenantId, '--to', 'us1')).stderr).toMatch(/lists no cell us1/)
+  expect(await main.db.query({ text: `select from tenant_moves where direction = 'OUT'` })).toEqual([])
+})

@@ -51,11 +51,16 @@ const FILL = [
    from daily_orders o, unnest(o.cells, o.orders, o.amounts) as c(cell, orders, amount) group by 1, 2, 3 order by 1`,
   `insert into sales_progress select tenant_id, version, '{}', '{}' from wallets
    on conflict (tenant_id) do update set wallet_version = excluded.wallet_version, open_days = '{}', dirty_days = '{}'`,
-  ...[...SUM_TABLES, 'sales_progress'].map((table) => `vacuum analyze ${table}`),
 ]
 
 export async function fillSums(db: Db): Promise<void> {
-  for (const text of FILL) await db.query({ text })
+  for (const text of FILL) {
+    await db.tx(async (tx) => {
+      tx.send({ text: `set local work_mem = '512MB'` })
+      await tx.query({ text })
+    })
+  }
+  for (const table of [...SUM_TABLES, 'sales_progress']) await db.query({ text: `vacuum analyze ${table}` })
 }
 
 /** Lets the job calculate some days again. @throws Error if that changes a sum */

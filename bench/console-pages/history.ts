@@ -61,7 +61,7 @@ const dealers = (count: number) => [
    from generate_series(1, ${count}) n`,
   'alter table bench_dealers add primary key (dealer)',
   `insert into tenants (tenant_id, app_key, tenant_name, currency_code, tags, created_at)
-   select tenant_id, 'ak_main_' || md5(dealer::text), 'Dealer ' || initcap(md5(dealer::text)),
+   select tenant_id, 'ak_main_' || md5(dealer::text), 'Dealer ' || md5(dealer::text),
      case when dealer % 3 = 0 then 'EUR' else 'USD' end, case when dealer % 10 = 0 then '{gold}'::text[] else '{}' end,
      now() - interval '395 days' from bench_dealers`,
   `insert into wallets (tenant_id, currency_code, low_balance_threshold, updated_at)

@@ -6,6 +6,7 @@ import { updateSales } from '../../packages/gateway/src/sales/update-sales.ts'
 export const SUM_TABLES = [
   'daily_sales',
   'daily_sales_tenants',
+  'daily_sales_tenant_suppliers',
   'monthly_sales_tenants',
   'daily_sales_packages',
   'daily_orders',
@@ -34,6 +35,9 @@ const FILL = [
      from bench_sales join bench_dealers d using (dealer) join tenants t using (tenant_id), generate_series(1, items) i) sold
    group by 1, 2, 3, 4, 5, 6 order by 2, 1`,
   `insert into daily_sales_tenants ${sumOf('daily_sales', 'tenant_id, day')} order by day, tenant_id`,
+  `insert into daily_sales_tenant_suppliers
+   select tenant_id, day, order_type, supplier, currency_code, ${SUMS.map((name) => `sum(${name})`).join()}
+   from daily_sales group by 1, 2, 3, 4, 5 order by 2, 1`,
   `insert into monthly_sales_tenants ${sumOf(`(select *, date_trunc('month', day)::date as month from daily_sales_tenants) s`, 'tenant_id, month')} order by month, tenant_id`,
   `insert into daily_sales_packages select day, order_type, package_code, supplier, currency_code, ${SUMS.map((name) => `sum(${name})`).join()}
    from daily_sales group by 1, 2, 3, 4, 5 order by 1`,

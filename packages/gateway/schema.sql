@@ -105,6 +105,22 @@ create table daily_sales_packages (
   constraint daily_sales_packages_pkey PRIMARY KEY (day, order_type, package_code, supplier, currency_code)
 ) with (fillfactor=50);
 
+create table daily_sales_tenant_suppliers (
+  tenant_id uuid not null,
+  day date not null,
+  order_type text not null,
+  supplier text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  constraint daily_sales_tenant_suppliers_pkey PRIMARY KEY (tenant_id, day, order_type, supplier, currency_code)
+);
+CREATE INDEX daily_sales_tenant_suppliers_day ON daily_sales_tenant_suppliers USING btree (supplier, day);
+
 create table daily_sales_tenants (
   tenant_id uuid not null,
   day date not null,

@@ -287,6 +287,23 @@ create table monthly_sales_tenants (
 ) with (fillfactor = 50);
 create index monthly_sales_tenants_month on monthly_sales_tenants (month);
 
+-- The same sums of each tenant and supplier, over its packages.
+create table daily_sales_tenant_suppliers (
+  tenant_id uuid not null,
+  day date not null,
+  order_type text not null,
+  supplier text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  primary key (tenant_id, day, order_type, supplier, currency_code)
+);
+create index daily_sales_tenant_suppliers_day on daily_sales_tenant_suppliers (supplier, day);
+
 -- The same sums of each package and supplier, over all tenants.
 create table daily_sales_packages (
   day date not null,

@@ -105,6 +105,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   wallet_adjustments: 'who proposed and who approved',
   daily_sales: 'one row a day, dealer, package and supplier: its orders are kept for ever, too',
   daily_sales_tenants: 'one row a day and dealer',
+  daily_sales_tenant_suppliers: 'one row a day, dealer and supplier',
   monthly_sales_tenants: 'one row a month and dealer',
   daily_sales_packages: 'one row a day, package and supplier',
   daily_orders: 'one row a day and dealer',

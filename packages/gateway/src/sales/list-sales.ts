@@ -39,20 +39,15 @@ type SalesKey = keyof typeof COLUMNS
 
 /**
  * The sums of a period by key and currency. Reads the smallest table that has the filter's columns, each through an index:
- * the sums of a package and supplier over all tenants; those of a tenant over all packages; or those of each tenant, by its
- * id or by package. Those of each tenant over all packages are read by months.
+ * the sums of a package and supplier over all tenants; those of a tenant over all packages, or of a tenant and supplier; or
+ * those of each tenant and package. Those of each tenant over all packages are read by months.
  */
 export function listSales(db: Reader, by: SalesKey, filter: SalesFilter): Promise<SalesRow[]> {
   const { tenantIds, packageCodes, supplier } = filter
-  const isOfPackages = by === 'package' || by === 'supplier' || packageCodes !== undefined || supplier !== undefined
-  const isOfTenants = by === 'tenant' || tenantIds !== undefined
-  const table = !isOfTenants ? 'daily_sales_packages' : isOfPackages ? 'daily_sales' : 'daily_sales_tenants'
-  const isByPackageIndex = table === 'daily_sales' && tenantIds === undefined && packageCodes === undefined
-  const isByMonths = table === 'daily_sales_tenants' && by === 'tenant' && tenantIds === undefined
+  const isByMonths = by === 'tenant' && tenantIds === undefined && packageCodes === undefined && supplier === undefined
   const source = isByMonths
     ? sql`(${rowsByMonths(filter)}) rows`
-    : sql`${raw(table)} where ${conditions(filter)}
-        ${isByPackageIndex ? sql`and package_code in (${packagesOf(filter)})` : empty}`
+    : sql`${raw(tableOf(by, filter))} where ${conditions(filter)}`
   // Rows are grouped by the key's own type: only the sums need it as a text.
   return db.query<SalesRow>(sql`
     select key::text, currency_code, ${raw(Object.values(NAMES).join(', '))}
@@ -61,6 +56,12 @@ export function listSales(db: Reader, by: SalesKey, filter: SalesFilter): Promis
       from ${source}
       group by 1, 2 ${isByMonths ? sql`having sum(items) <> 0` : empty}) summed
     order by 1, 2`)
+}
+
+function tableOf(by: SalesKey, { tenantIds, packageCodes, supplier }: SalesFilter): string {
+  if (by !== 'tenant' && tenantIds === undefined) return 'daily_sales_packages'
+  if (by === 'package' || packageCodes !== undefined) return 'daily_sales'
+  return by === 'supplier' || supplier !== undefined ? 'daily_sales_tenant_suppliers' : 'daily_sales_tenants'
 }
 
 /**
@@ -134,11 +135,6 @@ function conditions({ from, to, tenantIds, packageCodes, supplier, orderType }: 
     ...(orderType === undefined ? [] : [sql`order_type = ${orderType}`]),
   ]
   return join(given, ' and ')
-}
-
-/** The packages with sales that fit: daily_sales of all tenants has an index by package. */
-function packagesOf({ from, to, supplier, orderType }: SalesFilter): Sql {
-  return sql`select distinct package_code from daily_sales_packages where ${conditions({ from, to, supplier, orderType })}`
 }
 
 /** The sums of one order, from its rows. */

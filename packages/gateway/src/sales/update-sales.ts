@@ -162,7 +162,7 @@ async function calculateDays(tx: Tx): Promise<number> {
   if (days.length === 0) return 0
   const pairs = [uuidArray(days.map(({ tenantId }) => tenantId)), plainArray(days.map(({ day }) => day))]
   for (const add of [...OVER_TENANTS, addToMonths]) tx.send({ text: add('-'), values: pairs })
-  for (const table of ['daily_sales', 'daily_sales_tenants', 'daily_orders']) {
+  for (const table of ['daily_sales', 'daily_sales_tenants', 'daily_sales_tenant_suppliers', 'daily_orders']) {
     tx.send({
       text: `delete from ${table} s using ${PAIRS} where s.tenant_id = d.tenant_id and s.day = d.day`,
       values: pairs,
@@ -174,7 +174,7 @@ async function calculateDays(tx: Tx): Promise<number> {
     tx.send({ name: 'sales-calculate', text: `insert into daily_sales ${SUMS_OF_DAY}`, values })
     tx.send({ name: 'sales-orders', text: `insert into daily_orders ${CELLS_OF_DAY}`, values })
   }
-  tx.send({ text: ADD_TENANTS, values: pairs })
+  for (const text of ADD_OF_TENANTS) tx.send({ text, values: pairs })
   for (const add of [...OVER_TENANTS, addToMonths]) tx.send({ text: add('+'), values: pairs })
   for (const text of DELETE_EMPTY) tx.send({ text, values: pairs })
   tx.send({
@@ -197,11 +197,17 @@ const DELETE_EMPTY = [
      and q.orders = 0 and q.amount = 0`,
 ]
 
-const ADD_TENANTS = `
-  insert into daily_sales_tenants
-  select s.tenant_id, s.day, s.order_type, s.currency_code, ${SUMS.map((name) => `sum(s.${name})`).join(', ')}
-  from ${PAIRS} join daily_sales s on s.tenant_id = d.tenant_id and s.day = d.day
-  group by 1, 2, 3, 4`
+/** The sums of a tenant's day without what coarser tables leave out. */
+const ADD_OF_TENANTS = [
+  ['daily_sales_tenants', 's.order_type, s.currency_code'],
+  ['daily_sales_tenant_suppliers', 's.order_type, s.supplier, s.currency_code'],
+].map(
+  ([table, members]) => `
+    insert into ${table}
+    select s.tenant_id, s.day, ${members}, ${SUMS.map((name) => `sum(s.${name})`).join(', ')}
+    from ${PAIRS} join daily_sales s on s.tenant_id = d.tenant_id and s.day = d.day
+    group by s.tenant_id, s.day, ${members}`,
+)
 
 /* Each adds the sums of these days of tenants to coarser ones, or takes them away. */
 type Sign = '+' | '-'

@@ -39,6 +39,7 @@ export async function expectSumsToEqualRows(db: Db): Promise<void> {
   for (const [table, members, keyOf] of [
     ['daily_sales', 'tenant_id, package_code, supplier', (row: Keys) => [row.tenantId, row.packageCode, row.supplier]],
     ['daily_sales_tenants', 'tenant_id', (row: Keys) => [row.tenantId]],
+    ['daily_sales_tenant_suppliers', 'tenant_id, supplier', (row: Keys) => [row.tenantId, row.supplier]],
     ['monthly_sales_tenants', 'tenant_id', (row: Keys) => [row.tenantId]],
     ['daily_sales_packages', 'package_code, supplier', (row: Keys) => [row.packageCode, row.supplier]],
   ] as const) {

@@ -4,6 +4,7 @@ import type { Result } from './compare.ts'
 import { createBenchServer } from './environment.ts'
 import type { Figure } from './figure.ts'
 import { calm } from './figures/calm.ts'
+import { consolePages } from './figures/console-pages.ts'
 import { dealers } from './figures/dealers.ts'
 import { growth } from './figures/growth.ts'
 import { health } from './figures/health.ts'
@@ -34,6 +35,7 @@ const FIGURES: readonly Figure[] = [
   dealers,
   start,
   webhooks,
+  consolePages,
   growth,
 ]
 
@@ -41,7 +43,7 @@ const program = new Command('bench')
   .description('Compares the gateway with baselines on the same machine.')
   .argument('[names...]', `figures to measure: ${FIGURES.map((figure) => figure.name).join(', ')}; default: all`)
   .option('--rounds <n>', 'rounds of each figure', '5')
-  .option('--orders <n>', 'number of orders on the larger side of growth', '5000000')
+  .option('--orders <n>', 'number of orders of console-pages, and on the larger side of growth', '5000000')
   .option('--server <url>', 'measure on this server of PostgreSQL on this machine instead of the embedded one')
   .option('--json <file>', 'also write the results as JSON')
   .option('--cpu-prof <dir>', 'write CPU profiles of the gateways to this folder')

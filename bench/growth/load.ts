@@ -1,5 +1,6 @@
 import type { Db } from '../../packages/gateway/src/lib/postgres/db.ts'
 import { updateSales } from '../../packages/gateway/src/sales/update-sales.ts'
+import { SUM_TABLES } from '../console-pages/sums.ts'
 import { copyRows } from './copy.ts'
 import { balanceAfter, type OrderHistory, ordersOf, rowsOf, TABLES } from './history.ts'
 
@@ -17,7 +18,7 @@ export async function loadHistory(
   progress: (line: string) => void,
 ): Promise<void> {
   const started = performance.now()
-  const restore = await dropIndexes(db)
+  const restore = await dropIndexes(db, Object.keys(TABLES))
   const tables = Object.keys(TABLES)
   const filler = async () => {
     for (let table = tables.shift(); table !== undefined; table = tables.shift()) {
@@ -49,14 +50,14 @@ async function sumUpSales(db: Db): Promise<void> {
              where w.version > coalesce(p.wallet_version, 0) or p.dirty_days <> '{}' limit 1`,
     })
   } while (behind.length > 0)
-  for (const table of ['daily_sales', 'daily_sales_tenants', 'daily_sales_packages']) {
+  for (const table of SUM_TABLES) {
     await db.query({ text: `vacuum (analyze) ${table}` })
   }
 }
 
-/** @returns the statements that create them again */
-async function dropIndexes(db: Db): Promise<string[]> {
-  const values = [Object.keys(TABLES)]
+/** Drops the foreign keys and all indexes but primary keys. @returns the statements that create them again */
+export async function dropIndexes(db: Db, tables: readonly string[]): Promise<string[]> {
+  const values = [tables]
   const constraints = await db.query<{ table: string; name: string; definition: string }>({
     text: `select conrelid::regclass::text as table, quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
            from pg_constraint where conrelid::regclass::text = any ($1) and contype in ('u', 'f') and conparentid = 0

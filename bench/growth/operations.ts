@@ -12,7 +12,8 @@ import { getOrderWithProfiles } from '../../packages/gateway/src/profiles/get-or
 import { listProfiles } from '../../packages/gateway/src/profiles/list.ts'
 import { searchProfiles } from '../../packages/gateway/src/profiles/search.ts'
 import { queryUsage } from '../../packages/gateway/src/profiles/usage.ts'
-import { listSales } from '../../packages/gateway/src/sales/list-sales.ts'
+import { listBalancesByDaysLeft, listSales } from '../../packages/gateway/src/sales/list-sales.ts'
+import { listOrderParts } from '../../packages/gateway/src/sales/order-cells.ts'
 import { getBalance } from '../../packages/gateway/src/wallet/ledger/balance.ts'
 import { getStatementPage } from '../../packages/gateway/src/wallet/statement/entries.ts'
 import { listStatement } from '../../packages/gateway/src/wallet/statement/list.ts'
@@ -44,6 +45,9 @@ export const PATHS = [
   'sales by package',
   'sales by dealer',
   'sales of one dealer',
+  'sales by days left',
+  'sales dashboard, all dealers',
+  'sales dashboard of one dealer',
 ] as const
 export type Path = (typeof PATHS)[number]
 
@@ -184,6 +188,7 @@ function isSalesPath(path: SalesPath | ConsolePath): path is SalesPath {
 function readSales(db: Db, path: SalesPath, { startMs, tenantIds }: OrderHistory): Promise<unknown> {
   const dayOf = (timeMs: number) => new Date(timeMs).toISOString().slice(0, 10)
   const week = { from: dayOf(startMs), to: dayOf(startMs + WEEK_MS) }
+  const starts = Array.from({ length: 8 }, (_, day) => new Date(Date.parse(week.from) + (day * WEEK_MS) / 7))
   switch (path) {
     case 'sales by day':
       return listSales(db, 'day', week)
@@ -191,6 +196,12 @@ function readSales(db: Db, path: SalesPath, { startMs, tenantIds }: OrderHistory
       return listSales(db, 'package', week)
     case 'sales by dealer':
       return listSales(db, 'tenant', week)
+    case 'sales by days left':
+      return listBalancesByDaysLeft(db, { ...week, limit: 100 })
+    case 'sales dashboard, all dealers':
+      return listOrderParts(db, { tenantId: null, starts })
+    case 'sales dashboard of one dealer':
+      return listOrderParts(db, { tenantId: tenantIds[0]!, starts })
     case 'sales of one dealer':
       return listSales(db, 'package', { ...week, tenantIds: tenantIds.slice(0, 1) })
     default:

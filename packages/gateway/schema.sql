@@ -71,6 +71,16 @@ create table coverages (
   constraint coverages_pkey PRIMARY KEY (coverage_id)
 );
 
+create table daily_orders (
+  tenant_id uuid not null,
+  day date not null,
+  currency_code text not null,
+  cells smallint[] not null,
+  orders integer[] not null,
+  amounts bigint[] not null,
+  constraint daily_orders_pkey PRIMARY KEY (tenant_id, day)
+);
+
 create table daily_sales (
   tenant_id uuid not null,
   day date not null,
@@ -102,6 +112,22 @@ create table daily_sales_packages (
   unknown_revenue bigint not null,
   constraint daily_sales_packages_pkey PRIMARY KEY (day, order_type, package_code, supplier, currency_code)
 ) with (fillfactor=50);
+
+create table daily_sales_tenant_suppliers (
+  tenant_id uuid not null,
+  day date not null,
+  order_type text not null,
+  supplier text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  constraint daily_sales_tenant_suppliers_pkey PRIMARY KEY (tenant_id, day, order_type, supplier, currency_code)
+);
+CREATE INDEX daily_sales_tenant_suppliers_day ON daily_sales_tenant_suppliers USING btree (supplier, day);
 
 create table daily_sales_tenants (
   tenant_id uuid not null,
@@ -347,6 +373,21 @@ create table mobimatter_orders (
 );
 CREATE UNIQUE INDEX mobimatter_orders_order_id ON mobimatter_orders USING btree (supplier, order_id);
 
+create table monthly_sales_tenants (
+  tenant_id uuid not null,
+  month date not null,
+  order_type text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  constraint monthly_sales_tenants_pkey PRIMARY KEY (tenant_id, month, order_type, currency_code)
+) with (fillfactor=50);
+CREATE INDEX monthly_sales_tenants_month ON monthly_sales_tenants USING btree (month);
+
 create table notes (
   tenant_id uuid not null,
   note_id uuid not null,
@@ -392,6 +433,15 @@ create table order_items (
   constraint order_items_pkey PRIMARY KEY (tenant_id, order_id, item_no),
   constraint order_items_item_status_check CHECK ((item_status = ANY (ARRAY['WAITING'::text, 'ASKED'::text, 'UNKNOWN'::text, 'REVIEW'::text, 'DELIVERED'::text, 'REFUSED'::text, 'CANCELLED'::text])))
 ) with (fillfactor=70, autovacuum_vacuum_cost_delay=0);
+
+create table order_quarter_hours (
+  starts_at timestamp with time zone not null,
+  outcome smallint not null,
+  currency_code text not null,
+  orders integer not null,
+  amount bigint not null,
+  constraint order_quarter_hours_pkey PRIMARY KEY (starts_at, outcome, currency_code)
+) with (fillfactor=50);
 
 create table orders (
   tenant_id uuid not null,

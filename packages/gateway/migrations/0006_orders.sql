@@ -271,6 +271,39 @@ create table daily_sales_tenants (
 );
 create index daily_sales_tenants_day on daily_sales_tenants (day);
 
+-- The same sums of each tenant and month: periods of months read fewer rows (sales/list-sales.ts).
+create table monthly_sales_tenants (
+  tenant_id uuid not null,
+  month date not null, -- its first day
+  order_type text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  primary key (tenant_id, month, order_type, currency_code)
+) with (fillfactor = 50);
+create index monthly_sales_tenants_month on monthly_sales_tenants (month);
+
+-- The same sums of each tenant and supplier, over its packages.
+create table daily_sales_tenant_suppliers (
+  tenant_id uuid not null,
+  day date not null,
+  order_type text not null,
+  supplier text not null,
+  currency_code text not null,
+  items integer not null,
+  revenue bigint not null,
+  refunds bigint not null,
+  cost bigint not null,
+  unknown_items integer not null,
+  unknown_revenue bigint not null,
+  primary key (tenant_id, day, order_type, supplier, currency_code)
+);
+create index daily_sales_tenant_suppliers_day on daily_sales_tenant_suppliers (supplier, day);
+
 -- The same sums of each package and supplier, over all tenants.
 create table daily_sales_packages (
   day date not null,
@@ -285,6 +318,29 @@ create table daily_sales_packages (
   unknown_items integer not null,
   unknown_revenue bigint not null,
   primary key (day, order_type, package_code, supplier, currency_code)
+) with (fillfactor = 50);
+
+-- Orders of a tenant's UTC day, counted by quarter hour and outcome, in cells: dashboards show days of any time zone, and each
+-- begins with a quarter hour. A cell is quarter hour * 128 + outcome: 0 neither delivered nor failed; 1 failed or cancelled;
+-- from 2 on delivered, by delivery time (sales/order-cells.ts).
+create table daily_orders (
+  tenant_id uuid not null,
+  day date not null,
+  currency_code text not null,
+  cells smallint[] not null, -- ascending, those with orders
+  orders integer[] not null, -- of each cell
+  amounts bigint[] not null, -- of each cell, less refunds
+  primary key (tenant_id, day)
+);
+
+-- The same cells over all tenants.
+create table order_quarter_hours (
+  starts_at timestamptz not null,
+  outcome smallint not null,
+  currency_code text not null,
+  orders integer not null,
+  amount bigint not null,
+  primary key (starts_at, outcome, currency_code)
 ) with (fillfactor = 50);
 
 -- How far the sums of a tenant have followed its rows.

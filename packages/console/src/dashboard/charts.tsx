@@ -9,7 +9,7 @@ import {
   formatPercent,
 } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { interpolate, plural, t } from '../strings/strings.ts'
 import { type Bar, BarChart } from './bar-chart.tsx'
 
 const GREEN = 'var(--mantine-color-teal-6)'
@@ -96,6 +96,7 @@ export function EventsChart({ data }: { data: Dashboard }) {
   const { DELIVERED, DEAD, PENDING, UNSENT } = t.webhooks.states
   return (
     <Card title={t.dashboard.events}>
+      <CountedDays data={data} />
       {sent > 0 && (
         <Text size="sm" c="dimmed">
           {interpolate(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}
@@ -118,6 +119,16 @@ export function EventsChart({ data }: { data: Dashboard }) {
         })}
       />
     </Card>
+  )
+}
+
+/** Says for which days events and attempts at suppliers are counted, unless it is all of them. */
+export function CountedDays({ data: { countedDays, days } }: { data: Dashboard }) {
+  if (countedDays === days.length) return null
+  return (
+    <Text size="sm" c="dimmed">
+      {countedDays === 0 ? t.dashboard.notCounted : plural(t.dashboard.countedDays, countedDays)}
+    </Text>
   )
 }
 

@@ -5,11 +5,13 @@ import { formatCount, formatDuration, formatMoney } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
 import { Amount, Facts } from '../parts/values.tsx'
 import { interpolate, plural, t } from '../strings/strings.ts'
+import { CountedDays } from './charts.tsx'
 
 /** Outcomes per supplier in the period. */
 export function SupplierOutcomes({ data }: { data: Dashboard }) {
   return (
     <Card title={t.dashboard.suppliers}>
+      <CountedDays data={data} />
       {data.suppliers.length === 0 && (
         <Text size="sm" c="dimmed">
           {t.dashboard.noData}

@@ -39,25 +39,79 @@ type SalesKey = keyof typeof COLUMNS
 
 /**
  * The sums of a period by key and currency. Reads the smallest table that has the filter's columns, each through an index:
- * the sums of a package and supplier over all tenants; those of a tenant over all packages; or those of each tenant, by its
- * id or by package.
+ * the sums of a package and supplier over all tenants; those of a tenant over all packages, or of a tenant and supplier; or
+ * those of each tenant and package. Those of each tenant over all packages are read by months.
  */
 export function listSales(db: Reader, by: SalesKey, filter: SalesFilter): Promise<SalesRow[]> {
   const { tenantIds, packageCodes, supplier } = filter
-  const isOfPackages = by === 'package' || by === 'supplier' || packageCodes !== undefined || supplier !== undefined
-  const isOfTenants = by === 'tenant' || tenantIds !== undefined
-  const table = !isOfTenants ? 'daily_sales_packages' : isOfPackages ? 'daily_sales' : 'daily_sales_tenants'
-  const isByPackageIndex = table === 'daily_sales' && tenantIds === undefined && packageCodes === undefined
+  const isByMonths = by === 'tenant' && tenantIds === undefined && packageCodes === undefined && supplier === undefined
+  const source = isByMonths
+    ? sql`(${rowsByMonths(filter)}) rows`
+    : sql`${raw(tableOf(by, filter))} where ${conditions(filter)}`
   // Rows are grouped by the key's own type: only the sums need it as a text.
   return db.query<SalesRow>(sql`
     select key::text, currency_code, ${raw(Object.values(NAMES).join(', '))}
     from (
       select ${raw(COLUMNS[by])} as key, currency_code, ${raw(SUMMED)}
-      from ${raw(table)}
-      where ${conditions(filter)} ${isByPackageIndex ? sql`and package_code in (${packagesOf(filter)})` : empty}
-      group by 1, 2) summed
+      from ${source}
+      group by 1, 2 ${isByMonths ? sql`having sum(items) <> 0` : empty}) summed
     order by 1, 2`)
 }
+
+function tableOf(by: SalesKey, { tenantIds, packageCodes, supplier }: SalesFilter): string {
+  if (by !== 'tenant' && tenantIds === undefined) return 'daily_sales_packages'
+  if (by === 'package' || packageCodes !== undefined) return 'daily_sales'
+  return by === 'supplier' || supplier !== undefined ? 'daily_sales_tenant_suppliers' : 'daily_sales_tenants'
+}
+
+/**
+ * The rows of each tenant in the period: months, then the days before or after the period taken away, or the days in it added,
+ * whichever are fewer. A year of ten thousand tenants, of which two thirds sell something on each day: a tenth of the rows.
+ */
+function rowsByMonths({ from, to, orderType }: SalesFilter): Sql {
+  const { months, added, taken } = monthsOf(from, to)
+  const type = orderType === undefined ? empty : sql`and order_type = ${orderType}`
+  const columns = (sign: string) =>
+    raw(`tenant_id, currency_code, ${SUMS.map((name) => `${sign}${name} as ${name}`).join()}`)
+  const days = (periods: Period[], sign: string) =>
+    periods.map(
+      (days) => sql`
+        select ${columns(sign)} from daily_sales_tenants where day between ${days.from} and ${days.to} ${type}`,
+    )
+  const ofMonths = sql`select ${columns('')} from monthly_sales_tenants where month = any (${months}::date[]) ${type}`
+  return join([ofMonths, ...days(added, ''), ...days(taken, '-')], ' union all ')
+}
+
+interface Period {
+  from: string
+  to: string
+}
+
+/** Months whose sums, with those of some days added and of others taken away, are the sums of a period. */
+export function monthsOf(from: string, to: string): { months: string[]; added: Period[]; taken: Period[] } {
+  const result = { months: [] as string[], added: [] as Period[], taken: [] as Period[] }
+  for (let first = `${from.slice(0, 7)}-01`; first <= to; first = nextMonth(first)) {
+    const last = dayBefore(nextMonth(first))
+    const inside = { from: from > first ? from : first, to: to < last ? to : last }
+    const outside = [
+      ...(from > first ? [{ from: first, to: dayBefore(from) }] : []),
+      ...(to < last ? [{ from: dayAfter(to), to: last }] : []),
+    ]
+    if (lengthOf(inside) <= outside.reduce((sum, days) => sum + lengthOf(days), 0)) result.added.push(inside)
+    else {
+      result.months.push(first)
+      result.taken.push(...outside)
+    }
+  }
+  return result
+}
+
+const DAY_MS = 86_400_000
+const moved = (day: string, days: number) => new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
+const dayBefore = (day: string) => moved(day, -1)
+const dayAfter = (day: string) => moved(day, 1)
+const nextMonth = (first: string) => `${moved(first, 31).slice(0, 7)}-01`
+const lengthOf = ({ from, to }: Period) => (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
 
 const NAMES: Record<(typeof SUMS)[number], string> = {
   items: 'items',
@@ -81,11 +135,6 @@ function conditions({ from, to, tenantIds, packageCodes, supplier, orderType }: 
     ...(orderType === undefined ? [] : [sql`order_type = ${orderType}`]),
   ]
   return join(given, ' and ')
-}
-
-/** The packages with sales that fit: daily_sales of all tenants has an index by package. */
-function packagesOf({ from, to, supplier, orderType }: SalesFilter): Sql {
-  return sql`select distinct package_code from daily_sales_packages where ${conditions({ from, to, supplier, orderType })}`
 }
 
 /** The sums of one order, from its rows. */

@@ -3,6 +3,7 @@ import { firstUuidAt } from '../lib/ids.ts'
 import { plainArray, uuidArray } from '../lib/postgres/columns.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import { advisoryKey } from '../lib/postgres/schema.ts'
+import { CELLS_OF_DAY, startOfCell } from './order-cells.ts'
 import { SUMS, SUMS_OF_DAY } from './sums-of-rows.ts'
 
 /*
@@ -49,8 +50,8 @@ export async function subtractTenants(tx: Tx, tenantIds: readonly string[]): Pro
     values: [tenantIds],
   })
   const pairs = [uuidArray(days.map(({ tenantId }) => tenantId)), plainArray(days.map(({ day }) => day))]
-  tx.send({ text: addToPackages('-'), values: pairs })
-  tx.send({ text: DELETE_EMPTY_PACKAGES, values: [pairs[1]] })
+  for (const add of OVER_TENANTS) tx.send({ text: add('-'), values: pairs })
+  for (const text of DELETE_EMPTY) tx.send({ text, values: pairs })
 }
 
 /** One writer at a time, on any node. */
@@ -161,8 +162,8 @@ async function calculateDays(tx: Tx): Promise<number> {
   })
   if (days.length === 0) return 0
   const pairs = [uuidArray(days.map(({ tenantId }) => tenantId)), plainArray(days.map(({ day }) => day))]
-  tx.send({ text: addToPackages('-'), values: pairs })
-  for (const table of ['daily_sales', 'daily_sales_tenants']) {
+  for (const add of [...OVER_TENANTS, addToMonths]) tx.send({ text: add('-'), values: pairs })
+  for (const table of ['daily_sales', 'daily_sales_tenants', 'daily_sales_tenant_suppliers', 'daily_orders']) {
     tx.send({
       text: `delete from ${table} s using ${PAIRS} where s.tenant_id = d.tenant_id and s.day = d.day`,
       values: pairs,
@@ -172,10 +173,11 @@ async function calculateDays(tx: Tx): Promise<number> {
     const startMs = Date.parse(`${day}T00:00:00Z`)
     const values = [tenantId, day, firstUuidAt(startMs), firstUuidAt(startMs + DAY_MS)]
     tx.send({ name: 'sales-calculate', text: `insert into daily_sales ${SUMS_OF_DAY}`, values })
+    tx.send({ name: 'sales-orders', text: `insert into daily_orders ${CELLS_OF_DAY}`, values })
   }
-  tx.send({ text: ADD_TENANTS, values: pairs })
-  tx.send({ text: addToPackages('+'), values: pairs })
-  tx.send({ text: DELETE_EMPTY_PACKAGES, values: [pairs[1]] })
+  for (const text of ADD_OF_TENANTS) tx.send({ text, values: pairs })
+  for (const add of [...OVER_TENANTS, addToMonths]) tx.send({ text: add('+'), values: pairs })
+  for (const text of DELETE_EMPTY) tx.send({ text, values: pairs })
   tx.send({
     text: `update sales_progress p set dirty_days = array(
              select day from unnest(p.dirty_days) as day
@@ -186,23 +188,56 @@ async function calculateDays(tx: Tx): Promise<number> {
   return days.length
 }
 
-const DELETE_EMPTY_PACKAGES = 'delete from daily_sales_packages where day = any ($1) and items = 0'
 const PAIRS = 'unnest($1::uuid[], $2::date[]) as d(tenant_id, day)'
+const DELETE_EMPTY = [
+  `delete from daily_sales_packages s using ${PAIRS} where s.day = d.day and items = 0`,
+  `delete from monthly_sales_tenants s using ${PAIRS}
+   where s.tenant_id = d.tenant_id and s.month = date_trunc('month', d.day)::date and items = 0`,
+  `delete from order_quarter_hours q using ${PAIRS}
+   where q.starts_at >= d.day::timestamp at time zone 'utc' and q.starts_at < (d.day + 1)::timestamp at time zone 'utc'
+     and q.orders = 0 and q.amount = 0`,
+]
 
-const ADD_TENANTS = `
-  insert into daily_sales_tenants
-  select s.tenant_id, s.day, s.order_type, s.currency_code, ${SUMS.map((name) => `sum(s.${name})`).join(', ')}
-  from ${PAIRS} join daily_sales s on s.tenant_id = d.tenant_id and s.day = d.day
-  group by 1, 2, 3, 4`
-
-/** Adds the sums of these days of tenants to those over all tenants, or takes them away. Locks the rows in order of their key. */
-function addToPackages(sign: '+' | '-'): string {
-  return `
-    insert into daily_sales_packages as p
-    select s.day, s.order_type, s.package_code, s.supplier, s.currency_code,
-      ${SUMS.map((name) => `${sign}sum(s.${name})`).join(', ')}
+/** The sums of a tenant's day without what coarser tables leave out. */
+const ADD_OF_TENANTS = [
+  ['daily_sales_tenants', 's.order_type, s.currency_code'],
+  ['daily_sales_tenant_suppliers', 's.order_type, s.supplier, s.currency_code'],
+].map(
+  ([table, members]) => `
+    insert into ${table}
+    select s.tenant_id, s.day, ${members}, ${SUMS.map((name) => `sum(s.${name})`).join(', ')}
     from ${PAIRS} join daily_sales s on s.tenant_id = d.tenant_id and s.day = d.day
-    group by 1, 2, 3, 4, 5
-    on conflict (day, order_type, package_code, supplier, currency_code) do update set
-      ${SUMS.map((name) => `${name} = p.${name} + excluded.${name}`).join(', ')}`
-}
+    group by s.tenant_id, s.day, ${members}`,
+)
+
+/* Each adds the sums of these days of tenants to coarser ones, or takes them away. */
+type Sign = '+' | '-'
+
+const ADDED = `on conflict (%key) do update set ${SUMS.map((name) => `${name} = p.${name} + excluded.${name}`).join(', ')}`
+const signed = (sign: Sign) => SUMS.map((name) => `${sign}sum(s.${name})`).join(', ')
+
+const addToPackages = (sign: Sign) => `
+  insert into daily_sales_packages as p
+  select s.day, s.order_type, s.package_code, s.supplier, s.currency_code, ${signed(sign)}
+  from ${PAIRS} join daily_sales s on s.tenant_id = d.tenant_id and s.day = d.day
+  group by 1, 2, 3, 4, 5
+  ${ADDED.replace('%key', 'day, order_type, package_code, supplier, currency_code')}`
+
+const addToMonths = (sign: Sign) => `
+  insert into monthly_sales_tenants as p
+  select s.tenant_id, date_trunc('month', s.day)::date, s.order_type, s.currency_code, ${signed(sign)}
+  from ${PAIRS} join daily_sales_tenants s on s.tenant_id = d.tenant_id and s.day = d.day
+  group by 1, 2, 3, 4
+  ${ADDED.replace('%key', 'tenant_id, month, order_type, currency_code')}`
+
+const addToQuarterHours = (sign: Sign) => `
+  insert into order_quarter_hours as q
+  select ${startOfCell('o.day', 'c.cell')}, c.cell % 128, o.currency_code, ${sign}sum(c.orders), ${sign}sum(c.amount)
+  from ${PAIRS} join daily_orders o on o.tenant_id = d.tenant_id and o.day = d.day,
+    unnest(o.cells, o.orders, o.amounts) as c(cell, orders, amount)
+  group by 1, 2, 3
+  on conflict (starts_at, outcome, currency_code) do update set orders = q.orders + excluded.orders,
+    amount = q.amount + excluded.amount`
+
+/** Those over all tenants. */
+const OVER_TENANTS = [addToPackages, addToQuarterHours]

@@ -1,6 +1,7 @@
 import type { EventType } from '@dealer-esim/contract'
 import { orderNoOf } from '@dealer-esim/contract'
 import sql, { join, raw, type Sql } from 'sql-template-tag'
+import { firstUuidAt, timeOfUuid } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../lib/refusal.ts'
 import {
@@ -121,7 +122,7 @@ async function readEvents(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<EventV
     cross join lateral (
       select e.*, d.delivery_state, d.attempts, d.due_at from events e ${raw(DELIVERY_OF_EVENT)}
       where e.tenant_id = k.tenant_id and e.notify_id = k.notify_id) e
-    ${LATEST_ATTEMPT}
+    ${latestAttempt(keys.map((key) => key.id))}
     order by k.place`)
   return rows.map(eventOf)
 }
@@ -161,16 +162,17 @@ export async function getEvent(
   tenantId: string,
   notifyId: string,
 ): Promise<EventView & Recorded & { attemptList: AttemptView[] }> {
+  const id = requireUuid(notifyId, 'event')
   const [row] = await db.query<EventRow & Recorded>(sql`
     select ${COLUMNS}, e.content, e.details, t.app_key from tenants t
     join (select e.*, d.delivery_state, d.attempts, d.due_at from events e ${raw(DELIVERY_OF_EVENT)}) e using (tenant_id)
-    ${LATEST_ATTEMPT}
-    where t.tenant_id = ${tenantId} and e.notify_id = ${requireUuid(notifyId, 'event')}`)
+    ${latestAttempt([id])}
+    where t.tenant_id = ${tenantId} and e.notify_id = ${id}`)
   if (!row) throw notFound('event')
   const attempts = await db.query<AttemptRow>(sql`
     select attempt_id, notify_id, notify_type, attempt_no, url,
            address, started_at, duration_ms, http_status, outcome, answer, signature_starts
-    from delivery_attempts where tenant_id = ${tenantId} and notify_id = ${notifyId}
+    from delivery_attempts where tenant_id = ${tenantId} and notify_id = ${id} and attempt_id >= ${firstAttemptOf([id])}
     order by attempt_id desc limit ${ATTEMPTS_SHOWN_MAX}`)
   return { ...eventOf(row), attemptList: attempts.map(attemptOf) }
 }
@@ -201,12 +203,23 @@ const COLUMNS = sql`
   coalesce(e.attempts, a.attempt_no) as attempts, e.due_at, a.outcome as last_outcome,
   case when coalesce(e.delivery_state, 'DEAD') = 'DEAD' then a.ended_at end as settled_at`
 
-// An acknowledgement takes precedence over a later attempt that was made under an earlier lease.
-const LATEST_ATTEMPT = sql`
+/**
+ * Joins the latest attempt of events `e` with these ids. An acknowledgement takes precedence over a later attempt that was
+ * made under an earlier lease.
+ */
+const latestAttempt = (ids: readonly string[]) => sql`
   left join lateral (
     select outcome, attempt_no, started_at + duration_ms * interval '1 millisecond' as ended_at
-    from delivery_attempts a where a.tenant_id = e.tenant_id and a.notify_id = e.notify_id
+    from delivery_attempts a
+    where a.tenant_id = e.tenant_id and a.notify_id = e.notify_id and a.attempt_id >= ${firstAttemptOf(ids)}
     order by e.delivery_state is null and a.outcome = ${ACKNOWLEDGED} desc, a.attempt_id desc limit 1) a on true`
+
+const CLOCKS_DIFFER_MS = 60_000
+
+/** No attempt of these events has a lower id: without this, a page looks into each day's partition of the attempts. */
+function firstAttemptOf(ids: readonly string[]): string {
+  return firstUuidAt(Math.min(...ids.map(timeOfUuid)) - CLOCKS_DIFFER_MS)
+}
 
 type EventRow = Omit<EventView, 'orderNo' | 'statuses' | 'level'> & {
   orderId: string | null

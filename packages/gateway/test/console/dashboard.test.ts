@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { countedDays } from '../../src/console-api/routes/overview/dashboard-figures.ts'
 import { localDays } from '../../src/console-api/routes/overview/local-days.ts'
-import { firstUuidAt } from '../../src/lib/ids.ts'
+import { createIds, firstUuidAt } from '../../src/lib/ids.ts'
+import { updateSales } from '../../src/sales/update-sales.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 import { seedTenant } from './seeded-console.ts'
@@ -15,7 +17,9 @@ it('the dashboard counts the same orders for a day as the list of that day, in e
   const tenantId = await addTenant(testbed, 'Far and wide')
   await addPackage(testbed.db, 'JP', [])
   await payOrders(testbed.db, tenantId, 'JP', { orders: 3 })
+  await updateSales(testbed.db)
   const dealer = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
+  const { window: operator } = await signedInAs(testbed, 'OPERATOR_STAFF')
   // At UTC+14 and UTC−11 it is never the same day.
   const days: string[] = []
   for (const timeZone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
@@ -23,6 +27,8 @@ it('the dashboard counts the same orders for a day as the list of that day, in e
     const today = body.days.at(-1)
     expect(body.orders).toMatchObject([{ day: today, orders: 3 }])
     expect(body.sales).toMatchObject([{ day: today, currencyCode: 'USD', amount: 30_000 }])
+    const { body: all } = await operator.call('GET', `/dashboard?days=2&timeZone=${timeZone}`)
+    expect([all.orders, all.sales]).toEqual([body.orders, body.sales])
     const [{ startsAt } = {}] = localDays(testbed.clock.timeMs, 1, timeZone)
     const list = await dealer.call('GET', `/orders?from=${startsAt?.toISOString()}`)
     expect(list.body.orders).toHaveLength(3)
@@ -60,6 +66,48 @@ it('the dashboard counts the same events for a day as the list of that day, rega
     ])
   }
   expect(body.webhooks).toHaveLength(2)
+})
+
+it('days begin with any quarter hour, and a period ends where the day after it begins', async () => {
+  const tenantId = await addTenant(testbed, 'Quarter hours')
+  // In Kathmandu, at UTC+05:45, the day ends at 18:15 UTC.
+  const times = ['2026-03-01T18:14:59Z', '2026-03-01T18:15:00Z', '2026-03-02T18:14:59Z', '2026-03-02T18:15:00Z']
+  for (const [index, time] of times.entries()) {
+    const orderId = createIds(() => Date.parse(time)).uuid()
+    const statuses = index === 1 ? 'FAILED' : 'DELIVERED'
+    const tookMs = 100 * index
+    await testbed.db.query({
+      text: `with moved as (update wallets set version = version + 1 where tenant_id = $1 returning version),
+               debit as (insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after, order_id, created_at)
+                 select $1, version, 'ORDER', 'WALLET', 'SALES', 100, 0, $2, $4 from moved)
+             insert into orders (tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after,
+               wallet_version, package_lines, status_history, event_sequence, created_at, updated_at)
+             select $1, $2, $2::text, $3, 100, 'USD', 0, version, '[]',
+               jsonb_build_array(jsonb_build_object('time', $4::timestamptz + $5 * interval '1 ms')), 2, $4, $4 from moved`,
+      values: [tenantId, orderId, statuses, new Date(time), tookMs],
+    })
+  }
+  await updateSales(testbed.db)
+  const dealer = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
+  const { body } = await dealer.call('GET', '/dashboard?from=2026-03-02&to=2026-03-02&timeZone=Asia/Kathmandu')
+  const [day] = body.orders
+  expect(body.orders).toEqual([{ ...day, day: '2026-03-02', orders: 2, delivered: 1, failed: 1 }])
+  // The class from 181 to 256 ms.
+  expect(day.p50_ms).toBeGreaterThan(181)
+  expect(day.p50_ms).toBeLessThan(256)
+  expect(body.sales).toEqual([{ day: '2026-03-02', currencyCode: 'USD', amount: 200 }])
+})
+
+it('events and suppliers are counted for the latest days with few orders', () => {
+  const days = ['01', '02', '03'].map((day) => ({ day, startsAt: new Date() }))
+  const counted = (...orders: number[]) =>
+    countedDays(
+      days,
+      orders.map((orders, index) => ({ day: days[index]!.day, orders })),
+    ).map(({ day }) => day)
+  expect(counted(1, 1, 1)).toEqual(['01', '02', '03'])
+  expect(counted(1, 19_000, 1_000)).toEqual(['02', '03'])
+  expect(counted(0, 0, 20_001)).toEqual([])
 })
 
 it('an unknown time zone is refused', async () => {

@@ -138,11 +138,12 @@ describe('sales', () => {
   })
 
   it.each([
-    ['from=2026-02-30&to=2026-03-05', 'NOT_A_DAY'],
-    ['from=2026-02-02&to=2026-02-01', 'PERIOD_EMPTY'],
-    ['from=2024-02-02&to=2026-02-01', 'PERIOD_TOO_LONG'],
+    ['by=day&from=2026-02-30&to=2026-03-05', 'NOT_A_DAY'],
+    ['by=day&from=2026-02-02&to=2026-02-01', 'PERIOD_EMPTY'],
+    ['by=day&from=2024-02-02&to=2026-02-01', 'PERIOD_TOO_LONG'],
+    ['by=dealer&supplier=north&from=2026-01-01&to=2026-02-01', 'PERIOD_TOO_LONG'],
   ])('the period %s is refused as %s', async (period, code) => {
-    const { status, body } = await operator.call('GET', `/sales?by=day&${period}`)
+    const { status, body } = await operator.call('GET', `/sales?${period}`)
     expect([status, body.code]).toEqual([422, code])
   })
 

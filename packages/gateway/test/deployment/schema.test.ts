@@ -28,6 +28,7 @@ const REFERENCE_TABLES: Record<string, string> = {
   retention_clock: 'one row: the clock of the database',
   request_id_slots: 'one row a partition of request_ids',
   catalogue_version: 'one row: the catalogue is shared by all tenants',
+  order_quarter_hours: 'sums over all tenants: some rows a quarter hour',
   daily_sales_packages: 'sums over all tenants: one row a day, package and supplier',
   ledger_checks: 'one row a day, about all wallets together',
   payment_settings: 'one row a currency: how its dealers pay',

@@ -1,12 +1,14 @@
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import { firstUuidAt } from '../../../lib/ids.ts'
 import type { Db } from '../../../lib/postgres/db.ts'
+import { listOrderParts } from '../../../sales/order-cells.ts'
 import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../../../webhooks/delivery.ts'
 import type { LocalDay } from './local-days.ts'
 
 /*
- * Figures of one tenant or of all. Ids are ordered by time, so each statement reads the period as a range of each
- * tenant's primary key. Days are those of the reader's time zone (local-days.ts).
+ * Figures of one tenant or of all. Ids are ordered by time, so events and attempts of a period are a range of each tenant's
+ * primary key. They are counted row by row, so only of the latest days, as long as these have few orders. Days are those of
+ * the reader's time zone (local-days.ts).
  */
 
 type Reader = Pick<Db, 'query'>
@@ -20,50 +22,25 @@ interface Scope {
   end?: Date | undefined
 }
 
-export interface OrderDay {
-  day: string
-  orders: number
-  delivered: number
-  failed: number
-  /** Median time from placing to delivery. */
-  p50Ms: number | null
-  p95Ms: number | null
+/** Orders placed on each day with orders, from the sums that a job keeps. */
+export async function listOrderDays(db: Reader, { tenantId, days, end }: Scope) {
+  const starts = days.map(({ startsAt }) => startsAt)
+  const parts = await listOrderParts(db, { tenantId, starts, end })
+  return parts.map(({ part, ...figures }) => ({ day: days[part]!.day, ...figures }))
 }
 
-export function listOrderDays(db: Reader, { tenantId, days, end }: Scope): Promise<OrderDay[]> {
-  return db.query<OrderDay>(sql`
-    select ${dayOf(days, sql`o.order_id`)} as day, count(*)::int as orders,
-           count(*) filter (where order_status in ('DELIVERED', 'PARTIALLY_DELIVERED'))::int as delivered,
-           count(*) filter (where order_status in ('FAILED', 'CANCELLED'))::int as failed,
-           round(percentile_cont(0.5) within group (order by took_ms))::int as p50_ms,
-           round(percentile_cont(0.95) within group (order by took_ms))::int as p95_ms
-    from tenants t
-    cross join lateral (
-      select order_id, created_at, order_status,
-             case when order_status in ('DELIVERED', 'PARTIALLY_DELIVERED') then
-               extract(epoch from (status_history -> -1 ->> 'time')::timestamptz - created_at) * 1000 end as took_ms
-      from orders o where o.tenant_id = t.tenant_id and o.order_id >= ${firstId(days)} ${before(sql`o.order_id`, end)}) o
-    where ${tenantFilter(tenantId)}
-    group by 1 order by 1`)
-}
+const COUNTED_ORDERS_MAX = 20_000
 
-export interface SalesDay {
-  day: string
-  currencyCode: string
-  amount: bigint
-}
-
-/** Sales less refunds. */
-export function listSalesDays(db: Reader, { tenantId, days, end }: Scope): Promise<SalesDay[]> {
-  return db.query<SalesDay>(sql`
-    select ${dayOf(days, sql`o.order_id`)} as day, o.currency_code,
-           sum(o.amount - o.refunded_amount)::bigint as amount
-    from tenants t
-    cross join lateral (
-      select order_id, currency_code, amount, refunded_amount from orders o
-      where o.tenant_id = t.tenant_id and o.order_id >= ${firstId(days)} ${before(sql`o.order_id`, end)}) o
-    where ${tenantFilter(tenantId)}
-    group by 1, 2 order by 1, 2`)
+/** The latest days, whose events and attempts are counted; possibly none. Judged by their orders. */
+export function countedDays(days: LocalDay[], orderDays: readonly { day: string; orders: number }[]): LocalDay[] {
+  const ordersOf = new Map(orderDays.map(({ day, orders }) => [day, orders]))
+  let [first, orders] = [days.length, 0]
+  while (first > 0) {
+    orders += ordersOf.get(days[first - 1]!.day) ?? 0
+    if (orders > COUNTED_ORDERS_MAX) break
+    first--
+  }
+  return days.slice(first)
 }
 
 export interface WebhookDay {

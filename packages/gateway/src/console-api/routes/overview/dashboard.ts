@@ -4,9 +4,9 @@ import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.
 import { CLOSED, money, nullable, uuid } from '../../kernel/schemas.ts'
 import {
   countAttention,
+  countedDays,
   listBalances,
   listOrderDays,
-  listSalesDays,
   listSupplierFigures,
   listWebhookDays,
 } from './dashboard-figures.ts'
@@ -28,6 +28,11 @@ const dashboard = Type.Object({
     topUpRequests: count(),
   }),
   days: Type.Array(Type.String({ description: 'Every day of the period' })),
+  countedDays: Type.Integer({
+    minimum: 0,
+    description:
+      'Events and attempts at suppliers are those of so many of the latest days: earlier ones are too many to count',
+  }),
   orders: Type.Array(
     Type.Object({
       ...day,
@@ -107,19 +112,24 @@ async function getDashboard({ deps, onlyTenant }: Context, query: Query) {
   const { days, end } = periodOf(deps.databaseClock.now(), query)
   const tenantId = onlyTenant ?? query.tenantId ?? null
   const scope = { tenantId, days, end }
-  const [attention, orders, sales, webhooks, suppliers, money] = await Promise.all([
+  const [attention, orders, money] = await Promise.all([
     countAttention(db, tenantId),
     listOrderDays(db, scope),
-    listSalesDays(db, scope),
-    listWebhookDays(db, scope),
-    tenantId === null ? listSupplierFigures(db, scope) : [],
     listBalances(db, tenantId),
+  ])
+  const counted = countedDays(days, orders)
+  const latest = { ...scope, days: counted }
+  const isEmpty = counted.length === 0
+  const [webhooks, suppliers] = await Promise.all([
+    isEmpty ? [] : listWebhookDays(db, latest),
+    isEmpty || tenantId !== null ? [] : listSupplierFigures(db, latest),
   ])
   return {
     attention,
     days: days.map(({ day }) => day),
-    orders: orders.map(({ p50Ms, p95Ms, ...row }) => ({ ...row, p50_ms: p50Ms, p95_ms: p95Ms })),
-    sales,
+    countedDays: counted.length,
+    orders: orders.map(({ p50Ms, p95Ms, amounts: _, ...row }) => ({ ...row, p50_ms: p50Ms, p95_ms: p95Ms })),
+    sales: orders.flatMap(({ day, amounts }) => amounts.map((amount) => ({ day, ...amount }))),
     webhooks,
     suppliers: suppliers.map(({ p50Ms, ...row }) => ({ ...row, p50_ms: p50Ms })),
     balances: money,

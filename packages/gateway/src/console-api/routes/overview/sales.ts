@@ -76,6 +76,8 @@ export type DealerBalanceRow = Static<typeof balance>
 const ROWS_MAX = 100
 /** A year and the day on which it ends. */
 const DAYS_MAX = 366
+/** Of dealers within a package, country or supplier: there are sums of each day only, as many as sales. */
+const DAYS_MAX_WITHIN = 31
 const DAYS_DEFAULT = 30
 /** A forecast counts the spend of so many days. */
 const FORECAST_DAYS = 14
@@ -138,7 +140,7 @@ function today({ databaseClock }: Context['deps']): string {
 
 /** @throws Refusal */
 async function readQuery({ deps }: Context, query: Query) {
-  const { to = today(deps), tenantId, packageCode, country, supplier, orderType } = query
+  const { to = today(deps), by, tenantId, packageCode, country, supplier, orderType } = query
   const from = query.from ?? daysAfter(to, 1 - DAYS_DEFAULT)
   for (const given of [from, to]) {
     if (daysAfter(given, 0) !== given) throw new Refusal(422, 'NOT_A_DAY', `${given} is not a day. Correct it.`)
@@ -147,6 +149,11 @@ async function readQuery({ deps }: Context, query: Query) {
   if (length < 1) throw new Refusal(422, 'PERIOD_EMPTY', 'The period ends before it begins. Exchange its days.')
   if (length > DAYS_MAX) {
     throw new Refusal(422, 'PERIOD_TOO_LONG', `A period has up to ${DAYS_MAX} days. Choose a shorter one.`)
+  }
+  const isWithin = packageCode !== undefined || country !== undefined || supplier !== undefined
+  if (by === 'dealer' && isWithin && tenantId === undefined && length > DAYS_MAX_WITHIN) {
+    const message = `The dealers of a package, country or supplier are shown for up to ${DAYS_MAX_WITHIN} days.`
+    throw new Refusal(422, 'PERIOD_TOO_LONG', `${message} Choose a shorter period.`)
   }
   const inCountry =
     country === undefined

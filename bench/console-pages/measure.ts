@@ -1,0 +1,82 @@
+import { loadavg } from 'node:os'
+import { SYSTEM } from '../../packages/gateway/src/audit/audit.ts'
+import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
+import type { Db } from '../../packages/gateway/src/lib/postgres/db.ts'
+import { createPerson } from '../../packages/gateway/src/people/manage.ts'
+import { createSession } from '../../packages/gateway/src/people/session.ts'
+import { percentile } from '../compare.ts'
+import { cpuTimeUs, parentOf, serverCpuTimeUs } from '../cpu.ts'
+import type { ConsoleRequest } from './requests.ts'
+
+export interface Timing extends ConsoleRequest {
+  status: number
+  p50Ms: number
+  p95Ms: number
+  /** Processor time of gateway and server per request. */
+  cpuMs: number
+  load: number
+}
+
+/** Times each request until the first byte of the answer, one after the other. */
+export async function timeRequests(
+  db: Db,
+  gateway: { baseUrl: string; pid: number },
+  tenantId: string,
+  requests: readonly ConsoleRequest[],
+  times: number,
+  onTiming: (timing: Timing) => void = () => {},
+): Promise<Timing[]> {
+  const cookies = { operator: await signIn(db, gateway, null), dealer: await signIn(db, gateway, tenantId) }
+  const [backend] = await db.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })
+  const server = parentOf(backend!.pid)!
+  const cpuUs = () => (cpuTimeUs(gateway.pid) ?? Number.NaN) + serverCpuTimeUs(server)
+  const timings: Timing[] = []
+  for (const request of requests) {
+    const call = async () => {
+      const startedMs = performance.now()
+      const answer = await fetch(`${gateway.baseUrl}/console/api${request.path}`, {
+        headers: { cookie: cookies[request.as], 'x-forwarded-proto': 'https' },
+      })
+      const reader = answer.body?.getReader()
+      await reader?.read()
+      const tookMs = performance.now() - startedMs
+      await reader?.cancel()
+      return { status: answer.status, tookMs }
+    }
+    const { status } = await call()
+    const before = cpuUs()
+    const tookMs: number[] = []
+    for (let time = 0; time < times; time++) tookMs.push((await call()).tookMs)
+    const cpuMs = (cpuUs() - before) / 1000 / times
+    tookMs.sort((left, right) => left - right)
+    const timing = {
+      ...request,
+      status,
+      p50Ms: percentile(tookMs, 0.5),
+      p95Ms: percentile(tookMs, 0.95),
+      cpuMs,
+      load: loadavg()[0]!,
+    }
+    onTiming(timing)
+    timings.push(timing)
+  }
+  return timings
+}
+
+let people = 0
+
+async function signIn(db: Db, { baseUrl }: { baseUrl: string }, tenantId: string | null): Promise<string> {
+  const email = `bench${++people}-${Date.now()}@people.example`
+  const role = tenantId === null ? 'OPERATOR_ADMIN' : 'DEALER_ADMIN'
+  const token = await db.tx(async (tx) => {
+    const { personId } = await createPerson(
+      tx,
+      systemIds,
+      { email, name: 'Bench', role, tenantId, oneTimePassword: 'correct horse battery staple' },
+      SYSTEM,
+    )
+    tx.send({ text: 'update people set password_change_required = false where person_id = $1', values: [personId] })
+    return createSession(tx, systemIds, personId, { address: '', userAgent: '', signedInBy: 'PASSWORD' })
+  })
+  return `__Host-console-${new URL(baseUrl).port}=${token}; __Host-console-0=${token}`
+}

@@ -1,0 +1,57 @@
+import { compare, type Result } from '../compare.ts'
+import { loadConsoleHistory } from '../console-pages/history.ts'
+import { type Timing, timeRequests } from '../console-pages/measure.ts'
+import { consoleRequests, readSample } from '../console-pages/requests.ts'
+import type { Figure } from '../figure.ts'
+
+/** With the demo's. */
+const DEALERS = 10_000
+const LIMIT_MS = 300
+/** Calls of each request in a round, after a first one that is not counted. */
+const CALLS = 15
+const SHOWN = 15
+/** Answers of things that the generated history lacks: receipts, batches of stock, a statement without legal details. */
+const ABSENT = [404, 409]
+
+export const consolePages: Figure = {
+  name: 'console-pages',
+  summary: `p95 of the slowest console page or report with ${DEALERS} dealers and 5 000 000 orders of a year, against ${LIMIT_MS} ms`,
+  async run(bench) {
+    await loadConsoleHistory(bench.db, {
+      ...{ dealers: DEALERS - 1, orders: bench.orders },
+      cipher: bench.cipher,
+      progress: bench.progress,
+    })
+    const gateway = await bench.startApi()
+    try {
+      const sample = await readSample(bench.db)
+      const requests = consoleRequests(sample, Date.now())
+      let slowest: Timing[] = []
+      const result: Result = await compare({
+        name: 'console-pages',
+        what: `p95 in ms of the slowest of ${requests.length} requests of every GET route of the console, with their filters, sorts and periods`,
+        aim: { max: 1 },
+        rounds: bench.rounds,
+        progress: bench.progress,
+        against: LIMIT_MS,
+        async ours() {
+          const timings = await timeRequests(bench.db, gateway, sample.tenantId, requests, CALLS)
+          const failed = timings.find(({ status }) => status !== 200 && !ABSENT.includes(status))
+          if (failed) throw new Error(`${failed.path} was answered ${failed.status}`)
+          slowest = timings.toSorted((left, right) => right.p95Ms - left.p95Ms).slice(0, SHOWN)
+          for (const timing of slowest) bench.progress(`  ${describe(timing)}`)
+          return slowest[0]!.p95Ms
+        },
+      })
+      result.notes.push(`the slowest: ${slowest.map(describe).join(', ')}`)
+      return [result]
+    } finally {
+      await gateway.stop()
+    }
+  },
+}
+
+function describe({ as, path, p50Ms, p95Ms, cpuMs, load }: Timing): string {
+  const shown = path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '…')
+  return `${shown} (${as}) p50 ${p50Ms.toFixed(0)}, p95 ${p95Ms.toFixed(0)}, processor ${cpuMs.toFixed(0)} ms, load ${load.toFixed(1)}`
+}

@@ -9,7 +9,7 @@ export interface CachedWallet extends Wallet {
   ownChanges?: readonly OwnChange[]
 }
 
-export interface OwnChange {
+interface OwnChange {
   rowHashBefore: string
   toppedUpProfileIds: ReadonlySet<string>
 }

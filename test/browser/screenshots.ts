@@ -20,6 +20,15 @@ const SHARES = [0.35, 0.4, 0.62, 0.55, 0.2, 0.28, 0.47, 0.5, 0.7, 0.66, 0.3, 0.3
 
 const DAY_MS = 86_400_000
 
+/** The operator's pages that have nothing before anything was sold. */
+const EMPTY_PATHS = [
+  ...['/', '/tenants', '/orders', '/profiles', '/sales', '/catalogue/prices', '/catalogue/prices/groups', '/stock'],
+  ...['/stock/batches', '/products', '/sale-rules', '/webhooks', '/explorer', '/adjustments', '/top-up-requests'],
+  ...['/notices', '/audit', '/sales?by=balances'],
+]
+
+const UNAVAILABLE = 'The database cannot be reached. Try again in a moment.'
+
 const root = new URL('../..', import.meta.url).pathname
 const folder = join(root, '.screenshots')
 const docs = join(root, 'docs/images')
@@ -106,12 +115,6 @@ async function takeScreenshots(stop: Stop): Promise<void> {
   }
 }
 
-const EMPTY_PATHS = [
-  ...['/', '/tenants', '/orders', '/profiles', '/sales', '/catalogue/prices', '/catalogue/prices/groups', '/stock'],
-  ...['/stock/batches', '/products', '/sale-rules', '/webhooks', '/explorer', '/adjustments', '/top-up-requests'],
-  ...['/notices', '/audit', '/sales?by=balances'],
-]
-
 /** The operator's pages before anything was sold. */
 async function takeEmptyPages(): Promise<void> {
   const page = await testbed.open()
@@ -141,8 +144,6 @@ async function takeStates({ page, name, path, act }: Stop): Promise<void> {
     await page.unroute(data)
   }
 }
-
-const UNAVAILABLE = 'The database cannot be reached. Try again in a moment.'
 
 async function takeTwo(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(folder, `${name}-light-desktop.png`) })

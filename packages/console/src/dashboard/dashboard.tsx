@@ -62,7 +62,7 @@ export function DashboardPage() {
             </Card>
           )}
           {!me.tenant && <SalesOverview period={period} currencies={data.balances.map((row) => row.currencyCode)} />}
-          <SimpleGrid cols={{ base: 1, lg: 2 }}>
+          <SimpleGrid cols={{ base: 1, lg: 2 }} className="charts">
             {me.tenant && <SpendAndOrders data={data} />}
             {!me.tenant && <OrdersChart data={data} />}
             <DeliveryTimeChart data={data} />

@@ -8,6 +8,8 @@ import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAlert } from '../../src/alerts/alerts.ts'
+import { SYSTEM } from '../../src/audit/audit.ts'
+import { setListPrices } from '../../src/catalogue/pricing/prices.ts'
 import type { Route } from '../../src/console-api/kernel/route.ts'
 import { routes } from '../../src/console-api/routes.ts'
 import { createAccessToken } from '../../src/people/access-token.ts'
@@ -197,6 +199,7 @@ const PRODUCT = {
 /** Creates a row for every list, with calls of an operator's script. */
 async function fillLists() {
   await addPackage(testbed.db, 'JP', [{ supplier: 'warehouse', productCode: 'P', cost: 5n }])
+  await setListPrices(testbed.deps, [{ packageCode: 'JP', currencyCode: 'USD', price: 10n }], SYSTEM)
   seeded = await seedTenant(testbed, tenantId, 'JP')
   await testbed.db.query({
     text: `insert into saved_views (view_id, person_id, list, name, search)

@@ -11,7 +11,7 @@ let own: string
 let foreign: string
 const people = {} as Record<Role, string>
 const sessions = {} as Record<Role, string>
-/** The people whose sessions are used for DELETE, because some routes end all other sessions of a person. */
+/** The people whose sessions are used for routes that end all sessions of a person, or change what this one may do. */
 const deleters = {} as Record<Role, string>
 
 beforeAll(async () => {
@@ -83,7 +83,8 @@ describe('access to the routes', () => {
 
 async function callAs(route: Route, role: Role | undefined, tenantId: string, query = '') {
   if (role === undefined) return call(route, tenantId, query, { origin: ORIGIN })
-  const token = route.method === 'DELETE' ? await newSession(deleters[role]) : sessions[role]
+  const changesSession = route.method === 'DELETE' || route.path === '/tenants/:tenantId/view'
+  const token = changesSession ? await newSession(deleters[role]) : sessions[role]
   return call(route, tenantId, query, { origin: ORIGIN, cookie: `__Host-console=${token}` })
 }
 

@@ -118,7 +118,7 @@ export const stockBatchRoutes: Route[] = [
     method: 'PUT',
     path: '/stock/:supplier/batches/:batchId/expiry',
     access: OPERATORS_WRITE,
-    summary: 'Change when the unsold codes of a batch expire; null: never. Decides its alert anew',
+    summary: 'Change when the unsold codes of a batch expire; null: never. Decides its alert again',
     params: batchParams,
     body: Type.Object({ expiresAt: nullable(time()) }, CLOSED),
     answer: Type.Object({ codes: Type.Integer({ description: 'Changed codes' }) }),

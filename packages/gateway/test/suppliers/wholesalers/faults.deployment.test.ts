@@ -119,15 +119,17 @@ it('every order ends, nothing is bought twice, and the healthy supplier’s orde
     simulators.poor.setBalance(0)
     simulators.losing.addFault({ kind: 'answer-lost', every: 10 })
     const paidBefore = { ...paid }
+    const disturbedAt = performance.now()
     const disturbedSince = await payAtRate(ORDERS)
+    const disturbedForS = (performance.now() - disturbedAt) / 1_000 // longer on a busy machine
     // Those that were paid before the first refusal was recorded wait for money.
     const poorOrders = paid.poor - paidBefore.poor
     expect(poorOrders).toBeLessThanOrEqual((3 * PER_SECOND) / NAMES.length)
     const poorRequests = simulators.poor.counters().requestsByOperation.order! - paidBefore.poor
-    expect(poorRequests).toBeLessThanOrEqual(poorOrders + durationS(ORDERS) / 30 + 1)
+    expect(poorRequests).toBeLessThanOrEqual(poorOrders + disturbedForS / 30 + 1)
     const disturbed = await p99Of(disturbedSince)
     say(
-      `disturbed: ${ORDERS} orders in turn at ${PER_SECOND}/s, p99 ${Math.round(disturbed)} ms; ${poorOrders} were paid for the ` +
+      `disturbed: ${ORDERS} orders in turn in ${Math.round(disturbedForS)} s, p99 ${Math.round(disturbed)} ms; ${poorOrders} were paid for the ` +
         `supplier without money, which got ${poorRequests} requests`,
     )
     const [healthy] = await shop.db.query<{ open: number }>({
@@ -153,10 +155,6 @@ it('every order ends, nothing is bought twice, and the healthy supplier’s orde
 
 function say(progress: string): void {
   process.stdout.write(`${progress}\n`)
-}
-
-function durationS(orders: number): number {
-  return orders / PER_SECOND
 }
 
 async function expectEachBoughtOnce(): Promise<void> {

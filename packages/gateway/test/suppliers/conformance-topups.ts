@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { acceptFound } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
-import type { Outcome, SupplierRequest, TopUpRequest } from '../../src/suppliers/supplier.ts'
+import type { Outcome, QueryPurpose, SupplierRequest, TopUpRequest } from '../../src/suppliers/supplier.ts'
 import { payTopUps, type Shop, statuses, walletOf } from '../harness/shop.ts'
 import { type Conformance, REVIEW_AFTER_MS, refuseInReview, runCase, untilFinal } from './conformance-cases.ts'
 import type { SupplierFixture } from './supplier-fixtures.ts'
@@ -65,6 +65,45 @@ export async function runTopUpsToReview(conformance: Conformance, key: string): 
   const result = await runTopUps(conformance, key, 'none')
   expect(result.statusCounts).toEqual({ UNDER_REVIEW: TOP_UPS })
   await refuseInReview(conformance.shop, result.tenantId)
+  Object.assign(supplier, { topUp, query })
+  return result
+}
+
+/** The supplier accepts the top-ups with a reference, and states only later that they are carried out. */
+export async function runPendingTopUps(conformance: Conformance, key: string): Promise<TopUpResult> {
+  const { supplier } = conformance.fixtures.get(key)!
+  const { topUp, query } = supplier
+  const accepted = new Map<string, { own: string | undefined; given: string; isQueried: boolean }>()
+  const pendingOf = ({ key }: SupplierRequest): Outcome => {
+    const reference = accepted.get(key)!.given
+    return { kind: 'ordered', message: 'accepted and not carried out yet', reference }
+  }
+  const withoutReference: string[] = []
+  Object.assign(supplier, {
+    async topUp(requests: TopUpRequest[]): Promise<Outcome[]> {
+      const outcomes = await topUp!(requests)
+      return outcomes.map((outcome, index) => {
+        const request = requests[index]!
+        if (outcome.kind !== 'toppedUp') return outcome
+        const own = outcome.reference
+        accepted.set(request.key, { own, given: own ?? `REFERENCE-${request.key}`, isQueried: false })
+        return pendingOf(request)
+      })
+    },
+    async query(requests: SupplierRequest[], purpose: QueryPurpose): Promise<Outcome[]> {
+      const known = requests.map((request) => accepted.get(request.key)!)
+      withoutReference.push(...requests.flatMap(({ key, reference }) => (reference ? [] : key)))
+      const isDecided = known.every(({ isQueried }) => isQueried)
+      for (const one of known) one.isQueried = true
+      if (!isDecided) return requests.map(pendingOf)
+      return query(
+        requests.map((request, index) => ({ ...request, reference: known[index]!.own })),
+        purpose,
+      )
+    },
+  })
+  const result = await runTopUps(conformance, key, 'none')
+  expect(withoutReference).toEqual([])
   Object.assign(supplier, { topUp, query })
   return result
 }

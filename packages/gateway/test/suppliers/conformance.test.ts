@@ -24,6 +24,7 @@ import {
   countTopUps,
   expectTopUpsToAgree,
   repeatTopUps,
+  runPendingTopUps,
   runTopUps,
   runTopUpsToReview,
   TOP_UPS,
@@ -61,7 +62,7 @@ const CASES = ['none', 'refuse', 'half', 'late', 'lost', 'dies', 'twice', 'refun
 type Case = (typeof CASES)[number]
 
 /** The cases of top-ups. `none` also has answers that arrive twice. */
-const TOP_UP_CASES = ['none', 'refuse', 'late', 'lost', 'dies', 'refunded'] as const
+const TOP_UP_CASES = ['none', 'refuse', 'late', 'lost', 'dies', 'pending', 'refunded'] as const
 type TopUpCase = (typeof TOP_UP_CASES)[number]
 
 const ALL = ORDERS * COUNT
@@ -145,13 +146,17 @@ function startCases(): void {
     for (const index of TYPES.keys()) {
       const key = topUpKeyOf(index, name)
       if (!fixtures.has(key)) continue
-      const run = name === 'refunded' ? runTopUpsToReview : runTopUps
       topUpResults.set(
         key,
-        atOnce(() => run(conformance, key, name === 'refunded' ? 'none' : name)),
+        atOnce(() => runTopUpCase(key, name)),
       )
     }
   }
+}
+
+function runTopUpCase(key: string, name: TopUpCase): Promise<TopUpResult> {
+  if (name === 'refunded') return runTopUpsToReview(conformance, key)
+  return name === 'pending' ? runPendingTopUps(conformance, key) : runTopUps(conformance, key, name)
 }
 
 function runOne(key: string, name: Case): Promise<CaseResult> {
@@ -327,6 +332,15 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
       expect([added, delivered]).toEqual([TOP_UPS, TOP_UPS])
     })
   }
+
+  it('may carry out a top-up later: it is queried by its reference, and neither refunded nor sent again', async ({
+    skip,
+  }) => {
+    if (!canTopUp()) skip()
+    const { statusCounts, added } = await topUps('pending')
+    expect(statusCounts).toEqual({ DELIVERED: TOP_UPS })
+    expect(added).toBe(TOP_UPS)
+  })
 
   it('may have topped up after our refund: that is reported, and the dealer gets nothing twice', async ({ skip }) => {
     if (!canTopUp()) skip()

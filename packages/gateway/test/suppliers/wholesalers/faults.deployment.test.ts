@@ -20,8 +20,10 @@ import { firstProduct } from './simulator-fixtures.ts'
  * do, the test pays only for packages that are on sale.
  */
 
-/** Orders of each run, over all suppliers together; `ORDERS=10000` makes a long one. */
-const ORDERS = Number(process.env.ORDERS ?? 800)
+/** Orders while suppliers are disturbed, over all of them together; `ORDERS=10000` makes a long run. */
+const ORDERS = Number(process.env.ORDERS ?? 400)
+/** Orders with which they are compared: enough for the slowest hundredth. */
+const UNDISTURBED = Math.min(ORDERS, 2_000)
 const WARM_UP = 80
 const PER_SECOND = 40
 const SUPPLIERS = { healthy: 'zendit', hanging: 'zendit', poor: 'esim-access', losing: 'mobimatter' } as const
@@ -108,21 +110,28 @@ it('every order ends, nothing is bought twice, and the healthy supplier’s orde
   try {
     await payAtRate(WARM_UP) // connections are open and statements prepared
     await untilEnded()
-    const undisturbedSince = await payAtRate(ORDERS)
+    const undisturbedSince = await payAtRate(UNDISTURBED)
     await untilEnded()
     const undisturbed = await p99Of(undisturbedSince)
+    say(`undisturbed: ${UNDISTURBED} orders, p99 of the healthy supplier ${Math.round(undisturbed)} ms`)
 
     simulators.hanging.addFault({ kind: 'hang' })
     simulators.poor.setBalance(0)
     simulators.losing.addFault({ kind: 'answer-lost', every: 10 })
     const paidBefore = { ...paid }
+    const disturbedAt = performance.now()
     const disturbedSince = await payAtRate(ORDERS)
+    const disturbedForS = (performance.now() - disturbedAt) / 1_000 // longer on a busy machine
     // Those that were paid before the first refusal was recorded wait for money.
     const poorOrders = paid.poor - paidBefore.poor
     expect(poorOrders).toBeLessThanOrEqual((3 * PER_SECOND) / NAMES.length)
     const poorRequests = simulators.poor.counters().requestsByOperation.order! - paidBefore.poor
-    expect(poorRequests).toBeLessThanOrEqual(poorOrders + durationS(ORDERS) / 30 + 1)
+    expect(poorRequests).toBeLessThanOrEqual(poorOrders + disturbedForS / 30 + 1)
     const disturbed = await p99Of(disturbedSince)
+    say(
+      `disturbed: ${ORDERS} orders in turn in ${Math.round(disturbedForS)} s, p99 ${Math.round(disturbed)} ms; ${poorOrders} were paid for the ` +
+        `supplier without money, which got ${poorRequests} requests`,
+    )
     const [healthy] = await shop.db.query<{ open: number }>({
       text: `select count(*)::int as open from orders
              where order_status <> 'DELIVERED' and package_lines -> 0 ->> 'packageCode' = 'healthy'`,
@@ -135,11 +144,7 @@ it('every order ends, nothing is bought twice, and the healthy supplier’s orde
     await untilEnded()
     const endedAfterS = (performance.now() - recoveredAt) / 1_000
 
-    process.stdout.write(
-      `${ORDERS} orders at ${PER_SECOND}/s: p99 of the healthy supplier undisturbed ${Math.round(undisturbed)} ms, disturbed ` +
-        `${Math.round(disturbed)} ms; ${poorOrders} orders paid for the supplier without money, which got ${poorRequests} ` +
-        `requests; all ended ${endedAfterS.toFixed(1)} s after the recovery\n`,
-    )
+    say(`all ended ${endedAfterS.toFixed(1)} s after the recovery`)
     expect(requestsByOperation.complete).toBeGreaterThan(ORDERS / NAMES.length)
     expect(disturbed).toBeLessThanOrEqual(2 * undisturbed)
     await expectEachBoughtOnce()
@@ -148,8 +153,8 @@ it('every order ends, nothing is bought twice, and the healthy supplier’s orde
   }
 }, 3_600_000)
 
-function durationS(orders: number): number {
-  return orders / PER_SECOND
+function say(progress: string): void {
+  process.stdout.write(`${progress}\n`)
 }
 
 async function expectEachBoughtOnce(): Promise<void> {

@@ -43,7 +43,7 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
     database = await createTestDatabase()
     testbed = await startTestbed({ databaseUrl: database.url, env: { CONSOLE_PORT: '0', ...TOUR_VARIABLES } })
     tour = await prepareTour(testbed)
-  })
+  }, 2 * TOUR_MS)
   afterAll(async () => {
     tour?.close()
     await testbed?.stop()

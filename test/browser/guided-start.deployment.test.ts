@@ -108,7 +108,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     const client = testbed.client(testbed.access)
     const packageInfoList = [{ packageCode: 'SANDBOX_OK', count: 1 }]
     const { orderNo } = await client.order({ transactionId: 'seen-by-the-receiver', packageInfoList })
-    await expect.poll(() => receiver.events.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(2)
+    await expect.poll(() => receiver.events.length).toBeGreaterThanOrEqual(2)
     await link('Webhooks').click()
     const rows = page.getByRole('table', { name: 'Events' }).locator('tbody tr')
     await page.getByRole('searchbox', { name: 'Order number or transactionId' }).fill(transactionId)
@@ -189,7 +189,8 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     })
     await link('Dashboard').click()
     await button(page, 'Fill with trial data').click()
-    await page.locator('[data-trial=READY]').waitFor()
+    // It places orders and waits until they are delivered.
+    await page.locator('[data-trial=READY]').waitFor({ timeout: 90_000 })
     await page.unroute('**/api/dashboard?*')
     expect((await orders()).filter((name) => name.endsWith('(trial)'))).toHaveLength(4)
     await link('Orders').click()
@@ -197,7 +198,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     await link('Dashboard').click()
     await button(page, 'Remove trial data').click()
     await dialog().getByRole('button', { name: 'Remove trial data' }).click()
-    await page.locator('[data-trial=READY]').waitFor({ state: 'detached' })
+    await page.locator('[data-trial=READY]').waitFor({ state: 'detached', timeout: 90_000 })
     expect(await orders()).toEqual(before)
   })
 

@@ -137,7 +137,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await go(`/webhooks?q=${demo.orderNo}`)
     const rows = page.getByRole('table', { name: 'Events' }).locator('[data-row]')
     await rows.first().waitFor()
-    expect(new Set(await rows.locator('td.mono').allInnerTexts())).toEqual(new Set([demo.orderNo]))
+    await expect.poll(async () => [...new Set(await rows.locator('td.mono').allInnerTexts())]).toEqual([demo.orderNo])
     await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
     await page.locator('[data-bulk]').getByRole('button', { name: 'Send again' }).click()
     await dialog.getByText(/will be changed/).waitFor()

@@ -33,7 +33,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     tenantId = tenants[0]!.tenantId
     const person = { email: 'shop@dealer.test', role: 'DEALER_STAFF', tenantId }
     dealer = await inviteAndSignIn({ testbed, page: operator }, person)
-  })
+  }, 240_000)
   afterAll(() => testbed?.stop())
 
   it('finds a package by country and sees its price before anything is bought', async () => {
@@ -52,7 +52,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
   it('buys once with a double click, sees the eSIMs arrive, and after a reload the same order', async () => {
     const before = await balance()
     await dealer.getByRole('dialog').getByRole('button', { name: 'Buy for USD 9.00' }).dblclick()
-    await dealer.getByText('2 of 2 eSIMs delivered').waitFor({ timeout: 30_000 })
+    await dealer.getByText('2 of 2 eSIMs delivered').waitFor({ timeout: 60_000 })
     await dealer.locator('[data-status=DELIVERED]').first().waitFor()
     expect(await balance()).toBe(before - 90_000)
     expect(await orders()).toHaveLength(1)
@@ -143,7 +143,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     await field(operator, 'Reason').fill('no payment has arrived')
     await dialog.getByRole('button', { name: 'Decline' }).click()
     await dialog.waitFor({ state: 'hidden' })
-    await dealer.getByText(/no payment has arrived/).waitFor({ timeout: 30_000 })
+    await dealer.getByText(/no payment has arrived/).waitFor({ timeout: 60_000 })
     expect(testbed.browserErrors).toEqual([])
   })
 })

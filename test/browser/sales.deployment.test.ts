@@ -59,7 +59,7 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     const revenue = (totals[0]!.revenue / 10_000).toFixed(2)
     // Today and the period have the same revenue.
     await expect.poll(async () => (await card.innerText()).split(revenue).length - 1).toBe(2)
-    expect(await card.innerText()).toMatch(/Today[\s\S]*Margin[\s\S]*Yesterday[\s\S]*Period/)
+    await expect.poll(() => card.innerText()).toMatch(/Today[\s\S]*Margin[\s\S]*Yesterday[\s\S]*Period/)
     await page.getByRole('combobox', { name: 'Period' }).selectOption('yesterday')
     // A day without sales keeps its cards, and its plots keep their height.
     await page.getByText('No data for this period.').first().waitFor()
@@ -83,8 +83,8 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     await navigate(testbed, page, '/sales?by=country')
     const japan = page.locator('[data-country=JP]')
     await japan.waitFor()
-    expect(await page.locator('[data-country]').count()).toBeGreaterThanOrEqual(2)
-    expect(await japan.getAttribute('aria-label')).toMatch(/^Japan: 3 sold, revenue USD/)
+    await expect.poll(() => page.locator('[data-country]').count()).toBeGreaterThanOrEqual(2)
+    await expect.poll(() => japan.getAttribute('aria-label')).toMatch(/^Japan: 3 sold, revenue USD/)
     await japan.focus()
     await page.keyboard.press('Enter')
     await heading(page, 'Orders').waitFor()
@@ -116,13 +116,13 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
   it('balances are listed with the days that they last, and lead to the dealer at a glance', async () => {
     await navigate(testbed, page, '/sales?by=balances')
     await page.locator('td[data-label=Lasts]').first().waitFor()
-    expect(await page.locator('td[data-label=Lasts]').first().innerText()).toMatch(/\d+ days/)
+    await expect.poll(() => page.locator('td[data-label=Lasts]').first().innerText()).toMatch(/\d+ days/)
     await page.locator('tbody tr').first().getByRole('link').first().click()
     await page.locator('[data-totals=USD]').waitFor()
     await page.locator('[data-days-left]').waitFor()
     await page.locator('[data-latest-order]').first().waitFor()
     const activity = page.getByRole('heading', { name: 'Activity' }).locator('xpath=ancestor::section')
-    expect(await activity.innerText()).toMatch(/33.3% of 3 in 30 days/)
+    await expect.poll(() => activity.innerText()).toMatch(/33.3% of 3 in 30 days/)
     // Settings that have no value are not listed.
     expect(await page.getByText('Tax ID').count()).toBe(0)
   })

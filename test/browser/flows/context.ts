@@ -58,7 +58,7 @@ export function contextFlows(shared: SharedState): void {
     await dialog.getByRole('textbox', { name: /Amount/ }).fill('4711')
     await page.goBack()
     await heading(page, name).waitFor()
-    expect(await dialog.count()).toBe(0)
+    await dialog.waitFor({ state: 'hidden' })
   })
 
   it('unsaved input in one settings card survives saving another', async () => {

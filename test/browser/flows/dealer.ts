@@ -9,8 +9,7 @@ export function dealerFlows(shared: SharedState): void {
     const page = await inviteAndSignIn(shared, person)
     const { balance } = await testbed.client(dealer).balance()
     await page.locator(`[data-balance="${balance}"]`).waitFor()
-    const [first] = await page.locator('main h2').allInnerTexts()
-    expect(first).toBe('Balance')
+    await expect.poll(() => page.locator('main h2').first().innerText()).toBe('Balance')
     expect(await page.getByText('Action needed').count()).toBe(0)
     // Orders were paid today, so there is a spend to forecast from.
     const days = Number(await page.locator('[data-days-left]').getAttribute('data-days-left'))
@@ -21,10 +20,9 @@ export function dealerFlows(shared: SharedState): void {
       operator,
       `/orders?tenantId=${dealer.tenantId}`,
     )
-    const shown = await page
-      .locator('[data-latest-order]')
-      .evaluateAll((nodes) => nodes.map((node) => node.dataset.latestOrder))
-    expect(shown).toEqual(orders.slice(0, 5).map((order) => order.orderNo))
+    const shown = () =>
+      page.locator('[data-latest-order]').evaluateAll((nodes) => nodes.map((node) => node.dataset.latestOrder))
+    await expect.poll(shown).toEqual(orders.slice(0, 5).map((order) => order.orderNo))
     await page.locator('[data-latest-order]').getByRole('link').first().click()
     await heading(page, `Order ${orders[0]!.orderNo}`).waitFor()
     await navigate(testbed, page, '/')
@@ -38,7 +36,7 @@ export function dealerFlows(shared: SharedState): void {
     const { orders } = await api<{ orders: { orderNo: string }[] }>(testbed, page, path)
     await navigate(testbed, page, `/tenants/${dealer.tenantId}/orders/${orders[0]!.orderNo}`)
     const polls = page.locator('[data-step=ATTEMPT]').filter({ hasText: /asked about eSIM/ })
-    await expect.poll(() => polls.locator('[data-repeats]').count(), { timeout: 30_000 }).toBeGreaterThan(0)
+    await expect.poll(() => polls.locator('[data-repeats]').count(), { timeout: 60_000 }).toBeGreaterThan(0)
     await polls.filter({ hasText: 'eSIM 1–2' }).first().waitFor()
     // Times have milliseconds.
     expect(await polls.first().locator('time').first().innerText()).toMatch(/:\d\d\.\d{3}/)

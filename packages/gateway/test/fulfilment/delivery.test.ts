@@ -19,6 +19,7 @@ import {
   PRICE,
   payOrders,
   type Shop,
+  shortenWaits,
   statuses,
   type TestRoute,
   waitUntil,
@@ -46,10 +47,15 @@ afterAll(async () => {
 })
 
 async function finalStatuses(tenantId: string) {
-  return waitUntil(async () => {
-    const now = await statuses(shop.db, tenantId)
-    return !now.PAID && !now.ALLOCATING && now
-  })
+  return waitUntil(
+    async () => {
+      const now = await statuses(shop.db, tenantId)
+      if (!now.PAID && !now.ALLOCATING) return now
+      await shortenWaits(shop, tenantId, 500)
+    },
+    60_000,
+    100,
+  )
 }
 
 it('a supplier’s message of any characters and length is saved', async () => {

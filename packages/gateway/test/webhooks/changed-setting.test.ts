@@ -11,7 +11,7 @@ import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 /* Events are claimed ahead for an endpoint that answers. A changed setting applies to them too. */
 
 const CLAIMED_MAX = CLAIM_AHEAD_FACTOR * ENDPOINT_IN_FLIGHT_MAX
-const patient = { timeout: 10_000 }
+const patient = { timeout: 20_000 }
 
 let testbed: Testbed
 let loop: ReturnType<Testbed['startLoop']>

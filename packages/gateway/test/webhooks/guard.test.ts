@@ -59,7 +59,7 @@ test('an idle sender is woken long before its next poll', async () => {
     const [notifyId] = await local.record(tenant)
     const committed = performance.now()
     const find = () => receiver.received.find((one) => one.notifyId === notifyId)
-    await vi.waitFor(() => expect(find()).toBeDefined(), { timeout: 5_000, interval: 1 })
+    await vi.waitFor(() => expect(find()).toBeDefined(), { timeout: 20_000, interval: 1 })
     takenMs.push(find()!.at - committed)
   }
   const medianMs = takenMs.sort((left, right) => left - right)[10]!

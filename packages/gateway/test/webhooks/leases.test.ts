@@ -130,7 +130,7 @@ test('a claim that waits for the release of an endpoint queue does not find even
                     and datname = current_database()`
       return (await testbed.deps.db.query({ text })).length
     }
-    await expect.poll(blocked, { timeout: 5_000 }).toBe(1)
+    await expect.poll(blocked).toBe(1)
   })
   expect(await waiting).toMatchObject({ events: [], heldUntilMs: expect.any(Number) })
 })
@@ -257,8 +257,8 @@ test('a node releases an endpoint queue with the result of its last claimed even
   const node = testbed.startLoop()
   await testbed.record(tenant, 20)
   const isOwed = async () => (await testbed.states(tenant)).some(({ deliveryState }) => deliveryState !== 'DELIVERED')
-  await expect.poll(isOwed, { timeout: 10_000 }).toBe(false)
-  await expect.poll(async () => (await claim(tenant)).heldUntilMs, { timeout: 10_000 }).toBeDefined()
+  await expect.poll(isOwed).toBe(false)
+  await expect.poll(async () => (await claim(tenant)).heldUntilMs).toBeDefined()
   await node.stop(1_000)
 })
 
@@ -274,11 +274,11 @@ test('events of a disabled endpoint are left to the node that holds the queue, u
   const witness = await testbed.tenant({ callbackUrl: receiver.url })
   for (const sent of [['DELIVERED'], ['DELIVERED', 'DELIVERED']]) {
     await testbed.record(witness)
-    await expect.poll(() => statesOf(witness), { timeout: 10_000 }).toEqual(sent)
+    await expect.poll(() => statesOf(witness)).toEqual(sent)
   }
   expect(await statesOf(tenant)).toEqual(['PENDING', 'PENDING', 'PENDING'])
   testbed.advance(LEASE_MS)
-  await expect.poll(() => statesOf(tenant), { timeout: 10_000 }).toEqual(['UNSENT', 'UNSENT', 'UNSENT'])
+  await expect.poll(() => statesOf(tenant)).toEqual(['UNSENT', 'UNSENT', 'UNSENT'])
   await node.stop(1_000)
 })
 
@@ -301,7 +301,7 @@ test('a stopping node finishes its requests in flight and releases the other eve
   receiver.script = (_, response) => void delay(50).then(() => response.end())
   await testbed.record(tenant, 200)
   const node = testbed.startLoop()
-  await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThan(0), { timeout: 5_000, interval: 1 })
+  await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThan(0), { timeout: 20_000, interval: 1 })
   await node.stop(5_000)
   const states = await testbed.states(tenant)
   const delivered = states.filter((event) => event.deliveryState === 'DELIVERED')
@@ -336,7 +336,7 @@ test('an event that waited until its lease is nearly over is claimed again befor
     (await testbed.states(tenant)).every(({ deliveryState }) => deliveryState === 'DELIVERED')
   try {
     await testbed.record(tenant, 100) // an endpoint that answers has events claimed ahead
-    await expect.poll(isDelivered, { timeout: 10_000 }).toBe(true)
+    await expect.poll(isDelivered).toBe(true)
     const answers: (() => void)[] = []
     receiver.script = (_, response, { headers, notifyId }) => {
       if (headers['rt-accesscode'] !== tenant.appKey) return void response.end()
@@ -348,9 +348,9 @@ test('an event that waited until its lease is nearly over is claimed again befor
     const [before] = [claims]
     aheadMs = LEASE_MS
     for (const answer of answers.splice(0)) answer()
-    await expect.poll(() => answers.length, { timeout: 10_000 }).toBe(100 - ENDPOINT_IN_FLIGHT_MAX)
+    await expect.poll(() => answers.length).toBe(100 - ENDPOINT_IN_FLIGHT_MAX)
     for (const answer of answers) answer()
-    await expect.poll(isDelivered, { timeout: 10_000 }).toBe(true)
+    await expect.poll(isDelivered).toBe(true)
     expect(begun.slice(ENDPOINT_IN_FLIGHT_MAX).every(({ claims: at }) => at > before!)).toBe(true)
     expect(new Set(begun.map(({ notifyId }) => notifyId)).size).toBe(100)
   } finally {

@@ -134,7 +134,7 @@ describe('equal purchases at once', () => {
     expect(await order(first)).toMatchObject({ kind: 'unknown' })
     const second = requestOf({ productCode: first.productCode })
     expect(await order(second, other)).toMatchObject({ kind: 'retry', message: /another purchase of this bundle/ })
-    await expect.poll(() => takenOf(first), { timeout: 5_000 }).toBe(1)
+    await expect.poll(() => takenOf(first)).toBe(1)
     const found = await query(first)
     expect(found).toMatchObject({ kind: 'delivered' })
     const bought = await order(second, other)

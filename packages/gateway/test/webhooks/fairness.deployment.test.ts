@@ -45,7 +45,7 @@ async function latencies(tenant: TestTenant, count: number): Promise<number[]> {
     const [notifyId] = await testbed.record(tenant)
     const committed = performance.now()
     const find = () => prompt.received.find((one) => one.notifyId === notifyId)
-    await vi.waitFor(() => expect(find()).toBeDefined(), { timeout: 10_000, interval: 1 })
+    await vi.waitFor(() => expect(find()).toBeDefined(), { timeout: 20_000, interval: 1 })
     measured.push(find()!.at - committed)
   }
   return measured.sort((left, right) => left - right)

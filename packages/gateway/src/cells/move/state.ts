@@ -18,7 +18,7 @@ import { inCell, type Move, type MovingCell } from './cell-session.ts'
  * move in the other direction. The target refuses the tenant's requests until SWITCHED.
  */
 
-export type MoveState = 'PREPARED' | 'COPYING' | 'FENCED' | 'VERIFIED' | 'SWITCHED' | 'DONE'
+type MoveState = 'PREPARED' | 'COPYING' | 'FENCED' | 'VERIFIED' | 'SWITCHED' | 'DONE'
 
 export interface MoveRow {
   tenantId: string

@@ -64,7 +64,10 @@ async function lastCopied({ target, tenantId }: Move, table: string): Promise<La
 /** Forgets that a table was copied, and removes what the target has of it. */
 export async function restartTable(move: Move, table: string): Promise<void> {
   await inCell(move.target, move.tenantId, async (tx) => {
-    tx.send({ text: `delete from ${table} where tenant_id = $1`, values: [move.tenantId] })
+    // Rows that others refer to are written again in place.
+    if (MOVED_TABLES.some((moved) => moved.table === table && moved.again === 'replace')) {
+      tx.send({ text: `delete from ${table} where tenant_id = $1`, values: [move.tenantId] })
+    }
     tx.send({
       text: 'update tenant_moves set copied = copied - $2::text where tenant_id = $1',
       values: [move.tenantId, table],

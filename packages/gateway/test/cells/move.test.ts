@@ -11,7 +11,7 @@ import { ledgerFaults, rowsOf, startTwoCells, type TestCell, type TwoCells } fro
 
 /** Two moves, each of some hundred small transactions, on a busy machine. */
 const MOVES_TIMEOUT_MS = 300_000
-const STATES_TIMEOUT_MS = 60_000
+const STATES_TIMEOUT_MS = 120_000
 
 let cells: TwoCells
 let dealer: Dealer

@@ -13,7 +13,7 @@ export interface TestCell {
   name: string
   database: TestDatabase
   db: Database
-  /** Of its nodes and commands. */
+  /** Variables of its nodes and commands. */
   env: Record<string, string>
   gateway: GatewayProcess
 }
@@ -22,7 +22,7 @@ export interface TestCell {
 export interface TwoCells {
   main: TestCell
   eu1: TestCell
-  /** Of the file of cells. */
+  /** The path of the file of cells. */
   file: string
   /** Runs `admin tenant move` in a cell. */
   move(from: TestCell, tenantId: string, ...options: string[]): Promise<AdminRun>

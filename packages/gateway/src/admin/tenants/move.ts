@@ -72,7 +72,7 @@ async function showStatus(context: AdminContext, deps: AdminDeps, tenantId: stri
   context.print(human, { moveList: moves })
 }
 
-/** A fence that has ended is none: the dealer is served. */
+/** The state as the dealer notices it: after the end of a fence it is served as before. */
 function stateText({ state, isFenced }: MoveRow): string {
   return (state === 'FENCED' || state === 'VERIFIED') && !isFenced ? 'COPYING' : state
 }

@@ -22,7 +22,7 @@ export interface MoveDeps {
 }
 
 /** What the operator sees of a finished move. */
-export interface MoveReport extends Partial<Switched> {
+interface MoveReport extends Partial<Switched> {
   rows: number
 }
 

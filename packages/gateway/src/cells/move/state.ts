@@ -18,7 +18,7 @@ import { inCell, type Move, type MovingCell } from './cell-session.ts'
  * move in the other direction. The target refuses the tenant's requests until SWITCHED.
  */
 
-export type MoveState = 'PREPARED' | 'COPYING' | 'FENCED' | 'VERIFIED' | 'SWITCHED' | 'DONE'
+type MoveState = 'PREPARED' | 'COPYING' | 'FENCED' | 'VERIFIED' | 'SWITCHED' | 'DONE'
 
 export interface MoveRow {
   tenantId: string
@@ -117,6 +117,12 @@ export async function setFence({ source, tenantId }: Move, forMs: number): Promi
     })
     // Nodes read the tenant again with its next request.
     tx.send({ text: 'update tenants set version = version + 1 where tenant_id = $1', values: [tenantId] })
+    // The guards note nothing that the mover writes.
+    tx.send({
+      text: `insert into tenant_move_changes (tenant_id, table_name, key)
+             values ($1, 'tenants', jsonb_build_object('tenant_id', $1::uuid))`,
+      values: [tenantId],
+    })
   })
 }
 

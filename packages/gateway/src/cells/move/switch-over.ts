@@ -8,7 +8,7 @@ import { closeSource, enter, holdWork, liftFence, setFence } from './state.ts'
 import { compareTables, type LedgerEnd, readLedgerEnd, requireSoundLedger } from './verify.ts'
 
 /** The longest time for which requests of the tenant are refused, by the clock of the source's database. */
-export const FENCE_MAX_MS = 5_000
+const FENCE_MAX_MS = 5_000
 /** The source is not closed in the last moments of the fence. */
 const MARGIN_MS = 500
 /** How often the fence is set before the operator has to decide. */

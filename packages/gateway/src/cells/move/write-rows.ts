@@ -6,7 +6,7 @@ import { DIGEST, ROW_TEXT, rowsOfKeys, type TableShape } from './table-shape.ts'
 export interface ReadRows {
   /** As JSON texts: they are never parsed here, so nothing is rounded or reordered. */
   rows: string[]
-  /** Of these rows, by the source. */
+  /** The digest that the source computed of these rows. */
   digest: string
 }
 

@@ -188,14 +188,7 @@ export async function loadConsoleHistory(
     await createPartitions(db, [table], Date.now() - (table.keepHours ?? 0) * 3_600_000)
   await step('dealers', [ID_FUNCTION, ...dealers(history.dealers), ...packages])
   await addSecrets(db, cipher)
-  await step('drawn', [
-    'select setseed(0.5)',
-    sales(history),
-    MOVES,
-    'analyze bench_sales',
-    'analyze bench_moves',
-    'analyze bench_dealers',
-  ])
+  await step('drawn', [sales(history), MOVES, 'analyze bench_sales', 'analyze bench_moves', 'analyze bench_dealers'])
   const restore = await dropIndexes(db, TABLES)
   await step('orders', [ORDERS])
   await step('items', [ITEMS])

@@ -141,8 +141,10 @@ function rowFilter(filter: EventFilter): RowFilter & { table: RowTable } {
       others: [...ofTypes('r'), ...(deliveryStates ? [sql`${STATE} = any (${deliveryStates})`] : [])],
     }
   const ofEvent = ofTypes('e')
+  // A dealer without an endpoint has as many unsent events as events.
+  const matching = deliveryStates.includes('UNSENT') ? undefined : ('FEW' as const)
   return {
-    ...{ ...times, matching: 'FEW', table: { table: 'deliveries', id: 'notify_id' } },
+    ...{ ...times, matching, table: { table: 'deliveries', id: 'notify_id' } },
     indexed: [inStates(deliveryStates)],
     others: ofEvent.length
       ? [
@@ -188,8 +190,10 @@ interface Recorded {
 const ATTEMPTS_SHOWN_MAX = 200
 
 function inStates(states: readonly DeliveryState[]): Sql {
-  // DEAD has a partial index, which is used for a constant only.
+  // DEAD has a partial index, which is used for a constant only, and what is pending is due.
   if (states.length === 1 && states[0] === 'DEAD') return raw("r.delivery_state = 'DEAD'")
+  if (states.length === 1 && states[0] === 'PENDING')
+    return raw("r.due_at is not null and r.delivery_state = 'PENDING'")
   return sql`r.delivery_state = any (${states})`
 }
 

@@ -76,7 +76,7 @@ export type DealerBalanceRow = Static<typeof balance>
 const ROWS_MAX = 100
 /** A year and the day on which it ends. */
 const DAYS_MAX = 366
-/** Of dealers within a package, country or supplier: there are sums of each day only, as many as sales. */
+/** A longest period for the dealers of a package, country or supplier: there are sums of each day only, as many as sales. */
 const DAYS_MAX_WITHIN = 31
 const DAYS_DEFAULT = 30
 /** A forecast counts the spend of so many days. */

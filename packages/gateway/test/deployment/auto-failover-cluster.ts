@@ -32,7 +32,7 @@ interface Machine {
 export interface AutoFailoverCluster {
   /** Lists both servers. */
   readonly urlOfBoth: string
-  /** Whether machines can be cut off from each other. */
+  /** True if machines can be cut off from each other. */
   readonly canPartition: boolean
   /** The name of the primary according to the monitor. */
   primary(): Promise<string>

@@ -95,7 +95,7 @@ it('concurrent failures are all counted', async () => {
   expect((await entriesFor()).map((entry) => entry.address)).toContain(elsewhere.address)
 })
 
-it('a wrong code, a disabled person, a known browser and a signed-in person are told apart', async () => {
+it('a wrong code, a disabled person, a known browser and a signed-in person are distinguished', async () => {
   const person = await signedInAs(testbed, 'OPERATOR_STAFF')
   await person.window.signIn(person.email, 'a wrong guess')
   await person.call('POST', '/account/second-factor', { password: 'a wrong guess' })

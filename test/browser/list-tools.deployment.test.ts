@@ -185,7 +185,7 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
     // A list that is whole in the browser.
     await go('/people')
     await order.selectOption({ label: 'Name' })
-    const names = () => page.locator('.list [data-row] td:first-child').allInnerTexts()
+    const names = () => page.locator('.list').first().locator('[data-row] td:first-child').allInnerTexts()
     await expect.poll(async () => (await names()).length).toBeGreaterThan(1)
     const sorted = (await names()).toSorted((a, b) => a.localeCompare(b))
     await expect.poll(names).toEqual(sorted)

@@ -117,7 +117,7 @@ function PersonMenu({ row, onOpen }: { row: PersonRow; onOpen(open: OpenDialog):
         <Menu.Item disabled={!row.secondFactor} onClick={() => onOpen({ kind: 'secondFactor', row })}>
           {t.people.removeSecondFactor}
         </Menu.Item>
-        <Menu.Item {...(active && { color: 'red' })} onClick={() => onOpen({ kind: 'status', row })}>
+        <Menu.Item {...(active && { c: 'var(--console-negative)' })} onClick={() => onOpen({ kind: 'status', row })}>
           {active ? t.people.disable : t.people.enable}
         </Menu.Item>
       </Menu.Dropdown>

@@ -25,7 +25,7 @@ export function Bulk<Row>(props: BulkProps<Row>) {
           key={one.label}
           size="xs"
           variant="default"
-          {...(one.danger && { c: 'red' })}
+          {...(one.danger && { c: 'var(--console-negative)' })}
           onClick={() => setAction(one)}
         >
           {one.label}

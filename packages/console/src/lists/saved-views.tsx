@@ -42,7 +42,7 @@ export function SavedViews({ list }: { list: string }) {
           {views.map(({ viewId, name }) => (
             <Menu.Item
               key={viewId}
-              c="red"
+              c="var(--console-negative)"
               leftSection={<IconTrash size={14} />}
               onClick={() => remove.mutate({ method: 'DELETE', path: `/account/views/${viewId}` })}
             >

@@ -50,7 +50,7 @@ interface ListProps<Row> {
   /** A list that the gateway sorts, counts and exports. It brings the rows, and `name` keeps its saved views. */
   list?: ServerList<Row>
   name?: string
-  /** Of another list: where the gateway answers all its rows as CSV, and its filters. */
+  /** Where the gateway answers all rows of another list as CSV, and the filters. */
   csv?: { path: string; query?: Query }
   rows?: Row[] | undefined
   columns: Column<Row>[]

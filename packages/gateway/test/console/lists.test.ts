@@ -251,7 +251,7 @@ describe('tags of dealers', () => {
       )
     expect(await named('cruises')).toEqual([['Alpha', 'cruises,north']])
     expect(await named('north')).toHaveLength(2)
-    expect(await named('nort')).toEqual([])
+    expect(await named('nor')).toEqual([])
     expect((await get(operator, '/tenants/totals', { tag: 'north' })).body.count).toBe(2)
     expect(String((await get(operator, '/tenants.csv', { tag: 'cruises' })).body)).toContain('"cruises, north"')
     const dealer = await signedInAs(testbed, 'DEALER_ADMIN', alpha)

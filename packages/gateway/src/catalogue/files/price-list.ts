@@ -47,7 +47,7 @@ export function* priceListCsv(
   if (rows.length > 0) yield csvText(rows)
 }
 
-/** The price of those for whom nothing more specific applies; null: there is none in this currency. */
+/** The price of those for whom nothing more specific applies; null: no price in this currency. */
 export function listPriceOf({ prices }: QuotedPackage['item'], currencyCode: string): bigint | null {
   return prices.find((price) => price.currencyCode === currencyCode && !price.removed)?.price ?? null
 }

@@ -29,7 +29,7 @@ export async function createActorNaming(
   }
 }
 
-/** Of actors who are neither people nor hidden from dealers. */
+/** Names of actors who are neither people nor hidden from dealers. */
 const NAMES: ReadonlyMap<string, string> = new Map([
   ['tenant', 'API'],
   ['unsigned', 'API, unsigned'],

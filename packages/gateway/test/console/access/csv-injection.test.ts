@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-/** Of codes, digits, names that are checked, states and times: nothing that a person typed freely. */
+/** Files with digits, checked names, states and times only: nothing that a person typed freely. */
 const FILES_WITHOUT_TEXT = [
   '/stock/:supplier/batches/:batchId/codes.csv',
   '/suppliers.csv',

@@ -19,12 +19,11 @@ import { StockFrame } from './stock-tabs.tsx'
 
 /** Imports of codes: what is left of each, and when it expires. */
 export function StockBatchesPage() {
-  const me = useSession()
   const [{ supplier, expiring, cursor }, setFilters] = useFilters()
   const query = { supplier, expiring: expiring === 'true' ? true : undefined }
   const list = useApi<{ batches: StockBatchRow[]; nextCursor: string | null }>('/stock/batches', { ...query, cursor })
   const stock = useApi<{ levels: StockLevel[]; stockSuppliers: string[] }>('/stock')
-  const [open, setOpen] = useState<{ what: 'alert' | 'codes' | 'expiry'; batch: StockBatchRow }>()
+  const [open, setOpen] = useState<{ what: BatchDialog; batch: StockBatchRow }>()
   const close = () => setOpen(undefined)
   return (
     <StockFrame description={t.stock.batchesText}>
@@ -73,50 +72,7 @@ export function StockBatchesPage() {
             accessor: 'actions',
             title: t.common.actions,
             textAlign: 'right',
-            render: (row) => (
-              <Group gap={4} justify="flex-end">
-                {canOperate(me) && (
-                  <Button
-                    size="compact-xs"
-                    variant="default"
-                    aria-label={`${alertText(row)}, ${interpolate(t.stock.alertOf, { batch: row.batchName })}`}
-                    onClick={() => setOpen({ what: 'alert', batch: row })}
-                  >
-                    {alertText(row)}
-                  </Button>
-                )}
-                {canOperate(me) && row.available > 0 && (
-                  <Button
-                    size="compact-xs"
-                    variant="default"
-                    aria-label={`${t.stock.setExpiry}, ${interpolate(t.stock.setExpiryOf, { batch: row.batchName })}`}
-                    onClick={() => setOpen({ what: 'expiry', batch: row })}
-                  >
-                    {t.stock.setExpiry}
-                  </Button>
-                )}
-                <Button
-                  size="compact-xs"
-                  variant="default"
-                  component="a"
-                  href={apiUrl(`${batchPath(row)}/codes.csv`).href}
-                  download
-                  aria-label={interpolate(t.stock.exportOf, { batch: row.batchName })}
-                >
-                  {t.stock.export}
-                </Button>
-                {me.role === 'OPERATOR_ADMIN' && row.available + row.expired > 0 && (
-                  <Button
-                    size="compact-xs"
-                    variant="default"
-                    aria-label={interpolate(t.stock.exportCodesOf, { batch: row.batchName })}
-                    onClick={() => setOpen({ what: 'codes', batch: row })}
-                  >
-                    {t.stock.exportCodes}
-                  </Button>
-                )}
-              </Group>
-            ),
+            render: (row) => <BatchActions row={row} onOpen={(what) => setOpen({ what, batch: row })} />,
           },
         ]}
       />
@@ -124,6 +80,56 @@ export function StockBatchesPage() {
       {open?.what === 'expiry' && <ExpiryDialog batch={open.batch} onClose={close} />}
       {open?.what === 'codes' && <ExportDialog batch={open.batch} onClose={close} />}
     </StockFrame>
+  )
+}
+
+type BatchDialog = 'alert' | 'codes' | 'expiry'
+
+function BatchActions({ row, onOpen }: { row: StockBatchRow; onOpen(what: BatchDialog): void }) {
+  const me = useSession()
+  return (
+    <Group gap={4} justify="flex-end">
+      {canOperate(me) && (
+        <Button
+          size="compact-xs"
+          variant="default"
+          aria-label={`${alertText(row)}, ${interpolate(t.stock.alertOf, { batch: row.batchName })}`}
+          onClick={() => onOpen('alert')}
+        >
+          {alertText(row)}
+        </Button>
+      )}
+      {canOperate(me) && row.available > 0 && (
+        <Button
+          size="compact-xs"
+          variant="default"
+          aria-label={`${t.stock.setExpiry}, ${interpolate(t.stock.setExpiryOf, { batch: row.batchName })}`}
+          onClick={() => onOpen('expiry')}
+        >
+          {t.stock.setExpiry}
+        </Button>
+      )}
+      <Button
+        size="compact-xs"
+        variant="default"
+        component="a"
+        href={apiUrl(`${batchPath(row)}/codes.csv`).href}
+        download
+        aria-label={interpolate(t.stock.exportOf, { batch: row.batchName })}
+      >
+        {t.stock.export}
+      </Button>
+      {me.role === 'OPERATOR_ADMIN' && row.available + row.expired > 0 && (
+        <Button
+          size="compact-xs"
+          variant="default"
+          aria-label={interpolate(t.stock.exportCodesOf, { batch: row.batchName })}
+          onClick={() => onOpen('codes')}
+        >
+          {t.stock.exportCodes}
+        </Button>
+      )}
+    </Group>
   )
 }
 

@@ -315,7 +315,7 @@ it('the lists of a young gateway end at their first row', async () => {
     await addPackage(young.db, 'JP', [])
     await payOrders(young.db, tenantId, 'JP')
     const [orders] = await pages()
-    expect(orders!.body).toMatchObject({ orders: [{ packages: ['JP'] }], nextCursor: null, searchedTo: null })
+    expect(orders!.body).toMatchObject({ orders: [{ packages: ['Package'] }], nextCursor: null, searchedTo: null })
   } finally {
     await young.stop()
   }

@@ -160,7 +160,9 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
           await transitionsEnd(page)
           const found = await seriousViolations(await axeSession(page), 'light')
           faults.push(...found.map((fault) => `${name} ${scheme} ${path} ${menu}: ${fault}`))
-          if (menu) await page.keyboard.press('Escape')
+          if (!menu) continue
+          await page.keyboard.press('Escape')
+          await page.getByRole('menu').waitFor({ state: 'detached' })
         }
       }
     }

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isBrowserAvailable } from './chromium.ts'
 import { createDemo, type Demo } from './console-demo.ts'
 import { api, button, type ConsoleTestbed, field, heading, navigate, startTestbed } from './console-testbed.ts'
+import { transitionsEnd } from './console-tour.ts'
 
 /** What people do with the console's lists: sort, count, choose, save, export, change many rows, and find. */
 describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', () => {
@@ -184,6 +185,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
   it('the sample file can be imported, and errors are shown with their value and as a file', async () => {
     await go('/catalogue/import')
     await button(page, 'Columns, sample file and guide').click()
+    await transitionsEnd(page)
     const sample = page.waitForEvent('download')
     await button(page, 'Download a sample file').click()
     const text = readFileSync((await (await sample).path())!, 'utf8')
@@ -222,7 +224,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await go('/orders')
     const row = page.locator('.list [data-row]').first()
     await row.waitFor()
-    expect((await row.boundingBox())!.height).toBeLessThan(80)
+    await expect.poll(async () => (await row.boundingBox())?.height).toBeLessThan(80)
     for (const part of ['main', 'value', 'status'])
       expect(await row.locator(`[data-phone=${part}]`).isVisible()).toBe(true)
     const status = page.getByRole('combobox', { name: 'Status' })

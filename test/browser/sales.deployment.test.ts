@@ -134,7 +134,7 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     await page.locator('[data-margin]').waitFor()
     const dealer = await inviteAndSignIn({ testbed, page }, { email: 'm@dealer.test', role: 'DEALER_ADMIN', tenantId })
     await navigate(testbed, dealer, path)
-    await heading(dealer, 'sold-JP_1_7').waitFor()
+    await heading(dealer, `Order ${orders[0]!.orderNo}`).waitFor()
     expect(await dealer.locator('[data-margin]').count()).toBe(0)
     expect(await dealer.getByRole('link', { name: 'Sales' }).count()).toBe(0)
     expect(testbed.browserErrors).toEqual([])

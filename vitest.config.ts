@@ -26,8 +26,8 @@ const database = {
 export default defineConfig({
   test: {
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
-    // System tests start gateways and databases of their own: more of them than cores would only wait for each other.
-    maxWorkers: 2,
+    // System tests wait for a third of their time. More of them at once on two cores would only wait for each other.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -1,3 +1,4 @@
+import { isAhead } from '../../jobs/times-ahead.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import type { SupplierRequest } from '../supplier.ts'
 
@@ -116,7 +117,7 @@ const CLAIM = `
     select $1, $2, $3, now() + $4 * interval '1 millisecond'
     where not exists (select from esim_go_orders where supplier = $1 and key = $3 and reference is not null)
     on conflict (supplier, product_code) do update set key = excluded.key, claimed_until = excluded.claimed_until
-      where c.key = excluded.key or c.claimed_until <= now() or c.claimed_until > excluded.claimed_until
+      where c.key = excluded.key or c.claimed_until <= now() or ${isAhead('c.claimed_until', '$4')}
     returning key
   )
   insert into esim_go_orders as o (supplier, key, product_code, sent_at)

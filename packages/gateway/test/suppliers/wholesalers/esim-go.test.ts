@@ -1,4 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Db } from '../../../src/lib/postgres/db.ts'
+import { createOrderStore } from '../../../src/suppliers/esim-go/orders.ts'
 import type { Outcome } from '../../../src/suppliers/supplier.ts'
 import { createEsimGoTestbed, TIMEOUT_MS } from './esim-go-testbed.ts'
 
@@ -146,6 +148,17 @@ describe('equal purchases at once', () => {
     loseOrder()
     expect(await order(requestOf())).toMatchObject({ kind: 'unknown' })
     expect(await order(requestOf())).toMatchObject({ kind: 'delivered' })
+  })
+
+  it('wait, even if their transaction began before the other one claimed the bundle', async () => {
+    const productCode = 'claimed at once'
+    await shop.db.tx(async (tx) => {
+      await tx.query({ text: 'select now()' })
+      const claimBy = (db: Pick<Db, 'query'>, key: string) =>
+        createOrderStore('wholesaler', db, 60_000).claim({ key, productCode })
+      expect(await claimBy(shop.db, 'FIRST-1')).toBe(true)
+      expect(await claimBy(tx, 'SECOND-1')).toBe(false)
+    })
   })
 
   it('wait at most until the order could no longer be mistaken for theirs', async () => {

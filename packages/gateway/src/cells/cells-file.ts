@@ -7,7 +7,9 @@ const CELL_NAME = '^[a-z0-9]{1,12}$'
 const HOST = '^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$'
 const NODE_HOST = '^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$'
 const APP_KEY = '^[A-Za-z0-9_-]{8,64}$'
-const CONSOLE_URL = '^https?://[A-Za-z0-9.:\\[\\]-]{1,300}/console$'
+/** A token is sent there, so only a console on this machine may have no certificate. */
+const CONSOLE_URL =
+  '^(https://[A-Za-z0-9.:\\[\\]-]{1,300}|http://(127\\.0\\.0\\.1|localhost|\\[::1\\])(:[0-9]{1,5})?)/console$'
 const PORT_DEFAULT = 8_080
 const METRICS_PORT_DEFAULT = 9_464
 const port = (otherwise: number) => Type.Integer({ minimum: 1, maximum: 65_535, default: otherwise })

@@ -143,8 +143,13 @@ describe('a publication is refused, and nothing is imported, that', () => {
     await refuse(lines.slice(1).join('\n'), /begins with its head/)
     await refuse([lines[0], '{', ...lines.slice(1)].join('\n'), /line 2 of the file/)
     await refuse('', /it is incomplete/)
-    await refuse(lines.join('\n').replace('"format":1', '"format":2'), /reads format 1/)
-    await refuse(lines.join('\n').replace('"duration":7', '"duration":-7'), /would not be valid[\s\S]*duration/)
+    const withLine = (line: string) => [lines[0], line, ...lines.slice(1)].join('\n')
+    await refuse(withLine('null'), /not an entry/)
+    await refuse(withLine('{"saleRule":null}'), /line 2 of the file: saleRule/)
+    await refuse(withLine('{"saleRule":{"ruleName":"R","rule":{},"applied":null}}'), /saleRule\.rule/)
+    await refuse(withLine('{"package":5,"madeBy":null}'), /package/)
+    await refuse(lines.join('\n').replace('"format":1', '"format":2'), /head\.format/)
+    await refuse(lines.join('\n').replace('"duration":7', '"duration":-7'), /package\.duration/)
   })
 
   it('comes from this cell, or is older than the last one', async () => {

@@ -133,15 +133,14 @@ interface ImportCommandOptions {
 function importFile(cells: Command, context: AdminContext): void {
   cells
     .command('import <file>')
-    .description('Import what another cell has published, all or nothing. “-” reads standard input.')
+    .description('Import what another cell has published, all or nothing.')
     .option('--dry-run', 'report what would change, and change nothing')
     .option('--take-others-off-sale', 'take packages off sale that the other cell does not have')
     .option('--allow-older', 'accept a publication older than the one imported last')
     .action((file: string, { dryRun = false, takeOthersOffSale = false, allowOlder = false }: ImportCommandOptions) =>
       context.withDeps(async (deps) => {
-        const source = file === '-' ? process.stdin : createReadStream(file)
         const options = { cell: deps.config.cellName, dryRun, takeOthersOffSale, allowOlder }
-        const report = await importPublication(deps, readEntries(source), options, context.by)
+        const report = await importPublication(deps, readEntries(createReadStream(file)), options, context.by)
         context.print(reportText(report, dryRun), { dryRun, ...report })
       }),
     )

@@ -60,7 +60,7 @@ export const SUPPLIER_BOOKS: readonly SupplierBook[] = [
   { table: 'sandbox_actions', key: 'esim_key' },
 ]
 
-/** Tables in which a row tells that a supplier was called about an item. */
+/** Tables whose rows show that a supplier was called about an item. */
 export const TABLES_ABOUT_ITEMS: ReadonlySet<string> = new Set(['order_items', 'supplier_attempts', 'profiles'])
 
 /** Tables of tenants, people or suppliers' keys that are not copied, each with its reason. */

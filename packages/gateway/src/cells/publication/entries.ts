@@ -1,64 +1,83 @@
 import { createInterface } from 'node:readline'
-import type { PackageDocument } from '../../catalogue/packages/document.ts'
+import Type, { type Static, type TSchema } from 'typebox'
+import { type PackageDocument, packageDocumentSchema } from '../../catalogue/packages/document.ts'
 import { Refusal } from '../../lib/refusal.ts'
-import type { SaleRule } from '../../products/rules/sale-rule.ts'
+import { listSchemaFaults } from '../../lib/schema-faults.ts'
+import { saleRule } from '../../products/rules/sale-rule.ts'
 
-/** What one cell publishes for the others: a file with one JSON entry per line, the head first, the end last. */
-export type PublicationEntry =
-  | { readonly head: PublicationHead }
-  | { readonly exchangeRate: PublishedRate }
-  | { readonly saleRule: PublishedSaleRule }
-  | { readonly pricePlan: PublishedPlan }
-  | { readonly package: PackageDocument; readonly saleRule: { ruleName: string; offSaleByRule: boolean } | null }
-  /** Without it the file is incomplete. */
-  | { readonly end: { entries: number } }
-
-export interface PublicationHead {
-  readonly format: typeof FORMAT
-  readonly cell: string
-  /** RFC 3339 */
-  readonly publishedAt: string
-  /** Version of the catalogue in that cell: a later publication has no lower one. */
-  readonly catalogueVersion: number
-}
-
-export interface PublishedRate {
-  readonly costCurrency: string
-  readonly saleCurrency: string
-  /** In 1/1 000 000. */
-  readonly rate: number
-  readonly ratedAt: string
-}
-
-export interface PublishedSaleRule {
-  readonly ruleName: string
-  readonly rule: SaleRule
-  /** As it was last applied; null: never. */
-  readonly applied: SaleRule | null
-}
-
-export interface PublishedPlan {
-  readonly planName: string
-  readonly displayName: string | null
-  readonly rules: readonly PublishedPlanRule[]
-}
-
-export interface PublishedPlanRule {
-  readonly packageCode: string | null
-  readonly locationCode: string | null
-  readonly supplier: string | null
-  /** In 1/10 000 of a percent. */
-  readonly percent: number | null
-  readonly basis: 'LIST' | 'COST'
-  readonly rounding: string
-  readonly price: number | null
-  readonly currencyCode: string | null
-  readonly validFrom: string | null
-  readonly validUntil: string | null
-}
+/*
+ * What one cell publishes for the others: a file with one JSON entry per line. The first has the head, the last the end, without
+ * which the file is incomplete.
+ */
 
 export const FORMAT = 1
-const KINDS = ['head', 'exchangeRate', 'saleRule', 'pricePlan', 'package', 'end'] as const
+
+const CLOSED = { additionalProperties: false } as const
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+const time = () => Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' })
+const integer = () => Type.Integer({ minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })
+
+const head = Type.Object({
+  format: Type.Literal(FORMAT, { description: 'Cells of another release may have another format' }),
+  cell: Type.String(),
+  publishedAt: time(),
+  catalogueVersion: Type.Integer({ description: 'In that cell: a later publication has no lower one' }),
+})
+const exchangeRate = Type.Object(
+  {
+    costCurrency: Type.String(),
+    saleCurrency: Type.String(),
+    rate: Type.Integer({ description: 'In 1/1 000 000' }),
+    ratedAt: time(),
+  },
+  CLOSED,
+)
+const publishedRule = Type.Object(
+  {
+    ruleName: Type.String(),
+    rule: saleRule,
+    applied: Type.Union([saleRule, Type.Null()], { description: 'As it was last applied; null: never' }),
+  },
+  CLOSED,
+)
+const planRule = Type.Object(
+  {
+    packageCode: nullable(Type.String()),
+    locationCode: nullable(Type.String()),
+    supplier: nullable(Type.String()),
+    percent: nullable(Type.Integer({ description: 'In 1/10 000 of a percent' })),
+    basis: Type.Enum(['LIST', 'COST']),
+    rounding: Type.String(),
+    price: nullable(integer()),
+    currencyCode: nullable(Type.String()),
+    validFrom: nullable(time()),
+    validUntil: nullable(time()),
+  },
+  CLOSED,
+)
+const pricePlan = Type.Object(
+  { planName: Type.String(), displayName: nullable(Type.String()), rules: Type.Array(planRule) },
+  CLOSED,
+)
+const madeBy = nullable(Type.Object({ ruleName: Type.String(), offSaleByRule: Type.Boolean() }, CLOSED))
+
+/** Each kind of entry, by the member that distinguishes it. */
+const ENTRIES = {
+  head: Type.Object({ head }, CLOSED),
+  exchangeRate: Type.Object({ exchangeRate }, CLOSED),
+  saleRule: Type.Object({ saleRule: publishedRule }, CLOSED),
+  pricePlan: Type.Object({ pricePlan }, CLOSED),
+  package: Type.Object({ package: Type.Unsafe<PackageDocument>(packageDocumentSchema), madeBy }, CLOSED),
+  end: Type.Object({ end: Type.Object({ entries: Type.Integer() }, CLOSED) }, CLOSED),
+} as const
+type Kind = keyof typeof ENTRIES
+
+export type PublicationEntry = { [K in Kind]: Static<(typeof ENTRIES)[K]> }[Kind]
+export type PublicationHead = Static<typeof head>
+export type PublishedRate = Static<typeof exchangeRate>
+export type PublishedSaleRule = Static<typeof publishedRule>
+export type PublishedPlan = Static<typeof pricePlan>
+export type PublishedPlanRule = Static<typeof planRule>
 
 /**
  * Reads the entries of a publication, one at a time: the file may be larger than the memory.
@@ -72,10 +91,8 @@ export async function* readEntries(source: NodeJS.ReadableStream): AsyncGenerato
     lines++
     const entry = parseEntry(line, lines)
     if ((lines === 1) !== 'head' in entry) throw unreadable(lines, 'a publication begins with its head')
-    if ('head' in entry && entry.head?.format !== FORMAT)
-      throw unreadable(lines, `this release reads format ${FORMAT}; publish with the same release`)
     if ('end' in entry) {
-      if (entry.end?.entries !== lines - 1) throw unreadable(lines, 'entries are missing')
+      if (entry.end.entries !== lines - 1) throw unreadable(lines, 'entries are missing')
       isComplete = true
     } else yield entry
   }
@@ -89,15 +106,17 @@ function parseEntry(line: string, number: number): PublicationEntry {
   } catch (error) {
     throw unreadable(number, (error as Error).message)
   }
-  if (typeof entry === 'object' && entry !== null && KINDS.some((kind) => kind in entry))
-    return entry as PublicationEntry
-  throw unreadable(number, 'it is not an entry of a publication')
+  const kind = (Object.keys(ENTRIES) as Kind[]).find((name) => Object.hasOwn(Object(entry), name))
+  if (kind === undefined) throw unreadable(number, 'it is not an entry of a publication')
+  const faults = listSchemaFaults(ENTRIES[kind], entry)
+  if (faults.length > 0) throw unreadable(number, faults.join('; '))
+  return entry as PublicationEntry
 }
 
 function unreadable(line: number, reason: string): Refusal {
   return new Refusal(
     400,
     'INVALID_PUBLICATION',
-    `Nothing was imported: line ${line} of the file: ${reason}. Write the file again with “admin cells publish”.`,
+    `Nothing was imported: line ${line} of the file: ${reason}. Write the file again with “admin cells publish”, by the same release.`,
   )
 }

@@ -20,6 +20,7 @@ export interface PlanCounts {
 /** Makes the rules of each published plan exactly those that are published. Other plans, and who has them, stay. */
 export async function importPlans(deps: ChangeDeps, plans: readonly PublishedPlan[], by: By): Promise<PlanCounts> {
   const known = new Map((await listPlans(deps.db)).map((plan) => [plan.planName, plan]))
+  const [clock] = await deps.db.query<{ now: Date }>({ text: 'select clock_timestamp() as now' })
   const counts = { added: 0, rulesSet: 0, rulesRemoved: 0 }
   for (const { planName, displayName, rules } of plans) {
     const before = known.get(planName)
@@ -33,7 +34,8 @@ export async function importPlans(deps: ChangeDeps, plans: readonly PublishedPla
       await removePlanRule(deps, { planName, ...rule }, rule.currencyCode, by)
       counts.rulesRemoved++
     }
-    for (const rule of rules) {
+    // The time of a rule may have passed since it was published.
+    for (const rule of rules.filter(({ validUntil }) => validUntil === null || new Date(validUntil) > clock!.now)) {
       await setPublishedRule(deps, planName, rule, by)
       counts.rulesSet++
     }
@@ -44,8 +46,6 @@ export async function importPlans(deps: ChangeDeps, plans: readonly PublishedPla
 async function setPublishedRule(deps: ChangeDeps, planName: string, rule: PublishedPlanRule, by: By): Promise<void> {
   const { packageCode, locationCode, supplier, percent, price, currencyCode, basis, rounding } = rule
   const validUntil = dateOf(rule.validUntil)
-  // Its time has passed since it was published.
-  if (validUntil !== null && validUntil.getTime() <= Date.now()) return
   const key = { planName, packageCode, locationCode, supplier, validFrom: dateOf(rule.validFrom) }
   try {
     if (percent !== null) await setPlanRule(deps, key, { percent: BigInt(percent), basis, rounding, validUntil }, by)

@@ -3,9 +3,9 @@ import type { PackageDocument } from '../../catalogue/packages/document.ts'
 import { type ChangeDeps, putPackages, setOnSale } from '../../catalogue/packages/put.ts'
 import { findDocuments, listUnknownSuppliers } from '../../catalogue/packages/read.ts'
 import { beginChange } from '../../catalogue/version.ts'
-import { recordset } from '../../lib/postgres/columns.ts'
 import { joinTransaction, type Tx } from '../../lib/postgres/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
+import { writeOwners } from '../../products/rules/apply.ts'
 import { setRate } from '../../products/rules/exchange-rates.ts'
 import { setRule } from '../../products/rules/manage-rules.ts'
 import type { PublicationEntry, PublicationHead, PublishedPlan, PublishedRate, PublishedSaleRule } from './entries.ts'
@@ -171,8 +171,8 @@ function removedPrices(before: PackageDocument | undefined, { prices }: PackageD
  * that the rules would find no product for a package, and take it off sale.
  */
 async function claimForRules(tx: Tx, batch: readonly PackageEntry[]): Promise<void> {
-  const owned = batch.flatMap(({ package: { packageCode, suppliers }, saleRule }) =>
-    saleRule === null ? [] : [{ packageCode, ...saleRule, suppliers }],
+  const owned = batch.flatMap(({ package: { packageCode, suppliers }, madeBy }) =>
+    madeBy === null ? [] : [{ packageCode, ...madeBy, suppliers }],
   )
   if (owned.length === 0) return
   const listed = await tx.query<{ supplier: string; productCode: string }>({
@@ -183,14 +183,10 @@ async function claimForRules(tx: Tx, batch: readonly PackageEntry[]): Promise<vo
   const ready = owned.filter(({ suppliers }) =>
     suppliers.every(({ supplier, productCode }) => known.has(`${supplier} ${productCode}`)),
   )
-  tx.send({
-    text: `insert into rule_packages (package_code, rule_name, off_sale_by_rule)
-           select package_code, rule_name, off_sale_by_rule
-           from json_to_recordset($1) as r (package_code text, rule_name text, off_sale_by_rule boolean)
-           on conflict (package_code) do update
-           set rule_name = excluded.rule_name, off_sale_by_rule = excluded.off_sale_by_rule`,
-    values: [recordset(ready.map(({ suppliers: _, ...owner }) => owner))],
-  })
+  writeOwners(
+    tx,
+    ready.map(({ suppliers: _, ...owner }) => owner),
+  )
 }
 
 async function importRate(deps: ChangeDeps, { costCurrency, saleCurrency, ...value }: PublishedRate, by: By) {

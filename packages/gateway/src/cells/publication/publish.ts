@@ -19,18 +19,20 @@ export function publishCatalogue(db: Db, cell: string, write: (text: string) => 
       await write(`${JSON.stringify(entry, (_, value) => (typeof value === 'bigint' ? Number(value) : value))}\n`)
       entries++
     }
-    await put({ head: await readHead(tx, cell) })
+    const head = await readHead(tx, cell)
+    await put({ head })
     for (const { costCurrency, saleCurrency, rate, ratedAt } of await listRates(tx))
       await put({ exchangeRate: { costCurrency, saleCurrency, rate: Number(rate), ratedAt: ratedAt.toISOString() } })
     for (const saleRule of await listSaleRules(tx)) await put({ saleRule })
-    for (const plan of await listPlans(joinTransaction(db, tx))) await put({ pricePlan: publishedPlan(plan) })
+    for (const plan of await listPlans(joinTransaction(db, tx)))
+      await put({ pricePlan: publishedPlan(plan, Date.parse(head.publishedAt)) })
     for await (const documents of listDocumentBatches(tx)) {
       const owners = await findOwners(
         tx,
         documents.map(({ packageCode }) => packageCode),
       )
       for (const document of documents)
-        await put({ package: document, saleRule: owners.get(document.packageCode) ?? null })
+        await put({ package: document, madeBy: owners.get(document.packageCode) ?? null })
       packages += documents.length
     }
     await put({ end: { entries } })
@@ -52,8 +54,7 @@ function listSaleRules(tx: Tx): Promise<PublishedSaleRule[]> {
 }
 
 /** A rule whose time has passed is left out: no importing cell would accept it. */
-function publishedPlan({ planName, displayName, rules }: PlanDetails) {
-  const now = Date.now()
+function publishedPlan({ planName, displayName, rules }: PlanDetails, now: number) {
   return {
     planName,
     displayName,

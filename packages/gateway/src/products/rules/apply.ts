@@ -59,18 +59,31 @@ export async function writeRulePackages(
     const written = await applyChanges(tx, deps, stamp, batch.map(changeIn), by)
     added += written.added
     changed += written.changed
-    tx.send({
-      text: `insert into rule_packages (package_code, rule_name, off_sale_by_rule)
-             select package_code, rule_name, off_sale_by_rule
-             from json_to_recordset($1) as r (package_code text, rule_name text, off_sale_by_rule boolean)
-             on conflict (package_code) do update
-             set rule_name = excluded.rule_name, off_sale_by_rule = excluded.off_sale_by_rule`,
-      values: [recordset(batch.map(ownerOf))],
-    })
+    writeOwners(tx, batch.map(ownerOf))
   }
   return { added, changed }
 }
 
+/** The rule that made a package. */
+export interface PackageOwner {
+  readonly packageCode: string
+  readonly ruleName: string
+  /** The rule took the package off sale. */
+  readonly offSaleByRule: boolean
+}
+
+/** Makes packages follow the rules that made them. */
+export function writeOwners(tx: Tx, owners: readonly PackageOwner[]): void {
+  tx.send({
+    text: `insert into rule_packages (package_code, rule_name, off_sale_by_rule)
+           select package_code, rule_name, off_sale_by_rule
+           from json_to_recordset($1) as r (package_code text, rule_name text, off_sale_by_rule boolean)
+           on conflict (package_code) do update
+           set rule_name = excluded.rule_name, off_sale_by_rule = excluded.off_sale_by_rule`,
+    values: [recordset(owners)],
+  })
+}
+
 function ownerOf({ packageCode, planned, ruleBefore, isOffByRule }: RulePackage) {
-  return { packageCode, ruleName: planned?.ruleName ?? ruleBefore, offSaleByRule: isOffByRule }
+  return { packageCode, ruleName: (planned?.ruleName ?? ruleBefore)!, offSaleByRule: isOffByRule }
 }

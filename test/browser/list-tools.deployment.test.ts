@@ -170,13 +170,13 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
     expect(faults).toEqual([])
   })
 
-  it('on a phone a list is sorted by a choice, and turned round by a button', async () => {
+  it('on a phone a list is sorted by a choice, and reversed by a button', async () => {
     await page.setViewportSize(PHONE)
     await go('/orders')
     const order = page.getByRole('combobox', { name: 'Sort by' }).first()
     await order.selectOption({ label: 'Amount' })
     await page.waitForURL(/sort=amount/)
-    await button(page, 'Ascending. Turn the order round').click()
+    await button(page, 'Ascending. Reverse the order').click()
     await page.waitForURL(/sort=-amount/)
     const { orders } = await api<{ orders: { orderNo: string }[] }>(testbed, page, '/orders?sort=-amount')
     const rows = () =>

@@ -41,7 +41,7 @@ export interface SuppliersDeps extends CreateSupplierDeps {
   wake: Pick<Wakeups<'settings' | 'stock'>, 'wake' | 'on'>
 }
 
-/** Tells whether a supplier takes orders: it is configured, and nobody has paused it. */
+/** Returns a function that checks whether a supplier accepts orders: it is configured and not paused. */
 export function isUsableIn(suppliers: Pick<Suppliers, 'get'>): (name: string) => boolean {
   return (name) => suppliers.get(name)?.paused === false
 }

@@ -160,7 +160,7 @@ async function findOldestMs(
   return row === undefined ? 0 : timeOfUuid(row.id)
 }
 
-/** False if all rows were read down to this time, so that nobody is asked to search years before the gateway existed. */
+/** False if there are no rows before this time, so that the list does not offer to search years in which nothing was written. */
 async function hasOlder(db: Pick<Db, 'query'>, rows: RowTable, filter: RowFilter, timeMs: number): Promise<boolean> {
   const oldestMs = await findOldestMs(db, rows, filter, LOWEST_UUID)
   return oldestMs > 0 && oldestMs < timeMs

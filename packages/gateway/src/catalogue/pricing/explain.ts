@@ -24,7 +24,7 @@ export interface Explanation {
   readonly steps: readonly PriceStep[]
 }
 
-/** Tells whether a supplier takes orders now. */
+/** Checks whether a supplier, given its name, accepts orders now. */
 export type IsUsable = (supplier: string) => boolean
 
 /** Why a buyer pays what it pays for a package: every candidate, and the one that decides. */

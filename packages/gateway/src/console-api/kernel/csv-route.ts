@@ -14,7 +14,7 @@ interface CsvFile<Row, P extends TSchema | undefined, Q extends TSchema | undefi
   query?: Q
   /** The name of the file, without its ending. */
   file: string
-  /** Stands before `columns`, whose type follows from it. */
+  /** Declared before `columns`, whose row type is inferred from it. */
   parts(context: Context, request: { params: Part<P>; query: Part<Q> }): AsyncIterable<readonly Row[]>
   columns: Record<string, (row: Row) => unknown>
 }
@@ -53,7 +53,7 @@ async function* linesOf<Row>(
 /** Rows of a file that are read together. */
 export const FILE_PART_ROWS = 500
 
-/** Reads a list to its end: each part begins behind the last row of the one before. */
+/** Reads a list to its end: each part begins after the last row of the previous one. */
 export async function* inParts<Row>(
   read: (last: Row | undefined, limit: number) => Promise<readonly Row[]>,
 ): AsyncGenerator<readonly Row[]> {

@@ -32,7 +32,8 @@ export function CellsPage() {
         idOf={(row) => (row.isTotal ? '' : row.cell)}
         empty={{ title: t.cells.none, text: t.cells.noneText }}
         columns={[
-          { accessor: 'cell', title: t.cells.cell, cellsClassName: 'name', render: (row) => <CellName row={row} /> },
+          // Not sorted by: the sums stay first.
+          { accessor: 'name', title: t.cells.cell, cellsClassName: 'name', render: (row) => <CellName row={row} /> },
           {
             accessor: 'dealers',
             title: t.dealers.title,

@@ -5,6 +5,7 @@ import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import { advisoryKey } from '../lib/postgres/schema.ts'
 import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
+import { shortList } from '../lib/short-list.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import type { Charge } from './supplier.ts'
@@ -157,10 +158,9 @@ export async function alertPriceDifferences(deps: Pick<PriceAlertDeps, 'db' | 'i
 }
 
 function alertMessage(supplier: string, differences: readonly PriceDifference[]): string {
-  const named = differences.slice(0, LISTED_IN_ALERT_MAX).map(({ packageCode, price, cost, currencyCode }) => {
+  const named = differences.map(({ packageCode, price, cost, currencyCode }) => {
     return `${packageCode} ${formatMoney(price)} ${currencyCode} (cost ${formatMoney(cost)})`
   })
-  const more = differences.length - named.length
-  const list = named.join(', ') + (more > 0 ? ` and ${more} more` : '')
+  const list = shortList(named, LISTED_IN_ALERT_MAX)
   return `The prices of ${supplier} differ from the costs in the catalogue: ${list}. Correct the costs and check the sale prices: a package sold for less than its supplier's price is refunded, unless it allows a loss. To list all differences: supplier report --prices.`
 }

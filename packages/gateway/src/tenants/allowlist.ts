@@ -1,5 +1,6 @@
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 import { type Block, isInBlocks, parseBlock, parseExactAddress, unmapAddress } from '../lib/address-blocks.ts'
+import { shortList } from '../lib/short-list.ts'
 
 /** Enough for a dealer's offices and servers. */
 export const ALLOWLIST_ENTRIES_MAX = 200
@@ -32,12 +33,11 @@ export function parseAllowlist(texts: readonly string[]): ParsedAllowlist {
 const MALFORMED_SHOWN_MAX = 5
 
 function describeMalformed(malformed: readonly string[]): string {
-  const shown = malformed.slice(0, MALFORMED_SHOWN_MAX).join(', ')
-  const more = malformed.length > MALFORMED_SHOWN_MAX ? ` and ${malformed.length - MALFORMED_SHOWN_MAX} more` : ''
+  const shown = shortList(malformed, MALFORMED_SHOWN_MAX)
   const problem =
     malformed.length === 1
       ? `${shown} is neither an address nor a CIDR block. Write it`
-      : `${shown}${more} are neither addresses nor CIDR blocks. Write them`
+      : `${shown} are neither addresses nor CIDR blocks. Write them`
   return `${problem} like 203.0.113.7, 203.0.113.0/24, 2001:db8::7 or 2001:db8::/32.`
 }
 

@@ -1,6 +1,7 @@
 import { formatMoney } from '@dealer-esim/contract'
 import type { DifferenceLine } from '../../catalogue/packages/difference.ts'
 import type { SupplierDocument } from '../../catalogue/packages/document.ts'
+import { shortList } from '../../lib/short-list.ts'
 
 /** One change of a package, shown to the operator before an import. */
 export interface DifferenceText {
@@ -69,8 +70,7 @@ const LOCATIONS_SHOWN = 10
 function locationsText(added: readonly string[], removed: readonly string[]): string {
   const all = [...added.map((one) => `+${one}`), ...removed.map((one) => `−${one}`)]
   if (all.length === 0) return 'in another order'
-  const more = all.length - LOCATIONS_SHOWN
-  return `${all.slice(0, LOCATIONS_SHOWN).join(' ')}${more > 0 ? ` and ${more} more` : ''}`
+  return shortList(all, LOCATIONS_SHOWN, ' ')
 }
 
 const TEXT_LENGTH_SHOWN = 60

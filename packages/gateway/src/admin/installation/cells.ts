@@ -7,6 +7,7 @@ import { readEntries } from '../../cells/publication/entries.ts'
 import { importPublication, type PublicationReport } from '../../cells/publication/import-publication.ts'
 import { publishCatalogue } from '../../cells/publication/publish.ts'
 import { systemClock } from '../../lib/clock.ts'
+import { shortList } from '../../lib/short-list.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import { withOutbound } from '../outbound.ts'
@@ -156,23 +157,18 @@ function reportText(report: PublicationReport, dryRun: boolean): string {
     `  sale rules   ${saleRules}`,
     ...(notPublished.length > 0
       ? [
-          `  ${count(notPublished.length, 'package')} ${others} ${from.cell} does not have them: ${shortList(notPublished)}`,
+          `  ${count(notPublished.length, 'package')} ${others} ${from.cell} does not have them: ${shortList(notPublished, NAMES_SHOWN)}`,
         ]
       : []),
     ...(unknownSuppliers.length > 0
       ? [
-          `Add these suppliers here under the same names, or their packages cannot be sold: ${shortList(unknownSuppliers)}`,
+          `Add these suppliers here under the same names, or their packages cannot be sold: ${shortList(unknownSuppliers, NAMES_SHOWN)}`,
         ]
       : []),
   ].join('\n')
 }
 
 const NAMES_SHOWN = 10
-
-function shortList(names: readonly string[]): string {
-  const more = names.length - NAMES_SHOWN
-  return `${names.slice(0, NAMES_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-}
 
 function readCells(file: string): Cells {
   if (getFileSize(file) > FILE_SIZE_MAX_BYTES) throw new Error(`${file} is larger than 16 MiB.`)

@@ -1,6 +1,7 @@
 import { findDeployment } from '../../deployment/ensure.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { pendingMigrations } from '../../lib/postgres/migrate.ts'
+import { shortList } from '../../lib/short-list.ts'
 import type { Move } from './cell-session.ts'
 import { findMove } from './state.ts'
 
@@ -56,17 +57,17 @@ async function findPresent({ source, target, tenantId, moveId }: Move): Promise<
   const [present] = await target.db.query({ text: 'select from tenants where tenant_id = $1', values: [tenantId] })
   const left = known?.direction === 'OUT' && known.state === 'DONE'
   if (present && known?.moveId !== moveId && !left) return [`Cell ${target.name} has this dealer already.`]
-  const taken = await namesOf(
-    source.db,
-    'select email as name from people where tenant_id = $1 order by 1',
+  const emails = await listNames(source.db, 'select email as name from people where tenant_id = $1 order by 1', [
     tenantId,
-    (names) => ({
-      db: target.db,
-      text: 'select email as name from people where email = any ($1) and tenant_id is distinct from $2',
-      values: [names, tenantId],
-    }),
+  ])
+  const taken = await listNames(
+    target.db,
+    'select email as name from people where email = any ($1) and tenant_id is distinct from $2',
+    [emails, tenantId],
   )
-  return taken.length === 0 ? [] : [`These people have accounts in cell ${target.name} already: ${list(taken)}.`]
+  return taken.length === 0
+    ? []
+    : [`These people have accounts in cell ${target.name} already: ${shortList(taken, NAMED_MAX)}.`]
 }
 
 /** What the tenant's rows name and the target does not have. */
@@ -98,7 +99,8 @@ async function findMissing({ source, target, tenantId }: Move): Promise<string[]
     const names = await listNames(source.db, needed, [tenantId])
     const known = new Set(await listNames(target.db, present, [names]))
     const missing = names.filter((name) => !known.has(name))
-    if (missing.length > 0) faults.push(`Cell ${target.name} lacks ${what}: ${list(missing)}. Add them there first.`)
+    if (missing.length > 0)
+      faults.push(`Cell ${target.name} lacks ${what}: ${shortList(missing, NAMED_MAX)}. Add them there first.`)
   }
   return faults
 }
@@ -117,21 +119,6 @@ async function findOpenStock({ source, tenantId }: Move): Promise<string[]> {
   return [`${open!.count} eSIMs from stock are not decided yet, and stock stays in its cell: resolve them first.`]
 }
 
-async function namesOf(
-  db: Db,
-  text: string,
-  tenantId: string,
-  then: (names: string[]) => { db: Db; text: string; values: unknown[] },
-): Promise<string[]> {
-  const next = then(await listNames(db, text, [tenantId]))
-  return listNames(next.db, next.text, next.values)
-}
-
 async function listNames(db: Db, text: string, values: unknown[]): Promise<string[]> {
   return (await db.query<{ name: string }>({ text, values })).map(({ name }) => name)
-}
-
-function list(names: readonly string[]): string {
-  const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
-  return names.slice(0, NAMED_MAX).join(', ') + more
 }

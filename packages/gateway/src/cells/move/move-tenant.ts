@@ -9,7 +9,7 @@ import { findObstacles } from './check.ts'
 import { copyTables, describeMove, type Shapes } from './copy.ts'
 import { installGuards, removeGuards } from './guard.ts'
 import { copyLateRequestIds, removeTenant } from './leftovers.ts'
-import { auditInCell, auditMove, enter, findMove, insertMove, openTarget } from './state.ts'
+import { auditInCell, auditMove, findMove, insertMove, openTarget, setState } from './state.ts'
 import { type Switched, switchOver } from './switch-over.ts'
 
 export interface MoveDeps {
@@ -72,7 +72,7 @@ async function copyAll({ by, progress }: MoveDeps, move: Move, shapes: Shapes, r
   await createPartitions(target.db, PARTITIONED, await findOldestPartition(move))
   await installGuards(target, tenantId, shapes.moved)
   await installGuards(source, tenantId, shapes.moved)
-  await enter(move, 'COPYING')
+  await setState(move, 'COPYING')
   await failpoint('move.guarded')
   await copyTables(move, shapes, (table, rows) => {
     report.rows += rows
@@ -101,6 +101,6 @@ async function finish({ ids, by, progress }: MoveDeps, move: Move, shapes: Shape
   await source.db.query({ text: 'delete from tenant_move_changes where tenant_id = $1', values: [tenantId] })
   await auditInCell(target, ids, move, by, 'tenant.moved_in')
   await auditInCell(source, ids, move, by, 'tenant.moved_out')
-  await enter(move, 'DONE')
+  await setState(move, 'DONE')
   progress(`moved: cell ${source.name} keeps its rows until tenant move --clean`)
 }

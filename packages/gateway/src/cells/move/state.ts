@@ -79,7 +79,7 @@ export async function requireArriving(tx: Tx, { tenantId, moveId }: Move): Promi
 }
 
 /** Sets the state in both cells, the target first. */
-export async function enter(move: Move, state: MoveState): Promise<void> {
+export async function setState(move: Move, state: MoveState): Promise<void> {
   for (const cell of [move.target, move.source]) await cell.db.query(entering(move, state))
 }
 

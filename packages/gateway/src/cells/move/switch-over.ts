@@ -4,7 +4,7 @@ import { failpoint } from '../../lib/process/failpoint.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import { inSnapshot, type Move } from './cell-session.ts'
 import { copyChanges, copyPeople, copyTables, restartTable, type Shapes } from './copy.ts'
-import { closeSource, enter, holdWork, liftFence, setFence } from './state.ts'
+import { closeSource, holdWork, liftFence, setFence, setState } from './state.ts'
 import { compareTables, type LedgerEnd, readLedgerEnd, requireSoundLedger } from './verify.ts'
 
 /** The longest time for which requests of the tenant are refused, by the clock of the source's database. */
@@ -167,7 +167,7 @@ async function closeBehindFence(move: Move, shapes: Shapes, verified: LedgerEnd,
     throw new Refusal(409, 'CELLS_DIFFER', 'The ends of the ledger differ between the cells. Abort the move.')
   }
   await failpoint('move.copied-behind-fence')
-  await enter(move, 'VERIFIED')
+  await setState(move, 'VERIFIED')
   await failpoint('move.verified')
   return !isLate() && (await closeSource(move))
 }

@@ -2,6 +2,7 @@ import { formatMoney } from '@dealer-esim/contract'
 import { createAlert } from '../../alerts/alerts.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
+import { shortList } from '../../lib/short-list.ts'
 import { withStorableMessage } from '../../suppliers/storable-message.ts'
 import type { CostsFollowed } from '../rules/follow-costs.ts'
 import type { Doubt } from './check-catalogue.ts'
@@ -86,10 +87,14 @@ export function alertOffSale(
 ): void {
   const sentences = [
     ...(offSale.length > 0
-      ? [`Off sale, because their cost left no margin or their product is gone: ${listed(offSale)}.`]
+      ? [
+          `Off sale, because their cost left no margin or their product is gone: ${shortList(offSale, LISTED_IN_ALERT_MAX)}.`,
+        ]
       : []),
     ...(doubtful.length > 0
-      ? [`Kept at their old price, because the new one would be less than half: ${listed(doubtful)}.`]
+      ? [
+          `Kept at their old price, because the new one would be less than half: ${shortList(doubtful, LISTED_IN_ALERT_MAX)}.`,
+        ]
       : []),
   ]
   createAlert(tx, ids, {
@@ -99,9 +104,4 @@ export function alertOffSale(
     message: `The products of ${suppliers.join(', ')} have changed. ${sentences.join(' ')} Check the sale rules, then preview and apply them: rule preview.`,
     data: { suppliers, offSale: offSale.length, doubtful: doubtful.length },
   })
-}
-
-function listed(codes: readonly string[]): string {
-  const more = codes.length - LISTED_IN_ALERT_MAX
-  return codes.slice(0, LISTED_IN_ALERT_MAX).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }

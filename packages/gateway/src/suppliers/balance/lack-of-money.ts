@@ -2,6 +2,7 @@ import { createAlert } from '../../alerts/alerts.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import type { Wakeups } from '../../lib/postgres/wakeups.ts'
+import { shortList } from '../../lib/short-list.ts'
 import type { ConfiguredSupplier } from '../registry.ts'
 import type { Outcome } from '../supplier.ts'
 import { ensureBalance } from './balance-state.ts'
@@ -90,8 +91,5 @@ const NAMED_MAX = 5
 
 function offSaleText(packageCodes: readonly string[]): string {
   if (packageCodes.length === 0) return 'No package is without another supplier.'
-  const named = packageCodes.slice(0, NAMED_MAX).join(', ')
-  const more = packageCodes.length - NAMED_MAX
-  const names = more > 0 ? `${named} and ${more} more` : named
-  return `Off sale, because no other supplier has money for them: ${names}. Orders of these that are paid already wait.`
+  return `Off sale, because no other supplier has money for them: ${shortList(packageCodes, NAMED_MAX)}. Orders of these that are paid already wait.`
 }

@@ -329,7 +329,8 @@ async function startFaultyProxy(target: string, switches: Switches, timeoutMs: n
       return void response.writeHead(422, { 'content-type': 'application/json' }).end(body)
     }
     if (fault === 'dies' && orders % 2 === 0) return void request.socket.destroy()
-    const { host: _, connection: __, ...headers } = request.headers
+    // fetch computes the length itself. Given one, it fails if undici was loaded before its first use in this process.
+    const { host: _, connection: __, 'content-length': ___, ...headers } = request.headers
     const forwarded = await fetch(`${target}${request.url}`, {
       method: 'POST',
       headers: headers as Record<string, string>,

@@ -7,7 +7,7 @@ create table tenants (
   currency_code text not null check (currency_code ~ '^[A-Z]{3}$'),
   status text not null default 'ACTIVE' check (status in ('ACTIVE', 'SUSPENDED')),
   ip_allowlist text[] not null default '{}', -- canonical addresses and CIDR blocks; empty: any address
-  unsigned_requests boolean not null default false, -- the operator's switch; more is needed (tenants/unsigned.ts)
+  unsigned_requests boolean not null default false, -- the operator's switch; more is needed (tenants/allowlist.ts)
   qps_limit integer check (qps_limit between 1 and 100000), -- null: the deployment's default
   legal_name text,
   tax_id text,

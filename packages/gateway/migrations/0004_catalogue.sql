@@ -104,7 +104,7 @@ create table price_plan_rules (
   currency_code text not null check (currency_code ~ '^([A-Z]{3})?$'),
   percent bigint check (percent between -1000000 and 10000000), -- in 1/10 000 of a percent
   basis text not null default 'LIST' check (basis in ('LIST', 'COST')), -- of the percentage
-  rounding text not null default 'none', -- of the percentage: catalogue/pricing/rounding.ts
+  rounding text not null default 'none', -- of the percentage: catalogue/pricing/price-engine.ts
   price bigint check (price between 0 and 9007199254740991),
   valid_from timestamptz not null default '-infinity', -- compared with the database's clock at each order and list
   valid_until timestamptz not null default 'infinity', -- exclusive

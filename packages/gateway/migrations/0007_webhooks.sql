@@ -25,7 +25,7 @@ create table events (
     ('ORDER_PAID', 'DELIVERY_UPDATED', 'ESIM_USAGE', 'ESIM_EXPIRING', 'ESIM_ACTION_UPDATED', 'BALANCE_LOW')),
   order_id uuid, -- null: BALANCE_LOW, which concerns no single order
   content json not null,
-  details json, -- what only the RT format shows (webhooks/rt-notification.ts)
+  details json, -- what only the RT format shows (webhooks/notification-body.ts)
   created_at timestamptz not null,
   primary key (tenant_id, notify_id)
 ) partition by range (notify_id);

@@ -15,7 +15,7 @@ import { type Wakeups, wakeupStatement } from '../lib/postgres/wakeups.ts'
 import { StartRefused } from '../lib/process/lifecycle.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import { silentLog } from '../lib/telemetry/log.ts'
-import { maintainPartitions } from '../retention/loop.ts'
+import { maintainPartitions } from '../retention/table.ts'
 
 /** The dependencies of admin commands: those of the gateway that a command needs and can create quickly. */
 export interface AdminDeps {

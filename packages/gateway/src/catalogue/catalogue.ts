@@ -12,7 +12,6 @@ import { PackageIndex, Prefilter } from './snapshot/package-index.ts'
 import { type EsimToTopUp, fitsEsim } from './topup-fit.ts'
 
 export type { CataloguePackage, Route } from './snapshot/package.ts'
-export { bumpCatalogue } from './version.ts'
 
 /** The catalogue in memory, as immutable snapshots of one version each. */
 export interface Catalogue {

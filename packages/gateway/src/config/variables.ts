@@ -4,8 +4,7 @@ import { QPS_LIMIT_DEFAULT, QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import ipaddr from 'ipaddr.js'
 import { parseServers } from '../lib/postgres/servers.ts'
 import { OTHER_CONNECTIONS } from './connections.ts'
-import { mailAddress, mailAddresses, smtpUrl } from './mail-values.ts'
-import { clientId, domains, groupRoles, issuer, providerLabel } from './provider-values.ts'
+import { clientId, domains, groupRoles, issuer, mailAddress, mailAddresses, providerLabel, smtpUrl } from './parsers.ts'
 
 /*
  * All environment variables that an operator may set. Two more are read elsewhere: PAUSE_AT (lib/process/failpoint.ts) by

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../deps.ts'
 import { type Answer, failureAnswer, sendAnswer, toApiError } from '../http/answer.ts'
 import type { UnreadAnswers } from '../http/load-shedding.ts'
-import { type OrderTrace, requestSpan } from '../http/request-span.ts'
+import { type OrderTrace, requestSpan } from '../http/request-log.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { isUuid } from '../lib/ids.ts'
 

@@ -16,7 +16,7 @@ export interface NewEvent {
   createdAt: Date
 }
 
-/** What the RT format shows of an event and the dealer API's does not (webhooks/rt-notification.ts). */
+/** What the RT format shows of an event and the dealer API's does not (webhooks/notification-body.ts). */
 export type EventDetails =
   /** DELIVERY_UPDATED: the one status of one eSIM that changed. */
   | { changed: 'esimStatus' | 'smdpStatus'; esimTranNo: string; eid: string | null }

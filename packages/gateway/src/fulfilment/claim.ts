@@ -11,7 +11,7 @@ import {
   markAsked,
   readProfiles,
 } from '../orders/lock.ts'
-import { lockLackOfMoney } from '../suppliers/balance/waiting-orders.ts'
+import { lockLackOfMoney } from '../suppliers/balance/lack-of-money.ts'
 import { readReferences } from '../suppliers/reference.ts'
 import type { ConfiguredSupplier } from '../suppliers/registry.ts'
 import { type LeasedOrders, leaseDueOrders } from './lease.ts'

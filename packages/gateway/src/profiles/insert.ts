@@ -16,7 +16,6 @@ import type { Tx } from '../lib/postgres/db.ts'
 import { allowanceOf } from '../orders/item.ts'
 import type { LockedProfile } from '../orders/lock.ts'
 import type { DeliveredEsim } from '../suppliers/supplier.ts'
-import { POLL_EVERY_S } from './life/poll-interval.ts'
 import { encryptEsimSecrets } from './secrets.ts'
 
 /** An eSIM that was delivered for an item. */
@@ -35,6 +34,8 @@ export interface NewProfile {
 }
 
 const DAY_MS = 86_400_000
+/** An eSIM's usage is polled this often at first, and at most this often where no threshold is near. */
+export const POLL_EVERY_S = 900
 
 /**
  * Inserts profiles. The caller sets their items DELIVERED in the same transaction. No round trip of its own. createTime is

@@ -1,10 +1,18 @@
-import type { FaultDetail, PackageListAnswer, PackageListRequest } from '@dealer-esim/contract'
+import {
+  type EsimStatus,
+  type FaultDetail,
+  type PackageListAnswer,
+  type PackageListRequest,
+  type SmdpStatus,
+  stripIccidPadding,
+} from '@dealer-esim/contract'
 import type { Buyer, Snapshot } from '../catalogue/catalogue.ts'
+import type { EsimToTopUp } from '../catalogue/topup-fit.ts'
 import { ApiError } from '../lib/api-error.ts'
+import { isUuid } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { allowsTopUp } from '../orders/placing/topup.ts'
 import type { Suppliers } from '../suppliers/registry.ts'
-import { findEsimToTopUp } from './find-to-top-up.ts'
 
 /**
  * The answer of `package/list`. Where the request names an eSIM it lists what can be added to it now; the list is empty
@@ -36,4 +44,34 @@ function listEsimFaults({ type, esimTranNo, updatedSince }: PackageListRequest):
     faults.push({ field: 'updatedSince', reason: 'What fits an eSIM has no changes: leave one of the two out.' })
   }
   return faults
+}
+
+/** A tenant's eSIM, as far as it decides whether it can be topped up. */
+export interface TopUpCandidate extends EsimToTopUp {
+  esimStatus: EsimStatus
+  smdpStatus: SmdpStatus | null
+}
+
+/** Finds an eSIM of a tenant by one name or both. Of several with one ICCID it is the newest. */
+export async function findEsimToTopUp(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+  { esimTranNo, iccid }: { esimTranNo?: string | undefined; iccid?: string | undefined },
+): Promise<TopUpCandidate | undefined> {
+  if (esimTranNo !== undefined && !isUuid(esimTranNo)) return undefined
+  const [esim] = await db.query<TopUpCandidate>({
+    name: esimTranNo === undefined ? 'profiles-to-top-up-by-iccid' : 'profiles-to-top-up-by-id',
+    text: `select i.package_code, p.supplier, p.esim_status, p.smdp_status
+           from profiles p join order_items i using (tenant_id, order_id, item_no)
+           where p.tenant_id = $1 and ${
+             esimTranNo === undefined ? 'p.iccid = $2' : '($2::text is null or p.iccid = $2) and p.profile_id = $3'
+           }
+           order by p.profile_id desc limit 1`,
+    values: [
+      tenantId,
+      iccid === undefined ? null : stripIccidPadding(iccid),
+      ...(esimTranNo === undefined ? [] : [esimTranNo]),
+    ],
+  })
+  return esim
 }

@@ -1,4 +1,5 @@
-import type { PartitionedTable } from '../lib/postgres/partitions.ts'
+import type { Db } from '../lib/postgres/db.ts'
+import { createPartitions, type PartitionedTable } from '../lib/postgres/partitions.ts'
 
 /*
  * How long rows are kept. Lists every table of the database once, as docs/running.md does. Only the retention loop deletes
@@ -76,6 +77,11 @@ export const AGED_BY_CLOCK: readonly Partitioned[] = [
 ]
 
 export const PARTITIONED: readonly Partitioned[] = [REQUEST_IDS, ...AGED_BY_CLOCK]
+
+/** Creates the partitions that are needed soon, of every partitioned table. @returns their names */
+export function maintainPartitions(db: Db): Promise<string[]> {
+  return createPartitions(db, PARTITIONED)
+}
 
 export const DELETED: readonly DeletedTable[] = [
   row('audit_log', 1_100, 'audit_id', 'uuid', 'who changed what'),

@@ -1,7 +1,7 @@
 import type { RequestHeaders } from '@dealer-esim/contract'
 import type { Admitted } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
-import type { OrderTrace } from '../http/request-span.ts'
+import type { OrderTrace } from '../http/request-log.ts'
 import type { Awaited } from '../orders/end-watch.ts'
 import type { RtRequest } from './request.ts'
 

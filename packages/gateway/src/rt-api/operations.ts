@@ -1,15 +1,26 @@
-import { type RtOperationName, rtTime } from '@dealer-esim/contract'
+import { createHash } from 'node:crypto'
+import {
+  type EsimAction,
+  type PackageListAnswer,
+  type PackageOnSale,
+  type RtOperationName,
+  rtTime,
+} from '@dealer-esim/contract'
+import { ensureAction } from '../actions/start.ts'
 import { listLocations } from '../catalogue/locations.ts'
+import type { Deps } from '../deps.ts'
+import { listPackagesFor } from '../profiles/list-packages.ts'
 import { queryUsage } from '../profiles/usage.ts'
 import { getBalance } from '../wallet/ledger/balance.ts'
-import { actionHandlers } from './actions.ts'
-import type { Handler } from './call.ts'
-import { order } from './orders.ts'
-import { listPackages } from './packages.ts'
+import { findEndpoint } from '../webhooks/endpoint/endpoint.ts'
+import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
+import type { Handler, RtCall } from './call.ts'
+import { RtFailure } from './failure.ts'
+import { ListStream } from './list-stream.ts'
+import { order, topUp } from './orders.ts'
 import { query } from './query.ts'
 import { checkRequest } from './request.ts'
-import { topUp } from './topup.ts'
-import { queryWebhook, saveWebhook } from './webhook.ts'
+import { rtPackage } from './shapes.ts'
 
 /** The operations of the RT family that we serve. Each checks its request by the rules of ours and calls the same module. */
 export const handlers: { [Name in RtOperationName]: Handler } = {
@@ -32,7 +43,10 @@ export const handlers: { [Name in RtOperationName]: Handler } = {
   'esim/order': order,
   'esim/query': query,
   'esim/topup': topUp,
-  ...actionHandlers,
+  'esim/cancel': actionHandler('esim/cancel'),
+  'esim/suspend': actionHandler('esim/suspend'),
+  'esim/unsuspend': actionHandler('esim/unsuspend'),
+  'esim/revoke': actionHandler('esim/revoke'),
   async 'esim/usage/query'(deps, { tenant, request }) {
     const { esimTranNoList } = checkRequest('esim/usage/query', { esimTranNoList: request.esimTranNoList })
     const { esimUsageList } = await queryUsage(deps.db, tenant.tenantId, esimTranNoList)
@@ -45,4 +59,80 @@ export const handlers: { [Name in RtOperationName]: Handler } = {
   },
   'webhook/save': saveWebhook,
   'webhook/query': queryWebhook,
+}
+
+/**
+ * Acts on an eSIM and waits for the end. The family sends no transactionId: a repeat meets the open action, and succeeds at
+ * once where the eSIM is in the wanted state already.
+ */
+function actionHandler(operation: 'esim/cancel' | 'esim/suspend' | 'esim/unsuspend' | 'esim/revoke'): Handler {
+  const action = operation.slice('esim/'.length).toUpperCase() as EsimAction
+  return async (deps, { tenant, request, waitForEnd, traceWith, unsignedFrom }) => {
+    const { tenantId } = tenant
+    const { esimTranNo, iccid } = request
+    const checked = checkRequest(operation, { transactionId: 'none', action, esimTranNo, iccid })
+    const by = unsignedFrom === undefined ? undefined : { actor: 'unsigned' as const, address: unsignedFrom }
+    const begun = await ensureAction(deps, tenantId, checked, by)
+    if (begun === undefined) return {}
+    const { actionId, orderId, isNew } = begun
+    if (isNew) traceWith({ orderId, part: 'continues', actionId })
+    const ended = await waitForEnd({ kind: 'ACTION', tenantId, id: actionId })
+    if (ended !== 'DONE') throw new RtFailure('200002', 'The supplier of this eSIM refused it.')
+    return {}
+  }
+}
+
+/** Packages that are built in one turn of the event loop: half a millisecond. */
+const PAGE_SIZE = 100
+/** Changes whenever the form of a package does, so that nobody keeps the earlier one. */
+const FORM = 1
+
+/**
+ * All packages of the dealer API's `package/list` in one answer, from one version of the catalogue. What fits an eSIM
+ * depends on the eSIM too, so that answer has no ETag.
+ * @throws ApiError 000108, 310403
+ */
+async function listPackages(deps: Deps, { tenant, request, catalogueVersion }: RtCall): Promise<ListStream> {
+  const catalogue = await deps.catalogue.current(catalogueVersion)
+  const { locationCode, packageCode, slug, iccid, type } = request
+  const wanted = checkRequest('package/list', {
+    ...{ locationCode, packageCode, slug, iccid, pageSize: PAGE_SIZE },
+    type: iccid === undefined ? type : (type ?? 'TOPUP'),
+  })
+  const pageAt = (cursor?: string) => listPackagesFor(deps, catalogue, tenant, { ...wanted, ...(cursor && { cursor }) })
+  const parts = [FORM, String(catalogue.version), tenant.tenantId, wanted]
+  const etag = `"${createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22)}"`
+  return new ListStream('packageList', pagesFrom(await pageAt(), pageAt), iccid === undefined ? etag : undefined)
+}
+
+async function* pagesFrom(
+  first: PackageListAnswer,
+  pageAt: (cursor: string) => Promise<PackageListAnswer>,
+): AsyncGenerator<object[], void> {
+  for (let page = first; ; page = await pageAt(page.nextCursor)) {
+    yield page.packageList.map((item) => rtPackage(item as PackageOnSale)) // off sale: only in changes
+    if (page.nextCursor == null) return
+  }
+}
+
+/**
+ * `webhook/set` of the dealer API with one difference: the program that saves a URL here expects events in the format of
+ * the family, so this chooses it.
+ * @throws RtFailure 000105; ApiError 000108, 400101, 400102, 101007
+ */
+async function saveWebhook(deps: Deps, { tenant, request, headers, address }: RtCall): Promise<object> {
+  const { webhook } = request
+  if (webhook === undefined) throw new RtFailure('000105', 'Send webhook, an https address.')
+  const checked = checkRequest('webhook/set', { callbackUrl: webhook })
+  const { tenantId } = tenant
+  const accepted = { tenantId, requestId: headers.requestId, timestampMs: Number(headers.timestamp) }
+  const change = { ...checked, enabled: true, eventFormat: 'RT' } as const
+  await setWebhook(deps, tenantId, change, { actor: 'tenant', address }, accepted)
+  return {}
+}
+
+/** "" while no address is set. */
+async function queryWebhook(deps: Deps, { tenant }: RtCall): Promise<object> {
+  const endpoint = await findEndpoint(deps.db, deps.cipher, tenant.tenantId)
+  return { webhook: endpoint?.callbackUrl ?? '' }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type RequestHeaders, RT_API_PATH, type RtOperationName } from '@dealer-esim/contract'
+import { checkRequestHeaders, type RequestHeaders, RT_API_PATH, type RtOperationName } from '@dealer-esim/contract'
 import type { FastifyInstance } from 'fastify'
 import { type Authenticated, admit, authenticate, authenticateUnsigned } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
@@ -8,12 +8,11 @@ import { sendAnswer, unavailableLog } from '../http/answer.ts'
 import { readBody } from '../http/body.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
 import type { LoadShedder, RequestLimit } from '../http/load-shedding.ts'
-import { type OrderTrace, requestSpan } from '../http/request-span.ts'
+import { type OrderTrace, requestSpan } from '../http/request-log.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { createEndWatch, type EndWatch } from '../orders/end-watch.ts'
 import type { Ended, RtCall } from './call.ts'
 import { failureOf, RtFailure } from './failure.ts'
-import { checkMediaType, checkSignedHeaders, unsignedAppKey } from './headers.ts'
 import { createListWriter, ListStream, type ListWriter } from './list-stream.ts'
 import { handlers } from './operations.ts'
 import { parseBody } from './request.ts'
@@ -319,3 +318,30 @@ function report({ deps, logUnavailable }: RtApi, context: Context, code: string,
     deps.logRequest(line)
   }
 }
+
+/** A missing Content-Type is accepted: some programs send none. @throws ApiError 000110 */
+function checkMediaType({ headers }: IncomingMessage): void {
+  const mediaType = headers['content-type']
+  if (mediaType !== undefined && !/^application\/json\s*(?:;|$)/i.test(mediaType)) throw new ApiError('000110')
+  if (headers['content-encoding'] !== undefined) throw new ApiError('000110')
+}
+
+/** @throws ApiError 000101, 000102 */
+function checkSignedHeaders({ headers }: IncomingMessage): RequestHeaders {
+  const checked = checkRequestHeaders({ ...headers, 'x-signature': headers['rt-signature'] })
+  if (checked.ok) return checked.headers
+  const details = checked.details.map(({ field, reason }) => {
+    return { field: field === 'X-Signature' ? 'RT-Signature' : field, reason }
+  })
+  throw new ApiError(checked.code, { details })
+}
+
+/** The AppKey of a request that has nothing else; undefined for one that is judged as signed. */
+function unsignedAppKey({ headers }: IncomingMessage): string | undefined {
+  if (SIGNED_HEADERS.some((name) => headers[name] !== undefined)) return undefined
+  const appKey = headers['rt-accesscode']
+  return typeof appKey === 'string' && APP_KEY.test(appKey) ? appKey : undefined
+}
+
+const SIGNED_HEADERS = ['rt-signature', 'rt-timestamp', 'rt-requestid']
+const APP_KEY = /^[A-Za-z0-9_-]{8,64}$/

@@ -3,18 +3,17 @@ import sql from 'sql-template-tag'
 import type { By } from '../audit/audit.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
+import { alertLowBalance, lowBalancePercent } from '../wallet/ledger/balance.ts'
 import { type LockedWallet, lockTenantWallet } from '../wallet/ledger/lock.ts'
-import { alertLowBalance, lowBalancePercent } from '../wallet/ledger/low-balance.ts'
-import { parseAllowlist } from './allowlist.ts'
+import { parseAllowlist, unsignedFault } from './allowlist.ts'
 import { changeTenant, lockTenant, type TenantDeps, type TenantRow } from './change.ts'
-import { unsignedFault } from './unsigned.ts'
 
 /** Requested settings. An absent member is left unchanged; null clears it. */
 export interface SettingsInput {
   clientName?: string
   /** Addresses and CIDR blocks in any spelling; empty: any address may call. */
   ipAllowlist?: readonly string[]
-  /** Accepts requests without a signature at the compatible API, while the conditions of tenants/unsigned.ts hold. */
+  /** Accepts requests without a signature at the compatible API, while the conditions of tenants/allowlist.ts hold. */
   unsignedRequests?: boolean
   /** null: the deployment's default. */
   qpsLimit?: number | null

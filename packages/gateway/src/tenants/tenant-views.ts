@@ -3,7 +3,7 @@ import sql, { empty, type Sql } from 'sql-template-tag'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../lib/refusal.ts'
-import { unsignedFault } from './unsigned.ts'
+import { unsignedFault } from './allowlist.ts'
 
 /** A tenant as listed. */
 export interface TenantSummary {

@@ -12,7 +12,7 @@ export interface Tenant {
   status: 'ACTIVE' | 'SUSPENDED'
   /** Canonical addresses and CIDR blocks; empty: any address. */
   ipAllowlist: string[]
-  /** The operator's switch for requests without a signature (tenants/unsigned.ts). */
+  /** The operator's switch for requests without a signature (tenants/allowlist.ts). */
   unsignedRequests: boolean
   dailySpendLimit: bigint | null
   /** null: the deployment's default. */

@@ -1,6 +1,15 @@
-import { type EventFormat, formatTime } from '@dealer-esim/contract'
+import {
+  type DeliveryUpdatedContent,
+  type EsimExpiringContent,
+  type EsimUsageContent,
+  type EventFormat,
+  formatTime,
+  type RtContent,
+  type RtNotifyType,
+  rtTime,
+} from '@dealer-esim/contract'
+import type { EventDetails } from '../events/record.ts'
 import type { Notification } from './delivery.ts'
-import { rtBody, rtCheckHealth } from './rt-notification.ts'
 
 /** The body that is posted; undefined where the format has no form of the event. */
 export function bodyOf(format: EventFormat, notification: Notification): string | undefined {
@@ -23,4 +32,85 @@ export function checkHealthBody(format: EventFormat, notification: CheckHealth):
 function dealerBody({ notifyId, notifyType, createdAt, content }: Omit<Notification, 'details'>): string {
   // None of these values needs escaping, and the content is not serialized again.
   return `{"notifyId":"${notifyId}","notifyType":"${notifyType}","eventGenerateTime":"${formatTime(createdAt)}","content":${content}}`
+}
+
+/*
+ * Events in the form of the RT family (docs/coming-from-another-api.md):
+ *
+ *   DELIVERY_UPDATED  of one eSIM whose esimStatus changed              ESIM_STATUS
+ *                     of one eSIM whose smdpStatus changed              SMDP_EVENT
+ *                     otherwise, if the eSIMs of an order are there     ORDER_STATUS
+ *   ESIM_USAGE                                                          DATA_USAGE
+ *   ESIM_EXPIRING                                                       VALIDITY_USAGE
+ *
+ * Other events have no form there.
+ */
+
+/** @returns undefined if the family has no form of the event */
+function rtBody({ notifyType, content, details, ...event }: Notification): string | undefined {
+  const known = details === null ? undefined : (JSON.parse(details) as EventDetails)
+  switch (notifyType) {
+    case 'DELIVERY_UPDATED':
+      return updateBody(event, JSON.parse(content) as DeliveryUpdatedContent, known)
+    case 'ESIM_USAGE':
+      return usageBody(event, JSON.parse(content) as EsimUsageContent)
+    case 'ESIM_EXPIRING':
+      return expiryBody(event, JSON.parse(content) as EsimExpiringContent, known)
+    default:
+      return undefined
+  }
+}
+
+function rtCheckHealth(event: EventHead): string {
+  return textOf('CHECK_HEALTH', event, { orderNo: '1234567890', orderStatus: 'Test' })
+}
+
+type EventHead = Pick<Notification, 'notifyId' | 'createdAt'>
+
+function textOf<Name extends RtNotifyType>(notifyType: Name, event: EventHead, content: RtContent<Name>): string {
+  const eventGenerateTime = rtTime(formatTime(event.createdAt))
+  return JSON.stringify({ notifyType, eventGenerateTime, notifyId: event.notifyId, content })
+}
+
+function updateBody(
+  event: EventHead,
+  { orderNo, transactionId, orderType, orderStatus, profiles }: DeliveryUpdatedContent,
+  details: EventDetails | undefined,
+): string | undefined {
+  const changed = details !== undefined && 'changed' in details ? details : undefined
+  const profile = profiles.find(({ esimTranNo }) => esimTranNo === changed?.esimTranNo)
+  if (changed && profile) {
+    const { esimTranNo, iccid, esimStatus } = profile
+    const smdpStatus = profile.smdpStatus ?? 'RELEASED'
+    const esim = { orderNo, transactionId, esimTranNo, iccid, esimStatus, smdpStatus }
+    if (changed.changed === 'esimStatus') return textOf('ESIM_STATUS', event, esim)
+    return textOf('SMDP_EVENT', event, { eid: changed.eid, ...esim })
+  }
+  const areThere = orderType === 'NEW' && (orderStatus === 'DELIVERED' || orderStatus === 'PARTIALLY_DELIVERED')
+  return areThere ? textOf('ORDER_STATUS', event, { orderNo, orderStatus: 'GOT_RESOURCE' }) : undefined
+}
+
+function usageBody(event: EventHead, content: EsimUsageContent): string {
+  const { orderNo, transactionId, esimTranNo, iccid, totalVolume, orderUsage, remaining, threshold } = content
+  return textOf('DATA_USAGE', event, {
+    ...{ orderNo, transactionId, esimTranNo, iccid, totalVolume, orderUsage },
+    remain: remaining,
+    lastUpdateTime: rtTime(content.usageUpdateTime),
+    remainThreshold: (100 - threshold) / 100,
+  })
+}
+
+function expiryBody(
+  event: EventHead,
+  { orderNo, transactionId, iccid, expiredTime, hours }: EsimExpiringContent,
+  details: EventDetails | undefined,
+): string {
+  const remain = Math.ceil(hours / 24)
+  return textOf('VALIDITY_USAGE', event, {
+    ...{ orderNo, transactionId, iccid },
+    durationUnit: 'DAY',
+    totalDuration: details !== undefined && 'totalDuration' in details ? details.totalDuration : remain,
+    expiredTime: rtTime(expiredTime),
+    remain,
+  })
 }

@@ -3,7 +3,7 @@ import type { Batcher } from '../../src/lib/batch.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
-import { maintainPartitions } from '../../src/retention/loop.ts'
+import { maintainPartitions } from '../../src/retention/table.ts'
 import { createTestDatabase } from '../harness/databases/database.ts'
 
 export const MINUTE_MS = 60_000

@@ -7,7 +7,7 @@ import type { TestProject } from 'vitest/node'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { maintainPartitions } from '../../src/retention/loop.ts'
+import { maintainPartitions } from '../../src/retention/table.ts'
 import { createDatabase, dropDatabasesOf, withDatabaseName } from './databases/database.ts'
 import { createRunFolder, memoryFolder } from './temporary-folders.ts'
 

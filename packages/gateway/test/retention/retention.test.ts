@@ -5,8 +5,8 @@ import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import type { Log } from '../../src/lib/telemetry/log.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
-import { enforceRetention, maintainPartitions, retentionLoop } from '../../src/retention/loop.ts'
-import { DELETED, KEPT, PARTITIONED } from '../../src/retention/table.ts'
+import { enforceRetention, retentionLoop } from '../../src/retention/loop.ts'
+import { DELETED, KEPT, maintainPartitions, PARTITIONED } from '../../src/retention/table.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 const DAY_MS = 86_400_000

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { parseVolume } from '../../catalogue/files/csv-cells.ts'
 import { exportedForm } from '../../catalogue/files/export.ts'
 import type { PackageInput } from '../../catalogue/packages/merge.ts'
 import { putPackages, setOnSale } from '../../catalogue/packages/put.ts'
@@ -9,7 +10,6 @@ import {
   listUnknownSuppliers,
   type PackageFilter,
 } from '../../catalogue/packages/read.ts'
-import { parseVolume } from '../../catalogue/volume.ts'
 import { notFound } from '../../lib/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'

@@ -1,3 +1,4 @@
+import { formatTime } from '@dealer-esim/contract'
 import { type Command, InvalidArgumentError } from 'commander'
 import { setGroupPlan, setTenantPlan } from '../../catalogue/pricing/assignments.ts'
 import type { PercentBasis } from '../../catalogue/pricing/plan-rules.ts'
@@ -5,6 +6,7 @@ import {
   createPlan,
   listPlans,
   type PlanDetails,
+  type RuleDetails,
   type RuleKey,
   type RuleValue,
   removePlanRule,
@@ -12,12 +14,12 @@ import {
   setPlanRule,
 } from '../../catalogue/pricing/plans.ts'
 import { deletePlan, renamePlan } from '../../catalogue/pricing/rename-delete.ts'
+import { priceText } from '../catalogue/package-text.ts'
 import type { AdminContext } from '../context.ts'
 import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
 import { parseTime } from '../parse.ts'
 import { fields, table } from '../table.ts'
-import { planRuleText } from './plan-rule-text.ts'
 import { amount, currency, percent } from './price-options.ts'
 
 interface RuleOptions {
@@ -232,4 +234,22 @@ function planText({ planName, displayName, rules: shown, tenantIds, groupNames }
     ['Tenants', tenantIds.join('\n') || 'none'],
     ['Groups', groupNames.join('\n') || 'none'],
   ])
+}
+
+/** A rule of a plan in one line, such as `JP: -10 %, from 2026-12-01T00:00:00.000Z`. */
+export function planRuleText(rule: RuleDetails): string {
+  const { percent, basis, rounding, price, currencyCode, validFrom, validUntil } = rule
+  const percentText = `${basis === 'COST' ? 'cost + ' : ''}${percent} %`
+  return [
+    `${packagesText(rule)}: ${price === null ? percentText : priceText({ price, currencyCode: currencyCode ?? '' })}`,
+    ...(rounding === 'none' ? [] : [`rounded to ${rounding}`]),
+    ...(validFrom === null ? [] : [`from ${formatTime(validFrom)}`]),
+    ...(validUntil === null ? [] : [`until ${formatTime(validUntil)}`]),
+  ].join(', ')
+}
+
+function packagesText({ packageCode, locationCode, supplier }: RuleDetails): string {
+  if (packageCode !== null) return packageCode
+  if (locationCode !== null) return `packages of ${locationCode}`
+  return supplier === null ? 'every package' : `packages of supplier ${supplier}`
 }

@@ -2,16 +2,16 @@ import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { type Buyer, createCatalogue, getBuyer, type QuotedPackage } from '../../catalogue/catalogue.ts'
 import { getPackagePrices, type PackagePrices, setListPrices, setOwnPrice } from '../../catalogue/pricing/prices.ts'
+import { formatRate, listRates, parseRate, setRate } from '../../products/rules/exchange-rates.ts'
 import { priceText } from '../catalogue/package-text.ts'
 import type { AdminContext } from '../context.ts'
 import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
-import { fields, table } from '../table.ts'
-import { planRuleText } from './plan-rule-text.ts'
+import { parseTime } from '../parse.ts'
+import { fields, table, timeText } from '../table.ts'
 import { priceGroupCommands } from './price-group.ts'
 import { amount, currency } from './price-options.ts'
-import { pricePlanCommands } from './price-plan.ts'
-import { priceRateCommands } from './price-rate.ts'
+import { planRuleText, pricePlanCommands } from './price-plan.ts'
 
 export function priceCommands(noun: Command, context: AdminContext): void {
   list(noun, context)
@@ -128,4 +128,50 @@ async function change(
     const retailPrice = retail === undefined ? {} : { retailPrice: retail }
     await setListPrices(deps, [{ packageCode, currencyCode, price, ...retailPrice }], by)
   }
+}
+
+/** Exchange rates, for sale rules whose costs are in another currency than their prices. */
+function priceRateCommands(noun: Command, context: AdminContext): void {
+  const rate = noun
+    .command('rate')
+    .description('Exchange rates for sale rules: from the currency of a cost to that of a price.')
+  rate
+    .command('list')
+    .description('List the rates.')
+    .action(() =>
+      context.withDeps(async (deps) => {
+        const rates = (await listRates(deps.db)).map((row) => ({ ...row, rate: formatRate(row.rate) }))
+        const columns = [
+          { title: 'COST', value: (row: (typeof rates)[number]) => `1 ${row.costCurrency}` },
+          { title: 'PRICE', value: (row: (typeof rates)[number]) => `${row.rate} ${row.saleCurrency}`, right: true },
+          { title: 'OF', value: (row: (typeof rates)[number]) => timeText(row.ratedAt) },
+          { title: 'ENTERED', value: (row: (typeof rates)[number]) => timeText(row.updatedAt) },
+        ]
+        context.print(table(rates, columns, 'There are no rates. Enter one with: price rate set EUR USD 1.08'), {
+          rateList: rates,
+        })
+      }),
+    )
+  rate
+    .command('set <cost-currency> <sale-currency> <rate>')
+    .description('Enter a rate: one of the first currency is so many of the second. Costs are rounded up.')
+    .option('--date <time>', 'of the rate (default: now)')
+    .action((cost: string, sale: string, text: string, options: { date?: string }) =>
+      context.withDeps(async (deps) => {
+        const pair = { costCurrency: currency(cost), saleCurrency: currency(sale) }
+        const ratedAt = options.date ? parseTime(options.date, '--date') : new Date(deps.databaseClock.now())
+        await setRate(deps, pair, { rate: parseRate(text), ratedAt }, context.by)
+        context.print(`1 ${pair.costCurrency} is ${text} ${pair.saleCurrency}.`, { ...pair, rate: text, ratedAt })
+      }),
+    )
+  rate
+    .command('remove <cost-currency> <sale-currency>')
+    .description('Remove a rate: what costs that currency is not sold in the other any more.')
+    .action((cost: string, sale: string) =>
+      context.withDeps(async (deps) => {
+        const pair = { costCurrency: currency(cost), saleCurrency: currency(sale) }
+        await setRate(deps, pair, null, context.by)
+        context.print('Removed.', { ...pair, removed: true })
+      }),
+    )
 }

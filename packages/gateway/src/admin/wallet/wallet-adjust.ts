@@ -1,8 +1,14 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import type { Db } from '../../lib/postgres/db.ts'
-import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../wallet/ledger/adjust.ts'
-import { type Adjustment, listAdjustments, listWalletNames } from '../../wallet/ledger/adjustments.ts'
+import {
+  type Adjustment,
+  approveAdjustment,
+  listAdjustments,
+  listWalletNames,
+  proposeAdjustment,
+  rejectAdjustment,
+} from '../../wallet/ledger/adjust.ts'
 import type { AdminContext } from '../context.ts'
 import { fields, table, timeText } from '../table.ts'
 

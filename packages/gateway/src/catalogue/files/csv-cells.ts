@@ -1,6 +1,5 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import { escapeFormula, unescapeFormula } from '../../lib/csv.ts'
-import { parseVolume } from '../volume.ts'
 
 /** Converts a type of value to a cell and back. Neither function is called for null, which is an empty cell. */
 export interface CellKind {
@@ -75,4 +74,13 @@ export const json: CellKind = {
       throw new Error('It is not valid JSON: copy the cell of another package and edit it.')
     }
   },
+}
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 }
+
+/** The bytes of a size such as 500MB, 1.5 GB or 1073741824; undefined for any other text. Units are powers of 1024. */
+export function parseVolume(text: string): number | undefined {
+  const [, digits, unit = ''] = /^(\d{1,16}(?:\.\d{1,9})?) ?([KMGT]B)?$/i.exec(text) ?? []
+  const bytes = Number(digits) * UNITS[unit.toUpperCase()]!
+  return Number.isSafeInteger(bytes) ? bytes : undefined
 }

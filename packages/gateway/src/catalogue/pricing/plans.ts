@@ -15,7 +15,7 @@ import { changeCatalogue } from '../version.ts'
 import { formatPercent } from './percent.ts'
 import { checkScope, type RuleTarget, type StoredScope, scopeOf, targetOf } from './plan-rule-scope.ts'
 import type { PercentBasis, PlanRuleRow } from './plan-rules.ts'
-import { formatRounding, MalformedRounding, parseRounding } from './rounding.ts'
+import { formatRounding, MalformedRounding, parseRounding } from './price-engine.ts'
 
 /** Identifies a rule of a plan, with the currency of its price. */
 export interface RuleKey extends RuleTarget {

@@ -1,8 +1,17 @@
 import { MONEY_MAX } from '@dealer-esim/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { convertCost, NO_ROUNDING, priceFromCost, type Rounding, roundToNearest, roundUp } from './price-engine.ts'
-import { formatRounding, MalformedRounding, parseRounding } from './rounding.ts'
+import {
+  convertCost,
+  formatRounding,
+  MalformedRounding,
+  NO_ROUNDING,
+  parseRounding,
+  priceFromCost,
+  type Rounding,
+  roundToNearest,
+  roundUp,
+} from './price-engine.ts'
 
 const money = fc.bigInt({ min: 0n, max: 10_000_000_000n })
 const rounding = fc

@@ -4,9 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { coverageOf } from '../coverage.ts'
 import { formatPercent, parsePercent } from './percent.ts'
 import { Plan, type PlanRule } from './plan-rules.ts'
-import { changeByPercent } from './price-engine.ts'
+import { changeByPercent, parseRounding } from './price-engine.ts'
 import { type OwnPrice, quote, tariffOf } from './quote.ts'
-import { parseRounding } from './rounding.ts'
 
 const money = fc.bigInt(0n, BigInt(MONEY_MAX))
 const percent = fc.bigInt(-1_500_000n, 10_000_000n)

@@ -2,8 +2,8 @@ import type { LocationNetwork } from '@dealer-esim/contract'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { type Coverage, coverageOf } from '../coverage.ts'
 import type { PlanRuleRow } from '../pricing/plan-rules.ts'
+import { parseRounding } from '../pricing/price-engine.ts'
 import type { Assignment, OwnPrice } from '../pricing/quote.ts'
-import { parseRounding } from '../pricing/rounding.ts'
 import type { CataloguePackage, ListPrice, Route } from './package.ts'
 
 /** The changes of the catalogue after a time, up to one version. */

@@ -12,12 +12,18 @@ import type { Offer, Snapshot } from '../../catalogue/catalogue.ts'
 import type { ErrorParts } from '../../lib/api-error.ts'
 import { groupBy } from '../../lib/batch.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
+import { type BalanceFall, lowBalancePercent } from '../../wallet/ledger/balance.ts'
 import type { Wallet } from '../../wallet/ledger/lock.ts'
-import type { BalanceFall } from '../../wallet/ledger/low-balance.ts'
-import { lowBalancePercent } from '../../wallet/ledger/low-balance.ts'
 import { itemPriceOf, type PackageLine } from '../item.ts'
-import { hasSameContent, withSentNames } from './content.ts'
-import type { NewOrderInput, OrderInput, SentRequest, ToppedUpEsim, TopUpInput } from './input.ts'
+import {
+  hasSameContent,
+  type NewOrderInput,
+  type OrderInput,
+  type SentRequest,
+  type ToppedUpEsim,
+  type TopUpInput,
+  withSentNames,
+} from './input.ts'
 import { offerTopUp, topUpVolume } from './topup.ts'
 
 /** The part of an existing order that an answer needs. */

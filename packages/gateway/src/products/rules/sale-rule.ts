@@ -4,8 +4,7 @@ import { Value } from 'typebox/value'
 import { invalidField } from '../../catalogue/checks.ts'
 import { isCountry } from '../../catalogue/coverage.ts'
 import { MalformedPercent, parsePercent } from '../../catalogue/pricing/percent.ts'
-import type { CostPlus } from '../../catalogue/pricing/price-engine.ts'
-import { MalformedRounding, parseRounding } from '../../catalogue/pricing/rounding.ts'
+import { type CostPlus, MalformedRounding, parseRounding } from '../../catalogue/pricing/price-engine.ts'
 import { CODE_DEFAULT, checkTemplate, NAME_DEFAULT } from './templates.ts'
 
 const CLOSED = { additionalProperties: false } as const

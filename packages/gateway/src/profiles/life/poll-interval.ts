@@ -1,8 +1,7 @@
 import type { NoticeSettings } from '../../webhooks/endpoint/endpoint.ts'
+import { POLL_EVERY_S } from '../insert.ts'
 import type { ProfileLife } from './lifecycle.ts'
 
-/** An eSIM's usage is polled this often at first, and at most this often where no threshold is near. */
-export const POLL_EVERY_S = 900
 /** Next to a threshold. */
 export const POLL_SHORTEST_S = 15
 /** Each poll without a change doubles the interval, up to this for an eSIM in use: it may be switched on again at any time. */

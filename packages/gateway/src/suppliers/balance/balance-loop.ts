@@ -6,7 +6,7 @@ import type { Log } from '../../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../../lib/telemetry/metrics.ts'
 import type { Suppliers } from '../registry.ts'
 import { ensureBalance } from './balance-state.ts'
-import { followMoney } from './packages-without-money.ts'
+import { followMoney } from './lack-of-money.ts'
 import { type BalanceClaim, claimBalance, readBalance } from './read-balance.ts'
 
 interface BalanceLoopDeps {

@@ -1,13 +1,12 @@
 import { createAlert } from '../../alerts/alerts.ts'
+import { beginChange } from '../../catalogue/version.ts'
 import type { Ids } from '../../lib/ids.ts'
-import type { Db } from '../../lib/postgres/db.ts'
+import type { Db, Tx } from '../../lib/postgres/db.ts'
 import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import { shortList } from '../../lib/short-list.ts'
 import type { ConfiguredSupplier } from '../registry.ts'
 import type { Outcome } from '../supplier.ts'
 import { ensureBalance } from './balance-state.ts'
-import { followMoney, listUnsellable } from './packages-without-money.ts'
-import { makeOrdersDue } from './waiting-orders.ts'
 
 /*
  * A supplier that refuses a purchase for lack of money is skipped: its orders go to the next supplier of their package, or
@@ -92,4 +91,109 @@ const NAMED_MAX = 5
 function offSaleText(packageCodes: readonly string[]): string {
   if (packageCodes.length === 0) return 'No package is without another supplier.'
   return `Off sale, because no other supplier has money for them: ${shortList(packageCodes, NAMED_MAX)}. Orders of these that are paid already wait.`
+}
+
+/*
+ * Paid orders that can be bought only from suppliers without money have due times ahead. They are made due by the transaction
+ * that records that a supplier has money again, so none is forgotten:
+ *
+ *   a claim that lets orders wait     locks the orders, then the supplier's balance (shared)
+ *   a record that there is money      locks the balance, then the waiting orders, skipping locked ones
+ *
+ * An order that is skipped is being claimed: its claim sees the record, and does not let it wait for long.
+ */
+
+/** @returns which of these suppliers lack money. Locks their balances, shared, until the commit. */
+export async function lockLackOfMoney(
+  tx: Pick<Tx, 'query'>,
+  suppliers: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await tx.query<{ supplier: string }>({
+    name: 'suppliers-without-money',
+    text: `select supplier from supplier_balances where supplier = any ($1::text[]) and no_money_since is not null
+           order by supplier for share`,
+    values: [suppliers],
+  })
+  return new Set(rows.map(({ supplier }) => supplier))
+}
+
+/**
+ * Makes orders due that may be waiting for money at a supplier: one scan of all pending orders. Those that wait for something
+ * else are found not to be due when they are claimed. Sent after the record that there is money, as a statement of its own,
+ * so that it sees what the claims before it have committed.
+ */
+export function makeOrdersDue(tx: Pick<Tx, 'send'>, supplier: string): void {
+  tx.send({
+    name: 'suppliers-money-due',
+    text: `with waiting as (
+             select o.tenant_id, o.order_id from orders o
+             where o.due_at > now() and exists (
+               select from order_items i
+               where i.tenant_id = o.tenant_id and i.order_id = o.order_id and i.item_status in ('WAITING', 'REVIEW')
+                 and (i.supplier = $1 or i.supplier is null and exists (
+                   select from package_suppliers r where r.package_code = i.package_code and r.supplier = $1)))
+             for no key update skip locked)
+           update orders o set due_at = now() from waiting w
+           where o.tenant_id = w.tenant_id and o.order_id = w.order_id`,
+    values: [supplier],
+  })
+}
+
+/**
+ * Takes packages off sale whose suppliers all refuse purchases for lack of money, and puts them back when one of them sells
+ * again. This is independent of the status that operators and rules give a package: only what has both is on sale.
+ *
+ * Compares all packages, so a change that a stopped process has missed is made up for. Takes the catalogue's lock only where
+ * something has changed.
+ * @returns the packages that changed
+ */
+export async function followMoney(db: Db): Promise<string[]> {
+  if ((await listDiffering(db)).length === 0) return []
+  return db.tx(async (tx) => {
+    const change = await beginChange(tx)
+    const codes = await listDiffering(tx)
+    if (codes.length === 0) return []
+    tx.send({
+      text: `update packages set lacks_money = not lacks_money, touched_at = $2,
+               sale_changed_at = case when on_sale then $2 else sale_changed_at end,
+               updated_at = case when on_sale then $2 else updated_at end
+             where package_code = any ($1)`,
+      values: [codes, await change.stamp()],
+    })
+    change.checkTime()
+    return codes
+  })
+}
+
+/** A supplier that does not exist is skipped when an eSIM is bought, so it does not keep a package on sale. */
+const ALL_LACK_MONEY = `
+  exists (select from package_suppliers r join supplier_balances b using (supplier)
+          where r.package_code = p.package_code and b.no_money_since is not null)
+  and not exists (select from package_suppliers r join suppliers s using (supplier)
+                  left join supplier_balances b using (supplier)
+                  where r.package_code = p.package_code and b.no_money_since is null)`
+
+async function listDiffering(db: Pick<Tx, 'query'>): Promise<string[]> {
+  const rows = await db.query<{ packageCode: string }>({
+    name: 'packages-follow-money',
+    text: `with candidates as (
+             select r.package_code from supplier_balances b join package_suppliers r using (supplier)
+             where b.no_money_since is not null
+             union select package_code from packages where lacks_money)
+           select p.package_code from candidates join packages p using (package_code)
+           where p.lacks_money <> (${ALL_LACK_MONEY}) order by 1`,
+  })
+  return rows.map(({ packageCode }) => packageCode)
+}
+
+/** The packages on sale that nobody can sell while suppliers lack money. */
+async function listUnsellable(tx: Pick<Tx, 'query'>, supplier: string): Promise<string[]> {
+  const rows = await tx.query<{ packageCode: string }>({
+    text: `select p.package_code from packages p
+           where p.on_sale and exists (select from package_suppliers r
+                                       where r.package_code = p.package_code and r.supplier = $1)
+             and ${ALL_LACK_MONEY} order by 1`,
+    values: [supplier],
+  })
+  return rows.map(({ packageCode }) => packageCode)
 }

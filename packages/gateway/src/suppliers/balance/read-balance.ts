@@ -9,8 +9,7 @@ import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import { withStorableMessage } from '../storable-message.ts'
 import type { BalanceOutcome, Supplier } from '../supplier.ts'
 import { READ_EVERY_MS } from './balance-state.ts'
-import { followMoney } from './packages-without-money.ts'
-import { makeOrdersDue } from './waiting-orders.ts'
+import { followMoney, makeOrdersDue } from './lack-of-money.ts'
 
 /** A reading that this node may make. */
 export interface BalanceClaim {

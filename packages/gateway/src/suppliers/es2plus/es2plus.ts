@@ -1,14 +1,13 @@
+import { X509Certificate } from 'node:crypto'
 import type { OutboundFailure } from '../../lib/outbound/outbound.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
 import { parseObject } from '../members.ts'
-import type { Supplier } from '../supplier.ts'
-import { cancel } from './cancel.ts'
-import { describeCertificate } from './certificate.ts'
-import type { Es2plusClient } from './client.ts'
-import { es2plusClient, TIMEOUT_MS } from './client.ts'
+import type { CancelOutcome, SuppliedEsim, Supplier } from '../supplier.ts'
+import { type Es2plusClient, es2plusClient, TIMEOUT_MS } from './client.ts'
 import type { Es2plusConfig } from './config.ts'
-import { resultOf } from './outcome.ts'
-import { createProgressStore } from './progress.ts'
-import { check, type Es2plusContext, type Es2plusDeps, order, resume } from './purchase.ts'
+import { isGone, isNotExecuted, resultOf } from './outcome.ts'
+import { createProgressStore, type Progress } from './progress.ts'
+import { check, type Es2plusContext, type Es2plusDeps, messageOf, order, resume } from './purchase.ts'
 
 const CONCURRENCY = 16
 const GRACE_MS = 60_000
@@ -99,4 +98,54 @@ const FAILURES: Record<OutboundFailure['phase'], string> = {
   tls: 'TLS: the handshake failed; check ca, cert and key',
   sent: 'Protocol: the connection broke after the request was sent',
   'time-out': 'Connection: the answer took too long',
+}
+
+/**
+ * Sends CancelOrder for an eSIM that was delivered or is an orphan. A repeat is safe: its matching id belongs to no other
+ * order. An SM-DP+ may answer a repeat after an executed cancellation as it answers for an installed profile, so that
+ * answer is believed only if the matching id was never shown.
+ */
+async function cancel(context: Es2plusContext, esim: SuppliedEsim): Promise<CancelOutcome> {
+  const progress = await progressOf(context, esim)
+  if (progress.step === 'CANCELLED') return { kind: 'cancelled' }
+  const repeated = progress.step === 'CANCELLING'
+  const before: Progress = { ...progress }
+  if (!repeated && !(await context.store.advance(progress, { step: 'CANCELLING' }))) return OTHER_WORKER
+  await failpoint('es2plus.before-cancel-order')
+  const result = await context.client.cancelOrder({ iccid: esim.iccid, matchingId: esim.matchingId })
+  await failpoint('es2plus.after-cancel-order')
+  if (result.kind === 'done' || (repeated && !esim.shown && isGone(result))) {
+    await context.store.advance(progress, { step: 'CANCELLED' })
+    return { kind: 'cancelled' }
+  }
+  // A first CancelOrder that was not executed changed nothing; a repeat may fail because the first was executed. If the
+  // matching id is gone, another worker may have cancelled at the same time: it found the step CANCELLING and sent, too.
+  if (repeated || isGone(result) || !isNotExecuted(result)) return { kind: 'unknown', message: messageOf(result) }
+  await context.store.advance(progress, { step: before.step })
+  if (result.kind === 'retry') return { kind: 'unknown', message: result.message }
+  return { kind: 'refused', message: messageOf(result) }
+}
+
+/** The progress of this eSIM. An operator may have recorded another eSIM under the key: it has a row of its own. */
+async function progressOf(context: Es2plusContext, esim: SuppliedEsim): Promise<Progress> {
+  const ordered = await context.store.find(esim.key)
+  if (ordered === undefined) return context.store.adopt(esim)
+  return ordered.iccid === esim.iccid ? ordered : context.store.adopt({ ...esim, key: `${esim.key} ${esim.iccid}` })
+}
+
+const OTHER_WORKER: CancelOutcome = { kind: 'unknown', message: 'another worker is processing this order' }
+
+/** Names a client certificate for an operator: subject, issuer, fingerprint and end. @param pem with its chain, if it has one */
+function describeCertificate(pem: string): string {
+  let certificate: X509Certificate
+  try {
+    certificate = new X509Certificate(pem)
+  } catch {
+    return 'cert, which is not a PEM certificate'
+  }
+  const { subject, issuer, fingerprint256, validTo } = certificate
+  const name = (text: string) => text.trim().replaceAll('\n', ', ')
+  const end = new Date(validTo)
+  const validity = `${end < new Date() ? 'EXPIRED' : 'valid until'} ${end.toISOString().slice(0, 10)}`
+  return `${name(subject)}, issued by ${name(issuer)}, ${validity}, SHA-256 ${fingerprint256.replaceAll(':', '').toLowerCase()}`
 }

@@ -1,10 +1,11 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { iccidOf, parseObject } from '../members.ts'
 import { longestMs, type RestDeps, TIMEOUT_MS } from '../rest-client.ts'
-import type { Supplier } from '../supplier.ts'
+import type { ReceivedEvent, Supplier } from '../supplier.ts'
 import { cancel, reportOn } from './bundles.ts'
 import { type EsimGoConfig, esimGoClient, PER_SECOND, SEND_WITHIN_MS } from './client.ts'
-import { receive } from './events.ts'
 import { listOrders, listProducts, readBalance, testAccount } from './lists.ts'
-import { createOrderStore } from './orders.ts'
+import { createOrderStore, type OrderStore } from './orders.ts'
 import { CHECK_AFTER_MS, CLAIM_WAIT_MAX_MS, CLOCK_TOLERANCE_MS, type EsimGoContext, order, query } from './purchase.ts'
 
 const MINUTE_MS = 60_000
@@ -51,4 +52,29 @@ export function esimGoSupplier(name: string, config: EsimGoConfig, deps: RestDep
     receive: (event) => receive(config, store, event),
     test: () => testAccount(client),
   }
+}
+
+interface Event {
+  headers: Record<string, string | string[] | undefined>
+  body: Buffer
+}
+
+/** Verifies an event and finds the key of the eSIM that it names. It is only a hint to query that eSIM. */
+async function receive({ apiKey }: EsimGoConfig, store: OrderStore, event: Event): Promise<ReceivedEvent> {
+  if (!isSigned(event, apiKey)) {
+    return { kind: 'refused', message: 'X-Signature-SHA256 is not the signature of the event with the apiKey' }
+  }
+  const iccid = iccidOf(parseObject(event.body.toString()) ?? {})
+  const key = iccid === undefined ? undefined : await store.findKeyOf(iccid)
+  return { kind: 'changed', keys: key === undefined ? [] : [key] }
+}
+
+/** One public document has the signature in base64, another one in hexadecimal digits. */
+function isSigned({ headers, body }: Event, apiKey: string): boolean {
+  const given = headers['x-signature-sha256']
+  if (typeof given !== 'string') return false
+  const signature = createHmac('sha256', apiKey).update(body).digest()
+  return [Buffer.from(given, 'hex'), Buffer.from(given, 'base64')].some(
+    (one) => one.length === signature.length && timingSafeEqual(one, signature),
+  )
 }

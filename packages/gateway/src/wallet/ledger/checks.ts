@@ -1,4 +1,5 @@
 import { formatMoney, MONEY_MAX } from '@dealer-esim/contract'
+import type { By } from '../../audit/audit.ts'
 import { parseLine, Refusal } from '../../lib/refusal.ts'
 import type { LockedWallet } from './lock.ts'
 
@@ -31,4 +32,12 @@ export function checkFits(wallet: LockedWallet, amount: bigint): void {
     'BALANCE_OUT_OF_RANGE',
     `The balance would be ${formatMoney(balance)}, but it must stay within ±${formatMoney(MONEY_MAX)}.`,
   )
+}
+
+/** How long the first person's proposal or confirmation counts. Later, nobody remembers the details any more. */
+export const FIRST_PERSON_DAYS = 7
+
+/** @param message what this person cannot do @throws Refusal if the second person is the first */
+export function requireSecondPerson(firstPerson: string, by: By, message: string): void {
+  if (firstPerson === by.actor) throw new Refusal(409, 'SECOND_PERSON_NEEDED', `${message} Ask another operator.`)
 }

@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag'
 import type { Actor } from '../../audit/audit.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
+import { lowBalancePercent } from './balance.ts'
 import type { LockedWallet } from './lock.ts'
-import { lowBalancePercent } from './low-balance.ts'
 
 /** In the order of a statement's totals. */
 export const TRANSFER_KINDS = ['TOP_UP', 'ORDER', 'ESIM_TOPUP', 'REFUND', 'ADJUSTMENT'] as const

@@ -2,7 +2,7 @@ import { formatMoney } from '@dealer-esim/contract'
 import sql, { empty } from 'sql-template-tag'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../../lib/refusal.ts'
-import { FIRST_PERSON_DAYS } from '../ledger/two-people.ts'
+import { FIRST_PERSON_DAYS } from '../ledger/checks.ts'
 
 /*
  * A dealer reports a payment, and an operator confirms or declines it:

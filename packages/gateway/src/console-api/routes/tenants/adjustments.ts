@@ -1,7 +1,13 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../../wallet/ledger/adjust.ts'
-import { ADJUSTMENT_STATUSES, type Adjustment, listAdjustments } from '../../../wallet/ledger/adjustments.ts'
+import {
+  ADJUSTMENT_STATUSES,
+  type Adjustment,
+  approveAdjustment,
+  listAdjustments,
+  proposeAdjustment,
+  rejectAdjustment,
+} from '../../../wallet/ledger/adjust.ts'
 import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
 import { csvRoute, inParts } from '../../kernel/csv-route.ts'

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { listWalletNames } from '../../../wallet/ledger/adjustments.ts'
+import { listWalletNames } from '../../../wallet/ledger/adjust.ts'
 import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
 import { requestTopUp } from '../../../wallet/requests/create.ts'
 import { confirmTopUpRequest, declineTopUpRequest } from '../../../wallet/requests/decide.ts'

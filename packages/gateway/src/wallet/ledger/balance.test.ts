@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isLower, lowBalancePercent } from './low-balance.ts'
+import { isLower, lowBalancePercent } from './balance.ts'
 
 describe('the alerted percentage is the lowest that the balance is below', () => {
   test.each([

@@ -5,7 +5,8 @@
 // acknowledged. It prints:
 //
 //   path       the source files of which a function ran meanwhile that does not run in an idle gateway
-//   closure    what these files import at run time, statically or dynamically, types left out
+//   closure    what these files import at run time, statically or dynamically, types left out; apart from these, what only
+//              the other operations need that dealer-api/operations.ts lists
 //   hand-offs  of the second order, from the handler of its request to the statement that debits its wallet: the distinct
 //              calls from one file into another, in the order in which they happen. A call of the same pair of files counts
 //              once; returning does not count, nor does the admission that runs at the same time.
@@ -37,6 +38,8 @@ interface Access {
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const SOURCES = join(ROOT, 'packages/gateway/src')
+/** The handlers of all operations, so it imports what orders do not need. */
+const OPERATIONS = 'dealer-api/operations.ts'
 /** How long the idle gateway is traced: its loops run every few seconds. */
 const IDLE_MIN_MS = 12_000
 
@@ -139,12 +142,20 @@ function report(idle: Entry[], first: Entry[], second: Entry[]): void {
     ...new Set([...first, ...second].filter((entry) => !idleFunctions.has(keyOf(entry))).map(({ file }) => file)),
   ]
   const closure = importClosure(path)
+  const ofOrders = new Set(importClosure(path, (file, imported) => file !== OPERATIONS || path.includes(imported)))
+  const besides = closure.filter((file) => !path.includes(file)).sort()
+  const needed = besides.filter((file) => ofOrders.has(file))
   const handOffs = handOffsToDebit(second)
   print('path: files of which a function ran for an order, and not in an idle gateway', path)
-  print('closure: files that these import besides', closure.filter((file) => !path.includes(file)).sort())
+  print('closure: files that these import besides', needed)
+  print(
+    `closure: files that only other operations of ${OPERATIONS} need`,
+    besides.filter((file) => !ofOrders.has(file)),
+  )
   print('hand-offs from the handler of the order to its debit', handOffs)
   const inModules = handOffs.filter((call) => !call.includes('lib/')).length
   console.log(`${path.length} files on the path, ${closure.length} with what they import`)
+  console.log(`${path.length + needed.length} of them without what only other operations need`)
   console.log(`${handOffs.length} hand-offs up to the debit, ${inModules} of them between files outside lib`)
 }
 
@@ -156,9 +167,7 @@ function print(title: string, lines: readonly string[]): void {
 
 /** The calls from file to file between the order's handler and the statement with the values of the debit. */
 function handOffsToDebit(entries: readonly Entry[]): string[] {
-  const begin = entries.findIndex(
-    ({ file, name }) => file === 'dealer-api/operations.ts' && name.includes('esim/order'),
-  )
+  const begin = entries.findIndex(({ file, name }) => file === OPERATIONS && name.includes('esim/order'))
   const values = entries.findIndex(({ name }, index) => index > begin && name === 'walletValues')
   const end = entries.findIndex(({ file }, index) => index > values && file === 'lib/postgres/pipeline.ts')
   const calls = entries
@@ -169,12 +178,17 @@ function handOffsToDebit(entries: readonly Entry[]): string[] {
   return [...new Set(calls)]
 }
 
-function importClosure(roots: readonly string[]): string[] {
+/** @param follows whether an import counts; by default every import does */
+function importClosure(
+  roots: readonly string[],
+  follows: (file: string, imported: string) => boolean = () => true,
+): string[] {
   const found = new Set(roots)
   for (const file of found) {
     const { code } = transformSync(readFileSync(join(SOURCES, file), 'utf8'), { loader: 'ts' })
     for (const { fileName } of ts.preProcessFile(code, true, true).importedFiles) {
-      if (fileName.startsWith('.')) found.add(join(dirname(file), fileName))
+      const imported = join(dirname(file), fileName)
+      if (fileName.startsWith('.') && follows(file, imported)) found.add(imported)
     }
   }
   return [...found]

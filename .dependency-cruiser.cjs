@@ -1,8 +1,8 @@
-// The walls between the rooms. ARCHITECTURE.md draws them; this file keeps them.
+// The boundaries between modules. ARCHITECTURE.md describes them; this file enforces them.
 const gateway = '^packages/gateway/src'
-const doors = `${gateway}/(dealer-api|rt-api|console-api|supplier-api|public|probes|admin)/`
-// From the bottom up: each room may use those before it.
-const ROOMS = [
+const apis = `${gateway}/(dealer-api|rt-api|console-api|supplier-api|public|probes|admin)/`
+// From the bottom up: each module may import those before it.
+const MODULES = [
   ...['audit', 'alerts', 'events', 'jobs', 'retention', 'deployment', 'people', 'mail', 'wallet', 'tenants', 'notes'],
   ...['admission', 'catalogue', 'webhooks', 'suppliers', 'products', 'orders', 'sales', 'profiles', 'actions'],
   ...['fulfilment', 'doctor', 'trial', 'cells'],
@@ -17,11 +17,11 @@ module.exports = {
       from: {},
       to: { circular: true },
     },
-    ...ROOMS.map((room, place) => ({
-      name: `${room}-imports-no-room-above-it`,
+    ...MODULES.map((folder, index) => ({
+      name: `${folder}-imports-no-module-above-it`,
       severity: 'error',
-      from: { path: `${gateway}/${room}/` },
-      to: { path: `${gateway}/(${ROOMS.slice(place + 1).join('|') || '(?!)'})/` },
+      from: { path: `${gateway}/${folder}/` },
+      to: { path: `${gateway}/(${MODULES.slice(index + 1).join('|') || '(?!)'})/` },
     })),
     ...FULFILMENT.map((folder, index) => ({
       name: `fulfilment-${folder}-imports-nothing-above-it`,
@@ -59,35 +59,36 @@ module.exports = {
       to: { path: '^packages/wholesaler-simulators/' },
     },
     {
-      name: 'no-room-imports-a-door',
-      comment: 'nor what the doors share',
+      name: 'no-module-imports-an-api',
+      comment: 'nor what the APIs share',
       severity: 'error',
-      from: { path: gateway, pathNot: `${doors}|${gateway}/http/|${gateway}/[a-z-]+\\.ts$` },
-      to: { path: `${doors}|${gateway}/http/` },
+      from: { path: gateway, pathNot: `${apis}|${gateway}/http/|${gateway}/[a-z-]+\\.ts$` },
+      to: { path: `${apis}|${gateway}/http/` },
     },
     {
-      name: 'no-door-imports-a-door',
-      comment: 'what several need stands in http',
+      name: 'no-api-imports-another-api',
+      comment: 'what several of them need goes to http',
       severity: 'error',
-      from: { path: doors },
-      to: { path: doors, pathNot: `${gateway}/$1/` },
+      from: { path: apis },
+      to: { path: apis, pathNot: `${gateway}/$1/` },
     },
     {
-      name: 'admin-imports-plainly',
-      comment: 'program.ts loads the noun that is called, whole; but what dials is large, and loaded by who dials',
+      name: 'admin-imports-statically',
+      comment:
+        'program.ts loads the whole noun that is called; only lib/outbound, which is large, is loaded where it is needed',
       severity: 'error',
       from: { path: `${gateway}/admin/`, pathNot: '/(program|context)\\.ts$' },
       to: { dynamic: true, pathNot: `${gateway}/lib/outbound/` },
     },
     {
-      name: 'http-imports-lib-alone',
-      comment: 'and the types of what it is given',
+      name: 'http-imports-only-lib',
+      comment: 'and the types of its arguments',
       severity: 'error',
       from: { path: `${gateway}/http/` },
       to: { path: `${gateway}/(?!http/|lib/)`, pathNot: `${gateway}/(config/config|deps)\\.ts$` },
     },
     {
-      name: 'lib-imports-no-room',
+      name: 'lib-imports-no-module',
       severity: 'error',
       from: { path: `${gateway}/lib/` },
       to: { path: `${gateway}/(?!lib/)` },
@@ -96,7 +97,7 @@ module.exports = {
       name: 'only-outbound-dials',
       comment: 'every outgoing connection passes the address check of lib/outbound',
       severity: 'error',
-      // broken-http answers where there is no request object: it takes the words of status codes, and dials nobody.
+      // broken-http answers where there is no request object: it uses the names of status codes, and opens no connection.
       from: { path: gateway, pathNot: `${gateway}/(lib/outbound|http/broken-http)` },
       to: { path: '^(undici|node:https?|http|https|net|node:net|tls|node:tls)$', dependencyTypesNot: ['type-only'] },
     },
@@ -109,7 +110,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    // What was built from the sources under judgement.
+    // Build output of the sources that are checked.
     exclude: { path: '^packages/[^/]+/dist' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },

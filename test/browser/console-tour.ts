@@ -43,7 +43,7 @@ async function viewAsDealer(testbed: ConsoleTestbed, { tenantId }: Demo): Promis
 
 function operatorStops(
   testbed: ConsoleTestbed,
-  { operator: page, tenantId, orderNo, profileId, notifyId }: Demo,
+  { operator: page, tenantId, orderNo, reviewedOrderNo, profileId, notifyId }: Demo,
 ): Stop[] {
   const tenant = `/tenants/${tenantId}`
   const stop = (name: string, path: string, act?: Stop['act']): Stop => ({ name, path, page, ...(act && { act }) })
@@ -65,6 +65,7 @@ function operatorStops(
     stop('balances', '/sales?by=balances'),
     stop('orders', '/orders'),
     stop('order', `${tenant}/orders/${orderNo}`),
+    stop('order-under-review', `${tenant}/orders/${reviewedOrderNo}`),
     stop('esims', '/profiles'),
     stop('esim', `${tenant}/profiles/${profileId}`, (at) => button(at, 'Show codes and QR').click()),
     stop('catalogue', '/catalogue'),
@@ -108,6 +109,7 @@ function operatorStops(
     stop('top-up-requests', '/top-up-requests'),
     stop('confirm-payment', '/top-up-requests', (at) => button(at, 'Confirm payment').first().click()),
     stop('payment-settings', '/payment-settings'),
+    stop('operator-settings', '/settings'),
     stop('people', '/people'),
     stop('audit', '/audit'),
     stop('audit-entry', '/audit', (at) => at.locator('[data-row] button').first().click()),

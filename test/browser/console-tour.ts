@@ -41,10 +41,8 @@ async function viewAsDealer(testbed: ConsoleTestbed, { tenantId }: Demo): Promis
   return page
 }
 
-function operatorStops(
-  testbed: ConsoleTestbed,
-  { operator: page, tenantId, orderNo, reviewedOrderNo, profileId, notifyId }: Demo,
-): Stop[] {
+function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
+  const { operator: page, tenantId, orderNo, reviewedOrderNo, profileId, notifyId } = demo
   const tenant = `/tenants/${tenantId}`
   const stop = (name: string, path: string, act?: Stop['act']): Stop => ({ name, path, page, ...(act && { act }) })
   return [

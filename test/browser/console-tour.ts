@@ -69,11 +69,7 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
     stop('catalogue', '/catalogue'),
     stop('add-package', '/add-package'),
     stop('package', '/packages/JP_1_7'),
-    stop('package-prices', '/packages/JP_1_7/prices', (at) =>
-      button(at, /^Why\? /)
-        .first()
-        .click(),
-    ),
+    stop('package-prices', '/packages/JP_1_7/prices', (at) => clickFirst(at, /^Why\? /)),
     stop('catalogue-import', '/catalogue/import', importWithFault),
     stop('prices', '/catalogue/prices'),
     stop('price-groups', '/catalogue/prices/groups'),
@@ -84,11 +80,7 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
     stop('stock', '/stock'),
     stop('stock-import', '/stock', (at) => button(at, 'Import codes').click()),
     stop('stock-batches', '/stock/batches'),
-    stop('batch-expiry', '/stock/batches', (at) =>
-      button(at, /^Change expiry, /)
-        .first()
-        .click(),
-    ),
+    stop('batch-expiry', '/stock/batches', (at) => clickFirst(at, /^Change expiry, /)),
     stop('stock-codes', '/stock/codes?iccid=89001234'),
     stop('products', '/products'),
     stop('sale-rules', '/sale-rules'),
@@ -185,6 +177,10 @@ const TRANSITIONS_END = `new Promise(requestAnimationFrame)
     .filter((animation) => animation.effect?.getComputedTiming().iterations !== Infinity)
     .map((animation) => animation.finished.catch(() => {}))))
   .then(() => {})`
+
+async function clickFirst(page: Page, name: RegExp): Promise<void> {
+  await button(page, name).first().click()
+}
 
 /** Previews a percentage for packages of Japan. */
 async function previewRule(page: Page): Promise<void> {

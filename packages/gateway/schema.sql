@@ -409,6 +409,14 @@ create table operator_details (
   constraint operator_details_singleton_check CHECK (singleton)
 );
 
+create table operator_settings (
+  singleton boolean not null default true,
+  new_dealer_qps_limit integer,
+  alert_emails text[] not null default '{}'::text[],
+  constraint operator_settings_pkey PRIMARY KEY (singleton),
+  constraint operator_settings_singleton_check CHECK (singleton)
+);
+
 create table order_items (
   tenant_id uuid not null,
   order_id uuid not null,

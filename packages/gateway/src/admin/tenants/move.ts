@@ -32,7 +32,7 @@ export function moveCommand(tenant: Command, context: AdminContext): void {
   tenant
     .command('move [tenant-id]')
     .description(
-      'Move a dealer from this cell to another one while it sells. Its requests are refused (000002) for some seconds at the end. After an interruption run the command again, or take the move back with --abort.',
+      'Move a dealer from this cell to another one while it sells. Its requests are refused (000002) for some seconds at the end. Both cells need the same release and the same master key. After an interruption run the command again, or take the move back with --abort.',
     )
     .option('--to <cell>', 'the cell that will serve the dealer, as the file of cells names it')
     .option('--file <file>', 'the file that lists the cells', 'cells.json')

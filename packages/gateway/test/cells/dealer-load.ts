@@ -11,9 +11,9 @@ export interface DealerLoad {
   readonly replayed: number
   /** Answers that no dealer expects. */
   readonly faults: string[]
-  /** Answers 000002, and connections that were closed without an answer. */
+  /** Answers 000001 and 000002, and connections that were closed without an answer. */
   readonly refused: number
-  /** Resolves when so many more orders are acknowledged. */
+  /** Resolves when so many more orders are acknowledged. @throws Error if they are not, for longer than any busy machine needs */
   waitForMore(orders: number): Promise<void>
   /** The longest time since the last call for which an order was refused until it was acknowledged, in ms. */
   takeLongestRefusal(): number
@@ -35,6 +35,11 @@ const RETRY_MS = 50
 const TOP_UP_EACH = 6
 const REPLAY_EACH = 4
 
+/** Answers after which a dealer repeats the order, with the same transactionId. */
+const REPEATED: ReadonlySet<string> = new Set(['000001', '000002'])
+/** Nobody has served the dealer for so long: the test fails, however busy the machine is. */
+const UNSERVED_MAX_MS = 90_000
+
 /** @param esimTranNo an eSIM of the dealer that is topped up */
 export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTranNo: string): DealerLoad {
   const acknowledged: AcknowledgedOrder[][] = Array.from({ length: CALLERS }, () => [])
@@ -55,7 +60,7 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
         durationsMs.push(now - startedAt)
         return answer
       }
-      if (answer !== undefined && answer.code !== '000002') {
+      if (answer !== undefined && !REPEATED.has(answer.code)) {
         faults.push(`${operation} ${JSON.stringify(body)}: ${answer.status} ${answer.text}`)
         return undefined
       }
@@ -107,7 +112,11 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
       return refused
     },
     async waitForMore(orders) {
-      for (const wanted = count + orders; count < wanted && faults.length === 0; ) await delay(10)
+      const wanted = count + orders
+      for (const since = performance.now(); count < wanted && faults.length === 0; ) {
+        if (performance.now() - since > UNSERVED_MAX_MS) throw new Error('nobody serves the dealer')
+        await delay(10)
+      }
     },
     takeLongestRefusal() {
       const longest = Math.round(longestRefusalMs)

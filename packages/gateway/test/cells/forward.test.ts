@@ -27,7 +27,8 @@ beforeAll(async () => {
     for await (const chunk of request) body += chunk
     got.push({ url: request.url!, headers: request.headers, body })
     if (drops) request.socket.destroy()
-    else response.writeHead(409, { 'x-answer': 'kept', 'retry-after': '7' }).end('{"code":"200012","of":"the other cell"}')
+    else
+      response.writeHead(409, { 'x-answer': 'kept', 'retry-after': '7' }).end('{"code":"200012","of":"the other cell"}')
   })
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
   otherPort = (other.address() as AddressInfo).port

@@ -155,7 +155,11 @@ function openSource({ config }: AdminDeps): { source: MovingCell; close(): Promi
   return { source: cell, close }
 }
 
-function openTarget({ config }: AdminDeps, file: string, name: string): { target: Move['target']; close(): Promise<void> } {
+function openTarget(
+  { config }: AdminDeps,
+  file: string,
+  name: string,
+): { target: Move['target']; close(): Promise<void> } {
   const listed = readCells(file).cells.find((cell) => cell.name === name)
   if (listed === undefined) throw new UsageError(`${file} lists no cell ${name}.`)
   if (listed.environmentFile === undefined)

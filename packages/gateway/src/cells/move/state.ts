@@ -167,7 +167,10 @@ export async function closeSource({ source, tenantId, moveId }: Move): Promise<b
  * The target serves the tenant. Only after `closeSource`, which left it VERIFIED with the rows of the source.
  * @returns false: it served the tenant already
  */
-export async function openTarget(target: MovingCell, { tenantId, moveId }: Pick<Move, 'tenantId' | 'moveId'>): Promise<boolean> {
+export async function openTarget(
+  target: MovingCell,
+  { tenantId, moveId }: Pick<Move, 'tenantId' | 'moveId'>,
+): Promise<boolean> {
   return inCell(target, tenantId, async (tx) => {
     const opened = await tx.query({
       text: `update tenant_moves set state = 'SWITCHED', fenced_until = '-infinity', held_until = '-infinity',

@@ -1188,6 +1188,7 @@ create table tenant_moves (
   move_id uuid not null,
   direction text not null,
   other_cell text not null,
+  other_nodes jsonb not null default '[]'::jsonb,
   state text not null,
   held_until timestamp with time zone not null default '-infinity'::timestamp with time zone,
   fenced_until timestamp with time zone not null default '-infinity'::timestamp with time zone,

@@ -409,6 +409,14 @@ create table operator_details (
   constraint operator_details_singleton_check CHECK (singleton)
 );
 
+create table operator_settings (
+  singleton boolean not null default true,
+  new_dealer_qps_limit integer,
+  alert_emails text[] not null default '{}'::text[],
+  constraint operator_settings_pkey PRIMARY KEY (singleton),
+  constraint operator_settings_singleton_check CHECK (singleton)
+);
+
 create table order_items (
   tenant_id uuid not null,
   order_id uuid not null,
@@ -1180,6 +1188,7 @@ create table tenant_moves (
   move_id uuid not null,
   direction text not null,
   other_cell text not null,
+  other_nodes jsonb not null default '[]'::jsonb,
   state text not null,
   held_until timestamp with time zone not null default '-infinity'::timestamp with time zone,
   fenced_until timestamp with time zone not null default '-infinity'::timestamp with time zone,

@@ -12,6 +12,8 @@ export interface Demo {
   dealer: Page
   tenantId: string
   orderNo: string
+  /** Of an order under review. */
+  reviewedOrderNo: string
   profileId: string
   notifyId: string
   /** The token of an invitation link. */
@@ -55,6 +57,7 @@ export async function createDemo(testbed: ConsoleTestbed): Promise<Demo> {
     dealer,
     tenantId,
     orderNo: orders.find((order) => order.transactionId === 'sandbox_partial')!.orderNo,
+    reviewedOrderNo: orders.find((order) => order.transactionId === 'sandbox_unknown')!.orderNo,
     profileId: profiles[0]!.profileId,
     notifyId,
     token: new URL(link).hash.slice(1),

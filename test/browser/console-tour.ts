@@ -41,10 +41,8 @@ async function viewAsDealer(testbed: ConsoleTestbed, { tenantId }: Demo): Promis
   return page
 }
 
-function operatorStops(
-  testbed: ConsoleTestbed,
-  { operator: page, tenantId, orderNo, profileId, notifyId }: Demo,
-): Stop[] {
+function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
+  const { operator: page, tenantId, orderNo, reviewedOrderNo, profileId, notifyId } = demo
   const tenant = `/tenants/${tenantId}`
   const stop = (name: string, path: string, act?: Stop['act']): Stop => ({ name, path, page, ...(act && { act }) })
   return [
@@ -65,16 +63,13 @@ function operatorStops(
     stop('balances', '/sales?by=balances'),
     stop('orders', '/orders'),
     stop('order', `${tenant}/orders/${orderNo}`),
+    stop('order-under-review', `${tenant}/orders/${reviewedOrderNo}`),
     stop('esims', '/profiles'),
     stop('esim', `${tenant}/profiles/${profileId}`, (at) => button(at, 'Show codes and QR').click()),
     stop('catalogue', '/catalogue'),
     stop('add-package', '/add-package'),
     stop('package', '/packages/JP_1_7'),
-    stop('package-prices', '/packages/JP_1_7/prices', (at) =>
-      button(at, /^Why\? /)
-        .first()
-        .click(),
-    ),
+    stop('package-prices', '/packages/JP_1_7/prices', (at) => clickFirst(at, /^Why\? /)),
     stop('catalogue-import', '/catalogue/import', importWithFault),
     stop('prices', '/catalogue/prices'),
     stop('price-groups', '/catalogue/prices/groups'),
@@ -85,11 +80,7 @@ function operatorStops(
     stop('stock', '/stock'),
     stop('stock-import', '/stock', (at) => button(at, 'Import codes').click()),
     stop('stock-batches', '/stock/batches'),
-    stop('batch-expiry', '/stock/batches', (at) =>
-      button(at, /^Change expiry, /)
-        .first()
-        .click(),
-    ),
+    stop('batch-expiry', '/stock/batches', (at) => clickFirst(at, /^Change expiry, /)),
     stop('stock-codes', '/stock/codes?iccid=89001234'),
     stop('products', '/products'),
     stop('sale-rules', '/sale-rules'),
@@ -108,6 +99,7 @@ function operatorStops(
     stop('top-up-requests', '/top-up-requests'),
     stop('confirm-payment', '/top-up-requests', (at) => button(at, 'Confirm payment').first().click()),
     stop('payment-settings', '/payment-settings'),
+    stop('operator-settings', '/settings'),
     stop('people', '/people'),
     stop('audit', '/audit'),
     stop('audit-entry', '/audit', (at) => at.locator('[data-row] button').first().click()),
@@ -185,6 +177,10 @@ const TRANSITIONS_END = `new Promise(requestAnimationFrame)
     .filter((animation) => animation.effect?.getComputedTiming().iterations !== Infinity)
     .map((animation) => animation.finished.catch(() => {}))))
   .then(() => {})`
+
+async function clickFirst(page: Page, name: RegExp): Promise<void> {
+  await button(page, name).first().click()
+}
 
 /** Previews a percentage for packages of Japan. */
 async function previewRule(page: Page): Promise<void> {

@@ -16,6 +16,13 @@ create table deployment (
   retired_keys text[] not null default '{}' -- fingerprints of master keys that must no longer encrypt anything
 );
 
+-- What the operator has set in the console, for every node.
+create table operator_settings (
+  singleton boolean primary key default true check (singleton),
+  new_dealer_qps_limit integer, -- null: new dealers get no limit of their own, so DEFAULT_QPS_LIMIT applies
+  alert_emails text[] not null default '{}' -- empty: OPERATOR_EMAIL
+);
+
 -- How the database's clock has run between the passes of the retention loop (retention/steady-clock.ts).
 create table retention_clock (
   singleton boolean primary key default true check (singleton),

@@ -83,6 +83,7 @@ create table tenant_moves (
   move_id uuid not null,
   direction text not null check (direction in ('OUT', 'IN')),
   other_cell text not null,
+  other_nodes jsonb not null default '[]', -- API nodes of the other cell: host, port, metricsPort
   state text not null check (state in ('PREPARED', 'COPYING', 'FENCED', 'VERIFIED', 'SWITCHED', 'DONE')),
   held_until timestamptz not null default '-infinity', -- until then no loop begins work for this tenant
   fenced_until timestamptz not null default '-infinity', -- until then nothing of this tenant is written, requests get 000002

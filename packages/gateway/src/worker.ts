@@ -1,4 +1,5 @@
 import { actionLoop } from './actions/loop.ts'
+import { arrivalLoop } from './cells/move/arrival.ts'
 import type { Deps } from './deps.ts'
 import { timesAheadLoop } from './doctor/times-ahead.ts'
 import { fulfilmentLoop } from './fulfilment/loop.ts'
@@ -41,6 +42,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     ledgerLoop(deps),
     statementLoop(deps),
     salesLoop(deps),
+    arrivalLoop(deps),
   ]
   const mail = mailLoop(deps)
   if (mail) loops.push(mail)

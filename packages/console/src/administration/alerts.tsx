@@ -61,6 +61,7 @@ export function AlertList({ tenantId, unread }: { tenantId: string | null; unrea
       <List<Alert>
         label={t.alerts.title}
         csv={{ path: '/notices', query: { tenantId, unread } }}
+        name="alerts"
         rows={list.data?.notices}
         nextCursor={list.data?.nextCursor}
         loading={list.isFetching}

@@ -55,6 +55,7 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
       <List<PersonRow>
         label={t.people.title}
         csv={{ path: '/people', query: { tenantId } }}
+        name="people"
         rows={data?.people}
         loading={isFetching}
         error={error}
@@ -62,12 +63,13 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
         idOf={(row) => row.personId}
         empty={{ title: t.people.none, text: t.people.noneText }}
         columns={[
-          { accessor: 'name', title: t.people.name },
-          { accessor: 'email', title: t.people.email, cellsClassName: 'break' },
+          { accessor: 'name', title: t.people.name, phone: 'main' },
+          { accessor: 'email', title: t.people.email, cellsClassName: 'break', phone: 'note' },
           { accessor: 'role', title: t.people.role, render: (row) => t.roles[row.role] },
           {
             accessor: 'status',
             title: t.common.status,
+            phone: 'status',
             render: (row) => <Status status={row.status === 'ACTIVE' && row.invited ? 'INVITED' : row.status} />,
           },
           {
@@ -84,6 +86,7 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
             accessor: 'actions',
             title: t.common.actions,
             textAlign: 'right',
+            phone: 'value',
             hidden: !canManage,
             // People change their own details on the account page.
             render: (row) => row.personId !== me.personId && <PersonMenu row={row} onOpen={setOpen} />,

@@ -37,6 +37,7 @@ export function PackageBuyersPage() {
         <List<PackageBuyer>
           label={t.package.buyers}
           csv={{ path, query: { q } }}
+          name="package-buyers"
           rows={list.data?.buyers}
           nextCursor={list.data?.nextCursor}
           loading={list.isFetching}

@@ -78,70 +78,72 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail | undefin
   return (
     <Grid gap="md">
       <Grid.Col span={{ base: 12, md: 6 }}>
-        <Stack gap="md">
-          <Card>
-            <NativeSelect
-              label={t.explorer.operation}
-              value={operation}
-              data={[...operationNames]}
-              onChange={(event) => {
-                const next = event.currentTarget.value as OperationName
-                enter(next, toJson(EXAMPLES[next]()))
-              }}
-            />
-            <Textarea
-              label={t.explorer.body}
-              value={body}
-              onChange={(event) => setBody(event.currentTarget.value)}
-              autosize
-              minRows={6}
-              maxRows={24}
-              spellCheck={false}
-              classNames={{ input: 'mono' }}
-            />
-            <Text size="sm" role="status" {...(problem ? { className: 'negative' } : { c: 'dimmed' })}>
-              {problem ?? t.explorer.bodyValid}
-            </Text>
-            <Group>
-              <Button
-                loading={busy}
-                disabled={needed !== false}
-                onClick={() =>
-                  operation === 'esim/order' && me.deployment === 'production' ? setDialogOpen(true) : void send()
-                }
-              >
-                {t.explorer.send}
-              </Button>
-              {body.includes('"transactionId"') && (
-                <Button variant="default" onClick={() => setBody(withNewTransaction(body))}>
-                  {t.explorer.newTransaction}
-                </Button>
-              )}
-              {needed && (
-                <Text size="sm" c="dimmed">
-                  {needed}
-                </Text>
-              )}
-            </Group>
-          </Card>
-          <SnippetCard
-            call={{ publicUrl: me.publicUrl, appKey: tenant?.appKey ?? t.explorer.yourAppKey, operation, body }}
+        <Card>
+          <NativeSelect
+            label={t.explorer.operation}
+            value={operation}
+            data={[...operationNames]}
+            onChange={(event) => {
+              const next = event.currentTarget.value as OperationName
+              enter(next, toJson(EXAMPLES[next]()))
+            }}
           />
-        </Stack>
+          <Textarea
+            label={t.explorer.body}
+            value={body}
+            onChange={(event) => setBody(event.currentTarget.value)}
+            autosize
+            minRows={6}
+            maxRows={24}
+            spellCheck={false}
+            classNames={{ input: 'mono' }}
+          />
+          <Text size="sm" role="status" {...(problem ? { className: 'negative' } : { c: 'dimmed' })}>
+            {problem ?? t.explorer.bodyValid}
+          </Text>
+          <Group>
+            <Button
+              loading={busy}
+              disabled={needed !== false}
+              onClick={() =>
+                operation === 'esim/order' && me.deployment === 'production' ? setDialogOpen(true) : void send()
+              }
+            >
+              {t.explorer.send}
+            </Button>
+            {body.includes('"transactionId"') && (
+              <Button variant="default" onClick={() => setBody(withNewTransaction(body))}>
+                {t.explorer.newTransaction}
+              </Button>
+            )}
+            {needed && (
+              <Text size="sm" c="dimmed">
+                {needed}
+              </Text>
+            )}
+          </Group>
+        </Card>
       </Grid.Col>
       <Grid.Col span={{ base: 12, md: 6 }}>
         <Stack gap="md">
           {sent && <Answer sent={sent} />}
           <OperationCard operation={operation} />
-          <HistoryCard
-            requests={past}
-            onChoose={(request) => enter(request.operation, request.body)}
-            onClear={() => {
-              history.clear()
-              setPast([])
-            }}
-          />
         </Stack>
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 6 }}>
+        <SnippetCard
+          call={{ publicUrl: me.publicUrl, appKey: tenant?.appKey ?? t.explorer.yourAppKey, operation, body }}
+        />
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 6 }}>
+        <HistoryCard
+          requests={past}
+          onChoose={(request) => enter(request.operation, request.body)}
+          onClear={() => {
+            history.clear()
+            setPast([])
+          }}
+        />
       </Grid.Col>
       <Dialog
         title={t.explorer.sendOrderTitle}

@@ -1,11 +1,14 @@
+import type { ListTotals } from '@dealer-esim/gateway/console-api/kernel/list.ts'
 import { Button, Group, Menu, Text } from '@mantine/core'
 import { IconColumns3 } from '@tabler/icons-react'
+import type { Query } from '../api/call.ts'
 import { formatCount, formatMoney } from '../parts/format.ts'
 import { useFilters } from '../parts/use-filters.ts'
 import { interpolate, plural, pluralForm, t } from '../strings/strings.ts'
 import { ExportCsv } from './export-csv.tsx'
 import { SavedViews } from './saved-views.tsx'
-import type { ServerList } from './use-list.ts'
+
+export type ShownTotals = Pick<ListTotals, 'count' | 'isComplete' | 'sums'>
 
 interface ColumnName {
   accessor: string
@@ -15,25 +18,29 @@ interface ColumnName {
 
 /** Above a list: how many rows match and their sums; saved views, the choice of columns, and the file. */
 export default function ListTools(props: {
-  list: ServerList<unknown>
-  name: string
+  /** undefined: not known. */
+  totals: ShownTotals | undefined
+  /** Keeps its saved views; absent: it has none. */
+  name: string | undefined
+  /** Where the file is, and its filters. */
+  csv: { path: string; query?: Query } | undefined
   columns: ColumnName[]
   shown: ColumnName[]
 }) {
-  const { list, name, columns, shown } = props
+  const { totals, name, csv, columns, shown } = props
   return (
     <Group justify="space-between" gap="xs" className="list-tools">
-      <Totals list={list} />
+      <Totals totals={totals} />
       <Group gap="xs">
         {name && <SavedViews list={name} />}
-        <ColumnChoice columns={columns} shown={shown} />
-        <ExportCsv path={list.path} query={{ ...list.query, sort: list.sort }} />
+        {name && <ColumnChoice columns={columns} shown={shown} />}
+        {csv && <ExportCsv {...csv} />}
       </Group>
     </Group>
   )
 }
 
-function Totals({ list: { totals } }: { list: ServerList<unknown> }) {
+function Totals({ totals }: { totals: ShownTotals | undefined }) {
   if (!totals) return <span />
   const { count, isComplete, sums = [] } = totals
   const shown = isComplete

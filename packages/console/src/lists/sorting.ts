@@ -24,9 +24,18 @@ export function useServerSorting<Row>(list: ServerList<Row> | undefined): Sortin
   }
 }
 
-/** Sorts a list that is whole in the browser, by columns whose values are texts or numbers. */
-export function useLocalSorting<Row>(rows: Row[] | undefined): { sorting: Sorting; sorted: Row[] | undefined } {
-  const [current, set] = useState<string>()
+/**
+ * Sorts a list that is whole in the browser, by columns whose values are texts or numbers.
+ * @param inUrl the order is in the URL, where saved views keep it: only one list of a page can have this
+ */
+export function useLocalSorting<Row>(
+  rows: Row[] | undefined,
+  inUrl: boolean,
+): { sorting: Sorting; sorted: Row[] | undefined } {
+  const [{ sort }, setFilters] = useFilters()
+  const [chosen, choose] = useState<string>()
+  const current = inUrl ? sort : chosen
+  const set = (next: string | undefined) => (inUrl ? setFilters({ sort: next ?? null }) : choose(next))
   const valueIn = (row: Row, accessor: string) => (row as Record<string, unknown>)[accessor]
   const by = (accessor: string) =>
     rows !== undefined &&

@@ -1,20 +1,9 @@
-import {
-  Anchor,
-  Box,
-  Checkbox,
-  Group,
-  LoadingOverlay,
-  Paper,
-  Skeleton,
-  Table,
-  Tooltip,
-  UnstyledButton,
-} from '@mantine/core'
+import { Anchor, Box, Checkbox, LoadingOverlay, Paper, Skeleton, Table, Tooltip, UnstyledButton } from '@mantine/core'
 import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense } from 'react'
 import type { Query } from '../api/call.ts'
-import { ExportCsv } from '../lists/export-csv.tsx'
+import type { ShownTotals } from '../lists/list-tools.tsx'
 import { Pagination, SearchedTo } from '../lists/pagination.tsx'
 import { type Sorting, useLocalSorting, useServerSorting } from '../lists/sorting.ts'
 import type { ServerList } from '../lists/use-list.ts'
@@ -47,11 +36,14 @@ interface Column<Row> {
 interface ListProps<Row> {
   /** The table's name for screen readers. */
   label: string
-  /** A list that the gateway sorts, counts and exports. It brings the rows, and `name` keeps its saved views. */
+  /** A list that the gateway sorts, counts and exports. It brings the rows. */
   list?: ServerList<Row>
+  /** Keeps the list's saved views, sorting and columns. Only one list of a page has a name. */
   name?: string
   /** Where the gateway answers all rows of another list as CSV, and the filters. */
   csv?: { path: string; query?: Query }
+  /** The amount of a row, for the sums above a list that is not counted by the gateway. */
+  amountOf?: (row: Row) => { amount: number; currencyCode: string }
   rows?: Row[] | undefined
   columns: Column<Row>[]
   idOf(row: Row): string
@@ -76,27 +68,33 @@ export function List<Row>(props: ListProps<Row>) {
   const { list, columns, empty, bulk } = props
   const { rows, loading = false, error, retry } = list ?? props
   const nextCursor = list ? list.nextCursor : props.nextCursor
-  const local = useLocalSorting(list || nextCursor !== undefined ? undefined : rows)
+  const local = useLocalSorting(list || nextCursor !== undefined ? undefined : rows, props.name !== undefined)
   const sorting = useServerSorting(list) ?? local.sorting
   const [filters] = useFilters()
   if (error && !rows) return <LoadError error={error} retry={retry} />
-  const chosen = list && filters.columns?.split(',')
+  const chosen = props.name === undefined ? undefined : filters.columns?.split(',')
   const shown = columns.filter(
     (column, index) =>
       !column.hidden && (chosen ? index === 0 || chosen.includes(column.accessor) : column.optional !== true),
   )
   const ordered = local.sorted ?? rows
+  // An empty list without filters needs none.
+  const isShort = props.name !== undefined || props.csv !== undefined
+  const hasTools = list !== undefined || (isShort && (rows?.length !== 0 || Object.keys(filters).length > 0))
   return (
     <>
-      {list && (
+      {hasTools && (
         <Suspense fallback={<Box h={30} />}>
-          {bulk ?? <ListTools list={list} name={props.name ?? ''} columns={columns} shown={shown} />}
+          {bulk ?? (
+            <ListTools
+              totals={list ? list.totals : totalsOf(props, filters.cursor)}
+              name={props.name}
+              csv={list ? { path: list.path, query: { ...list.query, sort: list.sort } } : props.csv}
+              columns={columns}
+              shown={shown}
+            />
+          )}
         </Suspense>
-      )}
-      {props.csv && rows?.length !== 0 && (
-        <Group justify="flex-end" className="list-tools">
-          <ExportCsv {...props.csv} />
-        </Group>
       )}
       {rows?.length !== 0 && (
         <Suspense>
@@ -146,6 +144,20 @@ export function List<Row>(props: ListProps<Row>) {
       )}
     </>
   )
+}
+
+/** Exact for a list that is whole in the browser; otherwise its first page says how many rows there are at least. */
+function totalsOf<Row>({ rows, nextCursor, amountOf }: ListProps<Row>, cursor: string | undefined) {
+  if (rows === undefined || cursor !== undefined) return undefined
+  const isComplete = (nextCursor ?? null) === null
+  const totals: ShownTotals = { count: rows.length, isComplete }
+  return isComplete && amountOf ? { ...totals, sums: sumsOf(rows.map(amountOf)) } : totals
+}
+
+function sumsOf(amounts: { amount: number; currencyCode: string }[]) {
+  const sums = new Map<string, number>()
+  for (const { amount, currencyCode } of amounts) sums.set(currencyCode, (sums.get(currencyCode) ?? 0) + amount)
+  return Array.from(sums, ([currencyCode, amount]) => ({ currencyCode, amount }))
 }
 
 const SKELETON_ROWS = 8

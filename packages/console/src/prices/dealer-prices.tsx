@@ -49,6 +49,7 @@ export function DealerPricesPage() {
       <List<PriceRow>
         label={t.prices.title}
         csv={{ path, query }}
+        name="dealer-prices"
         rows={list.data?.prices}
         nextCursor={list.data?.nextCursor}
         loading={list.isFetching}
@@ -58,11 +59,12 @@ export function DealerPricesPage() {
         {...(canOperate(me) && { onRowClick: setSetting })}
         empty={keyword || source ? { title: t.prices.noMatch, text: t.prices.noMatchText } : empty}
         columns={[
-          { accessor: 'packageCode', title: t.prices.code, cellsClassName: 'mono' },
-          { accessor: 'name', title: t.prices.packageName },
+          { accessor: 'packageCode', title: t.prices.code, cellsClassName: 'mono', phone: 'main' },
+          { accessor: 'name', title: t.prices.packageName, phone: 'note' },
           {
             accessor: 'status',
             title: t.catalogue.status,
+            phone: 'status',
             hidden: !isForOperator,
             render: (row) => <Status status={row.status} />,
           },
@@ -70,6 +72,7 @@ export function DealerPricesPage() {
             accessor: 'price',
             title: t.prices.price,
             textAlign: 'right',
+            phone: 'value',
             render: (row) => <Amount value={row.price} currency={currency} />,
           },
           {

@@ -49,6 +49,7 @@ function Plans() {
     <List<PlanRow>
       label={t.prices.plans}
       csv={{ path: '/price-plans' }}
+      name="price-plans"
       rows={list.data?.plans}
       nextCursor={list.data?.nextCursor}
       loading={list.isFetching}
@@ -85,6 +86,7 @@ function Groups() {
     <List<GroupRow>
       label={t.prices.tabs.groups}
       csv={{ path: '/price-groups' }}
+      name="price-groups"
       rows={list.data?.groups}
       nextCursor={list.data?.nextCursor}
       loading={list.isFetching}

@@ -3,6 +3,7 @@ import { Button, Group, NativeSelect } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '../api/use-api.ts'
+import { isFiltered } from '../lists/use-list.ts'
 import { FilterSelect, SearchField } from '../parts/filters.tsx'
 import { formatBytes, formatMoney } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
@@ -65,6 +66,7 @@ export function ProductsPage() {
       <List<SupplierProductRow>
         label={t.products.title}
         csv={{ path: '/supplier-products', query }}
+        name="supplier-products"
         rows={list.data?.products}
         nextCursor={list.data?.nextCursor}
         loading={list.isFetching}
@@ -73,14 +75,14 @@ export function ProductsPage() {
         idOf={(row) => `${row.supplier} ${row.productCode}`}
         onRowClick={setShown}
         empty={
-          Object.keys(filters).length > 0
+          isFiltered(filters)
             ? { title: t.products.noMatch, text: t.products.noMatchText }
             : { title: t.products.none, text: t.products.noneText }
         }
         columns={[
-          { accessor: 'productCode', title: t.products.code, cellsClassName: 'mono' },
-          { accessor: 'supplier', title: t.products.supplier },
-          { accessor: 'name', title: t.products.name },
+          { accessor: 'productCode', title: t.products.code, cellsClassName: 'mono', phone: 'main' },
+          { accessor: 'supplier', title: t.products.supplier, phone: 'status' },
+          { accessor: 'name', title: t.products.name, phone: 'note' },
           { accessor: 'countries', title: t.products.coverage, render: (row) => placesText(row.countries) },
           { accessor: 'volume', title: t.products.data, textAlign: 'right', render: dataText },
           {
@@ -93,6 +95,7 @@ export function ProductsPage() {
             accessor: 'cost',
             title: t.products.cost,
             textAlign: 'right',
+            phone: 'value',
             render: (row) => (row.isListed ? formatMoney(row.cost, row.currencyCode) : t.products.notListed),
           },
           { accessor: 'changedAt', title: t.products.since, render: (row) => <Timestamp time={row.changedAt} /> },

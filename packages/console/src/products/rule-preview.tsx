@@ -95,6 +95,7 @@ function Summary(props: {
             color="gray"
             h="auto"
             p="xs"
+            justify="flex-start"
             aria-pressed={kind === name}
             data-sum={name}
             onClick={() => onKind(kind === name ? undefined : name)}

@@ -37,6 +37,7 @@ export function SaleRulesPage() {
       <List<SaleRuleRow>
         label={t.saleRules.title}
         csv={{ path: '/sale-rules' }}
+        name="sale-rules"
         rows={list.data?.rules}
         loading={list.isFetching}
         error={list.error}
@@ -45,23 +46,25 @@ export function SaleRulesPage() {
         to={(row) => rulePath(row.ruleName)}
         empty={{ title: t.saleRules.none, text: t.saleRules.noneText, action: add }}
         columns={[
-          { accessor: 'ruleName', title: t.saleRules.name },
+          { accessor: 'ruleName', title: t.saleRules.name, phone: 'main' },
           { accessor: 'position', title: t.saleRules.position, textAlign: 'right', render: (row) => row.rule.position },
           {
             accessor: 'suppliers',
             title: t.saleRules.suppliers,
             render: (row) => row.rule.suppliers?.join(', ') ?? t.common.any,
           },
-          { accessor: 'price', title: t.saleRules.price, render: ({ rule }) => priceText(rule) },
+          { accessor: 'price', title: t.saleRules.price, phone: 'note', render: ({ rule }) => priceText(rule) },
           {
             accessor: 'packages',
             title: t.saleRules.packages,
             textAlign: 'right',
+            phone: 'value',
             render: (row) => formatCount(row.packages),
           },
           {
             accessor: 'state',
             title: t.saleRules.state,
+            phone: 'status',
             render: (row) => (
               <Badge variant="light" color={row.isApplied ? 'teal' : 'orange'} tt="none" radius="sm">
                 {row.isApplied ? t.saleRules.applied : t.saleRules.notApplied}

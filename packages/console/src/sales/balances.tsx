@@ -22,6 +22,7 @@ export function Balances() {
       <List<DealerBalanceRow>
         label={t.sales.balances}
         csv={{ path: '/sales/balances' }}
+        name="balances"
         rows={list.data?.balances}
         loading={list.isFetching}
         error={list.error}

@@ -38,6 +38,7 @@ export function StockBatchesPage() {
       <List<StockBatchRow>
         label={t.stock.batches}
         csv={{ path: '/stock/batches', query }}
+        name="stock-batches"
         rows={list.data?.batches}
         nextCursor={list.data?.nextCursor}
         loading={list.isFetching}

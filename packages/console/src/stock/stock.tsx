@@ -31,6 +31,7 @@ export function StockPage() {
       <List<StockLevel>
         label={t.stock.title}
         csv={{ path: '/stock' }}
+        name="stock"
         rows={list.data?.levels}
         loading={list.isFetching}
         error={list.error}

@@ -53,13 +53,14 @@ export function SupplierFigures({ supplier }: { supplier: string }) {
           <Text size="sm" fw={600}>
             {t.suppliers.lastErrors}
           </Text>
-          {data.errors.map(({ time, tenantId, orderNo, outcome, message }) => (
+          {foldErrors(data.errors).map(({ time, tenantId, orderNo, outcome, message, count }) => (
             <Text size="sm" key={`${orderNo} ${time}`} className="break" component="div">
               <Timestamp time={time} /> ·{' '}
               <Anchor component={Link} to={`/tenants/${tenantId}/orders/${orderNo}`} search={{} as never} size="sm">
                 {orderNo}
               </Anchor>{' '}
-              · {outcome}: {message ?? '–'}
+              · {outcome}: {message ?? '–'}{' '}
+              {count > 1 && <Text span size="xs" c="dimmed" data-repeats={count}>{`× ${count}`}</Text>}
             </Text>
           ))}
         </Stack>
@@ -68,19 +69,37 @@ export function SupplierFigures({ supplier }: { supplier: string }) {
   )
 }
 
+/** Repeated errors of an order, such as those of polls, are one line with the latest time. The latest come first. */
+function foldErrors(errors: Figures['errors']): (Figures['errors'][number] & { count: number })[] {
+  const folded: (Figures['errors'][number] & { count: number })[] = []
+  for (const error of errors) {
+    const same = folded.find(
+      ({ orderNo, outcome, message }) =>
+        orderNo === error.orderNo && outcome === error.outcome && message === error.message,
+    )
+    if (same) same.count++
+    else folded.push({ ...error, count: 1 })
+  }
+  return folded
+}
+
 /** What deliveries of the last 24 hours cost, and how that compares with the catalogue. */
 function Costs({ cost }: { cost: Figures['costs'][number] }) {
   const { currencyCode, delivered, spent, stated, charged, expected } = cost
   const money = (amount: number) => formatMoney(amount, currencyCode)
   const difference = charged - expected
+  // Only if the supplier says what it charged.
+  const comparison: [string, string][] = [
+    [t.suppliers.charged, money(charged)],
+    [t.suppliers.expected, money(expected)],
+    [t.suppliers.difference, `${difference > 0 ? '+' : ''}${money(difference)}`],
+  ]
   return (
     <Facts
       items={[
         [interpolate(t.suppliers.spent, { currency: currencyCode }), money(spent)],
         [t.suppliers.deliveries, formatCount(delivered)],
-        [t.suppliers.charged, stated === 0 ? null : money(charged)],
-        [t.suppliers.expected, stated === 0 ? null : money(expected)],
-        [t.suppliers.difference, stated === 0 ? null : `${difference > 0 ? '+' : ''}${money(difference)}`],
+        ...(stated === 0 ? [] : comparison),
       ]}
     />
   )

@@ -34,6 +34,7 @@ export function SuppliersPage() {
       <List<SupplierRow>
         label={t.suppliers.title}
         csv={{ path: '/suppliers' }}
+        name="suppliers"
         rows={list.data?.suppliers}
         loading={list.isLoading}
         error={list.error}
@@ -42,11 +43,12 @@ export function SuppliersPage() {
         to={(row) => supplierPage(row.supplier)}
         empty={{ title: t.suppliers.noSuppliers, text: t.suppliers.noSuppliersText }}
         columns={[
-          { accessor: 'supplier', title: t.suppliers.name },
-          { accessor: 'type', title: t.suppliers.type, render: (row) => typeLabel(row.type) },
+          { accessor: 'supplier', title: t.suppliers.name, phone: 'main' },
+          { accessor: 'type', title: t.suppliers.type, phone: 'note', render: (row) => typeLabel(row.type) },
           {
             accessor: 'state',
             title: t.suppliers.state,
+            phone: 'status',
             render: (row) => <SupplierState row={row} tested={tested[row.supplier]} />,
           },
           {
@@ -66,6 +68,7 @@ export function SuppliersPage() {
             accessor: 'actions',
             title: t.common.actions,
             textAlign: 'right',
+            phone: 'value',
             hidden: !canOperate(me),
             render: (row) => (
               <SupplierActions row={row} onTested={(one) => setTested((all) => ({ ...all, [row.supplier]: one }))} />

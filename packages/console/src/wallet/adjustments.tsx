@@ -83,6 +83,8 @@ export function AdjustmentList(props: {
     <List<AdjustmentRow>
       label={t.wallet.adjustments}
       csv={props.csv}
+      {...(props.withDealer && { name: 'adjustments' })}
+      amountOf={(row) => row}
       rows={props.rows}
       loading={props.loading}
       error={props.error ?? null}

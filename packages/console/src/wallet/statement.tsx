@@ -62,6 +62,7 @@ export function WalletStatement(props: { tenantId: string; currency: string; cre
       {summary && <MonthTotals summary={summary} currency={currency} />}
       <List<WalletEntry>
         label={t.wallet.statement}
+        name="wallet"
         rows={list.data?.entries}
         nextCursor={list.data?.nextCursor}
         loading={list.isFetching}

@@ -43,6 +43,8 @@ export function TopUpRequestsPage() {
       <List<TopUpRequestRow>
         label={t.topUpRequests.title}
         csv={{ path: '/top-up-requests', query: { status, tenantId } }}
+        name="top-up-requests"
+        amountOf={(row) => row}
         rows={list.data?.requests}
         nextCursor={list.data?.nextCursor}
         loading={list.isLoading}

@@ -16,6 +16,7 @@ const TENANT: Tenant = {
     currencyCode: 'USD',
     status: 'ACTIVE',
     fencedUntilMs: null,
+    servedBy: null,
     version: 1n,
   },
   ...{ ipAllowlist: [], qpsLimit: null, unsignedRequests: false, dailySpendLimit: null },

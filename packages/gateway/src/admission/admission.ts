@@ -11,7 +11,8 @@ import { createDb, type Database, type Db, type DbOptions } from '../lib/postgre
 import type { Log } from '../lib/telemetry/log.ts'
 import { maintainPartitions } from '../retention/table.ts'
 import { acceptsUnsigned, allows } from '../tenants/allowlist.ts'
-import { findTenant, getPreparedSecret, type Tenant, type TenantSecret } from '../tenants/tenant.ts'
+import type { ServingNode, Tenant } from '../tenants/tenant.ts'
+import { findTenant, getPreparedSecret, type TenantSecret } from '../tenants/tenant.ts'
 import { type AdmissionInput, type AdmissionResult, createAdmissionBatcher } from './admit-batch.ts'
 import { createFailureLimit, type FailureLimit } from './failure-limit.ts'
 
@@ -43,6 +44,23 @@ export interface AdmissionDeps {
   onSecretProven(tenant: Tenant, secret: TenantSecret): void
 }
 
+/**
+ * Only another cell may serve the tenant: it has moved there, or is still arriving from there (cells/move). Who cannot
+ * forward the request answers with 000002.
+ */
+export class ServedElsewhere extends ApiError {
+  readonly nodes: readonly ServingNode[]
+  constructor(nodes: readonly ServingNode[]) {
+    super('000002', BEING_MOVED)
+    this.nodes = nodes
+  }
+}
+
+const BEING_MOVED = {
+  message:
+    'This account is being moved to another server: send the request again in a second, with a new RT-RequestID.',
+}
+
 /** Whose request it is, as far as this node knows: `admit` finds out whether that is still current. */
 export interface Authenticated {
   tenant: Tenant
@@ -59,7 +77,8 @@ export interface Admitted {
 /**
  * The checks from "AppKey known" to "address" (contract §3), in their order. A refusal is answered only after reading the
  * tenant again, because the cached tenant may be outdated.
- * @throws ApiError 101001 to 101005; 101007 for an address that failed too often; 000002 while the tenant changes its cell
+ * @throws ApiError 101001 to 101005; 101007 for an address that failed too often; 000002 while the tenant changes its cell;
+ * ServedElsewhere
  */
 export async function authenticate(deps: AdmissionDeps, request: SignedRequest): Promise<Authenticated> {
   const readFirst = () => deps.failures.attempt(request.address, () => authenticateAfterReading(deps, request))
@@ -69,7 +88,7 @@ export async function authenticate(deps: AdmissionDeps, request: SignedRequest):
 /**
  * The same for a request without a signature: it is accepted only while the operator's switch, a narrow allowlist with the
  * caller's address and a daily spend limit all stand. From elsewhere the answer is that of a dealer without the switch.
- * @throws ApiError 000101, 101005
+ * @throws ApiError 000101, 101005; 000002 while the tenant changes its cell; ServedElsewhere
  */
 export async function authenticateUnsigned(deps: AdmissionDeps, request: UnsignedRequest): Promise<Authenticated> {
   const { headers, address } = request
@@ -89,9 +108,10 @@ async function authenticateUnsignedAfterReading(
   { headers, address }: UnsignedRequest,
 ): Promise<Authenticated> {
   const tenant = await deps.tenantCache.reload(headers.appKey)
+  if (tenant?.servedBy) throw new ServedElsewhere(tenant.servedBy)
   if (!tenant || !acceptsUnsigned(tenant, address)) throw unsignedRefusal()
   if (tenant.status !== 'ACTIVE') throw new ApiError('101005')
-  if (isFenced(tenant, deps.databaseClock.now())) throw beingMoved()
+  if (isFenced(tenant, deps.databaseClock.now())) throw new ApiError('000002', BEING_MOVED)
   return { tenant }
 }
 
@@ -107,7 +127,7 @@ const ROUNDS_MAX = 5
 
 /**
  * The remaining checks: RequestID and QPS, and all of them again where the cached tenant turns out to be outdated.
- * @throws ApiError 101001 to 101007; 000002 under overload
+ * @throws ApiError 101001 to 101007; 000002 under overload; ServedElsewhere
  */
 export async function admit(
   deps: AdmissionDeps,
@@ -161,6 +181,8 @@ function authenticateFromCache(deps: AdmissionDeps, request: SignedRequest): Aut
 async function authenticateAfterReading(deps: AdmissionDeps, request: SignedRequest): Promise<Authenticated> {
   const tenant = await deps.tenantCache.reload(request.headers.appKey)
   if (!tenant) throw new ApiError('101004')
+  // First: what this cell knows of the tenant's secrets and settings may be outdated.
+  if (tenant.servedBy) throw new ServedElsewhere(tenant.servedBy)
   const checked = checkRequest(request, tenant, deps.databaseClock.now())
   if (!checked.ok) throw refusal(deps, request, checked.code)
   return { tenant, secretId: checked.secretId }
@@ -194,13 +216,6 @@ function isFenced({ fencedUntilMs }: Tenant, nowMs: number): boolean {
   return fencedUntilMs !== null && fencedUntilMs > nowMs
 }
 
-function beingMoved(): ApiError {
-  return new ApiError('000002', {
-    message:
-      'This account is being moved to another server: send the request again in a second, with a new RT-RequestID.',
-  })
-}
-
 type RefusalCode = Extract<Checked, { ok: false }>['code']
 
 function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode): ApiError {
@@ -217,7 +232,7 @@ function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode)
     case '101005':
       return new ApiError(code)
     case '000002':
-      return beingMoved()
+      return new ApiError(code, BEING_MOVED)
     default:
       return code satisfies never
   }

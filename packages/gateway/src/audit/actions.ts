@@ -9,6 +9,7 @@ export const AUDIT_ACTIONS = [
   'note.delete',
   'note.set_tags',
   'operator.set_details',
+  'operator.set_settings',
   'order.cancel',
   'order.cancel_esim',
   'order.place',

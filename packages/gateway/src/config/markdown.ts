@@ -12,6 +12,8 @@ The gateway is configured by environment variables and two arguments: \`--role a
 wholesaler to a local gateway (see [Suppliers](suppliers.md)). If the configuration has
 faults, the gateway lists all of them and exits with code 78 before it starts anything.
 
+What can be changed while the gateway runs is [set in the console](#settings-in-the-console).
+
 This page is generated from the table in the code by \`npm run configuration\`.`
 
 const HEADER = `| variable | default | meaning |
@@ -25,7 +27,21 @@ const NOTES = `Rules on several variables:
 - \`PORT\`, \`CONSOLE_PORT\` and \`METRICS_PORT\` must differ, also between processes on one machine.
 - All nodes of one deployment share \`DATABASE_URL\`, \`MASTER_KEY\`, \`PUBLIC_URL\`, \`DEPLOYMENT\`,
   \`DATABASE_SCHEMA\` and \`CELL_NAME\`.
-- \`DATA_DIR\` must be on one machine: its lock works between processes of one machine, not between containers on shared storage.`
+- \`DATA_DIR\` must be on one machine: its lock works between processes of one machine, not between containers on shared storage.
+
+## Settings in the console
+
+*Settings* shows the operator’s people these variables as the process that answers has them: which are set, and which have their default.
+Secrets are not shown. To change one, set it in the environment of every node and restart the nodes one after another.
+
+An administrator sets there, for all nodes at once and recorded in the audit log:
+
+- requests per second of new dealers. A dealer’s own limit is changed on its *Settings* tab;
+- who receives the operator’s alerts by e-mail. Without addresses \`OPERATOR_EMAIL\` applies.
+
+*Send test e-mail* sends one to your own address at once and shows what the mail server answered. The page also lists how long data is
+kept. Bank details, legal details and the limit above which two people confirm a payment are under
+[Payments and statements](portal.md#payments-and-statements).`
 
 function row({ name, description, default: value, requiredOn, secret }: Variable<unknown>): string {
   const otherwise = requiredOn ? `required on ${requiredOn.join(' and ')}` : '–'

@@ -139,7 +139,7 @@ export const VARIABLES = {
   },
   defaultQpsLimit: {
     name: 'DEFAULT_QPS_LIMIT',
-    description: 'Default limit of requests per second of a tenant.',
+    description: 'Limit of requests per second of a tenant that has none of its own.',
     parse: integer(1, QPS_LIMIT_MAX),
     default: String(QPS_LIMIT_DEFAULT),
   },
@@ -181,7 +181,7 @@ export const VARIABLES = {
   operatorEmails: {
     name: 'OPERATOR_EMAIL',
     description:
-      'Recipients of the operator’s alerts by e-mail, separated by commas. Default: the operator’s console users.',
+      'Recipients of the operator’s alerts by e-mail, separated by commas, unless some are set in the console. Default: the operator’s console users.',
     parse: mailAddresses,
     default: '',
   },

@@ -7,6 +7,7 @@ import { savedViewRoutes } from './routes/account/saved-views.ts'
 import { signInRoutes } from './routes/account/sign-in.ts'
 import { auditRoutes } from './routes/administration/audit.ts'
 import { cellRoutes } from './routes/administration/cells.ts'
+import { operatorSettingsRoutes } from './routes/administration/operator-settings.ts'
 import { peopleRoutes } from './routes/administration/people.ts'
 import { secondFactorRoutes } from './routes/administration/second-factors.ts'
 import { settingsRoutes } from './routes/administration/settings.ts'
@@ -58,6 +59,7 @@ export const routes: readonly Route[] = [
   ...savedViewRoutes,
   ...peopleRoutes,
   ...secondFactorRoutes,
+  ...operatorSettingsRoutes,
   ...searchRoutes,
   ...tenantRoutes,
   ...credentialRoutes,

@@ -11,11 +11,12 @@ import {
   type RequestOf,
 } from '@dealer-esim/contract'
 import type { FastifyInstance } from 'fastify'
-import { type Admitted, admit, authenticate } from '../admission/admission.ts'
+import { type Admitted, admit, authenticate, ServedElsewhere } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
 import { type Answer, failureAnswer, successAnswer, toApiError, unavailableLog } from '../http/answer.ts'
 import { readBody } from '../http/body.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
+import { createForward, FORWARDED, type Forward } from '../http/forward.ts'
 import type { LoadShedder } from '../http/load-shedding.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { type Call, type EarlyHandler, earlyHandlers, type Handler, handlers, type Result } from './operations.ts'
@@ -25,6 +26,7 @@ interface DealerApi extends Pick<LoadShedder, 'requests' | 'shed' | 'turns' | 'b
   app: FastifyInstance
   deps: Deps
   callerOf: ReturnType<typeof callerReader>
+  forward: Forward
   logUnavailable(error: unknown): void
 }
 
@@ -47,6 +49,7 @@ export async function dealerApi(app: FastifyInstance, deps: Deps, shedder: LoadS
     turns,
     bodies,
     unread,
+    forward: createForward(deps),
     logUnavailable: unavailableLog(deps.log),
   }
   app.addHook('onRequest', (request, reply) => {
@@ -102,13 +105,27 @@ async function serve<Name extends OperationName>(
   api.requests.begin()
   try {
     if (body instanceof ApiError) throw body
-    answer = await perform(api, context, operation, headers, body)
+    answer = await perform(api, context, operation, headers, body).catch((error) =>
+      forwardMoved(api, context, body, error),
+    )
   } catch (error) {
     failure = error
     answer = failureAnswer(headers.requestId, toApiError(error))
   }
-  api.requests.end(TIMED.has(operation) ? api.deps.clock.monotonic() - context.start : undefined)
+  const isTimed = TIMED.has(operation) && answer.code !== FORWARDED
+  api.requests.end(isTimed ? api.deps.clock.monotonic() - context.start : undefined)
   respond(api, context, answer, failure)
+}
+
+/** Sends a request to the cell that serves its dealer. @throws the error itself if it has another reason */
+async function forwardMoved(
+  { forward }: DealerApi,
+  { response, address }: RequestContext,
+  body: Buffer,
+  error: unknown,
+): Promise<Answer> {
+  if (error instanceof ServedElsewhere) return forward({ request: response.req, body, address, nodes: error.nodes })
+  throw error
 }
 
 /** webhook/set waits for the dealer's server, which says nothing about our load. */

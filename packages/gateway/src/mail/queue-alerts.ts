@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag'
 import { alertPath } from '../alerts/place.ts'
+import { getOperatorSettings } from '../deployment/operator-settings.ts'
 import { runJob } from '../jobs/jobs.ts'
 import { firstUuidAt } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
@@ -92,8 +93,8 @@ const RECIPIENTS_MAX = 20
 
 /**
  * Lists who receives an alert by e-mail: alerts about money the tenant's billing address, otherwise its administrators;
- * other alerts its administrators, otherwise the billing address; the operator's alerts OPERATOR_EMAIL, otherwise the
- * operator's staff. People who have not accepted their invitation receive none: the address may be mistyped. Neither do
+ * other alerts its administrators, otherwise the billing address; the operator's alerts the addresses set in the console,
+ * otherwise OPERATOR_EMAIL, otherwise the operator's staff. People who have not accepted their invitation receive none: the address may be mistyped. Neither do
  * people who muted this kind of alert.
  */
 async function listRecipients(
@@ -102,7 +103,9 @@ async function listRecipients(
   operatorEmails: readonly string[],
 ): Promise<{ client: string; recipients: string[] }> {
   if (alert.audience === 'OPERATOR') {
-    if (operatorEmails.length > 0) return { client: '', recipients: [...operatorEmails] }
+    const { alertEmails } = await getOperatorSettings(tx)
+    const addresses = alertEmails.length > 0 ? alertEmails : operatorEmails
+    if (addresses.length > 0) return { client: '', recipients: [...addresses] }
     const people = await tx.query<{ email: string }>(sql`
       select email from people where tenant_id is null and status = 'ACTIVE' and ${accepted}
         and not ${alert.kind} = any(muted_alerts) and role in ('OPERATOR_ADMIN', 'OPERATOR_STAFF') order by person_id limit ${RECIPIENTS_MAX}`)

@@ -99,6 +99,15 @@ export function passkeyMail({ name, accountUrl }: { name: string; accountUrl: st
   })
 }
 
+/** To the person who asked for it. */
+export function testMail(consoleUrl: string): MailText {
+  return composeMail({
+    subject: 'Test e-mail from the eSIM console',
+    paragraphs: ['The gateway can send e-mail.', { label: 'Settings', url: `${consoleUrl}/settings` }],
+    footer: 'You receive this e-mail because you sent it to yourself from the console. Replies are not read.',
+  })
+}
+
 /**
  * The inviter chooses the name, and the mail goes to any address in the operator's name. Mail programs turn text that looks
  * like an address into a link, so such a name is left out.

@@ -1,5 +1,7 @@
 import fastify from 'fastify'
+import { findLeaving } from '../cells/move/state.ts'
 import type { Deps } from '../deps.ts'
+import { isUuid } from '../lib/ids.ts'
 import { type Running, settlesWithin } from '../lib/process/lifecycle.ts'
 import { listen } from '../lib/process/listener.ts'
 import { databaseGaugesLoop } from './database-gauges.ts'
@@ -16,7 +18,7 @@ export interface Readiness {
 /**
  * Serves health probes and metrics on a separate port: `/livez` (the event loop runs), `/readyz` (this process serves and
  * the database answers; else 503) and `/metrics` in Prometheus' text format. A scrape reads only memory: a background loop
- * reads the database.
+ * reads the database. `/moves/…` tells the cell to which a dealer moves how far this cell is (cells/move/arrival.ts).
  */
 export async function startProbes(deps: Deps, readiness: Readiness): Promise<Running & { port: number }> {
   addProcessGauges(deps)
@@ -30,6 +32,10 @@ export async function startProbes(deps: Deps, readiness: Readiness): Promise<Run
   })
   server.get('/metrics', async (_, reply) => {
     return reply.type(deps.metrics.contentType).send(await deps.metrics.metrics())
+  })
+  server.get<{ Params: { moveId: string } }>('/moves/:moveId', async ({ params }, reply) => {
+    const state = isUuid(params.moveId) ? await findLeaving(deps.db, params.moveId) : undefined
+    return state === undefined ? reply.code(404).send('this cell is the source of no such move\n') : { state }
   })
   const { metricsHost, metricsPort } = deps.config
   try {

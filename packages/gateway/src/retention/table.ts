@@ -120,6 +120,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   top_up_requests: 'who confirmed which payment',
   payment_settings: 'one row a currency',
   operator_details: 'one row',
+  operator_settings: 'one row',
   issued_statements: 'an issued statement never changes',
   orphans: 'eSIMs without a paid item',
   unclaimed_esims: 'eSIMs that only the supplier’s list contains',

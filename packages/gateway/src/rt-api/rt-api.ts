@@ -2,11 +2,18 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { checkRequestHeaders, type RequestHeaders, RT_API_PATH, type RtOperationName } from '@dealer-esim/contract'
 import type { FastifyInstance } from 'fastify'
-import { type Authenticated, admit, authenticate, authenticateUnsigned } from '../admission/admission.ts'
+import {
+  type Authenticated,
+  admit,
+  authenticate,
+  authenticateUnsigned,
+  ServedElsewhere,
+} from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
 import { sendAnswer, unavailableLog } from '../http/answer.ts'
 import { readBody } from '../http/body.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
+import { createForward, type Forward } from '../http/forward.ts'
 import type { LoadShedder, RequestLimit } from '../http/load-shedding.ts'
 import { type OrderTrace, requestSpan } from '../http/request-log.ts'
 import { ApiError } from '../lib/api-error.ts'
@@ -24,6 +31,7 @@ interface RtApi {
   ends: EndWatch
   lists: ListWriter
   callerOf: ReturnType<typeof callerReader>
+  forward: Forward
   logUnavailable(error: unknown): void
 }
 
@@ -49,7 +57,8 @@ export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedd
   const callerOf = callerReader(deps.config.trustedProxies)
   const ends = createEndWatch(deps)
   const lists = createListWriter(shedder)
-  const api: RtApi = { app, deps, shedder, ends, lists, callerOf, logUnavailable: unavailableLog(deps.log) }
+  const forward = createForward(deps)
+  const api: RtApi = { app, deps, shedder, ends, lists, callerOf, forward, logUnavailable: unavailableLog(deps.log) }
   app.addHook('onRequest', (request, reply) => {
     reply.hijack()
     handle(api, request.raw, reply.raw)
@@ -77,7 +86,10 @@ function handle(api: RtApi, request: IncomingMessage, response: ServerResponse):
     if (appKey !== undefined) {
       authenticateAppKey(api, context, appKey)
         .then(read)
-        .catch((error) => respond(api, context, undefined, error))
+        .catch((error) => {
+          if (!(error instanceof ServedElsewhere)) respond(api, context, undefined, error)
+          else readBody(request, shedder.bodies, (body) => void forwardMoved(api, context, body, error))
+        })
       return
     }
     const headers = checkSignedHeaders(request)
@@ -143,9 +155,36 @@ async function serve(
   } catch (error) {
     failure = error
   }
+  if (failure instanceof ServedElsewhere) {
+    slot.release(undefined)
+    await forwardMoved(api, context, body, failure)
+    return
+  }
   slot.release(operation === 'package/list' ? undefined : api.deps.clock.monotonic() - context.start)
   if (obj instanceof ListStream) await respondWithList(api, context, obj)
   else respond(api, context, obj, failure)
+}
+
+/** Sends a request to the cell that serves its dealer, and the answer back. Never rejects. */
+async function forwardMoved(
+  api: RtApi,
+  context: Context,
+  body: Buffer | ApiError,
+  { nodes }: ServedElsewhere,
+): Promise<void> {
+  const { response, address } = context
+  const slot = takeSlot(api.shedder.requests)
+  try {
+    if (body instanceof ApiError) throw body
+    const answer = await api.forward({ request: response.req, body, address, nodes })
+    const sizeBytes = sendAnswer(response, answer, { isLast: api.app.isClosing === true })
+    api.shedder.unread.watch(response, sizeBytes, undefined)
+    report(api, context, answer.code, undefined)
+  } catch (error) {
+    respond(api, context, undefined, error)
+  } finally {
+    slot.release(undefined)
+  }
 }
 
 /** A request's place in the limit of those in progress. */

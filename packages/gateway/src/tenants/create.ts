@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag'
 import { audit, type By } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
+import { getOperatorSettings } from '../deployment/operator-settings.ts'
 import type { Ids } from '../lib/ids.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { insertSecret, type SecretDeps } from './secret.ts'
@@ -23,7 +24,7 @@ export interface Credentials {
 }
 
 /**
- * Creates a tenant with its credentials and an empty wallet.
+ * Creates a tenant with its credentials, an empty wallet and the limit that the operator has set for new dealers.
  * @returns the credentials; the caller shows the AppSecret once
  * @throws Refusal for an invalid name or an unknown currency
  */
@@ -42,15 +43,16 @@ export async function createTenant(deps: CreateTenantDeps, tenant: NewTenant, by
   const tenantId = deps.ids.uuid()
   const appKey = createAppKey(deps.ids, deps.config.cellName)
   const { appSecret } = await deps.db.tx(async (tx) => {
+    const { newDealerQpsLimit: qpsLimit } = await getOperatorSettings(tx)
     tx.send(sql`
-      insert into tenants (tenant_id, app_key, tenant_name, currency_code)
-      values (${tenantId}, ${appKey}, ${clientName}, ${currencyCode})`)
+      insert into tenants (tenant_id, app_key, tenant_name, currency_code, qps_limit)
+      values (${tenantId}, ${appKey}, ${clientName}, ${currencyCode}, ${qpsLimit})`)
     // In whole milliseconds, like all times of wallets: the order path reads them without microseconds.
     tx.send(sql`
       insert into wallets (tenant_id, currency_code, updated_at)
       values (${tenantId}, ${currencyCode}, date_trunc('milliseconds', clock_timestamp()))`)
     const secret = insertSecret(tx, deps, tenantId)
-    const after = { clientName, currencyCode, appKey, secretId: secret.secretId }
+    const after = { clientName, currencyCode, qpsLimit, appKey, secretId: secret.secretId }
     audit(tx, deps.ids, { tenantId, subject: tenantId, action: 'tenant.create', after, ...by })
     return secret
   })

@@ -21,8 +21,16 @@ export interface Tenant {
   version: bigint
   /** Until then the tenant is being moved to or from another cell, and its requests are refused; null: it never was. */
   fencedUntilMs: number | null
+  /** Nodes of the other cell while only that one may serve the tenant; null: this cell serves it. */
+  servedBy: ServingNode[] | null
   /** The current secret first, then the one in its grace period, if any. */
   secrets: TenantSecret[]
+}
+
+/** An API node of another cell. */
+export interface ServingNode {
+  host: string
+  port: number
 }
 
 export interface TenantSecret {
@@ -47,11 +55,12 @@ export async function findTenant(
   const { text, values } = sql`
     select t.tenant_id, t.app_key, t.tenant_name as client_name, t.currency_code, t.status, t.ip_allowlist, t.qps_limit,
            t.unsigned_requests, t.version,
-           (select date_part('epoch', fenced_until) * 1000 from tenant_moves m where m.tenant_id = t.tenant_id)
-             as fenced_until_ms,
+           date_part('epoch', m.fenced_until) * 1000 as fenced_until_ms,
+           case when m.fenced_until = 'infinity' and m.other_nodes <> '[]' then m.other_nodes end as served_by,
            (select daily_spend_limit from wallets w where w.tenant_id = t.tenant_id),
            s.secret_id, s.ciphertext, s.valid_until, s.proven_at
     from tenants t
+    left join tenant_moves m on m.tenant_id = t.tenant_id
     left join tenant_secrets s
       on s.tenant_id = t.tenant_id and (s.valid_until is null or s.valid_until > clock_timestamp())
     where ${condition}

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await addPackages(node)
   dealer = await addDealer(node.deps)
   other = await addDealer(node.deps)
-  const source = { name: 'main', db: node.deps.db }
+  const source = { name: 'main', db: node.deps.db, nodes: [] }
   const { tenantId } = dealer
   move = { moveId: node.deps.ids.uuid(), tenantId, source, target: { ...source, name: 'eu1' } }
   await node.deps.db.tx(async (tx) => insertMove(tx, move, 'OUT', 'cli:tester'))

@@ -16,6 +16,7 @@ export interface TestCell {
   /** Variables of its nodes and commands. */
   env: Record<string, string>
   gateway: GatewayProcess
+  metricsPort: number
 }
 
 /** Two cells with the demo catalogue and the sandbox, each with a database and a gateway of its own. */
@@ -38,9 +39,13 @@ export async function startTwoCells(role: 'api' | 'all'): Promise<TwoCells> {
   const file = join(folder, 'cells.json')
   const [main, eu1] = await Promise.all(['main', 'eu1'].map((name) => startCell(name, role, folder)))
   const cells = [main!, eu1!]
-  const listed = cells.map(({ name, gateway }) => {
-    const { hostname, port } = new URL(gateway.baseUrl)
-    return { name, nodes: [{ host: hostname, port: Number(port) }], environmentFile: `${name}.env` }
+  const listed = cells.map(({ name, gateway, metricsPort }) => {
+    const { port } = new URL(gateway.baseUrl)
+    return {
+      name,
+      nodes: [{ host: '127.0.0.1', port: Number(port), metricsPort }],
+      environmentFile: `${name}.env`,
+    }
   })
   writeFileSync(file, JSON.stringify({ cells: listed }))
   const move = (from: TestCell, tenantId: string, options: string[], env: Record<string, string> = {}) =>
@@ -78,7 +83,8 @@ async function startCell(name: string, role: 'api' | 'all', folder: string): Pro
   )
   const gateway = await startGateway({ databaseUrl: database.url, role, env: { ...NODE_ENV, ...variables } })
   const db = createDb({ url: database.url, poolSize: 4, applicationName: `test ${name}` })
-  return { name, database, db, env: { ...variables, DATA_DIR: folder }, gateway }
+  const { metricsPort } = (await gateway.waitForLog(({ msg }) => msg === 'ready')) as { metricsPort: number }
+  return { name, database, db, env: { ...variables, DATA_DIR: folder }, gateway, metricsPort }
 }
 
 /** All rows of a tenant that a move copies, by table. */

@@ -12,6 +12,7 @@ import { SYSTEM } from '../../src/audit/audit.ts'
 import { setListPrices } from '../../src/catalogue/pricing/prices.ts'
 import type { Route } from '../../src/console-api/kernel/route.ts'
 import { routes } from '../../src/console-api/routes.ts'
+import { setOperatorSettings } from '../../src/deployment/operator-settings.ts'
 import { createAccessToken } from '../../src/people/access-token.ts'
 import { ROLES, type Role } from '../../src/people/person.ts'
 import { saveProducts } from '../../src/products/sync/save-products.ts'
@@ -198,6 +199,8 @@ const PRODUCT = {
 
 /** Creates a row for every list, with calls of an operator's script. */
 async function fillLists() {
+  const settings = { newDealerQpsLimit: 50, alertEmails: ['ops@operator.test'] }
+  await setOperatorSettings(testbed.deps, settings, SYSTEM)
   await addPackage(testbed.db, 'JP', [{ supplier: 'warehouse', productCode: 'P', cost: 5n }])
   await setListPrices(testbed.deps, [{ packageCode: 'JP', currencyCode: 'USD', price: 10n }], SYSTEM)
   seeded = await seedTenant(testbed, tenantId, 'JP')

@@ -33,6 +33,7 @@ const REFERENCE_TABLES: Record<string, string> = {
   ledger_checks: 'one row a day, about all wallets together',
   payment_settings: 'one row a currency: how its dealers pay',
   operator_details: 'one row: the operator as statements name it',
+  operator_settings: 'one row: what the operator has set in the console',
   coverages: 'catalogue',
   packages: 'catalogue',
   package_suppliers: 'catalogue',

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createAlert } from '../../src/alerts/alerts.ts'
 import { NIL_TENANT } from '../../src/audit/audit.ts'
+import { setOperatorSettings } from '../../src/deployment/operator-settings.ts'
 import { alertOperatorsOfReviews } from '../../src/fulfilment/review/review-alerts.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
@@ -120,6 +121,19 @@ describe('alert mails', () => {
     expect(smtp.mails.map(({ to }) => to)).toEqual(['curious@operator.example', 'quiet@operator.example'])
     expect(smtp.mails[1]!.text).toContain('/console/orders?status=UNDER_REVIEW')
     expect(smtp.mails[1]!.html).toContain('/console/orders?status=UNDER_REVIEW')
+  })
+
+  it('the addresses set in the console receive the operator’s alerts instead of OPERATOR_EMAIL', async () => {
+    await running()
+    const deps = { db, ids: systemIds }
+    const settings = { newDealerQpsLimit: null, alertEmails: ['night@operator.example', 'day@operator.example'] }
+    await setOperatorSettings(deps, settings, { actor: 'person:operator' })
+    onTestFinished(async () => {
+      await setOperatorSettings(deps, { ...settings, alertEmails: [] }, { actor: 'person:operator' })
+    })
+    await tell('Few codes are left.')
+    await arrived(2)
+    expect(smtp.mails.map(({ to }) => to).sort()).toEqual(['day@operator.example', 'night@operator.example'])
   })
 
   it('a top-up request is mailed to the operator, and what was decided to the billing address', async () => {

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import type { Verdict } from '../../src/orders/placing/decide.ts'
+import type { OrderInput } from '../../src/orders/placing/input.ts'
 import { createOrderPlacer, type OrderPlacer, type OrderPlacerDeps } from '../../src/orders/placing/placer.ts'
 import { addDealer, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
@@ -67,16 +68,25 @@ async function createPlacer(
   return placer
 }
 
-function place(placer: OrderPlacer, transactionId: string = randomUUID(), remark?: string): Promise<Verdict> {
+function place(
+  placer: OrderPlacer,
+  transactionId: string = randomUUID(),
+  { remark, ...more }: { remark?: string } & Pick<OrderInput, 'receivedAt'> = {},
+  { tenantId }: Pick<Dealer, 'tenantId'> = dealer,
+): Promise<Verdict> {
   const request = {
     transactionId,
     packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }],
     ...(remark ? { remark } : {}),
   }
-  return placer.place({
-    tenant: { tenantId: dealer.tenantId, currencyCode: 'USD' },
-    orderId: node.deps.ids.uuid(),
-    request,
+  return placer.place({ tenant: { tenantId, currencyCode: 'USD' }, orderId: node.deps.ids.uuid(), request, ...more })
+}
+
+/** While its wallet is locked by another transaction. */
+function whileLocked<Result>({ tenantId }: Pick<Dealer, 'tenantId'>, work: () => Promise<Result>): Promise<Result> {
+  return node.deps.db.tx(async (tx) => {
+    await tx.query({ text: 'select from wallets where tenant_id = $1 for update', values: [tenantId] })
+    return work()
   })
 }
 
@@ -202,22 +212,51 @@ describe.each([
 
     it('because of a lock that is held too long is 000002, and succeeds when the lock is released', async () => {
       const placer = await createPlacer(isCached)
-      await node.deps.db.tx(async (tx) => {
-        await tx.query({ text: 'select from wallets where tenant_id = $1 for update', values: [dealer.tenantId] })
-        expect(kinds([await place(placer, 'T-locked')])).toEqual(['000002'])
-      })
+      expect(kinds([await whileLocked(dealer, () => place(placer, 'T-locked'))])).toEqual(['000002'])
       expect(await orders()).toBe(0)
       expect(kinds([await place(placer, 'T-locked')])).toEqual(['placed'])
+    })
+
+    it('because of a lock that is held too long is not split: its orders wait for the same lock', async () => {
+      const placer = await createPlacer(isCached)
+      const many = () => Promise.all(Array.from({ length: 20 }, () => place(placer)))
+      expect(kinds(await whileLocked(dealer, many))).toEqual(Array(20).fill('000002'))
+      expect(failures).toHaveLength(3)
+      expect(await orders()).toBe(0)
+    })
+
+    it("because of one dealer's lock places the orders of the others, and waits no longer than alone", async () => {
+      const placer = await createPlacer(isCached)
+      const others = await Promise.all(Array.from({ length: 5 }, () => addDealer(node.deps)))
+      const all = [...others.slice(0, 2), dealer, dealer, ...others.slice(2)]
+      const placing = () => Promise.all(all.map((each) => place(placer, randomUUID(), {}, each)))
+      expect(kinds(await whileLocked(dealer, placing))).toEqual(
+        all.map((each) => (each === dealer ? '000002' : 'placed')),
+      )
+      expect(failures).toHaveLength(1 + 3)
+      expect(await orders()).toBe(0)
     })
 
     it('because of one poisoned order fails for that order only', async () => {
       const placer = await createPlacer(isCached)
       await misfortune(`if new.remark = 'poison' then raise exception 'poisoned'; end if;`)
       const verdicts = await Promise.all(
-        Array.from({ length: 16 }, (_, index) => place(placer, `T-${index}`, index === 5 ? 'poison' : 'fine')),
+        Array.from({ length: 16 }, (_, index) =>
+          place(placer, `T-${index}`, { remark: index === 5 ? 'poison' : 'fine' }),
+        ),
       )
       expect(kinds(verdicts)).toEqual(Array.from({ length: 16 }, (_, index) => (index === 5 ? '000001' : 'placed')))
       expect(await orders()).toBe(15)
     })
   })
+})
+
+it('an order that waited for its turn until its time had passed is refused without an attempt', async () => {
+  const placer = await createPlacer(true)
+  const { clock } = node.deps
+  const late = place(placer, 'T-late', { receivedAt: clock.monotonic() - 7_000 })
+  const inTime = place(placer, 'T-in-time', { receivedAt: clock.monotonic() - 5_000 })
+  expect(kinds(await Promise.all([late, inTime]))).toEqual(['000002', 'placed'])
+  expect(await orders()).toBe(1)
+  expect(failures).toEqual([])
 })

@@ -87,17 +87,24 @@ it.each(['a load of requests', 'a lone order', 'nobody but a proxy that asks for
   },
 )
 
-it('an order whose wallet stays locked is refused within ten seconds, and nothing happened', async () => {
+it('orders whose wallet stays locked are refused within ten seconds, and nothing happened', async () => {
   await warmUp()
   const { db } = node.deps
   const count = { text: 'select count(*)::int as orders from orders where tenant_id = $1', values: [dealer.tenantId] }
   const before = await db.query(count)
+  const answers: ReturnType<typeof request>[] = []
   const refused = await db.tx(async (tx) => {
     await tx.query({ text: 'select from wallets where tenant_id = $1 for update', values: [dealer.tenantId] })
-    return request('esim/order')
+    for (let sent = 0; sent < 60; sent++) {
+      answers.push(request('esim/order'))
+      await delay(200)
+    }
+    return Promise.all(answers)
   })
-  expect(refused.code).toBe('000002')
-  expect(refused.durationMs).toBeLessThan(ANSWERED_WITHIN_MS)
+  for (const { code, durationMs } of refused) {
+    expect(code).toBe('000002')
+    expect(durationMs).toBeLessThan(ANSWERED_WITHIN_MS + LATE_MS)
+  }
   expect(await db.query(count)).toEqual(before)
 })
 

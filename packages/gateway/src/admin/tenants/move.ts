@@ -32,7 +32,7 @@ export function moveCommand(tenant: Command, context: AdminContext): void {
   tenant
     .command('move [tenant-id]')
     .description(
-      'Move a dealer from this cell to another one while it sells. Its requests are refused (000002) for some seconds at the end. After an interruption run the command again, or take the move back with --abort.',
+      'Move a dealer from this cell to another one while it sells. Its requests are refused (000002) for some seconds at the end. Both cells need the same release and the same master key. After an interruption run the command again, or take the move back with --abort.',
     )
     .option('--to <cell>', 'the cell that will serve the dealer, as the file of cells names it')
     .option('--file <file>', 'the file that lists the cells', 'cells.json')
@@ -92,10 +92,11 @@ async function move(context: AdminContext, deps: AdminDeps, tenantId: string, op
   if (to === undefined) throw new UsageError('Name the cell with --to, as the file of cells does.')
   const { source, close: closeSource } = openSource(deps)
   const { target, close: closeTarget } = openTarget(deps, file, to)
+  const nodes = nodesOf(file, source.name)
   const lock = await lockMove(deps, tenantId)
   try {
     const going = await findGoing(source, target, tenantId)
-    const moving: Move = { moveId: going ?? deps.ids.uuid(), tenantId, source, target }
+    const moving: Move = { moveId: going ?? deps.ids.uuid(), tenantId, source: { ...source, nodes }, target }
     const { by } = context
     if (options.abort) {
       if (going === undefined) throw new UsageError(`There is no move of this dealer to cell ${to}.`)
@@ -154,7 +155,11 @@ function openSource({ config }: AdminDeps): { source: MovingCell; close(): Promi
   return { source: cell, close }
 }
 
-function openTarget({ config }: AdminDeps, file: string, name: string): { target: MovingCell; close(): Promise<void> } {
+function openTarget(
+  { config }: AdminDeps,
+  file: string,
+  name: string,
+): { target: Move['target']; close(): Promise<void> } {
   const listed = readCells(file).cells.find((cell) => cell.name === name)
   if (listed === undefined) throw new UsageError(`${file} lists no cell ${name}.`)
   if (listed.environmentFile === undefined)
@@ -169,7 +174,14 @@ function openTarget({ config }: AdminDeps, file: string, name: string): { target
   if (target.databaseUrl === undefined || target.masterKeys === undefined)
     throw new UsageError(`${path} has no DATABASE_URL or no MASTER_KEY.`)
   const { cell, close } = openCell(target, target.databaseUrl)
-  return { target: cell, close }
+  return { target: { ...cell, nodes: listed.nodes }, close }
+}
+
+/** How the target reaches the source. @throws UsageError */
+function nodesOf(file: string, name: string): Move['source']['nodes'] {
+  const listed = readCells(file).cells.find((cell) => cell.name === name)
+  if (listed) return listed.nodes
+  throw new UsageError(`${file} lists no cell ${name}, which is CELL_NAME of this command. Add it.`)
 }
 
 function readCells(file: string): Cells {

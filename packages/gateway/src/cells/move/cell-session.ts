@@ -1,4 +1,5 @@
 import type { Db, Tx } from '../../lib/postgres/db.ts'
+import type { CellNode } from '../cells-file.ts'
 
 /** A cell as the mover reaches it: its database. */
 export interface MovingCell {
@@ -10,8 +11,13 @@ export interface MovingCell {
 export interface Move {
   moveId: string
   tenantId: string
-  source: MovingCell
-  target: MovingCell
+  source: MovingCell & ListedNodes
+  target: MovingCell & ListedNodes
+}
+
+interface ListedNodes {
+  /** API nodes, as the file of cells lists them: how the other cell reaches this one. */
+  nodes: readonly CellNode[]
 }
 
 /**

@@ -41,7 +41,7 @@ export async function moveTenant(deps: MoveDeps, move: Move): Promise<MoveReport
     Object.assign(report, await switchOver(deps, move, shapes))
     await failpoint('move.source-closed')
   }
-  await openTarget(move)
+  await openTarget(move.target, move)
   await failpoint('move.target-opened')
   deps.progress(`cell ${move.target.name} serves the dealer`)
   await deps.route()
@@ -98,6 +98,7 @@ async function finish({ ids, by, progress }: MoveDeps, move: Move, shapes: Shape
   const { source, target, tenantId } = move
   await copyLateRequestIds(move, shapes)
   await removeGuards(target, tenantId)
+  await failpoint('move.guards-removed')
   await source.db.query({ text: 'delete from tenant_move_changes where tenant_id = $1', values: [tenantId] })
   await auditInCell(target, ids, move, by, 'tenant.moved_in')
   await auditInCell(source, ids, move, by, 'tenant.moved_out')

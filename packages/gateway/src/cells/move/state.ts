@@ -2,6 +2,7 @@ import { type AuditEntry, audit, type By } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
+import type { CellNode } from '../cells-file.ts'
 import { inCell, type Move, type MovingCell } from './cell-session.ts'
 
 /*
@@ -11,11 +12,12 @@ import { inCell, type Move, type MovingCell } from './cell-session.ts'
  *   COPYING    guards are installed; rows are copied while the source serves the tenant
  *   FENCED     (source) nothing of the tenant is written, until a time: then the source serves it again, as in COPYING
  *   VERIFIED   behind the same fence: both cells have the same rows
- *   SWITCHED   the source never serves the tenant again; then the target does
+ *   SWITCHED   the source never serves the tenant again: this commit decides. Then the target does (arrival.ts)
  *   DONE       late RequestIDs are copied, the target's guards removed. The source keeps its rows until they are removed
  *
  * Up to VERIFIED a move can be aborted: the source goes on as if nothing had happened. After SWITCHED the way back is a
- * move in the other direction. The target refuses the tenant's requests until SWITCHED.
+ * move in the other direction. A cell that may not serve the tenant until something happens in the other one has an endless
+ * fence: the target until SWITCHED, the source from then on. It forwards requests to the other cell (http/forward.ts).
  */
 
 type MoveState = 'PREPARED' | 'COPYING' | 'FENCED' | 'VERIFIED' | 'SWITCHED' | 'DONE'
@@ -51,14 +53,17 @@ export function listMoves(db: Pick<Db, 'query'>): Promise<MoveRow[]> {
 /** Records the move in a cell. In the target nothing but the move writes the tenant's rows from now on. */
 export function insertMove(tx: Tx, move: Move, direction: 'OUT' | 'IN', actor: string): void {
   const isHere = direction === 'OUT'
+  const other = isHere ? move.target : move.source
   tx.send({
-    text: `insert into tenant_moves (tenant_id, move_id, direction, other_cell, state, held_until, fenced_until, actor)
-           values ($1, $2, $3, $4, 'PREPARED', $5, $5, $6)`,
+    text: `insert into tenant_moves (tenant_id, move_id, direction, other_cell, other_nodes, state, held_until, fenced_until,
+             actor)
+           values ($1, $2, $3, $4, $5, 'PREPARED', $6, $6, $7)`,
     values: [
       move.tenantId,
       move.moveId,
       direction,
-      isHere ? move.target.name : move.source.name,
+      other.name,
+      JSON.stringify(other.nodes),
       isHere ? '-infinity' : 'infinity',
       actor,
     ],
@@ -115,8 +120,7 @@ export async function setFence({ source, tenantId }: Move, forMs: number): Promi
              where tenant_id = $1`,
       values: [tenantId, forMs],
     })
-    // Nodes read the tenant again with its next request.
-    tx.send({ text: 'update tenants set version = version + 1 where tenant_id = $1', values: [tenantId] })
+    sendNewVersion(tx, tenantId)
     // The guards note nothing that the mover writes.
     tx.send({
       text: `insert into tenant_move_changes (tenant_id, table_name, key)
@@ -153,21 +157,57 @@ export async function closeSource({ source, tenantId, moveId }: Move): Promise<b
              returning 1`,
       values: [tenantId, moveId],
     })
+    // Nodes that read the tenant behind the fence read it again after it, too.
+    if (closed.length > 0) sendNewVersion(tx, tenantId)
     return closed.length > 0
   })
 }
 
-/** The target serves the tenant. Only after `closeSource`. */
-export async function openTarget({ target, tenantId, moveId }: Move): Promise<void> {
-  await inCell(target, tenantId, async (tx) => {
-    tx.send({
+/**
+ * The target serves the tenant. Only after `closeSource`, which left it VERIFIED with the rows of the source.
+ * @returns false: it served the tenant already
+ */
+export async function openTarget(
+  target: MovingCell,
+  { tenantId, moveId }: Pick<Move, 'tenantId' | 'moveId'>,
+): Promise<boolean> {
+  return inCell(target, tenantId, async (tx) => {
+    const opened = await tx.query({
       text: `update tenant_moves set state = 'SWITCHED', fenced_until = '-infinity', held_until = '-infinity',
                updated_at = clock_timestamp()
-             where tenant_id = $1 and move_id = $2`,
+             where tenant_id = $1 and move_id = $2 and direction = 'IN' and state = 'VERIFIED' returning 1`,
       values: [tenantId, moveId],
     })
-    tx.send({ text: 'update tenants set version = version + 1 where tenant_id = $1', values: [tenantId] })
+    if (opened.length > 0) sendNewVersion(tx, tenantId)
+    return opened.length > 0
   })
+}
+
+/** Nodes read the tenant again with its next request. */
+function sendNewVersion(tx: Tx, tenantId: string): void {
+  tx.send({ text: 'update tenants set version = version + 1 where tenant_id = $1', values: [tenantId] })
+}
+
+/** A move whose target waits for the source to be closed. */
+export interface ArrivingMove extends Pick<Move, 'tenantId' | 'moveId'> {
+  otherNodes: CellNode[]
+}
+
+export function listArriving(db: Pick<Db, 'query'>): Promise<(ArrivingMove & { otherCell: string })[]> {
+  return db.query({
+    name: 'moves-arriving',
+    text: `select tenant_id, move_id, other_cell, other_nodes from tenant_moves where direction = 'IN' and state = 'VERIFIED'`,
+  })
+}
+
+/** The state of a move in its source; undefined: this cell is the source of no such move. */
+export async function findLeaving(db: Pick<Db, 'query'>, moveId: string): Promise<MoveState | undefined> {
+  const [row] = await db.query<{ state: MoveState }>({
+    name: 'move-leaving',
+    text: `select state from tenant_moves where move_id = $1 and direction = 'OUT'`,
+    values: [moveId],
+  })
+  return row?.state
 }
 
 /** Records a step in the audit log of a cell. */

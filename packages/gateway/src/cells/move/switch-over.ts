@@ -7,8 +7,11 @@ import { copyChanges, copyPeople, copyTables, restartTable, type Shapes } from '
 import { closeSource, holdWork, liftFence, setFence, setState } from './state.ts'
 import { compareTables, type LedgerEnd, readLedgerEnd, requireSoundLedger } from './verify.ts'
 
-/** The longest time for which requests of the tenant are refused, by the clock of the source's database. */
-const FENCE_MAX_MS = 5_000
+/**
+ * How long the fence stands, by the clock of the source's database. Requests are refused for five seconds at most: the rest
+ * is for a target that opens itself, because the mover was killed in between (arrival.ts).
+ */
+const FENCE_MAX_MS = 3_500
 /** The source is not closed in the last moments of the fence. */
 const MARGIN_MS = 500
 /** How often the fence is set before the operator has to decide. */

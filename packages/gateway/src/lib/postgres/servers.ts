@@ -33,6 +33,8 @@ export function clientFor(url: string): typeof pg.Client {
 
     constructor(config: pg.ClientConfig) {
       super({ ...config, connectionString: servers.urls[servers.current]! })
+      // A connection that is lost while its server's role is checked: `connect` reports it. The pool listens only afterwards.
+      this.on('error', () => {})
     }
 
     override connect(): Promise<pg.Client>
@@ -49,6 +51,7 @@ export function clientFor(url: string): typeof pg.Client {
         await super.connect()
         if (servers.isPrimaryRequired) await requirePrimary(this as pg.Client)
       } catch (error) {
+        void this.end() // not awaited: a server that has vanished never answers
         // Connections that were made at the same time fail together: only the first of them moves on.
         if (servers.current === this.#index) servers.current = (this.#index + 1) % servers.urls.length
         throw error
@@ -85,7 +88,6 @@ async function requirePrimary(client: pg.Client): Promise<void> {
   const query = { text: 'show transaction_read_only', query_timeout: ROLE_TIMEOUT_MS } as pg.QueryConfig
   const { rows } = await client.query<{ transaction_read_only: string }>(query)
   if (rows[0]?.transaction_read_only === 'off') return
-  await client.end()
   throw new Error('Connection terminated: the server is a standby, which accepts no writes')
 }
 

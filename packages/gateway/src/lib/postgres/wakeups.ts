@@ -97,7 +97,9 @@ function connect(options: WakeupOptions, wakeLocal: (topic: string) => void) {
     })
     client = next
     next.on('error', options.onError)
-    next.on('end', reopen)
+    next.on('end', () => {
+      if (client === next) reopen()
+    })
     next.on('notification', ({ payload = '' }) => {
       const [nodeId, topics = ''] = payload.split(':')
       if (nodeId !== options.nodeId) for (const topic of topics.split(',')) wakeLocal(topic)

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createBatcher } from '../../lib/batch.ts'
+import { ORDER_CONNECTIONS } from '../../config/connections.ts'
+import { createBatcher, groupBy } from '../../lib/batch.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { CommitUnknown, isConnectionLoss, isOutOfResources, sqlState } from '../../lib/postgres/errors.ts'
@@ -69,7 +70,7 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
     keysShareBatch: true,
     run(inputs) {
       runningBatches++
-      return placeWithRetry(deps, inputs).finally(() => runningBatches--)
+      return placeInTime(deps, inputs).finally(() => runningBatches--)
     },
   })
   /** While a batch runs, the next one waits: its eSIMs are read meanwhile. */
@@ -126,24 +127,58 @@ const UNKNOWN: Verdict = { kind: 'refused', code: '000001', parts: {} }
 /** Attempts while it is certain that nothing was committed. */
 const ATTEMPTS_MAX = 3
 /**
- * No attempt begins after this time, also where a COMMIT was not answered: callers get an answer within ten seconds.
- * Longer than one attempt on a connection that has stalled (deps.ts), so that another follows on a new one.
+ * No attempt begins this long after the oldest request of the batch arrived, also where a COMMIT was not answered: callers
+ * get an answer within ten seconds. Longer than one attempt on a connection that has stalled (deps.ts), so that another
+ * follows on a new one.
  */
 const RETRY_MS = 7_000
 const BETWEEN_ATTEMPTS_MS = 100
+/** So that two batches that are split leave no order waiting for a connection. */
+const DEALERS_AT_ONCE = ORDER_CONNECTIONS / CONCURRENT_BATCHES
+
+/** What the attempts at placing a batch share with those at placing its parts. */
+interface Effort {
+  /** When the oldest request arrived (monotonic). */
+  since: number
+  /** A COMMIT was not answered. */
+  inDoubt: boolean
+}
+
+function isOver({ clock }: PlacerDeps, { since }: Pick<Effort, 'since'>): boolean {
+  return clock.monotonic() - since >= RETRY_MS
+}
+
+/**
+ * Refuses orders whose time has passed while they waited behind an earlier batch of their dealer, because its wallet stays
+ * locked or the database is away.
+ */
+async function placeInTime(deps: PlacerDeps, inputs: OrderInput[]): Promise<BatchVerdict[]> {
+  const now = deps.clock.monotonic()
+  const inTime = inputs.filter(({ receivedAt = now }) => !isOver(deps, { since: receivedAt }))
+  if (inTime.length === 0) return inputs.map(() => UNAVAILABLE)
+  const since = Math.min(...inTime.map(({ receivedAt = now }) => receivedAt))
+  const verdicts = await placeWithRetry(deps, inTime, { since, inDoubt: false })
+  if (inTime.length === inputs.length) return verdicts
+  const byInput = new Map(inTime.map((input, index) => [input, verdicts[index]!]))
+  return inputs.map((input) => byInput.get(input) ?? UNAVAILABLE)
+}
 
 /**
  * A failure of one order never fails its neighbours. A temporary failure (deadlock, lock time-out, lost connection) is
- * retried; a batch with any other failure is split until the order that causes it fails alone.
+ * retried; a batch with any other failure is split until the order that causes it fails alone. A batch that waits for a lock
+ * is split by dealer, and not further: all orders of a dealer need the same wallet.
  *
  * A batch whose COMMIT was not answered runs again with the ids that it already made: the wallet's lock makes it wait for
  * the remainder of the first attempt, and an order found under its own id was placed by that attempt. An optimistic
  * first attempt may not have its lock yet: if it gets it later, it finds the wallet changed and writes nothing. The answer
  * is "unknown" only where the database does not come back in time.
  */
-async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], wasInDoubt = false): Promise<BatchVerdict[]> {
-  const start = deps.clock.monotonic()
-  let inDoubt = wasInDoubt
+async function placeWithRetry(
+  deps: PlacerDeps,
+  inputs: OrderInput[],
+  { since, ...so }: Effort,
+): Promise<BatchVerdict[]> {
+  let { inDoubt } = so
   for (let attempt = 1; ; attempt++) {
     try {
       const verdicts = await placeBatch(deps, inputs, inDoubt)
@@ -157,9 +192,8 @@ async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], wasInDoubt
     } catch (failure) {
       deps.log.warn({ err: failure, orders: inputs.length }, 'a batch of orders failed; it is retried or split')
       inDoubt ||= failure instanceof CommitUnknown
-      const elapsedMs = deps.clock.monotonic() - start
-      const remedy = remedyFor(failure, { inDoubt, attempt, elapsedMs, orders: inputs.length })
-      if (remedy === 'split') return placeHalves(deps, inputs, inDoubt)
+      const remedy = remedyFor(failure, inputs, { inDoubt, attempt, isOver: isOver(deps, { since }) })
+      if (remedy === 'by dealer' || remedy === 'halve') return placeParts(deps, inputs, remedy, { since, inDoubt })
       if (remedy !== 'retry') return inputs.map(() => remedy)
       if (sqlState(failure) === NO_PARTITION) await deps.maintainPartitions().catch(() => {})
       if (isConnectionLoss(failure)) await delay(BETWEEN_ATTEMPTS_MS * Math.min(attempt, 10))
@@ -170,25 +204,51 @@ async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], wasInDoubt
 /** What to do about a batch that failed. A verdict ends it, for all of its orders. */
 function remedyFor(
   failure: unknown,
-  so: { inDoubt: boolean; attempt: number; elapsedMs: number; orders: number },
-): 'retry' | 'split' | Verdict {
-  const isLost = isConnectionLoss(failure)
+  inputs: readonly OrderInput[],
+  so: { inDoubt: boolean; attempt: number; isOver: boolean },
+): 'retry' | 'by dealer' | 'halve' | Verdict {
   const isContended = TEMPORARY.has(sqlState(failure) ?? '')
-  const isTemporary = isLost || isContended || isOutOfResources(failure)
-  if (isTemporary && so.elapsedMs < RETRY_MS && (so.inDoubt || so.attempt < ATTEMPTS_MAX)) return 'retry'
-  // A full disk is full for each half.
-  if (so.orders > 1 && (isContended || !isTemporary)) return 'split'
-  return so.inDoubt || !isTemporary ? UNKNOWN : UNAVAILABLE
+  const isTemporary = isContended || isConnectionLoss(failure) || isOutOfResources(failure)
+  const lastVerdict = so.inDoubt || !isTemporary ? UNKNOWN : UNAVAILABLE
+  if (so.isOver) return lastVerdict
+  const isLocked = sqlState(failure) === LOCK_TIMEOUT
+  // Waiting for the locked wallet again would use up the time of the other dealers.
+  if (isLocked && byDealer(inputs).length > 1) return 'by dealer'
+  if (isTemporary && (so.inDoubt || so.attempt < ATTEMPTS_MAX)) return 'retry'
+  // A full disk is full for each half, and so is a wallet locked.
+  const isOfOneOrder = !isTemporary || (isContended && !isLocked)
+  return isOfOneOrder && inputs.length > 1 ? 'halve' : lastVerdict
 }
 
 const NO_PARTITION = '23514'
+const LOCK_TIMEOUT = '55P03'
 /** Serialization failure, deadlock, lock time-out, statement time-out, a partition that is not made yet. */
-const TEMPORARY: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014', NO_PARTITION])
+const TEMPORARY: ReadonlySet<string> = new Set(['40001', '40P01', LOCK_TIMEOUT, '57014', NO_PARTITION])
 
-async function placeHalves(deps: PlacerDeps, inputs: OrderInput[], inDoubt: boolean): Promise<BatchVerdict[]> {
+function byDealer(inputs: readonly OrderInput[]): OrderInput[][] {
+  return [...groupBy(inputs, ({ tenant }) => tenant.tenantId).values()]
+}
+
+/** Halves follow each other, in the order of their requests. Dealers do not wait for each other's locks. */
+async function placeParts(
+  deps: PlacerDeps,
+  inputs: OrderInput[],
+  split: 'by dealer' | 'halve',
+  effort: Effort,
+): Promise<BatchVerdict[]> {
   const middle = Math.ceil(inputs.length / 2)
-  const first = await placeWithRetry(deps, inputs.slice(0, middle), inDoubt)
-  return [...first, ...(await placeWithRetry(deps, inputs.slice(middle), inDoubt))]
+  const parts = split === 'by dealer' ? byDealer(inputs) : [inputs.slice(0, middle), inputs.slice(middle)]
+  const verdicts = new Map<OrderInput, BatchVerdict>()
+  const placeNext = async () => {
+    for (let part = parts.shift(); part; part = parts.shift()) {
+      const own = isOver(deps, effort)
+        ? part.map(() => (effort.inDoubt ? UNKNOWN : UNAVAILABLE))
+        : await placeWithRetry(deps, part, effort)
+      for (const [index, input] of part.entries()) verdicts.set(input, own[index]!)
+    }
+  }
+  await Promise.all(Array.from({ length: split === 'by dealer' ? DEALERS_AT_ONCE : 1 }, placeNext))
+  return inputs.map((input) => verdicts.get(input)!)
 }
 
 /**

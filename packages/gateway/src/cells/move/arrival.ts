@@ -1,0 +1,67 @@
+import type { Deps } from '../../deps.ts'
+import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
+import { addressOf, type CellNode } from '../cells-file.ts'
+import { type ArrivingMove, listArriving, openTarget } from './state.ts'
+
+/** With the time of an answer it is within the second that the fence leaves (switch-over.ts). */
+const POLL_MS = 500
+const TIMEOUT_MS = 2_000
+const ANSWER_SIZE_MAX_BYTES = 1_024
+
+type ArrivalDeps = Pick<Deps, 'config' | 'db' | 'log' | 'loops' | 'outbound'>
+
+/**
+ * Opens this cell for tenants whose old cell has closed, if the mover was killed before it did so. The commit that closes the
+ * source is the only decision, so this cell asks a node of the source whether it was made. Nobody else can tell: the
+ * databases of the two cells do not know each other.
+ */
+export function arrivalLoop(deps: ArrivalDeps): Loop {
+  const { config, db, log } = deps
+  /** Moves whose source has been reported as not answering. */
+  const reported = new Set<string>()
+  async function open(move: ArrivingMove & { otherCell: string }): Promise<void> {
+    const { tenantId, moveId, otherCell } = move
+    const state = await askSource(deps, move)
+    if (state === undefined && !reported.has(moveId)) {
+      reported.add(moveId)
+      log.warn(
+        { tenantId, moveId, otherCell },
+        'no node of the cell from which a dealer is moving answers: if it has let the dealer go, nobody serves the dealer until it answers or tenant move is run again',
+      )
+    }
+    if (state !== 'SWITCHED') return
+    const isOpened = await openTarget({ name: config.cellName, db }, move)
+    if (isOpened) log.info({ tenantId, moveId, otherCell }, 'the old cell has let a dealer go: this cell serves it now')
+  }
+
+  return runLoop({
+    name: 'arrivals',
+    log,
+    loops: deps.loops,
+    pollMs: POLL_MS,
+    async pass() {
+      await Promise.all((await listArriving(db)).map(open))
+      return false
+    },
+  })
+}
+
+/** The move's state in its source; undefined: none of its nodes answers. */
+async function askSource(deps: ArrivalDeps, { moveId, otherNodes }: ArrivingMove): Promise<string | undefined> {
+  const asked = otherNodes.map((node) => askNode(deps, node, moveId))
+  return Promise.any(asked).catch(() => undefined)
+}
+
+/** @throws Error if the node does not answer */
+async function askNode({ outbound }: ArrivalDeps, { host, metricsPort }: CellNode, moveId: string): Promise<string> {
+  const outcome = await outbound.request({
+    url: `http://${addressOf({ host, port: metricsPort })}/moves/${moveId}`,
+    method: 'GET',
+    timeoutMs: TIMEOUT_MS,
+    answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
+    allowPrivate: true,
+  })
+  if (outcome.kind === 'failed') throw new Error(outcome.message)
+  if (outcome.status !== 200) throw new Error(`status ${outcome.status}`)
+  return (JSON.parse(outcome.body.toString()) as { state: string }).state
+}

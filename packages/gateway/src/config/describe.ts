@@ -1,0 +1,32 @@
+import type { Config } from './config.ts'
+import { VARIABLES, type Variable } from './variables.ts'
+
+export interface DescribedVariable {
+  name: string
+  description: string
+  /** null: it is not set, or a secret. */
+  value: string | null
+  /** SECRET: it is set, and never shown. */
+  state: 'SET' | 'DEFAULT' | 'NOT_SET' | 'SECRET'
+}
+
+/** The variables of this process as people may see them. */
+export function describeVariables(config: Config): DescribedVariable[] {
+  return Object.entries<Variable<unknown>>(VARIABLES).map(([key, variable]) => {
+    const { name, description } = variable
+    const value = textOf(config[key as keyof Config])
+    const usual = variable.default === undefined ? null : textOf(variable.parse(variable.default))
+    if (value === null) return { name, description, value, state: 'NOT_SET' }
+    if (variable.secret) return { name, description, value: null, state: 'SECRET' }
+    return { name, description, value, state: value === usual ? 'DEFAULT' : 'SET' }
+  })
+}
+
+/** A parsed value as it is written in the environment; null if it is empty. */
+function textOf(value: unknown): string | null {
+  if (value === undefined || value === null) return null
+  if (value instanceof Map) return textOf(Array.from(value, (pair) => pair.join('=')))
+  if (Array.isArray(value)) return value.length === 0 ? null : value.join(', ')
+  if (typeof value === 'object') return Object.keys(value).length === 0 ? null : Object.keys(value).join(', ')
+  return String(value)
+}

@@ -1,0 +1,112 @@
+import type { IncomingMessage } from 'node:http'
+import type { Deps } from '../deps.ts'
+import { ApiError } from '../lib/api-error.ts'
+import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
+import { rateLimitedLog } from '../lib/telemetry/log.ts'
+import type { Answer } from './answer.ts'
+
+/** The code under which a forwarded request is reported: the other cell counts it under that of its answer. */
+export const FORWARDED = 'forwarded'
+
+/** A request of a dealer whom another cell serves. */
+interface MovedRequest {
+  request: IncomingMessage
+  body: Buffer
+  /** The caller's, canonical. */
+  address: string
+  /** Nodes of that cell. */
+  nodes: readonly { host: string; port: number }[]
+}
+
+export type Forward = (moved: MovedRequest) => Promise<Answer>
+
+/** Longer than any operation takes. */
+const TIMEOUT_MS = 60_000
+/** Larger than any list of packages. */
+const ANSWER_SIZE_MAX_BYTES = 32 * 2 ** 20
+
+/**
+ * Sends a request to a node of another cell, which checks it as if it had come from the caller, and returns its answer. A
+ * node that certainly did not get it is followed by the next. `Via` names the cells that a request has passed: it is sent
+ * to none of them again.
+ * @throws ApiError 000002 if no node got the request; 000001 if one may have carried it out
+ */
+export function createForward({
+  config,
+  outbound,
+  log,
+}: Pick<Deps, 'config' | 'outbound'> & { log: Pick<Deps['log'], 'warn'> }): Forward {
+  const { cellName, deployment } = config
+  const self = `1.1 cell-${cellName}`
+  let fault = ''
+  const count = rateLimitedLog((requests) =>
+    log.warn({ requests, fault }, 'requests of moved dealers could not be forwarded to their cell'),
+  )
+  function fail(code: '000001' | '000002', reason: string): never {
+    fault = reason
+    count()
+    throw new ApiError(code)
+  }
+
+  return async ({ request, body, address, nodes }) => {
+    const passed = listOf(request.headers.via)
+    if (passed.includes(self)) throw new ApiError('000002') // neither cell serves the dealer at this moment
+    const headers = {
+      ...keptHeaders(request.headers),
+      via: [...passed, self].join(', '),
+      'x-forwarded-for': address,
+      'x-forwarded-proto': deployment === 'local' ? 'http' : 'https',
+    }
+    let reason = 'no node of that cell is known'
+    for (const { host, port } of nodes) {
+      const outcome = await outbound.request({
+        url: `http://${host.includes(':') ? `[${host}]` : host}:${port}${request.url}`,
+        method: 'POST',
+        ...{ headers, body, timeoutMs: TIMEOUT_MS, answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES, allowPrivate: true },
+      })
+      if (outcome.kind === 'answer') {
+        const misunderstanding = findMisunderstanding(outcome)
+        return misunderstanding ? fail('000002', misunderstanding) : toAnswer(outcome)
+      }
+      reason = outcome.message
+      if (outcome.sent) fail('000001', reason)
+    }
+    return fail('000002', reason)
+  }
+}
+
+type OutboundAnswer = Extract<OutboundOutcome, { kind: 'answer' }>
+
+function findMisunderstanding({ body, truncated }: OutboundAnswer): string | undefined {
+  if (truncated) return 'its answer is too long'
+  // It takes this node for a caller without HTTPS.
+  const isInsecure = body.subarray(0, CODE_WITHIN_BYTES).includes('"101008"')
+  return isInsecure ? 'it does not trust this node: add its address to TRUSTED_PROXIES of that cell' : undefined
+}
+
+/** Both APIs begin their answers with the code. */
+const CODE_WITHIN_BYTES = 100
+
+function toAnswer({ status, headers, body }: OutboundAnswer): Answer {
+  return { code: FORWARDED, http: status, headers: keptHeaders(headers), body: body.toString() }
+}
+
+/** Of one connection only (RFC 9110 §7.6.1), or set for each message. */
+const DROPPED: ReadonlySet<string> = new Set([
+  ...['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
+  ...['host', 'content-length', 'date', 'via', 'forwarded'],
+])
+
+function keptHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || DROPPED.has(name) || name.startsWith('proxy-')
+        ? []
+        : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  )
+}
+
+function listOf(header: string | undefined): string[] {
+  return header === undefined ? [] : header.split(',').map((entry) => entry.trim())
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Answer, call, type Dealer } from '../harness/api-node.ts'
+
+/** A dealer whose callers order one eSIM or top-up after the other, and repeat some orders that were acknowledged. */
+export interface DealerLoad {
+  dealer: Dealer
+  /** In the order of their acknowledgement, by caller. */
+  readonly acknowledged: readonly AcknowledgedOrder[][]
+  readonly count: number
+  readonly replayed: number
+  /** Answers that no dealer expects. */
+  readonly faults: string[]
+  /** Answers 000001 and 000002, and connections that were closed without an answer. */
+  readonly refused: number
+  /** Resolves when so many more orders are acknowledged. @throws Error if they are not, for longer than any busy machine needs */
+  waitForMore(orders: number): Promise<void>
+  /** The longest time since the last call for which an order was refused until it was acknowledged, in ms. */
+  takeLongestRefusal(): number
+  /** The 99th percentile of the answers since the last call, in ms. */
+  takeP99(): number
+  stop(): Promise<void>
+}
+
+export interface AcknowledgedOrder {
+  transactionId: string
+  orderNo: string
+  isTopUp: boolean
+}
+
+const CALLERS = 3
+const THINK_MS = 80
+const RETRY_MS = 50
+/** Each so many orders one is a top-up, and one that was acknowledged is repeated. */
+const TOP_UP_EACH = 6
+const REPLAY_EACH = 4
+
+/** Answers after which a dealer repeats the order, with the same transactionId. */
+const REPEATED: ReadonlySet<string> = new Set(['000001', '000002'])
+/** Nobody has served the dealer for so long: the test fails, however busy the machine is. */
+const UNSERVED_MAX_MS = 90_000
+
+/** @param esimTranNo an eSIM of the dealer that is topped up */
+export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTranNo: string): DealerLoad {
+  const acknowledged: AcknowledgedOrder[][] = Array.from({ length: CALLERS }, () => [])
+  const faults: string[] = []
+  let durationsMs: number[] = []
+  let [count, replayed, refused, longestRefusalMs] = [0, 0, 0, 0]
+  let isStopped = false
+
+  /** Sends it until it is acknowledged, each time with a new RequestID. @returns undefined: the load was stopped, or a fault */
+  async function send(operation: string, body: object): Promise<Answer | undefined> {
+    let refusedAt: number | undefined
+    for (;;) {
+      const startedAt = performance.now()
+      const answer = await call(at, dealer, operation, { body: JSON.stringify(body) }).catch(() => undefined)
+      const now = performance.now()
+      if (refusedAt !== undefined) longestRefusalMs = Math.max(longestRefusalMs, now - refusedAt)
+      if (answer?.code === '000000') {
+        durationsMs.push(now - startedAt)
+        return answer
+      }
+      if (answer !== undefined && !REPEATED.has(answer.code)) {
+        faults.push(`${operation} ${JSON.stringify(body)}: ${answer.status} ${answer.text}`)
+        return undefined
+      }
+      refused++
+      refusedAt ??= startedAt
+      await delay(RETRY_MS)
+    }
+  }
+
+  async function order(own: AcknowledgedOrder[], isTopUp: boolean): Promise<void> {
+    const transactionId = randomUUID()
+    const answer = isTopUp
+      ? await send('esim/topup', { transactionId, esimTranNo, packageCode: 'SANDBOX_TOPUP' })
+      : await send('esim/order', { transactionId, packageInfoList: [{ packageCode: 'SANDBOX_OK', count: 1 }] })
+    if (answer === undefined) return
+    own.push({ transactionId, orderNo: answer.data.orderNo, isTopUp })
+    count++
+  }
+
+  async function replay({ transactionId, orderNo }: AcknowledgedOrder): Promise<void> {
+    const packageInfoList = [{ packageCode: 'SANDBOX_OK', count: 1 }]
+    const answer = await send('esim/order', { transactionId, packageInfoList })
+    if (answer === undefined) return
+    const isReplay = answer.data.orderNo === orderNo && answer.headers['idempotent-replayed'] === 'true'
+    if (!isReplay) faults.push(`${transactionId} was placed again: ${answer.text}`)
+    replayed++
+  }
+
+  const callers = acknowledged.map(async (own) => {
+    for (let turn = 1; !isStopped; turn++) {
+      await order(own, turn % TOP_UP_EACH === 0)
+      // One from before the last switch as well as a new one.
+      const earlier = own.filter(({ isTopUp }) => !isTopUp)
+      if (turn % REPLAY_EACH === 0) await replay(earlier[(turn * turn) % earlier.length]!)
+      await delay(THINK_MS)
+    }
+  })
+  return {
+    dealer,
+    acknowledged,
+    faults,
+    get count() {
+      return count
+    },
+    get replayed() {
+      return replayed
+    },
+    get refused() {
+      return refused
+    },
+    async waitForMore(orders) {
+      const wanted = count + orders
+      for (const since = performance.now(); count < wanted && faults.length === 0; ) {
+        if (performance.now() - since > UNSERVED_MAX_MS) throw new Error('nobody serves the dealer')
+        await delay(10)
+      }
+    },
+    takeLongestRefusal() {
+      const longest = Math.round(longestRefusalMs)
+      longestRefusalMs = 0
+      return longest
+    },
+    takeP99() {
+      const sorted = durationsMs.sort((left, right) => left - right)
+      durationsMs = []
+      return Math.round(sorted[Math.ceil(sorted.length * 0.99) - 1] ?? 0)
+    },
+    async stop() {
+      isStopped = true
+      await Promise.all(callers)
+    },
+  }
+}

@@ -1,0 +1,121 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { freePort } from '../deployment/proxies.ts'
+import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+
+/* Requests of a dealer that this cell may not serve are forwarded to the other cell. Here that is an HTTP server. */
+
+interface Got {
+  url: string
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+const got: Got[] = []
+let drops = false
+let other: Server
+let otherPort: number
+let database: TestDatabase
+let node: Node
+let dealer: Dealer
+
+beforeAll(async () => {
+  other = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    got.push({ url: request.url!, headers: request.headers, body })
+    if (drops) request.socket.destroy()
+    else
+      response.writeHead(409, { 'x-answer': 'kept', 'retry-after': '7' }).end('{"code":"200012","of":"the other cell"}')
+  })
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  otherPort = (other.address() as AddressInfo).port
+  database = await createTestDatabase()
+  node = await startNode(database.url, { CELL_NAME: 'main' })
+  dealer = await addDealer(node.deps)
+})
+beforeEach(async () => {
+  got.length = 0
+  drops = false
+  await moveTo(otherPort)
+})
+afterAll(async () => {
+  other.close()
+  other.closeAllConnections()
+  await node.stop()
+  await database.drop()
+})
+
+/** As if the dealer had been moved to a cell with these nodes. */
+async function moveTo(...ports: number[]): Promise<void> {
+  const nodes = ports.map((port) => ({ host: '127.0.0.1', port, metricsPort: port }))
+  await node.deps.db.tx(async (tx) => {
+    tx.send({
+      text: `insert into tenant_moves (tenant_id, move_id, direction, other_cell, other_nodes, state, fenced_until, actor)
+             values ($1, $1, 'OUT', 'eu1', $2, 'SWITCHED', 'infinity', 'cli:tester')
+             on conflict (tenant_id) do update set other_nodes = excluded.other_nodes, fenced_until = excluded.fenced_until`,
+      values: [dealer.tenantId, JSON.stringify(nodes)],
+    })
+    tx.send({ text: 'update tenants set version = version + 1' })
+  })
+}
+
+const body = JSON.stringify({ transactionId: 'T-1', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
+const order = (parts = {}) => call(node, dealer, 'esim/order', { body, ...parts })
+const rtOrder = (parts = {}) => order({ path: '/api/v1/open/esim/order', signatureHeader: 'RT-Signature', ...parts })
+
+it('a request reaches the other cell as it was sent, and its answer the caller', async () => {
+  const answer = await order({ headers: { 'X-Forwarded-For': '192.0.2.1' } })
+  expect(answer).toMatchObject({ status: 409, text: '{"code":"200012","of":"the other cell"}' })
+  expect(answer.headers).toMatchObject({ 'x-answer': 'kept', 'retry-after': '7' })
+  expect(got).toMatchObject([{ url: '/open-api/v1/esim/order', body }])
+  expect(got[0]!.headers).toMatchObject({
+    'rt-accesscode': dealer.appKey,
+    'x-forwarded-for': '127.0.0.1',
+    via: '1.1 cell-main',
+  })
+  expect(await node.deps.db.query({ text: 'select from request_ids' })).toEqual([])
+})
+
+it('a signature is checked by the other cell, because the secret may have changed there', async () => {
+  expect((await order({ secret: 'changed in the other cell' })).status).toBe(409)
+  expect(got).toHaveLength(1)
+})
+
+it('a request of the compatible API is forwarded, signed or not', async () => {
+  expect((await rtOrder()).text).toContain('the other cell')
+  const unsigned = { 'RT-Signature': undefined, 'RT-RequestID': undefined, 'RT-Timestamp': undefined }
+  expect((await rtOrder({ headers: unsigned })).text).toContain('the other cell')
+  expect(got.map((one) => [one.url, one.body])).toEqual(Array(2).fill(['/api/v1/open/esim/order', body]))
+})
+
+it('a node that cannot be reached is followed by the next; without one nothing happened', async () => {
+  const closed = await freePort()
+  await moveTo(closed, otherPort)
+  expect((await order()).status).toBe(409)
+  await moveTo(closed)
+  expect((await order()).code).toBe('000002')
+  expect((await rtOrder()).data).toBeUndefined()
+  expect(got).toHaveLength(1)
+})
+
+it('a request is sent once if its outcome is unknown', async () => {
+  await moveTo(otherPort, otherPort)
+  drops = true
+  expect((await order()).code).toBe('000001')
+  expect(got).toHaveLength(1)
+})
+
+it('a request that has passed this cell is not forwarded again', async () => {
+  expect((await order({ headers: { Via: '1.1 cell-main, 1.1 cell-eu1' } })).code).toBe('000002')
+  expect((await order({ headers: { Via: '1.1 cell-us1' } })).status).toBe(409)
+  expect(got.map(({ headers }) => headers.via)).toEqual(['1.1 cell-us1, 1.1 cell-main'])
+})
+
+it('a dealer that has come back is served here', async () => {
+  expect((await order()).status).toBe(409)
+  await node.deps.db.query({ text: `update tenant_moves set fenced_until = '-infinity'` })
+  expect((await call(node, dealer, 'health')).code).toBe('000000')
+})

@@ -1,0 +1,180 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { canRun } from '../../../../test/can-run.ts'
+import { addDealer, call, type Dealer, startNode } from '../harness/api-node.ts'
+import { stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
+import { type CellsProxy, startCellsProxy } from './cells-proxy.ts'
+import { type DealerLoad, startDealerLoad } from './dealer-load.ts'
+import { ledgerFaults, startTwoCells, type TestCell, type TwoCells } from './two-cells.ts'
+
+/*
+ * Two cells behind HAProxy under load. A dealer is moved there and back while it orders, and the mover is killed at each
+ * step. Before the command is run again, somebody must serve the dealer.
+ */
+
+/** Every step, in its order; MOVE_KILLS=all kills the mover at each. */
+const STEPS = [
+  'move.prepared',
+  'move.guarded',
+  'move.page-copied',
+  'move.copied',
+  'move.abort-begun',
+  'move.held',
+  'move.fenced',
+  'move.copied-behind-fence',
+  'move.verified',
+  'move.source-closed',
+  'move.target-opened',
+  'move.routed',
+  'move.guards-removed',
+] as const
+const FEW_STEPS: readonly string[] = ['move.page-copied', 'move.verified', 'move.source-closed', 'move.target-opened']
+const steps = process.env.MOVE_KILLS === 'all' ? STEPS : STEPS.filter((step) => FEW_STEPS.includes(step))
+
+const REFUSED_MAX_MS = 5_000
+const UNDISTURBED_MS = 6_000
+/** Below it a p99 is that of the machine: the commands of a move start six processes of Node. */
+const P99_FLOOR_MS = 150
+/** With such a p99 before any move, times say nothing: only what was sold and who serves the dealer is checked. */
+const BUSY_P99_MS = 750
+/** Enough orders that each caller of the dealer has been served. */
+const SERVED_ORDERS = 6
+const SETUP_TIMEOUT_MS = 120_000
+const isRunnable = canRun('a dealer is moved between cells behind haproxy', 'haproxy')
+
+let cells: TwoCells
+let proxy: CellsProxy
+let receiver: Receiver
+/** The dealer that is moved; others of its first cell and of the other one. */
+let dealers: [moved: Dealer, beside: Dealer, there: Dealer]
+
+beforeAll(async () => {
+  if (!isRunnable) return
+  cells = await startTwoCells('all')
+  receiver = await startReceiver()
+  dealers = [await addSeller(cells.main), await addSeller(cells.main), await addSeller(cells.eu1)]
+  proxy = await startCellsProxy(cells.file)
+}, SETUP_TIMEOUT_MS)
+afterAll(async () => {
+  await proxy?.stop()
+  await cells?.close()
+  await receiver?.close()
+  await stopGateways()
+})
+
+async function addSeller(cell: TestCell): Promise<Dealer> {
+  const operator = await startNode(cell.database.url, cell.env)
+  const dealer = await addDealer(operator.deps)
+  await operator.stop()
+  const body = JSON.stringify({ callbackUrl: receiver.url })
+  expect((await call(cell.gateway, dealer, 'webhook/set', { body })).code).toBe('000000')
+  return dealer
+}
+
+/** An eSIM that was delivered. */
+async function buyEsim(dealer: Dealer): Promise<string> {
+  const packageInfoList = [{ packageCode: 'SANDBOX_OK', count: 1 }]
+  const body = JSON.stringify({ transactionId: 'first', packageInfoList })
+  await waitUntil(async () => (await call(proxy, dealer, 'esim/order', { body })).code === '000000', SETUP_TIMEOUT_MS)
+  return waitUntil(async () => {
+    const { data } = await call(proxy, dealer, 'esim/query', { body: '{"transactionId":"first"}' })
+    return data?.orderStatus === 'DELIVERED' && (data.profileList[0].esimTranNo as string)
+  }, SETUP_TIMEOUT_MS)
+}
+
+it.skipIf(!isRunnable)(
+  'a dealer that is moved there and back under load loses and doubles nothing, and is refused for five seconds at most',
+  { timeout: 900_000 },
+  async () => {
+    const esims = await Promise.all(dealers.map(buyEsim))
+    const [load, ...others] = dealers.map((dealer, index) => startDealerLoad(proxy, dealer, esims[index]!))
+    await delay(UNDISTURBED_MS)
+    const undisturbedMs = Math.max(...others.map((other) => other.takeP99()))
+    const { tenantId } = load!.dealer
+    let [here, there] = [cells.main, cells.eu1]
+    const disturbedMs: number[] = []
+    const refusedMs: Record<string, number> = {}
+    for (const step of steps) {
+      const options = ['--to', there.name, '--after-switch', proxy.reload]
+      const isAbort = step === 'move.abort-begun'
+      if (isAbort) await cells.moveUntil('move.copied', here, tenantId, ...options)
+      const killed = await cells.moveUntil(step, here, tenantId, ...options, ...(isAbort ? ['--abort'] : []))
+      expect(killed.stderr).toContain(`paused at ${step}`)
+      console.log(step, 'killed', load!.count, load!.refused, load!.faults.slice(0, 3), Math.round(performance.now()))
+      await load!.waitForMore(SERVED_ORDERS)
+      console.log(step, 'served', load!.count, load!.refused, Math.round(performance.now()))
+      const again = await cells.move(here, tenantId, ...options, ...(isAbort ? ['--abort'] : []))
+      console.log(step, 'again', again.stderr, load!.count, load!.refused, Math.round(performance.now()))
+      expect(again).toMatchObject({ code: 0 })
+      await load!.waitForMore(SERVED_ORDERS)
+      refusedMs[step] = load!.takeLongestRefusal()
+      disturbedMs.push(Math.max(...others.map((other) => other.takeP99())))
+      if (!isAbort) [here, there] = [there, here]
+      expect(cells.cellOf(load!.dealer.appKey).name).toBe(here.name)
+    }
+    await Promise.all([load!, ...others].map((one) => one.stop()))
+    const sums = [load!, ...others].map(({ count, replayed, refused }) => ({ count, replayed, refused }))
+    console.log(JSON.stringify({ undisturbedMs, disturbedMs, refusedMs, sums }))
+
+    expect([load!, ...others].flatMap(({ faults }) => faults)).toEqual([])
+    if (undisturbedMs < BUSY_P99_MS) {
+      expect(others.map(({ refused }) => refused)).toEqual(others.map(() => 0))
+      for (const [step, longestMs] of Object.entries(refusedMs)) expect(longestMs, step).toBeLessThan(REFUSED_MAX_MS)
+      expect(median(disturbedMs)).toBeLessThan(Math.max(2 * undisturbedMs, P99_FLOOR_MS))
+    } else console.warn(`this machine is too busy to judge times: p99 ${undisturbedMs} ms without a move`)
+    await expectSold(load!, here)
+    await expectSold(others[0]!, cells.main)
+    await expectSold(others[1]!, cells.eu1)
+    expect(await ledgerFaults(there, tenantId)).toEqual([])
+  },
+)
+
+function median(values: readonly number[]): number {
+  return values.toSorted((left, right) => left - right)[Math.floor((values.length - 1) / 2)]!
+}
+
+interface Sold {
+  transactionId: string
+  walletVersion: bigint
+}
+
+/** Everything that was acknowledged exists once in the cell: debited, bought and announced to the dealer. */
+async function expectSold({ dealer, acknowledged }: DealerLoad, cell: TestCell): Promise<void> {
+  const { tenantId } = dealer
+  await waitUntil(async () => {
+    const text = `select from orders where tenant_id = $1 and order_status <> 'DELIVERED' limit 1`
+    return (await cell.db.query({ text, values: [tenantId] })).length === 0
+  }, SETUP_TIMEOUT_MS)
+  const orders = await cell.db.query<Sold>({
+    text: 'select transaction_id, wallet_version from orders where tenant_id = $1 order by wallet_version',
+    values: [tenantId],
+  })
+  const all = acknowledged.flat()
+  expect(orders.map(({ transactionId }) => transactionId).sort()).toEqual(
+    ['first', ...all.map(({ transactionId }) => transactionId)].sort(),
+  )
+  // What a caller ordered one after the other is debited one after the other, whichever cell did it.
+  const places = new Map(orders.map(({ transactionId }, place) => [transactionId, place]))
+  for (const own of acknowledged) {
+    const found = own.map(({ transactionId }) => places.get(transactionId)!)
+    expect(found).toEqual(found.toSorted((left, right) => left - right))
+  }
+  expect(await ledgerFaults(cell, tenantId)).toEqual([])
+  const [counts] = await cell.db.query({
+    text: `select (select count(*)::int from transfers where tenant_id = $1 and to_account = 'SALES') as debits,
+             (select count(*)::int from profiles where tenant_id = $1) as profiles,
+             (select count(*)::int from supplier_attempts where tenant_id = $1 and operation in ('ORDER', 'TOPUP')) as attempts,
+             (select count(*)::int from events where tenant_id = $1 and notify_type = 'ORDER_PAID') as paid`,
+    values: [tenantId],
+  })
+  const bought = all.filter(({ isTopUp }) => !isTopUp).length + 1
+  expect(counts).toEqual({ debits: orders.length, profiles: bought, attempts: orders.length, paid: orders.length })
+  await waitUntil(async () => {
+    const announced = new Set(
+      receiver.events.map(({ body }) => (JSON.parse(body) as { content: { orderNo: string } }).content.orderNo),
+    )
+    return all.every(({ orderNo }) => announced.has(orderNo))
+  }, SETUP_TIMEOUT_MS)
+}

@@ -1,0 +1,126 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type SmtpReceiver, startSmtpReceiver } from '../../packages/gateway/test/harness/servers/smtp-receiver.ts'
+import { isBrowserAvailable } from './chromium.ts'
+import {
+  api,
+  button,
+  type ConsoleTestbed,
+  field,
+  heading,
+  navigate,
+  OPERATOR,
+  PASSWORD,
+  signInAsOperator,
+  startTestbed,
+} from './console-testbed.ts'
+
+/** The operator's settings page, and the tools of lists that are whole in the browser. */
+describe.skipIf(!isBrowserAvailable())('the operator’s settings and short lists in a browser', () => {
+  let smtp: SmtpReceiver
+  let testbed: ConsoleTestbed
+  let page: Page
+
+  beforeAll(async () => {
+    smtp = await startSmtpReceiver()
+    testbed = await startTestbed({ env: { SMTP_URL: smtp.url, MAIL_FROM: 'esim@gateway.example' } })
+    page = await testbed.open()
+    await signInAsOperator(testbed, page)
+  }, 480_000)
+  afterAll(async () => {
+    await testbed?.stop()
+    await smtp?.close()
+  })
+
+  it('limits of new dealers and recipients of alerts are set, with errors at their fields, and audited', async () => {
+    await page.getByRole('link', { name: 'Settings', exact: true }).click()
+    await heading(page, 'Settings').waitFor()
+    const limit = field(page, 'Requests per second of a new dealer')
+    const emails = field(page, 'Recipients of the operator’s alerts')
+    await limit.fill('many')
+    await button(page, 'Save').click()
+    await page.getByText('Enter a whole number.').waitFor()
+    await limit.fill('25')
+    await emails.fill('ops@operator.test\nnight')
+    await button(page, 'Save').click()
+    await page.getByText('Malformed: “night”').waitFor()
+    expect(await emails.getAttribute('aria-invalid')).toBe('true')
+    await emails.fill('ops@operator.test\nnight@operator.test')
+    await button(page, 'Save').click()
+    await expect
+      .poll(() => api(testbed, page, '/operator-settings'))
+      .toEqual({ newDealerQpsLimit: 25, alertEmails: ['ops@operator.test', 'night@operator.test'] })
+    const dealer = { clientName: 'Limited Travel', currencyCode: 'USD' }
+    const { tenantId } = await api<{ tenantId: string }>(testbed, page, '/tenants', dealer)
+    await navigate(testbed, page, `/tenants/${tenantId}/settings`)
+    await expect.poll(() => field(page, 'Requests per second').inputValue()).toBe('25')
+    await navigate(testbed, page, '/audit?action=operator.set_settings')
+    await page.getByRole('row', { name: /Settings of the operator changed/ }).waitFor()
+  })
+
+  it('variables are shown with their source and without secrets, and a test e-mail arrives', async () => {
+    await navigate(testbed, page, '/settings')
+    await page.getByRole('row', { name: 'SMTP_URL' }).first().waitFor()
+    const sources = await Promise.all(['^DEFAULT_QPS_LIMIT', '^OIDC_ISSUER'].map((name) => sourceOf(page, name)))
+    expect([await sourceOf(page, '^SMTP_URL'), ...sources]).toEqual(['SECRET', 'DEFAULT', 'NOT_SET'])
+    expect(await page.content()).not.toContain(smtp.url)
+    await button(page, 'Send test e-mail').click()
+    await page.getByText(`The mail server accepted an e-mail to ${OPERATOR}.`).waitFor()
+    expect(smtp.mails.at(-1)).toMatchObject({ to: OPERATOR, subject: 'Test e-mail from the eSIM console' })
+  })
+
+  it('a short list is counted and sorted, and a view keeps its order and columns', async () => {
+    const invited = { email: 'zoe@operator.test', name: 'Zoe', role: 'OPERATOR_STAFF', tenantId: null }
+    await api(testbed, page, '/people', { ...invited, password: PASSWORD })
+    await navigate(testbed, page, '/people')
+    await page.locator('[data-totals]').getByText('2 rows', { exact: true }).waitFor()
+    const list = page.locator('.list').first()
+    const names = () => list.locator('[data-row] td:first-child').allInnerTexts()
+    const byName = list.getByRole('columnheader', { name: 'Name' }).getByRole('button')
+    await byName.click()
+    await byName.click()
+    await expect.poll(names).toEqual(['Zoe', 'First operator'])
+    await button(page, 'Columns').click()
+    await page.getByRole('menuitemcheckbox', { name: 'Last sign-in' }).click()
+    await page.keyboard.press('Escape')
+    await button(page, 'Views').click()
+    await page.getByRole('menuitem', { name: 'Save this view' }).click()
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Newest names')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    await navigate(testbed, page, '/people')
+    await expect.poll(names).toEqual(['First operator', 'Zoe'])
+    await button(page, 'Views').click()
+    await page.getByRole('menuitem', { name: 'Newest names', exact: true }).click()
+    await expect.poll(names).toEqual(['Zoe', 'First operator'])
+    expect(await list.getByRole('columnheader', { name: 'Last sign-in' }).count()).toBe(0)
+  })
+
+  it('a list of amounts shows their sums by currency', async () => {
+    const { tenants } = await api<{ tenants: { tenantId: string; currencyCode: string }[] }>(testbed, page, '/tenants')
+    const { tenantId = '' } = tenants[0] ?? {}
+    for (const amount of [10_000, 5_000])
+      await api(testbed, page, `/tenants/${tenantId}/adjustments`, {
+        amount,
+        reference: `fee ${amount}`,
+        reason: 'a fee',
+      })
+    await navigate(testbed, page, '/adjustments')
+    await page
+      .locator('[data-totals]')
+      .getByText(/^2 rows · USD\s1\.50$/)
+      .waitFor()
+  })
+
+  it('no page has violated the content security policy or thrown an error', () => {
+    expect(testbed.browserErrors).toEqual([])
+  })
+})
+
+/** Where the value of a variable comes from. `name` is the beginning of its row. */
+function sourceOf(page: Page, name: string): Promise<string | null> {
+  return page
+    .getByRole('row', { name: new RegExp(name) })
+    .locator('[data-source]')
+    .getAttribute('data-source')
+}

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import { audit, type By } from '../audit/audit.ts'
-import { mailAddress } from '../config/mail-values.ts'
+import { mailAddress } from '../config/parsers.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'

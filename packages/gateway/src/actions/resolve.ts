@@ -18,7 +18,7 @@ export type ActionVerdict = 'cancelled' | 'done' | 'kept'
  * Records what a supplier said about an action that it did not answer. A cancelled eSIM is refunded.
  *
  * Locks: the wallet, then the eSIM's order.
- * @throws Refusal where no action of the eSIM is in question, or where an eSIM to be refunded was used
+ * @throws Refusal if the eSIM has no pending action, or where an eSIM to be refunded was used
  */
 export async function resolveAction(
   deps: Pick<ActionDeps, 'db' | 'ids' | 'wake'> & Pick<Partial<ActionDeps>, 'orderMetrics'>,

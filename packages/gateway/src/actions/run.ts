@@ -218,7 +218,7 @@ async function saveWithRetry(
 }
 
 /**
- * Saves the outcome of an attempt. The eSIM is refunded in the transaction that records the supplier's yes, never earlier.
+ * Saves the outcome of an attempt. The eSIM is refunded in the transaction that records the supplier's confirmation, never earlier.
  * Locks: the wallet where an eSIM was cancelled, then the order.
  */
 async function save(deps: ActionDeps, job: ActionJob, attemptId: string, outcome: ActionOutcome): Promise<void> {

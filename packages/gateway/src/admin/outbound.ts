@@ -32,7 +32,7 @@ export async function withOutbound<Result>(
   { clock }: Pick<AdminDeps, 'clock'>,
   work: (outbound: Outbound) => Promise<Result>,
 ): Promise<Result> {
-  // Loaded here because it takes a megabyte, and most commands connect to nobody.
+  // Loaded here because it takes a megabyte, and most commands open no outgoing connection.
   const { createOutbound } = await import('../lib/outbound/outbound.ts')
   const outbound = createOutbound({ clock })
   try {

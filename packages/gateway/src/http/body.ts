@@ -27,7 +27,7 @@ export function readBody(
   }
 
   function take(chunk: Buffer): void {
-    if (chunk.length === announcedBytes) end(chunk) // whole, in one piece: nearly every body
+    if (chunk.length === announcedBytes) end(chunk) // nearly every body arrives in one piece
     if (isOver) return
     chunks.push(chunk)
     sizeBytes += chunk.length

@@ -7,8 +7,8 @@ import { Refusal } from '../lib/refusal.ts'
 import { hashToken } from './token.ts'
 
 /*
- * A challenge that a passkey signs or a provider returns. It is ours because of its MAC, so issuing one stores nothing, and
- * strangers who open the sign-in page write no rows. Its purpose binds it to what it was issued for: a sign-in of one
+ * A challenge that a passkey signs or a provider returns. Its MAC proves that we issued it, so nothing is stored when it is
+ * issued, and anonymous visitors of the sign-in page cause no writes. Its purpose binds it to what it was issued for: a sign-in of one
  * browser, or a person and a session. Redeeming it stores its hash, so it works once.
  */
 
@@ -35,7 +35,7 @@ export function isChallenge({ databaseClock, linkKey }: ChallengeDeps, purpose: 
   return databaseClock.now() - Number(content.readBigUInt64BE(RANDOM_BYTES)) < LIFETIME_MS
 }
 
-/** Redeems a challenge in the transaction of what it allows. @throws Refusal CHALLENGE_DEAD the second time */
+/** Redeems a challenge in the transaction of the action that it authorises. @throws Refusal CHALLENGE_DEAD the second time */
 export async function spendChallenge(tx: Tx, challenge: string): Promise<void> {
   const rows = await tx.query(sql`
     insert into spent_challenges (challenge_hash, expires_at)

@@ -62,8 +62,8 @@ export const handlers: { [Name in RtOperationName]: Handler } = {
 }
 
 /**
- * Acts on an eSIM and waits for the end. The family sends no transactionId: a repeat meets the open action, and succeeds at
- * once where the eSIM is in the wanted state already.
+ * Acts on an eSIM and waits for the end. The family sends no transactionId: a repeat finds the open action, or succeeds
+ * immediately if the eSIM is already in the requested state.
  */
 function actionHandler(operation: 'esim/cancel' | 'esim/suspend' | 'esim/unsuspend' | 'esim/revoke'): Handler {
   const action = operation.slice('esim/'.length).toUpperCase() as EsimAction
@@ -84,7 +84,7 @@ function actionHandler(operation: 'esim/cancel' | 'esim/suspend' | 'esim/unsuspe
 
 /** Packages that are built in one turn of the event loop: half a millisecond. */
 const PAGE_SIZE = 100
-/** Changes whenever the form of a package does, so that nobody keeps the earlier one. */
+/** Incremented when the form of a package changes, so that no client keeps answers of the earlier form. */
 const FORM = 1
 
 /**

@@ -90,7 +90,7 @@ export function timeOf(request: RtRequest, member: string): number | undefined {
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)$/
 
-/** Page 1 of 500 where none is asked for. @throws RtFailure 200008 */
+/** Default: the first page of 500. @throws RtFailure 200008 */
 export function pagerOf(request: RtRequest): { pageNum: number; pageSize: number } {
   const pager = (request.pager ?? {}) as Record<string, unknown>
   const { pageNum = 1, pageSize = 500 } = pager

@@ -30,7 +30,7 @@ export function parseAllowlist(texts: readonly string[]): ParsedAllowlist {
   return { entries: [...entries] }
 }
 
-/** A list of which most entries are wrong is another kind of mistake. */
+/** If more entries are malformed, the text is probably not an allowlist at all: a few examples are enough. */
 const MALFORMED_SHOWN_MAX = 5
 
 function describeMalformed(malformed: readonly string[]): string {

@@ -25,7 +25,7 @@ interface SyncOptions {
   every?: number | 'never'
 }
 
-/** Catalogues of suppliers: reading them, and what they say. */
+/** Reads the catalogues of suppliers and shows their products. */
 export function supplierProductCommands(supplier: Command, context: AdminContext): void {
   supplier
     .command('sync [name]')

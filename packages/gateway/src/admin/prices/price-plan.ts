@@ -101,7 +101,7 @@ Examples:
     )
   plan
     .command('display-name <plan> [text]')
-    .description('Set what the console shows beside the name of a plan, or without a text, remove it.')
+    .description('Set the display name that the console shows with a plan, or remove it by giving none.')
     .action((planName: string, text: string | undefined) =>
       context.withDeps(async (deps) => {
         await setPlanDisplayName(deps, planName, text ?? null, context.by)

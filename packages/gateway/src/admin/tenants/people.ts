@@ -149,7 +149,9 @@ function accessCommands(people: Command, context: AdminContext): void {
     )
   people
     .command('unlink-provider')
-    .description('Unlink a person from their account at the provider, if the address has got another account there.')
+    .description(
+      'Unlink a person from their account at the provider, if the address now belongs to another account there.',
+    )
     .argument('<email>')
     .action((email: string) =>
       context.withDeps(async (deps) => {

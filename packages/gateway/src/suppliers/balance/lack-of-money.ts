@@ -186,7 +186,7 @@ async function listDiffering(db: Pick<Tx, 'query'>): Promise<string[]> {
   return rows.map(({ packageCode }) => packageCode)
 }
 
-/** The packages on sale that nobody can sell while suppliers lack money. */
+/** The supplier's packages that are on sale although all of their suppliers lack money. */
 async function listUnsellable(tx: Pick<Tx, 'query'>, supplier: string): Promise<string[]> {
   const rows = await tx.query<{ packageCode: string }>({
     text: `select p.package_code from packages p

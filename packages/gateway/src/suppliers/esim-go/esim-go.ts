@@ -69,7 +69,7 @@ async function receive({ apiKey }: EsimGoConfig, store: OrderStore, event: Event
   return { kind: 'changed', keys: key === undefined ? [] : [key] }
 }
 
-/** One public document has the signature in base64, another one in hexadecimal digits. */
+/** The public documents disagree whether the signature is in base64 or in hexadecimal digits, so both are accepted. */
 function isSigned({ headers, body }: Event, apiKey: string): boolean {
   const given = headers['x-signature-sha256']
   if (typeof given !== 'string') return false

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { MOVED_TABLES } from '../../src/cells/move/tables.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { call, type Dealer, NODE_ENV, OPERATOR, startNode } from '../harness/api-node.ts'
@@ -153,6 +154,30 @@ it('a dealer that nothing prevents from moving stays where it is when the move i
   expect(Object.values(await rowsOf(eu1, dealer.tenantId)).flat()).toEqual([])
   const left = await main.db.query({ text: `select tgname from pg_trigger where tgname like 'moved%'` })
   expect(left).toEqual([])
+})
+
+it('an eSIM that is delivered while the tables are copied arrives together with its item', {
+  timeout: MOVES_TIMEOUT_MS,
+}, async () => {
+  const { main, eu1 } = cells
+  const copiedItems = MOVED_TABLES.findIndex(({ table }) => table === 'order_items') + 1
+  const killed = await cells.moveUntil(`move.page-copied:kill:${copiedItems}`, main, dealer.tenantId, '--to', 'eu1')
+  expect(killed.stderr).toContain('paused at move.page-copied')
+  const worker = await startGateway({
+    databaseUrl: main.database.url,
+    role: 'worker',
+    env: { ...NODE_ENV, ...main.env },
+  })
+  await order(main, 'while-copied', 'SANDBOX_OK')
+  await waitUntil(
+    async () => (await json(main, 'esim/query', { transactionId: 'while-copied' })).data.orderStatus === 'DELIVERED',
+    STATES_TIMEOUT_MS,
+  )
+  await worker.kill()
+  expect(await cells.move(main, dealer.tenantId, '--to', 'eu1')).toMatchObject({ code: 0 })
+  expect(await ledgerFaults(eu1, dealer.tenantId)).toEqual([])
+  expect((await json(eu1, 'esim/query', { transactionId: 'while-copied' })).data.profileList).toHaveLength(1)
+  expect(await cells.move(eu1, dealer.tenantId, '--to', 'main')).toMatchObject({ code: 0 })
 })
 
 it('a move that would lose something is refused with what to do', { timeout: MOVES_TIMEOUT_MS }, async () => {

@@ -1,7 +1,7 @@
 import type { Tx } from '../../lib/postgres/db.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import { itemKeyOf } from '../../orders/item.ts'
-import { inCell, type Move, type MovingCell } from './cell-session.ts'
+import { inCell, inSnapshot, type Move, type MovingCell } from './cell-session.ts'
 import { requireArriving } from './state.ts'
 import { describeTables, keyJson, rowsOfKeys, type TableShape } from './table-shape.ts'
 import { MOVED_TABLES, SUPPLIER_BOOKS, TABLES_ABOUT_ITEMS, TABLES_OF_PEOPLE } from './tables.ts'
@@ -35,7 +35,8 @@ export async function describeMove({ db }: MovingCell): Promise<Shapes> {
 
 /**
  * Copies a tenant's rows that the target does not have yet, while the source serves it. The guards note what changes
- * meanwhile. Each page is one transaction of the target, which also records how far the table is copied: a mover that
+ * meanwhile: rows that refer to others (an eSIM to its item) are read together with what was noted of those since they were
+ * copied. Each page is one transaction of the target, which also records how far the table is copied: a mover that
  * is killed goes on there.
  */
 export async function copyTables(move: Move, shapes: Shapes, onTable: (table: string, rows: number) => void) {
@@ -83,7 +84,11 @@ interface Page extends ReadRows {
 
 async function copyPage(move: Move, shapes: Shapes, shape: TableShape, after: string[] | undefined): Promise<number> {
   const { source, target, tenantId } = move
-  const page = await inCell(source, tenantId, (tx) => readPage(tx, shape, tenantId, after))
+  const page = await inSnapshot(source, tenantId, async (snapshot) => {
+    for (const referenced of shapes.moved.filter(({ table }) => shape.references.includes(table)))
+      await copyChangesOf(snapshot, move, shapes, referenced)
+    return readPage(snapshot, shape, tenantId, after)
+  })
   const isEnd = page.rows.length < PAGE_ROWS || page.last!.length === 0
   const books = await readBooks(move, shapes, page.items)
   await inCell(target, tenantId, async (tx) => {
@@ -166,17 +171,22 @@ export async function copyChanges(snapshot: Tx, move: Move, shapes: Shapes): Pro
     values: [move.tenantId],
   })
   for (const shape of shapes.moved) {
-    if (!noted.some(({ name }) => name === shape.table)) continue
-    for (let after = 0n; ; ) {
-      const notes = await readNotes(snapshot, move, shape.table, after)
-      if (notes.length === 0) break
-      await copyNoted(snapshot, move, shapes, shape, [...new Set(notes.map(({ key }) => key))])
-      await removeNotes(move, shape.table, notes)
-      copied += notes.length
-      after = notes.at(-1)!.changeNo
-    }
+    if (noted.some(({ name }) => name === shape.table)) copied += await copyChangesOf(snapshot, move, shapes, shape)
   }
   return copied
+}
+
+/** The same for one table. */
+async function copyChangesOf(snapshot: Tx, move: Move, shapes: Shapes, shape: TableShape): Promise<number> {
+  let copied = 0
+  for (let after = 0n; ; ) {
+    const notes = await readNotes(snapshot, move, shape.table, after)
+    if (notes.length === 0) return copied
+    await copyNoted(snapshot, move, shapes, shape, [...new Set(notes.map(({ key }) => key))])
+    await removeNotes(move, shape.table, notes)
+    copied += notes.length
+    after = notes.at(-1)!.changeNo
+  }
 }
 
 interface Note {

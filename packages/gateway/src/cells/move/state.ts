@@ -140,6 +140,9 @@ export async function liftFence({ source, tenantId }: Move): Promise<void> {
   })
 }
 
+/** How long closing waits for a lock, at the end of the fence: the switch may not be later than that. */
+const CLOSE_WAIT_MS = 500
+
 /**
  * The source stops serving the tenant for ever, provided that the fence still stands and nothing was written since the last
  * copy. The row lock waits for writers that a fence that had ended let through, and then their notes are found.
@@ -147,6 +150,7 @@ export async function liftFence({ source, tenantId }: Move): Promise<void> {
  */
 export async function closeSource({ source, tenantId, moveId }: Move): Promise<boolean> {
   return inCell(source, tenantId, async (tx) => {
+    tx.send({ text: `set local lock_timeout = ${CLOSE_WAIT_MS}` })
     tx.send({ text: 'select from tenant_moves where tenant_id = $1 for update', values: [tenantId] })
     const closed = await tx.query({
       text: `update tenant_moves set state = 'SWITCHED', fenced_until = 'infinity', held_until = 'infinity',

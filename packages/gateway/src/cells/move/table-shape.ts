@@ -6,13 +6,23 @@ export interface TableShape {
   columns: string[]
   /** The primary key. */
   key: { name: string; type: string }[]
+  /** Tables that its rows refer to. */
+  references: string[]
 }
 
 /** Describes tables in the given order. */
 export async function describeTables(db: Db, tables: readonly string[]): Promise<TableShape[]> {
-  const rows = await db.query<{ table: string; name: string; type: string; keyPosition: number | null }>({
+  const rows = await db.query<{
+    table: string
+    name: string
+    type: string
+    keyPosition: number | null
+    references: string[]
+  }>({
     text: `select c.relname as table, a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
-                  array_position(k.conkey, a.attnum) as key_position
+                  array_position(k.conkey, a.attnum) as key_position,
+                  array(select distinct r.relname::text from pg_constraint f join pg_class r on r.oid = f.confrelid
+                        where f.contype = 'f' and f.conrelid = c.oid) as "references"
            from pg_class c
            join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
            join pg_constraint k on k.conrelid = c.oid and k.contype = 'p'
@@ -25,7 +35,12 @@ export async function describeTables(db: Db, tables: readonly string[]): Promise
     const key = columns
       .filter(({ keyPosition }) => keyPosition !== null)
       .sort((left, right) => left.keyPosition! - right.keyPosition!)
-    return { table, columns: columns.map(({ name }) => name), key: key.map(({ name, type }) => ({ name, type })) }
+    return {
+      table,
+      columns: columns.map(({ name }) => name),
+      key: key.map(({ name, type }) => ({ name, type })),
+      references: columns[0]?.references ?? [],
+    }
   })
 }
 

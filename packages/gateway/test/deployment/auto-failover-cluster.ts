@@ -17,7 +17,8 @@ const BIN = '/usr/lib/postgresql/15/bin'
 const USER = 'gateway'
 const NAME = 'dealer_esim'
 /** A server joins again by rewinding or copying. */
-const RECOVERY_MAX_MS = 120_000
+const RECOVERY_MAX_MS = 300_000
+const POLL_MS = 250
 
 /** What a machine of the cluster runs: pg_autoctl with PostgreSQL as its child. */
 interface Machine {
@@ -36,12 +37,16 @@ export interface AutoFailoverCluster {
   readonly canPartition: boolean
   /** The name of the primary according to the monitor. */
   primary(): Promise<string>
+  /** Resolves to the time (`performance.now`) at which the server other than `primary` was found to accept writes. */
+  promoted(primary: string): Promise<number>
   /** Kills every process of a machine. */
   kill(name: string): void
   /** Stops every process of a machine without ending it. */
   stall(name: string): void
   /** Cuts a machine off from the other machines. The gateways still reach it. */
   partition(name: string): void
+  /** Cuts a machine off from the other machines and from the gateways. */
+  isolate(name: string): void
   /** Ends what was done to the machine, and waits until the cluster has a primary and a synchronous standby. */
   recover(name: string): Promise<void>
   stop(): Promise<void>
@@ -81,12 +86,23 @@ export async function startAutoFailoverCluster(): Promise<AutoFailoverCluster> {
       const found = [...(await statesOf(monitorUrl))].find(([, state]) => /^(primary|wait_primary)$/.test(state))
       return found?.[0] ?? ''
     },
+    async promoted(primary) {
+      const { host, port } = servers.find(({ name }) => name !== primary)!
+      const url = `postgres://${USER}@${host}:${port}/${NAME}`
+      const isWritable = async () => {
+        const [row] = await query<{ transaction_read_only: string }>(url, 'show transaction_read_only').catch(() => [])
+        return row?.transaction_read_only === 'off'
+      }
+      await waitUntil(isWritable, RECOVERY_MAX_MS, POLL_MS)
+      return performance.now()
+    },
     kill(name) {
       // Stopped first, so that none of them starts another.
       for (const pid of signalTree(machines.get(name)!, 'SIGSTOP')) signal(pid, 'SIGKILL')
     },
     stall: (name) => void signalTree(machines.get(name)!, 'SIGSTOP'),
-    partition: (name) => place.network!.cutOff(name),
+    partition: (name) => place.network!.cutOff(name, { alsoFromUs: false }),
+    isolate: (name) => place.network!.cutOff(name, { alsoFromUs: true }),
     async recover(name) {
       const machine = machines.get(name)!
       place.network?.reconnect(name)
@@ -205,7 +221,7 @@ async function statesOf(monitorUrl: string): Promise<Map<string, string>> {
 
 async function waitForStates(monitorUrl: string, ...wanted: string[]): Promise<void> {
   const states = async () => [...(await statesOf(monitorUrl)).values()].sort().join()
-  await waitUntil(async () => (await states()) === wanted.join(), RECOVERY_MAX_MS)
+  await waitUntil(async () => (await states()) === wanted.join(), RECOVERY_MAX_MS, POLL_MS)
 }
 
 const MACHINES = ['monitor', 'one', 'two'] as const

@@ -6,8 +6,8 @@ export interface Network {
   addressOf(machine: string): string
   /** What runs a command on the machine. */
   enter(machine: string): string[]
-  /** Packets between the machine and the others vanish; this process still reaches it. */
-  cutOff(machine: string): void
+  /** Packets between the machine and the others vanish. This process still reaches it, unless `alsoFromUs`. */
+  cutOff(machine: string, options: { alsoFromUs: boolean }): void
   reconnect(machine: string): void
   remove(): void
 }
@@ -54,34 +54,54 @@ export function createNetwork(machines: readonly string[]): Network | undefined 
     remove()
     return undefined
   }
-  /** Packets to it get the hardware address of nobody. */
-  const forget = (machine: string, address: string) =>
-    ip('-n', namespaceOf(machine), 'neigh', 'replace', address, 'lladdr', NOBODY, 'nud', 'permanent', 'dev', 'eth0')
-  const remember = (machine: string, address: string) => {
-    try {
-      ip('-n', namespaceOf(machine), 'neigh', 'del', address, 'dev', 'eth0')
-    } catch {
-      // It was not cut off.
-    }
-  }
-  const pairsOf = (machine: string) =>
-    machines
-      .filter((other) => other !== machine)
-      .flatMap((other) => [[machine, addressOf(other)] as const, [other, addressOf(machine)] as const])
+  const us = { prefix: [], device: ours, address: `${subnet}.1` }
+  const sideOf = (machine: string): Side => ({
+    prefix: ['-n', namespaceOf(machine)],
+    device: 'eth0',
+    address: addressOf(machine),
+  })
+  const others = (machine: string) => machines.filter((other) => other !== machine).map(sideOf)
   return {
     addressOf,
     enter: (machine) => ['ip', 'netns', 'exec', namespaceOf(machine)],
-    cutOff(machine) {
-      for (const pair of pairsOf(machine)) forget(...pair)
+    cutOff(machine, { alsoFromUs }) {
+      for (const other of [...others(machine), ...(alsoFromUs ? [us] : [])]) {
+        forget(sideOf(machine), other)
+        forget(other, sideOf(machine))
+      }
     },
     reconnect(machine) {
-      for (const pair of pairsOf(machine)) remember(...pair)
+      for (const other of [...others(machine), us]) {
+        remember(sideOf(machine), other)
+        remember(other, sideOf(machine))
+      }
     },
     remove,
   }
 }
 
+/** One end of a link between two machines. */
+interface Side {
+  /** What lets `ip` act on it. */
+  prefix: string[]
+  device: string
+  address: string
+}
+
 const NOBODY = '02:00:00:00:00:01'
+
+/** Packets to the other side get the hardware address of nobody. */
+function forget({ prefix, device }: Side, { address }: Side): void {
+  ip(...prefix, 'neigh', 'replace', address, 'lladdr', NOBODY, 'nud', 'permanent', 'dev', device)
+}
+
+function remember({ prefix, device }: Side, { address }: Side): void {
+  try {
+    ip(...prefix, 'neigh', 'del', address, 'dev', device)
+  } catch {
+    // It was not cut off.
+  }
+}
 
 function ip(...args: string[]): void {
   execFileSync('ip', args, { stdio: 'ignore' })

@@ -52,7 +52,9 @@ export const consolePages: Figure = {
   },
 }
 
-function describe({ as, path, p50Ms, p95Ms, cpuMs, load }: Timing): string {
+function describe({ as, path, p50Ms, p95Ms, cpuMs, file, load }: Timing): string {
   const shown = path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '…')
-  return `${shown} (${as}) p50 ${p50Ms.toFixed(0)}, p95 ${p95Ms.toFixed(0)}, processor ${cpuMs.toFixed(0)} ms, load ${load.toFixed(1)}`
+  const until = file ? 'first rows ' : ''
+  const whole = file ? `, ${file.cpuMs.toFixed(0)} ms for ${file.rows} rows` : ''
+  return `${shown} (${as}) ${until}p50 ${p50Ms.toFixed(0)}, p95 ${p95Ms.toFixed(0)}, processor ${cpuMs.toFixed(0)} ms${whole}, load ${load.toFixed(1)}`
 }

@@ -14,7 +14,7 @@ import { type BenchGateway, startBenchGateway } from './gateway.ts'
 import type { Credentials } from './load.ts'
 
 /** A database that a gateway has migrated, and gateways on it. */
-interface BenchDatabase {
+export interface BenchDatabase {
   databaseUrl: string
   db: Db
   /** Starts a gateway with the role `api` only, to measure the dealer API and the order path. */
@@ -25,6 +25,7 @@ interface BenchDatabase {
   startAll(): Promise<BenchGateway>
   /** Creates tenants with OPENING_BALANCE and a QPS limit that is never reached. */
   createTenants(count: number): Promise<Tenant[]>
+  /** Drops the database, unless `--data` keeps it, and closes its connections. */
   drop(): Promise<void>
 }
 
@@ -37,6 +38,14 @@ export interface Environment extends BenchDatabase {
   progress(line: string): void
   /** Creates another database on the same server. */
   createDatabase(name: string): Promise<BenchDatabase>
+  /**
+   * Creates a database and loads it. With `--data`, the database stays, and a later run uses it instead.
+   * @param load returns what a later run must know of the loaded data, as JSON
+   */
+  createLoaded<Known>(
+    name: string,
+    load: (database: BenchDatabase) => Promise<Known>,
+  ): Promise<{ database: BenchDatabase; known: Known }>
 }
 
 /** The bench's own server, as durable as in production. */
@@ -46,7 +55,7 @@ export interface BenchServer {
   close(): Promise<void>
 }
 
-interface Tenant extends Credentials {
+export interface Tenant extends Credentials {
   tenantId: string
 }
 
@@ -62,43 +71,101 @@ export interface ServerOptions {
   progress(line: string): void
   /** Instead of the embedded server: a superuser's URL. It may count statements with pg_stat_statements. */
   serverUrl?: string | undefined
+  /** The folder of a server whose loaded databases stay for later runs. Without it, a temporary server is used. */
+  dataDir?: string | undefined
   profileDir?: string | undefined
 }
 
-export async function createBenchServer({ profileDir, serverUrl, ...options }: ServerOptions): Promise<BenchServer> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-bench-'))
-  const removeData = () => rmSync(dataDir, { recursive: true, force: true })
-  process.once('exit', removeData)
+export async function createBenchServer({
+  profileDir,
+  serverUrl,
+  dataDir,
+  ...options
+}: ServerOptions): Promise<BenchServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-bench-'))
+  const removeFolder = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', removeFolder)
   const postgres = serverUrl
     ? { url: serverUrl, stop: async () => {} }
-    : await startEmbeddedPostgres({ dataDir, log: silentLog })
+    : await startEmbeddedPostgres({ dataDir: dataDir ?? folder, log: silentLog })
   const server = connectTo(postgres.url)
   options.progress('warming up the server')
   await warmUpServer(server)
   const cipher = createCipher([MASTER_KEY])
-  const createDatabase = async (name: string) => {
-    await server.query({ text: `create database "${name}"` })
-    await server.query({ text: `alter database "${name}" set maintenance_work_mem = '512MB'` })
+  const openDatabase = (name: string) => {
     const url = new URL(postgres.url)
     url.pathname = `/${name}`
-    const { close, ...database } = await createBenchDatabase(url.href, { cipher, dataDir, profileDir })
-    return {
-      ...database,
-      async drop() {
-        await close()
-        await server.query({ text: `drop database "${name}" with (force)` })
-      },
+    return createBenchDatabase(url.href, { cipher, folder, profileDir })
+  }
+  const createOpen = async (name: string) => {
+    await dropDatabase(server, name) // an interrupted run on the same data left it
+    await server.query({ text: `create database "${name}"` })
+    await server.query({ text: `alter database "${name}" set maintenance_work_mem = '512MB'` })
+    return openDatabase(name)
+  }
+  const createDatabase = async (name: string): Promise<BenchDatabase> => {
+    const { close, ...database } = await createOpen(name)
+    const drop = () => close().then(() => dropDatabase(server, name))
+    return { ...database, drop }
+  }
+  async function createLoaded<Known>(name: string, load: (database: BenchDatabase) => Promise<Known>) {
+    if (!dataDir) {
+      const database = await createDatabase(name)
+      return { database, known: await load(database) }
     }
+    const kept = await openKept<Known>(server, name, openDatabase)
+    if (kept) {
+      options.progress(`  using the database ${name} of ${dataDir}`)
+      return kept
+    }
+    const { close, ...opened } = await createOpen(name)
+    const database = { ...opened, drop: close }
+    const known = await load(database)
+    await database.db.query({ text: 'create table bench_known as select $1::jsonb as known', values: [known] })
+    return { database, known }
   }
   return {
-    settings: await describeServer(server, dataDir),
-    createEnvironment: async (name) => ({ ...options, cipher, createDatabase, ...(await createDatabase(name)) }),
+    settings: await describeServer(server, folder),
+    createEnvironment: async (name) => ({
+      ...options,
+      cipher,
+      createDatabase,
+      createLoaded,
+      ...(await createDatabase(name)),
+    }),
     async close() {
       await server.close()
       await postgres.stop()
-      removeData()
+      removeFolder()
     },
   }
+}
+
+type OpenDatabase = Omit<BenchDatabase, 'drop'> & { close(): Promise<void> }
+
+async function dropDatabase(server: Db, name: string): Promise<void> {
+  await server.query({ text: `drop database if exists "${name}" with (force)` })
+}
+
+/** Opens a database that was loaded completely, as its last table says; undefined if there is none. */
+async function openKept<Known>(
+  server: Db,
+  name: string,
+  open: (name: string) => Promise<OpenDatabase>,
+): Promise<{ database: BenchDatabase; known: Known } | undefined> {
+  const values = [name]
+  const found = await server.query({ text: 'select from pg_database where datname = $1', values })
+  if (found.length === 0) return undefined
+  const { close, ...database } = await open(name)
+  const [table] = await database.db.query<{ exists: boolean }>({
+    text: `select to_regclass('bench_known') is not null as exists`,
+  })
+  if (!table!.exists) {
+    await close()
+    return undefined
+  }
+  const [row] = await database.db.query<{ known: Known }>({ text: 'select known from bench_known' })
+  return { database: { ...database, drop: close }, known: row!.known }
 }
 
 /**
@@ -127,7 +194,7 @@ function connectTo(url: string) {
 
 interface DatabaseOptions {
   cipher: Cipher
-  dataDir: string
+  folder: string
   profileDir: string | undefined
 }
 
@@ -135,15 +202,15 @@ let started = 0
 
 async function createBenchDatabase(
   databaseUrl: string,
-  { cipher, dataDir, profileDir }: DatabaseOptions,
-): Promise<Omit<BenchDatabase, 'drop'> & { close(): Promise<void> }> {
+  { cipher, folder, profileDir }: DatabaseOptions,
+): Promise<OpenDatabase> {
   const env = {
     MASTER_KEY: MASTER_KEY.toString('base64'),
     DATABASE_URL: databaseUrl,
-    DATA_DIR: join(dataDir, 'local'),
+    DATA_DIR: join(folder, 'local'),
   }
   const start = (role: 'api' | 'worker' | 'all') =>
-    startBenchGateway({ folder: dataDir, name: `gateway-${++started}`, role, env, profileDir })
+    startBenchGateway({ folder, name: `gateway-${++started}`, role, env, profileDir })
   const first = await start('api') // migrates the database and loads the catalogue
   await first.stop()
   const db = connectTo(databaseUrl)
@@ -170,7 +237,7 @@ async function createTenants(deps: CreateTenantDeps, count: number): Promise<Ten
   return tenants
 }
 
-async function describeServer(db: Db, dataDir: string): Promise<string[]> {
+async function describeServer(db: Db, folder: string): Promise<string[]> {
   const names = [
     'server_version',
     'fsync',
@@ -191,12 +258,12 @@ async function describeServer(db: Db, dataDir: string): Promise<string[]> {
   return [
     `node ${process.version} on ${cpus().length} × ${cpus()[0]?.model ?? 'unknown processor'}`,
     ...rows.map((row) => `${row.name} = ${row.setting}`),
-    `a flush of 8 KiB to disk takes ${flushTimeMs(dataDir).toFixed(2)} ms (median of 200)`,
+    `a flush of 8 KiB to disk takes ${flushTimeMs(folder).toFixed(2)} ms (median of 200)`,
   ]
 }
 
-function flushTimeMs(dataDir: string): number {
-  const file = openSync(join(dataDir, 'flush'), 'w')
+function flushTimeMs(folder: string): number {
+  const file = openSync(join(folder, 'flush'), 'w')
   const page = Buffer.alloc(8192, 1)
   const times: number[] = []
   for (let index = 0; index < 200; index++) {

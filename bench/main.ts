@@ -45,6 +45,7 @@ const program = new Command('bench')
   .option('--rounds <n>', 'rounds of each figure', '5')
   .option('--orders <n>', 'number of orders of console-pages, and on the larger side of growth', '5000000')
   .option('--server <url>', 'measure on this server of PostgreSQL on this machine instead of the embedded one')
+  .option('--data <dir>', 'keep the loaded databases of console-pages and growth here; a later run uses them')
   .option('--json <file>', 'also write the results as JSON')
   .option('--cpu-prof <dir>', 'write CPU profiles of the gateways to this folder')
   .option('--write', 'write bench/RESULTS.md and its plot')
@@ -58,6 +59,7 @@ const options = program.opts<{
   rounds: string
   orders: string
   server?: string
+  data?: string
   json?: string
   cpuProf?: string
   write?: boolean
@@ -67,12 +69,15 @@ if (unknown.length > 0)
   program.error(`Unknown figure ${unknown.join(', ')}. Available: ${FIGURES.map((figure) => figure.name).join(', ')}.`)
 const chosen = FIGURES.filter(({ name }) => program.args.length === 0 || program.args.includes(name))
 
+if (options.server && options.data) program.error('Use either --server or --data: --data keeps an embedded server.')
+
 const progress = (line: string) => process.stderr.write(`${line}\n`)
 const server = await createBenchServer({
   rounds: Number(options.rounds),
   orders: Number(options.orders),
   progress,
   serverUrl: options.server,
+  dataDir: options.data,
   profileDir: options.cpuProf,
 })
 // Exit handlers stop what was started and remove its data, so signals must lead to a normal exit.

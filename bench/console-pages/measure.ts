@@ -12,12 +12,20 @@ export interface Timing extends ConsoleRequest {
   status: number
   p50Ms: number
   p95Ms: number
-  /** Processor time of gateway and server per request. */
+  /** Processor time of gateway and server per request. A file is given up after its first rows. */
   cpuMs: number
+  /** Of a file: rows that one further request read, and its processor time. */
+  file: { rows: number; cpuMs: number } | undefined
   load: number
 }
 
-/** Times each request until the first byte of the answer, one after the other. */
+/** Rows of a file after which it is given up, so that files of millions of rows can be measured. */
+const FILE_ROWS_MAX = 10_000
+
+/**
+ * Times each request until the first byte of the answer, one after the other. Files are sent while they are read, so they begin
+ * long before they end: what their rows cost is measured by one further request.
+ */
 export async function timeRequests(
   db: Db,
   gateway: { baseUrl: string; pid: number },
@@ -32,11 +40,13 @@ export async function timeRequests(
   const cpuUs = () => (cpuTimeUs(gateway.pid) ?? Number.NaN) + serverCpuTimeUs(server)
   const timings: Timing[] = []
   for (const request of requests) {
-    const call = async () => {
-      const startedMs = performance.now()
-      const answer = await fetch(`${gateway.baseUrl}/console/api${request.path}`, {
+    const send = () =>
+      fetch(`${gateway.baseUrl}/console/api${request.path}`, {
         headers: { cookie: cookies[request.as], 'x-forwarded-proto': 'https' },
       })
+    const call = async () => {
+      const startedMs = performance.now()
+      const answer = await send()
       const reader = answer.body?.getReader()
       await reader?.read()
       const tookMs = performance.now() - startedMs
@@ -49,18 +59,31 @@ export async function timeRequests(
     for (let time = 0; time < times; time++) tookMs.push((await call()).tookMs)
     const cpuMs = (cpuUs() - before) / 1000 / times
     tookMs.sort((left, right) => left - right)
+    const isFile = status === 200 && request.path.split('?')[0]!.endsWith('.csv')
     const timing = {
       ...request,
       status,
       p50Ms: percentile(tookMs, 0.5),
       p95Ms: percentile(tookMs, 0.95),
       cpuMs,
+      file: isFile ? await readFile(await send(), cpuUs) : undefined,
       load: loadavg()[0]!,
     }
     onTiming(timing)
     timings.push(timing)
   }
   return timings
+}
+
+/** Reads a file up to FILE_ROWS_MAX. */
+async function readFile({ body }: Response, cpuUs: () => number): Promise<NonNullable<Timing['file']>> {
+  const beforeUs = cpuUs()
+  let rows = -1 // the line of headings
+  for await (const chunk of body!) {
+    for (const byte of chunk) if (byte === 10) rows++
+    if (rows >= FILE_ROWS_MAX) break
+  }
+  return { rows, cpuMs: (cpuUs() - beforeUs) / 1000 }
 }
 
 let people = 0

@@ -2,7 +2,7 @@ import { compare, compareOnce, formatValue, type Result } from '../compare.ts'
 import type { Environment } from '../environment.ts'
 import type { Figure } from '../figure.ts'
 import { PATHS, type Path } from '../growth/operations.ts'
-import { createSide, type Side } from '../growth/side.ts'
+import { createSmallSide, openLargeSide, type Side } from '../growth/side.ts'
 
 const SMALL = 10_000
 /** Calls of one path in one round. */
@@ -14,8 +14,8 @@ export const growth: Figure = {
   name: 'growth',
   summary: 'p50 and buffers of each path at 5 000 000 orders, half of them one dealer’s, against 10 000',
   async run(bench) {
-    const large = await createSide(bench, 'growth_large', bench.orders)
-    const small = await createSide(bench, 'growth_small', SMALL)
+    const large = await openLargeSide(bench)
+    const small = await createSmallSide(bench, SMALL)
     try {
       const times: Result[] = []
       for (const path of PATHS) times.push(await compareTimes(bench, path, large, small))

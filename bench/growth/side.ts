@@ -1,6 +1,6 @@
 import { verifyLedger } from '../../packages/gateway/src/wallet/verify/verify.ts'
 import { median } from '../compare.ts'
-import { type Environment, OPENING_BALANCE } from '../environment.ts'
+import { type BenchDatabase, type Environment, OPENING_BALANCE, type Tenant } from '../environment.ts'
 import { requireSuccess, sendAll, signedRequest } from '../load.ts'
 import { countBuffers } from './buffers.ts'
 import { type OrderHistory, secretsText } from './history.ts'
@@ -22,22 +22,50 @@ const WEEK_MS = 7 * 24 * 3_600_000
 /** Verifying a ledger of millions takes minutes, and its rows are generated like those of the smaller one. */
 const VERIFIED_ORDERS_MAX = 500_000
 
-export async function createSide(bench: Environment, name: string, orders: number): Promise<Side> {
+/** What the loaded database does not say of itself. */
+interface Known {
+  tenants: Tenant[]
+  startMs: number
+  ledger: string
+}
+
+/** Has the orders of a `--data` folder, if it has as many. */
+export async function openLargeSide(bench: Environment): Promise<Side> {
+  const { orders } = bench
+  const { database, known } = await bench.createLoaded(`growth_${orders}`, (created) => load(bench, created, orders))
+  return createSide(bench, orders, database, known)
+}
+
+/** Loads its orders in every run: that takes seconds, and a run adds orders, which a small side would not hide. */
+export async function createSmallSide(bench: Environment, orders: number): Promise<Side> {
+  const database = await bench.createDatabase('growth_small')
+  return createSide(bench, orders, database, await load(bench, database, orders))
+}
+
+async function load(bench: Environment, database: BenchDatabase, orders: number): Promise<Known> {
   bench.progress(`  ${orders} orders: loading`)
-  const database = await bench.createDatabase(name)
-  const tenants = await database.createTenants(TENANTS)
-  const tenantIds = tenants.map((tenant) => tenant.tenantId)
-  const secrets = tenantIds.map((tenantId) => bench.cipher.encrypt(secretsText(), tenantId))
-  const history: OrderHistory = { tenantIds, orders, startMs: Date.now() - WEEK_MS, opening: OPENING_BALANCE, secrets }
+  const known = { tenants: await database.createTenants(TENANTS), startMs: Date.now() - WEEK_MS }
+  const history = historyOf(bench, orders, known)
   await loadHistory(database.databaseUrl, database.db, history, bench.progress)
-  const notes = [await verifySmallLedger(database.db, orders)]
+  return { ...known, ledger: await verifySmallLedger(database.db, orders) }
+}
+
+function historyOf({ cipher }: Environment, orders: number, { tenants, startMs }: Omit<Known, 'ledger'>): OrderHistory {
+  const tenantIds = tenants.map((tenant) => tenant.tenantId)
+  const secrets = tenantIds.map((tenantId) => cipher.encrypt(secretsText(), tenantId))
+  return { tenantIds, orders, startMs, opening: OPENING_BALANCE, secrets }
+}
+
+async function createSide(bench: Environment, orders: number, database: BenchDatabase, known: Known): Promise<Side> {
+  const history = historyOf(bench, orders, known)
+  const notes = [known.ledger]
   const [size] = await database.db.query<{ size: string }>({
     text: 'select pg_size_pretty(pg_database_size(current_database())) as size',
   })
   notes.push(`the database of ${orders} orders has ${size!.size}`)
   const gateway = await database.startApi()
   const operations = await createOperations({ url: database.databaseUrl, cipher: bench.cipher, history })
-  const dealer = tenants[0]!
+  const dealer = known.tenants[0]!
   return {
     notes,
     async p50Ms(path, calls) {

@@ -83,6 +83,25 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
     expect(paths.filter((path) => !toured.has(path))).toEqual([])
   })
 
+  it(
+    'a page whose data cannot be read says why, and offers to try again',
+    async () => {
+      const silent: string[] = []
+      const data = /\/console\/api\/(?!session)/
+      const json = { code: 'UNAVAILABLE', message: 'The database cannot be reached.' }
+      for (const stop of tour.stops.filter(readsData)) {
+        const { page, name, path } = stop
+        await page.route(data, (route) => route.fulfill({ status: 503, json }))
+        await loadPage(testbed, page, path)
+        const shown = page.locator('[data-failure]').first()
+        await shown.waitFor({ timeout: SHOWN_MS }).catch(() => silent.push(name))
+        await page.unroute(data)
+      }
+      expect(silent).toEqual([])
+    },
+    TOUR_MS,
+  )
+
   it('every text on a page comes from the strings file', async () => {
     const page = await tour.operator.context().newPage()
     await usePseudoLanguage(page)
@@ -104,6 +123,16 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
     expect((await fetch(`${new URL(consoleUrl).origin}/metrics`)).status).toBe(404)
   })
 })
+
+/** A failure is shown at once. */
+const SHOWN_MS = 15_000
+
+/** Forms and other pages that show something without data. */
+const WITHOUT_DATA = /^(sign-in|signed-in|welcome|not-found|add-|catalogue-import|explorer|debugger|rule-preview)/
+
+function readsData({ name, act }: Tour['stops'][number]): boolean {
+  return act === undefined && !WITHOUT_DATA.test(name)
+}
 
 /** A regular expression for a path of the router with its parameters. */
 function patternOf(path: string): RegExp {

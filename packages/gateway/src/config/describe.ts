@@ -1,7 +1,7 @@
 import type { Config } from './config.ts'
 import { VARIABLES, type Variable } from './variables.ts'
 
-export interface DescribedVariable {
+interface DescribedVariable {
   name: string
   description: string
   /** null: it is not set, or a secret. */

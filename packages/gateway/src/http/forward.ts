@@ -91,7 +91,7 @@ function toAnswer({ status, headers, body }: OutboundAnswer): Answer {
   return { code: FORWARDED, http: status, headers: keptHeaders(headers), body: body.toString() }
 }
 
-/** Of one connection only (RFC 9110 §7.6.1), or set for each message. */
+/** Headers that concern one connection (RFC 9110 §7.6.1), or are set for each message. */
 const DROPPED: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
   ...['host', 'content-length', 'date', 'via', 'forwarded'],

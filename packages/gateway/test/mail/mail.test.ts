@@ -87,16 +87,12 @@ function tell(message: string, kind = 'LOW_STOCK'): Promise<void> {
   return db.tx(async (tx) => createAlert(tx, systemIds, { tenantId: null, kind, audience: 'OPERATOR', message }))
 }
 
+type Mail = { recipient: string; kind: string; attempts: number } & Record<
+  'sent' | 'over' | 'empty' | 'leased',
+  boolean
+>
 const mails = () =>
-  db.query<{
-    recipient: string
-    kind: string
-    attempts: number
-    sent: boolean
-    over: boolean
-    empty: boolean
-    leased: boolean
-  }>({
+  db.query<Mail>({
     text: `select recipient, kind, attempts, sent_at is not null as sent, due_at is null as over, content is null as empty,
              lease_until is not null as leased
            from mails order by mail_id`,

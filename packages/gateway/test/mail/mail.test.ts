@@ -43,8 +43,7 @@ beforeEach(async () => {
   smtp.refusals = {}
   smtp.mails.length = 0
   smtp.recipients.length = 0
-  await db.query({ text: 'delete from mails' })
-  await db.query({ text: 'delete from alerts' })
+  for (const table of ['mails', 'alerts']) await db.query({ text: `delete from ${table}` })
   // What another test left, or a first try of the same one.
   await db.query({ text: `delete from people where email like '%.example'` })
   await db.query({ text: 'update wallets set low_balance_threshold = null, low_balance_alerted_percent = 0' })

@@ -14,6 +14,7 @@ import { createIds, type Ids } from './lib/ids.ts'
 import { ensureLocalMasterKey } from './lib/master-key.ts'
 import { createOutbound, type Outbound } from './lib/outbound/outbound.ts'
 import { createDb, createStallWatch, type Database, type Db, type DbOptions } from './lib/postgres/db.ts'
+import { findPromoted } from './lib/postgres/servers.ts'
 import { createWakeups, type Wakeups } from './lib/postgres/wakeups.ts'
 import type { Running } from './lib/process/lifecycle.ts'
 import type { Log } from './lib/telemetry/log.ts'
@@ -89,7 +90,7 @@ const ORDER_IDLE_MS = 3_000
  * enough for another attempt within ten seconds.
  */
 const ORDER_LIMITS = { lockTimeoutMs: 3_500, statementTimeoutMs: 4_000, stallMs: 5_000, connectTimeoutMs: 3_000 }
-/** How often connections are checked that no request uses. */
+/** How often connections are checked that no request uses, and the other servers of DATABASE_URL. */
 const CHECK_MS = 5_000
 /**
  * Admission observes the database's time with every batch; this is for idle nodes, and for nodes that refuse every request
@@ -137,7 +138,7 @@ export async function createDeps(
   const admission = createAdmission({ ...clocks, hot, config, db, cipher, linkKey, log })
   const suppliers = await createSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
   const stock = await createAvailability({ db, log, loops, wake })
-  const checks = startChecks(config.role === 'worker' ? [db] : [db, orderDb, admission.db])
+  const checks = startChecks(databaseUrl, config.role === 'worker' ? [db] : [db, orderDb, admission.db])
   const orderPlacer = createOrderPlacer({
     ...{ ...clocks, ids, log, wake, catalogue, stock, suppliers, orderMetrics: measures.orderMetrics },
     db: orderDb,
@@ -202,13 +203,16 @@ async function startClockSampling(db: Db, { clock, databaseClock }: Pick<Deps, '
   return setInterval(() => void sample().catch(() => {}), CLOCK_SAMPLE_MS).unref()
 }
 
-/** Finds stalled connections also while no request uses them. */
-function startChecks(databases: readonly Database[]) {
+/** Finds stalled connections also while no request uses them, and a server that was promoted while the former primary goes on. */
+function startChecks(databaseUrl: string, databases: readonly Database[]) {
   const isResponding = async () => {
     const responding = await Promise.all(databases.map((each) => each.isResponding()))
     return responding.every(Boolean)
   }
-  const checking = setInterval(() => void isResponding(), CHECK_MS).unref()
+  const checking = setInterval(() => {
+    void isResponding()
+    void findPromoted(databaseUrl)
+  }, CHECK_MS).unref()
   return { isResponding, stop: () => clearInterval(checking) }
 }
 

@@ -33,8 +33,9 @@ export interface PostgresPair {
   readonly urlOfBoth: string
   /** Kills every process of the primary, as the loss of its machine does. */
   killPrimary(): Promise<void>
-  /** Makes the standby the primary. */
+  /** Makes the standby the primary. A former primary that was not killed goes on without a standby. */
   promote(): Promise<void>
+  killFormerPrimary(): Promise<void>
   /** Gives the promoted primary a synchronous standby again. */
   replaceStandby(): Promise<void>
   stop(): Promise<void>
@@ -96,20 +97,25 @@ export async function startPostgresPair(): Promise<PostgresPair> {
 
   let primary = await startPrimary()
   let standby = await startStandby(primary)
+  let former: Server | undefined
+  async function killServer({ process: postmaster }: Server): Promise<void> {
+    const ended = once(postmaster, 'exit')
+    for (const pid of [postmaster.pid!, ...childrenOf(postmaster.pid!)]) kill(pid)
+    await ended
+  }
   return {
     get url() {
       return primary.url
     },
     urlOfBoth: `postgres://${USER}@127.0.0.1:${ports[0]},127.0.0.1:${ports[1]}/${NAME}?target_session_attrs=read-write`,
-    async killPrimary() {
-      const { process: postmaster } = primary
-      const ended = once(postmaster, 'exit')
-      for (const pid of [postmaster.pid!, ...childrenOf(postmaster.pid!)]) kill(pid)
-      await ended
-    },
+    killPrimary: () => killServer(primary),
     async promote() {
       await query(standby.url, 'select pg_promote(true, 30)')
+      former = primary
       primary = standby
+    },
+    async killFormerPrimary() {
+      if (former && running.has(former)) await killServer(former)
     },
     async replaceStandby() {
       standby = await startStandby(primary)

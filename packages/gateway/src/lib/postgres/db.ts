@@ -9,7 +9,7 @@ import {
   type StatementResult,
 } from './pipeline.ts'
 import { DEFAULT_SCHEMA } from './schema.ts'
-import { clientFor, countServers } from './servers.ts'
+import { clientFor, countServers, isOutdated } from './servers.ts'
 import { applySettings, CONNECT_TIMEOUT_MS, type SessionSettings } from './session.ts'
 import { type ResponseWatch, type StalledConnections, watchStalledConnections } from './stalled-connections.ts'
 
@@ -165,12 +165,12 @@ interface ConnectionSource {
   watch: ResponseWatch<Connection>
 }
 
-/** Takes a connection from the pool. Closes connections that may have died together with a stalled one. */
+/** Takes a connection from the pool. Closes those that may have died together with a stalled one, or lead to a former primary. */
 async function takeConnection({ pool, servers, stalled }: ConnectionSource): Promise<pg.PoolClient> {
   for (let left = servers; ; ) {
     try {
       const client = await pool.connect()
-      if (!stalled.isSuspect(connectionOf(client))) return client
+      if (!stalled.isSuspect(connectionOf(client)) && !isOutdated(client)) return client
       client.release(true)
     } catch (error) {
       // Otherwise the next connection is made to another server.

@@ -14,12 +14,13 @@ it('a list of servers becomes one URL for each', () => {
     ],
     isPrimaryRequired: true,
     current: 0,
+    timeline: 0,
   })
 })
 
 it('a single server needs no check of its role', () => {
   const url = 'postgresql://me@one/esim'
-  expect(parseServers(url)).toEqual({ urls: [url], isPrimaryRequired: false, current: 0 })
+  expect(parseServers(url)).toEqual({ urls: [url], isPrimaryRequired: false, current: 0, timeline: 0 })
   expect(clientFor(url).name).toBe('Client')
 })
 

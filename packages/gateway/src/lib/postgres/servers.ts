@@ -4,6 +4,10 @@ import pg from 'pg'
  * A DATABASE_URL may list the servers of a primary and its standbys, as libpq reads it:
  * `postgres://user:password@one:5432,two:5432/database?target_session_attrs=read-write`. Connections are made to the server
  * that accepts writes.
+ *
+ * Two servers may accept writes at once: a primary that is cut off from the others does not know that its standby was
+ * promoted. It completes no commit of an order without that standby, but it answers everything else, so nothing seems to
+ * be wrong with its connections. The promoted server has the higher timeline, and only that server is used.
  */
 
 interface Servers {
@@ -13,12 +17,15 @@ interface Servers {
   isPrimaryRequired: boolean
   /** Index of the server to which the next connection is made. */
   current: number
+  /** The highest of a server that accepts writes; 0 until one is known. */
+  timeline: number
 }
 
 const TARGET = 'target_session_attrs'
 /** The values that make sense for a gateway, which always writes. */
 const TARGETS = ['any', 'read-write', 'primary']
 const ROLE_TIMEOUT_MS = 5_000
+const PROBE_TIMEOUT_MS = 3_000
 
 /** By URL: the connections of a process learn from each other which server is the primary. */
 const known = new Map<string, Servers>()
@@ -49,7 +56,7 @@ export function clientFor(url: string): typeof pg.Client {
     async #connectToPrimary(): Promise<void> {
       try {
         await super.connect()
-        if (servers.isPrimaryRequired) await requirePrimary(this as pg.Client)
+        if (servers.isPrimaryRequired) await requirePrimary(this as pg.Client, servers)
       } catch (error) {
         void this.end() // not awaited: a server that has vanished never answers
         // Connections that were made at the same time fail together: only the first of them moves on.
@@ -83,12 +90,72 @@ export async function connectClient(
   }
 }
 
-/** @throws Error with the state of a server that does not accept writes */
-async function requirePrimary(client: pg.Client): Promise<void> {
+/** True if a server was promoted since the connection's server accepted writes. */
+export function isOutdated(client: pg.ClientBase): boolean {
+  const made = timelineOf.get(client)
+  return made !== undefined && made.timeline < made.servers.timeline
+}
+
+const timelineOf = new WeakMap<pg.ClientBase, { servers: Servers; timeline: number }>()
+
+/** Asks the listed servers to which no connections are made whether one was promoted. If so, it gets the next connections. */
+export async function findPromoted(url: string): Promise<void> {
+  const servers = known.get(url)
+  if (!servers || servers.timeline === 0) return
+  const probes = servers.urls.map(async (each, index) => {
+    if (index === servers.current) return
+    const client = new pg.Client({
+      connectionString: each,
+      application_name: 'dealer-esim probe',
+      connectionTimeoutMillis: PROBE_TIMEOUT_MS,
+      query_timeout: PROBE_TIMEOUT_MS,
+    })
+    client.on('error', () => {}) // reported by what is sent on it
+    try {
+      await client.connect()
+      const timeline = (await acceptsWrites(client)) ? await readTimeline(client) : 0
+      if (timeline <= servers.timeline) return
+      servers.timeline = timeline
+      servers.current = index
+    } catch {
+      // It is away.
+    } finally {
+      void client.end()
+    }
+  })
+  await Promise.all(probes)
+}
+
+/** @throws Error with the state of a server that is not the primary */
+async function requirePrimary(client: pg.Client, servers: Servers): Promise<void> {
+  if (!(await acceptsWrites(client)))
+    throw new Error('Connection terminated: the server is a standby, which accepts no writes')
+  if (servers.urls.length === 1) return
+  const timeline = await readTimeline(client)
+  if (timeline === 0) return
+  if (timeline < servers.timeline)
+    throw new Error(
+      'Connection terminated: another server was promoted in place of this one. If the database was restored, restart the gateway',
+    )
+  servers.timeline = timeline
+  timelineOf.set(client, { servers, timeline })
+}
+
+async function acceptsWrites(client: pg.Client): Promise<boolean> {
   const query = { text: 'show transaction_read_only', query_timeout: ROLE_TIMEOUT_MS } as pg.QueryConfig
   const { rows } = await client.query<{ transaction_read_only: string }>(query)
-  if (rows[0]?.transaction_read_only === 'off') return
-  throw new Error('Connection terminated: the server is a standby, which accepts no writes')
+  return rows[0]?.transaction_read_only === 'off'
+}
+
+/** A promotion increments it. @returns 0 where the server does not tell it, as some managed ones do */
+async function readTimeline(client: pg.Client): Promise<number> {
+  const text = 'select left(pg_walfile_name(pg_current_wal_lsn()), 8) as timeline'
+  const query = { text, query_timeout: ROLE_TIMEOUT_MS } as pg.QueryConfig
+  const { rows } = await client.query<{ timeline: string }>(query).catch((error: unknown) => {
+    if (error instanceof pg.DatabaseError) return { rows: [] }
+    throw error
+  })
+  return Number.parseInt(rows[0]?.timeline ?? '0', 16)
 }
 
 /**
@@ -108,7 +175,7 @@ export function parseServers(url: string): Servers {
     throw new Error(
       `lists ${urls.length} servers: add ?${TARGET}=read-write, so that connections are made to the primary`,
     )
-  return { urls: urls.map(withoutTarget), isPrimaryRequired: target !== 'any', current: 0 }
+  return { urls: urls.map(withoutTarget), isPrimaryRequired: target !== 'any', current: 0, timeline: 0 }
 }
 
 /** The driver would take the parameter for one of its own options. */

@@ -147,7 +147,7 @@ async function dropDatabase(server: Db, name: string): Promise<void> {
   await server.query({ text: `drop database if exists "${name}" with (force)` })
 }
 
-/** Opens a database that was loaded completely, as its last table says; undefined if there is none. */
+/** Opens a database that was loaded completely, as its last table says; undefined if it does not exist. */
 async function openKept<Known>(
   server: Db,
   name: string,

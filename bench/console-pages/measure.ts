@@ -14,7 +14,7 @@ export interface Timing extends ConsoleRequest {
   p95Ms: number
   /** Processor time of gateway and server per request. A file is given up after its first rows. */
   cpuMs: number
-  /** Of a file: rows that one further request read, and its processor time. */
+  /** Rows that one further request of a file read, and its processor time. */
   file: { rows: number; cpuMs: number } | undefined
   load: number
 }

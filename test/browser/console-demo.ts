@@ -12,7 +12,7 @@ export interface Demo {
   dealer: Page
   tenantId: string
   orderNo: string
-  /** Of an order under review. */
+  /** The number of an order under review. */
   reviewedOrderNo: string
   profileId: string
   notifyId: string

@@ -22,7 +22,7 @@ export interface DealerLoad {
   stop(): Promise<void>
 }
 
-export interface AcknowledgedOrder {
+interface AcknowledgedOrder {
   transactionId: string
   orderNo: string
   isTopUp: boolean

@@ -43,8 +43,7 @@ beforeEach(async () => {
   smtp.refusals = {}
   smtp.mails.length = 0
   smtp.recipients.length = 0
-  await db.query({ text: 'delete from mails' })
-  await db.query({ text: 'delete from alerts' })
+  for (const table of ['mails', 'alerts']) await db.query({ text: `delete from ${table}` })
   // What another test left, or a first try of the same one.
   await db.query({ text: `delete from people where email like '%.example'` })
   await db.query({ text: 'update wallets set low_balance_threshold = null, low_balance_alerted_percent = 0' })
@@ -87,16 +86,12 @@ function tell(message: string, kind = 'LOW_STOCK'): Promise<void> {
   return db.tx(async (tx) => createAlert(tx, systemIds, { tenantId: null, kind, audience: 'OPERATOR', message }))
 }
 
+type Mail = { recipient: string; kind: string; attempts: number } & Record<
+  'sent' | 'over' | 'empty' | 'leased',
+  boolean
+>
 const mails = () =>
-  db.query<{
-    recipient: string
-    kind: string
-    attempts: number
-    sent: boolean
-    over: boolean
-    empty: boolean
-    leased: boolean
-  }>({
+  db.query<Mail>({
     text: `select recipient, kind, attempts, sent_at is not null as sent, due_at is null as over, content is null as empty,
              lease_until is not null as leased
            from mails order by mail_id`,

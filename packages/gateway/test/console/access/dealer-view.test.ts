@@ -1,10 +1,10 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { audit } from '../../src/audit/audit.ts'
-import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../src/wallet/ledger/adjust.ts'
-import { topUp } from '../../src/wallet/ledger/top-up.ts'
-import { addPackage, payOrders } from '../harness/shop.ts'
-import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
+import { audit } from '../../../src/audit/audit.ts'
+import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../../src/wallet/ledger/adjust.ts'
+import { topUp } from '../../../src/wallet/ledger/top-up.ts'
+import { addPackage, payOrders } from '../../harness/shop.ts'
+import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from '../console-testbed.ts'
 
 let testbed: ConsoleTestbed
 let tenantId: string

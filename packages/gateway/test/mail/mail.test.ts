@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createAlert } from '../../src/alerts/alerts.ts'
-import { NIL_TENANT, SYSTEM } from '../../src/audit/audit.ts'
-import { setOperatorSettings } from '../../src/deployment/operator-settings.ts'
+import { NIL_TENANT } from '../../src/audit/audit.ts'
 import { alertOperatorsOfReviews } from '../../src/fulfilment/review/review-alerts.ts'
 import { systemIds } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
@@ -125,8 +124,7 @@ describe('alert mails', () => {
 
   it('the addresses set in the console receive the operator’s alerts instead of OPERATOR_EMAIL', async () => {
     await running()
-    const settings = { newDealerQpsLimit: null, alertEmails: ['night@operator.example'] }
-    await setOperatorSettings({ db, ids: systemIds }, settings, SYSTEM)
+    await db.query({ text: `insert into operator_settings (alert_emails) values ('{night@operator.example}')` })
     await tell('Few codes are left.')
     await arrived(1)
     expect(smtp.mails[0]!.to).toBe('night@operator.example')

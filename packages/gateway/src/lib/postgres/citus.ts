@@ -35,10 +35,10 @@ export function isOnCitus(client: pg.ClientBase): boolean {
   return sessions.has(client)
 }
 
-/** The same as an SQL expression. */
+/** The SQL expression of `isOnCitus`. */
 export const IS_ON_CITUS = `strpos(current_setting('search_path'), '${CITUS_FUNCTIONS}') > 0`
 
-/** Whether Citus is installed in the database, and distributes the schema. */
+/** Looks up if Citus is installed in the database, and if it distributes the schema. */
 export async function findDistribution(
   client: pg.ClientBase,
   schema: string,
@@ -94,7 +94,7 @@ const FUNCTIONS: readonly ImmutableFunction[] = [
   },
 ]
 
-/** Of times and intervals, each with the name of its function. */
+/** Operators of times and intervals, each with the name of its function. */
 const OPERATORS = [
   { name: 'later', operator: '+', left: 'timestamptz', right: 'interval' },
   { name: 'earlier', operator: '-', left: 'timestamptz', right: 'interval' },

@@ -64,9 +64,9 @@ const totals = Type.Object({
 export type ListTotals = Static<typeof totals>
 
 export const PAGE_SIZE_MAX = 200
-/** Of a file: few, so that it begins soon. */
+/** Rows of a file's first part: few, so that it begins soon. */
 const FIRST_PART_ROWS = 100
-/** All tenants are looked up again for each part, and a list by other columns is sorted again: parts of 500 cost twice as much. */
+/** Rows of the other parts. For each, all tenants are looked up or the list is sorted again: parts of 500 cost twice as much. */
 const PART_ROWS = 2_000
 const CURSOR_LENGTH_MAX = 700
 

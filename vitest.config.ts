@@ -12,6 +12,16 @@ const isolate = false
 /** Long runs: crash and kill rounds, several nodes, proxies, browser flows over many pages. `npm run test:deployment`. */
 const DEPLOYMENT_TESTS = '**/*.deployment.test.ts'
 
+/** Citus distributes no schema named public, so there the tests' gateways use another one where they name none. */
+const otherDefaultSchema = {
+  name: 'other-default-schema',
+  enforce: 'pre' as const,
+  transform: (code: string, id: string) =>
+    id.endsWith('/lib/postgres/schema.ts')
+      ? code.replace("DEFAULT_SCHEMA = 'public'", "DEFAULT_SCHEMA = 'cell'")
+      : null,
+}
+
 const database = {
   isolate,
   globalSetup: ['packages/gateway/test/harness/global-setup.ts'],
@@ -45,6 +55,7 @@ export default defineConfig({
           exclude: [DEPLOYMENT_TESTS, 'test/style/**', '**/node_modules/**'],
           ...database,
         },
+        plugins: process.env.TEST_CITUS_URL ? [otherDefaultSchema] : [],
       },
       {
         test: {
@@ -52,6 +63,7 @@ export default defineConfig({
           include: [`packages/*/test/${DEPLOYMENT_TESTS}`, `test/${DEPLOYMENT_TESTS}`],
           ...database,
         },
+        plugins: process.env.TEST_CITUS_URL ? [otherDefaultSchema] : [],
       },
     ],
   },

@@ -9,7 +9,7 @@ export function canRun(what: string, ...programs: string[]): boolean {
   return false
 }
 
-function isInstalled(program: string): boolean {
+export function isInstalled(program: string): boolean {
   try {
     execFileSync('sh', ['-c', 'command -v "$0"', program], { stdio: 'ignore' })
     return true

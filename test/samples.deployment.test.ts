@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stopGateways, temporaryFolder } from '../packages/gateway/test/harness/processes/gateway-process.ts'
 import { DealerEsim } from '../packages/sdk/src/index.ts'
 import { fakeGateway, ok, refusal } from '../packages/sdk/test/fake-gateway.ts'
-import { canRun } from './can-run.ts'
+import { canRun, isInstalled } from './can-run.ts'
 import { type LocalGateway, root, startLocalGateway } from './local-gateway.ts'
 
 /**
@@ -27,7 +27,7 @@ interface Language {
   needs: string[]
   /** Variables that make it start faster. */
   env?: Record<string, string>
-  command(program: Program): string[]
+  command(program: Program): string[] | Promise<string[]>
   /** The command from the second run on: compiling for each run would take longer than everything else. */
   compiled?(program: Program): Promise<string[]>
 }
@@ -37,6 +37,14 @@ type Program = 'sign' | 'order' | 'after-sale' | 'verify-event'
 const pascal = { sign: 'Sign', order: 'Order', 'after-sale': 'AfterSale', 'verify-event': 'VerifyEvent' }
 const QUICK_JAVA = '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
 let javaClasses: Promise<string> | undefined
+const DOTNET = {
+  needs: ['dotnet'],
+  command: (p: Program) => ['dotnet', 'run', `${pascal[p]}.cs`, '--'],
+}
+const MONO = {
+  needs: ['mcs', 'mono'],
+  command: async (p: Program) => ['mono', await compileForMono(p)],
+}
 const LANGUAGES: Language[] = [
   { name: 'Bash', folder: 'bash', needs: ['bash', 'openssl', 'curl'], command: (p) => ['bash', `${p}.sh`] },
   {
@@ -58,7 +66,7 @@ const LANGUAGES: Language[] = [
     },
   },
   { name: 'Go', folder: 'go', needs: ['go'], command: (p) => ['go', 'run', `./${p}`] },
-  { name: 'C#', folder: 'csharp', needs: ['dotnet'], command: (p) => ['dotnet', 'run', `${pascal[p]}.cs`, '--'] },
+  { name: 'C#', folder: 'csharp', ...(isInstalled('dotnet') ? DOTNET : MONO) },
   {
     name: 'TypeScript',
     folder: 'typescript',
@@ -263,7 +271,7 @@ async function run(
   const name = `${language.folder}/${program}`
   const known = compiled.get(name)
   if (!known && language.compiled) compiled.set(name, language.compiled(program))
-  const [file = '', ...rest] = (await known) ?? language.command(program)
+  const [file = '', ...rest] = await (known ?? language.command(program))
   const options = {
     cwd: join(samples, language.folder),
     env: { ...process.env, ...language.env, ...env },
@@ -277,6 +285,22 @@ async function run(
     // A program that rejects the headers need not read the body.
     child.stdin?.on('error', () => undefined).end(stdin)
   })
+}
+
+const monoPrograms = new Map<Program, Promise<string>>()
+
+/** Compiles a program once, with the part of .NET that Mono lacks. @returns the executable */
+function compileForMono(program: Program): Promise<string> {
+  const known = monoPrograms.get(program)
+  if (known) return known
+  const name = pascal[program]
+  const executable = join(temporaryFolder('sample'), `${name}.exe`)
+  const libraries = '-r:System.Core,System.Net.Http,System.Runtime.Serialization,System.Xml'
+  const sources = [join(samples, 'csharp', `${name}.cs`), join(root, 'test/system-text-json.cs')]
+  const compiling = promisify(execFile)('mcs', ['-warnaserror', libraries, `-out:${executable}`, ...sources])
+  const compiled = compiling.then(() => executable)
+  monoPrograms.set(program, compiled)
+  return compiled
 }
 
 /** Compiles all programs in one run, which takes hardly longer than one program. @returns the folder of the classes */

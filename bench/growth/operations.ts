@@ -55,6 +55,8 @@ export type Path = (typeof PATHS)[number]
 const SAMPLES = 64
 const STATEMENT_PAGE = 100
 const CONSOLE_PAGE = { limit: 50 }
+/** Counting reads every row, up to 10 000, so both sides count as many. */
+const COUNTED = 4_000
 const WEEK_MS = 7 * 24 * 3_600_000
 
 /** The module functions that the APIs call, each on one connection, for the dealer with half of the orders. */
@@ -115,7 +117,6 @@ export async function createOperations({
   }
 
   function call(path: Path, index: number): Promise<unknown> {
-    const before = () => orderAt(history, sampleAt(index)).orderId
     const request = JSON.parse(body(path, index))
     switch (path) {
       case 'order':
@@ -142,7 +143,9 @@ export async function createOperations({
       case 'statement, deep page':
         return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE, before: entryBefore(history, sampleAt(index)) })
       default:
-        return isSalesPath(path) ? readSales(db, path, history) : callConsole(path, { db, tenantId, before: before() })
+        return isSalesPath(path)
+          ? readSales(db, path, history)
+          : callConsole(path, { db, history, order: sampleAt(index) })
     }
   }
 
@@ -155,20 +158,21 @@ function entryBefore(history: OrderHistory, order: number): bigint {
 
 type ConsolePath = Extract<Path, `console ${string}`>
 
-/** Lists of the console, of all dealers or of one. */
+/** Lists of the console, of all dealers or of the one with half of the orders. */
 function callConsole(
   path: ConsolePath,
-  { db, tenantId, before }: { db: Pick<Database, 'query'>; tenantId: string; before: string },
+  { db, history, order }: { db: Pick<Database, 'query'>; history: OrderHistory; order: number },
 ): Promise<unknown> {
+  const tenantId = history.tenantIds[0]!
   switch (path) {
     case 'console orders, all dealers':
       return searchOrders(db, { tenantId: null }, CONSOLE_PAGE)
     case 'console orders, deep page':
-      return searchOrders(db, { tenantId }, { ...CONSOLE_PAGE, after: [before] })
+      return searchOrders(db, { tenantId }, { ...CONSOLE_PAGE, after: [orderAt(history, order).orderId] })
     case 'console orders, by package':
       return searchOrders(db, { tenantId: null, packageCodes: ['JP_1_7'] }, CONSOLE_PAGE)
     case 'console orders, count':
-      return countOrders(db, { tenantId })
+      return countOrders(db, { tenantId, from: timeOfLast(history, COUNTED) })
     case 'console eSIMs, all dealers':
       return searchProfiles(db, { tenantId: null }, CONSOLE_PAGE)
     case 'console events, all dealers':
@@ -176,6 +180,11 @@ function callConsole(
     default:
       return path satisfies never
   }
+}
+
+/** When the dealer with half of the orders had placed all but so many. */
+function timeOfLast({ startMs, orders }: OrderHistory, count: number): Date {
+  return new Date(startMs + (1 - (2 * count) / orders) * WEEK_MS)
 }
 
 type SalesPath = Extract<Path, `sales ${string}`>

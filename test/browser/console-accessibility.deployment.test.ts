@@ -83,6 +83,25 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
     expect(paths.filter((path) => !toured.has(path))).toEqual([])
   })
 
+  it(
+    'a page whose data cannot be read says why, and offers to try again',
+    async () => {
+      const silent: string[] = []
+      const data = /\/console\/api\/(?!session)/
+      const json = { code: 'UNAVAILABLE', message: 'The database cannot be reached.' }
+      for (const stop of tour.stops.filter(({ name }) => READING.has(name))) {
+        const { page, name, path } = stop
+        await page.route(data, (route) => route.fulfill({ status: 503, json }))
+        await loadPage(testbed, page, path)
+        const shown = page.locator('[data-failure]').first()
+        await shown.waitFor({ timeout: SHOWN_MS }).catch(() => silent.push(name))
+        await page.unroute(data)
+      }
+      expect(silent).toEqual([])
+    },
+    TOUR_MS,
+  )
+
   it('every text on a page comes from the strings file', async () => {
     const page = await tour.operator.context().newPage()
     await usePseudoLanguage(page)
@@ -104,6 +123,15 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
     expect((await fetch(`${new URL(consoleUrl).origin}/metrics`)).status).toBe(404)
   })
 })
+
+/** Pages that read their data themselves, and one list of those that all read it in the same way. */
+const READING = new Set([
+  ...['dashboard', 'own-dashboard', 'dealer', 'orders', 'order', 'event', 'package', 'price-plan', 'price-group'],
+  ...['sale-rule', 'supplier', 'sales', 'operator-settings'],
+])
+
+/** A failure is shown at once, on a busy machine too. */
+const SHOWN_MS = 20_000
 
 /** A regular expression for a path of the router with its parameters. */
 function patternOf(path: string): RegExp {

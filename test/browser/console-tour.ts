@@ -128,9 +128,22 @@ function signedOutStops({ token }: Demo, page: Page): Stop[] {
   return [
     { name: 'sign-in', path: '/', page },
     { name: 'forgotten-password', path: '/', page, act: (at) => button(at, 'Forgot password?').click() },
+    { name: 'sign-in-ways', path: '/', page, act: offerEveryWay },
+    {
+      ...{ name: 'forgotten-password-mail', path: '/', page },
+      act: (at) => button(at, 'Forgot password?').click(),
+    },
     { name: 'signed-in', path: '/signed-in?error=access_denied&state=x', page },
     { name: 'welcome', path: `/welcome#${token}`, page },
   ]
+}
+
+/** The sign-in as on a gateway with a mail server, passkeys and a provider. */
+async function offerEveryWay(page: Page): Promise<void> {
+  const json = { mail: true, passkeyHost: new URL(page.url()).hostname, provider: 'Example Login' }
+  await page.route('**/api/sign-in-options', (route) => route.fulfill({ json }))
+  await page.reload()
+  await page.getByRole('button', { name: /Example Login/ }).waitFor()
 }
 
 /** Opens a stop and waits until nothing loads or moves. Throws if the page shows an error. */

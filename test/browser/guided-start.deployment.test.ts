@@ -1,8 +1,20 @@
-import type { Page } from 'playwright-core'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SAMPLE_FILE } from '../../packages/console/src/catalogue/import-files.ts'
 import { createTestDatabase, type TestDatabase } from '../../packages/gateway/test/harness/databases/database.ts'
+import { adminJson } from '../../packages/gateway/test/harness/processes/admin-process.ts'
+import {
+  SHARED_MASTER_KEY,
+  startGateway,
+  stopGateways,
+} from '../../packages/gateway/test/harness/processes/gateway-process.ts'
+import { createAuthority } from '../../packages/gateway/test/harness/servers/certificates.ts'
 import { type Receiver, startReceiver } from '../../packages/gateway/test/webhooks/receiver.ts'
-import { isBrowserAvailable } from './chromium.ts'
+import { isBrowserAvailable, launchChromium } from './chromium.ts'
 import {
   api,
   button,
@@ -213,3 +225,98 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     expect(testbed.browserErrors).toEqual([])
   })
 })
+
+/** A test deployment as an operator installs it, over TLS: no dealer, and the link to its first person. */
+describe.skipIf(!isBrowserAvailable())('a new test deployment', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-first-start-'))
+  let database: TestDatabase
+  let browser: Browser
+  let page: Page
+  let invitation: string
+
+  beforeAll(async () => {
+    database = await createTestDatabase()
+    const port = await freePort()
+    const { cert, key } = createAuthority('Test authority').issue('localhost')
+    const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }
+    writeFileSync(files.TLS_CERT_FILE, cert)
+    writeFileSync(files.TLS_KEY_FILE, key)
+    const env = { ...files, DEPLOYMENT: 'test', PORT: String(port), PUBLIC_URL: `https://localhost:${port}` }
+    await startGateway({ databaseUrl: database.url, env })
+    const first = ['people', 'create', '--email', 'ada@operator.test', '--name', 'Ada']
+    const adminEnv = { ...env, DATABASE_URL: database.url, MASTER_KEY: SHARED_MASTER_KEY }
+    invitation = (await adminJson<{ link: string }>(first, adminEnv)).link
+    browser = await launchChromium()
+    const context = await browser.newContext({ locale: 'en-US', ignoreHTTPSErrors: true })
+    page = await context.newPage()
+  }, FIVE_MINUTES_MS)
+  afterAll(async () => {
+    await browser?.close()
+    await stopGateways()
+    await database?.drop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const step = (name: string) => page.locator(`[data-setup=${name}]`)
+  const done = (name: string) => step(name).and(page.locator('[data-done=true]')).waitFor()
+  const act = (name: string) => step(name).getByRole('button').or(step(name).getByRole('link')).click()
+  const dialog = () => page.getByRole('dialog')
+
+  it(
+    'comes from the first link to a delivered order in the browser, within five minutes',
+    async () => {
+      const startedAt = performance.now()
+      await page.goto(invitation)
+      await field(page, 'New password').fill(PASSWORD)
+      await button(page, 'Set password').click()
+      await done('supplier')
+      for (const name of ['dealer', 'testOrder', 'webhook'])
+        await step(name).and(page.locator('[data-done=false]')).waitFor()
+
+      await page.getByRole('link', { name: 'Catalogue', exact: true }).click()
+      await button(page, 'Import CSV').first().click()
+      const file = { name: 'packages.csv', mimeType: 'text/csv', buffer: Buffer.from(SAMPLE_FILE) }
+      await page.locator('input[type=file]').setInputFiles(file)
+      await button(page, 'Preview changes').click()
+      await page.locator('[data-sum=New]').getByText('2').waitFor()
+      await button(page, 'Import').click()
+      await page.getByText('Imported: 2 new, 0 changed.').waitFor()
+      await page.getByRole('link', { name: 'Dashboard', exact: true }).click()
+      await done('catalogue')
+
+      await act('dealer')
+      await dialog().getByLabel('Name').fill('First Travel')
+      await button(page, 'Create dealer').click()
+      await dialog().getByText('Copy the AppSecret now').waitFor()
+      await button(page, 'I have copied it').click()
+      await dialog().getByRole('textbox', { name: 'Name' }).fill('Grace')
+      await dialog().getByRole('textbox', { name: 'Email address' }).fill('grace@dealer.test')
+      await dialog().getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+      await dialog().getByRole('button', { name: 'Invite' }).click()
+      await copyable(page, 'Copy this invitation link').waitFor()
+      await button(page, 'I have copied it').click()
+      await dialog()
+        .getByRole('textbox', { name: /Amount/ })
+        .fill('500')
+      await dialog().getByRole('textbox', { name: 'Payment reference' }).fill('first payment')
+      await dialog().getByRole('button', { name: 'Top up' }).click()
+      await done('dealer')
+
+      await act('testOrder')
+      await dialog().getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+      await dialog().getByRole('button', { name: 'Place order' }).click()
+      await page.waitForURL(/orders\/[0-9A-Z]{26}$/)
+      await page.locator('[data-step="STATUS"]').getByText('Order delivered').waitFor()
+      expect(performance.now() - startedAt).toBeLessThan(FIVE_MINUTES_MS)
+    },
+    FIVE_MINUTES_MS,
+  )
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -209,12 +209,14 @@ function Retention({ rows }: { rows: GatewayConfiguration['retention'] }) {
           {
             accessor: 'what',
             title: t.operatorSettings.what,
+            phone: 'main',
             cellsClassName: 'wrap',
             render: (row) => <span data-from-gateway>{row.what}</span>,
           },
           {
             accessor: 'days',
             title: t.operatorSettings.days,
+            phone: 'value',
             textAlign: 'right',
             render: (row) => formatCount(row.days),
           },
@@ -239,17 +241,20 @@ function Variables({ rows }: { rows: Variable[] }) {
           {
             accessor: 'name',
             title: t.operatorSettings.variable,
+            phone: 'main',
             render: (row) => <code data-from-gateway>{row.name}</code>,
           },
           {
             accessor: 'value',
             title: t.operatorSettings.value,
+            phone: 'note',
             cellsClassName: 'wrap',
             render: (row) => <span data-from-gateway>{row.value ?? '–'}</span>,
           },
           {
             accessor: 'state',
             title: t.operatorSettings.source,
+            phone: 'status',
             render: (row) => <span data-source={row.state}>{t.operatorSettings.sources[row.state]}</span>,
           },
           {

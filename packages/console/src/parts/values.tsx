@@ -45,6 +45,7 @@ const COLORS: Record<string, string> = {
   RELEASED: 'gray',
   PARTIALLY_DELIVERED: 'yellow',
   UNDER_REVIEW: 'orange',
+  REVIEW: 'orange',
   PROPOSED: 'orange',
   REQUESTED: 'orange',
   DECLINED: 'red',

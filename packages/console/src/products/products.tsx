@@ -10,13 +10,16 @@ import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
 import { useFilters } from '../parts/use-filters.ts'
 import { Timestamp } from '../parts/values.tsx'
+import { isOperatorAdmin, useSession } from '../session/session.ts'
 import { interpolate, locale, plural, t } from '../strings/strings.ts'
+import { ADD_SUPPLIER } from '../suppliers/paths.ts'
 import { CostHistory } from './cost-history.tsx'
 import { RULES } from './paths.ts'
 import { SyncCard } from './sync-card.tsx'
 
 /** The products in the suppliers' catalogues, and when each catalogue was read. */
 export function ProductsPage() {
+  const me = useSession()
   const [filters, setFilters] = useFilters()
   const { supplier, keyword, packageType, sold, listed, cursor } = filters
   const country = /^[A-Z]{2}$/.test(filters.country?.toUpperCase() ?? '') ? filters.country?.toUpperCase() : undefined
@@ -30,6 +33,11 @@ export function ProductsPage() {
     cursor,
   })
   const [shown, setShown] = useState<SupplierProductRow>()
+  const addSupplier = isOperatorAdmin(me) && (
+    <Button component={Link} to={ADD_SUPPLIER} variant="default">
+      {t.suppliers.add}
+    </Button>
+  )
   return (
     <Page
       title={t.products.title}
@@ -77,7 +85,7 @@ export function ProductsPage() {
         empty={
           isFiltered(filters)
             ? { title: t.products.noMatch, text: t.products.noMatchText }
-            : { title: t.products.none, text: t.products.noneText }
+            : { title: t.products.none, text: t.products.noneText, action: addSupplier }
         }
         columns={[
           { accessor: 'productCode', title: t.products.code, cellsClassName: 'mono', phone: 'main' },

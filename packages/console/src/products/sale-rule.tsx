@@ -6,7 +6,7 @@ import type { ApiError } from '../api/call.ts'
 import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { formFields, markSaved } from '../parts/form-values.ts'
-import { Loading } from '../parts/load-states.tsx'
+import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, NotFound, Page } from '../parts/page.tsx'
 import { UnsavedWarning } from '../parts/unsaved.tsx'
 import { canOperate, useSession } from '../session/session.ts'
@@ -32,6 +32,7 @@ export function SaleRulePage() {
   const list = useApi<{ rules: SaleRuleRow[] }>('/sale-rules')
   const [deleting, setDeleting] = useState(false)
   const row = list.data?.rules.find((one) => one.ruleName === ruleName)
+  if (list.error && !list.data) return <LoadError error={list.error} retry={list.refetch} />
   if (!list.data) return <Loading />
   if (!row) return <NotFound />
   return (

@@ -10,6 +10,7 @@ import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { formFields, markSaved } from '../parts/form-values.ts'
 import { formatMoney } from '../parts/format.ts'
+import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, NotFound, Page } from '../parts/page.tsx'
 import { UnsavedWarning } from '../parts/unsaved.tsx'
 import { Timestamp } from '../parts/values.tsx'
@@ -42,6 +43,8 @@ export function SupplierPage() {
       back={{ to: SUPPLIERS, label: t.suppliers.title }}
       actions={row && canOperate(me) && <SupplierActions row={row} onTested={setTested} />}
     >
+      {list.error && !row && <LoadError error={list.error} retry={list.refetch} />}
+      {list.isLoading && <Loading />}
       {row && (
         <Card title={t.suppliers.state}>
           <SupplierState row={row} tested={tested} />

@@ -1,7 +1,7 @@
 import type { Config } from './config.ts'
 import { VARIABLES, type Variable } from './variables.ts'
 
-export interface DescribedVariable {
+interface DescribedVariable {
   name: string
   description: string
   /** null: it is not set, or a secret. */
@@ -13,7 +13,8 @@ export interface DescribedVariable {
 /** The variables of this process as people may see them. */
 export function describeVariables(config: Config): DescribedVariable[] {
   return Object.entries<Variable<unknown>>(VARIABLES).map(([key, variable]) => {
-    const { name, description } = variable
+    const { name } = variable
+    const description = variable.description.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1') // links of the documentation
     const value = textOf(config[key as keyof Config])
     const usual = variable.default === undefined ? null : textOf(variable.parse(variable.default))
     if (value === null) return { name, description, value, state: 'NOT_SET' }

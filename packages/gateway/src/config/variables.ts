@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { resolve } from 'node:path'
 import { QPS_LIMIT_DEFAULT, QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import ipaddr from 'ipaddr.js'
+import { DEFAULT_SCHEMA } from '../lib/postgres/schema.ts'
 import { parseServers } from '../lib/postgres/servers.ts'
 import { OTHER_CONNECTIONS } from './connections.ts'
 import { clientId, domains, groupRoles, issuer, mailAddress, mailAddresses, providerLabel, smtpUrl } from './parsers.ts'
@@ -90,7 +91,7 @@ export const VARIABLES = {
     description:
       'Schema of the tables, created if it is missing: up to 63 lower-case letters, digits and _. Gateways with different schemas can share a database and do not see each other.',
     parse: databaseSchema,
-    default: 'public',
+    default: DEFAULT_SCHEMA,
   },
   cellName: {
     name: 'CELL_NAME',

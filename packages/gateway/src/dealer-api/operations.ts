@@ -113,9 +113,9 @@ async function act(
 
 const REPLAYED = { 'Idempotent-Replayed': 'true' }
 
+/** A top-up's answer has its eSIM, and so all members (PlacementAnswer). */
 function topUpResult(verdict: Verdict): Result<'esim/topup'> {
-  const { data, ...rest } = orderResult(verdict)
-  return { data: data as AnswerOf<'esim/topup'>, ...rest }
+  return orderResult(verdict) as Result<'esim/topup'>
 }
 
 function orderResult(verdict: Verdict): Result<'esim/order'> {

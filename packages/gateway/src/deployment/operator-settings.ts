@@ -6,7 +6,7 @@ import type { Db, Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
 
 /** What the operator sets in the console. Read whenever it is needed, so a change applies to every node at once. */
-export interface OperatorSettings {
+interface OperatorSettings {
   /** The limit of requests per second that a new dealer gets; null: none of its own. */
   newDealerQpsLimit: number | null
   /** Recipients of the operator's alerts; empty: those of OPERATOR_EMAIL. */

@@ -84,14 +84,14 @@ function findMisunderstanding({ body, truncated }: OutboundAnswer): string | und
   return isInsecure ? 'it does not trust this node: add its address to TRUSTED_PROXIES of that cell' : undefined
 }
 
-/** Both APIs begin their answers with the code. */
+/** Where an answer has its code, in both APIs. */
 const CODE_WITHIN_BYTES = 100
 
 function toAnswer({ status, headers, body }: OutboundAnswer): Answer {
   return { code: FORWARDED, http: status, headers: keptHeaders(headers), body: body.toString() }
 }
 
-/** Headers that concern one connection (RFC 9110 §7.6.1), or are set for each message. */
+/** Headers of one connection only (RFC 9110 §7.6.1), and those that are set for each message. */
 const DROPPED: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
   ...['host', 'content-length', 'date', 'via', 'forwarded'],

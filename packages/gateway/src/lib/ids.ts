@@ -78,6 +78,12 @@ export const HIGHEST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 /** The character code of a UUID's hyphen. */
 export const HYPHEN = 0x2d
 
+/**
+ * Ids follow the database's clock, so none is later than this. Statements about the latest rows of all tenants end there:
+ * otherwise each tenant is looked up in every partition that was created ahead.
+ */
+export const LATEST_IDS_MS = 3_600_000
+
 /** The smallest UUIDv7 of a time (ms): a bound for ranges of ids. */
 export function firstUuidAt(timeMs: number): string {
   const hex = Math.max(0, Math.floor(timeMs)).toString(16).padStart(12, '0')

@@ -15,9 +15,12 @@ import { dropPartitions, type PartitionedTable } from '../lib/postgres/partition
 /** How long a slot is kept that only an unconfirmed clock has passed. */
 const UNCONFIRMED_HOURS = 24
 
-/** Adds the elapsed time to the age of every slot that has ended. Locks the rows of request_id_slots, in slot order. */
+/** Adds the elapsed time to the age of every slot that has ended. The caller has locked retention_clock, so one node at a time does. */
 export function ageRequestIdSlots(tx: Tx, elapsedMs: number): void {
   tx.send({ text: AGE, values: [elapsedMs] })
+  tx.send({
+    text: `insert into request_id_slots (slot, age_ms) select slot, 0 from (${SLOTS}) present(slot) on conflict do nothing`,
+  })
   tx.send({ text: `delete from request_id_slots where slot not in (${SLOTS})` })
 }
 
@@ -27,9 +30,8 @@ const SLOTS = `
   where p.relnamespace = current_schema()::regnamespace and p.relname = 'request_ids'`
 
 const AGE = `
-  insert into request_id_slots as s (slot, age_ms) select slot, 0 from (${SLOTS} order by 1) present(slot)
-  on conflict (slot) do update set age_ms =
-    case when to_timestamp((s.slot + 1) * 3600.0) <= now() then s.age_ms + $1::float8 else 0 end`
+  update request_id_slots set age_ms =
+    case when to_timestamp((slot + 1) * 3600.0) <= now() then age_ms + $1::float8 else 0 end`
 
 /** Drops the slots that are past their retention. @returns the names of their partitions */
 export async function dropOldRequestIdSlots(db: Db, table: PartitionedTable): Promise<string[]> {

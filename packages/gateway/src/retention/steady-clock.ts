@@ -36,21 +36,23 @@ export function createClockReader(clock: Pick<Clock, 'monotonic'>): (tx: Tx) => 
   return async (tx) => {
     const nowMs = clock.monotonic()
     const monotonicMs = previousMs === undefined ? 0 : nowMs - previousMs
-    const [row] = await tx.query<{ steady: boolean; jumped: boolean; before: Date | null; elapsedMs: number }>({
+    const earlier = tx.query<{ seenAt: Date }>({ text: LOCK_CLOCK })
+    const [row] = await tx.query<{ steady: boolean; jumped: boolean; elapsedMs: number }>({
       text: READ_CLOCK,
       values: [monotonicMs],
     })
+    const [before] = await earlier
     previousMs = nowMs
-    const { steady, jumped, before, elapsedMs } = row!
-    return { isSteady: steady, jumpedFrom: jumped ? (before ?? undefined) : undefined, elapsedMs }
+    const { steady, jumped, elapsedMs } = row!
+    return { isSteady: steady, jumpedFrom: jumped ? before?.seenAt : undefined, elapsedMs }
   }
 }
 
 /** $1: milliseconds since this process's previous pass. Another process may have passed since, so seen_at counts as well. */
 const ELAPSED_MS = 'greatest(0, least($1::float8, extract(epoch from now() - c.seen_at)::float8 * 1000))'
 
+const LOCK_CLOCK = 'select seen_at from retention_clock for no key update'
 const READ_CLOCK = `
-  with before as materialized (select seen_at from retention_clock)
   insert into retention_clock as c (seen_at, steady_since, elapsed_ms, confirmed_at) values (now(), now(), 0, now())
   on conflict (singleton) do update set
     seen_at = now(),
@@ -58,5 +60,4 @@ const READ_CLOCK = `
       when now() between c.seen_at - ${BEHIND_MAX} and c.seen_at + ${STOPPED_MAX} then c.steady_since else now() end,
     elapsed_ms = ${ELAPSED_MS},
     confirmed_at = least(now(), c.confirmed_at + ${CATCH_UP} * ${ELAPSED_MS} * interval '1 millisecond')
-  returning steady_since <= now() - ${STEADY_FOR} as steady, steady_since = now() as jumped,
-    (select seen_at from before) as before, elapsed_ms`
+  returning steady_since <= now() - ${STEADY_FOR} as steady, steady_since = now() as jumped, elapsed_ms`

@@ -173,7 +173,7 @@ async function calculateDays(tx: Tx): Promise<number> {
     const startMs = Date.parse(`${day}T00:00:00Z`)
     const values = [tenantId, day, firstUuidAt(startMs), firstUuidAt(startMs + DAY_MS)]
     tx.send({ name: 'sales-calculate', text: `insert into daily_sales ${SUMS_OF_DAY}`, values })
-    tx.send({ name: 'sales-orders', text: `insert into daily_orders ${CELLS_OF_DAY}`, values })
+    tx.send({ name: 'sales-orders', text: INSERT_CELLS, values })
   }
   for (const text of ADD_OF_TENANTS) tx.send({ text, values: pairs })
   for (const add of [...OVER_TENANTS, addToMonths]) tx.send({ text: add('+'), values: pairs })
@@ -188,11 +188,14 @@ async function calculateDays(tx: Tx): Promise<number> {
   return days.length
 }
 
+// Citus 13.2 makes invalid SQL of the shorter `insert … select` where the select casts text to a time.
+const INSERT_CELLS = `with cells as materialized (${CELLS_OF_DAY}) insert into daily_orders select * from cells`
+
 const PAIRS = 'unnest($1::uuid[], $2::date[]) as d(tenant_id, day)'
 const DELETE_EMPTY = [
   `delete from daily_sales_packages s using ${PAIRS} where s.day = d.day and items = 0`,
   `delete from monthly_sales_tenants s using ${PAIRS}
-   where s.tenant_id = d.tenant_id and s.month = date_trunc('month', d.day)::date and items = 0`,
+   where s.tenant_id = d.tenant_id and s.month = date_trunc('month', d.day::timestamp)::date and items = 0`,
   `delete from order_quarter_hours q using ${PAIRS}
    where q.starts_at >= d.day::timestamp at time zone 'utc' and q.starts_at < (d.day + 1)::timestamp at time zone 'utc'
      and q.orders = 0 and q.amount = 0`,
@@ -225,7 +228,7 @@ const addToPackages = (sign: Sign) => `
 
 const addToMonths = (sign: Sign) => `
   insert into monthly_sales_tenants as p
-  select s.tenant_id, date_trunc('month', s.day)::date, s.order_type, s.currency_code, ${signed(sign)}
+  select s.tenant_id, date_trunc('month', s.day::timestamp)::date, s.order_type, s.currency_code, ${signed(sign)}
   from ${PAIRS} join daily_sales_tenants s on s.tenant_id = d.tenant_id and s.day = d.day
   group by 1, 2, 3, 4
   ${ADDED.replace('%key', 'tenant_id, month, order_type, currency_code')}`

@@ -1,5 +1,5 @@
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import { firstUuidAt, HIGHEST_UUID, LOWEST_UUID, lastUuidBefore, timeOfUuid } from '../lib/ids.ts'
+import { firstUuidAt, HIGHEST_UUID, LATEST_IDS_MS, LOWEST_UUID, lastUuidBefore, timeOfUuid } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
 
@@ -80,16 +80,18 @@ async function findByTime(
   filter: RowFilter,
   { ascending = false, after, limit }: RowPage,
 ): Promise<FoundKeys> {
-  const end = lastEdge(filter, ascending)
-  let edge = after?.[0] ?? firstEdge(filter, ascending)
-  let timeMs = timeOfUuid(edge)
   const isWhole = filter.tenantId !== null || filter.matching === 'ONE'
   const nowMs = isWhole ? 0 : await databaseTimeMs(db)
-  if (!isWhole && edge === HIGHEST_UUID) timeMs = nowMs
-  if (!isWhole && ascending && after === undefined) timeMs = await findOldestMs(db, rows, filter, edge)
+  const latest = isWhole ? HIGHEST_UUID : firstUuidAt(nowMs + LATEST_IDS_MS)
+  const end = lastEdge(filter, ascending, latest)
+  let edge = after?.[0] ?? firstEdge(filter, ascending, latest)
+  let timeMs = timeOfUuid(edge)
+  if (!isWhole && edge === latest) timeMs = nowMs
+  if (!isWhole && ascending && after === undefined) timeMs = await findOldestMs(db, rows, filter, edge, latest)
   const isFiltered = Boolean(filter.others?.length)
-  let spanMs = filter.matching === 'FEW' ? FIRST_WINDOW_OF_FEW_MS : FIRST_WINDOW_MS
   let toRead = isFiltered ? FIRST_READ_ROWS : limit + 1
+  let spanMs = filter.matching === 'FEW' ? FIRST_WINDOW_OF_FEW_MS : FIRST_WINDOW_MS
+  if (!isWhole && !ascending && filter.matching === undefined) spanMs = await spanOfOrders(db, timeMs, 2 * toRead)
   let read = 0
   const keys: RowKey[] = []
   for (let windows = 1; ; windows++) {
@@ -122,15 +124,37 @@ async function databaseTimeMs(db: Pick<Db, 'query'>): Promise<number> {
   return row!.now.getTime()
 }
 
+const QUARTER_HOUR_MS = 900_000
+const QUARTER_HOURS_READ_MS = 6 * 3_600_000
+
+/**
+ * How far back so many orders of all tenants reach, estimated from their sums by quarter hour. Other rows are about as many. An
+ * hour of a busy gateway has so many rows that a page would read the most allowed of every tenant.
+ */
+async function spanOfOrders(db: Pick<Db, 'query'>, beforeMs: number, wanted: number): Promise<number> {
+  const before = new Date(beforeMs)
+  const [last] = await db.query<{ startsAt: Date; orders: number; total: number }>(sql`
+    with quarter_hours as (
+      select starts_at, sum(orders)::int as orders, (sum(sum(orders)) over (order by starts_at desc))::int as total
+      from order_quarter_hours
+      where starts_at < ${before} and starts_at >= ${new Date(beforeMs - QUARTER_HOURS_READ_MS)} group by starts_at)
+    select * from quarter_hours order by total < ${wanted}, abs(total - ${wanted}) limit 1`)
+  if (last === undefined || last.orders <= 0) return FIRST_WINDOW_MS
+  if (last.total < wanted)
+    return between(FIRST_WINDOW_MS, (QUARTER_HOURS_READ_MS * wanted) / last.total, FIRST_WINDOW_OF_FEW_MS)
+  const ofLast = (QUARTER_HOUR_MS * (wanted - (last.total - last.orders))) / last.orders
+  return Math.max(0, beforeMs - last.startsAt.getTime() - QUARTER_HOUR_MS) + ofLast
+}
+
 /** Where reading begins, exclusive. */
-function firstEdge({ from, to }: RowFilter, ascending: boolean): string {
+function firstEdge({ from, to }: RowFilter, ascending: boolean, latest: string): string {
   if (ascending) return from ? lastUuidBefore(from.getTime()) : LOWEST_UUID
-  return to ? firstUuidAt(to.getTime()) : HIGHEST_UUID
+  return to ? nearer(firstUuidAt(to.getTime()), latest, true) : latest
 }
 
 /** Where reading ends, inclusive. */
-function lastEdge({ from, to }: RowFilter, ascending: boolean): string {
-  if (ascending) return to ? lastUuidBefore(to.getTime()) : HIGHEST_UUID
+function lastEdge({ from, to }: RowFilter, ascending: boolean, latest: string): string {
+  if (ascending) return to ? nearer(lastUuidBefore(to.getTime()), latest, true) : latest
   return from ? firstUuidAt(from.getTime()) : LOWEST_UUID
 }
 
@@ -150,11 +174,12 @@ async function findOldestMs(
   { table, id }: RowTable,
   { indexed }: RowFilter,
   edge: string,
+  end: string,
 ): Promise<number> {
   const column = raw(`r.${id}`)
   const [row] = await db.query<{ id: string }>(sql`
     select r.id from tenants t cross join lateral (
-      select ${column} as id from ${raw(table)} r where r.tenant_id = t.tenant_id and ${column} > ${edge} ${and(indexed)}
+      select ${column} as id from ${raw(table)} r where r.tenant_id = t.tenant_id and ${column} > ${edge} and ${column} < ${end} ${and(indexed)}
       order by ${column} limit 1) r
     order by r.id limit 1`)
   return row === undefined ? 0 : timeOfUuid(row.id)
@@ -162,8 +187,7 @@ async function findOldestMs(
 
 /** False if there are no rows before this time, so that the list does not offer to search years in which nothing was written. */
 async function hasOlder(db: Pick<Db, 'query'>, rows: RowTable, filter: RowFilter, timeMs: number): Promise<boolean> {
-  const oldestMs = await findOldestMs(db, rows, filter, LOWEST_UUID)
-  return oldestMs > 0 && oldestMs < timeMs
+  return (await findOldestMs(db, rows, filter, LOWEST_UUID, firstUuidAt(timeMs))) > 0
 }
 
 interface Window {

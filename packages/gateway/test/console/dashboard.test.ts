@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { countedDays } from '../../src/console-api/routes/overview/dashboard-figures.ts'
 import { localDays } from '../../src/console-api/routes/overview/local-days.ts'
 import { createIds, firstUuidAt } from '../../src/lib/ids.ts'
+import type { Statement } from '../../src/lib/postgres/db.ts'
 import { updateSales } from '../../src/sales/update-sales.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
@@ -109,6 +110,38 @@ it('events and suppliers are counted for the latest days with few orders', () =>
   expect(counted(1, 19_000, 1_000)).toEqual(['02', '03'])
   expect(counted(0, 0, 20_001)).toEqual([])
 })
+
+/** The tables of a statement's plan. */
+async function tablesRead({ text, values = [] }: Statement): Promise<string[]> {
+  const [row] = await testbed.db.query<{ 'QUERY PLAN': unknown }>({ text: `explain (format json) ${text}`, values })
+  const plan = JSON.stringify(row)
+  return [...plan.matchAll(/"Relation Name":"(.*?)"/g)].map(([, table]) => table!)
+}
+
+it.each(['/events', '/events?state=DEAD', '/events?sort=createdAt', '/dashboard', '/suppliers/sandbox/figures'])(
+  '%s of all dealers looks into no partition that was created ahead',
+  async (path) => {
+    const tomorrow = firstUuidAt(testbed.clock.now() + 27 * 3_600_000)
+    const ahead = await testbed.db.query<{ name: string }>({
+      text: `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+           where i.inhparent::regclass::text in ('events', 'deliveries', 'supplier_attempts')
+             and substring(pg_get_expr(c.relpartbound, c.oid) from 'FROM \\(''(.*?)''\\)') > $1`,
+      values: [tomorrow],
+    })
+    expect(ahead.length).toBeGreaterThan(6)
+    const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
+    const statements = vi.spyOn(testbed.deps.db, 'query')
+    expect((await operator.call('GET', path)).status).toBe(200)
+    const sent = statements.mock.calls
+      .map(([statement]) => statement)
+      .filter(({ text }) => text.includes('from tenants t'))
+    statements.mockRestore()
+    expect(sent).not.toEqual([])
+    const read = (await Promise.all(sent.map(tablesRead))).flat()
+    expect(read).toContain('tenants')
+    expect(read.filter((table) => ahead.some(({ name }) => name === table))).toEqual([])
+  },
+)
 
 it('an unknown time zone is refused', async () => {
   const { window } = await signedInAs(testbed, 'OPERATOR_STAFF')

@@ -8,19 +8,21 @@ import { createDb } from '../../src/lib/postgres/db.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { maintainPartitions } from '../../src/retention/table.ts'
-import { createDatabase, dropDatabasesOf, withDatabaseName } from './databases/database.ts'
+import { closeForCloning, findCitusNodes, joinDatabases } from './databases/citus.ts'
+import { createDatabase, dropDatabasesOf, type TestNodes, withDatabaseName } from './databases/database.ts'
 import { createRunFolder, memoryFolder } from './temporary-folders.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** `dataDir` is where `copyUsedDataDir` keeps its original. */
-    testServer: { url: string; run: string; dataDir: string }
+    testServer: TestNodes & { run: string; dataDir: string }
   }
 }
 
 /**
  * Starts one server for the whole run, with a template database that is migrated once and cloned by test files
  * (databases/database.ts). TEST_DATABASE_URL names another server to use; its user must be allowed to create databases.
+ * TEST_CITUS_URL names a cluster of Citus (databases/citus.ts).
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const run = `dealer_esim_test_${randomBytes(4).toString('hex')}`
@@ -35,18 +37,22 @@ export default async function setup(project: TestProject): Promise<() => Promise
       if (existsSync(dirname(each)) && readdirSync(dirname(each)).length === 0) rmdirSync(dirname(each))
     }
   }
-  const externalUrl = process.env.TEST_DATABASE_URL
-  const server = externalUrl ? { url: externalUrl, stop: async () => {} } : await startOwnServer(join(folder, 'server'))
+  const server = (await findExternalServer()) ?? (await startOwnServer(join(folder, 'server')))
   try {
-    await createTemplate(server.url, run)
+    await createTemplate(server, run)
   } catch (error) {
     await server.stop()
     remove()
     throw error
   }
-  project.provide('testServer', { url: server.url, run, dataDir: join(dataParent, 'data') })
+  project.provide('testServer', {
+    url: server.url,
+    workers: [...server.workers],
+    run,
+    dataDir: join(dataParent, 'data'),
+  })
   return async () => {
-    await dropDatabasesOf(server.url, run)
+    await dropDatabasesOf(server, run)
     await server.stop()
     remove()
   }
@@ -59,22 +65,31 @@ function createProjectFolder(runFolder: string, { name }: TestProject): string {
   return folder
 }
 
-interface Server {
-  url: string
+interface Server extends TestNodes {
   stop(): Promise<void>
+}
+
+async function findExternalServer(): Promise<Server | undefined> {
+  const { TEST_CITUS_URL: citusUrl, TEST_DATABASE_URL: url } = process.env
+  const stop = async () => {}
+  if (citusUrl) return { ...(await findCitusNodes(citusUrl)), stop }
+  return url ? { url, workers: [], stop } : undefined
 }
 
 async function startOwnServer(dataDir: string): Promise<Server> {
   const server = await startEmbeddedPostgres({ dataDir, log: silentLog, fsync: false, maxConnections: 400 })
-  return { url: server.url, stop: () => server.stop() }
+  return { url: server.url, workers: [], stop: () => server.stop() }
 }
 
-async function createTemplate(serverUrl: string, run: string): Promise<void> {
+async function createTemplate(server: Server, run: string): Promise<void> {
   const name = `${run}_template`
-  await createDatabase(serverUrl, name)
-  const url = withDatabaseName(serverUrl, name)
+  await createDatabase(server, name)
+  const isCitus = server.workers.length > 0
+  if (isCitus) await joinDatabases(server, name)
+  const url = withDatabaseName(server.url, name)
   await migrate({ databaseUrl: url, log: silentLog })
   const db = createDb({ url, poolSize: 1, applicationName: 'test template' })
   await maintainPartitions(db)
   await db.close()
+  if (isCitus) await closeForCloning(server, name)
 }

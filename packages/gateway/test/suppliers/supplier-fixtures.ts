@@ -8,6 +8,7 @@ import { createOutbound } from '../../src/lib/outbound/outbound.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { es2plusSupplier } from '../../src/suppliers/es2plus/es2plus.ts'
 import { gatewaySupplier } from '../../src/suppliers/gateway/gateway.ts'
+import { iccidOf } from '../../src/suppliers/sandbox/records.ts'
 import { sandboxSupplier } from '../../src/suppliers/sandbox/sandbox.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { stockSupplier } from '../../src/suppliers/stock/stock.ts'
@@ -129,7 +130,7 @@ async function countAtSandbox(db: Pick<Db, 'query'>, iccid: string, what: EsimAc
       : `select e.iccid_number from sandbox_issued e join sandbox_actions a
            on a.supplier = e.supplier and a.esim_key = e.key and a.answer = 'DONE' and a.action = $1`
   const rows = await db.query<{ iccidNumber: bigint }>({ text, values: what === 'TOPUP' ? [] : [what] })
-  return rows.filter(({ iccidNumber }) => makeIccid('89999', iccidNumber) === iccid).length
+  return rows.filter((row) => iccidOf(row) === iccid).length
 }
 
 export async function createSandboxFixtures(shop: Shop): Promise<FixtureFactory> {
@@ -157,7 +158,7 @@ export async function createSandboxFixtures(shop: Shop): Promise<FixtureFactory>
                    where supplier = $1 and answer = 'ISSUED' and cancelled_at is null and topped_up_key is null`,
             values: [name],
           })
-          return rows.map((row) => makeIccid('89999', row.n))
+          return rows.map((row) => iccidOf({ iccidNumber: row.n }))
         },
         close: async () => {},
       })
@@ -293,7 +294,7 @@ export async function createGatewayFixtures(shop: Shop): Promise<FixtureFactory>
                    where answer = 'ISSUED' and product_code = $1 and cancelled_at is null`,
             values: [upstreamProduct],
           })
-          return rows.map((row) => makeIccid('89999', row.n))
+          return rows.map((row) => iccidOf({ iccidNumber: row.n }))
         },
         close: () => proxy.close(),
       })

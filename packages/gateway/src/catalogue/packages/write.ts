@@ -91,8 +91,8 @@ function upsertPackages(rows: readonly object[], at: Date): Statement {
              cancel_fee_percent = excluded.cancel_fee_percent, on_sale = excluded.on_sale,
              ever_on_sale = p.ever_on_sale or excluded.on_sale,
              first_on_sale_at = case when p.ever_on_sale then p.first_on_sale_at else excluded.first_on_sale_at end,
-             sale_changed_at = case when p.on_sale = excluded.on_sale then p.sale_changed_at else $2 end,
-             updated_at = greatest(p.updated_at, excluded.updated_at), touched_at = $2`,
+             sale_changed_at = case when p.on_sale = excluded.on_sale then p.sale_changed_at else excluded.sale_changed_at end,
+             updated_at = greatest(p.updated_at, excluded.updated_at), touched_at = excluded.touched_at`,
     values: [recordset(rows), at],
   }
 }
@@ -114,7 +114,7 @@ function upsertListPrices(rows: readonly object[], at: Date): Statement {
            from json_to_recordset($1) as r (package_code text, currency_code text, price bigint, retail_price bigint,
              removed boolean)
            on conflict (package_code, currency_code) do update set
-             price = excluded.price, retail_price = excluded.retail_price, removed = excluded.removed, updated_at = $2`,
+             price = excluded.price, retail_price = excluded.retail_price, removed = excluded.removed, updated_at = excluded.updated_at`,
     values: [recordset(rows), at],
   }
 }

@@ -51,7 +51,7 @@ async function* linesOf<Row>(
 }
 
 /** Rows of a file that are read together. */
-export const FILE_PART_ROWS = 500
+const FILE_PART_ROWS = 500
 
 /** Reads a list to its end: each part begins after the last row of the previous one. */
 export async function* inParts<Row>(

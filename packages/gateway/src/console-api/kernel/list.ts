@@ -2,7 +2,7 @@ import Type, { type Static, type TArray, type TObject, type TProperties, type TS
 import { createToken, readToken } from '../../lib/crypto.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import { COUNTED_ROWS_MAX, type Position, type RowCount } from '../../tenants/tenant-rows.ts'
-import { csvRoute, FILE_PART_ROWS } from './csv-route.ts'
+import { csvRoute } from './csv-route.ts'
 import { nextCursor, PAGE_SIZE } from './paging.ts'
 import { type Context, type Route, route } from './route.ts'
 import { CLOSED, money, nullable, time } from './schemas.ts'
@@ -64,8 +64,10 @@ const totals = Type.Object({
 export type ListTotals = Static<typeof totals>
 
 export const PAGE_SIZE_MAX = 200
-/** Rows that match are sorted again for each part of a file, so parts of a sorted list are larger. */
-const PART_ROWS = { INDEX: FILE_PART_ROWS, FILTERED: 2_000 }
+/** Of a file: few, so that it begins soon. */
+const FIRST_PART_ROWS = 100
+/** All tenants are looked up again for each part, and a list by other columns is sorted again: parts of 500 cost twice as much. */
+const PART_ROWS = 2_000
 const CURSOR_LENGTH_MAX = 700
 
 export function listRoutes<
@@ -159,8 +161,8 @@ async function* filePartsOf<F extends TProperties, R extends TSchema, P extends 
   { params, query: { sort, ...query } }: Parts<F, P>,
 ): AsyncGenerator<Static<R>[]> {
   const { column, ascending } = columnOf(sort ?? list.firstSort)
-  const limit = PART_ROWS[list.sorts[column]!]
   for (let after: Position | null | undefined; after !== null; ) {
+    const limit = after === undefined ? FIRST_PART_ROWS : PART_ROWS
     const page = await list.find(context, query as ListQuery<F>, { column, ascending, limit, after }, params)
     yield page.rows as Static<R>[]
     after = page.next

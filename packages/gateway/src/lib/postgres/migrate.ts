@@ -5,6 +5,7 @@ import type pg from 'pg'
 import { StartRefused } from '../process/lifecycle.ts'
 import { packageRoot } from '../process/package-root.ts'
 import type { Log } from '../telemetry/log.ts'
+import { createCitusFunctions, createDistributedSchema, findDistribution } from './citus.ts'
 import type { Db } from './db.ts'
 import { explainNoConnection, sqlState } from './errors.ts'
 import { DEFAULT_SCHEMA, SCHEMA_ACCESS, type SchemaAccess, whySchemaUnfit } from './schema.ts'
@@ -51,6 +52,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     await applySettings(client, { search_path: schema })
     await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [`${schema} migrations`])
     await ensureSchema(client, schema)
+    if (await isDistributed(client, schema, log)) await createCitusFunctions(client, schema)
     await client.query(MIGRATIONS_TABLE)
     const pending = compare(files, await recorded(client))
     for (const file of pending) {
@@ -161,7 +163,18 @@ async function ensureSchema(client: pg.Client, schema: string): Promise<void> {
   const { may_create: mayCreate, ...rest } = rows[0]!
   const refusal = whySchemaUnfit(schema, { ...rest, mayCreate } satisfies SchemaAccess)
   if (refusal !== undefined) throw new StartRefused(refusal)
-  if (!rest.exists) await client.query(`create schema "${schema}"`)
+  if (rest.exists) return
+  if ((await findDistribution(client, schema)) === 'none') await client.query(`create schema "${schema}"`)
+  else await createDistributedSchema(client, schema)
+}
+
+async function isDistributed(client: pg.Client, schema: string, log: Log): Promise<boolean> {
+  const distribution = await findDistribution(client, schema)
+  if (distribution === 'none') return false
+  const advice =
+    distribution === 'local' && 'To distribute it, stop all nodes of the gateway and run citus_schema_distribute.'
+  log.info({ schema, distribution, ...(advice && { advice }) }, 'the database has Citus')
+  return distribution === 'distributed'
 }
 
 async function recorded(client: pg.Client): Promise<Migration[]> {

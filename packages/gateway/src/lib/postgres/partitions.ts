@@ -1,4 +1,5 @@
 import { firstUuidAt } from '../ids.ts'
+import { IS_ON_CITUS } from './citus.ts'
 import type { Db, Tx } from './db.ts'
 import { advisoryKey } from './schema.ts'
 
@@ -27,15 +28,14 @@ export function createPartitions(
   tables: readonly PartitionedTable[],
   sinceMs = Number.POSITIVE_INFINITY,
 ): Promise<string[]> {
-  return eachTable(db, tables, (tx, table, names, nowMs) => {
-    const missing = wanted(table, nowMs, sinceMs).filter((partition) => !names.has(partition.name))
-    for (const { name, from, to } of missing) {
-      tx.send({
-        text: `create table ${name} partition of ${table.table} for values from (${from}) to (${to}) with (${UNPAUSED}, fillfactor = ${table.fillfactor ?? 100})`,
-      })
-    }
-    return missing.map((partition) => partition.name)
-  })
+  return eachTable(db, tables, (table, names, nowMs) =>
+    wanted(table, nowMs, sinceMs)
+      .filter(({ name }) => !names.has(name))
+      .map(({ name, from, to }) => ({
+        name,
+        statement: `create table ${name} partition of ${table.table} for values from (${from}) to (${to}) with (${UNPAUSED}, fillfactor = ${table.fillfactor ?? 100})`,
+      })),
+  )
 }
 
 /** Autovacuum with pauses keeps dead versions of hot rows for seconds: docs/performance.md. */
@@ -50,14 +50,17 @@ export function dropPartitions(
   tables: readonly PartitionedTable[],
   isOld: (table: PartitionedTable, name: string, nowMs: number) => boolean = isPast,
 ): Promise<string[]> {
-  return eachTable(db, tables, (tx, table, names, nowMs) => {
-    const past = [...names].filter((name) => isOld(table, name, nowMs))
-    for (const name of past) tx.send({ text: `drop table ${name}` })
-    return past
-  })
+  return eachTable(db, tables, (table, names, nowMs) =>
+    [...names].filter((name) => isOld(table, name, nowMs)).map((name) => ({ name, statement: `drop table ${name}` })),
+  )
 }
 
-type Work = (tx: Tx, table: PartitionedTable, names: ReadonlySet<string>, nowMs: number) => string[]
+/** @returns the partitions to be created or dropped, each with the statement that does it */
+type Work = (
+  table: PartitionedTable,
+  names: ReadonlySet<string>,
+  nowMs: number,
+) => { name: string; statement: string }[]
 
 /**
  * Uses one transaction per table: creating a partition locks the whole table, and must not hold that lock while another
@@ -102,17 +105,39 @@ async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<str
     // A drop waits for readers, and writers queue behind it: give up early and retry later.
     tx.send({ text: `set local lock_timeout = '2s'` })
     tx.send({ text: `select pg_advisory_xact_lock(${advisoryKey('partitions')})` })
-    const [clock] = await tx.query<{ now: number }>({
-      text: 'select extract(epoch from clock_timestamp())::float8 * 1000 as now',
+    const [session] = await tx.query<{ now: number; schema: string; onCitus: boolean }>({
+      text: `select extract(epoch from clock_timestamp())::float8 * 1000 as now, current_schema() as schema,
+               ${IS_ON_CITUS} as on_citus`,
     })
+    const { now, schema, onCitus } = session!
     const present = await tx.query<{ name: string }>({
       text: `select c.relname as name from pg_inherits i
              join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
              where p.relnamespace = current_schema()::regnamespace and p.relname = $1`,
       values: [table.table],
     })
-    return work(tx, table, new Set(present.map((row) => row.name)), clock!.now)
+    const partitions = work(table, new Set(present.map((row) => row.name)), now)
+    for (const { statement } of partitions) {
+      if (onCitus) await runOnCoordinator(tx, schema, statement)
+      else tx.send({ text: statement })
+    }
+    return partitions.map(({ name }) => name)
   })
+}
+
+/**
+ * Creates or drops a table of the schema from a session on any node, because only the coordinator may. This happens in a
+ * transaction of its own.
+ */
+async function runOnCoordinator(tx: Tx, schema: string, definition: string): Promise<void> {
+  const command = `do $do$ begin
+    set local search_path to ${schema}; set local lock_timeout to '2s'; ${definition};
+  end $do$`
+  const [answer] = await tx.query<{ success: boolean; result: string }>({
+    text: 'select success, result from run_command_on_coordinator($1)',
+    values: [command],
+  })
+  if (!answer?.success) throw new Error(`The coordinator of Citus refused “${definition}”: ${answer?.result}`)
 }
 
 function wanted(table: PartitionedTable, nowMs: number, sinceMs = nowMs) {

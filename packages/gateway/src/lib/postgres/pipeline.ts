@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
+import { isOnCitus } from './citus.ts'
 import type { ResponseWatch } from './stalled-connections.ts'
 
 /** One statement. With a `name` it is prepared once per connection (hot statements); sql-template-tag's Sql fits too. */
@@ -29,7 +30,9 @@ export function createPipeline(client: pg.PoolClient, watch: ResponseWatch<Conne
     if (batch) client.query(batch)
     batch = undefined
   }
-  return (statement) => {
+  const onCitus = isOnCitus(client)
+  return (given) => {
+    const statement = onCitus ? withoutKeptPlan(given) : given
     if (isScript(statement)) {
       sendBatch()
       return runScript(client, watch, statement)
@@ -40,6 +43,14 @@ export function createPipeline(client: pg.PoolClient, watch: ResponseWatch<Conne
     }
     return batch.add(statement)
   }
+}
+
+/** On Citus: PostgreSQL keeps the plan of a prepared statement without parameters, and with it the time (citus.ts). */
+function withoutKeptPlan(statement: Statement): Statement {
+  const { name, text, values = [] } = statement
+  return name === undefined || values.length > 0 || !/^\s*(select|with|insert|update|delete)\b/i.test(text)
+    ? statement
+    : { name: '', text }
 }
 
 /** A text without name and values may hold several statements, which only the simple protocol accepts. */
@@ -191,7 +202,7 @@ class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
     const { statement, result, columns = [] } = this.#statements[this.#current]!
     this.#watch.received(connection)
     result.command = text
-    if (statement.name !== undefined) columnsByName(connection).set(statement.name, columns)
+    if (statement.name) columnsByName(connection).set(statement.name, columns)
     this.#setCurrent(this.#current + 1)
   }
 
@@ -212,7 +223,7 @@ class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
       if (index < answered) resolve(result)
       else {
         reject(failure)
-        if (statement.name !== undefined) delete connection.submittedNamedStatements[statement.name]
+        if (statement.name) delete connection.submittedNamedStatements[statement.name]
       }
     }
   }
@@ -231,7 +242,7 @@ const textsByName = new Map<string, string>()
 
 /** Two texts under one name are a bug: the server would run the text that was prepared first. */
 function checkName({ name, text }: Statement): void {
-  if (name === undefined) return
+  if (!name) return
   const known = textsByName.get(name)
   if (known === undefined) textsByName.set(name, text)
   else if (known !== text) throw new Error(`two different statements are named ${name}`)

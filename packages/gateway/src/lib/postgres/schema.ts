@@ -32,6 +32,13 @@ export const APPLICATION_PREFIX = `
   case current_schema() when '${DEFAULT_SCHEMA}' then 'dealer-esim'
   else 'esim-' || left(encode(sha256(convert_to(current_schema(), 'UTF8')), 'hex'), 6) end`
 
+export const CITUS_FUNCTIONS = 'esim_citus_'
+
+/** Holds what sessions on a schema that Citus distributes find before PostgreSQL's own functions: citus.ts. */
+export function citusFunctionsSchema(schema: string): string {
+  return CITUS_FUNCTIONS + digest(schema).slice(0, 16)
+}
+
 function digest(schema: string): string {
   return createHash('sha256').update(schema).digest('hex')
 }

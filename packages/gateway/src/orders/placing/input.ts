@@ -57,8 +57,8 @@ export interface NewOrderInput extends InputMembers {
 export interface TopUpInput extends InputMembers {
   orderType: 'TOPUP'
   request: TopupRequest
-  /** Present if it arrived while a batch ran; undefined: no such eSIM, or it could not be read. */
-  readAhead?: Promise<EsimReadAhead | undefined>
+  /** Present if it arrived while a batch ran. */
+  readAhead?: EsimReadAhead
 }
 
 /** An eSIM that is to be topped up. */
@@ -79,8 +79,13 @@ export interface ToppedUpEsim {
   openLines: PackageLine[] | null
 }
 
-/** An eSIM that was read while its wallet may have been in use, and the hash of the wallet's row in the same snapshot. */
-export type EsimReadAhead = ToppedUpEsim & { walletHash: string }
+/** An eSIM that is read while its wallet may be in use. */
+export interface EsimReadAhead {
+  /** undefined: no such eSIM, or it could not be read. */
+  esim: Promise<ToppedUpEsim | undefined>
+  /** A hash that the wallet's row had before the eSIM was read. */
+  walletHash: string
+}
 
 interface EarlierOrder {
   orderType: OrderType

@@ -15,7 +15,7 @@ import type { CachedWallet, WalletCache } from '../../wallet/ledger/cache.ts'
 import { lockWallets } from '../../wallet/ledger/lock.ts'
 import { type BatchDecision, dayOf, decideBatch, type ExistingOrder, type PlacedOrder, type Verdict } from './decide.ts'
 import type { OrderInput, ToppedUpEsim } from './input.ts'
-import { isStillRead, readToppedUpEsims } from './read-esims.ts'
+import { isUnchangedSince, readToppedUpEsims } from './read-esims.ts'
 import { type Assumptions, writeIfUnchanged, writePlaced } from './write.ts'
 
 export interface PlacementDeps {
@@ -119,16 +119,17 @@ async function readUnlessAhead(
   const unread: OrderInput[] = []
   for (const input of inputs) {
     if (input.orderType !== 'TOPUP') continue
-    const esim = await input.readAhead
-    const wallet = wallets.find(({ tenantId }) => tenantId === input.tenant.tenantId)
-    if (esim !== undefined && wallet !== undefined && isStillRead(esim, wallet)) ahead.set(input, esim)
+    const { readAhead, tenant } = input
+    const esim = await readAhead?.esim
+    const wallet = wallets.find(({ tenantId }) => tenantId === tenant.tenantId)!
+    if (esim && isUnchangedSince(readAhead!.walletHash, esim.profileId, wallet)) ahead.set(input, esim)
     else unread.push(input)
   }
   return unread.length === 0 ? ahead : new Map([...ahead, ...(await readToppedUpEsims(db, unread))])
 }
 
-/** As many batches as wait at most: a node runs 512 requests of a dealer at once (http/load-shedding.ts). */
-const OWN_CHANGES_KEPT = 4
+/** As many batches as wait at most, and the one before: a node runs 512 requests of a dealer at once (http/load-shedding.ts). */
+const OWN_CHANGES_KEPT = 5
 
 /** Notes on the wallets what this batch alone has changed. */
 function withOwnChanges(

@@ -11,9 +11,9 @@ import { createWalletCache } from '../../wallet/ledger/cache.ts'
 import type { OrderMetrics } from '../change.ts'
 import type { Verdict } from './decide.ts'
 import { replayOrConflict } from './decide.ts'
-import type { EsimReadAhead, OrderInput, TopUpInput } from './input.ts'
+import type { OrderInput, ToppedUpEsim, TopUpInput } from './input.ts'
 import { type BatchVerdict, type PlacementDeps, placeBatch, readOrderContext } from './place-batch.ts'
-import { readEsimsAhead } from './read-esims.ts'
+import { readToppedUpEsims } from './read-esims.ts'
 
 export interface OrderPlacer {
   /** Places one order, together with those that arrive at the same moment. Never rejects: failures are verdicts too. */
@@ -52,12 +52,15 @@ const QUEUE_MAX = 5_000
 export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
   const deps: PlacerDeps = { ...options, walletCache: createWalletCache(options.clock) }
   const recent = createRecentOrders(deps.db)
-  const aheadReads = createBatcher<TopUpInput, EsimReadAhead | undefined>({
+  const aheadReads = createBatcher<TopUpInput, ToppedUpEsim | undefined>({
     limit: BATCH_MAX,
     concurrency: 1, // larger batches: those that wait for a read wait for a batch of orders too
     queueLimit: QUEUE_MAX,
     queueFullError: () => new Error('too many top-ups are waiting'),
-    run: (inputs) => readEsimsAhead(deps.db, inputs),
+    async run(inputs) {
+      const esims = await readToppedUpEsims(deps.db, inputs)
+      return inputs.map((input) => esims.get(input))
+    },
   })
   let runningBatches = 0
   const batches = createBatcher<OrderInput, BatchVerdict>({
@@ -76,7 +79,9 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
   /** While a batch runs, the next one waits: its eSIMs are read meanwhile. */
   const withReadAhead = (input: OrderInput): OrderInput => {
     if (input.orderType !== 'TOPUP' || runningBatches === 0) return input
-    return { ...input, readAhead: aheadReads.add(input).catch(() => undefined) }
+    const walletHash = deps.walletCache.latestHash(input.tenant.tenantId)
+    if (walletHash === undefined) return input // the batch will read it under the wallet's lock
+    return { ...input, readAhead: { walletHash, esim: aheadReads.add(input).catch(() => undefined) } }
   }
   const placeOrReplay = async (input: OrderInput) => {
     const replayed = recent.has(input) ? await recent.lookUp(input) : undefined

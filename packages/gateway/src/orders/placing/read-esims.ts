@@ -1,10 +1,9 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
 import { isUuid } from '../../lib/ids.ts'
 import { textArray, uuidArray } from '../../lib/postgres/columns.ts'
-import type { Db, Statement } from '../../lib/postgres/db.ts'
+import type { Db } from '../../lib/postgres/db.ts'
 import type { CachedWallet } from '../../wallet/ledger/cache.ts'
-import { WALLET_ROW_HASH } from '../../wallet/ledger/lock.ts'
-import type { EsimReadAhead, OrderInput, ToppedUpEsim, TopUpInput } from './input.ts'
+import type { OrderInput, ToppedUpEsim, TopUpInput } from './input.ts'
 
 /**
  * Reads the eSIMs that top-ups name, each within its tenant. Of several with one ICCID it is the newest; if both members
@@ -19,47 +18,6 @@ export async function readToppedUpEsims(
   db: Pick<Db, 'query'>,
   inputs: readonly OrderInput[],
 ): Promise<Map<OrderInput, ToppedUpEsim>> {
-  return readNamed<ToppedUpEsim>(db, inputs, NOW)
-}
-
-/**
- * The same for a top-up that waits for earlier batches of its wallet: the batch that takes it up need not read its eSIM, if
- * `isStillRead` holds then. @returns in the order of the inputs; undefined where there is no such eSIM
- */
-export async function readEsimsAhead(
-  db: Pick<Db, 'query'>,
-  inputs: readonly TopUpInput[],
-): Promise<(EsimReadAhead | undefined)[]> {
-  const esims = await readNamed<EsimReadAhead>(db, inputs, AHEAD)
-  return inputs.map((input) => esims.get(input))
-}
-
-/**
- * True if nothing has happened to the eSIM since it was read that a debit of this wallet would detect: the wallet is as it was,
- * or this node's latest batches alone have changed it, and topped up other eSIMs.
- */
-export function isStillRead(
-  { walletHash, profileId }: EsimReadAhead,
-  { rowHash, ownChanges = [] }: CachedWallet,
-): boolean {
-  if (walletHash === rowHash) return true
-  for (const { rowHashBefore, toppedUpProfileIds } of ownChanges) {
-    if (toppedUpProfileIds.has(profileId)) return false
-    if (walletHash === rowHashBefore) return true
-  }
-  return false
-}
-
-interface NamedStatements {
-  byId: Pick<Statement, 'name' | 'text'>
-  byIccid: Pick<Statement, 'name' | 'text'>
-}
-
-async function readNamed<Esim extends ToppedUpEsim>(
-  db: Pick<Db, 'query'>,
-  inputs: readonly OrderInput[],
-  statements: NamedStatements,
-): Promise<Map<OrderInput, Esim>> {
   const byId: TopUpInput[] = []
   const byIccid: TopUpInput[] = []
   for (const input of inputs) {
@@ -68,16 +26,33 @@ async function readNamed<Esim extends ToppedUpEsim>(
     if (esimTranNo === undefined) byIccid.push(input)
     else if (isUuid(esimTranNo)) byId.push(input)
   }
-  const esims = new Map<OrderInput, Esim>()
-  const read = async (named: readonly TopUpInput[], statement: Statement) => {
-    const rows = await db.query<Esim & { place: number }>(statement)
+  const esims = new Map<OrderInput, ToppedUpEsim>()
+  const read = async (named: readonly TopUpInput[], text: string, name: string, values: Buffer[]) => {
+    const rows = await db.query<ToppedUpEsim & { place: number }>({ name, text, values })
     for (const row of rows) esims.set(named[row.place - 1]!, row)
   }
   await Promise.all([
-    byId.length > 0 && read(byId, { ...statements.byId, values: valuesOf(byId, idsOf(byId)) }),
-    byIccid.length > 0 && read(byIccid, { ...statements.byIccid, values: valuesOf(byIccid) }),
+    byId.length > 0 && read(byId, BY_ID, 'orders-esims-by-id', valuesOf(byId, idsOf(byId))),
+    byIccid.length > 0 && read(byIccid, BY_ICCID, 'orders-esims-by-iccid', valuesOf(byIccid)),
   ])
   return esims
+}
+
+/**
+ * True if nothing has happened to an eSIM that a debit of its wallet would detect, since the wallet's row had the hash: the
+ * wallet is as it was, or this node's latest batches alone have changed it, and topped up other eSIMs.
+ */
+export function isUnchangedSince(
+  walletHash: string,
+  profileId: string,
+  { rowHash, ownChanges = [] }: CachedWallet,
+): boolean {
+  if (walletHash === rowHash) return true
+  for (const { rowHashBefore, toppedUpProfileIds } of ownChanges) {
+    if (toppedUpProfileIds.has(profileId)) return false
+    if (walletHash === rowHashBefore) return true
+  }
+  return false
 }
 
 function valuesOf(inputs: readonly TopUpInput[], ...more: Buffer[]): Buffer[] {
@@ -91,7 +66,7 @@ function idsOf(inputs: readonly TopUpInput[]): Buffer {
 }
 
 // Index look-ups for each top-up: the limits keep the plan so, whatever the statistics say.
-const readEsims = (named: string, profile: string, members = '') => `
+const readEsims = (named: string, profile: string) => `
 select place::int, p.profile_id, p.iccid, i.package_code, p.supplier, p.esim_status, p.smdp_status, p.suspended,
   p.total_volume,
   (select action_id from esim_actions a
@@ -99,7 +74,7 @@ select place::int, p.profile_id, p.iccid, i.package_code, p.supplier, p.esim_sta
    limit 1) as open_action_id,
   (select jsonb_agg(package_lines -> 0) from orders o
    where o.tenant_id = named.tenant_id and o.topped_up_profile_id = p.profile_id
-     and order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW')) as open_lines${members}
+     and order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW')) as open_lines
 from ${named}
 cross join lateral (
   select * from profiles p where p.tenant_id = named.tenant_id and ${profile} limit 1
@@ -108,26 +83,12 @@ cross join lateral (
   select package_code from order_items
   where tenant_id = named.tenant_id and order_id = p.order_id and item_no = p.item_no limit 1
 ) i`
-const byId = (members?: string) =>
-  readEsims(
-    'unnest($1::uuid[], $2::text[], $3::uuid[]) with ordinality as named(tenant_id, iccid, profile_id, place)',
-    'p.profile_id = named.profile_id and p.iccid = coalesce(named.iccid, p.iccid)',
-    members,
-  )
-const byIccid = (members?: string) =>
-  readEsims(
-    'unnest($1::uuid[], $2::text[]) with ordinality as named(tenant_id, iccid, place)',
-    'p.iccid = named.iccid order by p.profile_id desc',
-    members,
-  )
-const WALLET_HASH = `,
-  (select ${WALLET_ROW_HASH}::text from wallets w where w.tenant_id = named.tenant_id) as wallet_hash`
 
-const NOW: NamedStatements = {
-  byId: { name: 'orders-esims-by-id', text: byId() },
-  byIccid: { name: 'orders-esims-by-iccid', text: byIccid() },
-}
-const AHEAD: NamedStatements = {
-  byId: { name: 'orders-esims-ahead-by-id', text: byId(WALLET_HASH) },
-  byIccid: { name: 'orders-esims-ahead-by-iccid', text: byIccid(WALLET_HASH) },
-}
+const BY_ID = readEsims(
+  'unnest($1::uuid[], $2::text[], $3::uuid[]) with ordinality as named(tenant_id, iccid, profile_id, place)',
+  'p.profile_id = named.profile_id and p.iccid = coalesce(named.iccid, p.iccid)',
+)
+const BY_ICCID = readEsims(
+  'unnest($1::uuid[], $2::text[]) with ordinality as named(tenant_id, iccid, place)',
+  'p.iccid = named.iccid order by p.profile_id desc',
+)

@@ -41,6 +41,11 @@ export async function findIssued(db: Db, name: string, keys: string[]): Promise<
 /** 89, then an unassigned country code. */
 const ISSUER_PREFIX = '89999'
 
+/** A worker of Citus numbers rows from its group times 2^48 on. */
+const GROUP_BITS = 48n
+const NUMBERS_PER_GROUP = 10n ** 11n
+
 export function iccidOf(row: Pick<IssuedRow, 'iccidNumber'>): string {
-  return makeIccid(ISSUER_PREFIX, row.iccidNumber)
+  const group = row.iccidNumber >> GROUP_BITS
+  return makeIccid(ISSUER_PREFIX, group * NUMBERS_PER_GROUP + BigInt.asUintN(Number(GROUP_BITS), row.iccidNumber))
 }

@@ -77,24 +77,29 @@ const LOCK_MS = CHECK_HEALTH_TIMEOUT_MS + 5_000
 /** Zero rows: another check is running, or ten have started within the minute. Locks the tenant's row of webhook_checks. */
 async function lockCheck(deps: CheckDeps, tenantId: string, token: string): Promise<void> {
   const nowMs = deps.databaseClock.now()
-  const taken = await deps.db.query({
-    text: `
-      insert into webhook_checks as c (tenant_id, lease_token, lease_until, started_at)
-      values ($1, $2, $4, array[$3::timestamptz])
-      on conflict (tenant_id) do update
-      set lease_token = $2, lease_until = $4,
-          started_at = array(select s from unnest(c.started_at) s where s > $5 and s <= $3 order by s) || $3::timestamptz
-      where ${isFree('c.lease_until', LOCK_MS, '$3::timestamptz')}
-        and (select count(*) from unnest(c.started_at) s where s > $5 and s <= $3) < $6
-      returning 1`,
-    values: [
-      tenantId,
-      token,
-      new Date(nowMs),
-      new Date(nowMs + LOCK_MS),
-      new Date(nowMs - MINUTE_MS),
-      CHECK_HEALTH_PER_MINUTE_MAX,
-    ],
+  const taken = await deps.db.tx(async (tx) => {
+    tx.send({
+      text: `insert into webhook_checks (tenant_id, lease_token, lease_until, started_at) values ($1, $2, $3, '{}')
+             on conflict do nothing`,
+      values: [tenantId, token, new Date(0)],
+    })
+    return tx.query({
+      text: `
+        update webhook_checks
+        set lease_token = $2, lease_until = $4,
+            started_at = array(select s from unnest(started_at) s where s > $5 and s <= $3 order by s) || $3::timestamptz
+        where tenant_id = $1 and ${isFree('lease_until', LOCK_MS, '$3::timestamptz')}
+          and (select count(*) from unnest(started_at) s where s > $5 and s <= $3) < $6
+        returning 1`,
+      values: [
+        tenantId,
+        token,
+        new Date(nowMs),
+        new Date(nowMs + LOCK_MS),
+        new Date(nowMs - MINUTE_MS),
+        CHECK_HEALTH_PER_MINUTE_MAX,
+      ],
+    })
   })
   if (taken.length === 0) throw await tooManyChecks(deps, tenantId, nowMs)
 }

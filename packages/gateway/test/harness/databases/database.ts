@@ -8,6 +8,12 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
+/** The test server; on Citus, its coordinator and its workers. */
+export interface TestNodes {
+  url: string
+  workers: readonly string[]
+}
+
 /** A separate migrated database, cloned from the run's template. Use one per test file, in `beforeAll`. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const { run } = inject('testServer')
@@ -20,14 +26,14 @@ export async function createEmptyDatabase(encoding = 'UTF8'): Promise<TestDataba
 }
 
 async function clone(template: string): Promise<TestDatabase> {
-  const { url: serverUrl, run } = inject('testServer')
+  const { run, ...nodes } = inject('testServer')
   const name = `${run}_${randomBytes(5).toString('hex')}`
-  await createDatabase(serverUrl, name, template)
-  return { url: withDatabaseName(serverUrl, name), drop: () => dropDatabase(serverUrl, name) }
+  await createDatabase(nodes, name, template)
+  return { url: withDatabaseName(nodes.url, name), drop: () => dropDatabase(nodes, name) }
 }
 
 /** Runs `work` on the test server on a new connection. */
-async function withServerClient<Result>(
+export async function withServerClient<Result>(
   serverUrl: string,
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
@@ -40,24 +46,29 @@ async function withServerClient<Result>(
   }
 }
 
-export async function createDatabase(serverUrl: string, name: string, template = 'template0'): Promise<void> {
-  await withServerClient(serverUrl, (client) => client.query(`create database ${name} template ${template}`))
+export async function createDatabase(nodes: TestNodes, name: string, template = 'template0'): Promise<void> {
+  await onEachNode(nodes, (client) => client.query(`create database ${name} template ${template}`))
 }
 
 /** Also closes connections that are still open. */
-async function dropDatabase(serverUrl: string, name: string): Promise<void> {
-  await withServerClient(serverUrl, (client) => client.query(`drop database if exists ${name} with (force)`))
+async function dropDatabase(nodes: TestNodes, name: string): Promise<void> {
+  await onEachNode(nodes, (client) => client.query(`drop database if exists ${name} with (force)`))
+}
+
+/** On Citus a database is one of its own on each node. */
+async function onEachNode(nodes: TestNodes, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  for (const url of [nodes.url, ...nodes.workers]) await withServerClient(url, work)
 }
 
 /** Drops the databases that test files of the run have left behind. */
-export async function dropDatabasesOf(serverUrl: string, run: string): Promise<void> {
-  const names = await withServerClient(serverUrl, async (client) => {
+export async function dropDatabasesOf(nodes: TestNodes, run: string): Promise<void> {
+  const names = await withServerClient(nodes.url, async (client) => {
     const { rows } = await client.query<{ datname: string }>('select datname from pg_database where datname like $1', [
       `${run}\\_%`,
     ])
     return rows.map((row) => row.datname)
   })
-  for (const name of names) await dropDatabase(serverUrl, name)
+  for (const name of names) await dropDatabase(nodes, name)
 }
 
 export function withDatabaseName(serverUrl: string, name: string): string {

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
 import { inject } from 'vitest'
+import { DEFAULT_SCHEMA } from '../../../src/lib/postgres/schema.ts'
 import { packageRoot } from '../../../src/lib/process/package-root.ts'
 import { dataFolder } from '../temporary-folders.ts'
 
@@ -84,7 +85,9 @@ export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
     {
       env: {
         ...{ PATH, HOME, TMPDIR, DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0' },
-        ...(options.databaseUrl ? { DATABASE_URL: options.databaseUrl, MASTER_KEY: SHARED_MASTER_KEY } : {}),
+        ...(options.databaseUrl
+          ? { DATABASE_URL: options.databaseUrl, DATABASE_SCHEMA: DEFAULT_SCHEMA, MASTER_KEY: SHARED_MASTER_KEY }
+          : {}),
         ...options.env,
       },
       ...options.user,

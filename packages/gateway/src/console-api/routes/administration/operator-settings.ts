@@ -5,7 +5,7 @@ import { ALERT_EMAILS_MAX, getOperatorSettings, setOperatorSettings } from '../.
 import { createMailServer } from '../../../lib/outbound/smtp.ts'
 import { Refusal } from '../../../lib/refusal.ts'
 import { testMail } from '../../../mail/texts.ts'
-import { DELETED, PARTITIONED } from '../../../retention/table.ts'
+import { AGED_BY_CLOCK, DELETED } from '../../../retention/table.ts'
 import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, nullable } from '../../kernel/schemas.ts'
 
@@ -83,7 +83,8 @@ export const operatorSettingsRoutes: Route[] = [
 
 const HOURS_PER_DAY = 24
 
+/** What is kept for a day or longer. */
 const RETENTION = [
-  ...PARTITIONED.flatMap(({ what, keepHours }) => (keepHours ? [{ what, days: keepHours / HOURS_PER_DAY }] : [])),
+  ...AGED_BY_CLOCK.flatMap(({ what, keepHours }) => (keepHours ? [{ what, days: keepHours / HOURS_PER_DAY }] : [])),
   ...DELETED.map(({ what, keepDays }) => ({ what, days: keepDays })),
 ]

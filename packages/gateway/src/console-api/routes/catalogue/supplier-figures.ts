@@ -1,8 +1,7 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import sql from 'sql-template-tag'
+import sql, { type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { firstUuidAt } from '../../../lib/ids.ts'
-import type { Db } from '../../../lib/postgres/db.ts'
+import { firstUuidAt, LATEST_IDS_MS } from '../../../lib/ids.ts'
 import { listPriceDifferences } from '../../../suppliers/prices.ts'
 import { OPERATORS, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, nullable, time } from '../../kernel/schemas.ts'
@@ -59,27 +58,37 @@ const DAY_MS = 86_400_000
 const ERRORS_SHOWN = 10
 const DIFFERENCES_SHOWN = 20
 
-/** In 1/10 000. The cost of a day pass is that of one day. Amounts of different currencies are never added or compared. */
-function listCosts(db: Pick<Db, 'query'>, supplier: string, since: string) {
-  return db.query<Record<'spent' | 'charged' | 'expected', bigint> & Costs>(sql`
-    with delivered as (
-      select i.supplier_charge as charge, i.supplier_charge_currency as charge_currency, i.cost_currency,
-        i.cost * coalesce((o.package_lines -> i.line_no ->> 'periodNum')::int, 1) as cost
-      from tenants t
-      cross join lateral (
-        select distinct order_id, item_no from supplier_attempts
-        where tenant_id = t.tenant_id and attempt_id >= ${since} and supplier = ${supplier}
-          and outcome in ('delivered', 'toppedUp')) a
-      join order_items i on i.tenant_id = t.tenant_id and i.order_id = a.order_id and i.item_no = a.item_no
-        and i.item_status = 'DELIVERED' and i.supplier = ${supplier}
-      join orders o on o.tenant_id = t.tenant_id and o.order_id = a.order_id)
-    select coalesce(charge_currency, cost_currency) as currency_code, count(*)::int as delivered,
-      coalesce(sum(coalesce(charge, cost)), 0)::bigint as spent,
-      count(*) filter (where charge_currency = cost_currency)::int as stated,
-      coalesce(sum(charge) filter (where charge_currency = cost_currency), 0)::bigint as charged,
-      coalesce(sum(cost) filter (where charge_currency = cost_currency), 0)::bigint as expected
-    from delivered where coalesce(charge_currency, cost_currency) is not null group by 1 order by 1`)
-}
+/**
+ * SQL: the finished attempts of the supplier in a period, one range of the key per tenant. The period has an end, so that tenants
+ * are not looked up in the partitions that were created ahead.
+ */
+const attemptsOf = (supplier: string, { since, until }: { since: string; until: string }) => sql`
+  select t.tenant_id, a.* from tenants t
+  cross join lateral (
+    select attempt_id, order_id, item_no, operation, outcome, message, started_at, finished_at from supplier_attempts
+    where tenant_id = t.tenant_id and attempt_id >= ${since} and attempt_id < ${until} and supplier = ${supplier}
+      and finished_at is not null) a`
+
+/**
+ * In 1/10 000. The cost of a day pass is that of one day. Amounts of different currencies are never added or compared. The
+ * limits keep the planner from joining whole tables instead of looking into their keys.
+ */
+const costsOf = (attempts: Sql, supplier: string) => sql`
+  with delivered as (
+    select i.supplier_charge as charge, i.supplier_charge_currency as charge_currency, i.cost_currency, i.cost * o.days as cost
+    from (select distinct tenant_id, order_id, item_no from (${attempts}) finished where outcome in ('delivered', 'toppedUp')) a
+    cross join lateral (
+      select * from order_items i where i.tenant_id = a.tenant_id and i.order_id = a.order_id and i.item_no = a.item_no limit 1) i
+    cross join lateral (
+      select coalesce((package_lines -> i.line_no ->> 'periodNum')::int, 1) as days from orders o
+      where o.tenant_id = a.tenant_id and o.order_id = a.order_id limit 1) o
+    where i.item_status = 'DELIVERED' and i.supplier = ${supplier})
+  select coalesce(charge_currency, cost_currency) as currency_code, count(*)::int as delivered,
+    coalesce(sum(coalesce(charge, cost)), 0)::bigint as spent,
+    count(*) filter (where charge_currency = cost_currency)::int as stated,
+    coalesce(sum(charge) filter (where charge_currency = cost_currency), 0)::bigint as charged,
+    coalesce(sum(cost) filter (where charge_currency = cost_currency), 0)::bigint as expected
+  from delivered where coalesce(charge_currency, cost_currency) is not null group by 1 order by 1`
 
 type Costs = Pick<SupplierFigures['costs'][number], 'currencyCode' | 'delivered' | 'stated'>
 
@@ -93,7 +102,9 @@ export const supplierFigureRoutes: Route[] = [
     params: Type.Object({ supplier: line(64) }, CLOSED),
     answer: figures,
     async handle({ deps }, { params: { supplier } }) {
-      const since = firstUuidAt(deps.databaseClock.now() - DAY_MS)
+      const nowMs = deps.databaseClock.now()
+      const period = { since: firstUuidAt(nowMs - DAY_MS), until: firstUuidAt(nowMs + LATEST_IDS_MS) }
+      const attempts = attemptsOf(supplier, period)
       const [counted, errors, costs, differences] = await Promise.all([
         deps.db.query<
           Omit<SupplierFigures, 'errors' | 'p50_ms' | 'p95_ms'> & Record<'p50Ms' | 'p95Ms', number | null>
@@ -106,23 +117,14 @@ export const supplierFigureRoutes: Route[] = [
               order by extract(epoch from finished_at - started_at) * 1000))::int as p50_ms,
             round(percentile_cont(0.95) within group (
               order by extract(epoch from finished_at - started_at) * 1000))::int as p95_ms
-          from tenants t
-          cross join lateral (
-            select outcome, started_at, finished_at from supplier_attempts
-            where tenant_id = t.tenant_id and attempt_id >= ${since} and supplier = ${supplier}
-              and operation in ('ORDER', 'TOPUP') and finished_at is not null) a`),
+          from (${attempts}) finished where operation in ('ORDER', 'TOPUP')`),
         deps.db.query<
           Omit<SupplierFigures['errors'][number], 'orderNo' | 'time'> & { orderId: string; time: Date }
         >(sql`
-          select a.finished_at as time, t.tenant_id, a.order_id, a.operation, a.outcome, a.message
-          from tenants t
-          cross join lateral (
-            select attempt_id, order_id, operation, outcome, message, finished_at from supplier_attempts
-            where tenant_id = t.tenant_id and attempt_id >= ${since} and supplier = ${supplier}
-              and outcome in ('refused', 'retry', 'unknown') and finished_at is not null
-            order by attempt_id desc limit ${ERRORS_SHOWN}) a
-          order by a.attempt_id desc limit ${ERRORS_SHOWN}`),
-        listCosts(deps.db, supplier, since),
+          select finished_at as time, tenant_id, order_id, operation, outcome, message
+          from (${attempts}) finished where outcome in ('refused', 'retry', 'unknown')
+          order by attempt_id desc limit ${ERRORS_SHOWN}`),
+        deps.db.query<Record<'spent' | 'charged' | 'expected', bigint> & Costs>(costsOf(attempts, supplier)),
         listPriceDifferences(deps.db, supplier),
       ])
       const { p50Ms, p95Ms, ...outcomes } = counted[0]!

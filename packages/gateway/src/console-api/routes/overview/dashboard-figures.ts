@@ -1,5 +1,5 @@
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
-import { firstUuidAt } from '../../../lib/ids.ts'
+import { firstUuidAt, LATEST_IDS_MS } from '../../../lib/ids.ts'
 import type { Db } from '../../../lib/postgres/db.ts'
 import { listOrderParts } from '../../../sales/order-cells.ts'
 import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '../../../webhooks/delivery.ts'
@@ -62,8 +62,8 @@ export function listWebhookDays(db: Reader, { tenantId, days, end }: Scope): Pro
     from tenants t
     cross join lateral (
       select e.notify_id, ${raw(STATE_OF_EVENT)} as delivery_state
-      from events e ${raw(DELIVERY_OF_EVENT)} and d.notify_id >= ${firstId(days)}
-      where e.tenant_id = t.tenant_id and e.notify_id >= ${firstId(days)} ${before(sql`e.notify_id`, end)}) e
+      from events e ${raw(DELIVERY_OF_EVENT)} and d.notify_id >= ${firstId(days)} and d.notify_id < ${endId(days, end)}
+      where e.tenant_id = t.tenant_id and e.notify_id >= ${firstId(days)} and e.notify_id < ${endId(days, end)}) e
     where ${tenantFilter(tenantId)}
     group by 1 order by 1`)
 }
@@ -89,7 +89,7 @@ export function listSupplierFigures(
     from tenants t
     cross join lateral (
       select supplier, outcome, started_at, finished_at from supplier_attempts a
-      where a.tenant_id = t.tenant_id and a.attempt_id >= ${firstId(days)} ${before(sql`a.attempt_id`, end)}
+      where a.tenant_id = t.tenant_id and a.attempt_id >= ${firstId(days)} and a.attempt_id < ${endId(days, end)}
         and a.operation = 'ORDER') a
     group by 1 order by 1`)
 }
@@ -148,10 +148,14 @@ function dayOf(days: LocalDay[], id: Sql): Sql {
   return sql`(${days.map(({ day }) => day)}::text[])[width_bucket(${id}, ${starts}::uuid[])]`
 }
 
-function before(id: Sql, end: Date | undefined): Sql {
-  return end === undefined ? empty : sql`and ${id} < ${firstUuidAt(end.getTime())}`
-}
-
 function firstId(days: LocalDay[]): string {
   return firstUuidAt(days[0]?.startsAt.getTime() ?? 0)
 }
+
+/** Where the ids of the period end. One that includes today ends with its last day, which may be up to 25 hours long. */
+function endId(days: LocalDay[], end: Date | undefined): string {
+  const lastMs = days.at(-1)?.startsAt.getTime() ?? 0
+  return firstUuidAt(end?.getTime() ?? lastMs + LONGEST_DAY_MS + LATEST_IDS_MS)
+}
+
+const LONGEST_DAY_MS = 25 * 3_600_000

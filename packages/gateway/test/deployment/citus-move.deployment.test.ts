@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, expect, inject, it } from 'vitest'
+import { DEFAULT_SCHEMA } from '../../src/lib/postgres/schema.ts'
+import { type Dealer, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
+import { createTestDatabase, type TestDatabase, withServerClient } from '../harness/databases/database.ts'
+import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
+import { expectRecordsToAgree } from '../orders/load-records.ts'
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
+import { letLeasesExpire, prepareDealer, type SentOrder, startNodeLoad, UNDISTURBED_ORDERS } from './failover-load.ts'
+
+/*
+ * Two nodes of a gateway under orders on a schema of a Citus cluster, connected to the coordinator or to the worker that has the
+ * schema. The schema is moved to another worker and back. TEST_CITUS_URL: docs/scaling.md.
+ */
+
+const { workers } = inject('testServer')
+const isPossible = workers.length > 1
+if (!isPossible) console.warn('NOT RUN: moves on Citus. TEST_CITUS_URL must name a cluster of Citus with two workers')
+
+const ENDS_WITHIN_MS = 120_000
+
+let database: TestDatabase
+let operator: Node
+let receiver: Receiver
+let dealer: Dealer
+
+beforeEach(async () => {
+  if (!isPossible) return
+  database = await createTestDatabase()
+  operator = await startNode(database.url)
+  receiver = await startReceiver()
+  dealer = await prepareDealer(operator, receiver)
+})
+afterEach(async () => {
+  if (!isPossible) return
+  await stopGateways()
+  await operator.stop()
+  await receiver.close()
+  await database.drop()
+})
+
+/** The database on a node, `host:port`. */
+function urlAt(host: string): string {
+  const url = new URL(database.url)
+  url.host = host
+  return url.href
+}
+
+async function hostOfSchema(): Promise<string> {
+  const { rows } = await withServerClient(database.url, (client) =>
+    client.query<{ hosts: string[] }>(
+      `select array_agg(distinct nodename || ':' || nodeport) as hosts from citus_shards
+       where table_name::text ~ '^(${DEFAULT_SCHEMA}[.])?orders$'`,
+    ),
+  )
+  expect(rows[0]!.hosts).toHaveLength(1)
+  return rows[0]!.hosts[0]!
+}
+
+/** Moves the schema to the worker that does not have it. @returns how long it took */
+async function moveSchema(): Promise<number> {
+  const from = await hostOfSchema()
+  const to = workers.map((worker) => new URL(worker)).find(({ host }) => host !== from)!
+  const startedAt = performance.now()
+  await withServerClient(database.url, (client) =>
+    // Blocking writes: Citus copies no unlogged table, such as qps_buckets, by logical replication.
+    client.query(`select citus_schema_move($1::regnamespace, $2::text, $3::int, 'block_writes')`, [
+      DEFAULT_SCHEMA,
+      to.hostname,
+      Number(to.port),
+    ]),
+  )
+  expect(await hostOfSchema()).toBe(to.host)
+  return performance.now() - startedAt
+}
+
+it.skipIf(!isPossible).each(['the coordinator', 'the worker that has the schema'])(
+  'a schema that Citus moves between its nodes loses and doubles no order of gateways that are connected to %s',
+  { timeout: 600_000, retry: 0 },
+  async (connectedTo) => {
+    const databaseUrl = connectedTo === 'the coordinator' ? database.url : urlAt(await hostOfSchema())
+    const env = { ...NODE_ENV, DEFAULT_QPS_LIMIT: '100000' }
+    const gateways = await Promise.all([startGateway({ databaseUrl, env }), startGateway({ databaseUrl, env })])
+    const sent: SentOrder[] = []
+    const movesMs: number[] = []
+    for (let round = 0; round < 2; round++) {
+      const loads = gateways.map((gateway) => startNodeLoad(gateway, dealer, sent))
+      await waitUntil(async () => loads.every((load) => load.acknowledged >= UNDISTURBED_ORDERS))
+      movesMs.push(await moveSchema())
+      const movedAt = performance.now()
+      await Promise.all(loads.map((load) => load.firstAnswer(movedAt)))
+      await Promise.all(loads.map((load) => load.stop()))
+    }
+    console.info(
+      `moves on Citus: ${JSON.stringify({
+        connectedTo,
+        orders: sent.length,
+        refused: sent.filter(({ acknowledgedAt }) => acknowledgedAt === undefined).length,
+        movesMs: movesMs.map(Math.round),
+        longestAnswerMs: Math.round(Math.max(...sent.flatMap(({ durationsMs }) => durationsMs))),
+      })}`,
+    )
+    await letLeasesExpire(operator.deps.db)
+    const world = { gateway: gateways[0]!, dealer, db: operator.deps.db, requested: sent, receiver }
+    await expectRecordsToAgree(world, ENDS_WITHIN_MS)
+  },
+)

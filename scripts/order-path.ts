@@ -170,11 +170,14 @@ function handOffsToDebit(entries: readonly Entry[]): string[] {
   const begin = entries.findIndex(({ file, name }) => file === OPERATIONS && name.includes('esim/order'))
   const values = entries.findIndex(({ name }, index) => index > begin && name === 'walletValues')
   const end = entries.findIndex(({ file }, index) => index > values && file === 'lib/postgres/pipeline.ts')
-  const calls = entries
-    .slice(begin, end + 1)
-    .filter(({ file, caller }) => caller !== undefined && caller !== file)
-    .filter(({ file, caller }) => ![file, caller!].some((each) => each.startsWith('admission/')))
-    .map(({ file, caller }) => `${caller} → ${file}`)
+  // Loops run meanwhile: a call counts if its caller has been reached from the handler.
+  const reached = new Set([entries[begin]?.caller, OPERATIONS])
+  const calls: string[] = []
+  for (const { file, caller } of entries.slice(begin, end + 1)) {
+    if (caller === undefined || !reached.has(caller) || file.startsWith('admission/')) continue
+    reached.add(file)
+    if (caller !== file) calls.push(`${caller} → ${file}`)
+  }
   return [...new Set(calls)]
 }
 

@@ -96,7 +96,9 @@ export async function createAdminDeps(): Promise<{ deps: AdminDeps; close(): Pro
 
 /** Migrates a database and creates the partitions that are needed now. @returns the migrations that ran */
 export async function prepareDatabase(db: Db, { url, config }: { url: string; config: Config }): Promise<string[]> {
-  const ran = await migrate({ databaseUrl: url, schema: config.databaseSchema, log: silentLog })
+  const { databaseSchema: schema, deployment } = config
+  const isCitusRefused = deployment === 'production'
+  const ran = await migrate({ databaseUrl: url, schema, isCitusRefused, log: silentLog })
   await maintainPartitions(db)
   return ran
 }

@@ -16,6 +16,8 @@ export interface MigrateOptions {
   databaseUrl: string
   /** Created if it is missing. */
   schema?: string
+  /** True on a production deployment: a schema that Citus distributes is refused, because not all tests pass there yet. */
+  isCitusRefused?: boolean
   log: Log
   /** Where the numbered files lie; the gateway's own where nothing is said. */
   directory?: string
@@ -34,7 +36,13 @@ export class MigrationRefused extends StartRefused {
  * ran there has changed since
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { databaseUrl, schema = DEFAULT_SCHEMA, log, directory = join(packageRoot(), 'migrations') } = options
+  const {
+    databaseUrl,
+    schema = DEFAULT_SCHEMA,
+    isCitusRefused = false,
+    log,
+    directory = join(packageRoot(), 'migrations'),
+  } = options
   const files = readMigrations(directory)
   const poolerFault = await findPoolerFault(databaseUrl).catch((cause) => {
     throw new StartRefused(explainNoConnection(cause), { cause })
@@ -51,8 +59,11 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     await checkServer(client)
     await applySettings(client, { search_path: schema })
     await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [`${schema} migrations`])
-    await ensureSchema(client, schema)
-    if (await isDistributed(client, schema, log)) await createCitusFunctions(client, schema)
+    await ensureSchema(client, schema, { isDistributable: !isCitusRefused })
+    if (await isDistributed(client, schema, log)) {
+      if (isCitusRefused) throw new StartRefused(NOT_ON_CITUS)
+      await createCitusFunctions(client, schema)
+    }
     await client.query(MIGRATIONS_TABLE)
     const pending = compare(files, await recorded(client))
     for (const file of pending) {
@@ -158,15 +169,23 @@ async function checkServer(client: pg.Client): Promise<void> {
 }
 
 /** Refused before anything is created, because PostgreSQL's own error does not say what to do. */
-async function ensureSchema(client: pg.Client, schema: string): Promise<void> {
+async function ensureSchema(
+  client: pg.Client,
+  schema: string,
+  { isDistributable }: { isDistributable: boolean },
+): Promise<void> {
   const { rows } = await client.query<{ user: string; exists: boolean; may_create: boolean }>(SCHEMA_ACCESS, [schema])
   const { may_create: mayCreate, ...rest } = rows[0]!
   const refusal = whySchemaUnfit(schema, { ...rest, mayCreate } satisfies SchemaAccess)
   if (refusal !== undefined) throw new StartRefused(refusal)
   if (rest.exists) return
-  if ((await findDistribution(client, schema)) === 'none') await client.query(`create schema "${schema}"`)
-  else await createDistributedSchema(client, schema)
+  if (isDistributable && (await findDistribution(client, schema)) !== 'none')
+    await createDistributedSchema(client, schema)
+  else await client.query(`create schema "${schema}"`)
 }
+
+const NOT_ON_CITUS =
+  'DATABASE_SCHEMA is a schema that Citus distributes, which is experimental: a production deployment does not start on it. Use a schema of a PostgreSQL server (docs/scaling.md).'
 
 async function isDistributed(client: pg.Client, schema: string, log: Log): Promise<boolean> {
   const distribution = await findDistribution(client, schema)

@@ -212,6 +212,7 @@ describe('a batch of orders', () => {
           const placers = [createPlacer(), createPlacer()]
           const verdicts: Verdict[] = []
           for (const { node: at, testOrders } of batches) {
+            passedMs += 10_000 // the pause after a failed attempt is over, so the cache is used for the next order
             const orders = testOrders.map((each) => placers[at]!.place(inputOf(each, tenantIds)))
             verdicts.push(...(await Promise.all(orders)))
           }
@@ -240,10 +241,11 @@ describe('a batch of orders', () => {
   })
 })
 
-/** With a clock on which the pause after a failed attempt is over, so the cache is used for the next order. */
+let passedMs = 0
+
+/** Returns a placer whose clock stands still during a batch. */
 function createPlacer(): OrderPlacer {
   const { db, databaseClock, ids, catalogue } = node.deps
-  let passedMs = 0
   return createOrderPlacer({
     ...{
       db,
@@ -253,7 +255,7 @@ function createPlacer(): OrderPlacer {
       stock: { available: () => undefined },
       suppliers: { get: () => undefined },
     },
-    clock: { now: Date.now, monotonic: () => (passedMs += 10_000) },
+    clock: { now: Date.now, monotonic: () => passedMs },
     maintainPartitions: async () => {},
     wake: { wake() {} },
     log: {

@@ -171,6 +171,7 @@ describe('a scrape after orders and events', () => {
 
 const LOOPS = [
   'actions',
+  'arrivals',
   'balances',
   'catalogues',
   'daily sales',

@@ -11,8 +11,10 @@ export interface DealerLoad {
   readonly replayed: number
   /** Answers that no dealer expects. */
   readonly faults: string[]
-  /** Answers 000001 and 000002, and connections that were closed without an answer. */
+  /** Answers 000001 and 000002, and connections that were closed without an answer, twice in a row. */
   readonly refused: number
+  /** Connections that were closed without an answer: a load balancer that is reloaded closes idle ones, just when they are used. */
+  readonly reconnected: number
   /** Resolves when so many more orders are acknowledged. @throws Error if they are not, for longer than any busy machine needs */
   waitForMore(orders: number): Promise<void>
   /** The longest time since the last call for which an order was refused until it was acknowledged, in ms. */
@@ -45,12 +47,13 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
   const acknowledged: AcknowledgedOrder[][] = Array.from({ length: CALLERS }, () => [])
   const faults: string[] = []
   let durationsMs: number[] = []
-  let [count, replayed, refused, longestRefusalMs] = [0, 0, 0, 0]
+  let [count, replayed, refused, reconnected, longestRefusalMs] = [0, 0, 0, 0, 0]
   let isStopped = false
 
   /** Sends it until it is acknowledged, each time with a new RequestID. @returns undefined: the load was stopped, or a fault */
   async function send(operation: string, body: object): Promise<Answer | undefined> {
     let refusedAt: number | undefined
+    let isResent = false
     for (;;) {
       const startedAt = performance.now()
       const answer = await call(at, dealer, operation, { body: JSON.stringify(body) }).catch(() => undefined)
@@ -64,8 +67,14 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
         faults.push(`${operation} ${JSON.stringify(body)}: ${answer.status} ${answer.text}`)
         return undefined
       }
-      refused++
       refusedAt ??= startedAt
+      if (answer === undefined && !isResent) {
+        isResent = true
+        reconnected++
+        continue
+      }
+      isResent = false
+      refused++
       await delay(RETRY_MS)
     }
   }
@@ -110,6 +119,9 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
     },
     get refused() {
       return refused
+    },
+    get reconnected() {
+      return reconnected
     },
     async waitForMore(orders) {
       const wanted = count + orders

@@ -112,7 +112,9 @@ it.skipIf(!isRunnable)(
       expect(cells.cellOf(load!.dealer.appKey).name).toBe(here.name)
     }
     await Promise.all([load!, ...others].map((one) => one.stop()))
-    const sums = [load!, ...others].map(({ count, replayed, refused }) => ({ count, replayed, refused }))
+    const sums = [load!, ...others].map(({ count, replayed, refused, reconnected }) => {
+      return { count, replayed, refused, reconnected }
+    })
     console.log(JSON.stringify({ undisturbedMs, disturbedMs, refusedMs, sums }))
 
     expect([load!, ...others].flatMap(({ faults }) => faults)).toEqual([])

@@ -69,7 +69,7 @@ async function copyAll({ by, progress }: MoveDeps, move: Move, shapes: Shapes, r
     await removeTenant(target, tenantId) // what an earlier move has left there
     await target.db.tx(async (tx) => insertMove(tx, move, 'IN', by.actor))
   }
-  await createPartitions(target.db, PARTITIONED, await findOldestPartition(move))
+  await createPartitionsOf(move)
   await installGuards(target, tenantId, shapes.moved)
   await installGuards(source, tenantId, shapes.moved)
   await setState(move, 'COPYING')
@@ -83,15 +83,19 @@ async function copyAll({ by, progress }: MoveDeps, move: Move, shapes: Shapes, r
 
 const HOUR_MS = 3_600_000
 
-/** The target needs a partition for each old row. RequestIDs of hours that no longer count are not worth one, but do no harm. */
-async function findOldestPartition({ source }: Move): Promise<number> {
-  const [oldest] = await source.db.query<{ hour: number | null }>({
-    text: `select min(substring(c.relname from '_([0-9]+)$')::int) as hour
+/** The target needs a partition for each old row: those that the source has. */
+async function createPartitionsOf({ source, target }: Move): Promise<void> {
+  const oldest = await source.db.query<{ table: string; hour: number }>({
+    text: `select p.relname as table, min(substring(c.relname from '_([0-9]+)$')::int) as hour
            from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
-           where p.relnamespace = current_schema()::regnamespace and p.relname = any ($1)`,
+           where p.relnamespace = current_schema()::regnamespace and p.relname = any ($1)
+           group by 1`,
     values: [PARTITIONED.map(({ table }) => table)],
   })
-  return (oldest?.hour ?? Number.POSITIVE_INFINITY) * HOUR_MS
+  for (const { table, hour } of oldest) {
+    const partitioned = PARTITIONED.filter((each) => each.table === table)
+    await createPartitions(target.db, partitioned, hour * HOUR_MS)
+  }
 }
 
 async function finish({ ids, by, progress }: MoveDeps, move: Move, shapes: Shapes): Promise<void> {

@@ -142,10 +142,10 @@ async function runOnCoordinator(tx: Tx, schema: string, definition: string): Pro
 
 function wanted(table: PartitionedTable, nowMs: number, sinceMs = nowMs) {
   const current = Math.floor(nowMs / HOUR_MS / table.spanHours)
-  const first = Math.floor(Math.min(nowMs, sinceMs) / HOUR_MS / table.spanHours)
-  const partitions: { name: string; from: string; to: string }[] = []
   // Includes the past span: ids and timestamps may be a little older than now.
-  for (let index = first - 1; index <= current + table.ahead; index++) {
+  const first = Math.min(current - 1, Math.floor(sinceMs / HOUR_MS / table.spanHours))
+  const partitions: { name: string; from: string; to: string }[] = []
+  for (let index = first; index <= current + table.ahead; index++) {
     partitions.push({
       name: `${table.table}_${index * table.spanHours}`,
       from: bound(table, index * table.spanHours),

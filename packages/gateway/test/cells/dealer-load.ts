@@ -7,14 +7,9 @@ export interface DealerLoad {
   dealer: Dealer
   /** In the order of their acknowledgement, by caller. */
   readonly acknowledged: readonly AcknowledgedOrder[][]
-  readonly count: number
-  readonly replayed: number
+  readonly sums: Readonly<Sums>
   /** Answers that no dealer expects. */
   readonly faults: string[]
-  /** Answers 000001 and 000002, and connections that were closed without an answer, twice in a row. */
-  readonly refused: number
-  /** Connections that were closed without an answer: a load balancer that is reloaded closes idle ones, just when they are used. */
-  readonly reconnected: number
   /** Resolves when so many more orders are acknowledged. @throws Error if they are not, for longer than any busy machine needs */
   waitForMore(orders: number): Promise<void>
   /** The longest time since the last call for which an order was refused until it was acknowledged, in ms. */
@@ -22,6 +17,15 @@ export interface DealerLoad {
   /** The 99th percentile of the answers since the last call, in ms. */
   takeP99(): number
   stop(): Promise<void>
+}
+
+interface Sums {
+  acknowledged: number
+  replayed: number
+  /** Answers 000001 and 000002, and connections that were closed without an answer, twice in a row. */
+  refused: number
+  /** Connections that were closed without an answer: a load balancer that is reloaded closes idle ones, just when they are used. */
+  reconnected: number
 }
 
 interface AcknowledgedOrder {
@@ -47,7 +51,8 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
   const acknowledged: AcknowledgedOrder[][] = Array.from({ length: CALLERS }, () => [])
   const faults: string[] = []
   let durationsMs: number[] = []
-  let [count, replayed, refused, reconnected, longestRefusalMs] = [0, 0, 0, 0, 0]
+  const sums: Sums = { acknowledged: 0, replayed: 0, refused: 0, reconnected: 0 }
+  let longestRefusalMs = 0
   let isStopped = false
 
   /** Sends it until it is acknowledged, each time with a new RequestID. @returns undefined: the load was stopped, or a fault */
@@ -70,11 +75,11 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
       refusedAt ??= startedAt
       if (answer === undefined && !isResent) {
         isResent = true
-        reconnected++
+        sums.reconnected++
         continue
       }
       isResent = false
-      refused++
+      sums.refused++
       await delay(RETRY_MS)
     }
   }
@@ -86,7 +91,7 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
       : await send('esim/order', { transactionId, packageInfoList: [{ packageCode: 'SANDBOX_OK', count: 1 }] })
     if (answer === undefined) return
     own.push({ transactionId, orderNo: answer.data.orderNo, isTopUp })
-    count++
+    sums.acknowledged++
   }
 
   async function replay({ transactionId, orderNo }: AcknowledgedOrder): Promise<void> {
@@ -95,7 +100,7 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
     if (answer === undefined) return
     const isReplay = answer.data.orderNo === orderNo && answer.headers['idempotent-replayed'] === 'true'
     if (!isReplay) faults.push(`${transactionId} was placed again: ${answer.text}`)
-    replayed++
+    sums.replayed++
   }
 
   const callers = acknowledged.map(async (own) => {
@@ -111,21 +116,10 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
     dealer,
     acknowledged,
     faults,
-    get count() {
-      return count
-    },
-    get replayed() {
-      return replayed
-    },
-    get refused() {
-      return refused
-    },
-    get reconnected() {
-      return reconnected
-    },
+    sums,
     async waitForMore(orders) {
-      const wanted = count + orders
-      for (const since = performance.now(); count < wanted && faults.length === 0; ) {
+      const wanted = sums.acknowledged + orders
+      for (const since = performance.now(); sums.acknowledged < wanted && faults.length === 0; ) {
         if (performance.now() - since > UNSERVED_MAX_MS) throw new Error('nobody serves the dealer')
         await delay(10)
       }

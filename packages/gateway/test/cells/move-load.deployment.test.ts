@@ -112,14 +112,12 @@ it.skipIf(!isRunnable)(
       expect(cells.cellOf(load!.dealer.appKey).name).toBe(here.name)
     }
     await Promise.all([load!, ...others].map((one) => one.stop()))
-    const sums = [load!, ...others].map(({ count, replayed, refused, reconnected }) => {
-      return { count, replayed, refused, reconnected }
-    })
+    const sums = [load!, ...others].map((one) => one.sums)
     console.log(JSON.stringify({ undisturbedMs, disturbedMs, refusedMs, sums }))
 
     expect([load!, ...others].flatMap(({ faults }) => faults)).toEqual([])
     if (undisturbedMs < BUSY_P99_MS) {
-      expect(others.map(({ refused }) => refused)).toEqual(others.map(() => 0))
+      expect(others.map(({ sums: { refused } }) => refused)).toEqual(others.map(() => 0))
       for (const [step, longestMs] of Object.entries(refusedMs)) expect(longestMs, step).toBeLessThan(REFUSED_MAX_MS)
       expect(median(disturbedMs)).toBeLessThan(Math.max(2 * undisturbedMs, P99_FLOOR_MS))
     } else console.warn(`this machine is too busy to judge times: p99 ${undisturbedMs} ms without a move`)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { isBrowserAvailable } from './chromium.ts'
 import { createDemo, type Demo } from './console-demo.ts'
 import { api, button, type ConsoleTestbed, navigate, startTestbed } from './console-testbed.ts'
@@ -50,9 +50,15 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
     ['/packages/JP_1_7/prices', 'dealer,price,currency'],
     ['/notices', 'time,kind,message'],
   ])('the list at %s is downloaded as a file', async (path, head) => {
-    const [header = '', ...lines] = await download(path)
-    expect([path, header.startsWith(head)]).toEqual([path, true])
-    expect([path, lines.length > 0]).toEqual([path, true])
+    // An alert follows what it reports after a while.
+    await vi.waitFor(
+      async () => {
+        const [header = '', ...lines] = await download(path)
+        expect([path, header.startsWith(head)]).toEqual([path, true])
+        expect([path, lines.length > 0]).toEqual([path, true])
+      },
+      { timeout: 30_000, interval: 1_000 },
+    )
   })
 
   it('a file has the filters that the page shows', async () => {

@@ -7,7 +7,7 @@ const PHRASES: readonly [RegExp, string][] = [
   [/\b(is|are|was|were) had (of|from|by)\b/, 'use the verb: "comes from"'],
   [/comes? to nothing/, 'name what fails'],
   [/\bof who\b/i, 'name the person or the program'],
-  [/\btells? of\b/, 'report, notify, return'],
+  [/\btell of\b/, 'report, notify, return'],
   [/\bas good as\b/, 'name what it is treated as'],
   [/\bin the clear\b/, 'unencrypted, over plain HTTP'],
   [/\bfor want of\b/, 'because … is missing'],

@@ -203,7 +203,7 @@ async function startClockSampling(db: Db, { clock, databaseClock }: Pick<Deps, '
   return setInterval(() => void sample().catch(() => {}), CLOCK_SAMPLE_MS).unref()
 }
 
-/** Finds stalled connections also while no request uses them, and a server that was promoted while the former primary goes on. */
+/** Finds stalled connections also while no request uses them, and a standby that was promoted while the former primary still runs. */
 function startChecks(databaseUrl: string, databases: readonly Database[]) {
   const isResponding = async () => {
     const responding = await Promise.all(databases.map((each) => each.isResponding()))

@@ -6,17 +6,16 @@ import type {
   CurrencyPaymentSettings,
   OperatorDetailsView,
 } from '@dealer-esim/gateway/console-api/routes/tenants/payments.ts'
-import { Anchor, Button, Group, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { Anchor, Button, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { Prose } from '../code/prose.tsx'
-import { fieldErrors, formFields, markSaved } from '../parts/form-values.ts'
+import { parseQpsInput } from '../parts/form-values.ts'
 import { formatCount } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { LoadError, Loading } from '../parts/load-states.tsx'
-import { notifyError } from '../parts/notify.ts'
 import { Card, Page } from '../parts/page.tsx'
+import { SettingsCard } from '../parts/settings-card.tsx'
 import { UnsavedWarning } from '../parts/unsaved.tsx'
 import { Facts } from '../parts/values.tsx'
 import { isOperatorAdmin, useSession } from '../session/session.ts'
@@ -86,71 +85,52 @@ function Operator() {
 }
 
 function Defaults({ settings, variables }: { settings: OperatorSettingsView; variables: Variable[] }) {
-  const isReadOnly = !isOperatorAdmin(useSession())
-  const save = useChange({ success: t.common.saved, quiet: true })
-  const [errors, setErrors] = useState<Record<string, string>>({})
+  const mayEdit = isOperatorAdmin(useSession())
   const addresses = settingOf(variables, 'OPERATOR_EMAIL')
   const { alertEmailsHint, alertEmailsFrom, alertEmailsPeople } = t.operatorSettings
   const otherwise = addresses === null ? alertEmailsPeople : interpolate(alertEmailsFrom, { addresses })
-  function submit(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault()
-    const form = event.currentTarget
-    const { qpsLimit, alertEmails = '' } = formFields(form)
-    if (qpsLimit !== undefined && !/^\d{1,6}$/.test(qpsLimit)) return setErrors({ qpsLimit: t.settings.qpsInvalid })
-    setErrors({})
-    const body = {
-      newDealerQpsLimit: qpsLimit === undefined ? null : Number(qpsLimit),
-      alertEmails: alertEmails.split('\n').flatMap((line) => line.trim() || []),
-    }
-    save.mutate(
-      { method: 'PUT', path: '/operator-settings', body },
-      {
-        onSuccess: () => markSaved(form),
-        onError: (error) => {
-          const found = fieldErrors(error)
-          if (found.alertEmails === undefined) notifyError(error)
-          setErrors(found)
-        },
-      },
-    )
-  }
   return (
-    <form onSubmit={submit}>
-      <Card title={t.operatorSettings.defaults}>
-        <Text size="sm" c="dimmed">
-          {t.operatorSettings.defaultsText}
-        </Text>
-        <TextInput
-          name="qpsLimit"
-          label={t.operatorSettings.qps}
-          description={interpolate(t.operatorSettings.qpsHint, {
-            limit: settingOf(variables, 'DEFAULT_QPS_LIMIT') ?? '',
-          })}
-          defaultValue={settings.newDealerQpsLimit ?? ''}
-          inputMode="numeric"
-          error={errors.qpsLimit}
-          readOnly={isReadOnly}
-          maw={360}
-        />
-        <Textarea
-          name="alertEmails"
-          label={t.operatorSettings.alertEmails}
-          description={`${alertEmailsHint} ${otherwise}`}
-          defaultValue={settings.alertEmails.join('\n')}
-          error={errors.alertEmails}
-          readOnly={isReadOnly}
-          autosize
-          minRows={2}
-        />
-        {!isReadOnly && (
-          <Group>
-            <Button type="submit" loading={save.isPending}>
-              {t.common.save}
-            </Button>
-          </Group>
-        )}
-      </Card>
-    </form>
+    <SettingsCard
+      title={t.operatorSettings.defaults}
+      saveTo={{ method: 'PUT', path: '/operator-settings' }}
+      mayEdit={mayEdit}
+      parse={({ qpsLimit, alertEmails = '' }) => {
+        const qps = parseQpsInput(qpsLimit)
+        if ('error' in qps) return { errors: { qpsLimit: qps.error } }
+        const lines = alertEmails.split('\n').flatMap((line) => line.trim() || [])
+        return { body: { newDealerQpsLimit: qps.limit, alertEmails: lines } }
+      }}
+    >
+      {(errors) => (
+        <>
+          <Text size="sm" c="dimmed">
+            {t.operatorSettings.defaultsText}
+          </Text>
+          <TextInput
+            name="qpsLimit"
+            label={t.operatorSettings.qps}
+            description={interpolate(t.operatorSettings.qpsHint, {
+              limit: settingOf(variables, 'DEFAULT_QPS_LIMIT') ?? '',
+            })}
+            defaultValue={settings.newDealerQpsLimit ?? ''}
+            inputMode="numeric"
+            error={errors.qpsLimit}
+            readOnly={!mayEdit}
+            maw={360}
+          />
+          <Textarea
+            name="alertEmails"
+            label={t.operatorSettings.alertEmails}
+            description={`${alertEmailsHint} ${otherwise}`}
+            defaultValue={settings.alertEmails.join('\n')}
+            error={errors.alertEmails}
+            readOnly={!mayEdit}
+            autosize
+            minRows={2}
+          />
+        </>
+      )}
+    </SettingsCard>
   )
 }
 

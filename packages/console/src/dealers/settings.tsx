@@ -10,12 +10,10 @@ import {
   Textarea,
   TextInput,
 } from '@mantine/core'
-import { type FormEvent, type ReactNode, useRef, useState } from 'react'
-import type { ApiError } from '../api/call.ts'
-import { useApi, useChange } from '../api/use-api.ts'
-import { fieldErrors, formatMoneyInput, formFields, markSaved, parseMoneyInput } from '../parts/form-values.ts'
-import { notifyError } from '../parts/notify.ts'
-import { Card } from '../parts/page.tsx'
+import { useRef } from 'react'
+import { useApi } from '../api/use-api.ts'
+import { formatMoneyInput, parseMoneyInput, parseQpsInput } from '../parts/form-values.ts'
+import { SettingsCard } from '../parts/settings-card.tsx'
 import { UnsavedWarning } from '../parts/unsaved.tsx'
 import { canAdminister, canOperate, isOperator, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
@@ -46,50 +44,7 @@ export function SettingsPage() {
 /** A card is reset only when its own values change, so unsaved input survives when another card is saved. */
 const keyOf = (...shown: unknown[]) => JSON.stringify(shown)
 
-/** A card whose fields are saved together. `parse` returns the request body, or an error for each invalid field. */
-function SettingsCard(props: {
-  title: string
-  tenantId: string
-  /** Absent: administrators may. */
-  mayEdit?: boolean
-  parse(fields: Record<string, string>): { body: Record<string, unknown> } | { errors: Record<string, string> }
-  children(errors: Record<string, string>): ReactNode
-}) {
-  const me = useSession()
-  const save = useChange({ success: t.common.saved, quiet: true })
-  const [errors, setErrors] = useState<Record<string, string>>({})
-  /** The gateway's errors stand at their fields, where they are corrected. */
-  function showError(error: ApiError) {
-    const found = fieldErrors(error)
-    if (Object.keys(found).length > 0) setErrors(found)
-    else notifyError(error)
-  }
-  function submit(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault()
-    const form = event.currentTarget
-    const read = props.parse(formFields(form))
-    setErrors('errors' in read ? read.errors : {})
-    if ('errors' in read) return
-    save.mutate(
-      { method: 'PATCH', path: `/tenants/${props.tenantId}/settings`, body: read.body },
-      { onSuccess: () => markSaved(form), onError: showError },
-    )
-  }
-  return (
-    <form onSubmit={submit}>
-      <Card title={props.title}>
-        {props.children(errors)}
-        {(props.mayEdit ?? canAdminister(me)) && (
-          <Group>
-            <Button type="submit" loading={save.isPending}>
-              {t.common.save}
-            </Button>
-          </Group>
-        )}
-      </Card>
-    </form>
-  )
-}
+const saveTo = ({ tenantId }: TenantDetail) => ({ method: 'PATCH', path: `/tenants/${tenantId}/settings` }) as const
 
 /** The gateway's message names the malformed entries; the lines that have them are added. */
 function withLines(message: string, typed: string): string {
@@ -113,12 +68,12 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
   return (
     <SettingsCard
       title={t.settings.apiTitle}
-      tenantId={tenant.tenantId}
+      saveTo={saveTo(tenant)}
       parse={({ ipAllowlist = '', qpsLimit }) => {
-        if (qpsLimit !== undefined && !/^\d{1,6}$/.test(qpsLimit))
-          return { errors: { qpsLimit: t.settings.qpsInvalid } }
+        const qps = parseQpsInput(qpsLimit)
+        if ('error' in qps) return { errors: { qpsLimit: qps.error } }
         const body: Record<string, unknown> = { ipAllowlist: ipAllowlist.split(/[\s,]+/).filter(Boolean) }
-        if (canOperate(me)) body.qpsLimit = qpsLimit === undefined ? null : Number(qpsLimit)
+        if (canOperate(me)) body.qpsLimit = qps.limit
         return { body }
       }}
     >
@@ -167,7 +122,7 @@ function UnsignedRequests({ tenant }: { tenant: TenantDetail }) {
   return (
     <SettingsCard
       title={t.settings.unsignedTitle}
-      tenantId={tenant.tenantId}
+      saveTo={saveTo(tenant)}
       mayEdit={mayEdit}
       parse={(fields) => ({ body: { unsignedRequests: fields.unsignedRequests !== undefined } })}
     >
@@ -207,7 +162,7 @@ function Limits({ tenant }: { tenant: TenantDetail }) {
   return (
     <SettingsCard
       title={`${t.settings.limitsTitle} (${tenant.currencyCode})`}
-      tenantId={tenant.tenantId}
+      saveTo={saveTo(tenant)}
       parse={(fields) => {
         const body: Record<string, unknown> = {}
         const errors: Record<string, string> = {}
@@ -262,7 +217,7 @@ function Billing({ tenant }: { tenant: TenantDetail }) {
   return (
     <SettingsCard
       title={t.settings.billingTitle}
-      tenantId={tenant.tenantId}
+      saveTo={saveTo(tenant)}
       parse={(fields) => ({
         body: {
           ...(isOperator(me) && { clientName: fields.clientName ?? tenant.clientName }),

@@ -1,4 +1,5 @@
 import { formatMoney, MalformedMoney, parseMoney } from '@dealer-esim/contract'
+import { t } from '../strings/strings.ts'
 
 /** Parses a typed amount into 1/10 000 of the currency. The error is the contract's message, which shows the format. */
 export function parseMoneyInput(typed: string): { amount: number } | { error: string } {
@@ -57,4 +58,10 @@ export function markSaved(form: { elements: ArrayLike<unknown> }): void {
     field.defaultValue = field.value
     if (field.checked !== undefined) field.defaultChecked = field.checked
   }
+}
+
+/** The limit of requests per second that was typed; null: the field is empty. */
+export function parseQpsInput(typed: string | undefined): { limit: number | null } | { error: string } {
+  if (typed === undefined) return { limit: null }
+  return /^\d{1,6}$/.test(typed) ? { limit: Number(typed) } : { error: t.settings.qpsInvalid }
 }

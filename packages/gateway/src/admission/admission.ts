@@ -45,8 +45,8 @@ export interface AdmissionDeps {
 }
 
 /**
- * Only another cell may serve the tenant: it has moved there, or is still arriving from there (cells/move). Who cannot
- * forward the request answers with 000002.
+ * Only another cell may serve the tenant, which has moved there or has not arrived from there yet (cells/move). Where the
+ * request cannot be forwarded, the answer is 000002.
  */
 export class ServedElsewhere extends ApiError {
   readonly nodes: readonly ServingNode[]
@@ -181,7 +181,7 @@ function authenticateFromCache(deps: AdmissionDeps, request: SignedRequest): Aut
 async function authenticateAfterReading(deps: AdmissionDeps, request: SignedRequest): Promise<Authenticated> {
   const tenant = await deps.tenantCache.reload(request.headers.appKey)
   if (!tenant) throw new ApiError('101004')
-  // First: what this cell knows of the tenant's secrets and settings may be outdated.
+  // First, because this cell's copy of the tenant's secrets and settings may be outdated.
   if (tenant.servedBy) throw new ServedElsewhere(tenant.servedBy)
   const checked = checkRequest(request, tenant, deps.databaseClock.now())
   if (!checked.ok) throw refusal(deps, request, checked.code)

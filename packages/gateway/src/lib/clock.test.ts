@@ -55,7 +55,7 @@ it('trusts its best round trip less as the clocks may have drifted since, and no
   expect(faultMs(at, read, AHEAD_MS + 9)).toBeLessThanOrEqual(1)
 })
 
-it('follows a clock that was set, at once, and within the error of the round trip that tells', () => {
+it('follows a clock that was set, at once, and within the error of the round trip that reads it', () => {
   const { at, read } = node()
   roundTrip(at, read, 2, 0.5)
   roundTrip(at, read, 100, 0.5, AHEAD_MS - 60_000)

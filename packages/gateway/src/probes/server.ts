@@ -18,7 +18,8 @@ export interface Readiness {
 /**
  * Serves health probes and metrics on a separate port: `/livez` (the event loop runs), `/readyz` (this process serves and
  * the database answers; else 503) and `/metrics` in Prometheus' text format. A scrape reads only memory: a background loop
- * reads the database. `/moves/…` tells the cell to which a dealer moves how far this cell is (cells/move/arrival.ts).
+ * reads the database. `/moves/…` returns the state of a
+ * dealer's move out of this cell, for the cell that takes the dealer over (cells/move/arrival.ts).
  */
 export async function startProbes(deps: Deps, readiness: Readiness): Promise<Running & { port: number }> {
   addProcessGauges(deps)

@@ -43,7 +43,7 @@ const REPLAY_EACH = 4
 
 /** Answers after which a dealer repeats the order, with the same transactionId. */
 const REPEATED: ReadonlySet<string> = new Set(['000001', '000002'])
-/** Nobody has served the dealer for so long: the test fails, however busy the machine is. */
+/** A dealer that no cell has served for so long fails the test, however busy the machine is. */
 const UNSERVED_MAX_MS = 90_000
 
 /** @param esimTranNo an eSIM of the dealer that is topped up */
@@ -120,7 +120,7 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
     async waitForMore(orders) {
       const wanted = sums.acknowledged + orders
       for (const since = performance.now(); sums.acknowledged < wanted && faults.length === 0; ) {
-        if (performance.now() - since > UNSERVED_MAX_MS) throw new Error('nobody serves the dealer')
+        if (performance.now() - since > UNSERVED_MAX_MS) throw new Error('no cell serves the dealer')
         await delay(10)
       }
     },

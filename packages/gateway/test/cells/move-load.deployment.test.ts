@@ -11,7 +11,7 @@ import { ledgerFaults, startTwoCells, type TestCell, type TwoCells } from './two
 
 /*
  * Two cells behind HAProxy under load. A dealer is moved there and back while it orders, and the mover is killed at each
- * step. Before the command is run again, somebody must serve the dealer.
+ * step. Before the command is run again, one of the cells must serve the dealer.
  */
 
 /** Every step, in its order; MOVE_KILLS=all kills the mover at each. */
@@ -37,7 +37,7 @@ const REFUSED_MAX_MS = 5_000
 const UNDISTURBED_MS = 6_000
 /** Below it a p99 is that of the machine: the commands of a move start six processes of Node. */
 const P99_FLOOR_MS = 150
-/** With such a p99 before any move, times say nothing: only what was sold and who serves the dealer is checked. */
+/** From such a p99 before any move, the machine is too busy to judge times: only sales and the serving cell are checked. */
 const BUSY_P99_MS = 750
 /** Enough orders that each caller of the dealer has been served. */
 const SERVED_ORDERS = 6

@@ -19,9 +19,9 @@ import {
 import { hasPostgres15, type PostgresPair, startPostgresPair } from './postgres-pair.ts'
 
 /*
- * Two nodes under orders, on a primary with a synchronous standby. The primary's machine dies: its connections break, or
- * fall silent for ever. Or only the standby loses it, and it goes on without knowing. The standby is promoted. One node has an address of the database that then leads to it, the other node
- * the list of both servers.
+ * Two nodes under orders, on a primary with a synchronous standby. The primary's machine dies, and its connections break or
+ * fall silent; or only the standby is cut off from it, and it keeps running. The standby is promoted. One node has an
+ * address of the database that then leads to the new primary, the other node the list of both servers.
  *
  * FAILOVER_ROUNDS: how often each way.
  */

@@ -88,11 +88,11 @@ interface Side {
   address: string
 }
 
-const NOBODY = '02:00:00:00:00:01'
+const UNUSED_ADDRESS = '02:00:00:00:00:01'
 
-/** Packets to the other side get the hardware address of nobody. */
+/** Packets to the other side get a hardware address that no machine has. */
 function forget({ prefix, device }: Side, { address }: Side): void {
-  ip(...prefix, 'neigh', 'replace', address, 'lladdr', NOBODY, 'nud', 'permanent', 'dev', device)
+  ip(...prefix, 'neigh', 'replace', address, 'lladdr', UNUSED_ADDRESS, 'nud', 'permanent', 'dev', device)
 }
 
 function remember({ prefix, device }: Side, { address }: Side): void {

@@ -46,7 +46,7 @@ it('a change is in the audit log with what was set before, and a malformed addre
   expect(entries[0]).toMatchObject({ actor: admin.email, before: NONE, after: kept })
 })
 
-it('the variables tell which are set, and never a secret', () => {
+it('the list of variables shows which are set, and never a secret', () => {
   const env = {
     DATABASE_URL: 'postgres://user:hidden@db/gateway',
     OTEL_EXPORTER_OTLP_HEADERS: 'api-key=hidden',

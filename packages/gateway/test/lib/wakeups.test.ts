@@ -29,16 +29,16 @@ it('a node whose database died silently receives and sends wakeups again after i
   const heard = { near: 0, far: 0 }
   near.on('webhooks', () => heard.near++)
   far.on('settings', () => heard.far++)
-  const tells = async (from: Wakeups, topic: 'webhooks' | 'settings', to: 'near' | 'far') => {
+  const wakes = async (from: Wakeups, topic: 'webhooks' | 'settings', to: 'near' | 'far') => {
     const before = heard[to]
     await waitUntil(async () => {
       from.wake(topic)
       return heard[to] > before
     })
   }
-  await tells(near, 'settings', 'far')
-  await tells(far, 'webhooks', 'near')
+  await wakes(near, 'settings', 'far')
+  await wakes(far, 'webhooks', 'near')
   proxy.freezeAll()
-  await tells(far, 'webhooks', 'near')
-  await tells(near, 'settings', 'far')
+  await wakes(far, 'webhooks', 'near')
+  await wakes(near, 'settings', 'far')
 }, 30_000)

@@ -81,7 +81,7 @@ async function buyOne(gateway: GatewayProcess): Promise<bigint> {
 /** At the receiver; its row is marked only after that. */
 const arrived = (count: number) => expect.poll(() => smtp.mails.length, { timeout: 20_000 }).toBe(count)
 
-function tell(message: string, kind = 'LOW_STOCK'): Promise<void> {
+function raiseAlert(message: string, kind = 'LOW_STOCK'): Promise<void> {
   return db.tx(async (tx) => createAlert(tx, systemIds, { tenantId: null, kind, audience: 'OPERATOR', message }))
 }
 
@@ -108,9 +108,9 @@ describe('alert mails', () => {
                values ($1, $2, 'A', 'OPERATOR_STAFF', 'x', $3)`,
         values: [randomUUID(), email, muted],
       })
-    await tell('Few codes are left.')
+    await raiseAlert('Few codes are left.')
     await arrived(1)
-    await tell('An order waits.', 'UNDER_REVIEW')
+    await raiseAlert('An order waits.', 'UNDER_REVIEW')
     await arrived(2)
     expect(smtp.mails.map(({ to }) => to)).toEqual(['curious@operator.example', 'quiet@operator.example'])
     expect(smtp.mails[1]!.text).toContain('/console/orders?status=UNDER_REVIEW')
@@ -120,7 +120,7 @@ describe('alert mails', () => {
   it('the addresses set in the console receive the operator’s alerts instead of OPERATOR_EMAIL', async () => {
     await running()
     await db.query({ text: `insert into operator_settings (alert_emails) values ('{night@operator.example}')` })
-    await tell('Few codes are left.')
+    await raiseAlert('Few codes are left.')
     await arrived(1)
     expect(smtp.mails[0]!.to).toBe('night@operator.example')
     await db.query({ text: 'delete from operator_settings' })
@@ -216,7 +216,7 @@ describe('alert mails', () => {
       values: [NIL_TENANT, '018f0000-0000-7000-8000-000000000000'],
     })
     await running()
-    await tell('Now.')
+    await raiseAlert('Now.')
     await arrived(1)
     expect(smtp.mails[0]!.text).toContain('Now.')
   })
@@ -228,11 +228,11 @@ describe('alert mails', () => {
                (gen_random_uuid(), 'reader@operator.example', 'R', 'OPERATOR_READ_ONLY', 'x')`,
     })
     await running()
-    await tell('Few codes are left.')
+    await raiseAlert('Few codes are left.')
     await arrived(1)
     expect(smtp.mails[0]!.to).toBe('ops@operator.example')
     await start({ OPERATOR_EMAIL: '' })
-    await tell('Fewer codes are left.')
+    await raiseAlert('Fewer codes are left.')
     await expect.poll(() => smtp.mails.map((mail) => mail.to), { timeout: 20_000 }).toContain('staff@operator.example')
     // All of a notice's mails are queued at once.
     expect((await mails()).map((mail) => mail.recipient)).not.toContain('reader@operator.example')
@@ -255,7 +255,7 @@ describe('alert mails', () => {
       .poll(() => db.query({ text: 'select 1 from alerts where mailed_at is null' }), { timeout: 20_000 })
       .toEqual([])
     expect(await mails()).toHaveLength(100)
-    await tell('Few codes are left.')
+    await raiseAlert('Few codes are left.')
     await expect
       .poll(async () => (await mails()).map((mail) => mail.recipient), { timeout: 20_000 })
       .toContain('ops@operator.example')
@@ -339,7 +339,7 @@ describe('a failed mail', () => {
   it('is retried and sent once', async () => {
     await running()
     smtp.refusals.data = '451 greylisted'
-    await tell('Again.')
+    await raiseAlert('Again.')
     await expect
       .poll(mails, { timeout: 20_000 })
       .toMatchObject([{ attempts: 1, sent: false, over: false, leased: false }])
@@ -353,10 +353,10 @@ describe('a failed mail', () => {
   it('is given up immediately when the recipient is rejected, otherwise after the last retry', async () => {
     await running()
     smtp.refusals.rcpt = '550 no such user'
-    await tell('Nobody.')
+    await raiseAlert('Nobody.')
     await expect.poll(mails, { timeout: 20_000 }).toMatchObject([{ attempts: 1, sent: false, over: true, empty: true }])
     smtp.refusals = { data: '451 later' }
-    await tell('Never.')
+    await raiseAlert('Never.')
     await expect.poll(async () => (await mails())[1], { timeout: 20_000 }).toMatchObject({ attempts: 1, leased: false })
     await db.query({ text: 'update mails set attempts = 7, due_at = now() where due_at is not null' })
     await expect.poll(async () => (await mails())[1], { timeout: 20_000 }).toMatchObject({ attempts: 8, leased: false })
@@ -372,7 +372,7 @@ describe('a worker that is killed', () => {
 
   it.each(['mail.claimed', 'mail.taken-over'])('at %s loses no mail and sends none twice', async (point) => {
     const killed = await start({ PAUSE_AT: point })
-    await tell(`Killed at ${point}.`)
+    await raiseAlert(`Killed at ${point}.`)
     await killed.exited
     expect(smtp.mails).toEqual([])
     await leasesEnd()
@@ -383,7 +383,7 @@ describe('a worker that is killed', () => {
 
   it('between sending and saving sends the mail again with the same Message-ID', async () => {
     const killed = await start({ PAUSE_AT: 'mail.sent' })
-    await tell('Twice.')
+    await raiseAlert('Twice.')
     await killed.exited
     await arrived(1)
     await leasesEnd()

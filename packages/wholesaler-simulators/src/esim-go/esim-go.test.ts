@@ -40,7 +40,7 @@ it('an order is debited and delivered with its answer', async () => {
   expect(simulator.counters().takenByKey).toEqual({ [body.orderReference]: 1 })
 })
 
-it('two equal orders are two purchases that only references tell apart, even if one answer is lost', async () => {
+it('two equal orders are two purchases that only their references distinguish, even if one answer is lost', async () => {
   const since = new Date(Date.now() - 1_000).toISOString()
   simulator.addFault({ kind: 'answer-lost', operation: 'order', times: 1 })
   await expect(order()).rejects.toThrow()

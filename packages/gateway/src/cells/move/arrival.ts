@@ -12,8 +12,8 @@ type ArrivalDeps = Pick<Deps, 'config' | 'db' | 'log' | 'loops' | 'outbound'>
 
 /**
  * Opens this cell for tenants whose old cell has closed, if the mover was killed before it did so. The commit that closes the
- * source is the only decision, so this cell asks a node of the source whether it was made. Nobody else can tell: the
- * databases of the two cells do not know each other.
+ * source is the only decision, so this cell asks a node of the source whether it was made: the databases of the two cells
+ * have no connection to each other.
  */
 export function arrivalLoop(deps: ArrivalDeps): Loop {
   const { config, db, log } = deps
@@ -26,12 +26,13 @@ export function arrivalLoop(deps: ArrivalDeps): Loop {
       reported.add(moveId)
       log.warn(
         { tenantId, moveId, otherCell },
-        'no node of the cell from which a dealer is moving answers: if it has let the dealer go, nobody serves the dealer until it answers or tenant move is run again',
+        'no node of the cell that a dealer is leaving responds. If that cell has already closed, the dealer is refused until it responds or tenant move is run again',
       )
     }
     if (state !== 'SWITCHED') return
     const isOpened = await openTarget({ name: config.cellName, db }, move)
-    if (isOpened) log.info({ tenantId, moveId, otherCell }, 'the old cell has let a dealer go: this cell serves it now')
+    if (isOpened)
+      log.info({ tenantId, moveId, otherCell }, 'the old cell has closed for a dealer: this cell now serves it')
   }
 
   return runLoop({

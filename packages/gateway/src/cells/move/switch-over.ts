@@ -8,8 +8,8 @@ import { closeSource, holdWork, liftFence, setFence, setState } from './state.ts
 import { compareTables, type LedgerEnd, readLedgerEnd, requireSoundLedger } from './verify.ts'
 
 /**
- * How long the fence stands, by the clock of the source's database. Requests are refused for five seconds at most: the rest
- * is for a target that opens itself, because the mover was killed in between (arrival.ts).
+ * How long the fence stands, by the clock of the source's database. Requests are refused for at most five seconds: the
+ * remaining time is for a target that opens by itself after the mover was killed (arrival.ts).
  */
 const FENCE_MAX_MS = 3_500
 /** The source is not closed in the last moments of the fence. */

@@ -3,7 +3,7 @@ import { CITUS_FUNCTIONS, citusFunctionsSchema } from './schema.ts'
 
 /*
  * A schema that Citus distributes: all its tables lie on one node, and any node can be asked for them. Citus plans statements
- * itself, and refuses to change rows by functions whose result may differ between its nodes: clocks, random ids, and what
+ * itself, and refuses to change rows with functions whose result may differ between its nodes: clocks, random ids, and what
  * depends on a time zone. All times here are UTC, and a distributed schema lies on one node, so none of it applies. Sessions on
  * such a schema find the functions below before PostgreSQL's own. They do the same, but are declared immutable.
  *

@@ -147,7 +147,7 @@ async function acceptsWrites(client: pg.Client): Promise<boolean> {
   return rows[0]?.transaction_read_only === 'off'
 }
 
-/** A promotion increments it. @returns 0 where the server does not tell it, as some managed ones do */
+/** Reads the server's timeline, which each promotion increments. @returns 0 if the server refuses, as some managed ones do */
 async function readTimeline(client: pg.Client): Promise<number> {
   const text = 'select left(pg_walfile_name(pg_current_wal_lsn()), 8) as timeline'
   const query = { text, query_timeout: ROLE_TIMEOUT_MS } as pg.QueryConfig

@@ -9,7 +9,7 @@ const PAGE_SIZE = 1_024
 /** Four million rows. */
 const PAGES_MAX = 4_000
 
-/** Completed purchases, top-ups included: Zendit's list does not tell them apart. A refund does not show in it. */
+/** Completed purchases, top-ups included: Zendit's list does not distinguish them. A refund does not show in it. */
 export async function* listPurchases(client: ZenditClient, since: Date): AsyncGenerator<SupplierRecord> {
   const createdAt = `gte${since.toISOString().replace(/\.\d+Z$/, 'Z')}`
   for await (const row of readPages(client, '/esim/purchases', { createdAt, status: 'DONE' })) {

@@ -1,0 +1,51 @@
+import { Button, Group } from '@mantine/core'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import type { ApiError } from '../api/call.ts'
+import { useChange } from '../api/use-api.ts'
+import { canAdminister, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+import { fieldErrors, formFields, markSaved } from './form-values.ts'
+import { notifyError } from './notify.ts'
+import { Card } from './page.tsx'
+
+/** A card whose fields are saved together. `parse` returns the request body, or an error for each invalid field. */
+export function SettingsCard(props: {
+  title: string
+  saveTo: { method: 'PATCH' | 'PUT'; path: string }
+  /** Absent: administrators may. */
+  mayEdit?: boolean
+  parse(fields: Record<string, string>): { body: Record<string, unknown> } | { errors: Record<string, string> }
+  children(errors: Record<string, string>): ReactNode
+}) {
+  const me = useSession()
+  const save = useChange({ success: t.common.saved, quiet: true })
+  const [errors, setErrors] = useState<Record<string, string>>({})
+  /** The gateway's errors stand at their fields, where they are corrected. */
+  function showError(error: ApiError) {
+    const found = fieldErrors(error)
+    if (Object.keys(found).length > 0) setErrors(found)
+    else notifyError(error)
+  }
+  function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault()
+    const form = event.currentTarget
+    const read = props.parse(formFields(form))
+    setErrors('errors' in read ? read.errors : {})
+    if ('errors' in read) return
+    save.mutate({ ...props.saveTo, body: read.body }, { onSuccess: () => markSaved(form), onError: showError })
+  }
+  return (
+    <form onSubmit={submit}>
+      <Card title={props.title}>
+        {props.children(errors)}
+        {(props.mayEdit ?? canAdminister(me)) && (
+          <Group>
+            <Button type="submit" loading={save.isPending}>
+              {t.common.save}
+            </Button>
+          </Group>
+        )}
+      </Card>
+    </form>
+  )
+}

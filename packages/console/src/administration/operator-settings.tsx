@@ -96,9 +96,9 @@ function Defaults({ settings, variables }: { settings: OperatorSettingsView; var
       mayEdit={mayEdit}
       parse={({ qpsLimit, alertEmails = '' }) => {
         const qps = parseQpsInput(qpsLimit)
-        if ('error' in qps) return { errors: { qpsLimit: qps.error } }
+        if (qps === undefined) return { errors: { qpsLimit: t.settings.qpsInvalid } }
         const lines = alertEmails.split('\n').flatMap((line) => line.trim() || [])
-        return { body: { newDealerQpsLimit: qps.limit, alertEmails: lines } }
+        return { body: { newDealerQpsLimit: qps, alertEmails: lines } }
       }}
     >
       {(errors) => (

@@ -71,9 +71,9 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
       saveTo={saveTo(tenant)}
       parse={({ ipAllowlist = '', qpsLimit }) => {
         const qps = parseQpsInput(qpsLimit)
-        if ('error' in qps) return { errors: { qpsLimit: qps.error } }
+        if (qps === undefined) return { errors: { qpsLimit: t.settings.qpsInvalid } }
         const body: Record<string, unknown> = { ipAllowlist: ipAllowlist.split(/[\s,]+/).filter(Boolean) }
-        if (canOperate(me)) body.qpsLimit = qps.limit
+        if (canOperate(me)) body.qpsLimit = qps
         return { body }
       }}
     >

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { formatMoneyInput, isChanged, markSaved, parseMoneyInput } from './form-values.ts'
+import { formatMoneyInput, isChanged, markSaved, parseMoneyInput, parseQpsInput } from './form-values.ts'
 
 it.each([
   ['1250.00', 12_500_000],
@@ -56,4 +56,15 @@ it('a form is changed while a field that can be edited differs from what was sav
   expect(isChanged(form)).toBe(true)
   markSaved(form)
   expect(isChanged(form)).toBe(false)
+})
+
+it.each([
+  [undefined, null],
+  ['0', 0],
+  ['250', 250],
+  ['1000000', undefined],
+  ['-1', undefined],
+  ['2.5', undefined],
+])('the limit %j of requests per second is read as %s', (typed, limit) => {
+  expect(parseQpsInput(typed)).toBe(limit)
 })

@@ -1,5 +1,4 @@
 import { formatMoney, MalformedMoney, parseMoney } from '@dealer-esim/contract'
-import { t } from '../strings/strings.ts'
 
 /** Parses a typed amount into 1/10 000 of the currency. The error is the contract's message, which shows the format. */
 export function parseMoneyInput(typed: string): { amount: number } | { error: string } {
@@ -60,8 +59,8 @@ export function markSaved(form: { elements: ArrayLike<unknown> }): void {
   }
 }
 
-/** The limit of requests per second that was typed; null: the field is empty. */
-export function parseQpsInput(typed: string | undefined): { limit: number | null } | { error: string } {
-  if (typed === undefined) return { limit: null }
-  return /^\d{1,6}$/.test(typed) ? { limit: Number(typed) } : { error: t.settings.qpsInvalid }
+/** The typed limit of requests per second. null: the field is empty; undefined: it is not a whole number below a million. */
+export function parseQpsInput(typed: string | undefined): number | null | undefined {
+  if (typed === undefined) return null
+  return /^\d{1,6}$/.test(typed) ? Number(typed) : undefined
 }

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Binaries } from './binaries.ts'
 import { type Cluster, dataArgument } from './cluster.ts'
-import { isPostgresIn, pidIsTaken, startWatchdog } from './processes.ts'
+import { isPostgresIn, pidIsTaken, startWatchdog, watchedProgram } from './processes.ts'
 import type { Logger } from './start-error.ts'
 
 /** A server process that we started. */
@@ -36,11 +36,12 @@ export async function launch(
 ): Promise<Postmaster> {
   // Started first: this process may be killed while the server starts.
   const watchdog = startWatchdog('INT', cluster.account)
-  const child = spawn(binaries.postgres, ['-D', dataArgument(cluster.directory, cluster.account)], {
+  const server = watchedProgram(binaries.postgres, ['-D', dataArgument(cluster.directory, cluster.account)])
+  const child = spawn('/bin/sh', server, {
     ...cluster.account,
     cwd: cluster.directory,
     env: { TZ: 'UTC' },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', watchdog.input],
     // A separate process group: Ctrl-C in a terminal must reach only the gateway, which drains before it stops its database.
     detached: true,
   })
@@ -48,7 +49,6 @@ export async function launch(
     child.once('error', (error) => resolve(error.message))
     child.once('exit', (code, signal) => resolve(signal ? `killed by ${signal}` : `exit code ${code}`))
   })
-  if (child.pid) watchdog.watch(child.pid)
   void exited.then(() => watchdog.cancel())
   await waitUntilReady(child, exited, logLine)
   return { pid: child.pid!, exited, stop: () => stopChild(child, exited) }

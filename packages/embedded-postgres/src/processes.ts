@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
+import type { Writable } from 'node:stream'
 import type { Account } from './server-account.ts'
 
 /**
@@ -39,8 +40,8 @@ export function pidIsTaken(pid: number): boolean {
  * process waits on a pipe that the kernel closes when we end. Without it, a gateway that is killed and whose DATA_DIR is
  * removed would leave a database server running for ever.
  *
- * The helper runs before the process that it watches: started after it, a gateway that was killed in between left its
- * server running.
+ * The helper runs before the process that it watches, and a process that is started for it writes its own pid to the pipe
+ * before it does anything else: if we did that, and were killed before, it would be left running.
  */
 export function startWatchdog(signal: 'INT' | 'KILL', account?: Account): Watchdog {
   const helper = spawn('/bin/sh', ['-c', 'read -r pid; read -r _; [ -z "$pid" ] || kill -"$1" "$pid"', 'sh', signal], {
@@ -53,21 +54,24 @@ export function startWatchdog(signal: 'INT' | 'KILL', account?: Account): Watchd
   helper.on('error', () => {}) // without the helper, the next start finds the orphan and stops it
   helper.stdin.on('error', () => {})
   helper.unref()
-  return {
-    watch: (pid) => void helper.stdin.write(`${pid}\n`),
-    cancel: () => void helper.kill('SIGKILL'),
-  }
+  return { input: helper.stdin, cancel: () => void helper.kill('SIGKILL') }
 }
 
 export interface Watchdog {
-  watch(pid: number): void
+  /** The pipe to the helper, which reads the pid from it. */
+  input: Writable
   cancel(): void
+}
+
+/** The arguments of /bin/sh that start a program whose pid is written to its file descriptor 3, the pipe of a watchdog. */
+export function watchedProgram(program: string, args: readonly string[]): string[] {
+  return ['-c', 'echo $$ >&3; exec 3>&-; exec "$@"', 'sh', program, ...args]
 }
 
 /** A watchdog for a process that runs already. */
 export function signalOnExit(pid: number, signal: 'INT' | 'KILL', account?: Account): Watchdog {
   const watchdog = startWatchdog(signal, account)
-  watchdog.watch(pid)
+  watchdog.input.write(`${pid}\n`)
   return watchdog
 }
 

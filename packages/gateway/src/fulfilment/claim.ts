@@ -117,7 +117,7 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
       return takeStep(deps, claim, changes, {
         order,
         item,
-        step: topUp?.hasToWait ? inTurn(step, now) : step,
+        step: topUp ? inTurn(step, topUp, now) : step,
         topUp,
         reference: findReference({ orderId: order.orderId, itemNo: item.itemNo }),
         withoutMoney,
@@ -193,9 +193,13 @@ function isInterrupted(supplied: ConfiguredSupplier | undefined): boolean {
 
 const TURN_WAIT_MS = 1_000
 
-/** A top-up is not sent while an earlier one of its eSIM is undecided. That one makes it due when it is (wakeNextTopUps). */
-function inTurn(step: Step, now: Date): Step {
-  return step.do === 'order' ? { do: 'wait', until: new Date(now.getTime() + TURN_WAIT_MS) } : step
+/**
+ * A top-up is not sent while earlier ones of its eSIM are undecided. The last of them makes it due when it is decided
+ * (wakeNextTopUps). The more there are, the later it is looked at without that.
+ */
+function inTurn(step: Step, { earlierCount }: EsimOfTopUp, now: Date): Step {
+  if (step.do !== 'order' || earlierCount === 0) return step
+  return { do: 'wait', until: new Date(now.getTime() + earlierCount * TURN_WAIT_MS) }
 }
 
 interface ItemStep {

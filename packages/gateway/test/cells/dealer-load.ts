@@ -22,7 +22,7 @@ export interface DealerLoad {
 interface Sums {
   acknowledged: number
   replayed: number
-  /** Answers 000001 and 000002, and connections that were closed without an answer, twice in a row. */
+  /** Answers 000001 and 000002, and connections that were closed without an answer, more often than there are idle ones. */
   refused: number
   /** Connections that were closed without an answer: a load balancer that is reloaded closes idle ones, just when they are used. */
   reconnected: number
@@ -58,7 +58,7 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
   /** Sends it until it is acknowledged, each time with a new RequestID. @returns undefined: the load was stopped, or a fault */
   async function send(operation: string, body: object): Promise<Answer | undefined> {
     let refusedAt: number | undefined
-    let isResent = false
+    let reconnections = 0
     for (;;) {
       const startedAt = performance.now()
       const answer = await call(at, dealer, operation, { body: JSON.stringify(body) }).catch(() => undefined)
@@ -73,12 +73,12 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
         return undefined
       }
       refusedAt ??= startedAt
-      if (answer === undefined && !isResent) {
-        isResent = true
+      if (answer === undefined && reconnections < CALLERS) {
+        reconnections++
         sums.reconnected++
         continue
       }
-      isResent = false
+      reconnections = 0
       sums.refused++
       await delay(RETRY_MS)
     }

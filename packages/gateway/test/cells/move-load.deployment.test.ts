@@ -37,7 +37,9 @@ const REFUSED_MAX_MS = 5_000
 const UNDISTURBED_MS = 6_000
 /** Below it a p99 is that of the machine: the commands of a move start six processes of Node. */
 const P99_FLOOR_MS = 150
-/** From such a p99 before any move, the machine is too busy to judge times: only sales and the serving cell are checked. */
+/** By hand, on a machine without other work, twice the p99 without a move is the limit; another machine's work varies more. */
+const P99_FACTOR = process.env.MOVE_KILLS === 'all' ? 2 : 5
+/** From such a p99 without a move, the machine is too busy to judge times: only sales and the serving cell are checked. */
 const BUSY_P99_MS = 750
 /** Enough orders that each caller of the dealer has been served. */
 const SERVED_ORDERS = 6
@@ -111,16 +113,19 @@ it.skipIf(!isRunnable)(
       if (!isAbort) [here, there] = [there, here]
       expect(cells.cellOf(load!.dealer.appKey).name).toBe(here.name)
     }
+    await delay(UNDISTURBED_MS)
+    const afterwardsMs = Math.max(...others.map((other) => other.takeP99()))
     await Promise.all([load!, ...others].map((one) => one.stop()))
     const sums = [load!, ...others].map((one) => one.sums)
-    console.log(JSON.stringify({ undisturbedMs, disturbedMs, refusedMs, sums }))
+    console.log(JSON.stringify({ undisturbedMs, afterwardsMs, disturbedMs, refusedMs, sums }))
 
     expect([load!, ...others].flatMap(({ faults }) => faults)).toEqual([])
-    if (undisturbedMs < BUSY_P99_MS) {
+    const calmMs = Math.max(undisturbedMs, afterwardsMs)
+    if (calmMs < BUSY_P99_MS) {
       expect(others.map(({ sums: { refused } }) => refused)).toEqual(others.map(() => 0))
       for (const [step, longestMs] of Object.entries(refusedMs)) expect(longestMs, step).toBeLessThan(REFUSED_MAX_MS)
-      expect(median(disturbedMs)).toBeLessThan(Math.max(2 * undisturbedMs, P99_FLOOR_MS))
-    } else console.warn(`this machine is too busy to judge times: p99 ${undisturbedMs} ms without a move`)
+      expect(median(disturbedMs)).toBeLessThan(Math.max(P99_FACTOR * calmMs, P99_FLOOR_MS))
+    } else console.warn(`this machine is too busy to judge times: p99 ${calmMs} ms without a move`)
     await expectSold(load!, here)
     await expectSold(others[0]!, cells.main)
     await expectSold(others[1]!, cells.eu1)
@@ -140,10 +145,14 @@ interface Sold {
 /** Everything that was acknowledged exists once in the cell: debited, bought and announced to the dealer. */
 async function expectSold({ dealer, acknowledged }: DealerLoad, cell: TestCell): Promise<void> {
   const { tenantId } = dealer
-  await waitUntil(async () => {
-    const text = `select from orders where tenant_id = $1 and order_status <> 'DELIVERED' limit 1`
-    return (await cell.db.query({ text, values: [tenantId] })).length === 0
-  }, SETUP_TIMEOUT_MS)
+  const undelivered = () =>
+    cell.db.query({
+      text: `select o.*, (select json_agg(i) from order_items i where (i.tenant_id, i.order_id) = (o.tenant_id, o.order_id)) as items
+             from orders o where tenant_id = $1 and order_status <> 'DELIVERED' limit 2`,
+      values: [tenantId],
+    })
+  await waitUntil(async () => (await undelivered()).length === 0, SETUP_TIMEOUT_MS).catch(() => {})
+  expect(await undelivered()).toEqual([])
   const orders = await cell.db.query<Sold>({
     text: 'select transaction_id, wallet_version from orders where tenant_id = $1 order by wallet_version',
     values: [tenantId],

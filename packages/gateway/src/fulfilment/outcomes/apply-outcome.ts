@@ -198,13 +198,13 @@ export class OutcomeBatch {
 
   /**
    * @param esimOrders the orders that delivered the topped-up eSIMs
-   * @returns whether there are events to send.
+   * @returns whether there are events to send, and whether another top-up is due now.
    */
   async write(
     tx: Tx,
     orders: Map<string, LockedOrder>,
     esimOrders: ReadonlyMap<string, LockedOrder> = new Map(),
-  ): Promise<boolean> {
+  ): Promise<{ isReported: boolean; isTopUpDue: boolean }> {
     const { deps, tenantId, now } = this
     const items = [...this.items].map(([item, orderId]) => ({ orderId, item }))
     writeItems(tx, tenantId, items, now)
@@ -227,9 +227,8 @@ export class OutcomeBatch {
       const release = this.releases.get(order.orderId)
       return { order, profilesChanged: delivered.has(order.orderId), ...(release ? { release } : {}) }
     })
-    const isReported = changeOrders(tx, deps, tenantId, changes, now)
-    wakeNextTopUps(tx, tenantId, this.decidedTopUps(orders))
-    return isReported || isToppedUpReported
+    const isReported = changeOrders(tx, deps, tenantId, changes, now) || isToppedUpReported
+    return { isReported, isTopUpDue: await wakeNextTopUps(tx, tenantId, this.decidedTopUps(orders)) }
   }
 
   /** @returns whether there are events to send. */

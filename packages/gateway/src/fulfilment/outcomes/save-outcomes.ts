@@ -58,9 +58,10 @@ export async function saveOutcomes(
     finishAttempts(tx, tenantId, held, now)
     await failpoint('fulfilment.outcome-half-written')
     const nextDueAt = batch.release(orders, lease)
-    const eventsToSend = await batch.write(tx, orders, esimOrders)
+    const { isReported, isTopUpDue } = await batch.write(tx, orders, esimOrders)
     await failpoint('fulfilment.before-outcome-commit')
-    return { lost: results.filter((result) => !orders.has(result.orderId)), nextDueAt, eventsToSend }
+    const lost = results.filter((result) => !orders.has(result.orderId))
+    return { lost, nextDueAt: isTopUpDue ? now : nextDueAt, eventsToSend: isReported }
   })
   markWritten(results.flatMap(({ attempt }) => attempt ?? []))
   await failpoint('fulfilment.after-outcome')

@@ -11,9 +11,11 @@ export interface EsimOfTopUp {
   esim: ToppedUpEsim
   /** Its supplier: only this one can add to it. */
   supplier: string
-  /** An earlier top-up of the same eSIM is not decided yet. They reach the supplier in the order of their debits. */
-  hasToWait: boolean
+  /** How many earlier top-ups of the eSIM are not decided yet, up to EARLIER_MAX. They reach the supplier in the order of their debits. */
+  earlierCount: number
 }
+
+const EARLIER_MAX = 10
 
 /**
  * Reads the eSIMs of TOPUP orders, by orderId; other orders are left out. One statement without a lock.
@@ -52,16 +54,17 @@ interface Row {
   secrets: Buffer
   reference: string | null
   supplier: string
-  hasToWait: boolean
+  earlierCount: number
 }
 
 const READ = `
   select o.order_id, p.order_id as esim_order_id, p.item_no, p.iccid, p.secrets, p.supplier,
     ${latestReference({ tenantId: '$1', orderId: 'p.order_id', itemNo: 'p.item_no', supplier: 'p.supplier' })} as reference,
-    exists (
+    (select count(*)::int from (
       select from orders e
       where e.tenant_id = $1 and e.topped_up_profile_id = o.topped_up_profile_id and e.wallet_version < o.wallet_version
-        and e.order_status in ('PAID', 'ALLOCATING')) as has_to_wait
+        and e.order_status in ('PAID', 'ALLOCATING')
+      limit ${EARLIER_MAX}) earlier) as earlier_count
   from orders o join profiles p on p.tenant_id = o.tenant_id and p.profile_id = o.topped_up_profile_id
   where o.tenant_id = $1 and o.order_id = any ($2::uuid[])`
 
@@ -80,19 +83,26 @@ export async function listEsimOrders(tx: Tx, tenantId: string, orderIds: readonl
 
 /**
  * Makes the next top-up of each of these eSIMs due: an earlier one was decided, by a change in this transaction that is
- * already written. Skips orders that somebody has locked, so that no lock is waited for; they are due a second later.
+ * already written. One that is locked is skipped, so that no lock is waited for: it is due soon in any case.
+ * @returns whether there is one.
  */
-export function wakeNextTopUps(tx: Tx, tenantId: string, profileIds: readonly string[]): void {
-  if (profileIds.length === 0) return
-  tx.send({
+export async function wakeNextTopUps(tx: Tx, tenantId: string, profileIds: readonly string[]): Promise<boolean> {
+  if (profileIds.length === 0) return false
+  const woken = await tx.query({
     name: 'fulfilment-wake-top-ups',
     text: `with next as (
-             select order_id from orders
-             where tenant_id = $1 and topped_up_profile_id = any ($2::uuid[])
-               and order_status in ('PAID', 'ALLOCATING') and due_at > now()
-             for no key update skip locked
+             select n.order_id from unnest($2::uuid[]) profile (profile_id)
+             cross join lateral (
+               select order_id from orders
+               where tenant_id = $1 and topped_up_profile_id = profile_id and order_status in ('PAID', 'ALLOCATING')
+               order by wallet_version limit 1
+             ) first
+             join orders n on n.tenant_id = $1 and n.order_id = first.order_id and n.due_at > now()
+             for no key update of n skip locked
            )
-           update orders o set due_at = now() from next where o.tenant_id = $1 and o.order_id = next.order_id`,
+           update orders o set due_at = now() from next where o.tenant_id = $1 and o.order_id = next.order_id
+           returning o.order_id`,
     values: [tenantId, profileIds],
   })
+  return woken.length > 0
 }

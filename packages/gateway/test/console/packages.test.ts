@@ -142,7 +142,7 @@ describe('a price plan', () => {
       ...{ dealers: 1, packages: 1, changed: 1, cheaper: 1, dearer: 0, belowCost: 1 },
       lines: [{ packageCode: 'JP_1_7', before: 45_000, after: 22_500, cost: 25_000 }],
     })
-    expect((await operator.call('GET', '/price-plans/DEEP')).body.rules).toEqual([])
+    expect((await operator.call('GET', '/price-plans/DEEP/rules')).body.rules).toEqual([])
     await change('PUT', '/price-plans/DEEP/rules', rule)
     expect((await operator.call('GET', `/tenants/${tenantId}/prices`)).body.prices).toMatchObject([{ price: 22_500 }])
     const removed = { rule: { supplier: 'first' }, currencyCode: 'USD' }
@@ -151,7 +151,7 @@ describe('a price plan', () => {
       ...{ dealers: 1, packages: 1, changed: 1, cheaper: 0, dearer: 1, belowCost: 0 },
       lines: [{ packageCode: 'JP_1_7', before: 22_500, after: 45_000, cost: 25_000 }],
     })
-    expect((await operator.call('GET', '/price-plans/DEEP')).body.rules).toMatchObject([{ supplier: 'first' }])
+    expect((await operator.call('GET', '/price-plans/DEEP/rules')).body.rules).toMatchObject([{ supplier: 'first' }])
     const unknown = { rule: { supplier: 'first', currencyCode: 'USD' }, currencyCode: 'USD' }
     const refused = await operator.call('POST', '/price-plans/DEEP/removal-preview', unknown)
     expect(refused).toMatchObject({ status: 422, body: { message: expect.stringContaining('has no such rule') } })

@@ -51,6 +51,8 @@ const preview = Type.Object({
   cheaper: Type.Integer(),
   dearer: Type.Integer(),
   belowCost: Type.Integer({ description: 'Packages that would be sold below the lowest known cost' }),
+  unknownCosts: Type.Integer({ description: 'Packages that change whose cost is unknown: a loss would not show' }),
+  otherDealers: Type.Integer({ description: 'Dealers of other currencies who have the plan: not looked at' }),
   lines: Type.Array(
     Type.Object({
       packageCode: Type.String(),
@@ -253,7 +255,7 @@ async function previewOf(deps: Context['deps'], rule: PlanRuleRow, currencyCode:
   const input = { planName, rule, currencyCode, isUsable: isUsableIn(deps.suppliers) }
   const { at, lines, ...counts } = previewRule(await deps.catalogue.latest(), input)
   const dealers = await countPayers(deps.db, planName, currencyCode)
-  return { at: new Date(at), currencyCode, dealers, ...counts, lines: [...lines] }
+  return { at: new Date(at), currencyCode, ...dealers, ...counts, lines: [...lines] }
 }
 
 type StoredRule = PlanDetails['rules'][number]

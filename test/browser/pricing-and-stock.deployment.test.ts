@@ -104,6 +104,11 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
       .getByText(/would be sold below (its|their) cost/)
       .waitFor()
     await dialog().locator('[data-preview] [data-row]').first().waitFor()
+    await field(page, 'Currency of the preview').fill('EUR')
+    await button(page, 'Preview the effect').click()
+    // No supplier states a cost in euros.
+    await dialog().locator('[data-unknown-costs]').waitFor()
+    await field(page, 'Currency of the preview').fill('USD')
     await field(page, 'Percentage').fill('-10')
     const nextYear = `${new Date().getFullYear() + 1}-06-01T00:00`
     await dialog().getByLabel('Valid from').fill(nextYear)

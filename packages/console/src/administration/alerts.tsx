@@ -1,8 +1,9 @@
 import type { Alert } from '@dealer-esim/gateway/console-api/routes/overview/alerts.ts'
 import { Anchor, Button, Group, Switch } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { useApi, useChange } from '../api/use-api.ts'
+import { useChange } from '../api/use-api.ts'
 import { DealerSection, useTenant } from '../dealers/dealer.tsx'
+import { useList } from '../lists/use-list.ts'
 import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
 import { useFilters } from '../parts/use-filters.ts'
@@ -41,10 +42,9 @@ export function DealerAlerts() {
 
 export function AlertList({ tenantId, unread }: { tenantId: string | null; unread?: boolean }) {
   const me = useSession()
-  const [{ cursor }] = useFilters()
-  const list = useApi<{ notices: Alert[]; nextCursor: string | null }>('/notices', { tenantId, unread, cursor })
+  const list = useList<Alert>('/notices', 'notices', { tenantId, unread })
   const read = useChange({ quiet: true })
-  const unreadIds = (list.data?.notices ?? []).filter((row) => row.readAt === null).map((row) => row.noticeId)
+  const unreadIds = (list.rows ?? []).filter((row) => row.readAt === null).map((row) => row.noticeId)
   return (
     <>
       {canEdit(me) && unreadIds.length > 0 && (
@@ -60,13 +60,8 @@ export function AlertList({ tenantId, unread }: { tenantId: string | null; unrea
       )}
       <List<Alert>
         label={t.alerts.title}
-        csv={{ path: '/notices', query: { tenantId, unread } }}
+        list={list}
         name="alerts"
-        rows={list.data?.notices}
-        nextCursor={list.data?.nextCursor}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
         idOf={(row) => row.noticeId}
         empty={{ title: t.alerts.noAlerts, text: t.alerts.noAlertsText }}
         columns={[

@@ -13,8 +13,16 @@ import { interpolate, plural, t } from '../strings/strings.ts'
 import { ChangeDetails } from './import-change.tsx'
 import { download, errorFile, SAMPLE_FILE } from './import-files.ts'
 
-/** Previews the changes and the errors of a file first. Importing it is a second step, all or nothing. */
 export function CatalogueImportPage() {
+  return (
+    <Page title={t.catalogue.import} back={{ to: '/catalogue', label: t.catalogue.title }}>
+      <CatalogueImport />
+    </Page>
+  )
+}
+
+/** Previews the changes and the errors of a file first. Importing it is a second step, all or nothing. */
+export function CatalogueImport({ onImported }: { onImported?: () => void }) {
   const [file, setFile] = useState<File | null>(null)
   const [report, setReport] = useState<ImportReport>()
   const [error, setError] = useState<ApiError>()
@@ -37,6 +45,7 @@ export function CatalogueImportPage() {
         notifySuccess(interpolate(t.catalogue.imported, { added: next.added, changed: next.changed }))
         setFile(null)
         await queryClient.invalidateQueries()
+        onImported?.()
       }
     } catch (failure) {
       setError(failure as ApiError)
@@ -47,7 +56,7 @@ export function CatalogueImportPage() {
   const changes = (report?.added ?? 0) + (report?.changed ?? 0)
   const ready = report !== undefined && !report.imported && report.errorRows === 0 && changes > 0
   return (
-    <Page title={t.catalogue.import} back={{ to: '/catalogue', label: t.catalogue.title }}>
+    <>
       <Card>
         <Help />
         <Group
@@ -91,7 +100,7 @@ export function CatalogueImportPage() {
         )}
       </Card>
       {report && <Preview report={report} />}
-    </Page>
+    </>
   )
 }
 

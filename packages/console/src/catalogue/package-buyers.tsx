@@ -3,6 +3,7 @@ import { Button, Group, Text, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '../api/use-api.ts'
+import { useList } from '../lists/use-list.ts'
 import { DealerSelect } from '../parts/dealer-filter.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { SearchField } from '../parts/filters.tsx'
@@ -21,9 +22,8 @@ import { formatMargin } from './price-rows.tsx'
 export function PackageBuyersPage() {
   const { packageCode } = useParams({ strict: false }) as { packageCode: string }
   const { data } = useApi<PackageDetail>(packagePath(packageCode))
-  const [{ q, cursor }, setFilters] = useFilters()
-  const path = `${packagePath(packageCode)}/buyers`
-  const list = useApi<{ buyers: PackageBuyer[]; nextCursor: string | null }>(path, { q, cursor })
+  const [{ q }, setFilters] = useFilters()
+  const list = useList<PackageBuyer>(`${packagePath(packageCode)}/buyers`, 'buyers', { q })
   const [explained, setExplained] = useState<PackageBuyer>()
   return (
     <PackageFrame packageCode={packageCode} detail={data}>
@@ -36,13 +36,8 @@ export function PackageBuyersPage() {
         <SearchField label={t.package.searchDealer} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />
         <List<PackageBuyer>
           label={t.package.buyers}
-          csv={{ path, query: { q } }}
+          list={list}
           name="package-buyers"
-          rows={list.data?.buyers}
-          nextCursor={list.data?.nextCursor}
-          loading={list.isFetching}
-          error={list.error}
-          retry={list.refetch}
           idOf={(row) => row.tenantId}
           to={(row) => `/tenants/${row.tenantId}/prices`}
           empty={{ title: t.package.noBuyers }}

@@ -8,7 +8,7 @@ import { interpolate, plural, pluralForm, t } from '../strings/strings.ts'
 import { ExportCsv } from './export-csv.tsx'
 import { SavedViews } from './saved-views.tsx'
 
-export type ShownTotals = Pick<ListTotals, 'count' | 'isComplete' | 'sums'>
+type ShownTotals = Pick<ListTotals, 'count' | 'isComplete' | 'sums'>
 
 interface ColumnName {
   accessor: string

@@ -9,27 +9,25 @@ import type { ServerList } from './use-list.ts'
 const PAGE_SIZES = ['25', '50', '100', '200']
 
 /** The buttons between the pages of a list, and its page size. */
-export function Pagination(props: { count: number; nextCursor: string | null; list: ServerList<unknown> | undefined }) {
+export function Pagination(props: { count: number; nextCursor: string | null; list: ServerList<unknown> }) {
   const { count, nextCursor, list } = props
   const [filters, setFilters] = useFilters()
-  if (nextCursor === null && !filters.cursor && (!list || count < Number(PAGE_SIZES[0]))) return null
+  if (nextCursor === null && !filters.cursor && count < Number(PAGE_SIZES[0])) return null
   return (
     <Group justify="space-between">
       <Text size="sm" c="dimmed">
-        {list?.searchedTo && count > 0
+        {list.searchedTo && count > 0
           ? interpolate(t.lists.searchedTo, { time: formatDateTime(list.searchedTo) })
           : interpolate(t.common.rowsOnPage, { count })}
       </Text>
       <Group gap="xs">
-        {list && (
-          <NativeSelect
-            size="xs"
-            aria-label={t.lists.pageSize}
-            value={filters.limit ?? '50'}
-            onChange={(event) => setFilters({ limit: event.currentTarget.value })}
-            data={PAGE_SIZES.map((value) => ({ value, label: interpolate(t.lists.perPage, { count: value }) }))}
-          />
-        )}
+        <NativeSelect
+          size="xs"
+          aria-label={t.lists.pageSize}
+          value={filters.limit ?? '50'}
+          onChange={(event) => setFilters({ limit: event.currentTarget.value })}
+          data={PAGE_SIZES.map((value) => ({ value, label: interpolate(t.lists.perPage, { count: value }) }))}
+        />
         {filters.cursor && (
           <Button variant="default" size="xs" onClick={() => setFilters({ cursor: null })}>
             {t.common.firstPage}
@@ -41,7 +39,7 @@ export function Pagination(props: { count: number; nextCursor: string | null; li
           disabled={nextCursor === null}
           onClick={() => setFilters({ cursor: nextCursor })}
         >
-          {list?.searchedTo ? t.lists.searchOn : t.common.nextPage}
+          {list.searchedTo ? t.lists.searchOn : t.common.nextPage}
         </Button>
       </Group>
     </Group>

@@ -19,7 +19,7 @@ export function useServerSorting<Row>(list: ServerList<Row> | undefined): Sortin
   return {
     current: list.sort,
     by: (accessor) =>
-      !totals?.sorts.includes(accessor) ? 'NEVER' : totals.sortable.includes(accessor) ? 'POSSIBLE' : 'TOO_MANY',
+      !totals?.sorts?.includes(accessor) ? 'NEVER' : totals.sortable?.includes(accessor) ? 'POSSIBLE' : 'TOO_MANY',
     set: (sort) => setFilters({ sort: sort ?? null }),
   }
 }

@@ -11,11 +11,13 @@ export function isFiltered(filters: Record<string, string>): boolean {
   return Object.keys(filters).some((name) => !DISPLAY.includes(name))
 }
 
-/** A list that the gateway filters, sorts, counts and exports. Everything that a person chose is in the URL. */
+/** A list that the gateway filters, counts, exports and perhaps sorts. Everything that a person chose is in the URL. */
 export interface ServerList<Row> {
   path: string
   query: Query
   sort: string | undefined
+  /** The whole answer, for members beside the rows. */
+  answer: Record<string, unknown> | undefined
   rows: Row[] | undefined
   nextCursor: string | null | undefined
   /** Rows beyond this time were not searched yet. */
@@ -26,22 +28,26 @@ export interface ServerList<Row> {
   retry(): unknown
 }
 
+/** @param options.isFirstPageOnly the address of the page belongs to another list: this one shows no further pages */
 export function useList<Row>(
   path: string,
   name: string,
   filters: Query,
-  options: { refreshMs?: number } = {},
+  options: { refreshMs?: number; isFirstPageOnly?: boolean } = {},
 ): ServerList<Row> {
-  const [{ sort, limit, cursor }, setFilters] = useFilters()
-  const list = useApi<Record<string, unknown>>(path, { ...filters, sort, limit, cursor }, options)
+  const [shown, setFilters] = useFilters()
+  const { refreshMs, isFirstPageOnly = false } = options
+  const { sort, limit, cursor }: Record<string, string> = isFirstPageOnly ? {} : shown
+  const list = useApi<Record<string, unknown>>(path, { ...filters, sort, limit, cursor }, { refreshMs })
   const totals = useApi<ListTotals>(`${path}/totals`, filters)
   // More rows match than when this order was chosen: the usual order is always possible.
   const isOrderRefused = list.error?.code === 'TOO_MANY_TO_SORT'
   const retry = () => (isOrderRefused ? setFilters({ sort: null }) : list.refetch())
   return {
     ...{ path, query: filters, sort, totals: totals.data, retry },
+    answer: list.data,
     rows: list.data?.[name] as Row[] | undefined,
-    nextCursor: list.data?.nextCursor as string | null | undefined,
+    nextCursor: isFirstPageOnly ? undefined : (list.data?.nextCursor as string | null | undefined),
     searchedTo: (list.data?.searchedTo as string | null | undefined) ?? null,
     loading: list.isFetching,
     // A lost connection is tried again, but the first failure is already worth saying.

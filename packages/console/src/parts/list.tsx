@@ -3,7 +3,6 @@ import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense } from 'react'
 import type { Query } from '../api/call.ts'
-import type { ShownTotals } from '../lists/list-tools.tsx'
 import { Pagination, SearchedTo } from '../lists/pagination.tsx'
 import { type Sorting, useLocalSorting, useServerSorting } from '../lists/sorting.ts'
 import type { ServerList } from '../lists/use-list.ts'
@@ -36,14 +35,12 @@ interface Column<Row> {
 interface ListProps<Row> {
   /** The table's name for screen readers. */
   label: string
-  /** A list that the gateway sorts, counts and exports. It brings the rows. */
+  /** A list that the gateway pages, counts and exports. It brings the rows. */
   list?: ServerList<Row>
   /** Keeps the list's saved views, sorting and columns. Only one list of a page has a name. */
   name?: string
   /** Where the gateway answers all rows of another list as CSV, and the filters. */
   csv?: { path: string; query?: Query }
-  /** The amount of a row, for the sums above a list that is not counted by the gateway. */
-  amountOf?: (row: Row) => { amount: number; currencyCode: string }
   rows?: Row[] | undefined
   columns: Column<Row>[]
   idOf(row: Row): string
@@ -55,8 +52,6 @@ interface ListProps<Row> {
   /** Opens the row on this page instead. */
   onRowClick?: (row: Row) => void
   empty: { title: string; text?: string; action?: ReactNode }
-  /** The cursor of the next page; null on the last page. Undefined if the list is not paginated. */
-  nextCursor?: string | null | undefined
   selected?: string[]
   onSelect?: (ids: string[]) => void
   /** Shown instead of the list's tools while rows are selected. */
@@ -67,8 +62,7 @@ interface ListProps<Row> {
 export function List<Row>(props: ListProps<Row>) {
   const { list, columns, empty, bulk } = props
   const { rows, loading = false, error, retry } = list ?? props
-  const nextCursor = list ? list.nextCursor : props.nextCursor
-  const local = useLocalSorting(list || nextCursor !== undefined ? undefined : rows, props.name !== undefined)
+  const local = useLocalSorting(list ? undefined : rows, props.name !== undefined)
   const sorting = useServerSorting(list) ?? local.sorting
   const [filters] = useFilters()
   if (error && !rows) return <LoadError error={error} retry={retry} />
@@ -87,7 +81,7 @@ export function List<Row>(props: ListProps<Row>) {
         <Suspense fallback={<Box h={30} />}>
           {bulk ?? (
             <ListTools
-              totals={list ? list.totals : totalsOf(props, filters.cursor)}
+              totals={list ? list.totals : rows && { count: rows.length, isComplete: true }}
               name={props.name}
               csv={list ? { path: list.path, query: { ...list.query, sort: list.sort } } : props.csv}
               columns={columns}
@@ -139,25 +133,11 @@ export function List<Row>(props: ListProps<Row>) {
           </Table.ScrollContainer>
         </Paper>
       )}
-      {nextCursor !== undefined && !(list?.searchedTo && rows?.length === 0) && (
-        <Pagination count={rows?.length ?? 0} nextCursor={nextCursor} list={list} />
+      {list?.nextCursor !== undefined && !(list.searchedTo && rows?.length === 0) && (
+        <Pagination count={rows?.length ?? 0} nextCursor={list.nextCursor} list={list} />
       )}
     </>
   )
-}
-
-/** Exact for a list that is whole in the browser; otherwise its first page says how many rows there are at least. */
-function totalsOf<Row>({ rows, nextCursor, amountOf }: ListProps<Row>, cursor: string | undefined) {
-  if (rows === undefined || cursor !== undefined) return undefined
-  const isComplete = (nextCursor ?? null) === null
-  const totals: ShownTotals = { count: rows.length, isComplete }
-  return isComplete && amountOf ? { ...totals, sums: sumsOf(rows.map(amountOf)) } : totals
-}
-
-function sumsOf(amounts: { amount: number; currencyCode: string }[]) {
-  const sums = new Map<string, number>()
-  for (const { amount, currencyCode } of amounts) sums.set(currencyCode, (sums.get(currencyCode) ?? 0) + amount)
-  return Array.from(sums, ([currencyCode, amount]) => ({ currencyCode, amount }))
 }
 
 const SKELETON_ROWS = 8

@@ -2,6 +2,7 @@ import type { BuyablePackage } from '@dealer-esim/gateway/console-api/routes/ord
 import { Group, Select } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '../api/use-api.ts'
+import { useList } from '../lists/use-list.ts'
 import { SearchField } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
 import { useFilters } from '../parts/use-filters.ts'
@@ -13,15 +14,11 @@ import { Coverage, dataText, priceText, validityText } from './package-text.tsx'
 
 /** What the dealer can buy, by country or text. Choosing a package opens the dialog that buys it. */
 export function PackageSearch({ tenantId, transactionId }: { tenantId: string; transactionId: string }) {
-  const [{ locationCode, keyword, cursor }, setFilters] = useFilters()
+  const [{ locationCode, keyword }, setFilters] = useFilters()
   const [chosen, setChosen] = useState<BuyablePackage>()
   const path = `/tenants/${tenantId}/buyable-packages`
   const locations = useApi<{ locationCodes: string[] }>(`${path}/locations`)
-  const list = useApi<{ packages: BuyablePackage[]; nextCursor: string | null }>(path, {
-    locationCode,
-    keyword,
-    cursor,
-  })
+  const list = useList<BuyablePackage>(path, 'packages', { locationCode, keyword })
   const options = sortLocations(locations.data?.locationCodes ?? []).map((value) => ({
     value,
     label: locationName(value),
@@ -54,11 +51,8 @@ export function PackageSearch({ tenantId, transactionId }: { tenantId: string; t
       </Group>
       <List<BuyablePackage>
         label={t.portal.title}
-        rows={list.data?.packages}
-        nextCursor={list.data?.nextCursor}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
+        list={list}
+        name="buyable-packages"
         idOf={(row) => row.packageCode}
         onRowClick={setChosen}
         empty={{ title: t.portal.noPackages, text: t.portal.noPackagesText }}

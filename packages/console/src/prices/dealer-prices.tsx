@@ -1,8 +1,8 @@
 import type { PriceRow, TenantPrices } from '@dealer-esim/gateway/console-api/routes/prices/tenant-prices.ts'
 import { Button, Group } from '@mantine/core'
 import { useState } from 'react'
-import { useApi } from '../api/use-api.ts'
 import { DealerSection, useTenant } from '../dealers/dealer.tsx'
+import { useList } from '../lists/use-list.ts'
 import { FilterSelect, SearchField } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
 import { useFilters } from '../parts/use-filters.ts'
@@ -16,13 +16,12 @@ import { PriceAssignment } from './price-assignment.tsx'
 export function DealerPricesPage() {
   const me = useSession()
   const { tenantId } = useTenant()
-  const [{ keyword, source, cursor }, setFilters] = useFilters()
+  const [{ keyword, source }, setFilters] = useFilters()
   const isForOperator = isOperator(me)
-  const path = `/tenants/${tenantId}/prices`
   const query = { keyword, source: isForOperator ? source : undefined }
-  const list = useApi<TenantPrices>(path, { ...query, cursor })
+  const list = useList<PriceRow>(`/tenants/${tenantId}/prices`, 'prices', query)
   const [setting, setSetting] = useState<PriceRow | 'any'>()
-  const currency = list.data?.currencyCode ?? ''
+  const currency = (list.answer as TenantPrices | undefined)?.currencyCode ?? ''
   const empty = {
     title: t.prices.noPrices,
     text: isForOperator ? interpolate(t.prices.noPricesText, { currency }) : t.prices.noPricesDealer,
@@ -48,13 +47,8 @@ export function DealerPricesPage() {
       </Group>
       <List<PriceRow>
         label={t.prices.title}
-        csv={{ path, query }}
+        list={list}
         name="dealer-prices"
-        rows={list.data?.prices}
-        nextCursor={list.data?.nextCursor}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
         idOf={(row) => row.packageCode}
         {...(canOperate(me) && { onRowClick: setSetting })}
         empty={keyword || source ? { title: t.prices.noMatch, text: t.prices.noMatchText } : empty}

@@ -4,6 +4,7 @@ import { Button, Text, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
+import { useList } from '../lists/use-list.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { SearchField } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
@@ -21,9 +22,10 @@ import { packagesText, validityText, valueText } from './rule-text.ts'
 export function PricePlanPage() {
   const me = useSession()
   const { planName = '' } = useParams({ strict: false }) as { planName?: string }
-  const [{ packageCode, cursor }, setFilters] = useFilters()
+  const [{ packageCode }, setFilters] = useFilters()
   const path = apiPath('plan', planName)
-  const { data, error, refetch, isFetching } = useApi<PlanDetail>(path, { packageCode, cursor })
+  const { data, error, refetch } = useApi<PlanDetail>(path)
+  const list = useList<PlanRule>(`${path}/rules`, 'rules', { packageCode })
   const [open, setOpen] = useState<'rule' | 'displayName'>()
   const close = () => setOpen(undefined)
   if (error && !data) return <LoadError error={error} retry={refetch} />
@@ -56,10 +58,8 @@ export function PricePlanPage() {
         />
         <List<PlanRule>
           label={t.prices.rules}
-          csv={{ path: `${path}/rules`, query: { packageCode } }}
-          rows={data.rules}
-          nextCursor={data.nextCursor}
-          loading={isFetching}
+          list={list}
+          name="price-rules"
           idOf={(row) => `${packagesText(row)} ${row.currencyCode ?? ''} ${row.validFrom ?? ''}`.trim()}
           empty={
             packageCode ? { title: t.prices.noMatchingRules } : { title: t.prices.noRules, text: t.prices.noRulesText }

@@ -7,7 +7,6 @@ import { useApi } from '../api/use-api.ts'
 import { formatCount } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { Page, Tabs } from '../parts/page.tsx'
-import { useFilters } from '../parts/use-filters.ts'
 import { canOperate, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { GROUPS, groupPath, PLANS, planPath } from './paths.ts'
@@ -43,15 +42,13 @@ export function PricesPage() {
 }
 
 function Plans() {
-  const [{ cursor }] = useFilters()
-  const list = useApi<{ plans: PlanRow[]; nextCursor: string | null }>('/price-plans', { cursor })
+  const list = useApi<{ plans: PlanRow[] }>('/price-plans')
   return (
     <List<PlanRow>
       label={t.prices.plans}
       csv={{ path: '/price-plans' }}
       name="price-plans"
       rows={list.data?.plans}
-      nextCursor={list.data?.nextCursor}
       loading={list.isFetching}
       error={list.error}
       retry={list.refetch}
@@ -80,15 +77,13 @@ function Plans() {
 }
 
 function Groups() {
-  const [{ cursor }] = useFilters()
-  const list = useApi<{ groups: GroupRow[]; nextCursor: string | null }>('/price-groups', { cursor })
+  const list = useApi<{ groups: GroupRow[] }>('/price-groups')
   return (
     <List<GroupRow>
       label={t.prices.tabs.groups}
       csv={{ path: '/price-groups' }}
       name="price-groups"
       rows={list.data?.groups}
-      nextCursor={list.data?.nextCursor}
       loading={list.isFetching}
       error={list.error}
       retry={list.refetch}

@@ -12,6 +12,7 @@ type Line = RulePreview['lines'][number]
 /** What a rule would change: counts, then old and new prices with their margins. */
 export function ShownPreview({ preview }: { preview: RulePreview }) {
   const { at, currencyCode, dealers, packages, changed, cheaper, dearer, belowCost, lines } = preview
+  const { unknownCosts, otherDealers } = preview
   const shown = useRef<HTMLDivElement>(null)
   // It stands below the form, where a long dialog does not show it.
   useEffect(() => {
@@ -28,6 +29,16 @@ export function ShownPreview({ preview }: { preview: RulePreview }) {
       {belowCost > 0 && (
         <Alert color="red" role="alert">
           {plural(t.prices.previewLosses, belowCost)}
+        </Alert>
+      )}
+      {unknownCosts > 0 && (
+        <Alert color="orange" data-unknown-costs>
+          {plural(t.prices.previewUnknownCosts, unknownCosts, { currency: currencyCode })}
+        </Alert>
+      )}
+      {otherDealers > 0 && (
+        <Alert color="orange" data-other-dealers>
+          {plural(t.prices.previewOtherDealers, otherDealers)}
         </Alert>
       )}
       {lines.length > 0 && (

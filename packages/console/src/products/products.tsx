@@ -3,7 +3,7 @@ import { Button, Group, NativeSelect } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '../api/use-api.ts'
-import { isFiltered } from '../lists/use-list.ts'
+import { isFiltered, useList } from '../lists/use-list.ts'
 import { FilterSelect, SearchField } from '../parts/filters.tsx'
 import { formatBytes, formatMoney } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
@@ -21,17 +21,14 @@ import { SyncCard } from './sync-card.tsx'
 export function ProductsPage() {
   const me = useSession()
   const [filters, setFilters] = useFilters()
-  const { supplier, keyword, packageType, sold, listed, cursor } = filters
+  const { supplier, keyword, packageType, sold, listed } = filters
   const country = /^[A-Z]{2}$/.test(filters.country?.toUpperCase() ?? '') ? filters.country?.toUpperCase() : undefined
   const query = {
     ...{ supplier, keyword, country, packageType },
     isSold: sold && sold === 'YES',
     isListed: listed === 'NO' ? false : undefined,
   }
-  const list = useApi<{ products: SupplierProductRow[]; nextCursor: string | null }>('/supplier-products', {
-    ...query,
-    cursor,
-  })
+  const list = useList<SupplierProductRow>('/supplier-products', 'products', query)
   const [shown, setShown] = useState<SupplierProductRow>()
   const addSupplier = isOperatorAdmin(me) && (
     <Button component={Link} to={ADD_SUPPLIER} variant="default">
@@ -73,13 +70,8 @@ export function ProductsPage() {
       </Group>
       <List<SupplierProductRow>
         label={t.products.title}
-        csv={{ path: '/supplier-products', query }}
+        list={list}
         name="supplier-products"
-        rows={list.data?.products}
-        nextCursor={list.data?.nextCursor}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
         idOf={(row) => `${row.supplier} ${row.productCode}`}
         onRowClick={setShown}
         empty={

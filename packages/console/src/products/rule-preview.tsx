@@ -128,6 +128,11 @@ function Summary(props: {
           {plural(t.catalogue.checkPrices, preview.doubtful)}
         </Alert>
       )}
+      {preview.notRead.map(({ supplier, reason }) => (
+        <Alert key={supplier} color="orange" data-not-read={supplier}>
+          {interpolate(t.rulePreview.notRead[reason], { supplier })}
+        </Alert>
+      ))}
       {preview.oldRates.map((rate) => (
         <Alert key={`${rate.costCurrency} ${rate.saleCurrency}`} color="orange">
           {interpolate(t.rulePreview.oldRate, {

@@ -6,10 +6,11 @@ import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
 import { useApi } from '../api/use-api.ts'
 import { Card } from '../parts/page.tsx'
-import { useSession } from '../session/session.ts'
+import { isOperatorAdmin, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 import { DealerWizard } from './dealer-wizard.tsx'
 import { GoLiveDialog } from './go-live.tsx'
+import { CatalogueStep, SecondFactorStep, SupplierStep, WebhookStep } from './step-dialog.tsx'
 import { TestOrder } from './test-order.tsx'
 
 type StepName = keyof Setup['steps']
@@ -69,6 +70,10 @@ export function SetupChecklist() {
       {open === 'testOrder' && data.dealer && data.testPackage && (
         <TestOrder dealer={data.dealer} packageCode={data.testPackage} onClose={close} />
       )}
+      {open === 'secondFactor' && <SecondFactorStep onClose={close} />}
+      {open === 'supplier' && <SupplierStep onClose={close} />}
+      {open === 'catalogue' && <CatalogueStep onClose={close} />}
+      {open === 'webhook' && data.dealer && <WebhookStep tenantId={data.dealer.tenantId} onClose={close} />}
       {open === 'goLive' && <GoLiveDialog onClose={close} />}
     </Card>
   )
@@ -101,17 +106,19 @@ function Step({ step, isDone, children }: { step: StepName; isDone: boolean; chi
 }
 
 function StepAction({ step, setup, onOpen }: { step: StepName; setup: Setup; onOpen(): void }) {
+  const me = useSession()
   const { action } = t.setup.steps[step]
   const { dealer, testPackage } = setup
   switch (step) {
-    case 'secondFactor':
-      return <LinkButton to="/account" label={action} />
     case 'supplier':
-      return <LinkButton to="/suppliers" label={action} />
-    case 'catalogue':
-      return <LinkButton to="/catalogue/import" label={action} />
+      if (isOperatorAdmin(me)) return <StepButton label={action} onClick={onOpen} />
+      return (
+        <Text size="sm" c="dimmed">
+          {t.setup.byAdministrator}
+        </Text>
+      )
     case 'webhook':
-      return dealer && <LinkButton to={`/tenants/${dealer.tenantId}/settings`} label={action} />
+      return dealer && <StepButton label={action} onClick={onOpen} />
     case 'testOrder':
       if (!dealer) return null
       // Without the sandbox, as in production, the API explorer places a real order.

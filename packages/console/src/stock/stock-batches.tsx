@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { apiUrl } from '../api/call.ts'
 import { postForFile } from '../api/download.ts'
 import { useApi, useChange } from '../api/use-api.ts'
+import { useList } from '../lists/use-list.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { FilterSelect } from '../parts/filters.tsx'
 import { formatCount } from '../parts/format.ts'
@@ -19,9 +20,9 @@ import { StockFrame } from './stock-tabs.tsx'
 
 /** Imports of codes: what is left of each, and when it expires. */
 export function StockBatchesPage() {
-  const [{ supplier, expiring, cursor }, setFilters] = useFilters()
+  const [{ supplier, expiring }, setFilters] = useFilters()
   const query = { supplier, expiring: expiring === 'true' ? true : undefined }
-  const list = useApi<{ batches: StockBatchRow[]; nextCursor: string | null }>('/stock/batches', { ...query, cursor })
+  const list = useList<StockBatchRow>('/stock/batches', 'batches', query)
   const stock = useApi<{ levels: StockLevel[]; stockSuppliers: string[] }>('/stock')
   const [open, setOpen] = useState<{ what: BatchDialog; batch: StockBatchRow }>()
   const close = () => setOpen(undefined)
@@ -37,13 +38,8 @@ export function StockBatchesPage() {
       </Group>
       <List<StockBatchRow>
         label={t.stock.batches}
-        csv={{ path: '/stock/batches', query }}
+        list={list}
         name="stock-batches"
-        rows={list.data?.batches}
-        nextCursor={list.data?.nextCursor}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
         idOf={(row) => row.batchId}
         empty={
           supplier || expiring

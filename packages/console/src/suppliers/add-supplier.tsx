@@ -13,13 +13,22 @@ import { type ConfigSchema, configOf, fieldsOf } from './config-form.ts'
 import { SUPPLIERS, supplierPage } from './paths.ts'
 import { SupplierFields } from './supplier-form.tsx'
 
-/** Adds a supplier: its type, its name, and the configuration that the type asks for. */
 export function AddSupplierPage() {
+  const navigate = useNavigate()
+  return (
+    <Page title={t.suppliers.add} back={{ to: SUPPLIERS, label: t.suppliers.title }}>
+      <AddSupplier onAdded={(supplier) => void navigate({ to: supplierPage(supplier) })} />
+    </Page>
+  )
+}
+
+/** Adds a supplier: its type, its name, and the configuration that the type asks for. */
+export function AddSupplier({ onAdded }: { onAdded(supplier: string): void }) {
   const { data } = useApi<{ types: SupplierTypeRow[] }>('/supplier-types')
   const [type, setType] = useState<string | null>(null)
   const chosen = data?.types.find((row) => row.type === type)
   return (
-    <Page title={t.suppliers.add} back={{ to: SUPPLIERS, label: t.suppliers.title }}>
+    <>
       <Card title={t.suppliers.type}>
         <Select
           label={t.suppliers.type}
@@ -35,13 +44,12 @@ export function AddSupplierPage() {
         )}
         {chosen && <DocsLink docs={chosen.docs} />}
       </Card>
-      {chosen && <NewSupplierForm key={chosen.type} chosen={chosen} />}
-    </Page>
+      {chosen && <NewSupplierForm key={chosen.type} chosen={chosen} onAdded={onAdded} />}
+    </>
   )
 }
 
-function NewSupplierForm({ chosen }: { chosen: SupplierTypeRow }) {
-  const navigate = useNavigate()
+function NewSupplierForm({ chosen, onAdded }: { chosen: SupplierTypeRow; onAdded(supplier: string): void }) {
   const add = useChange({ quiet: true, success: t.suppliers.added })
   const schema = chosen.config as ConfigSchema
   function submit(event: FormEvent<HTMLFormElement>) {
@@ -54,7 +62,7 @@ function NewSupplierForm({ chosen }: { chosen: SupplierTypeRow }) {
       {
         onSuccess: () => {
           markSaved(form)
-          void navigate({ to: supplierPage(supplier) })
+          onAdded(supplier)
         },
       },
     )

@@ -1,8 +1,8 @@
 import type { AdjustmentRow } from '@dealer-esim/gateway/console-api/routes/tenants/adjustments.ts'
 import { Button, Group, NativeSelect, Text } from '@mantine/core'
 import { useState } from 'react'
-import type { Query } from '../api/call.ts'
-import { useApi, useChange } from '../api/use-api.ts'
+import { useChange } from '../api/use-api.ts'
+import { type ServerList, useList } from '../lists/use-list.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { formatMoney } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
@@ -18,9 +18,9 @@ const STATUSES = { ALL: t.wallet.everyStatus, APPROVED, REJECTED, EXPIRED }
 
 /** Adjustments of all dealers: first those that need a second person's approval, and by status those that were decided. */
 export function AdjustmentsPage() {
-  const [{ status, cursor }, setFilters] = useFilters()
+  const [{ status }, setFilters] = useFilters()
   const filter = status === undefined ? { open: true } : { status: status === 'ALL' ? undefined : status }
-  const list = useApi<AdjustmentPage>('/adjustments', { ...filter, cursor })
+  const list = useList<AdjustmentRow>('/adjustments', 'adjustments', filter)
   return (
     <Page title={t.wallet.adjustments} description={t.wallet.adjustmentsText}>
       <Group>
@@ -34,62 +34,33 @@ export function AdjustmentsPage() {
           ]}
         />
       </Group>
-      <AdjustmentList
-        csv={{ path: '/adjustments', query: filter }}
-        rows={list.data?.adjustments}
-        nextCursor={list.data?.nextCursor}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
-        withDealer
-        withDecision={status !== undefined}
-      />
+      <AdjustmentList list={list} withDealer withDecision={status !== undefined} />
     </Page>
   )
 }
 
-interface AdjustmentPage {
-  adjustments: AdjustmentRow[]
-  nextCursor: string | null
-}
-
-/** A dealer's adjustments, newest first. Renders nothing if the list is empty. */
+/** A dealer's latest adjustments. Renders nothing if there are none. The statement below has all that were posted. */
 export function Adjustments({ tenantId }: { tenantId: string }) {
-  const list = useApi<AdjustmentPage>('/adjustments', { tenantId })
-  if (!list.data?.adjustments.length) return null
+  const list = useList<AdjustmentRow>('/adjustments', 'adjustments', { tenantId }, { isFirstPageOnly: true })
+  if (!list.rows?.length) return null
   return (
     <Card title={t.wallet.adjustments}>
-      <AdjustmentList
-        csv={{ path: '/adjustments', query: { tenantId } }}
-        rows={list.data.adjustments}
-        loading={list.isFetching}
-      />
+      <AdjustmentList list={list} />
     </Card>
   )
 }
 
 export function AdjustmentList(props: {
-  csv: { path: string; query: Query }
-  rows: AdjustmentRow[] | undefined
-  loading: boolean
-  error?: Error | null
-  retry?: () => unknown
+  list: ServerList<AdjustmentRow>
   withDealer?: boolean
   /** Shows who decided, and when. */
   withDecision?: boolean
-  nextCursor?: string | null | undefined
 }) {
   return (
     <List<AdjustmentRow>
       label={t.wallet.adjustments}
-      csv={props.csv}
+      list={props.list}
       {...(props.withDealer && { name: 'adjustments' })}
-      amountOf={(row) => row}
-      rows={props.rows}
-      loading={props.loading}
-      error={props.error ?? null}
-      {...(props.retry && { retry: props.retry })}
-      nextCursor={props.nextCursor}
       idOf={(row) => row.adjustmentId}
       empty={{ title: t.wallet.noAdjustments, text: t.wallet.noAdjustmentsText }}
       columns={[

@@ -2,8 +2,7 @@ import type { MonthSummary, WalletEntry } from '@dealer-esim/gateway/console-api
 import { Anchor, Button, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { apiUrl } from '../api/call.ts'
-import { useApi } from '../api/use-api.ts'
-import { ExportCsv } from '../lists/export-csv.tsx'
+import { useList } from '../lists/use-list.ts'
 import { List } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
 import { useFilters } from '../parts/use-filters.ts'
@@ -13,14 +12,10 @@ import { interpolate, t } from '../strings/strings.ts'
 /** The entries of a dealer's wallet, newest first. A month has totals and a statement to print. */
 export function WalletStatement(props: { tenantId: string; currency: string; createdAt: string }) {
   const { tenantId, currency, createdAt } = props
-  const [{ month, kind, cursor }, setFilters] = useFilters()
+  const [{ month, kind }, setFilters] = useFilters()
   const path = `/tenants/${tenantId}/wallet/entries`
-  const list = useApi<{ entries: WalletEntry[]; month: MonthSummary | null; nextCursor: string | null }>(path, {
-    month,
-    kind,
-    cursor,
-  })
-  const summary = list.data?.month
+  const list = useList<WalletEntry>(path, 'entries', { month, kind })
+  const summary = list.answer?.month as MonthSummary | null | undefined
   return (
     <Card
       title={t.wallet.statement}
@@ -55,7 +50,6 @@ export function WalletStatement(props: { tenantId: string; currency: string; cre
               {t.wallet.openStatement}
             </Button>
           )}
-          <ExportCsv path={path} query={{ month, kind }} />
         </>
       }
     >
@@ -63,11 +57,7 @@ export function WalletStatement(props: { tenantId: string; currency: string; cre
       <List<WalletEntry>
         label={t.wallet.statement}
         name="wallet"
-        rows={list.data?.entries}
-        nextCursor={list.data?.nextCursor}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
+        list={list}
         idOf={(row) => String(row.walletVersion)}
         empty={emptyText(month, kind)}
         columns={[

@@ -3,6 +3,7 @@ import type { WalletView } from '@dealer-esim/gateway/console-api/routes/tenants
 import { Anchor, Group, Text } from '@mantine/core'
 import { apiUrl } from '../api/call.ts'
 import { useApi } from '../api/use-api.ts'
+import { useList } from '../lists/use-list.ts'
 import { DealerFilter } from '../parts/dealer-filter.tsx'
 import { FilterSelect } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
@@ -22,13 +23,9 @@ const STATUSES = ['REQUESTED', 'PAID', 'DECLINED'] as const
 /** The payments that dealers report: of all dealers for operators, its own for a dealer. */
 export function TopUpRequestsPage() {
   const me = useSession()
-  const [{ status, tenantId, cursor }] = useFilters()
+  const [{ status, tenantId }] = useFilters()
   const isForOperator = isOperator(me)
-  const list = useApi<{ requests: TopUpRequestRow[]; nextCursor: string | null }>(
-    '/top-up-requests',
-    { status, tenantId, cursor },
-    { refreshMs: REFRESH_MS },
-  )
+  const list = useList<TopUpRequestRow>('/top-up-requests', 'requests', { status, tenantId }, { refreshMs: REFRESH_MS })
   return (
     <Page
       title={t.topUpRequests.title}
@@ -42,14 +39,8 @@ export function TopUpRequestsPage() {
       </Group>
       <List<TopUpRequestRow>
         label={t.topUpRequests.title}
-        csv={{ path: '/top-up-requests', query: { status, tenantId } }}
+        list={list}
         name="top-up-requests"
-        amountOf={(row) => row}
-        rows={list.data?.requests}
-        nextCursor={list.data?.nextCursor}
-        loading={list.isLoading}
-        error={list.error}
-        retry={list.refetch}
         idOf={(row) => row.requestId}
         empty={{
           title: t.topUpRequests.none,

@@ -1,6 +1,7 @@
-import sql, { empty } from 'sql-template-tag'
+import sql, { empty, type Sql } from 'sql-template-tag'
 import { NIL_TENANT } from '../audit/audit.ts'
 import type { Ids } from '../lib/ids.ts'
+import { countMatching, type RowCount } from '../lib/postgres/count-rows.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 
 export interface Alert {
@@ -47,21 +48,31 @@ export interface AlertFilter {
   tenantId: string | null
   audience: 'OPERATOR' | 'TENANT' | null
   unread?: boolean | undefined
-  before?: string | undefined
 }
 
 /** Lists alerts, newest first. */
-export function listAlerts(db: Pick<Db, 'query'>, filter: AlertFilter, limit: number): Promise<AlertRow[]> {
-  const { tenantId, audience, unread, before } = filter
+export function listAlerts(
+  db: Pick<Db, 'query'>,
+  filter: AlertFilter,
+  { before, limit }: { before?: string | undefined; limit: number },
+): Promise<AlertRow[]> {
   return db.query<AlertRow>(sql`
     select alert_id, tenant_id, kind, audience, message, data, read_at, created_at
     from alerts
-    where true
-      ${tenantId === null ? empty : sql`and tenant_id = ${tenantId}`}
-      ${audience === null ? empty : sql`and audience = ${audience}`}
-      ${unread ? sql`and read_at is null` : empty}
+    where true ${conditions(filter)}
       ${before === undefined ? empty : sql`and alert_id < ${before}`}
     order by alert_id desc limit ${limit}`)
+}
+
+export function countAlerts(db: Pick<Db, 'query'>, filter: AlertFilter): Promise<RowCount> {
+  return countMatching(db, sql`select from alerts where true ${conditions(filter)}`)
+}
+
+function conditions({ tenantId, audience, unread }: AlertFilter): Sql {
+  return sql`
+    ${tenantId === null ? empty : sql`and tenant_id = ${tenantId}`}
+    ${audience === null ? empty : sql`and audience = ${audience}`}
+    ${unread ? sql`and read_at is null` : empty}`
 }
 
 /** The console shows "99+" beyond this, and nothing more is counted. */

@@ -4,7 +4,7 @@ import { notFound, requireUuid } from '../lib/refusal.ts'
 import type { Coverage } from './coverage.ts'
 import { Plan, type PlanRuleRow } from './pricing/plan-rules.ts'
 import { type Assignment, type OwnPrice, type Quote, quote, type Tariff, tariffOf } from './pricing/quote.ts'
-import { listPackages } from './snapshot/list.ts'
+import { countListed, type ListSource, listPackages } from './snapshot/list.ts'
 import type { CatalogueChanges, OwnPriceRow } from './snapshot/load.ts'
 import { loadChanges } from './snapshot/load.ts'
 import type { CataloguePackage, Route } from './snapshot/package.ts'
@@ -101,6 +101,8 @@ export interface Snapshot {
   topUpOffer(buyer: Buyer, packageCode: string, esim: EsimToTopUp): Offer | '310241' | '310244' | '310245'
   /** @param esim the eSIM that the request names: only the packages that fit it */
   list(buyer: Buyer, request: PackageListRequest, esim?: EsimToTopUp): PackageListAnswer
+  /** How many packages `list` has on all its pages, up to `max` and one more. */
+  countListed(buyer: Buyer, request: Pick<PackageListRequest, 'locationCode' | 'keyword'>, max: number): number
   /** The package for operators, and for the fulfilment of existing orders: independent of the buyer. */
   find(packageCode: string): CataloguePackage | undefined
   /** Every package, also those that are off sale: for operators. */
@@ -237,10 +239,17 @@ export class LoadedSnapshot implements Snapshot {
   }
 
   list(buyer: Buyer, request: PackageListRequest, esim?: EsimToTopUp): PackageListAnswer {
+    return listPackages(this.listSource(buyer), buyer.tenantId, this.tariffOf(buyer), request, this.now(), esim)
+  }
+
+  countListed(buyer: Buyer, request: Pick<PackageListRequest, 'locationCode' | 'keyword'>, max: number): number {
+    return countListed(this.listSource(buyer), this.tariffOf(buyer), request, this.now(), max)
+  }
+
+  private listSource({ currencyCode }: Buyer): ListSource {
     const { index, changedAt } = this.contents
-    const priced = this.prefilter.pricedIn(buyer.currencyCode)
-    const source = { index, changedAt, touchedAt: this.prefilter.touchedAt, priced, linkKey: this.context.linkKey }
-    return listPackages(source, buyer.tenantId, this.tariffOf(buyer), request, this.now(), esim)
+    const priced = this.prefilter.pricedIn(currencyCode)
+    return { index, changedAt, touchedAt: this.prefilter.touchedAt, priced, linkKey: this.context.linkKey }
   }
 
   *quotes(buyer: Buyer): Iterable<QuotedPackage> {

@@ -1,4 +1,5 @@
-import sql, { empty, join } from 'sql-template-tag'
+import sql, { empty, join, type Sql } from 'sql-template-tag'
+import { countMatching, type RowCount } from '../lib/postgres/count-rows.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound } from '../lib/refusal.ts'
 
@@ -40,26 +41,32 @@ export function searchProducts(
   search: ProductSearch,
   { after, limit }: { after: readonly [supplier: string, productCode: string]; limit: number },
 ): Promise<ListedProduct[]> {
-  const { supplier, keyword, country, packageType, isListed = true, isSold } = search
   const [afterSupplier, afterCode] = after
-  const routes = sql`select from package_suppliers s where s.supplier = p.supplier and s.product_code = p.product_code`
-  const conditions = [
-    sql`(p.supplier, p.product_code) > (${afterSupplier}, ${afterCode})`,
-    sql`p.is_listed = ${isListed}`,
-    ...(supplier === undefined ? [] : [sql`p.supplier = ${supplier}`]),
-    ...(packageType === undefined ? [] : [sql`p.package_type = ${packageType}`]),
-    ...(country === undefined ? [] : [sql`p.countries @> array[${country}]`]),
-    ...(keyword === undefined ? [] : [sql`position(lower(${keyword}) in lower(p.name || ' ' || p.product_code)) > 0`]),
-  ]
   return db.query<ListedProduct>(sql`
     select p.supplier, p.product_code, p.name, p.package_type, p.countries, p.volume, p.is_day_pass, p.duration_days,
       p.cost, p.currency_code, p.is_listed, p.first_seen_at, p.changed_at,
       array(select s.package_code from package_suppliers s
             where s.supplier = p.supplier and s.product_code = p.product_code order by 1 limit 10) as package_codes
     from supplier_products p
-    where ${join(conditions, ' and ')}
-      ${isSold === undefined ? empty : isSold ? sql`and exists (${routes})` : sql`and not exists (${routes})`}
+    where (p.supplier, p.product_code) > (${afterSupplier}, ${afterCode}) and ${conditions(search)}
     order by p.supplier, p.product_code limit ${limit}`)
+}
+
+export function countProducts(db: Pick<Db, 'query'>, search: ProductSearch): Promise<RowCount> {
+  return countMatching(db, sql`select from supplier_products p where ${conditions(search)}`)
+}
+
+function conditions({ supplier, keyword, country, packageType, isListed = true, isSold }: ProductSearch): Sql {
+  const routes = sql`select from package_suppliers s where s.supplier = p.supplier and s.product_code = p.product_code`
+  const all = [
+    sql`p.is_listed = ${isListed}`,
+    ...(supplier === undefined ? [] : [sql`p.supplier = ${supplier}`]),
+    ...(packageType === undefined ? [] : [sql`p.package_type = ${packageType}`]),
+    ...(country === undefined ? [] : [sql`p.countries @> array[${country}]`]),
+    ...(keyword === undefined ? [] : [sql`position(lower(${keyword}) in lower(p.name || ' ' || p.product_code)) > 0`]),
+  ]
+  const sold = isSold === undefined ? empty : isSold ? sql`and exists (${routes})` : sql`and not exists (${routes})`
+  return sql`${join(all, ' and ')} ${sold}`
 }
 
 /** A cost from a moment on; both null: it was not listed. */

@@ -1,6 +1,7 @@
 import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
 import sql, { raw } from 'sql-template-tag'
 import { isUuid } from '../lib/ids.ts'
+import type { RowCount } from '../lib/postgres/count-rows.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound } from '../lib/refusal.ts'
 import { sentTransactionId } from '../orders/transaction-id.ts'
@@ -9,7 +10,6 @@ import {
   type FoundKeys,
   findRowKeys,
   type Position,
-  type RowCount,
   type RowFilter,
   type RowKey,
   type RowTable,

@@ -1,7 +1,8 @@
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
+import { countAndSum, type RowCount } from '../lib/postgres/count-rows.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { COUNTED_ROWS_MAX, type Position, type RowCount } from './tenant-rows.ts'
+import type { Position } from './tenant-rows.ts'
 import { matches, SUMMARY, type TenantSummary } from './tenant-views.ts'
 
 export interface TenantFilter {
@@ -54,21 +55,12 @@ export async function searchTenants(
 }
 
 /** Counts the dealers that match, and sums their balances. */
-export async function countTenants(db: Pick<Db, 'query'>, filter: TenantFilter): Promise<RowCount> {
-  const [row] = await db.query<{ count: number; sums: [string, string][] }>(sql`
-    with seen as materialized (
-      select t.currency_code, w.balance from tenants t join wallets w using (tenant_id)
-      where true ${conditions(filter)} limit ${COUNTED_ROWS_MAX + 1})
-    select count(*)::int as count, (
-      select coalesce(json_agg(json_build_array(currency_code, balance) order by currency_code), '[]')
-      from (select currency_code, sum(balance)::text as balance from seen group by 1) sums) as sums
-    from seen`)
-  const isComplete = row!.count <= COUNTED_ROWS_MAX
-  return {
-    count: Math.min(row!.count, COUNTED_ROWS_MAX),
-    isComplete,
-    sums: isComplete ? row!.sums.map(([currencyCode, sum]) => ({ currencyCode, amount: BigInt(sum) })) : [],
-  }
+export function countTenants(db: Pick<Db, 'query'>, filter: TenantFilter): Promise<RowCount> {
+  return countAndSum(
+    db,
+    sql`select t.currency_code, w.balance as amount from tenants t join wallets w using (tenant_id)
+        where true ${conditions(filter)}`,
+  )
 }
 
 function conditions({ keyword, status, tag, from, to }: TenantFilter): Sql {

@@ -1,5 +1,6 @@
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import { firstUuidAt, HIGHEST_UUID, LATEST_IDS_MS, LOWEST_UUID, lastUuidBefore, timeOfUuid } from '../lib/ids.ts'
+import { COUNTED_ROWS_MAX, countOf, type RowCount } from '../lib/postgres/count-rows.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
 
@@ -56,8 +57,6 @@ export interface FoundKeys {
   readonly searchedTo: Date | null
 }
 
-/** Rows that are counted, and that may be sorted by a column without an index. */
-export const COUNTED_ROWS_MAX = 10_000
 /** Rows that one page or count reads for conditions without an index. Then the person decides to go on. */
 const READ_ROWS_MAX = 10_000
 const FIRST_READ_ROWS = 2_000
@@ -270,18 +269,6 @@ function tooManyToSort(): Refusal {
   return new Refusal(409, 'TOO_MANY_TO_SORT', `${message} Narrow the filter, or sort by time.`)
 }
 
-export interface RowSum {
-  readonly currencyCode: string
-  readonly amount: bigint
-}
-
-export interface RowCount {
-  readonly count: number
-  /** false: at least `count` rows match, and the sums are absent. */
-  readonly isComplete: boolean
-  readonly sums: RowSum[]
-}
-
 /** Counts the rows that match, and sums the column `amount` of each currency, if there are at most COUNTED_ROWS_MAX. */
 export async function countRows(
   db: Pick<Db, 'query'>,
@@ -300,12 +287,8 @@ export async function countRows(
     with seen as materialized (${readable(rows, filter, columns)})
     select count(*)::int as read, (count(*) filter (where matches))::int as matching, ${sums} as sums from seen`)
   const { read, matching } = row!
-  const isComplete = read <= readMax(filter) && matching <= COUNTED_ROWS_MAX
-  return {
-    count: Math.min(matching, COUNTED_ROWS_MAX),
-    isComplete,
-    sums: isComplete ? row!.sums.map(([currencyCode, sum]) => ({ currencyCode, amount: BigInt(sum) })) : [],
-  }
+  const counted = countOf(matching, row!.sums)
+  return read <= readMax(filter) ? counted : { ...counted, isComplete: false, sums: [] }
 }
 
 /** More rows are read if some of them may not match. */

@@ -2,6 +2,7 @@ import type { EventType } from '@dealer-esim/contract'
 import { orderNoOf } from '@dealer-esim/contract'
 import sql, { join, raw, type Sql } from 'sql-template-tag'
 import { firstUuidAt, timeOfUuid } from '../lib/ids.ts'
+import type { RowCount } from '../lib/postgres/count-rows.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../lib/refusal.ts'
 import {
@@ -9,7 +10,6 @@ import {
   type FoundKeys,
   findRowKeys,
   type Position,
-  type RowCount,
   type RowFilter,
   type RowKey,
   type RowTable,

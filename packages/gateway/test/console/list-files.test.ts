@@ -75,7 +75,7 @@ async function rowsOf(caller: Caller, path: string, query = ''): Promise<Row[]> 
     const more = cursor === undefined ? '' : `${query === '' ? '?' : '&'}cursor=${cursor}`
     const { status, body } = await caller.call('GET', path + query + more)
     expect([path, status]).toEqual([path, 200])
-    rows.push(...((body.rules ?? Object.values(body).find(Array.isArray)) as Row[]))
+    rows.push(...(Object.values(body).find(Array.isArray) as Row[]))
     cursor = (body.nextCursor as string | undefined) ?? null
   }
   return rows
@@ -113,7 +113,7 @@ describe('the file of a list', () => {
       string,
       string,
     ]
-    const rows = await rowsOf(operator, at.replace(/\/rules$/, ''), filter)
+    const rows = await rowsOf(operator, at, filter)
     const lines = await fileOf(operator, at, filter)
     expect(lines.map((line) => line[column])).toEqual(rows.map((row) => row[member] ?? ''))
   })
@@ -139,6 +139,97 @@ describe('the file of a list', () => {
     expect(rule).toMatchObject({ package: 'JP', percent: '-5' })
     const [saleRule] = await fileOf(operator, '/sale-rules')
     expect(saleRule).toMatchObject({ name: 'EUROPE', percent: '25', fixed: '0.50' })
+  })
+})
+
+describe('the totals of a list that is read by page', () => {
+  it.each([
+    ['/stock/batches', ''],
+    ['/stock/batches', '?supplier=nobody'],
+    ['/stock/batches', '?expiring=true'],
+    ['/adjustments', ''],
+    ['/adjustments', '?open=true&tenantId=BETA'],
+    ['/adjustments', '?status=APPROVED'],
+    ['/top-up-requests', ''],
+    ['/top-up-requests', '?tenantId=BETA&status=REQUESTED'],
+    ['/supplier-products', '?supplier=north'],
+    ['/supplier-products', '?supplier=north&country=FR&isSold=false'],
+    ['/price-plans/GOLD/rules', ''],
+    ['/price-plans/GOLD/rules', '?packageCode=JP'],
+    ['/notices', '?tenantId=ALPHA'],
+    ['/notices', '?tenantId=ALPHA&unread=true'],
+    ['/packages/JP/buyers', ''],
+    ['/packages/JP/buyers', '?q=alp'],
+    ['/tenants/ALPHA/prices', ''],
+    ['/tenants/ALPHA/prices', '?source=OWN&keyword=fr'],
+    ['/tenants/ALPHA/wallet/entries', ''],
+    ['/tenants/ALPHA/wallet/entries', '?kind=TOP_UP'],
+    ['/tenants/ALPHA/wallet/entries', `?month=${new Date().toISOString().slice(0, 7)}`],
+  ])('%s%s: as many rows as on all pages, and their sums', async (path, query) => {
+    const [at, filter] = [path, query].map((text) => text.replace('ALPHA', alpha).replace('BETA', beta)) as [
+      string,
+      string,
+    ]
+    const rows = await rowsOf(operator, at, filter)
+    const { status, body } = await operator.call('GET', `${at}/totals${filter}`)
+    expect([at, status]).toEqual([at, 200])
+    expect(body).toMatchObject({ count: rows.length, isComplete: true })
+    const hasSums = /adjustments|top-up-requests|entries/.test(path) && rows.length > 0
+    const amount = rows.reduce((sum, row) => sum + Number(row.amount), 0)
+    expect(body.sums).toEqual(hasSums ? [{ currencyCode: 'USD', amount }] : undefined)
+  })
+
+  it('are counted to 10 000, and beyond that are not summed', async () => {
+    await exec(`insert into suppliers (supplier, type, config) values ('south', 'stock', '')`)
+    await exec(
+      `insert into supplier_products (supplier, product_code, name, package_type, countries, volume, is_day_pass,
+         duration_days, cost, currency_code, is_listed, first_seen_at, changed_at)
+       select 'south', 'S' || n, 'South ' || n, 'BASE', '{JP}', 1000, false, 7, 25000, 'USD', true, now(), now()
+       from generate_series(1, 10000) n`,
+    )
+    const path = '/supplier-products/totals?supplier=south'
+    expect((await operator.call('GET', path)).body).toMatchObject({ count: 10_000, isComplete: true })
+    await exec(
+      `insert into supplier_products select supplier, 'one more', name, package_type, countries, volume, is_day_pass,
+         duration_days, cost, currency_code, is_listed, first_seen_at, changed_at
+       from supplier_products where supplier = 'south' and product_code = 'S1'`,
+    )
+    expect((await operator.call('GET', path)).body).toMatchObject({ count: 10_000, isComplete: false })
+    await exec(
+      `insert into wallet_adjustments (tenant_id, adjustment_id, amount, reference, reason, proposed_by, expires_at,
+         created_at)
+       select $1, gen_random_uuid(), 1, 'many ' || n, 'a fee', 'cli:seed', now() + interval '1 day', now()
+       from generate_series(1, 10001) n`,
+      beta,
+    )
+    const { body } = await operator.call('GET', `/adjustments/totals?tenantId=${beta}`)
+    expect(body).toMatchObject({ count: 10_000, isComplete: false })
+    expect(body.sums).toBeUndefined()
+  })
+
+  it('a page has as many rows as are asked for', async () => {
+    for (const path of ['/adjustments', '/supplier-products', '/stock/batches', `/tenants/${alpha}/wallet/entries`]) {
+      const { body } = await operator.call('GET', `${path}?limit=1`)
+      expect([path, (Object.values(body).find(Array.isArray) as Row[]).length]).toEqual([path, 1])
+      expect((await operator.call('GET', `${path}?limit=201`)).status).toBe(400)
+    }
+  })
+
+  it('what a dealer can buy is counted and exported as it is listed', async () => {
+    const dealer = await signedInAs(testbed, 'DEALER_ADMIN', alpha)
+    const path = `/tenants/${alpha}/buyable-packages`
+    expect((await operator.call('POST', '/packages/sale', { packageCodes: ['FR'], onSale: true })).status).toBe(200)
+    for (const query of ['', '?keyword=fr', '?locationCode=ZZ']) {
+      const rows = await rowsOf(dealer, path, query)
+      expect([query, (await dealer.call('GET', `${path}/totals${query}`)).body]).toMatchObject([
+        query,
+        { count: rows.length, isComplete: true },
+      ])
+      const lines = await fileOf(dealer, path, query)
+      expect(lines.map((line) => line.code)).toEqual(rows.map((row) => row.packageCode))
+      if (query === '') expect(lines.map((line) => [line.code, line.price])).toContainEqual(['JP', '1.23'])
+    }
+    await operator.call('POST', '/packages/sale', { packageCodes: ['FR'], onSale: false })
   })
 })
 

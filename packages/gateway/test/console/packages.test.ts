@@ -133,6 +133,25 @@ describe('margins', () => {
 })
 
 describe('a price plan', () => {
+  it('the preview says what it did not look at: packages without a known cost, and dealers of other currencies', async () => {
+    await change('POST', '/price-plans', { planName: 'BLIND' })
+    const { body } = await operator.call('POST', '/tenants', { clientName: 'Euro Ltd', currencyCode: 'EUR' })
+    for (const id of [tenantId, body.tenantId]) await change('PUT', `/tenants/${id}/price-plan`, { planName: 'BLIND' })
+    const input = { rule: { percent: '-50' }, currencyCode: 'USD' }
+    const known = await operator.call('POST', '/price-plans/BLIND/preview', input)
+    expect(known.body).toMatchObject({ dealers: 1, otherDealers: 1, belowCost: 1, unknownCosts: 0 })
+    const pause = async (paused: boolean) => {
+      for (const name of ['first', 'second']) await pauseSupplier(testbed.deps, { name, paused }, SYSTEM)
+      await testbed.deps.suppliers.refresh()
+    }
+    await pause(true)
+    const unknown = await operator.call('POST', '/price-plans/BLIND/preview', input)
+    expect(unknown.body).toMatchObject({ belowCost: 0, unknownCosts: 1 })
+    await pause(false)
+    for (const id of [tenantId, body.tenantId]) await change('PUT', `/tenants/${id}/price-plan`, { planName: null })
+    await change('DELETE', '/price-plans/BLIND')
+  })
+
   it('the preview shows old and new prices and losses, and saves nothing', async () => {
     const rule = { supplier: 'first', percent: '-50' }
     await change('POST', '/price-plans', { planName: 'DEEP' })
@@ -142,7 +161,8 @@ describe('a price plan', () => {
       ...{ dealers: 1, packages: 1, changed: 1, cheaper: 1, dearer: 0, belowCost: 1 },
       lines: [{ packageCode: 'JP_1_7', before: 45_000, after: 22_500, cost: 25_000 }],
     })
-    expect((await operator.call('GET', '/price-plans/DEEP')).body.rules).toEqual([])
+    expect(preview.body).toMatchObject({ unknownCosts: 0, otherDealers: 0 })
+    expect((await operator.call('GET', '/price-plans/DEEP/rules')).body.rules).toEqual([])
     await change('PUT', '/price-plans/DEEP/rules', rule)
     expect((await operator.call('GET', `/tenants/${tenantId}/prices`)).body.prices).toMatchObject([{ price: 22_500 }])
     const removed = { rule: { supplier: 'first' }, currencyCode: 'USD' }
@@ -151,7 +171,7 @@ describe('a price plan', () => {
       ...{ dealers: 1, packages: 1, changed: 1, cheaper: 0, dearer: 1, belowCost: 0 },
       lines: [{ packageCode: 'JP_1_7', before: 22_500, after: 45_000, cost: 25_000 }],
     })
-    expect((await operator.call('GET', '/price-plans/DEEP')).body.rules).toMatchObject([{ supplier: 'first' }])
+    expect((await operator.call('GET', '/price-plans/DEEP/rules')).body.rules).toMatchObject([{ supplier: 'first' }])
     const unknown = { rule: { supplier: 'first', currencyCode: 'USD' }, currencyCode: 'USD' }
     const refused = await operator.call('POST', '/price-plans/DEEP/removal-preview', unknown)
     expect(refused).toMatchObject({ status: 422, body: { message: expect.stringContaining('has no such rule') } })

@@ -81,9 +81,15 @@ describe('products', () => {
       outcome: 'HELD',
       message: expect.stringContaining('120 of 120 costs'),
     })
+    const notRead = async () => (await operator.call('POST', '/sale-rules/preview', {})).body.notRead
+    expect(await notRead()).toEqual([{ supplier: 'zen', reason: 'HELD' }])
     const accept = (time: string) => operator.call('POST', '/suppliers/zen/sync/accept', { heldAt: time })
     expect(await accept('2026-01-01T00:00:00.000Z')).toMatchObject({ status: 409, body: { code: 'NOT_HELD' } })
     expect(await accept(heldAt)).toMatchObject({ status: 200, body: { outcome: 'DONE', heldAt: null } })
+    expect(await notRead()).toEqual([])
+    await testbed.db.query({ text: `insert into supplier_syncs (supplier, due_at) values ('sandbox', 'infinity')` })
+    expect(await notRead()).toEqual([{ supplier: 'sandbox', reason: 'NEVER' }])
+    await testbed.db.query({ text: `delete from supplier_syncs where supplier = 'sandbox'` })
   })
 })
 

@@ -65,7 +65,7 @@ function priceText({ rule }: RuleDetails): string {
 }
 
 export function previewText(preview: Preview, limit: number): string {
-  const { counts, lines, basis, repriced, doubtful, products, unselected, oldRates } = preview
+  const { counts, lines, basis, repriced, doubtful, products, unselected, oldRates, notRead } = preview
   const changes = counts.ADDED + counts.CHANGED + counts.ON_SALE + counts.OFF_SALE
   const shown = [...lines].sort((a, b) => b.warnings.length - a.warnings.length).slice(0, limit)
   const more =
@@ -77,6 +77,11 @@ export function previewText(preview: Preview, limit: number): string {
     ({ costCurrency, saleCurrency, ratedAt }) =>
       `\nThe rate ${costCurrency} to ${saleCurrency} is of ${timeText(ratedAt)}: enter a new one.`,
   )
+  const unread = notRead.map(({ supplier, reason }) =>
+    reason === 'NEVER'
+      ? `\nThe catalogue of ${supplier} was never read completely: its products are not included.`
+      : `\nThe latest catalogue of ${supplier} waits to be accepted: this is by the one before.`,
+  )
   const summary = [
     `${products} products, ${unselected} of them selected by no rule${skipped.length > 0 ? `, skipped: ${skipped.join(', ')}` : ''}.`,
     `Packages: ${counts.ADDED} new, ${counts.CHANGED} changed (${repriced} prices), ${counts.ON_SALE} back on sale, ${counts.OFF_SALE} off sale, ${counts.UNCHANGED} unchanged, ${counts.BLOCKED} left as they are.`,
@@ -84,7 +89,7 @@ export function previewText(preview: Preview, limit: number): string {
   ]
   const next = changes === 0 ? 'There is nothing to apply.' : `To apply exactly this: rule apply ${basis}`
   const listed = lines.length === 0 ? '' : `\n\n${previewTable(shown)}${more}`
-  return `${summary.join('\n')}${rates.join('')}${listed}\n\n${next}`
+  return `${summary.join('\n')}${unread.join('')}${rates.join('')}${listed}\n\n${next}`
 }
 
 function previewTable(lines: readonly PreviewLine[]): string {

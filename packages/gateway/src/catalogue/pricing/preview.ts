@@ -14,6 +14,8 @@ export interface PlanPreview {
   readonly dearer: number
   /** Packages whose new price is below the lowest cost, as far as costs are known. */
   readonly belowCost: number
+  /** Packages that change and stay for sale whose cost in the currency is unknown: a loss would not show. */
+  readonly unknownCosts: number
   /** The first of those that change: losses first, then the largest changes. */
   readonly lines: readonly PreviewLine[]
 }
@@ -52,6 +54,7 @@ export function previewRule(snapshot: Snapshot, { planName, rule, currencyCode, 
     cheaper: both.filter((line) => line.after! < line.before!).length,
     dearer: both.filter((line) => line.after! > line.before!).length,
     belowCost: lines.filter(isBelowCost).length,
+    unknownCosts: lines.filter(({ after, cost }) => after !== null && cost === null).length,
     lines: lines.sort(byRisk).slice(0, LINES_MAX),
   }
 }

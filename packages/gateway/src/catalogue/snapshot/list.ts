@@ -69,6 +69,24 @@ export function listPackages(
   return { packageList, nextCursor, asOf: formatTime(new Date(asOf(source, now))) }
 }
 
+/** Counts the packages of all pages, up to `max` and one more. */
+export function countListed(
+  source: ListSource,
+  tariff: Tariff,
+  request: Pick<PackageListRequest, 'locationCode' | 'keyword'>,
+  now: number,
+  max: number,
+): number {
+  const { index } = source
+  const isCandidate = createPrefilter(source, tariff, 'BASE', now, undefined)
+  let count = 0
+  for (const position of candidates(index, request, undefined, index.packages.length, isCandidate)) {
+    const item = index.packages[position]!
+    if (item.onSale && quote(tariff, item, now).price !== undefined && ++count > max) break
+  }
+  return count
+}
+
 function before(source: ListSource, position: Position): number {
   const [createdAt, packageCode] = position as [number, string]
   return source.index.countOlder(createdAt, packageCode)

@@ -1,9 +1,10 @@
 import Type, { type Static, type TArray, type TObject, type TProperties, type TSchema } from 'typebox'
 import { createToken, readToken } from '../../lib/crypto.ts'
+import { COUNTED_ROWS_MAX, type RowCount } from '../../lib/postgres/count-rows.ts'
 import { Refusal } from '../../lib/refusal.ts'
-import { COUNTED_ROWS_MAX, type Position, type RowCount } from '../../tenants/tenant-rows.ts'
+import type { Position } from '../../tenants/tenant-rows.ts'
 import { csvRoute } from './csv-route.ts'
-import { nextCursor, PAGE_SIZE } from './paging.ts'
+import { limit, nextCursor, PAGE_SIZE } from './paging.ts'
 import { type Context, type Route, route } from './route.ts'
 import { CLOSED, money, nullable, time } from './schemas.ts'
 
@@ -58,12 +59,15 @@ const totals = Type.Object({
       description: 'If all rows are counted',
     }),
   ),
-  sortable: Type.Array(Type.String(), { description: 'Columns by which these rows can be sorted' }),
-  sorts: Type.Array(Type.String(), { description: 'Columns by which at most 10 000 rows can be sorted' }),
+  sorts: Type.Optional(
+    Type.Array(Type.String(), { description: 'Columns by which the list can be sorted. Absent: it has one order' }),
+  ),
+  sortable: Type.Optional(
+    Type.Array(Type.String(), { description: 'Those by which as many rows as these can be sorted' }),
+  ),
 })
 export type ListTotals = Static<typeof totals>
 
-export const PAGE_SIZE_MAX = 200
 /** Rows of a file's first part: few, so that it begins soon. */
 const FIRST_PART_ROWS = 100
 /** Rows of the other parts. For each, all tenants are looked up or the list is sorted again: parts of 500 cost twice as much. */
@@ -81,7 +85,7 @@ export function listRoutes<
   const sort = { sort: Type.Optional(Type.Enum(Object.keys(sorts).flatMap((column) => [column, `-${column}`]))) }
   const page = {
     ...sort,
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_SIZE_MAX })),
+    limit: limit(),
     cursor: Type.Optional(Type.String({ minLength: 1, maxLength: CURSOR_LENGTH_MAX })),
   }
   const answer = {
@@ -114,23 +118,40 @@ export function listRoutes<
         return { [name]: found.rows, nextCursor: next, searchedTo: found.searchedTo ?? null }
       }) as never,
     }),
-    route({
-      method: 'GET',
-      path: `${path}/totals`,
-      access,
-      summary: 'How many rows of this list match, and their sums',
-      ...(list.params && { params }),
-      query: Type.Object(filters as TProperties, CLOSED),
-      answer: totals,
-      handle: (async (context: Context, parts: Parts<F, P>) => {
-        const counted = await list.count(context, parts.query as ListQuery<F>, parts.params)
-        const sortable = Object.keys(sorts).filter((column) => counted.isComplete || sorts[column] === 'INDEX')
-        const { sums, ...count } = counted
-        return { ...count, ...(sums.length > 0 && { sums }), sortable, sorts: Object.keys(sorts) }
-      }) as never,
-    }),
+    totalsRoute(list),
     ...(list.csv ? [fileRoute(list, params, sort)] : []),
   ]
+}
+
+type Counted<F extends TProperties, P extends TProperties> = Pick<
+  ListDeclaration<string, F, TSchema, P>,
+  'path' | 'access' | 'params' | 'filters' | 'count'
+> & { sorts?: Record<string, Sort> }
+
+/** The totals of a list: for its first page or any other, and for every list alike. */
+export function totalsRoute<F extends TProperties, P extends TProperties = Record<never, never>>(
+  list: Counted<F, P>,
+): Route {
+  const { path, access, params, filters, sorts = {} } = list
+  return route({
+    method: 'GET',
+    path: `${path}/totals`,
+    access,
+    summary: 'How many rows of this list match, and their sums',
+    ...(params && { params }),
+    query: Type.Object(filters as TProperties, CLOSED),
+    answer: totals,
+    handle: (async (context: Context, parts: Parts<F, P>) => {
+      const counted = await list.count(context, parts.query as ListQuery<F>, parts.params)
+      const { sums, ...count } = counted
+      const sortable = Object.keys(sorts).filter((column) => counted.isComplete || sorts[column] === 'INDEX')
+      return {
+        ...count,
+        ...(sums.length > 0 && { sums }),
+        ...(sortable.length > 0 && { sortable, sorts: Object.keys(sorts) }),
+      }
+    }) as never,
+  })
 }
 
 interface Parts<F extends TProperties, P extends TProperties> {

@@ -2,6 +2,9 @@ import Type, { type TArray, type TSchema } from 'typebox'
 import { nullable, uuid } from './schemas.ts'
 
 export const PAGE_SIZE = 50
+const PAGE_SIZE_MAX = 200
+/** Rows of a page; PAGE_SIZE if it is not given. */
+export const limit = () => Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_SIZE_MAX }))
 
 /** A row's id: the page after that row. Access is checked separately, so a cursor grants nothing. */
 export const cursor = () => Type.Optional(uuid())
@@ -26,7 +29,11 @@ export function pageOf<Row>(rows: Row[], idOf: (row: Row) => string, size = PAGE
 }
 
 /** Sorts rows that are all in memory by key, and returns the page after the cursor's key. */
-export function pageAfter<Row>(rows: Iterable<Row>, keyOf: (row: Row) => string, cursor: string | undefined) {
+export function pageAfter<Row>(
+  rows: Iterable<Row>,
+  keyOf: (row: Row) => string,
+  { cursor, limit }: { cursor?: string | undefined; limit?: number | undefined },
+) {
   const after = keyOfCursor(cursor)
   const later: [key: string, row: Row][] = []
   for (const row of rows) {
@@ -34,6 +41,6 @@ export function pageAfter<Row>(rows: Iterable<Row>, keyOf: (row: Row) => string,
     if (key > after) later.push([key, row])
   }
   later.sort(([a], [b]) => (a < b ? -1 : 1))
-  const { page, nextCursor } = pageOf(later, ([key]) => cursorOfKey(key))
+  const { page, nextCursor } = pageOf(later, ([key]) => cursorOfKey(key), limit)
   return { page: page.map(([, row]) => row), nextCursor }
 }

@@ -1,12 +1,12 @@
 import type { OrderStatus, OrderType } from '@dealer-esim/contract'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
+import type { RowCount } from '../../lib/postgres/count-rows.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import {
   countRows,
   type FoundKeys,
   findRowKeys,
   type Position,
-  type RowCount,
   type RowFilter,
   type RowKey,
   type RowTable,

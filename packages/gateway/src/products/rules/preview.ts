@@ -50,8 +50,16 @@ export interface Preview {
   readonly skipped: Readonly<Record<SkipReason, number>>
   /** Rates that are older than a month. */
   readonly oldRates: readonly Pick<ExchangeRate, 'costCurrency' | 'saleCurrency' | 'ratedAt'>[]
+  /** Catalogues that the rules could not look at in full. */
+  readonly notRead: readonly UnreadCatalogue[]
   /** All that would change and all that is blocked, by code. */
   readonly lines: readonly PreviewLine[]
+}
+
+export interface UnreadCatalogue {
+  readonly supplier: string
+  /** NEVER: no catalogue was accepted yet. HELD: the latest one waits to be accepted, the one before counts. */
+  readonly reason: 'NEVER' | 'HELD'
 }
 
 /** Previews the rules on one snapshot of the database. @param drafts rules that are not saved yet */
@@ -84,6 +92,10 @@ async function previewOf(tx: Tx, computed: ComputedChanges): Promise<Preview> {
     unselected: plan.unselected,
     skipped: plan.skipped,
     oldRates: await listOldRates(tx),
+    notRead: await tx.query<UnreadCatalogue>({
+      text: `select supplier, case when accepted_at is null then 'NEVER' else 'HELD' end as reason
+             from supplier_syncs where accepted_at is null or held_at is not null order by supplier`,
+    }),
     lines,
   }
 }

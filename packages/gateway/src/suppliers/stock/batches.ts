@@ -1,3 +1,5 @@
+import sql, { empty, type Sql } from 'sql-template-tag'
+import { countMatching, type RowCount } from '../../lib/postgres/count-rows.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { notFound } from '../../lib/refusal.ts'
 
@@ -35,42 +37,51 @@ const WITHIN_DAYS = 30
 /** Lists batches, the latest import first; those that expire, by their next expiry. */
 export async function listBatches(
   db: Pick<Db, 'query'>,
-  { supplier, productCode, expiringOnly = false, withinDays = WITHIN_DAYS }: BatchFilter,
+  filter: BatchFilter,
   { after, limit }: { after?: string | undefined; limit: number },
 ): Promise<StockBatch[]> {
-  return (
-    await db.query<BatchRow>({
-      text: `${SELECT}
-             where ($1::text is null or b.supplier = $1) and ($2::text is null or b.product_code = $2)
-               and ($4::uuid is null or b.batch_id < $4)
-               and (not $5 or exists (select from stock_codes c
-                      where c.supplier = b.supplier and c.batch_id = b.batch_id and c.state = 'FREE'
-                        and c.expires_at <= now() + $3 * interval '1 day'))
-             order by b.batch_id desc limit $6`,
-      values: [supplier ?? null, productCode ?? null, withinDays, after ?? null, expiringOnly, limit],
-    })
-  ).map(batchOf)
+  const rows = await db.query<BatchRow>(sql`
+    ${selectBatches(filter.withinDays)} where true ${conditions(filter)}
+      ${after === undefined ? empty : sql`and b.batch_id < ${after}`}
+    order by b.batch_id desc limit ${limit}`)
+  return rows.map(batchOf)
+}
+
+export function countBatches(db: Pick<Db, 'query'>, filter: BatchFilter): Promise<RowCount> {
+  return countMatching(db, sql`select from stock_batches b where true ${conditions(filter)}`)
+}
+
+function conditions({ supplier, productCode, expiringOnly = false, withinDays }: BatchFilter): Sql {
+  return sql`
+    ${supplier === undefined ? empty : sql`and b.supplier = ${supplier}`}
+    ${productCode === undefined ? empty : sql`and b.product_code = ${productCode}`}
+    ${expiringOnly ? sql`and exists (select from stock_codes c where ${isExpiring(withinDays)})` : empty}`
+}
+
+/** Of the code `c` of the batch `b`. */
+function isExpiring(withinDays = WITHIN_DAYS): Sql {
+  return sql`c.supplier = b.supplier and c.batch_id = b.batch_id and c.state = 'FREE'
+             and c.expires_at <= now() + ${withinDays}::int * interval '1 day'`
 }
 
 /** @throws Refusal if it does not exist */
 export async function getBatch(db: Pick<Db, 'query'>, supplier: string, batchId: string): Promise<StockBatch> {
-  const [row] = await db.query<BatchRow>({
-    text: `${SELECT} where b.supplier = $1 and b.batch_id = $2`,
-    values: [supplier, batchId, WITHIN_DAYS],
-  })
+  const [row] = await db.query<BatchRow>(
+    sql`${selectBatches()} where b.supplier = ${supplier} and b.batch_id = ${batchId}`,
+  )
   if (!row) throw notFound('batch', batchId)
   return batchOf(row)
 }
 
 /** Both counts and the next expiry are read from the index of unsold codes by batch. */
-const SELECT = `
-  select b.supplier, b.batch_id, b.batch_name, b.product_code, b.imported_at, b.codes, b.available, b.expired, b.alert_days,
-    (select min(expires_at) from stock_codes c
-     where c.supplier = b.supplier and c.batch_id = b.batch_id and c.state = 'FREE' and expires_at < 'infinity') as next_expiry,
-    (select count(*) from stock_codes c
-     where c.supplier = b.supplier and c.batch_id = b.batch_id and c.state = 'FREE'
-       and c.expires_at <= now() + $3 * interval '1 day') as expiring
-  from stock_batches b`
+function selectBatches(withinDays?: number): Sql {
+  return sql`
+    select b.supplier, b.batch_id, b.batch_name, b.product_code, b.imported_at, b.codes, b.available, b.expired, b.alert_days,
+      (select min(expires_at) from stock_codes c
+       where c.supplier = b.supplier and c.batch_id = b.batch_id and c.state = 'FREE' and expires_at < 'infinity') as next_expiry,
+      (select count(*) from stock_codes c where ${isExpiring(withinDays)}) as expiring
+    from stock_batches b`
+}
 
 type Counter = 'codes' | 'available' | 'expired' | 'expiring'
 type BatchRow = Omit<StockBatch, Counter | 'sold'> & Record<Counter, bigint>

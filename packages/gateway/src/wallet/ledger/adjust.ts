@@ -1,6 +1,7 @@
-import sql, { empty } from 'sql-template-tag'
+import sql, { empty, type Sql } from 'sql-template-tag'
 import { audit, type By } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
+import { countAndSum, type RowCount } from '../../lib/postgres/count-rows.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { notFound, Refusal, requireUuid } from '../../lib/refusal.ts'
 import { lowBalancePercent, reportLowBalance } from './balance.ts'
@@ -204,27 +205,41 @@ function shownStatus() {
 
 const PAGE_MAX = 500
 
-/** Lists adjustments of one tenant or of all, newest first. `open`: only those that wait for approval, by their index. */
+interface AdjustmentFilter {
+  tenantId?: string | undefined
+  /** Only those that wait for approval, by their index. */
+  open?: boolean | undefined
+  status?: AdjustmentStatus | undefined
+}
+
+/** Lists adjustments of one tenant or of all, newest first. */
 export async function listAdjustments(
   db: Pick<Db, 'query'>,
-  page: {
-    tenantId?: string | undefined
-    open?: boolean | undefined
-    status?: AdjustmentStatus | undefined
-    limit?: number
-    after?: string | undefined
-  } = {},
+  page: AdjustmentFilter & { limit?: number; after?: string | undefined } = {},
 ): Promise<Adjustment[]> {
-  const { tenantId, open = false, status, limit = PAGE_MAX, after } = page
+  const { limit = PAGE_MAX, after } = page
   return db.query<Adjustment>(sql`
     select ${ADJUSTMENT_COLUMNS} from wallet_adjustments
-    where true
-      ${tenantId === undefined ? empty : sql`and tenant_id = ${requireUuid(tenantId, 'tenant')}`}
-      ${open ? sql`and adjustment_status = 'PROPOSED' and expires_at > clock_timestamp()` : empty}
-      ${status === undefined ? empty : sql`and ${shownStatus()} = ${status}`}
+    where true ${conditions(page)}
       ${after === undefined ? empty : sql`and adjustment_id < ${after}`}
     order by adjustment_id desc
     limit ${Math.min(limit, PAGE_MAX)}`)
+}
+
+/** Counts the adjustments that match, and sums their amounts. */
+export function countAdjustments(db: Pick<Db, 'query'>, filter: AdjustmentFilter): Promise<RowCount> {
+  return countAndSum(
+    db,
+    sql`select currency_code, amount from wallet_adjustments join wallets using (tenant_id)
+        where true ${conditions(filter)}`,
+  )
+}
+
+function conditions({ tenantId, open = false, status }: AdjustmentFilter): Sql {
+  return sql`
+    ${tenantId === undefined ? empty : sql`and tenant_id = ${requireUuid(tenantId, 'tenant')}`}
+    ${open ? sql`and adjustment_status = 'PROPOSED' and expires_at > clock_timestamp()` : empty}
+    ${status === undefined ? empty : sql`and ${shownStatus()} = ${status}`}`
 }
 
 /** The tenant's name and the currency of each wallet, to show amounts with. */

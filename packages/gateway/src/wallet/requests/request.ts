@@ -1,5 +1,6 @@
 import { formatMoney } from '@dealer-esim/contract'
-import sql, { empty } from 'sql-template-tag'
+import sql, { empty, type Sql } from 'sql-template-tag'
+import { countAndSum, type RowCount } from '../../lib/postgres/count-rows.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../../lib/refusal.ts'
 import { FIRST_PERSON_DAYS } from '../ledger/checks.ts'
@@ -42,24 +43,37 @@ export const REQUEST_COLUMNS = sql`
   r.decided_by, r.decided_at, r.decline_reason, r.wallet_version,
   exists (select from top_up_receipts f where f.tenant_id = r.tenant_id and f.request_id = r.request_id) as has_receipt`
 
+interface TopUpRequestFilter {
+  tenantId?: string | undefined
+  status?: TopUpRequestStatus | undefined
+}
+
 /** Lists requests of one tenant or of all, newest first. */
 export function listTopUpRequests(
   db: Pick<Db, 'query'>,
-  page: {
-    tenantId?: string | undefined
-    status?: TopUpRequestStatus | undefined
-    limit: number
-    before?: string | undefined
-  },
+  page: TopUpRequestFilter & { limit: number; before?: string | undefined },
 ): Promise<TopUpRequest[]> {
-  const { tenantId, status, limit, before } = page
+  const { limit, before } = page
   return db.query<TopUpRequest>(sql`
     select ${REQUEST_COLUMNS} from top_up_requests r
-    where true
-      ${tenantId === undefined ? empty : sql`and r.tenant_id = ${requireUuid(tenantId, 'tenant')}`}
-      ${status === undefined ? empty : sql`and r.request_status = ${status}`}
+    where true ${conditions(page)}
       ${before === undefined ? empty : sql`and r.request_id < ${before}`}
     order by r.request_id desc limit ${limit}`)
+}
+
+/** Counts the requests that match, and sums their amounts. */
+export function countTopUpRequests(db: Pick<Db, 'query'>, filter: TopUpRequestFilter): Promise<RowCount> {
+  return countAndSum(
+    db,
+    sql`select w.currency_code, r.amount from top_up_requests r join wallets w using (tenant_id)
+        where true ${conditions(filter)}`,
+  )
+}
+
+function conditions({ tenantId, status }: TopUpRequestFilter): Sql {
+  return sql`
+    ${tenantId === undefined ? empty : sql`and r.tenant_id = ${requireUuid(tenantId, 'tenant')}`}
+    ${status === undefined ? empty : sql`and r.request_status = ${status}`}`
 }
 
 /** Counts the requests that wait for an operator. */

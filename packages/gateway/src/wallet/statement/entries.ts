@@ -1,5 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import sql, { empty, type Sql } from 'sql-template-tag'
+import { countAndSum, type RowCount } from '../../lib/postgres/count-rows.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { requireUuid } from '../../lib/refusal.ts'
 import type { TransferKind } from '../ledger/post.ts'
@@ -54,6 +55,22 @@ export async function getStatementPage(
   rows.reverse()
   const entries = rows.slice(0, limit).map(entryOf)
   return { entries, nextBefore: rows.length > limit ? entries[limit - 1]!.walletVersion : null }
+}
+
+/** Counts the movements of a range, all or of one kind, and sums what they change the balance by. */
+export function countEntries(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+  within: VersionRange,
+  kind?: TransferKind,
+): Promise<RowCount> {
+  const id = requireUuid(tenantId, 'tenant')
+  return countAndSum(
+    db,
+    sql`select w.currency_code, case t.to_account when 'WALLET' then t.amount else -t.amount end as amount
+        from transfers t join wallets w using (tenant_id)
+        where tenant_id = ${id} and wallet_version >= ${within.from} and wallet_version < ${within.to} ${ofKind(kind)}`,
+  )
 }
 
 /** Reads the movements of a range, all or of one kind, oldest first, in pages. Movements never change, so pages adjoin. */

@@ -7,9 +7,11 @@ import { cheapestCost, type Explanation, explainPrice, type PriceStep } from '..
 import { ruleDetails } from '../../../catalogue/pricing/plans.ts'
 import { notFound } from '../../../lib/refusal.ts'
 import { isUsableIn } from '../../../suppliers/registry.ts'
+import { countTenants } from '../../../tenants/search.ts'
 import { listTenants, type TenantSummary } from '../../../tenants/tenant-views.ts'
 import { csvRoute, inParts } from '../../kernel/csv-route.ts'
-import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { totalsRoute } from '../../kernel/list.ts'
+import { cursor, limit, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable, time, toDate, uuid } from '../../kernel/schemas.ts'
 import { rule } from '../prices/plan-rule.ts'
@@ -112,13 +114,21 @@ export const packageRoutes: Route[] = [
     access: OPERATORS,
     summary: 'What each dealer pays for a package, and the rule that decides',
     params,
-    query: Type.Object({ ...buyerFilter, cursor: cursor() }, CLOSED),
+    query: Type.Object({ ...buyerFilter, limit: limit(), cursor: cursor() }, CLOSED),
     answer: pageSchema('buyers', buyerRow),
-    async handle({ deps }, { params, query: { q, cursor } }) {
-      const options = { limit: PAGE_SIZE + 1, keyword: q, after: cursor }
-      const { page, nextCursor } = pageOf(await listTenants(deps.db, options), (row) => row.tenantId)
+    async handle({ deps }, { params, query: { q, cursor, limit = PAGE_SIZE } }) {
+      const options = { limit: limit + 1, keyword: q, after: cursor }
+      const { page, nextCursor } = pageOf(await listTenants(deps.db, options), (row) => row.tenantId, limit)
       return { buyers: buyersAt(deps, await deps.catalogue.latest(), params.packageCode, page), nextCursor }
     },
+  }),
+  totalsRoute({
+    path: '/packages/:packageCode/buyers',
+    access: OPERATORS,
+    params,
+    filters: buyerFilter,
+    // Balances are no sum of this list.
+    count: async ({ deps }, { q }) => ({ ...(await countTenants(deps.db, { keyword: q })), sums: [] }),
   }),
   csvRoute({
     path: '/packages/:packageCode/buyers.csv',

@@ -68,6 +68,9 @@ const preview = Type.Object({
     PRICE_TOO_HIGH: Type.Integer(),
   }),
   oldRates: Type.Array(Type.Object({ costCurrency: Type.String(), saleCurrency: Type.String(), ratedAt: time() })),
+  notRead: Type.Array(Type.Object({ supplier: Type.String(), reason: Type.Enum(['NEVER', 'HELD']) }), {
+    description: 'Catalogues that were never accepted, or whose latest version waits to be',
+  }),
   lines: Type.Array(previewLine),
   linesLeftOut: Type.Integer({ description: 'Lines beyond the first thousand: GET /sale-rules/preview.csv has all' }),
 })
@@ -196,5 +199,11 @@ function shown(result: Preview, change: PreviewLine['change'] | undefined) {
   const lines = result.lines.filter((line) => change === undefined || line.change === change)
   const sorted = lines.toSorted((a, b) => b.warnings.length - a.warnings.length)
   const first = sorted.slice(0, LINES_MAX).map((one) => ({ ...one, warnings: [...one.warnings] }))
-  return { ...result, oldRates: [...result.oldRates], lines: first, linesLeftOut: lines.length - first.length }
+  return {
+    ...result,
+    oldRates: [...result.oldRates],
+    notRead: [...result.notRead],
+    lines: first,
+    linesLeftOut: lines.length - first.length,
+  }
 }

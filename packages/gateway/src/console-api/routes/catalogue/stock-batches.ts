@@ -1,11 +1,18 @@
 import { Readable } from 'node:stream'
 import Type, { type Static } from 'typebox'
 import { reauthenticate } from '../../../people/sign-in.ts'
-import { getBatch, listBatches, type StockBatch } from '../../../suppliers/stock/batches.ts'
+import {
+  type BatchFilter,
+  countBatches,
+  getBatch,
+  listBatches,
+  type StockBatch,
+} from '../../../suppliers/stock/batches.ts'
 import { exportBatch, findCodes, revealStockCode } from '../../../suppliers/stock/codes.ts'
 import { setBatchExpiry, setExpiryAlert } from '../../../suppliers/stock/expiry.ts'
 import { csvRoute, inParts } from '../../kernel/csv-route.ts'
-import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { totalsRoute } from '../../kernel/list.ts'
+import { cursor, limit, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import {
   CLOSED,
@@ -67,14 +74,19 @@ export const stockBatchRoutes: Route[] = [
     path: '/stock/batches',
     access: OPERATORS,
     summary: 'Imports of codes, the latest first',
-    query: Type.Object({ ...batchFilters, cursor: cursor() }, CLOSED),
+    query: Type.Object({ ...batchFilters, limit: limit(), cursor: cursor() }, CLOSED),
     answer: pageSchema('batches', batch),
-    async handle({ deps }, { query: { cursor, expiring, ...filter } }) {
-      const part = { after: cursor, limit: PAGE_SIZE + 1 }
-      const rows = await listBatches(deps.db, { ...filter, expiringOnly: expiring }, part)
-      const { page, nextCursor } = pageOf(rows, (row) => row.batchId)
+    async handle({ deps }, { query: { cursor, limit = PAGE_SIZE, ...query } }) {
+      const rows = await listBatches(deps.db, filterOf(query), { after: cursor, limit: limit + 1 })
+      const { page, nextCursor } = pageOf(rows, (row) => row.batchId, limit)
       return { batches: page, nextCursor }
     },
+  }),
+  totalsRoute({
+    path: '/stock/batches',
+    access: OPERATORS,
+    filters: batchFilters,
+    count: ({ deps }, query) => countBatches(deps.db, filterOf(query)),
   }),
   csvRoute({
     path: '/stock/batches.csv',
@@ -82,10 +94,8 @@ export const stockBatchRoutes: Route[] = [
     summary: 'Imports of codes as CSV, the latest first',
     query: Type.Object(batchFilters, CLOSED),
     file: 'stock-batches',
-    parts: ({ deps }, { query: { expiring, ...filter } }) =>
-      inParts<StockBatch>((last, limit) =>
-        listBatches(deps.db, { ...filter, expiringOnly: expiring }, { after: last?.batchId, limit }),
-      ),
+    parts: ({ deps }, { query }) =>
+      inParts<StockBatch>((last, limit) => listBatches(deps.db, filterOf(query), { after: last?.batchId, limit })),
     columns: {
       batch: (row) => row.batchName,
       product: (row) => row.productCode,
@@ -203,4 +213,8 @@ async function exportFile(
     (error: Error) => csv.destroy(error),
   )
   return sendCsv(reply, `${batchName.replaceAll(/[^\w.-]+/g, '-')}.csv`, csv)
+}
+
+function filterOf({ expiring, ...query }: Omit<BatchFilter, 'expiringOnly'> & { expiring?: boolean }): BatchFilter {
+  return { ...query, expiringOnly: expiring }
 }

@@ -1,6 +1,6 @@
 import { PACKAGE_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { type ListedProduct, listCosts, searchProducts } from '../../../products/list-products.ts'
+import { countProducts, type ListedProduct, listCosts, searchProducts } from '../../../products/list-products.ts'
 import { acceptCatalogue } from '../../../products/sync/accept.ts'
 import {
   EVERY_MINUTES_MAX,
@@ -12,7 +12,8 @@ import {
   setSyncInterval,
 } from '../../../products/sync/sync-state.ts'
 import { csvRoute, inParts } from '../../kernel/csv-route.ts'
-import { cursorOfKey, keyCursor, keyOfCursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { totalsRoute } from '../../kernel/list.ts'
+import { cursorOfKey, keyCursor, keyOfCursor, limit, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, time } from '../../kernel/schemas.ts'
 
@@ -67,14 +68,20 @@ export const supplierProductRoutes: Route[] = [
     path: '/supplier-products',
     access: OPERATORS,
     summary: 'Products in the catalogues of suppliers, by supplier and code',
-    query: Type.Object({ ...filters, cursor: keyCursor() }, CLOSED),
+    query: Type.Object({ ...filters, limit: limit(), cursor: keyCursor() }, CLOSED),
     answer: pageSchema('products', product),
-    async handle({ deps }, { query: { cursor, ...search } }) {
-      const rows = await searchProducts(deps.db, search, { after: positionOf(cursor), limit: PAGE_SIZE + 1 })
+    async handle({ deps }, { query: { cursor, limit = PAGE_SIZE, ...search } }) {
+      const rows = await searchProducts(deps.db, search, { after: positionOf(cursor), limit: limit + 1 })
       const keyOf = (row: (typeof rows)[number]) => cursorOfKey(`${row.supplier}\n${row.productCode}`)
-      const { page, nextCursor } = pageOf(rows, keyOf)
+      const { page, nextCursor } = pageOf(rows, keyOf, limit)
       return { products: page, nextCursor }
     },
+  }),
+  totalsRoute({
+    path: '/supplier-products',
+    access: OPERATORS,
+    filters,
+    count: ({ deps }, search) => countProducts(deps.db, search),
   }),
   csvRoute({
     path: '/supplier-products.csv',

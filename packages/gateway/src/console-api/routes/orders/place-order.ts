@@ -1,6 +1,10 @@
-import { DATA_TYPES, LINE_COUNT_MAX, PERIOD_NUM_MAX } from '@dealer-esim/contract'
+import { DATA_TYPES, LINE_COUNT_MAX, type Package, PERIOD_NUM_MAX } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { listSoldLocations } from '../../../catalogue/locations.ts'
+import { COUNTED_ROWS_MAX, countOf } from '../../../lib/postgres/count-rows.ts'
+import { csvRoute } from '../../kernel/csv-route.ts'
+import { totalsRoute } from '../../kernel/list.ts'
+import { limit, PAGE_SIZE, pageSchema } from '../../kernel/paging.ts'
 import { BUYERS, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams } from '../../kernel/schemas.ts'
 import { getActiveBuyer, placedOrder, placeForPerson, transactionId } from './buyer.ts'
@@ -21,7 +25,11 @@ const buyablePackage = Type.Object({
 })
 export type BuyablePackage = Static<typeof buyablePackage>
 
-const PAGE_SIZE = 30
+const filters = {
+  locationCode: Type.Optional(Type.String({ pattern: '^([A-Z]{2}|!RG|!GL)$' })),
+  keyword: Type.Optional(line(100)),
+}
+const FILE_PART_ROWS = 500
 /** Bounds what a page with a stuck key can order. */
 const ORDERS_PER_MINUTE = 60
 
@@ -34,26 +42,60 @@ export const placeOrderRoutes: Route[] = [
     summary: 'The packages that this dealer can buy now, at its prices, newest first',
     params: tenantParams,
     query: Type.Object(
-      {
-        locationCode: Type.Optional(Type.String({ pattern: '^([A-Z]{2}|!RG|!GL)$' })),
-        keyword: Type.Optional(line(100)),
-        cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
-      },
+      { ...filters, limit: limit(), cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })) },
       CLOSED,
     ),
-    answer: Type.Object({ packages: Type.Array(buyablePackage), nextCursor: nullable(Type.String()) }),
-    async handle({ deps }, { params, query }) {
+    answer: pageSchema('packages', buyablePackage),
+    async handle({ deps }, { params, query: { limit: pageSize = PAGE_SIZE, ...query } }) {
       const buyer = await getActiveBuyer(deps, params.tenantId)
       const catalogue = await deps.catalogue.latest()
-      const { packageList, nextCursor } = catalogue.list(buyer, { ...query, pageSize: PAGE_SIZE })
-      const packages = packageList.flatMap((each) => {
-        if (each.status !== 'ON_SALE') return []
-        const { packageCode, name, dataType, volume, duration, locationCodes, speed, ekycRequired } = each
-        const { price, currencyCode, periodNumMin, periodNumMax } = each
-        const what = { packageCode, name, dataType, volume, duration, locationCodes, speed, ekycRequired }
-        return [{ ...what, price, currencyCode, periodNumMin, periodNumMax }]
-      })
-      return { packages, nextCursor }
+      const { packageList, nextCursor } = catalogue.list(buyer, { ...query, pageSize })
+      return { packages: packageList.flatMap(rowOf), nextCursor }
+    },
+  }),
+  totalsRoute({
+    path: '/tenants/:tenantId/buyable-packages',
+    access: BUYERS,
+    params: tenantParams,
+    filters,
+    async count({ deps }, query, params) {
+      const buyer = await getActiveBuyer(deps, params.tenantId)
+      return countOf((await deps.catalogue.latest()).countListed(buyer, query, COUNTED_ROWS_MAX))
+    },
+  }),
+  csvRoute({
+    path: '/tenants/:tenantId/buyable-packages.csv',
+    access: BUYERS,
+    summary: 'The packages that this dealer can buy now as CSV, newest first',
+    params: tenantParams,
+    query: Type.Object(filters, CLOSED),
+    file: 'packages',
+    async *parts({ deps }, { params, query }) {
+      const buyer = await getActiveBuyer(deps, params.tenantId)
+      const catalogue = await deps.catalogue.latest()
+      const part = { ...query, pageSize: FILE_PART_ROWS }
+      for (
+        let page = catalogue.list(buyer, part);
+        ;
+        page = catalogue.list(buyer, { ...part, cursor: page.nextCursor })
+      ) {
+        yield page.packageList.flatMap(rowOf)
+        if (page.nextCursor === null) return
+      }
+    },
+    columns: {
+      code: (row) => row.packageCode,
+      name: (row) => row.name,
+      price: (row) => BigInt(row.price),
+      currency: (row) => row.currencyCode,
+      locations: (row) => row.locationCodes.join(' '),
+      dataType: (row) => row.dataType,
+      volumeBytes: (row) => row.volume,
+      days: (row) => row.duration,
+      daysMin: (row) => row.periodNumMin,
+      daysMax: (row) => row.periodNumMax,
+      speed: (row) => row.speed,
+      identityCheck: (row) => row.ekycRequired,
     },
   }),
   route({
@@ -99,3 +141,12 @@ export const placeOrderRoutes: Route[] = [
     },
   }),
 ]
+
+/** None for a package that is off sale. */
+function rowOf(each: Package): BuyablePackage[] {
+  if (each.status !== 'ON_SALE') return []
+  const { packageCode, name, dataType, volume, duration, locationCodes, speed, ekycRequired } = each
+  const { price, currencyCode, periodNumMin, periodNumMax } = each
+  const what = { packageCode, name, dataType, volume, duration, locationCodes, speed, ekycRequired }
+  return [{ ...what, price, currencyCode, periodNumMin, periodNumMax }]
+}

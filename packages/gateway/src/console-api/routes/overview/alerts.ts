@@ -1,9 +1,10 @@
 import Type, { type Static } from 'typebox'
-import { type AlertRow, countUnreadAlerts, listAlerts, markAlertsRead } from '../../../alerts/alerts.ts'
+import { type AlertRow, countAlerts, countUnreadAlerts, listAlerts, markAlertsRead } from '../../../alerts/alerts.ts'
 import { alertPath } from '../../../alerts/place.ts'
 import { NIL_TENANT } from '../../../audit/audit.ts'
 import { csvRoute, inParts } from '../../kernel/csv-route.ts'
-import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { totalsRoute } from '../../kernel/list.ts'
+import { cursor, limit, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
 import { CLOSED, done, nullable, time, uuid } from '../../kernel/schemas.ts'
 
@@ -26,12 +27,11 @@ export const alertRoutes: Route[] = [
     path: '/notices',
     access: EVERY_ROLE,
     summary: "Alerts, newest first: the operator's, or a dealer's",
-    query: Type.Object({ ...filters, cursor: cursor() }, CLOSED),
+    query: Type.Object({ ...filters, limit: limit(), cursor: cursor() }, CLOSED),
     answer: pageSchema('notices', alert),
-    async handle(context, { query: { cursor, ...query } }) {
-      const filter = { ...filterOf(context, query), before: cursor }
-      const rows = await listAlerts(context.deps.db, filter, PAGE_SIZE + 1)
-      const { page, nextCursor } = pageOf(rows, (row) => row.alertId)
+    async handle(context, { query: { cursor, limit = PAGE_SIZE, ...query } }) {
+      const rows = await listAlerts(context.deps.db, filterOf(context, query), { before: cursor, limit: limit + 1 })
+      const { page, nextCursor } = pageOf(rows, (row) => row.alertId, limit)
       const notices = page.map(({ alertId, tenantId, kind, message, data, readAt, createdAt }) => ({
         noticeId: alertId,
         tenantId: tenantId === NIL_TENANT ? null : tenantId,
@@ -44,6 +44,12 @@ export const alertRoutes: Route[] = [
       return { notices, nextCursor }
     },
   }),
+  totalsRoute({
+    path: '/notices',
+    access: EVERY_ROLE,
+    filters,
+    count: (context, query) => countAlerts(context.deps.db, filterOf(context, query)),
+  }),
   csvRoute({
     path: '/notices.csv',
     access: EVERY_ROLE,
@@ -52,7 +58,7 @@ export const alertRoutes: Route[] = [
     file: 'alerts',
     parts: (context, { query }) =>
       inParts<AlertRow>((last, limit) =>
-        listAlerts(context.deps.db, { ...filterOf(context, query), before: last?.alertId }, limit),
+        listAlerts(context.deps.db, filterOf(context, query), { before: last?.alertId, limit }),
       ),
     columns: {
       time: (row) => row.createdAt,

@@ -10,8 +10,8 @@ const setup = Type.Object({
   /** Each step, and whether it is done. */
   steps: Type.Object({
     secondFactor: Type.Boolean({ description: 'The caller has one' }),
-    supplier: Type.Boolean(),
-    catalogue: Type.Boolean(),
+    supplier: Type.Boolean({ description: 'Besides the sandbox, which is enough for a local gateway' }),
+    catalogue: Type.Boolean({ description: 'A package is on sale besides those of the sandbox that test dealers use' }),
     dealer: Type.Boolean({ description: 'A dealer has a person, and something was posted to its wallet' }),
     testOrder: Type.Boolean(),
     webhook: Type.Boolean(),
@@ -87,8 +87,9 @@ async function getSetup({ deps, person }: Context): Promise<Setup> {
   const since = firstUuidAt(deps.databaseClock.now() - CHECKS_VALID_MS)
   const [[found], [dealer]] = await Promise.all([
     deps.db.query<Omit<Setup['steps'], 'secondFactor' | 'dealer'> & { testPackage: string | null }>(sql`
-      select exists (select from suppliers) as supplier,
-             exists (select from packages join package_suppliers using (package_code) where on_sale) as catalogue,
+      select exists (select from suppliers where type <> 'sandbox' or ${deps.config.deployment === 'local'}) as supplier,
+             exists (select from packages join package_suppliers using (package_code)
+                     where on_sale and not starts_with(package_code, 'SANDBOX_')) as catalogue,
              exists (select from orders where order_status = 'DELIVERED') as test_order,
              exists (select from webhook_endpoints where callback_url is not null) as webhook,
              (select package_code from packages where package_code = ${TEST_PACKAGE} and on_sale) as test_package,

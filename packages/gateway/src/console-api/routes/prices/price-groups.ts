@@ -2,7 +2,6 @@ import Type, { type Static } from 'typebox'
 import { createGroup, type GroupDetails, listGroups, setGroupPlan } from '../../../catalogue/pricing/assignments.ts'
 import { deleteGroup, renameGroup } from '../../../catalogue/pricing/rename-delete.ts'
 import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
-import { keyCursor, pageAfter, pageSchema } from '../../kernel/paging.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, nullable } from '../../kernel/schemas.ts'
 import { members, membersOf } from './price-members.ts'
@@ -26,12 +25,8 @@ export const priceGroupRoutes: Route[] = [
     path: '/price-groups',
     access: OPERATORS,
     summary: 'Groups of dealers that share a price plan, by name',
-    query: Type.Object({ cursor: keyCursor() }, CLOSED),
-    answer: pageSchema('groups', groupRow),
-    async handle({ deps }, { query }) {
-      const { page, nextCursor } = pageAfter(await listGroups(deps.db), (row) => row.groupName, query.cursor)
-      return { groups: page.map(rowOf), nextCursor }
-    },
+    answer: Type.Object({ groups: Type.Array(groupRow) }),
+    handle: async ({ deps }) => ({ groups: (await listGroups(deps.db)).map(rowOf) }),
   }),
   csvRoute({
     path: '/price-groups.csv',

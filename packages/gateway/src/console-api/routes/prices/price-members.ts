@@ -11,11 +11,17 @@ export const members = Type.Object({
 
 const LISTED_MAX = 100
 
-/** Counts the tenants of a currency that pay by a plan: their own, or their group's where they have none. */
-export async function countPayers(db: Db, planName: string, currencyCode: string): Promise<number> {
-  const [row] = await db.query<{ payers: number }>({
-    text: `select count(*)::int as payers from tenants t
-           where currency_code = $2 and (
+/** Counts the tenants of a currency, and of all others, that pay by a plan: their own, or their group's. */
+export async function countPayers(
+  db: Db,
+  planName: string,
+  currencyCode: string,
+): Promise<{ dealers: number; otherDealers: number }> {
+  const [row] = await db.query<{ dealers: number; otherDealers: number }>({
+    text: `select (count(*) filter (where currency_code = $2))::int as dealers,
+                  (count(*) filter (where currency_code <> $2))::int as other_dealers
+           from tenants t
+           where (
              exists (select from tenant_price_plans p
                      where p.tenant_id = t.tenant_id and p.plan_name = $1 and not p.removed)
              or exists (select from tenant_price_groups g
@@ -23,7 +29,7 @@ export async function countPayers(db: Db, planName: string, currencyCode: string
                         where g.tenant_id = t.tenant_id and not g.removed))`,
     values: [planName, currencyCode],
   })
-  return row!.payers
+  return row!
 }
 
 export async function membersOf(db: Db, tenantIds: readonly string[]) {

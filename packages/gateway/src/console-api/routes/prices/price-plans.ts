@@ -12,9 +12,11 @@ import {
 } from '../../../catalogue/pricing/plans.ts'
 import { previewRule } from '../../../catalogue/pricing/preview.ts'
 import { deletePlan, renamePlan } from '../../../catalogue/pricing/rename-delete.ts'
+import { countOf } from '../../../lib/postgres/count-rows.ts'
 import { isUsableIn } from '../../../suppliers/registry.ts'
 import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
-import { keyCursor, nextCursor, pageAfter, pageSchema } from '../../kernel/paging.ts'
+import { totalsRoute } from '../../kernel/list.ts'
+import { keyCursor, limit, pageAfter, pageSchema } from '../../kernel/paging.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable } from '../../kernel/schemas.ts'
 import { rule, ruleBody, ruleKey, ruleKeyOf, ruleValueOf } from './plan-rule.ts'
@@ -29,12 +31,7 @@ const planRow = Type.Object({
 })
 export type PlanRow = Static<typeof planRow>
 
-const plan = Type.Object({
-  ...planRow.properties,
-  ...members.properties,
-  rules: Type.Array(rule),
-  nextCursor: nextCursor(),
-})
+const plan = Type.Object({ ...planRow.properties, ...members.properties })
 export type PlanDetail = Static<typeof plan>
 
 const planName = Type.Object({ planName: line(64) }, CLOSED)
@@ -54,6 +51,8 @@ const preview = Type.Object({
   cheaper: Type.Integer(),
   dearer: Type.Integer(),
   belowCost: Type.Integer({ description: 'Packages that would be sold below the lowest known cost' }),
+  unknownCosts: Type.Integer({ description: 'Packages that change whose cost is unknown: a loss would not show' }),
+  otherDealers: Type.Integer({ description: 'Dealers of other currencies who have the plan: not looked at' }),
   lines: Type.Array(
     Type.Object({
       packageCode: Type.String(),
@@ -73,12 +72,8 @@ export const pricePlanRoutes: Route[] = [
     path: '/price-plans',
     access: OPERATORS,
     summary: 'Price plans by name, with the number of their dealers',
-    query: Type.Object({ cursor: keyCursor() }, CLOSED),
-    answer: pageSchema('plans', planRow),
-    async handle({ deps }, { query }) {
-      const { page, nextCursor } = pageAfter(await listPlans(deps.db), (row) => row.planName, query.cursor)
-      return { plans: page.map(rowOf), nextCursor }
-    },
+    answer: Type.Object({ plans: Type.Array(planRow) }),
+    handle: async ({ deps }) => ({ plans: (await listPlans(deps.db)).map(rowOf) }),
   }),
   csvRoute({
     path: '/price-plans.csv',
@@ -92,6 +87,30 @@ export const pricePlanRoutes: Route[] = [
       rules: (row) => row.ruleCount,
       dealers: (row) => row.tenantCount,
       groups: (row) => row.groupNames.join(' '),
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/price-plans/:planName/rules',
+    access: OPERATORS,
+    summary: 'The rules of a price plan: for all packages first, then for suppliers, locations and packages',
+    params: planName,
+    query: Type.Object({ ...ruleFilter, limit: limit(), cursor: keyCursor() }, CLOSED),
+    answer: pageSchema('rules', rule),
+    async handle({ deps }, { params, query }) {
+      const [found] = await listPlans(deps.db, params.planName)
+      const { page, nextCursor } = pageAfter(matchingRules(found!, query), sortKeyOf, query)
+      return { rules: page, nextCursor }
+    },
+  }),
+  totalsRoute({
+    path: '/price-plans/:planName/rules',
+    access: OPERATORS,
+    params: planName,
+    filters: ruleFilter,
+    async count({ deps }, query, params) {
+      const [found] = await listPlans(deps.db, params.planName)
+      return countOf(matchingRules(found!, query).length)
     },
   }),
   csvRoute({
@@ -120,14 +139,12 @@ export const pricePlanRoutes: Route[] = [
     method: 'GET',
     path: '/price-plans/:planName',
     access: OPERATORS,
-    summary: 'A price plan, a page of its rules, and its dealers',
+    summary: 'A price plan and its dealers',
     params: planName,
-    query: Type.Object({ ...ruleFilter, cursor: keyCursor() }, CLOSED),
     answer: plan,
-    async handle({ deps }, { params, query }) {
+    async handle({ deps }, { params }) {
       const [found] = await listPlans(deps.db, params.planName)
-      const { page, nextCursor } = pageAfter(matchingRules(found!, query), sortKeyOf, query.cursor)
-      return { ...rowOf(found!), ...(await membersOf(deps.db, found!.tenantIds)), rules: page, nextCursor }
+      return { ...rowOf(found!), ...(await membersOf(deps.db, found!.tenantIds)) }
     },
   }),
   route({
@@ -238,7 +255,7 @@ async function previewOf(deps: Context['deps'], rule: PlanRuleRow, currencyCode:
   const input = { planName, rule, currencyCode, isUsable: isUsableIn(deps.suppliers) }
   const { at, lines, ...counts } = previewRule(await deps.catalogue.latest(), input)
   const dealers = await countPayers(deps.db, planName, currencyCode)
-  return { at: new Date(at), currencyCode, dealers, ...counts, lines: [...lines] }
+  return { at: new Date(at), currencyCode, ...dealers, ...counts, lines: [...lines] }
 }
 
 type StoredRule = PlanDetails['rules'][number]

@@ -6,9 +6,11 @@ import { invalidField } from '../../../catalogue/checks.ts'
 import { listPriceOf, priceListCsv } from '../../../catalogue/files/price-list.ts'
 import { getAssignment, setTenantGroup, setTenantPlan } from '../../../catalogue/pricing/assignments.ts'
 import { setOwnPrice } from '../../../catalogue/pricing/prices.ts'
+import { countOf } from '../../../lib/postgres/count-rows.ts'
 import { getTenantView } from '../../../tenants/tenant-views.ts'
 import { csvFileName } from '../../../wallet/statement/entries-csv.ts'
-import { keyCursor, nextCursor, pageAfter } from '../../kernel/paging.ts'
+import { totalsRoute } from '../../kernel/list.ts'
+import { keyCursor, limit, nextCursor, pageAfter } from '../../kernel/paging.ts'
 import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable, tenantParams, uuid } from '../../kernel/schemas.ts'
 import { sendCsv } from '../../kernel/send-csv.ts'
@@ -56,15 +58,27 @@ export const tenantPriceRoutes: Route[] = [
     access: EVERY_ROLE,
     summary: 'A dealer’s prices by package. Operators also see their source, dealers only packages on sale',
     params: tenantParams,
-    query: Type.Object({ ...filters, cursor: keyCursor() }, CLOSED),
+    query: Type.Object({ ...filters, limit: limit(), cursor: keyCursor() }, CLOSED),
     answer: prices,
     async handle({ deps, onlyTenant }, { params, query }) {
       const buyer = await getBuyer(deps.db, params.tenantId)
       const forOperator = onlyTenant === null
       const matching = pricesFor(await deps.catalogue.latest(), buyer, query, { forOperator })
-      const { page, nextCursor } = pageAfter(matching, ({ item }) => item.packageCode, query.cursor)
+      const { page, nextCursor } = pageAfter(matching, ({ item }) => item.packageCode, query)
       const rows = page.map((quoted) => ({ ...rowOf(quoted), ...(forOperator && sourceOf(quoted, buyer)) }))
       return { currencyCode: buyer.currencyCode, prices: rows, nextCursor }
+    },
+  }),
+  totalsRoute({
+    path: '/tenants/:tenantId/prices',
+    access: EVERY_ROLE,
+    params: tenantParams,
+    filters,
+    async count({ deps, onlyTenant }, query, { tenantId }) {
+      const buyer = await getBuyer(deps.db, tenantId)
+      return countOf(
+        pricesFor(await deps.catalogue.latest(), buyer, query, { forOperator: onlyTenant === null }).length,
+      )
     },
   }),
   route({

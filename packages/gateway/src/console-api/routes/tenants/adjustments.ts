@@ -4,6 +4,7 @@ import {
   ADJUSTMENT_STATUSES,
   type Adjustment,
   approveAdjustment,
+  countAdjustments,
   listAdjustments,
   proposeAdjustment,
   rejectAdjustment,
@@ -11,7 +12,8 @@ import {
 import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
 import { csvRoute, inParts } from '../../kernel/csv-route.ts'
-import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { totalsRoute } from '../../kernel/list.ts'
+import { cursor, limit, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
 
@@ -48,13 +50,19 @@ export const adjustmentRoutes: Route[] = [
     path: '/adjustments',
     access: OPERATORS,
     summary: 'Adjustments, newest first: all, those of a dealer, or those in a status',
-    query: Type.Object({ ...filters, cursor: cursor() }, CLOSED),
+    query: Type.Object({ ...filters, limit: limit(), cursor: cursor() }, CLOSED),
     answer: pageSchema('adjustments', adjustment),
-    async handle(context, { query: { cursor, ...filter } }) {
-      const rows = await listAdjustments(context.deps.db, { ...filter, limit: PAGE_SIZE + 1, after: cursor })
-      const { page, nextCursor } = pageOf(rows, (row) => row.adjustmentId)
+    async handle(context, { query: { cursor, limit = PAGE_SIZE, ...filter } }) {
+      const rows = await listAdjustments(context.deps.db, { ...filter, limit: limit + 1, after: cursor })
+      const { page, nextCursor } = pageOf(rows, (row) => row.adjustmentId, limit)
       return { adjustments: await describe(context, page), nextCursor }
     },
+  }),
+  totalsRoute({
+    path: '/adjustments',
+    access: OPERATORS,
+    filters,
+    count: ({ deps }, filter) => countAdjustments(deps.db, filter),
   }),
   csvRoute({
     path: '/adjustments.csv',

@@ -6,13 +6,15 @@ import { confirmTopUpRequest, declineTopUpRequest } from '../../../wallet/reques
 import { getReceipt, RECEIPT_SIZE_MAX_BYTES } from '../../../wallet/requests/receipt.ts'
 import {
   countOpenRequests,
+  countTopUpRequests,
   listTopUpRequests,
   TOP_UP_REQUEST_STATUSES,
   type TopUpRequest,
 } from '../../../wallet/requests/request.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
 import { csvRoute, inParts } from '../../kernel/csv-route.ts'
-import { cursor, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { totalsRoute } from '../../kernel/list.ts'
+import { cursor, limit, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
 import { BUYERS, type Context, EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
 
@@ -51,18 +53,19 @@ export const topUpRequestRoutes: Route[] = [
     path: '/top-up-requests',
     access: EVERY_ROLE,
     summary: 'Requests for top-ups of a balance, newest first: all, or the dealer’s own',
-    query: Type.Object({ ...filters, cursor: cursor() }, CLOSED),
+    query: Type.Object({ ...filters, limit: limit(), cursor: cursor() }, CLOSED),
     answer: pageSchema('requests', topUpRequest),
-    async handle(context, { query }) {
-      const rows = await listTopUpRequests(context.deps.db, {
-        tenantId: context.onlyTenant ?? query.tenantId,
-        status: query.status,
-        limit: PAGE_SIZE + 1,
-        before: query.cursor,
-      })
-      const { page, nextCursor } = pageOf(rows, (row) => row.requestId)
+    async handle(context, { query: { cursor, limit = PAGE_SIZE, ...query } }) {
+      const part = { ...filterOf(context, query), limit: limit + 1, before: cursor }
+      const { page, nextCursor } = pageOf(await listTopUpRequests(context.deps.db, part), (row) => row.requestId, limit)
       return { requests: await describe(context, page), nextCursor }
     },
+  }),
+  totalsRoute({
+    path: '/top-up-requests',
+    access: EVERY_ROLE,
+    filters,
+    count: (context, query) => countTopUpRequests(context.deps.db, filterOf(context, query)),
   }),
   csvRoute({
     path: '/top-up-requests.csv',
@@ -71,7 +74,7 @@ export const topUpRequestRoutes: Route[] = [
     query: Type.Object(filters, CLOSED),
     file: 'top-up-requests',
     parts: (context, { query }) => {
-      const filter = { ...query, tenantId: context.onlyTenant ?? query.tenantId }
+      const filter = filterOf(context, query)
       return inParts<Described>(async (last, limit) =>
         describe(context, await listTopUpRequests(context.deps.db, { ...filter, limit, before: last?.requestId })),
       )
@@ -177,6 +180,11 @@ export const topUpRequestRoutes: Route[] = [
     },
   }),
 ]
+
+/** A dealer's people find only its own. */
+function filterOf({ onlyTenant }: Context, query: { tenantId?: string; status?: TopUpRequest['status'] }) {
+  return { ...query, tenantId: onlyTenant ?? query.tenantId }
+}
 
 type Described = Awaited<ReturnType<typeof describe>>[number]
 

@@ -8,13 +8,19 @@ import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
 import { TRANSFER_KINDS, type TransferKind } from '../../../wallet/ledger/post.ts'
 import { topUp } from '../../../wallet/ledger/top-up.ts'
 import { styleOf } from '../../../wallet/statement/document.ts'
-import { getStatementPage, type StatementEntry, streamEntries } from '../../../wallet/statement/entries.ts'
+import {
+  countEntries,
+  getStatementPage,
+  type StatementEntry,
+  streamEntries,
+} from '../../../wallet/statement/entries.ts'
 import { csvFileName, entriesCsv, statementFileName } from '../../../wallet/statement/entries-csv.ts'
 import { findIssuedStatement, getIssuedStatement, isStatementAvailable } from '../../../wallet/statement/issue.ts'
 import { getMonthStatement, getWalletHistory, type MonthStatement } from '../../../wallet/statement/month.ts'
 import { viewOnly } from '../../kernel/access.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
-import { nextCursor, PAGE_SIZE } from '../../kernel/paging.ts'
+import { totalsRoute } from '../../kernel/list.ts'
+import { limit, nextCursor, PAGE_SIZE } from '../../kernel/paging.ts'
 import { type Context, EVERY_ROLE, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams, time } from '../../kernel/schemas.ts'
 import { sendCsv } from '../../kernel/send-csv.ts'
@@ -50,6 +56,7 @@ export type WalletEntry = Static<typeof entry>
 /** A transfer's version: the page after that transfer. */
 const version = Type.String({ pattern: '^\\d{1,18}$' })
 const month = Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$' })
+const entryFilters = { month: Type.Optional(month), kind: Type.Optional(kind()) }
 const monthSummary = Type.Object({
   month: Type.String(),
   opening: money(),
@@ -85,16 +92,13 @@ export const walletRoutes: Route[] = [
     access: EVERY_ROLE,
     summary: 'Transfers with the balance after each, newest first, optionally of one month or kind',
     params: tenantParams,
-    query: Type.Object(
-      { month: Type.Optional(month), kind: Type.Optional(kind()), cursor: Type.Optional(version) },
-      CLOSED,
-    ),
+    query: Type.Object({ ...entryFilters, limit: limit(), cursor: Type.Optional(version) }, CLOSED),
     answer: Type.Object({ entries: Type.Array(entry), month: nullable(monthSummary), nextCursor: nextCursor() }),
     async handle(context, { params, query }) {
       const { deps } = context
       const statement = query.month ? await getMonthStatement(deps.db, params.tenantId, query.month) : null
       const page = await getStatementPage(deps.db, params.tenantId, {
-        limit: PAGE_SIZE,
+        limit: query.limit ?? PAGE_SIZE,
         kind: query.kind,
         ...(query.cursor !== undefined && { before: BigInt(query.cursor) }),
         ...(statement && { within: statement.versions }),
@@ -106,13 +110,26 @@ export const walletRoutes: Route[] = [
       }
     },
   }),
+  totalsRoute({
+    path: '/tenants/:tenantId/wallet/entries',
+    access: EVERY_ROLE,
+    params: tenantParams,
+    filters: entryFilters,
+    async count({ deps }, { month, kind }, { tenantId }) {
+      const { versions } =
+        month === undefined
+          ? await getWalletHistory(deps.db, tenantId)
+          : await getMonthStatement(deps.db, tenantId, month)
+      return countEntries(deps.db, tenantId, versions, kind)
+    },
+  }),
   route({
     method: 'GET',
     path: '/tenants/:tenantId/wallet/entries.csv',
     access: EVERY_ROLE,
     summary: 'Transfers as CSV, oldest first, optionally of one month or kind',
     params: tenantParams,
-    query: Type.Object({ month: Type.Optional(month), kind: Type.Optional(kind()) }, CLOSED),
+    query: Type.Object(entryFilters, CLOSED),
     answer: Type.String(),
     answerType: 'text/csv',
     async handle(context, { params: { tenantId }, query: { month, kind } }) {

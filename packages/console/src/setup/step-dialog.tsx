@@ -1,0 +1,116 @@
+import type { SupplierRow } from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
+import { Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { Passkeys } from '../account/passkeys.tsx'
+import { SecondFactor } from '../account/second-factor.tsx'
+import { useApi } from '../api/use-api.ts'
+import { useReturnFocus } from '../parts/dialog.tsx'
+import { Loading } from '../parts/load-states.tsx'
+import { PRODUCTS } from '../products/paths.ts'
+import { interpolate, t } from '../strings/strings.ts'
+import { SupplierActions, SupplierState, type TestResult } from '../suppliers/supplier-state.tsx'
+
+const AddSupplier = lazy(async () => ({ default: (await import('../suppliers/add-supplier.tsx')).AddSupplier }))
+const CatalogueImport = lazy(async () => ({
+  default: (await import('../catalogue/catalogue-import.tsx')).CatalogueImport,
+}))
+const EndpointCard = lazy(async () => ({ default: (await import('../webhooks/endpoint.tsx')).EndpointCard }))
+
+interface StepDialogProps {
+  title: string
+  onClose(): void
+  /** Its forms open dialogs of their own: Escape closes only these. */
+  hasDialogs?: boolean
+  children: ReactNode
+}
+
+/** A step whose forms are those of another page. They bring their own buttons. */
+function StepDialog({ title, onClose, hasDialogs = false, children }: StepDialogProps) {
+  useReturnFocus(true)
+  return (
+    <Modal
+      opened
+      size="xl"
+      title={title}
+      onClose={onClose}
+      closeOnEscape={!hasDialogs}
+      closeOnClickOutside={!hasDialogs}
+      closeButtonProps={{ 'aria-label': t.common.close }}
+    >
+      <Suspense fallback={<Loading />}>
+        <Stack>{children}</Stack>
+      </Suspense>
+    </Modal>
+  )
+}
+
+interface StepProps {
+  onClose(): void
+}
+
+export function SecondFactorStep({ onClose }: StepProps) {
+  return (
+    <StepDialog title={t.setup.steps.secondFactor.title} onClose={onClose} hasDialogs>
+      <SecondFactor />
+      <Passkeys />
+    </StepDialog>
+  )
+}
+
+/** Adds a supplier and tests it. */
+export function SupplierStep({ onClose }: StepProps) {
+  const [supplier, setSupplier] = useState<string>()
+  return (
+    <StepDialog title={t.setup.steps.supplier.title} onClose={onClose} hasDialogs>
+      {supplier === undefined ? (
+        <AddSupplier onAdded={setSupplier} />
+      ) : (
+        <>
+          <Text size="sm">{interpolate(t.setup.supplierAdded, { supplier })}</Text>
+          <AddedSupplier supplier={supplier} />
+          <Group justify="flex-end">
+            <Button onClick={onClose}>{t.common.close}</Button>
+          </Group>
+        </>
+      )}
+    </StepDialog>
+  )
+}
+
+function AddedSupplier({ supplier }: { supplier: string }) {
+  const { data } = useApi<{ suppliers: SupplierRow[] }>('/suppliers')
+  const [tested, setTested] = useState<TestResult>()
+  const row = data?.suppliers.find((one) => one.supplier === supplier)
+  if (!row) return <Loading />
+  return (
+    <Group justify="space-between">
+      <SupplierState row={row} tested={tested} />
+      <SupplierActions row={row} onTested={setTested} />
+    </Group>
+  )
+}
+
+/** Imports a file, or leads to the sale rules of suppliers with a catalogue. */
+export function CatalogueStep({ onClose }: StepProps) {
+  return (
+    <StepDialog title={t.setup.steps.catalogue.title} onClose={onClose}>
+      <Text size="sm">
+        {t.setup.fromCatalogue}{' '}
+        <Anchor component={Link} to={PRODUCTS} size="sm">
+          {t.products.title}
+        </Anchor>
+      </Text>
+      <CatalogueImport onImported={onClose} />
+    </StepDialog>
+  )
+}
+
+/** Checks and saves the address to which the dealer's events are sent. */
+export function WebhookStep({ tenantId, onClose }: StepProps & { tenantId: string }) {
+  return (
+    <StepDialog title={t.setup.steps.webhook.title} onClose={onClose}>
+      <EndpointCard tenantId={tenantId} />
+    </StepDialog>
+  )
+}

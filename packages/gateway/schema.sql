@@ -1014,6 +1014,7 @@ create table supplier_attempts (
 ) partition by RANGE (attempt_id);
 CREATE INDEX supplier_attempts_order ON supplier_attempts USING btree (tenant_id, order_id);
 CREATE INDEX supplier_attempts_spend ON supplier_attempts USING btree (supplier, started_at) WHERE (spend IS NOT NULL);
+CREATE INDEX supplier_attempts_times ON supplier_attempts USING brin (attempt_id) WITH (autosummarize='on');
 
 create table supplier_balance_readings (
   supplier text not null,

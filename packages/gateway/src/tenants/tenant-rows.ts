@@ -90,7 +90,9 @@ async function findByTime(
   const isFiltered = Boolean(filter.others?.length)
   let toRead = isFiltered ? FIRST_READ_ROWS : limit + 1
   let spanMs = filter.matching === 'FEW' ? FIRST_WINDOW_OF_FEW_MS : FIRST_WINDOW_MS
-  if (!isWhole && !ascending && filter.matching === undefined) spanMs = await spanOfOrders(db, timeMs, 2 * toRead)
+  const isSizedBySums = !isWhole && !ascending && filter.matching === undefined
+  if (isSizedBySums && edge === latest) timeMs = await latestOfBusiest(db, rows, filter, edge, timeMs)
+  if (isSizedBySums) spanMs = await spanOfOrders(db, timeMs, 2 * toRead)
   let read = 0
   const keys: RowKey[] = []
   for (let windows = 1; ; windows++) {
@@ -109,6 +111,14 @@ async function findByTime(
       const hasMore = isWhole || ascending || found.cut !== undefined || (await hasOlder(db, rows, filter, timeMs))
       return hasMore ? { keys, next: [edge], searchedTo: new Date(timeMs) } : { keys, next: null, searchedTo: null }
     }
+    if (isSizedBySums && found.read === 0) {
+      const latestMs = await latestOfBusiest(db, rows, filter, edge, timeMs)
+      if (latestMs < timeMs) {
+        timeMs = latestMs
+        spanMs = await spanOfOrders(db, timeMs, 2 * toRead)
+        continue
+      }
+    }
     // As many rows as the page still needs, judged by how many have matched so far.
     const wanted = isFiltered ? ((limit + 1 - keys.length) * read) / Math.max(keys.length, 0.5) : READ_ROWS_MAX
     if (isFiltered) toRead = Math.ceil(between(FIRST_READ_ROWS, 1.5 * wanted, READ_ROWS_MAX - read))
@@ -124,25 +134,52 @@ async function databaseTimeMs(db: Pick<Db, 'query'>): Promise<number> {
 }
 
 const QUARTER_HOUR_MS = 900_000
-const QUARTER_HOURS_READ_MS = 6 * 3_600_000
+const QUARTER_HOURS_READ = 24
 
 /**
- * How far back so many orders of all tenants reach, estimated from their sums by quarter hour. Other rows are about as many. An
- * hour of a busy gateway has so many rows that a page would read the most allowed of every tenant.
+ * How far back so many orders of all tenants reach, estimated from their sums of the latest quarter hours that have any. Other
+ * rows are about as many. An hour of a busy gateway has so many rows that a page would read the most allowed of every tenant.
  */
 async function spanOfOrders(db: Pick<Db, 'query'>, beforeMs: number, wanted: number): Promise<number> {
-  const before = new Date(beforeMs)
   const [last] = await db.query<{ startsAt: Date; orders: number; total: number }>(sql`
     with quarter_hours as (
-      select starts_at, sum(orders)::int as orders, (sum(sum(orders)) over (order by starts_at desc))::int as total
-      from order_quarter_hours
-      where starts_at < ${before} and starts_at >= ${new Date(beforeMs - QUARTER_HOURS_READ_MS)} group by starts_at)
-    select * from quarter_hours order by total < ${wanted}, abs(total - ${wanted}) limit 1`)
-  if (last === undefined || last.orders <= 0) return FIRST_WINDOW_MS
-  if (last.total < wanted)
-    return between(FIRST_WINDOW_MS, (QUARTER_HOURS_READ_MS * wanted) / last.total, FIRST_WINDOW_OF_FEW_MS)
-  const ofLast = (QUARTER_HOUR_MS * (wanted - (last.total - last.orders))) / last.orders
-  return Math.max(0, beforeMs - last.startsAt.getTime() - QUARTER_HOUR_MS) + ofLast
+      select starts_at, sum(orders)::int as orders from order_quarter_hours where starts_at < ${new Date(beforeMs)}
+      group by starts_at having sum(orders) > 0 order by starts_at desc limit ${QUARTER_HOURS_READ}),
+    totals as (select *, (sum(orders) over (order by starts_at desc))::int as total from quarter_hours)
+    select * from totals order by total < ${wanted}, abs(total - ${wanted}) limit 1`)
+  if (last === undefined) return FIRST_WINDOW_MS
+  const reachMs = beforeMs - last.startsAt.getTime()
+  if (last.total < wanted) return between(FIRST_WINDOW_MS, (reachMs * wanted) / last.total, FIRST_WINDOW_OF_FEW_MS)
+  const wantedOfLast = wanted - (last.total - last.orders)
+  return Math.max(0, reachMs - QUARTER_HOUR_MS) + (Math.min(reachMs, QUARTER_HOUR_MS) * wantedOfLast) / last.orders
+}
+
+const BUSIEST = 8
+
+/**
+ * About when the latest row before `edge` was written: the latest of the tenants that sold most on the latest day of sales.
+ * After a pause it is hours ago, and a window that begins now and goes a little beyond it would read the most allowed of every
+ * tenant: 2 700 buffers for a page, where 1 300 are enough.
+ * @returns `beforeMs` if those tenants have no such row
+ */
+async function latestOfBusiest(
+  db: Pick<Db, 'query'>,
+  { table, id }: RowTable,
+  { indexed }: RowFilter,
+  edge: string,
+  beforeMs: number,
+): Promise<number> {
+  const column = raw(`r.${id}`)
+  const [row] = await db.query<{ id: string }>(sql`
+    select r.id from (
+      select tenant_id from daily_sales_tenants
+      where day = (select max(day) from daily_sales_tenants where day <= (${new Date(beforeMs)}::timestamptz at time zone 'utc')::date)
+      group by 1 order by sum(items) desc limit ${BUSIEST}) t
+    cross join lateral (
+      select ${column} as id from ${raw(table)} r where r.tenant_id = t.tenant_id and ${column} < ${edge} ${and(indexed)}
+      order by ${column} desc limit 1) r
+    order by r.id desc limit 1`)
+  return row === undefined ? beforeMs : Math.min(beforeMs, timeOfUuid(row.id))
 }
 
 /** Where reading begins, exclusive. */

@@ -134,11 +134,11 @@ it.each(['/events', '/events?state=DEAD', '/events?sort=createdAt', '/dashboard'
     expect((await operator.call('GET', path)).status).toBe(200)
     const sent = statements.mock.calls
       .map(([statement]) => statement)
-      .filter(({ text }) => text.includes('from tenants t'))
+      .filter(({ text }) => /from (tenants t|supplier_attempts)/.test(text))
     statements.mockRestore()
     expect(sent).not.toEqual([])
     const read = (await Promise.all(sent.map(tablesRead))).flat()
-    expect(read).toContain('tenants')
+    expect(read).not.toEqual([])
     expect(read.filter((table) => ahead.some(({ name }) => name === table))).toEqual([])
   },
 )

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import Type, { type TSchema } from 'typebox'
 import { csvText } from '../../lib/csv.ts'
 import { type Context, type Part, type Route, route } from './route.ts'
@@ -39,6 +40,9 @@ export function csvRoute<Row, P extends TSchema | undefined = undefined, Q exten
   })
 }
 
+/** Rows that are written in one turn of the event loop, some milliseconds: the orders of dealers are served between them. */
+const WRITTEN_ROWS = 100
+
 /** All rows, because a truncated file would look complete. Only as many as one part are in memory. */
 async function* linesOf<Row>(
   columns: Record<string, (row: Row) => unknown>,
@@ -46,8 +50,13 @@ async function* linesOf<Row>(
   parts: AsyncIterator<readonly Row[]>,
 ): AsyncGenerator<string> {
   yield `\uFEFF${csvText([Object.keys(columns)])}`
-  for (let part = first; !part.done; part = await parts.next())
-    yield csvText(part.value.map((row) => Object.values(columns).map((cellOf) => cellOf(row))))
+  const cells = Object.values(columns)
+  for (let part = first; !part.done; part = await parts.next()) {
+    for (let start = 0; start < part.value.length; start += WRITTEN_ROWS) {
+      if (start > 0) await setImmediate()
+      yield csvText(part.value.slice(start, start + WRITTEN_ROWS).map((row) => cells.map((cellOf) => cellOf(row))))
+    }
+  }
 }
 
 /** Rows of a file that are read together. */

@@ -70,8 +70,11 @@ export type ListTotals = Static<typeof totals>
 
 /** Rows of a file's first part: few, so that it begins soon. */
 const FIRST_PART_ROWS = 100
-/** Rows of the other parts. For each, all tenants are looked up or the list is sorted again: parts of 500 cost twice as much. */
-const PART_ROWS = 2_000
+/**
+ * Each part is twice as long as the one before, up to this, so that a file that is given up after its beginning costs little.
+ * For each, all tenants are looked up or the list is sorted again: with parts of 500, a file cost twice as much.
+ */
+const PART_ROWS_MAX = 2_000
 const CURSOR_LENGTH_MAX = 700
 
 export function listRoutes<
@@ -182,8 +185,8 @@ async function* filePartsOf<F extends TProperties, R extends TSchema, P extends 
   { params, query: { sort, ...query } }: Parts<F, P>,
 ): AsyncGenerator<Static<R>[]> {
   const { column, ascending } = columnOf(sort ?? list.firstSort)
-  for (let after: Position | null | undefined; after !== null; ) {
-    const limit = after === undefined ? FIRST_PART_ROWS : PART_ROWS
+  let limit = FIRST_PART_ROWS
+  for (let after: Position | null | undefined; after !== null; limit = Math.min(2 * limit, PART_ROWS_MAX)) {
     const page = await list.find(context, query as ListQuery<F>, { column, ascending, limit, after }, params)
     yield page.rows as Static<R>[]
     after = page.next

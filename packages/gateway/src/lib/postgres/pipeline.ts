@@ -77,15 +77,19 @@ interface PendingStatement {
   statement: Statement
   values: unknown[]
   result: StatementResult
-  /** undefined until the server has described them; known from earlier runs for a named statement. */
-  columns: Column[] | undefined
+  /** undefined until the server has described it; known from earlier runs for a named statement. */
+  table: ResultTable | undefined
   resolve(result: StatementResult): void
   reject(failure: Error): void
 }
 
-interface Column {
-  name: string
-  parse(text: string): unknown
+interface ResultTable {
+  columns: { name: string; parse(text: string): unknown }[]
+  /**
+   * A row of nulls, which rows are copies of. An object that gets more than twelve members one by one becomes a hash table: a
+   * row of 27 columns took five times as long, and the garbage collector with it.
+   */
+  emptyRow: Record<string, unknown>
 }
 
 /** The driver's connection as its queries use it; the driver's type declarations omit most of it. */
@@ -142,7 +146,7 @@ class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
       this.#statements.push({
         statement,
         values,
-        columns: undefined,
+        table: undefined,
         result: { rows: [], command: '' },
         resolve,
         reject,
@@ -164,8 +168,8 @@ class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
         if (name !== '') connection.submittedNamedStatements[name] = text
       }
       connection.bind({ statement: name, values: pending.values })
-      pending.columns = columnsByName(connection).get(name)
-      if (!pending.columns) connection.describe({ type: 'P' })
+      pending.table = tablesByName(connection).get(name)
+      if (!pending.table) connection.describe({ type: 'P' })
       connection.execute()
     }
     connection.sync()
@@ -181,28 +185,27 @@ class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
   }
 
   handleRowDescription({ fields }: { fields: FieldMessage[] }): void {
-    this.#statements[this.#current]!.columns = fields.map(({ name, dataTypeID }) => ({
-      name: camelCase(name),
-      parse: getTypeParser(dataTypeID),
-    }))
+    this.#statements[this.#current]!.table = tableOf(fields)
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
-    const { columns, result } = this.#statements[this.#current]!
-    const row: Record<string, unknown> = {}
+    const { table, result } = this.#statements[this.#current]!
+    const { columns, emptyRow } = table!
+    const row = { ...emptyRow }
     for (let index = 0; index < fields.length; index++) {
-      const { name, parse } = columns![index]!
-      const text = fields[index]!
-      row[name] = text === null ? null : parse(text)
+      const text = fields[index]
+      if (text == null) continue
+      const { name, parse } = columns[index]!
+      row[name] = parse(text)
     }
     result.rows.push(row)
   }
 
   handleCommandComplete({ text }: { text: string }, connection: Connection): void {
-    const { statement, result, columns = [] } = this.#statements[this.#current]!
+    const { statement, result, table = NO_COLUMNS } = this.#statements[this.#current]!
     this.#watch.received(connection)
     result.command = text
-    if (statement.name) columnsByName(connection).set(statement.name, columns)
+    if (statement.name) tablesByName(connection).set(statement.name, table)
     this.#setCurrent(this.#current + 1)
   }
 
@@ -248,11 +251,20 @@ function checkName({ name, text }: Statement): void {
   else if (known !== text) throw new Error(`two different statements are named ${name}`)
 }
 
-const columnsOfConnections = new WeakMap<Connection, Map<string, Column[]>>()
+const NO_COLUMNS: ResultTable = { columns: [], emptyRow: {} }
 
-function columnsByName(connection: Connection): Map<string, Column[]> {
-  const known = columnsOfConnections.get(connection) ?? new Map<string, Column[]>()
-  columnsOfConnections.set(connection, known)
+function tableOf(fields: readonly FieldMessage[]): ResultTable {
+  const columns = fields.map(({ name, dataTypeID }) => ({ name: camelCase(name), parse: getTypeParser(dataTypeID) }))
+  // Parsed, because a literal cannot be written and members added one by one are the problem.
+  const emptyRow = JSON.parse(`{${columns.map(({ name }) => `${JSON.stringify(name)}:null`).join()}}`)
+  return { columns, emptyRow }
+}
+
+const tablesOfConnections = new WeakMap<Connection, Map<string, ResultTable>>()
+
+function tablesByName(connection: Connection): Map<string, ResultTable> {
+  const known = tablesOfConnections.get(connection) ?? new Map<string, ResultTable>()
+  tablesOfConnections.set(connection, known)
   return known
 }
 

@@ -59,29 +59,32 @@ const ERRORS_SHOWN = 10
 const DIFFERENCES_SHOWN = 20
 
 /**
- * SQL: the finished attempts of the supplier in a period, one range of the key per tenant. The period has an end, so that tenants
- * are not looked up in the partitions that were created ahead.
+ * SQL: the finished attempts of the supplier in a period. All tenants' attempts of a period lie together, so an index of the
+ * times of each range of pages finds them: 1 054 pages of a day with 32 000 attempts, where a look-up per tenant took three
+ * times as long with 10 000 tenants. The period has an end, so that partitions that were created ahead are not read.
  */
 const attemptsOf = (supplier: string, { since, until }: { since: string; until: string }) => sql`
-  select t.tenant_id, a.* from tenants t
-  cross join lateral (
-    select attempt_id, order_id, item_no, operation, outcome, message, started_at, finished_at from supplier_attempts
-    where tenant_id = t.tenant_id and attempt_id >= ${since} and attempt_id < ${until} and supplier = ${supplier}
-      and finished_at is not null) a`
+  select tenant_id, attempt_id, order_id, item_no, operation, outcome, message, started_at, finished_at from supplier_attempts
+  where attempt_id >= ${since} and attempt_id < ${until} and supplier = ${supplier} and finished_at is not null`
 
 /**
- * In 1/10 000. The cost of a day pass is that of one day. Amounts of different currencies are never added or compared. The
- * limits keep the planner from joining whole tables instead of looking into their keys.
+ * In 1/10 000. The cost of a day pass is that of one day; of other packages the order is not read. Amounts of different
+ * currencies are never added or compared. The limit keeps the planner from joining whole tables instead of looking into their
+ * keys; in the order of the key, look-ups take 0.6 of the time.
  */
 const costsOf = (attempts: Sql, supplier: string) => sql`
   with delivered as (
     select i.supplier_charge as charge, i.supplier_charge_currency as charge_currency, i.cost_currency, i.cost * o.days as cost
-    from (select distinct tenant_id, order_id, item_no from (${attempts}) finished where outcome in ('delivered', 'toppedUp')) a
+    from (
+      select distinct tenant_id, order_id, item_no from (${attempts}) finished where outcome in ('delivered', 'toppedUp')
+      order by 1, 2, 3) a
     cross join lateral (
       select * from order_items i where i.tenant_id = a.tenant_id and i.order_id = a.order_id and i.item_no = a.item_no limit 1) i
+    left join packages p using (package_code)
     cross join lateral (
-      select coalesce((package_lines -> i.line_no ->> 'periodNum')::int, 1) as days from orders o
-      where o.tenant_id = a.tenant_id and o.order_id = a.order_id limit 1) o
+      select case when p.period_num_min is null and p.package_code is not null then 1 else (
+        select coalesce((package_lines -> i.line_no ->> 'periodNum')::int, 1) from orders o
+        where o.tenant_id = a.tenant_id and o.order_id = a.order_id) end as days) o
     where i.item_status = 'DELIVERED' and i.supplier = ${supplier})
   select coalesce(charge_currency, cost_currency) as currency_code, count(*)::int as delivered,
     coalesce(sum(coalesce(charge, cost)), 0)::bigint as spent,

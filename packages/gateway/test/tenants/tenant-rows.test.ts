@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SYSTEM } from '../../src/audit/audit.ts'
+import { ensureDeployment } from '../../src/deployment/ensure.ts'
+import { createCipher } from '../../src/lib/crypto.ts'
+import { firstUuidAt, systemIds } from '../../src/lib/ids.ts'
+import { createDb, type Database, type Db } from '../../src/lib/postgres/db.ts'
+import { createPartitions } from '../../src/lib/postgres/partitions.ts'
+import { AGED_BY_CLOCK } from '../../src/retention/table.ts'
+import { createTenant } from '../../src/tenants/create.ts'
+import { findRowKeys } from '../../src/tenants/tenant-rows.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+
+/*
+ * A busy quarter hour that broke off after five minutes, hours ago: each of many dealers has more events in it than a page.
+ * The sums say only how many orders the quarter hour had.
+ */
+
+const TENANTS = 60
+const EVENTS_OF_EACH = 80
+const PAGE = 50
+const EVENTS = { table: 'events', id: 'notify_id' } as const
+const QUARTER_HOUR_MS = 900_000
+const BUSY_MS = 300_000
+const startedMs = Math.floor(Date.now() / QUARTER_HOUR_MS) * QUARTER_HOUR_MS - 9 * 3_600_000
+
+let database: TestDatabase
+let db: Database
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = createDb({ url: database.url, poolSize: 2, applicationName: 'test' })
+  const deps = { db, ids: systemIds, cipher: createCipher([Buffer.alloc(32, 1)]), config: { cellName: 'main' } }
+  await ensureDeployment(deps, 'local')
+  await createPartitions(db, AGED_BY_CLOCK, startedMs)
+  for (let n = 0; n < TENANTS; n++) await createTenant(deps, { clientName: `Dealer ${n}`, currencyCode: 'USD' }, SYSTEM)
+  const tenants = await db.query<{ tenantId: string }>({ text: 'select tenant_id from tenants' })
+  const ids = Array.from({ length: tenants.length * EVENTS_OF_EACH }, (_, n, of = tenants.length * EVENTS_OF_EACH) =>
+    firstUuidAt(startedMs + (BUSY_MS * n) / of).replace(/.{12}$/, n.toString(16).padStart(12, '0')),
+  )
+  await db.query({
+    text: `insert into events (tenant_id, notify_id, notify_type, content, created_at)
+           select tenant_id, notify_id, 'ORDER_PAID', '{}', now() from unnest($1::uuid[], $2::uuid[]) as e(tenant_id, notify_id)`,
+    values: [ids.map((_, n) => tenants[n % tenants.length]!.tenantId), ids],
+  })
+  await db.query({
+    text: `insert into order_quarter_hours (starts_at, outcome, currency_code, orders, amount) values ($1, 2, 'USD', $2, 1)`,
+    values: [new Date(startedMs), TENANTS * EVENTS_OF_EACH],
+  })
+  await db.query({
+    text: `insert into daily_sales_tenants
+           select tenant_id, ($1::timestamptz at time zone 'utc')::date, 'NEW', 'USD', $2, 1, 0, 0, 0, 0 from tenants`,
+    values: [new Date(startedMs), EVENTS_OF_EACH],
+  })
+})
+afterAll(async () => {
+  await db.close()
+  await database.drop()
+})
+
+/** A page of events of all tenants, and how many rows were read for it. */
+async function readPage(ofTenants: string | null = null) {
+  let read = 0
+  const counting: Pick<Db, 'query'> = {
+    async query<Row>(statement: Parameters<Db['query']>[0]) {
+      const rows = await db.query<Row>(statement)
+      for (const row of rows) read += (row as { read?: number }).read ?? 0
+      return rows
+    },
+  }
+  const { keys } = await findRowKeys(counting, EVENTS, { tenantId: ofTenants }, { limit: PAGE })
+  return { ids: keys.map(({ id }) => id), read }
+}
+
+const latestIds = async () =>
+  (await db.query<{ id: string }>({ text: `select notify_id as id from events order by 1 desc limit ${PAGE}` })).map(
+    ({ id }) => id,
+  )
+
+describe('the first page of all tenants, hours after a busy time', () => {
+  it('has the latest rows, and reads not many more than these', async () => {
+    const { ids, read } = await readPage()
+    expect(ids).toEqual(await latestIds())
+    expect(read).toBeLessThan(10 * PAGE)
+  })
+
+  it('has them too where no sums are known yet', async () => {
+    await db.query({ text: 'delete from order_quarter_hours' })
+    await db.query({ text: 'delete from daily_sales_tenants' })
+    expect((await readPage()).ids).toEqual(await latestIds())
+  })
+
+  it('of rows from the future of the sums begins with those', async () => {
+    const [first] = await db.query<{ tenantId: string }>({ text: 'select tenant_id from tenants limit 1' })
+    const id = firstUuidAt(Date.now() - 60_000)
+    await db.query({
+      text: `insert into events (tenant_id, notify_id, notify_type, content, created_at) values ($1, $2, 'ORDER_PAID', '{}', now())`,
+      values: [first!.tenantId, id],
+    })
+    expect((await readPage()).ids[0]).toBe(id)
+  })
+})

@@ -11,7 +11,7 @@ export function violatedKey(error: unknown): { constraint: string; detail: strin
   const { code, message, detail = '' } = error
   const shard = SHARD_KEY.exec(message)?.[1]
   if (code !== UNIQUE_VIOLATION && shard === undefined) return undefined
-  return { constraint: error.constraint ?? shard ?? '', detail }
+  return { constraint: shard ?? error.constraint ?? '', detail }
 }
 
 /**

@@ -1,7 +1,6 @@
 import { firstUuidAt } from '../ids.ts'
-import { IS_ON_CITUS } from './citus.ts'
 import type { Db, Tx } from './db.ts'
-import { advisoryKey } from './schema.ts'
+import { advisoryKey, IS_ON_SHARDS } from './schema.ts'
 
 /** How a table is partitioned by time. Partitions are created ahead and dropped whole; rows are never deleted singly. */
 export interface PartitionedTable {
@@ -105,11 +104,11 @@ async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<str
     // A drop waits for readers, and writers queue behind it: give up early and retry later.
     tx.send({ text: `set local lock_timeout = '2s'` })
     tx.send({ text: `select pg_advisory_xact_lock(${advisoryKey('partitions')})` })
-    const [session] = await tx.query<{ now: number; schema: string; onCitus: boolean }>({
+    const [session] = await tx.query<{ now: number; schema: string; isOnShards: boolean }>({
       text: `select extract(epoch from clock_timestamp())::float8 * 1000 as now, current_schema() as schema,
-               ${IS_ON_CITUS} as on_citus`,
+               ${IS_ON_SHARDS} as is_on_shards`,
     })
-    const { now, schema, onCitus } = session!
+    const { now, schema, isOnShards } = session!
     const present = await tx.query<{ name: string }>({
       text: `select c.relname as name from pg_inherits i
              join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
@@ -118,7 +117,7 @@ async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<str
     })
     const partitions = work(table, new Set(present.map((row) => row.name)), now)
     for (const { statement } of partitions) {
-      if (onCitus) await runOnCoordinator(tx, schema, statement)
+      if (isOnShards) await runOnCoordinator(tx, schema, statement)
       else tx.send({ text: statement })
     }
     return partitions.map(({ name }) => name)

@@ -58,26 +58,29 @@ async function hostOfSchema(): Promise<string> {
 }
 
 /** Moves the schema to the worker that does not have it. @returns how long it took */
-async function moveSchema(): Promise<number> {
+async function moveSchema(mode: string): Promise<number> {
   const from = await hostOfSchema()
   const to = workers.map((worker) => new URL(worker)).find(({ host }) => host !== from)!
   const startedAt = performance.now()
   await withServerClient(database.url, (client) =>
-    // Blocking writes: Citus copies no unlogged table, such as qps_buckets, by logical replication.
-    client.query(`select citus_schema_move($1::regnamespace, $2::text, $3::int, 'block_writes')`, [
+    client.query('select citus_schema_move($1::regnamespace, $2::text, $3::int, $4::citus.shard_transfer_mode)', [
       DEFAULT_SCHEMA,
       to.hostname,
       Number(to.port),
+      mode,
     ]),
   )
   expect(await hostOfSchema()).toBe(to.host)
   return performance.now() - startedAt
 }
 
-it.skipIf(!isPossible).each(['the coordinator', 'the worker that has the schema'])(
-  'a schema that Citus moves between its nodes loses and doubles no order of gateways that are connected to %s',
+it.skipIf(!isPossible).each([
+  ['block_writes', 'the worker that has the schema'],
+  ['auto', 'the coordinator'],
+])(
+  'a schema that Citus moves in the mode %s between its nodes loses and doubles no order of gateways that were given %s',
   { timeout: 600_000, retry: 0 },
-  async (connectedTo) => {
+  async (mode, connectedTo) => {
     const databaseUrl = connectedTo === 'the coordinator' ? database.url : urlAt(await hostOfSchema())
     const env = { ...NODE_ENV, DEFAULT_QPS_LIMIT: '100000' }
     const gateways = await Promise.all([startGateway({ databaseUrl, env }), startGateway({ databaseUrl, env })])
@@ -86,13 +89,14 @@ it.skipIf(!isPossible).each(['the coordinator', 'the worker that has the schema'
     for (let round = 0; round < 2; round++) {
       const loads = gateways.map((gateway) => startNodeLoad(gateway, dealer, sent))
       await waitUntil(async () => loads.every((load) => load.acknowledged >= UNDISTURBED_ORDERS))
-      movesMs.push(await moveSchema())
+      movesMs.push(await moveSchema(mode))
       const movedAt = performance.now()
       await Promise.all(loads.map((load) => load.firstAnswer(movedAt)))
       await Promise.all(loads.map((load) => load.stop()))
     }
     console.info(
       `moves on Citus: ${JSON.stringify({
+        mode,
         connectedTo,
         orders: sent.length,
         refused: sent.filter(({ acknowledgedAt }) => acknowledgedAt === undefined).length,

@@ -25,8 +25,12 @@ export class SchemaElsewhere extends Error {
 
 const sessions = new WeakMap<pg.ClientBase, string>()
 
-/** The function that each transaction of the session calls first; undefined if the session does not work on shards. */
-export function entryOf(client: pg.ClientBase): string | undefined {
+/**
+ * The schema with the views and functions of a session that works on shards; undefined for any other. Its function
+ * `enter_schema` comes first in each transaction. `define` runs a definition on the coordinator, because Citus takes it nowhere
+ * else. That is a transaction of its own.
+ */
+export function shardViewsOf(client: pg.ClientBase): string | undefined {
   return sessions.get(client)
 }
 
@@ -46,7 +50,7 @@ export async function useShards(client: pg.ClientBase, schema: string): Promise<
   const views = shardViewsSchema(schema)
   if (place.shards !== place.viewed) await createViews(client, schema, place)
   await ask(client, `select set_config('search_path', $1, false)`, [`${views}, ${schema}, pg_catalog`])
-  sessions.set(client, `${views}.enter_schema()`)
+  sessions.set(client, views)
 }
 
 interface Place {
@@ -138,8 +142,19 @@ function script(
         raise exception 'Citus has moved the schema to another node' using errcode = 'connection_failure';
       end if;
     end $enter$`,
+    `create function ${views}.define(definition text) returns void language plpgsql as $define$
+    declare answer record;
+    begin
+      select success, result into answer from pg_catalog.run_command_on_coordinator(format(
+        'do $command$ begin set local search_path to %I; set local lock_timeout to %L; %s; end $command$',
+        '${schema}', current_setting('lock_timeout'), rtrim(definition, E' \\n;')));
+      if not answer.success then
+        raise exception 'The coordinator of Citus refused a definition: %', answer.result
+          using errcode = case when answer.result like '%lock timeout%' then 'lock_not_available' else 'internal_error' end;
+      end if;
+    end $define$`,
   ]
-  return `do $do$ begin ${statements.map((each) => `${each};`).join('\n')} end $do$`
+  return `do $views$ begin ${statements.map((each) => `${each};`).join('\n')} end $views$`
 }
 
 async function ask<Row extends object>(client: pg.ClientBase, text: string, values: unknown[]): Promise<Row[]> {

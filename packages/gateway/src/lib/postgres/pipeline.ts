@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
-import { entryOf } from './citus.ts'
+import { shardViewsOf } from './citus.ts'
 import type { ResponseWatch } from './stalled-connections.ts'
 
 /** One statement. With a `name` it is prepared once per connection (hot statements); sql-template-tag's Sql fits too. */
@@ -37,24 +37,28 @@ export function createPipeline(client: pg.PoolClient, watch: ResponseWatch<Conne
     }
     return batch.add(statement)
   }
-  let entry = entryOf(client)
-  const enter = (text: string) => {
-    entry = undefined
-    // Its failure is that of the statements behind it.
-    add({ name: 'citus-enter', text: `select ${text}` }).catch(() => {})
-  }
-  return (statement) => {
-    const isOpening = OPENING.test(statement.text)
+  const shardViews = shardViewsOf(client)
+  let hasEntered = shardViews === undefined
+  return (given) => {
+    const statement = shardViews !== undefined && DEFINITION.test(given.text) ? define(shardViews, given) : given
+    const isFirst = !hasEntered && !OPENING.test(statement.text)
+    hasEntered ||= isFirst
+    const entry = `select ${shardViews}.enter_schema()`
     if (!isScript(statement)) {
-      if (entry !== undefined && !isOpening) enter(entry)
+      // Its failure is that of the statements behind it.
+      if (isFirst) add({ name: 'citus-enter', text: entry }).catch(() => {})
       return add(statement)
     }
     sendBatch()
     // Several statements in one message are one transaction.
-    const text = entry === undefined || isOpening ? statement.text : `select ${entry}; ${statement.text}`
-    if (!isOpening) entry = undefined
-    return runScript(client, watch, text)
+    return runScript(client, watch, isFirst ? `${entry}; ${statement.text}` : statement.text)
   }
+}
+
+const DEFINITION = /^\s*(create(?! temporary)|alter|drop)\b/i
+
+function define(shardViews: string, { text }: Statement): Statement {
+  return { text: `select ${shardViews}.define($1)`, values: [text] }
 }
 
 /** Statements that begin a transaction. The isolation level must be set before anything is read. */

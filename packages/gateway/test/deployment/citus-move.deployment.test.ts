@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, expect, inject, it } from 'vitest'
 import { DEFAULT_SCHEMA } from '../../src/lib/postgres/schema.ts'
 import { type Dealer, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
-import { createTestDatabase, type TestDatabase, withServerClient } from '../harness/databases/database.ts'
+import {
+  createTestDatabase,
+  type TestDatabase,
+  withDatabaseName,
+  withServerClient,
+} from '../harness/databases/database.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { expectRecordsToAgree } from '../orders/load-records.ts'
@@ -9,11 +14,11 @@ import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 import { letLeasesExpire, prepareDealer, type SentOrder, startNodeLoad, UNDISTURBED_ORDERS } from './failover-load.ts'
 
 /*
- * Two nodes of a gateway under orders on a schema of a Citus cluster, connected to the coordinator or to the worker that has the
- * schema. The schema is moved to another worker and back. TEST_CITUS_URL: docs/scaling.md.
+ * Two nodes of a gateway under orders on a schema of a Citus cluster, given the coordinator or the worker that has the schema.
+ * The schema is moved to another worker and back. TEST_CITUS_URL: docs/scaling.md.
  */
 
-const { workers } = inject('testServer')
+const { url: coordinator, workers } = inject('testServer')
 const isPossible = workers.length > 1
 if (!isPossible) console.warn('NOT RUN: moves on Citus. TEST_CITUS_URL must name a cluster of Citus with two workers')
 
@@ -39,15 +44,12 @@ afterEach(async () => {
   await database.drop()
 })
 
-/** The database on a node, `host:port`. */
-function urlAt(host: string): string {
-  const url = new URL(database.url)
-  url.host = host
-  return url.href
+function urlAtCoordinator(): string {
+  return withDatabaseName(coordinator, new URL(database.url).pathname.slice(1))
 }
 
 async function hostOfSchema(): Promise<string> {
-  const { rows } = await withServerClient(database.url, (client) =>
+  const { rows } = await withServerClient(urlAtCoordinator(), (client) =>
     client.query<{ hosts: string[] }>(
       `select array_agg(distinct nodename || ':' || nodeport) as hosts from citus_shards
        where table_name::text ~ '^(${DEFAULT_SCHEMA}[.])?orders$'`,
@@ -62,7 +64,7 @@ async function moveSchema(mode: string): Promise<number> {
   const from = await hostOfSchema()
   const to = workers.map((worker) => new URL(worker)).find(({ host }) => host !== from)!
   const startedAt = performance.now()
-  await withServerClient(database.url, (client) =>
+  await withServerClient(urlAtCoordinator(), (client) =>
     client.query('select citus_schema_move($1::regnamespace, $2::text, $3::int, $4::citus.shard_transfer_mode)', [
       DEFAULT_SCHEMA,
       to.hostname,
@@ -81,7 +83,7 @@ it.skipIf(!isPossible).each([
   'a schema that Citus moves in the mode %s between its nodes loses and doubles no order of gateways that were given %s',
   { timeout: 600_000, retry: 0 },
   async (mode, connectedTo) => {
-    const databaseUrl = connectedTo === 'the coordinator' ? database.url : urlAt(await hostOfSchema())
+    const databaseUrl = connectedTo === 'the coordinator' ? urlAtCoordinator() : database.url
     const env = { ...NODE_ENV, DEFAULT_QPS_LIMIT: '100000' }
     const gateways = await Promise.all([startGateway({ databaseUrl, env }), startGateway({ databaseUrl, env })])
     const sent: SentOrder[] = []

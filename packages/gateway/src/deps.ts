@@ -138,7 +138,10 @@ export async function createDeps(
   const admission = createAdmission({ ...clocks, hot, config, db, cipher, linkKey, log })
   const suppliers = await createSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
   const stock = await createAvailability({ db, log, loops, wake })
-  const checks = startChecks(databaseUrl, config.role === 'worker' ? [db] : [db, orderDb, admission.db])
+  const checks = startChecks(
+    { databaseUrl, schema: config.databaseSchema },
+    config.role === 'worker' ? [db] : [db, orderDb, admission.db],
+  )
   const orderPlacer = createOrderPlacer({
     ...{ ...clocks, ids, log, wake, catalogue, stock, suppliers, orderMetrics: measures.orderMetrics },
     db: orderDb,
@@ -204,14 +207,14 @@ async function startClockSampling(db: Db, { clock, databaseClock }: Pick<Deps, '
 }
 
 /** Finds stalled connections also while no request uses them, and a standby that was promoted while the former primary still runs. */
-function startChecks(databaseUrl: string, databases: readonly Database[]) {
+function startChecks({ databaseUrl, schema }: { databaseUrl: string; schema: string }, databases: readonly Database[]) {
   const isResponding = async () => {
     const responding = await Promise.all(databases.map((each) => each.isResponding()))
     return responding.every(Boolean)
   }
   const checking = setInterval(() => {
     void isResponding()
-    void findPromoted(databaseUrl)
+    void findPromoted(databaseUrl, schema)
   }, CHECK_MS).unref()
   return { isResponding, stop: () => clearInterval(checking) }
 }

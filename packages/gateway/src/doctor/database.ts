@@ -4,7 +4,13 @@ import { readDatabaseTime } from '../lib/clock.ts'
 import { type Db, sessionSettings } from '../lib/postgres/db.ts'
 import { explainNoConnection } from '../lib/postgres/errors.ts'
 import { type DatabaseServer, SERVER, whyServerUnfit } from '../lib/postgres/migrate.ts'
-import { DEFAULT_SCHEMA, SCHEMA_ACCESS, type SchemaAccess, whySchemaUnfit } from '../lib/postgres/schema.ts'
+import {
+  DEFAULT_SCHEMA,
+  IS_ON_SHARDS,
+  SCHEMA_ACCESS,
+  type SchemaAccess,
+  whySchemaUnfit,
+} from '../lib/postgres/schema.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
 const NEWEST_TESTED = 18
@@ -95,7 +101,8 @@ const STATE = `
 export async function checkSession({ db, config }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
   const expected = sessionSettings({ schema: config.databaseSchema })
   const rows = await db.query<{ name: string; setting: string }>({
-    text: 'select name, setting from pg_settings where name = any ($1::text[])',
+    text: `select name, case when name = 'search_path' and ${IS_ON_SHARDS} then current_schema() else setting end as setting
+           from pg_settings where name = any ($1::text[])`,
     values: [Object.keys(expected)],
   })
   const wrong = rows.filter(({ name, setting }) => setting !== expected[name])

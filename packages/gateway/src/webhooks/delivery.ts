@@ -1,4 +1,3 @@
-import { KEEP_PLANS } from '../lib/postgres/citus.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 
 export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNSENT'] as const
@@ -30,6 +29,6 @@ export function usePlanHints(tx: Tx): void {
     name: 'webhooks-plan-hints',
     text: `select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
                   set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
-                  set_config('enable_sort', 'off', true), ${KEEP_PLANS}`,
+                  set_config('enable_sort', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`,
   })
 }

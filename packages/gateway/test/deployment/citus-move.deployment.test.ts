@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, expect, inject, it } from 'vitest'
 import { DEFAULT_SCHEMA } from '../../src/lib/postgres/schema.ts'
 import { type Dealer, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
-import { createTestDatabase, type TestDatabase, withServerClient } from '../harness/databases/database.ts'
+import {
+  createTestDatabase,
+  type TestDatabase,
+  withDatabaseName,
+  withServerClient,
+} from '../harness/databases/database.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { expectRecordsToAgree } from '../orders/load-records.ts'
@@ -9,11 +14,11 @@ import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 import { letLeasesExpire, prepareDealer, type SentOrder, startNodeLoad, UNDISTURBED_ORDERS } from './failover-load.ts'
 
 /*
- * Two nodes of a gateway under orders on a schema of a Citus cluster, connected to the coordinator or to the worker that has the
- * schema. The schema is moved to another worker and back. TEST_CITUS_URL: docs/scaling.md.
+ * Two nodes of a gateway under orders on a schema of a Citus cluster, given the coordinator or the worker that has the schema.
+ * The schema is moved to another worker and back. TEST_CITUS_URL: docs/scaling.md.
  */
 
-const { workers } = inject('testServer')
+const { url: coordinator, workers } = inject('testServer')
 const isPossible = workers.length > 1
 if (!isPossible) console.warn('NOT RUN: moves on Citus. TEST_CITUS_URL must name a cluster of Citus with two workers')
 
@@ -39,15 +44,12 @@ afterEach(async () => {
   await database.drop()
 })
 
-/** The database on a node, `host:port`. */
-function urlAt(host: string): string {
-  const url = new URL(database.url)
-  url.host = host
-  return url.href
+function urlAtCoordinator(): string {
+  return withDatabaseName(coordinator, new URL(database.url).pathname.slice(1))
 }
 
 async function hostOfSchema(): Promise<string> {
-  const { rows } = await withServerClient(database.url, (client) =>
+  const { rows } = await withServerClient(urlAtCoordinator(), (client) =>
     client.query<{ hosts: string[] }>(
       `select array_agg(distinct nodename || ':' || nodeport) as hosts from citus_shards
        where table_name::text ~ '^(${DEFAULT_SCHEMA}[.])?orders$'`,
@@ -58,27 +60,30 @@ async function hostOfSchema(): Promise<string> {
 }
 
 /** Moves the schema to the worker that does not have it. @returns how long it took */
-async function moveSchema(): Promise<number> {
+async function moveSchema(mode: string): Promise<number> {
   const from = await hostOfSchema()
   const to = workers.map((worker) => new URL(worker)).find(({ host }) => host !== from)!
   const startedAt = performance.now()
-  await withServerClient(database.url, (client) =>
-    // Blocking writes: Citus copies no unlogged table, such as qps_buckets, by logical replication.
-    client.query(`select citus_schema_move($1::regnamespace, $2::text, $3::int, 'block_writes')`, [
+  await withServerClient(urlAtCoordinator(), (client) =>
+    client.query('select citus_schema_move($1::regnamespace, $2::text, $3::int, $4::citus.shard_transfer_mode)', [
       DEFAULT_SCHEMA,
       to.hostname,
       Number(to.port),
+      mode,
     ]),
   )
   expect(await hostOfSchema()).toBe(to.host)
   return performance.now() - startedAt
 }
 
-it.skipIf(!isPossible).each(['the coordinator', 'the worker that has the schema'])(
-  'a schema that Citus moves between its nodes loses and doubles no order of gateways that are connected to %s',
+it.skipIf(!isPossible).each([
+  ['block_writes', 'the worker that has the schema'],
+  ['auto', 'the coordinator'],
+])(
+  'a schema that Citus moves in the mode %s between its nodes loses and doubles no order of gateways that were given %s',
   { timeout: 600_000, retry: 0 },
-  async (connectedTo) => {
-    const databaseUrl = connectedTo === 'the coordinator' ? database.url : urlAt(await hostOfSchema())
+  async (mode, connectedTo) => {
+    const databaseUrl = connectedTo === 'the coordinator' ? urlAtCoordinator() : database.url
     const env = { ...NODE_ENV, DEFAULT_QPS_LIMIT: '100000' }
     const gateways = await Promise.all([startGateway({ databaseUrl, env }), startGateway({ databaseUrl, env })])
     const sent: SentOrder[] = []
@@ -86,13 +91,14 @@ it.skipIf(!isPossible).each(['the coordinator', 'the worker that has the schema'
     for (let round = 0; round < 2; round++) {
       const loads = gateways.map((gateway) => startNodeLoad(gateway, dealer, sent))
       await waitUntil(async () => loads.every((load) => load.acknowledged >= UNDISTURBED_ORDERS))
-      movesMs.push(await moveSchema())
+      movesMs.push(await moveSchema(mode))
       const movedAt = performance.now()
       await Promise.all(loads.map((load) => load.firstAnswer(movedAt)))
       await Promise.all(loads.map((load) => load.stop()))
     }
     console.info(
       `moves on Citus: ${JSON.stringify({
+        mode,
         connectedTo,
         orders: sent.length,
         refused: sent.filter(({ acknowledgedAt }) => acknowledgedAt === undefined).length,

@@ -8,14 +8,14 @@ import { createDb } from '../../src/lib/postgres/db.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { maintainPartitions } from '../../src/retention/table.ts'
-import { closeForCloning, findCitusNodes, joinDatabases } from './databases/citus.ts'
+import { closeForCloning, findCitusNodes, joinDatabases, urlOfSchema } from './databases/citus.ts'
 import { createDatabase, dropDatabasesOf, type TestNodes, withDatabaseName } from './databases/database.ts'
 import { createRunFolder, memoryFolder } from './temporary-folders.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** `dataDir` is where `copyUsedDataDir` keeps its original. */
-    testServer: TestNodes & { run: string; dataDir: string }
+    /** `schemaUrl`: of the server with the template's tables. `dataDir` is where `copyUsedDataDir` keeps its original. */
+    testServer: TestNodes & { schemaUrl: string; run: string; dataDir: string }
   }
 }
 
@@ -38,8 +38,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
     }
   }
   const server = (await findExternalServer()) ?? (await startOwnServer(join(folder, 'server')))
+  let schemaUrl: string
   try {
-    await createTemplate(server, run)
+    schemaUrl = await createTemplate(server, run)
   } catch (error) {
     await server.stop()
     remove()
@@ -48,6 +49,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('testServer', {
     url: server.url,
     workers: [...server.workers],
+    schemaUrl,
     run,
     dataDir: join(dataParent, 'data'),
   })
@@ -81,7 +83,8 @@ async function startOwnServer(dataDir: string): Promise<Server> {
   return { url: server.url, workers: [], stop: () => server.stop() }
 }
 
-async function createTemplate(server: Server, run: string): Promise<void> {
+/** @returns the URL of the server that has the tables */
+async function createTemplate(server: Server, run: string): Promise<string> {
   const name = `${run}_template`
   await createDatabase(server, name)
   const isCitus = server.workers.length > 0
@@ -91,5 +94,8 @@ async function createTemplate(server: Server, run: string): Promise<void> {
   const db = createDb({ url, poolSize: 1, applicationName: 'test template' })
   await maintainPartitions(db)
   await db.close()
-  if (isCitus) await closeForCloning(server, name)
+  if (!isCitus) return server.url
+  const schemaUrl = await urlOfSchema(url)
+  await closeForCloning(server, name)
+  return schemaUrl
 }

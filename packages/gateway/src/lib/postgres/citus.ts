@@ -1,42 +1,165 @@
 import type pg from 'pg'
-import { CITUS_FUNCTIONS, citusFunctionsSchema } from './schema.ts'
+import { shardViewsSchema } from './schema.ts'
+import { directTo, isFollowing } from './servers.ts'
 
 /*
- * A schema that Citus distributes: all its tables lie on one node, and any node can be asked for them. Citus plans statements
- * itself, and refuses to change rows with functions whose result may differ between its nodes: clocks, random ids, and what
- * depends on a time zone. All times here are UTC, and a distributed schema lies on one node, so none of it applies. Sessions on
- * such a schema find the functions below before PostgreSQL's own. They do the same, but are declared immutable.
+ * A schema that Citus distributes: all its tables lie on one node, as shards, which are tables named `orders_102068`, and Citus
+ * moves them to another node on demand. It would plan each statement itself each time, with 15 times the processor time of
+ * PostgreSQL, and refuses many. So sessions are made on the node that has the schema, and find views of the shards before the
+ * tables of Citus. PostgreSQL plans a statement on such a view as one on the shard, and keeps the plan.
  *
- * An immutable function without arguments is computed when a statement is planned. So plans must never be kept: each is made
- * for its execution (`plan_cache_mode`), and statements without parameters, whose plans PostgreSQL would keep nevertheless,
- * are not prepared (pipeline.ts).
+ * Citus must know who is writing when it moves a schema. It locks the schema's shards for that in a mode which excludes that in
+ * which it locks a shard for each of its own writes. Each transaction takes the second lock before anything else, on one shard, and
+ * then fails if the schema has left the node.
  */
 
-/** What Citus changes in the settings of a session. */
-export function citusSettings(schema: string): Readonly<Record<string, string>> {
-  return {
-    search_path: `${schema}, ${citusFunctionsSchema(schema)}, pg_catalog`,
-    plan_cache_mode: 'force_custom_plan',
+const CONNECT_TIMEOUT_MS = 5_000
+
+/** The schema was found on another node of Citus. The next connection is made to that node. */
+export class SchemaElsewhere extends Error {
+  override readonly name = 'SchemaElsewhere'
+  constructor(address: string) {
+    super(`Connection terminated: Citus has the schema on another node, ${address}`)
   }
 }
 
-/** In a select list: plans each prepared statement once, for the rest of the transaction, except on Citus. */
-export const KEEP_PLANS = `set_config('plan_cache_mode', case current_setting('plan_cache_mode')
-  when 'force_custom_plan' then 'force_custom_plan' else 'force_generic_plan' end, true)`
+const sessions = new WeakMap<pg.ClientBase, string>()
 
-const sessions = new WeakSet<pg.ClientBase>()
-
-/** Notes that the session works on a schema that Citus distributes. */
-export function markAsCitus(client: pg.ClientBase): void {
-  sessions.add(client)
+/**
+ * The schema with the views and functions of a session that works on shards; undefined for any other. Its function
+ * `enter_schema` comes first in each transaction. `define` runs a definition on the coordinator, because Citus takes it nowhere
+ * else. That is a transaction of its own.
+ */
+export function shardViewsOf(client: pg.ClientBase): string | undefined {
+  return sessions.get(client)
 }
 
-export function isOnCitus(client: pg.ClientBase): boolean {
-  return sessions.has(client)
+/**
+ * Lets a session that follows the schema work on the shards, if Citus distributes the schema.
+ * @throws SchemaElsewhere if they are on another node
+ */
+export async function useShards(client: pg.ClientBase, schema: string): Promise<void> {
+  if (!isFollowing(client)) return
+  const place = await findPlace(client, schema)
+  if (!place) return
+  if (!place.is_here) {
+    const address = `${place.host}:${place.port}`
+    directTo(client, address)
+    throw new SchemaElsewhere(address)
+  }
+  const views = shardViewsSchema(schema)
+  if (place.shards !== place.viewed) await createViews(client, schema, place)
+  await ask(client, `select set_config('search_path', $1, false)`, [`${views}, ${schema}, pg_catalog`])
+  sessions.set(client, views)
 }
 
-/** The SQL expression of `isOnCitus`. */
-export const IS_ON_CITUS = `strpos(current_setting('search_path'), '${CITUS_FUNCTIONS}') > 0`
+interface Place {
+  host: string
+  port: number
+  is_here: boolean
+  /** The shard that stands for the schema in locks. */
+  shard_id: string
+  /** A digest of the shards and their columns. */
+  shards: string
+  /** The digest when the views were created. */
+  viewed: string | null
+}
+
+/** The tables of a schema `$1`, without partitions, with the oid of their shard. */
+const SHARDS = `
+  select c.oid as shell, c.relname as name, s.shardid, shard_name(c.oid, s.shardid) as shard,
+         to_regclass(shard_name(c.oid, s.shardid))::oid as oid
+  from pg_class c join pg_dist_shard s on s.logicalrelid = c.oid
+  where c.relnamespace = to_regnamespace($1) and not c.relispartition`
+
+const PLACE = `
+  with shards as materialized (${SHARDS})
+  select n.nodename as host, n.nodeport as port, n.groupid = (select groupid from pg_dist_local_group) as is_here,
+         p.shardid::text as shard_id,
+         (select md5(string_agg(concat(name, oid, columns), ' ' order by name)) from shards cross join lateral (
+            select string_agg(attname, ',' order by attnum) as columns from pg_attribute
+            where attrelid = oid and attnum > 0 and not attisdropped) as c) as shards,
+         obj_description(to_regnamespace($2), 'pg_namespace') as viewed
+  from pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid and n.noderole = 'primary'
+  where p.shardid = (select min(shardid) from shards)
+    and exists (select from pg_dist_schema where schemaid = to_regnamespace($1))`
+
+async function findPlace(client: pg.ClientBase, schema: string): Promise<Place | undefined> {
+  return (await ask<Place>(client, PLACE, [schema, shardViewsSchema(schema)]))[0]
+}
+
+/** One session creates the views; others that connect meanwhile wait for it. Citus drops the views together with the shards. */
+async function createViews(client: pg.ClientBase, schema: string, { shard_id: shardId }: Place): Promise<void> {
+  const name = shardViewsSchema(schema)
+  await client.query('begin')
+  try {
+    await client.query('set local citus.enable_ddl_propagation to off')
+    await ask(client, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${schema} views of shards`])
+    const place = await findPlace(client, schema)
+    if (place?.is_here && place.shards !== place.viewed) {
+      const shards = await ask<{ name: string; shard: string; defaults: string[] }>(client, LIST_SHARDS, [schema])
+      await client.query(script(name, schema, shardId, shards))
+      await client.query(`comment on schema ${name} is '${place.shards}'`)
+    }
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback')
+    throw error
+  }
+}
+
+/** With the defaults that Citus leaves out of shards: numbers from sequences. */
+const LIST_SHARDS = `
+  select name, shard, array(
+    select format('alter column %I set default %s', a.attname, pg_get_expr(d.adbin, d.adrelid))
+    from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
+    where d.adrelid = shell and pg_get_expr(d.adbin, d.adrelid) like 'nextval(%') as defaults
+  from (${SHARDS}) shards order by name`
+
+/** Statements compare row versions of any table, and hash rows of this one. */
+const WITHOUT_SYSTEM_COLUMNS = 'wallets'
+
+function script(
+  views: string,
+  schema: string,
+  shardId: string,
+  shards: readonly { name: string; shard: string; defaults: string[] }[],
+): string {
+  const statements = [
+    `drop schema if exists ${views} cascade`,
+    `create schema ${views}`,
+    ...shards.flatMap(({ name, shard, defaults }) => [
+      `create view ${views}.${name} as select *${name === WITHOUT_SYSTEM_COLUMNS ? '' : ', ctid, xmin'} from ${shard}`,
+      ...defaults.map((each) => `alter view ${views}.${name} ${each}`),
+    ]),
+    // The views are no reason to call the schema by another name.
+    `create function ${views}.current_schema() returns name language sql immutable parallel safe return '${schema}'::name`,
+    // 5: a share lock. The placement is read after the lock, because the lock may have waited for a move.
+    `create function ${views}.enter_schema() returns void language plpgsql as $enter$ begin
+      perform pg_catalog.lock_shard_metadata(5, array[${shardId}]);
+      if not exists (select from pg_catalog.pg_dist_placement join pg_catalog.pg_dist_local_group using (groupid)
+                     where shardid = ${shardId}) then
+        raise exception 'Citus has moved the schema to another node' using errcode = 'connection_failure';
+      end if;
+    end $enter$`,
+    `create function ${views}.define(definition text) returns void language plpgsql as $define$
+    declare answer record;
+    begin
+      select success, result into answer from pg_catalog.run_command_on_coordinator(format(
+        'do $command$ begin set local search_path to %I; set local lock_timeout to %L; %s; end $command$',
+        '${schema}', current_setting('lock_timeout'), rtrim(definition, E' \\n;')));
+      if not answer.success then
+        raise exception 'The coordinator of Citus refused a definition: %', answer.result
+          using errcode = case when answer.result like '%lock timeout%' then 'lock_not_available' else 'internal_error' end;
+      end if;
+    end $define$`,
+  ]
+  return `do $views$ begin ${statements.map((each) => `${each};`).join('\n')} end $views$`
+}
+
+async function ask<Row extends object>(client: pg.ClientBase, text: string, values: unknown[]): Promise<Row[]> {
+  return (await client.query<Row>({ text, values, query_timeout: CONNECT_TIMEOUT_MS } as pg.QueryConfig)).rows
+}
 
 /** Looks up if Citus is installed in the database, and if it distributes the schema. */
 export async function findDistribution(
@@ -56,65 +179,4 @@ export async function createDistributedSchema(client: pg.ClientBase, schema: str
   await client.query('set citus.enable_schema_based_sharding to on')
   await client.query(`create schema "${schema}"`)
   await client.query('reset citus.enable_schema_based_sharding')
-}
-
-/** Creates the functions on every node, also on nodes that were added since. */
-export async function createCitusFunctions(client: pg.ClientBase, schema: string): Promise<void> {
-  const name = citusFunctionsSchema(schema)
-  // Citus does not pass operators on to its nodes, so each gets them for itself.
-  const command = `do $do$ begin set local citus.enable_ddl_propagation to off; ${statements(name).join(' ')} end $do$`
-  const { rows } = await client.query<{ success: boolean; result: string }>(
-    'select success, result from run_command_on_all_nodes($1)',
-    [command],
-  )
-  const failed = rows.find(({ success }) => !success)
-  if (failed) throw new Error(`A node of Citus could not create the functions of ${schema}: ${failed.result}`)
-}
-
-interface ImmutableFunction {
-  name: string
-  arguments: string
-  returns: string
-  body: string
-}
-
-const FUNCTIONS: readonly ImmutableFunction[] = [
-  ...['now', 'clock_timestamp', 'statement_timestamp'].map((name) => ({
-    name,
-    arguments: '',
-    returns: 'timestamptz',
-    body: `pg_catalog.${name}()`,
-  })),
-  { name: 'gen_random_uuid', arguments: '', returns: 'uuid', body: 'pg_catalog.gen_random_uuid()' },
-  {
-    name: 'date_trunc',
-    arguments: 'text, timestamptz',
-    returns: 'timestamptz',
-    body: 'pg_catalog.date_trunc($1, $2)',
-  },
-]
-
-/** Operators of times and intervals, each with the name of its function. */
-const OPERATORS = [
-  { name: 'later', operator: '+', left: 'timestamptz', right: 'interval' },
-  { name: 'earlier', operator: '-', left: 'timestamptz', right: 'interval' },
-  { name: 'later', operator: '+', left: 'interval', right: 'timestamptz' },
-]
-
-function statements(schema: string): string[] {
-  return [
-    `create schema if not exists ${schema};`,
-    ...FUNCTIONS.map(({ name, arguments: list, returns, body }) => create(`${schema}.${name}(${list})`, returns, body)),
-    ...OPERATORS.flatMap(({ name, operator, left, right }) => [
-      create(`${schema}.${name}(${left}, ${right})`, 'timestamptz', `$1 operator(pg_catalog.${operator}) $2`),
-      `if to_regoperator('${schema}.${operator}(${left}, ${right})') is null then
-         create operator ${schema}.${operator} (leftarg = ${left}, rightarg = ${right}, function = ${schema}.${name});
-       end if;`,
-    ]),
-  ]
-}
-
-function create(signature: string, returns: string, body: string): string {
-  return `create or replace function ${signature} returns ${returns} language plpgsql immutable parallel safe
-    as $body$ begin return ${body}; end $body$;`
 }

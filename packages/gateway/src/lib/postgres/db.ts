@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { SchemaElsewhere } from './citus.ts'
 import { CommitUnknown, isConnectionLoss, messageOf } from './errors.ts'
 import {
   type Connection,
@@ -110,7 +111,7 @@ export function createDb(options: DbOptions): Database {
   const settings = sessionSettings(options)
   const pool = new pg.Pool({
     connectionString: options.url,
-    Client: clientFor(options.url),
+    Client: clientFor(options.url, options.schema ?? DEFAULT_SCHEMA),
     max: options.poolSize,
     application_name: options.applicationName,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
@@ -167,17 +168,21 @@ interface ConnectionSource {
 
 /** Takes a connection from the pool. Closes those that may have died together with a stalled one, or lead to a former primary. */
 async function takeConnection({ pool, servers, stalled }: ConnectionSource): Promise<pg.PoolClient> {
-  for (let left = servers; ; ) {
+  for (let left = servers, followed = 0; ; ) {
     try {
       const client = await pool.connect()
       if (!stalled.isSuspect(connectionOf(client)) && !isOutdated(client)) return client
       client.release(true)
     } catch (error) {
+      if (error instanceof SchemaElsewhere && followed++ < FOLLOWED_MAX) continue
       // Otherwise the next connection is made to another server.
       if (--left <= 0 || isPoolExhausted(error)) throw error
     }
   }
 }
+
+/** From the configured node to the one that has the schema, and once more if that one has changed. */
+const FOLLOWED_MAX = 2
 
 /** True if no connection was returned to the pool in time. */
 function isPoolExhausted(error: unknown): boolean {

@@ -8,17 +8,12 @@ export function sqlState(error: unknown): string | undefined {
 /** The unique constraint that a statement violated, with the server's description of the existing values. */
 export function violatedKey(error: unknown): { constraint: string; detail: string } | undefined {
   if (!(error instanceof pg.DatabaseError)) return undefined
-  const { code, message, detail = '' } = error
-  const shard = SHARD_KEY.exec(message)?.[1]
-  if (code !== UNIQUE_VIOLATION && shard === undefined) return undefined
-  return { constraint: error.constraint ?? shard ?? '', detail }
+  const { code, constraint = '', detail = '' } = error
+  return code === UNIQUE_VIOLATION ? { constraint: constraint.replace(SHARD_NUMBER, ''), detail } : undefined
 }
 
-/**
- * Citus passes on the message of the node, which names the constraint with the number of the shard, and sometimes an SQLSTATE of
- * its own.
- */
-const SHARD_KEY = /^duplicate key value violates unique constraint "(.+)_\d{6,}"$/
+/** On Citus, the names of constraints end in the number of their shard. */
+const SHARD_NUMBER = /_\d{6,}$/
 
 const UNIQUE_VIOLATION = '23505'
 

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { StartRefused } from '../process/lifecycle.ts'
 import { packageRoot } from '../process/package-root.ts'
 import type { Log } from '../telemetry/log.ts'
-import { createCitusFunctions, createDistributedSchema, findDistribution } from './citus.ts'
+import { createDistributedSchema, findDistribution } from './citus.ts'
 import type { Db } from './db.ts'
 import { explainNoConnection, sqlState } from './errors.ts'
 import { DEFAULT_SCHEMA, SCHEMA_ACCESS, type SchemaAccess, whySchemaUnfit } from './schema.ts'
@@ -60,15 +60,13 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     await applySettings(client, { search_path: schema })
     await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [`${schema} migrations`])
     await ensureSchema(client, schema, { isDistributable: !isCitusRefused })
-    if (await isDistributed(client, schema, log)) {
-      if (isCitusRefused) throw new StartRefused(NOT_ON_CITUS)
-      await createCitusFunctions(client, schema)
-    }
+    const onCitus = await isDistributed(client, schema, log)
+    if (onCitus && isCitusRefused) throw new StartRefused(NOT_ON_CITUS)
     await client.query(MIGRATIONS_TABLE)
     const pending = compare(files, await recorded(client))
     for (const file of pending) {
       const startedAt = performance.now()
-      await run(client, file)
+      await run(client, file, { onCitus })
       log.info({ migration: file.name, durationMs: Math.round(performance.now() - startedAt) }, 'migrated')
     }
     return pending.map((file) => file.name)
@@ -232,11 +230,15 @@ function isSame(one: Migration, other: Migration): boolean {
   return one.version === other.version && one.checksum === other.checksum
 }
 
-/** Runs a file and records it, in one transaction. One statement at a time: Citus refuses several in one message. */
-async function run(client: pg.Client, file: MigrationFile): Promise<void> {
+/**
+ * Runs a file and records it, in one transaction. One statement at a time: Citus refuses several in one message. It moves a
+ * schema without stopping its writes for long only if all tables are logged.
+ */
+async function run(client: pg.Client, file: MigrationFile, { onCitus }: { onCitus: boolean }): Promise<void> {
+  const sql = onCitus ? file.sql.replaceAll('create unlogged table', 'create table') : file.sql
   try {
     await client.query('begin')
-    for (const statement of splitStatements(file.sql)) await client.query(statement)
+    for (const statement of splitStatements(sql)) await client.query(statement)
     await client.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
       file.version,
       file.name,

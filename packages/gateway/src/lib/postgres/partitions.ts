@@ -1,6 +1,5 @@
 import { firstUuidAt } from '../ids.ts'
-import { IS_ON_CITUS } from './citus.ts'
-import type { Db, Tx } from './db.ts'
+import type { Db } from './db.ts'
 import { advisoryKey } from './schema.ts'
 
 /** How a table is partitioned by time. Partitions are created ahead and dropped whole; rows are never deleted singly. */
@@ -105,39 +104,19 @@ async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<str
     // A drop waits for readers, and writers queue behind it: give up early and retry later.
     tx.send({ text: `set local lock_timeout = '2s'` })
     tx.send({ text: `select pg_advisory_xact_lock(${advisoryKey('partitions')})` })
-    const [session] = await tx.query<{ now: number; schema: string; onCitus: boolean }>({
-      text: `select extract(epoch from clock_timestamp())::float8 * 1000 as now, current_schema() as schema,
-               ${IS_ON_CITUS} as on_citus`,
+    const [clock] = await tx.query<{ now: number }>({
+      text: 'select extract(epoch from clock_timestamp())::float8 * 1000 as now',
     })
-    const { now, schema, onCitus } = session!
     const present = await tx.query<{ name: string }>({
       text: `select c.relname as name from pg_inherits i
              join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
              where p.relnamespace = current_schema()::regnamespace and p.relname = $1`,
       values: [table.table],
     })
-    const partitions = work(table, new Set(present.map((row) => row.name)), now)
-    for (const { statement } of partitions) {
-      if (onCitus) await runOnCoordinator(tx, schema, statement)
-      else tx.send({ text: statement })
-    }
+    const partitions = work(table, new Set(present.map((row) => row.name)), clock!.now)
+    for (const { statement } of partitions) tx.send({ text: statement })
     return partitions.map(({ name }) => name)
   })
-}
-
-/**
- * Creates or drops a table of the schema from a session on any node, because only the coordinator may. This happens in a
- * transaction of its own.
- */
-async function runOnCoordinator(tx: Tx, schema: string, definition: string): Promise<void> {
-  const command = `do $do$ begin
-    set local search_path to ${schema}; set local lock_timeout to '2s'; ${definition};
-  end $do$`
-  const [answer] = await tx.query<{ success: boolean; result: string }>({
-    text: 'select success, result from run_command_on_coordinator($1)',
-    values: [command],
-  })
-  if (!answer?.success) throw new Error(`The coordinator of Citus refused “${definition}”: ${answer?.result}`)
 }
 
 function wanted(table: PartitionedTable, nowMs: number, sinceMs = nowMs) {

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
-import { isOnCitus } from './citus.ts'
+import { shardViewsOf } from './citus.ts'
 import type { ResponseWatch } from './stalled-connections.ts'
 
 /** One statement. With a `name` it is prepared once per connection (hot statements); sql-template-tag's Sql fits too. */
@@ -20,7 +20,7 @@ export interface StatementResult {
 export type Pipeline = (statement: Statement) => Promise<StatementResult>
 
 /**
- * Runs statements on one connection in the order of the calls. The statements of one turn of the event loop go out in one
+ * Runs the statements of one transaction on a connection, or one statement, in the order of the calls. The statements of one turn of the event loop go out in one
  * write that ends in one Sync, so the server answers them in one write too; the driver alone wakes both sides for each
  * statement. If one statement fails, those behind it in the same batch are not run and fail with the same error.
  */
@@ -30,28 +30,39 @@ export function createPipeline(client: pg.PoolClient, watch: ResponseWatch<Conne
     if (batch) client.query(batch)
     batch = undefined
   }
-  const onCitus = isOnCitus(client)
-  return (given) => {
-    const statement = onCitus ? withoutKeptPlan(given) : given
-    if (isScript(statement)) {
-      sendBatch()
-      return runScript(client, watch, statement)
-    }
+  const add = (statement: Statement) => {
     if (!batch) {
       batch = new PipelinedBatch(watch)
       process.nextTick(sendBatch)
     }
     return batch.add(statement)
   }
+  const shardViews = shardViewsOf(client)
+  let hasEntered = shardViews === undefined
+  return (given) => {
+    const statement = shardViews !== undefined && DEFINITION.test(given.text) ? define(shardViews, given) : given
+    const isFirst = !hasEntered && !OPENING.test(statement.text)
+    hasEntered ||= isFirst
+    const entry = `select ${shardViews}.enter_schema()`
+    if (!isScript(statement)) {
+      // Its failure is that of the statements behind it.
+      if (isFirst) add({ name: 'citus-enter', text: entry }).catch(() => {})
+      return add(statement)
+    }
+    sendBatch()
+    // Several statements in one message are one transaction.
+    return runScript(client, watch, isFirst ? `${entry}; ${statement.text}` : statement.text)
+  }
 }
 
-/** On Citus: PostgreSQL keeps the plan of a prepared statement without parameters, and with it the time (citus.ts). */
-function withoutKeptPlan(statement: Statement): Statement {
-  const { name, text, values = [] } = statement
-  return name === undefined || values.length > 0 || !/^\s*(select|with|insert|update|delete)\b/i.test(text)
-    ? statement
-    : { name: '', text }
+const DEFINITION = /^\s*(create(?! temporary)|alter|drop)\b/i
+
+function define(shardViews: string, { text }: Statement): Statement {
+  return { text: `select ${shardViews}.define($1)`, values: [text] }
 }
+
+/** Statements that begin a transaction. The isolation level must be set before anything is read. */
+const OPENING = /^\s*(begin|set)\b/i
 
 /** A text without name and values may hold several statements, which only the simple protocol accepts. */
 function isScript({ name, values = [] }: Statement): boolean {
@@ -61,12 +72,13 @@ function isScript({ name, values = [] }: Statement): boolean {
 async function runScript(
   client: pg.PoolClient,
   watch: ResponseWatch<Connection>,
-  { text }: Statement,
+  text: string,
 ): Promise<StatementResult> {
   const connection = connectionOf(client)
   watch.sent(connection)
   try {
-    const { rows, command } = await client.query(text)
+    const results: pg.QueryResult | pg.QueryResult[] = await client.query(text)
+    const { rows, command } = [results].flat().at(-1)!
     return { rows: rows.map(toCamelCaseRow), command }
   } finally {
     watch.completed(connection)

@@ -32,12 +32,15 @@ export const APPLICATION_PREFIX = `
   case current_schema() when '${DEFAULT_SCHEMA}' then 'dealer-esim'
   else 'esim-' || left(encode(sha256(convert_to(current_schema(), 'UTF8')), 'hex'), 6) end`
 
-export const CITUS_FUNCTIONS = 'esim_citus_'
+const SHARD_VIEWS = 'esim_shards_'
 
-/** Holds what sessions on a schema that Citus distributes find before PostgreSQL's own functions: citus.ts. */
-export function citusFunctionsSchema(schema: string): string {
-  return CITUS_FUNCTIONS + digest(schema).slice(0, 16)
+/** Holds what sessions on a schema that Citus distributes find before its tables: citus.ts. */
+export function shardViewsSchema(schema: string): string {
+  return SHARD_VIEWS + digest(schema).slice(0, 16)
 }
+
+/** The SQL expression of whether the session works on the shards of a schema that Citus distributes. */
+export const IS_ON_SHARDS = `strpos(current_setting('search_path'), '${SHARD_VIEWS}') > 0`
 
 function digest(schema: string): string {
   return createHash('sha256').update(schema).digest('hex')

@@ -19,6 +19,8 @@ interface Servers {
   current: number
   /** The highest of a server that accepts writes; 0 until one is known. */
   timeline: number
+  /** `host:port` of the node on which Citus has the schema (citus.ts): connections are made to it. */
+  home?: string | undefined
 }
 
 const TARGET = 'target_session_attrs'
@@ -27,19 +29,30 @@ const TARGETS = ['any', 'read-write', 'primary']
 const ROLE_TIMEOUT_MS = 5_000
 const PROBE_TIMEOUT_MS = 3_000
 
-/** By URL: the connections of a process learn from each other which server is the primary. */
+/** By URL and schema: the connections of a process learn from each other which server is the primary. */
 const known = new Map<string, Servers>()
 
-/** The class of clients for this URL: each connects to the server that was found to accept writes last. */
-export function clientFor(url: string): typeof pg.Client {
-  const servers = known.get(url) ?? parseServers(url)
-  known.set(url, servers)
-  if (servers.urls.length === 1 && !servers.isPrimaryRequired) return pg.Client
+function keyOf(url: string, schema = ''): string {
+  return `${schema} ${url}`
+}
+
+/**
+ * The class of clients for this URL: each connects to the server that was found to accept writes last. Given a schema, they
+ * follow it where Citus moves it.
+ */
+export function clientFor(url: string, schema?: string): typeof pg.Client {
+  const key = keyOf(url, schema)
+  const servers = known.get(key) ?? parseServers(url)
+  known.set(key, servers)
+  if (servers.urls.length === 1 && !servers.isPrimaryRequired && schema === undefined) return pg.Client
   return class ServerClient extends pg.Client {
     readonly #index = servers.current
+    readonly #home = servers.home
 
     constructor(config: pg.ClientConfig) {
-      super({ ...config, connectionString: servers.urls[servers.current]! })
+      const { home, urls, current } = servers
+      super({ ...config, connectionString: home === undefined ? urls[current]! : withHost(urls[0]!, home) })
+      if (schema !== undefined) following.set(this as pg.Client, { servers, home })
       // A connection that is lost while its server's role is checked: `connect` reports it. The pool listens only afterwards.
       this.on('error', () => {})
     }
@@ -56,11 +69,13 @@ export function clientFor(url: string): typeof pg.Client {
     async #connectToPrimary(): Promise<void> {
       try {
         await super.connect()
-        if (servers.isPrimaryRequired) await requirePrimary(this as pg.Client, servers)
+        if (servers.isPrimaryRequired) await requirePrimary(this as pg.Client, servers, this.#home !== undefined)
       } catch (error) {
         void this.end() // not awaited: a server that has vanished never answers
         // Connections that were made at the same time fail together: only the first of them moves on.
-        if (servers.current === this.#index) servers.current = (this.#index + 1) % servers.urls.length
+        if (this.#home !== undefined) {
+          if (servers.home === this.#home) servers.home = undefined
+        } else if (servers.current === this.#index) servers.current = (this.#index + 1) % servers.urls.length
         throw error
       }
     }
@@ -69,7 +84,7 @@ export function clientFor(url: string): typeof pg.Client {
 
 /** How many servers the URL lists. */
 export function countServers(url: string): number {
-  return known.get(url)?.urls.length ?? parseServers(url).urls.length
+  return parseServers(url).urls.length
 }
 
 /** Opens a connection that belongs to no pool, to the first server that takes it. */
@@ -90,17 +105,40 @@ export async function connectClient(
   }
 }
 
-/** True if a server was promoted since the connection's server accepted writes. */
+/** True if a server was promoted since the connection's server accepted writes, or Citus has moved the schema since. */
 export function isOutdated(client: pg.ClientBase): boolean {
   const made = timelineOf.get(client)
-  return made !== undefined && made.timeline < made.servers.timeline
+  const follower = following.get(client)
+  return (
+    (made !== undefined && made.timeline < made.servers.timeline) ||
+    (follower !== undefined && follower.home !== follower.servers.home)
+  )
+}
+
+const following = new WeakMap<pg.ClientBase, Pick<Servers, 'home'> & { servers: Servers }>()
+
+/** True if the connection's class was made for a schema. */
+export function isFollowing(client: pg.ClientBase): boolean {
+  return following.has(client)
+}
+
+/** Has the next connections for the client's schema made to another node of Citus, `host:port`. */
+export function directTo(client: pg.ClientBase, address: string): void {
+  const follower = following.get(client)
+  if (follower) follower.servers.home = address
+}
+
+function withHost(text: string, address: string): string {
+  const url = new URL(text)
+  url.host = address
+  return url.href
 }
 
 const timelineOf = new WeakMap<pg.ClientBase, { servers: Servers; timeline: number }>()
 
 /** Asks the listed servers to which no connections are made whether one was promoted. If so, it gets the next connections. */
-export async function findPromoted(url: string): Promise<void> {
-  const servers = known.get(url)
+export async function findPromoted(url: string, schema: string): Promise<void> {
+  const servers = known.get(keyOf(url, schema))
   if (!servers || servers.timeline === 0) return
   const probes = servers.urls.map(async (each, index) => {
     if (index === servers.current) return
@@ -127,10 +165,10 @@ export async function findPromoted(url: string): Promise<void> {
 }
 
 /** @throws Error with the state of a server that is not the primary */
-async function requirePrimary(client: pg.Client, servers: Servers): Promise<void> {
+async function requirePrimary(client: pg.Client, servers: Servers, isHome: boolean): Promise<void> {
   if (!(await acceptsWrites(client)))
     throw new Error('Connection terminated: the server is a standby, which accepts no writes')
-  if (servers.urls.length === 1) return
+  if (servers.urls.length === 1 || isHome) return
   const timeline = await readTimeline(client)
   if (timeline === 0) return
   if (timeline < servers.timeline)

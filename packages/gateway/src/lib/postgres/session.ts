@@ -1,7 +1,7 @@
 import type pg from 'pg'
-import { citusSettings, markAsCitus } from './citus.ts'
+import { useShards } from './citus.ts'
 import { messageOf } from './errors.ts'
-import { citusFunctionsSchema, DEFAULT_SCHEMA } from './schema.ts'
+import { DEFAULT_SCHEMA } from './schema.ts'
 import { connectClient } from './servers.ts'
 
 export const CONNECT_TIMEOUT_MS = 5_000
@@ -17,20 +17,13 @@ export type SessionSettings = Readonly<Record<string, string>>
  */
 export async function applySettings(client: pg.ClientBase, settings: SessionSettings): Promise<void> {
   const { search_path: schema = DEFAULT_SCHEMA } = settings
-  const { rows } = await client.query<{ on_citus: boolean }>({
-    text: `select set_config(name, value, false), to_regnamespace($3) is not null as on_citus
+  const { rows } = await client.query<{ has_citus: boolean }>({
+    text: `select set_config(name, value, false), to_regclass('pg_catalog.pg_dist_schema') is not null as has_citus
            from unnest($1::text[], $2::text[]) as setting(name, value)`,
-    values: [Object.keys(settings), Object.values(settings), citusFunctionsSchema(schema)],
+    values: [Object.keys(settings), Object.values(settings)],
     query_timeout: STATEMENT_TIMEOUT_MS,
   } as pg.QueryConfig)
-  if (!rows[0]?.on_citus) return
-  const more = citusSettings(schema)
-  await client.query({
-    text: 'select set_config(name, value, false) from unnest($1::text[], $2::text[]) as setting(name, value)',
-    values: [Object.keys(more), Object.values(more)],
-    query_timeout: STATEMENT_TIMEOUT_MS,
-  } as pg.QueryConfig)
-  markAsCitus(client)
+  if (rows[0]?.has_citus) await useShards(client, schema)
 }
 
 /** In case other clients of the pooler take the session first. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Statement } from './pipeline.ts'
 import { DEFAULT_SCHEMA, wakeupChannel } from './schema.ts'
-import { clientFor } from './servers.ts'
+import { clientFor, isOutdated } from './servers.ts'
 import { applySettings, CONNECT_TIMEOUT_MS } from './session.ts'
 
 /**
@@ -87,7 +87,7 @@ function connect(options: WakeupOptions, wakeLocal: (topic: string) => void) {
 
   async function open(): Promise<void> {
     const { url, schema = DEFAULT_SCHEMA, applicationName = 'dealer-esim wake' } = options
-    const Client = clientFor(url)
+    const Client = clientFor(url, schema)
     const next = new Client({
       connectionString: url,
       application_name: applicationName,
@@ -137,7 +137,9 @@ function connect(options: WakeupOptions, wakeLocal: (topic: string) => void) {
     /** Never fails: if it is lost, the other nodes find the work when they poll. */
     async notify({ name, text, values }: Statement) {
       await opening
-      if (isListening) await client!.query({ name, text, values: values as unknown[] }).catch(closeAfter)
+      if (!isListening) return
+      if (isOutdated(client!)) closeAfter(new Error('the database has moved'))
+      else await client!.query({ name, text, values: values as unknown[] }).catch(closeAfter)
     },
     async stop() {
       stopped = true

@@ -1,3 +1,4 @@
+import { DEFAULT_SCHEMA } from '../../../src/lib/postgres/schema.ts'
 import { type TestNodes, withDatabaseName, withServerClient } from './database.ts'
 
 /*
@@ -33,6 +34,19 @@ export async function joinDatabases({ url, workers }: TestNodes, name: string): 
       await client.query('select citus_add_node($1, $2)', [hostname, Number(port)])
     }
   })
+}
+
+/** The URL of the database on the node that has the gateway's schema. */
+export async function urlOfSchema(url: string): Promise<string> {
+  const { rows } = await withServerClient(url, (client) =>
+    client.query<{ host: string; port: number }>(
+      `select nodename as host, nodeport as port from citus_shards where table_name = to_regclass('${DEFAULT_SCHEMA}.orders')`,
+    ),
+  )
+  const { host, port } = rows[0]!
+  const home = new URL(url)
+  home.host = `${host}:${port}`
+  return home.href
 }
 
 /** Ends the sessions that Citus keeps in the databases of the name, so that they can be cloned. */

@@ -14,10 +14,13 @@ export interface TestNodes {
   workers: readonly string[]
 }
 
-/** A separate migrated database, cloned from the run's template. Use one per test file, in `beforeAll`. */
+/**
+ * A separate migrated database, cloned from the run's template. Use one per test file, in `beforeAll`. On Citus its URL is that of
+ * the node that has the schema, so that tests see the locks there.
+ */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const { run } = inject('testServer')
-  return clone(`${run}_template`)
+  const { run, schemaUrl } = inject('testServer')
+  return clone(`${run}_template`, schemaUrl)
 }
 
 /** An empty database, for tests of the migrations. */
@@ -25,11 +28,11 @@ export async function createEmptyDatabase(encoding = 'UTF8'): Promise<TestDataba
   return clone(encoding === 'UTF8' ? 'template0' : `template0 encoding '${encoding}' locale_provider libc locale 'C'`)
 }
 
-async function clone(template: string): Promise<TestDatabase> {
+async function clone(template: string, url = inject('testServer').url): Promise<TestDatabase> {
   const { run, ...nodes } = inject('testServer')
   const name = `${run}_${randomBytes(5).toString('hex')}`
   await createDatabase(nodes, name, template)
-  return { url: withDatabaseName(nodes.url, name), drop: () => dropDatabase(nodes, name) }
+  return { url: withDatabaseName(url, name), drop: () => dropDatabase(nodes, name) }
 }
 
 /** Runs `work` on the test server on a new connection. */

@@ -1,4 +1,3 @@
-import { inject } from 'vitest'
 import type { Db, Statement, Tx } from '../../../src/lib/postgres/db.ts'
 
 /** The cost of one statement according to PostgreSQL. */
@@ -80,10 +79,8 @@ function discardedBy(plan: Plan): number {
  * transaction.
  */
 export async function waitForBlockedStatements(db: Db, statements = 1, ageMs = 0): Promise<void> {
-  // On Citus the node waits that has the tables.
-  const activity = inject('testServer').workers.length > 0 ? 'citus_stat_activity' : 'pg_stat_activity'
   const text = `
-    select from ${activity}
+    select from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'
       and query_start <= clock_timestamp() - interval '${ageMs} milliseconds'`
   while ((await db.query({ text })).length < statements);

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CLAIM_ORDERS_MAX } from '../../src/fulfilment/claim.ts'
+import { waitUntil } from '../harness/shop.ts'
+import { createTopUpTestbed, GB, type TopUpTestbed } from './testbed.ts'
+
+/** By far more than a claim, a call and an outcome take on a busy machine. */
+const QUEUED_TOP_UP_MAX_MS = 150
+
+let bed: TopUpTestbed
+beforeAll(async () => {
+  bed = await createTopUpTestbed(2)
+})
+afterAll(async () => {
+  expect(await bed.faults()).toEqual([])
+  await bed.close()
+})
+
+describe('a top-up', () => {
+  it('reaches the supplier after the earlier ones of its eSIM', async () => {
+    const esim = await bed.delivered()
+    const before = bed.supplier.toppedUp.length
+    let letGo = () => {}
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    bed.supplier.topUp = async () => {
+      await held
+      return { kind: 'toppedUp' }
+    }
+    const orderNos: string[] = []
+    for (let n = 0; n < 4; n++) orderNos.push((await bed.topUp(esim, { transactionId: `T-turn-${n}` })).data.orderNo)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(bed.supplier.toppedUp.length - before).toBe(1)
+    letGo()
+    for (let n = 0; n < 4; n++) await bed.order(esim.dealer, `T-turn-${n}`, 'DELIVERED')
+    expect(bed.supplier.toppedUp.slice(before).map(({ key }) => key)).toEqual(orderNos.map((orderNo) => `${orderNo}-1`))
+    expect((await bed.profile(esim)).totalVolume).toBe(5 * GB)
+  })
+
+  it('does not wait longer for its turn the more top-ups its eSIM has', async () => {
+    const esim = await bed.delivered()
+    const before = bed.supplier.toppedUp.length
+    let releaseFirst = () => {}
+    const isReleased = new Promise<void>((resolve) => (releaseFirst = resolve))
+    bed.supplier.topUp = async () => {
+      await isReleased
+      return { kind: 'toppedUp' }
+    }
+    // More than one claim leases.
+    const count = CLAIM_ORDERS_MAX + 50
+    const numbers = Array.from({ length: count }, (_, n) => n)
+    const ordered = await Promise.all(numbers.map((n) => bed.topUp(esim, { transactionId: `T-queue-${n}` })))
+    expect(ordered.filter(({ code }) => code !== '000000')).toEqual([])
+    await bed.topUp(esim, { transactionId: 'T-queue-last' })
+    const startedAt = performance.now()
+    releaseFirst()
+    await waitUntil(async () => bed.supplier.toppedUp.length - before === count + 1, 60_000)
+    expect((performance.now() - startedAt) / count).toBeLessThan(QUEUED_TOP_UP_MAX_MS)
+  }, 120_000)
+})

@@ -43,7 +43,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     const path = `/tenants/${demo.tenantId}/prices`
     const { count } = await api<{ count: number }>(testbed, page, `${path}/totals`)
     expect(count).toBeGreaterThan(25)
-    const total = page.locator('[data-totals]').getByText(`${count} rows`, { exact: true })
+    const total = page.locator('[data-totals]').getByText(`${count.toLocaleString('en')} rows`, { exact: true })
     await go(path)
     await total.waitFor()
     await page.getByRole('combobox', { name: 'Page size' }).selectOption('25')

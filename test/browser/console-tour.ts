@@ -48,6 +48,7 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
   return [
     stop('dashboard', '/'),
     stop('finder', '/', (at) => at.keyboard.press('/')),
+    stop('setup-second-factor', '/', (at) => at.locator('[data-setup=secondFactor]').getByRole('button').click()),
     stop('dealers', '/tenants'),
     stop('new-dealer', '/tenants', (at) => button(at, 'New dealer').click()),
     stop('dealer', tenant),

@@ -27,6 +27,7 @@ import {
   signInAsOperator,
   startTestbed,
 } from './console-testbed.ts'
+import { axeSession, seriousViolations, transitionsEnd } from './console-tour.ts'
 import { codeOf } from './flows/access.ts'
 
 const FIVE_MINUTES_MS = 300_000
@@ -279,16 +280,20 @@ describe.skipIf(!isBrowserAvailable())('a new test deployment', () => {
       await act('supplier')
       await dialog().getByRole('combobox', { name: 'Type' }).click()
       await page.getByRole('option', { name: 'Stock of codes' }).click()
+      expect(await violationsIn(page)).toEqual([])
       await dialog().getByRole('textbox', { name: 'Name' }).fill('codes')
       await dialog().getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
       await dialog().getByRole('button', { name: 'Add supplier' }).click()
       await dialog().getByText('codes is added.').waitFor()
       await dialog().getByRole('button', { name: 'Test' }).click()
       await dialog().locator('[data-tested]').waitFor()
+      expect(await violationsIn(page)).toEqual([])
       await dialog().getByRole('button', { name: 'Close' }).last().click()
       await done('supplier')
 
       await act('catalogue')
+      await page.locator('input[type=file]').waitFor({ state: 'attached' })
+      expect(await violationsIn(page)).toEqual([])
       const file = { name: 'packages.csv', mimeType: 'text/csv', buffer: Buffer.from(SAMPLE_FILE) }
       await page.locator('input[type=file]').setInputFiles(file)
       await button(page, 'Preview changes').click()
@@ -327,6 +332,21 @@ describe.skipIf(!isBrowserAvailable())('a new test deployment', () => {
     FIVE_MINUTES_MS,
   )
 })
+
+/** Serious violations of accessibility, on a desktop and a phone, in light and dark. */
+async function violationsIn(page: Page): Promise<string[]> {
+  const before = page.viewportSize()!
+  const found: string[] = []
+  for (const viewport of [{ width: 390, height: 844 }, before]) {
+    await page.setViewportSize(viewport)
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await transitionsEnd(page)
+      found.push(...(await seriousViolations(await axeSession(page), colorScheme)))
+    }
+  }
+  return found
+}
 
 async function freePort(): Promise<number> {
   const server = createServer()

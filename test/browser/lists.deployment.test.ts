@@ -39,6 +39,25 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     expect(new URL(page.url()).searchParams.get('sort')).toBe('-amount')
   })
 
+  it('a short list says on every page how many rows it has in all, and its pages can be longer or shorter', async () => {
+    const path = `/tenants/${demo.tenantId}/prices`
+    const { count } = await api<{ count: number }>(testbed, page, `${path}/totals`)
+    expect(count).toBeGreaterThan(25)
+    const total = page.locator('[data-totals]').getByText(`${count.toLocaleString('en')} rows`, { exact: true })
+    await go(path)
+    await total.waitFor()
+    await page.getByRole('combobox', { name: 'Page size' }).selectOption('25')
+    await expect.poll(async () => (await rowIds()).length).toBe(25)
+    const first = await rowIds()
+    await button(page, 'Next page').click()
+    await expect.poll(rowIds).not.toEqual(first)
+    await total.waitFor()
+    await page.route('**/api/notices/totals*', (route) => route.fulfill({ json: { count: 10_000, isComplete: false } }))
+    await go('/notices')
+    await page.locator('[data-totals]').getByText('10,000+ rows').waitFor()
+    await page.unroute('**/api/notices/totals*')
+  })
+
   it('a header that cannot sort says why', async () => {
     await page.route('**/api/orders/totals*', async (route) => {
       const answer = await route.fetch()
@@ -231,6 +250,11 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     expect(await status.isVisible()).toBe(false)
     await button(page, 'Filters').click()
     await status.waitFor()
+    await go(`/tenants/${demo.tenantId}/wallet`)
+    const movement = page.getByRole('table', { name: 'Statement' }).locator('[data-row]').first()
+    await movement.waitFor()
+    await expect.poll(async () => (await movement.boundingBox())?.height).toBeLessThan(80)
+    expect(await movement.locator('[data-phone=value]').isVisible()).toBe(true)
     await page.setViewportSize({ width: 1280, height: 800 })
   })
 

@@ -104,11 +104,14 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
       .getByText(/would be sold below (its|their) cost/)
       .waitFor()
     await dialog().locator('[data-preview] [data-row]').first().waitFor()
-    await field(page, 'Currency of the preview').fill('EUR')
+    await page.route('**/price-plans/*/preview', async (route) => {
+      const answer = (await (await route.fetch()).json()) as object
+      await route.fulfill({ json: { ...answer, unknownCosts: 3, otherDealers: 1 } })
+    })
     await button(page, 'Preview the effect').click()
-    // No supplier states a cost in euros.
-    await dialog().locator('[data-unknown-costs]').waitFor()
-    await field(page, 'Currency of the preview').fill('USD')
+    await dialog().getByText('3 packages have no known cost in USD').waitFor()
+    await dialog().getByText('1 dealer with this plan pays in another currency').waitFor()
+    await page.unroute('**/price-plans/*/preview')
     await field(page, 'Percentage').fill('-10')
     const nextYear = `${new Date().getFullYear() + 1}-06-01T00:00`
     await dialog().getByLabel('Valid from').fill(nextYear)

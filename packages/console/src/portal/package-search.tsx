@@ -57,11 +57,16 @@ export function PackageSearch({ tenantId, transactionId }: { tenantId: string; t
         onRowClick={setChosen}
         empty={{ title: t.portal.noPackages, text: t.portal.noPackagesText }}
         columns={[
-          { accessor: 'name', title: t.portal.package },
-          { accessor: 'locationCodes', title: t.portal.coverage, render: (row) => <Coverage {...row} /> },
-          { accessor: 'volume', title: t.portal.data, textAlign: 'right', render: dataText },
+          { accessor: 'name', title: t.portal.package, phone: 'main' },
+          {
+            accessor: 'locationCodes',
+            title: t.portal.coverage,
+            phone: 'note',
+            render: (row) => <Coverage {...row} />,
+          },
+          { accessor: 'volume', title: t.portal.data, textAlign: 'right', phone: 'status', render: dataText },
           { accessor: 'duration', title: t.portal.validity, textAlign: 'right', render: validityText },
-          { accessor: 'price', title: t.portal.price, textAlign: 'right', render: priceText },
+          { accessor: 'price', title: t.portal.price, textAlign: 'right', phone: 'value', render: priceText },
         ]}
       />
       {chosen && (

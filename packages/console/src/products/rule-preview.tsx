@@ -156,11 +156,12 @@ function Lines({ preview, loading }: { preview: SaleRulePreview; loading: boolea
         idOf={(row) => row.packageCode}
         empty={{ title: t.rulePreview.noChanges, text: t.rulePreview.noChangesText }}
         columns={[
-          { accessor: 'packageCode', title: t.rulePreview.package, cellsClassName: 'mono' },
-          { accessor: 'name', title: t.rulePreview.name },
+          { accessor: 'packageCode', title: t.rulePreview.package, cellsClassName: 'mono', phone: 'main' },
+          { accessor: 'name', title: t.rulePreview.name, phone: 'note' },
           {
             accessor: 'change',
             title: t.rulePreview.change,
+            phone: 'status',
             render: (row) => (
               <Stack gap={2} align="flex-start" className="list-lines">
                 <Badge variant="light" color={COLORS[row.change]} tt="none" radius="sm">
@@ -177,7 +178,13 @@ function Lines({ preview, loading }: { preview: SaleRulePreview; loading: boolea
           },
           { accessor: 'suppliers', title: t.rulePreview.suppliers, render: supplierText },
           { accessor: 'cost', title: t.rulePreview.cost, textAlign: 'right', render: (row) => money(row, row.cost) },
-          { accessor: 'price', title: t.rulePreview.price, textAlign: 'right', render: priceText },
+          {
+            accessor: 'price',
+            title: t.rulePreview.price,
+            textAlign: 'right',
+            phone: 'value',
+            render: priceText,
+          },
           { accessor: 'margin', title: t.rulePreview.margin, textAlign: 'right', render: marginText },
         ]}
       />

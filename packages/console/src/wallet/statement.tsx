@@ -61,11 +61,17 @@ export function WalletStatement(props: { tenantId: string; currency: string; cre
         idOf={(row) => String(row.walletVersion)}
         empty={emptyText(month, kind)}
         columns={[
-          { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
-          { accessor: 'kind', title: t.wallet.type, render: (row) => t.wallet.types[row.kind] },
+          {
+            accessor: 'createdAt',
+            title: t.common.time,
+            phone: 'status',
+            render: (row) => <Timestamp time={row.createdAt} />,
+          },
+          { accessor: 'kind', title: t.wallet.type, phone: 'main', render: (row) => t.wallet.types[row.kind] },
           {
             accessor: 'what',
             title: t.wallet.description,
+            phone: 'note',
             render: (row) => <EntryReference entry={row} tenantId={tenantId} />,
           },
           { accessor: 'actor', title: t.wallet.by },
@@ -73,6 +79,7 @@ export function WalletStatement(props: { tenantId: string; currency: string; cre
             accessor: 'amount',
             title: t.wallet.amount,
             textAlign: 'right',
+            phone: 'value',
             render: (row) => <Amount value={row.amount} currency={currency} signed />,
           },
           {

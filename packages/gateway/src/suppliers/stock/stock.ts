@@ -109,7 +109,7 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
         text: `select from stock_codes where supplier = $1 and state = 'FREE' limit 1`,
         values: [name],
       })
-      return row === undefined ? 'it has no codes: import some with `stock import`' : undefined
+      return row === undefined ? 'it has no codes: import some' : undefined
     },
     async *list(since) {
       for (let after = ''; ; ) {

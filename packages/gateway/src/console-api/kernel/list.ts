@@ -71,10 +71,11 @@ export type ListTotals = Static<typeof totals>
 /** Rows of a file's first part: few, so that it begins soon. */
 const FIRST_PART_ROWS = 100
 /**
- * Each part is twice as long as the one before, up to this, so that a file that is given up after its beginning costs little.
+ * Each part is four times as long as the one before, up to this, so that a file that is given up after its beginning costs little.
  * For each, all tenants are looked up or the list is sorted again: with parts of 500, a file cost twice as much.
  */
 const PART_ROWS_MAX = 2_000
+const PART_GROWTH = 4
 const CURSOR_LENGTH_MAX = 700
 
 export function listRoutes<
@@ -186,7 +187,7 @@ async function* filePartsOf<F extends TProperties, R extends TSchema, P extends 
 ): AsyncGenerator<Static<R>[]> {
   const { column, ascending } = columnOf(sort ?? list.firstSort)
   let limit = FIRST_PART_ROWS
-  for (let after: Position | null | undefined; after !== null; limit = Math.min(2 * limit, PART_ROWS_MAX)) {
+  for (let after: Position | null | undefined; after !== null; limit = Math.min(PART_GROWTH * limit, PART_ROWS_MAX)) {
     const page = await list.find(context, query as ListQuery<F>, { column, ascending, limit, after }, params)
     yield page.rows as Static<R>[]
     after = page.next

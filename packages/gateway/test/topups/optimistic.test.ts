@@ -235,8 +235,7 @@ const inUse = async (placing: Placing) => {
 
 /** The supplier never says what became of it. */
 async function beginTopUp(esim: Esim) {
-  bed.supplier.topUp = () => ({ kind: 'unknown', message: 'no answer' })
-  bed.supplier.query = () => ({ kind: 'unknown', message: 'no answer' })
+  bed.supplier.topUp = bed.supplier.query = () => ({ kind: 'unknown', message: 'no answer' })
   expect(codeOf(await topUp(createPlacer().placer, esim))).toBe('placed')
 }
 

@@ -54,8 +54,8 @@ export function assumeEsims(inputs: readonly OrderInput[], context: OfferContext
   for (const input of inputs) {
     if (input.orderType !== 'TOPUP') continue
     const { packageCode } = input.request
-    let esims = takes.get(packageCode)
-    if (!esims) takes.set(packageCode, (esims = esimsThatTake(packageCode, context)))
+    const esims = takes.get(packageCode) ?? esimsThatTake(packageCode, context)
+    takes.set(packageCode, esims)
     const profileId = profileIdOf(input)
     if (profileId === undefined || esims.length === 0 || esims.length > TAKES_MAX) return undefined
     byInput.set(input, assumedEsim(profileId, iccidOf(input), esims[0]!))

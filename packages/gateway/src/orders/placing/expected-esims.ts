@@ -168,7 +168,12 @@ export function areAsExpected(format: RowFormat, first: number): string {
       select package_code from order_items i
       where i.tenant_id = expected.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no limit 1
     ) i
-    join ${ROWS.table(first + Object.keys(EXPECTED).length, TAKES, 'takes')} using (package_no, supplier, package_code)
+    cross join lateral (
+      select from ${ROWS.table(first + Object.keys(EXPECTED).length, TAKES, 'takes')}
+      where takes.package_no = expected.package_no and takes.supplier = p.supplier
+        and takes.package_code = i.package_code
+      limit 1
+    ) takes
     where (
       select true from esim_actions a
       where a.tenant_id = expected.tenant_id and a.profile_id = expected.profile_id

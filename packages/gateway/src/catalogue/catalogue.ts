@@ -12,6 +12,7 @@ import { PackageIndex, Prefilter } from './snapshot/package-index.ts'
 import { type EsimToTopUp, fitsEsim } from './topup-fit.ts'
 
 export type { CataloguePackage, Route } from './snapshot/package.ts'
+export type { EsimToTopUp } from './topup-fit.ts'
 
 /** The catalogue in memory, as immutable snapshots of one version each. */
 export interface Catalogue {
@@ -99,6 +100,8 @@ export interface Snapshot {
    * As `offer`, of a package to add to an eSIM; 310245: it does not fit. The only route is that of the eSIM's supplier.
    */
   topUpOffer(buyer: Buyer, packageCode: string, esim: EsimToTopUp): Offer | '310241' | '310244' | '310245'
+  /** The eSIMs that a package can be added to, as `topUpOffer` decides. Some that a package had delivered are missing. */
+  toppedUpBy(packageCode: string): readonly EsimToTopUp[]
   /** @param esim the eSIM that the request names: only the packages that fit it */
   list(buyer: Buyer, request: PackageListRequest, esim?: EsimToTopUp): PackageListAnswer
   /** How many packages `list` has on all its pages, up to `max` and one more. */
@@ -158,6 +161,7 @@ export class LoadedSnapshot implements Snapshot {
   private readonly contents: Contents
   private readonly prefilter: Prefilter
   private readonly tariffs = new Map<string, Tariff>()
+  private readonly toppedUp = new Map<string, readonly EsimToTopUp[]>()
 
   private constructor(context: SnapshotContext, contents: Contents, prefilter: Prefilter) {
     this.context = context
@@ -215,6 +219,22 @@ export class LoadedSnapshot implements Snapshot {
     if (typeof offer === 'string') return offer
     const base = this.find(esim.packageCode)
     return base && fitsEsim(item, base, esim.supplier) ? offer : '310245'
+  }
+
+  toppedUpBy(packageCode: string): readonly EsimToTopUp[] {
+    const known = this.toppedUp.get(packageCode)
+    if (known) return known
+    const topUp = this.find(packageCode)
+    if (!topUp) return []
+    const suppliers = [...new Set(topUp.routes.map(({ supplier }) => supplier))]
+    const bases = this.contents.index.basesOf(topUp).map((position) => this.packages[position]!)
+    const esims = bases.flatMap((base) =>
+      suppliers
+        .filter((supplier) => fitsEsim(topUp, base, supplier))
+        .map((supplier) => ({ packageCode: base.packageCode, supplier })),
+    )
+    this.toppedUp.set(packageCode, esims)
+    return esims
   }
 
   get packages(): readonly CataloguePackage[] {

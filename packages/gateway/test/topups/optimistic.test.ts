@@ -11,16 +11,14 @@ import { addDealer, type Dealer, OPERATOR } from '../harness/api-node.ts'
 import { createTopUpTestbed, type Esim, type TopUpTestbed } from './testbed.ts'
 
 /*
- * A node reads the eSIM of a top-up without a lock and decides on its cached wallet. Whatever happens to the eSIM before the
- * top-up is written must be detected under the wallet's lock, and the top-up must be decided again.
+ * A node decides a top-up on its cached wallet without reading the eSIM. Where the eSIM is not as expected, or changes before
+ * the top-up is written, the writing statement must detect it, and the top-up must be decided again on what is read.
  */
 
-const READS = 'orders-esims-by-id'
-const WRITES_ONE = 'orders-write-one-if-unchanged'
-const WRITES = 'orders-write-if-unchanged'
+const FINDS = 'orders-esims-by-iccid'
+const WRITES_ONE = 'orders-write-one-if-esims-unchanged'
+const WRITES = 'orders-write-if-esims-unchanged'
 const LOCKS = 'wallets-lock'
-/** As in orders/placing/placer.ts. */
-const BATCH_MAX = 128
 
 let bed: TopUpTestbed
 beforeAll(async () => {
@@ -37,7 +35,7 @@ const DONE = async () => ({ kind: 'done' })
 /** A separate placer, as on another node, with the statements that it sends. */
 function createPlacer() {
   const statements: string[] = []
-  /** Runs once, after the eSIMs have been read and before the orders are decided. */
+  /** Runs once, when the orders are decided and before they are written. */
   const between: { happens?: (() => Promise<unknown>) | undefined } = {}
   /** Delays the transactions that place orders until it resolves. */
   const gate: { opens?: Promise<unknown> | undefined; isReached?: boolean } = {}
@@ -46,15 +44,14 @@ function createPlacer() {
     ...db,
     async query<Row>(statement: Statement) {
       statements.push(statement.name!)
-      const rows = await db.query<Row>(statement)
-      const { happens } = between
-      between.happens = undefined
-      await happens?.()
-      return rows
+      return db.query<Row>(statement)
     },
     tx: async (work) => {
       gate.isReached = true
       await gate.opens
+      const { happens } = between
+      between.happens = undefined
+      await happens?.()
       return db.tx((tx) =>
         work({
           ...tx,
@@ -81,16 +78,18 @@ function createPlacer() {
   return { placer, statements, between, gate }
 }
 
-type Placing = ReturnType<typeof createPlacer> & { dealer: Dealer; esim: Esim; other: Esim }
+type Placing = ReturnType<typeof createPlacer> & { dealer: Dealer; esim: Esim; other: Esim; third: Esim }
 
-/** A dealer with two eSIMs, whose wallet a placer has cached. */
+/** A dealer with three eSIMs, whose wallet a placer has cached. */
 async function openDealer(): Promise<Placing> {
   const dealer = await addDealer(bed.node.deps)
-  const [esim, other] = [await bed.delivered('JP_1_7', dealer), await bed.delivered('JP_1_7', dealer)]
+  const esim = await bed.delivered('JP_1_7', dealer)
+  const other = await bed.delivered('JP_1_7', dealer)
+  const third = await bed.delivered('JP_1_7', dealer)
   const placing = createPlacer()
   expect(codeOf(await order(placing.placer, dealer))).toBe('placed')
   placing.statements.length = 0
-  return { ...placing, dealer, esim, other }
+  return { ...placing, dealer, esim, other, third }
 }
 
 const tenantOf = ({ tenantId }: Dealer) => ({ tenantId, currencyCode: 'USD' })
@@ -123,19 +122,19 @@ async function debitsOf({ tenantId }: Dealer): Promise<number> {
 }
 
 describe('a top-up on a cached wallet', () => {
-  it('is one statement after the reading of its eSIM, by either name', async () => {
-    const { placer, statements, esim, dealer } = await openDealer()
+  it('is one statement, after the search for an eSIM that is named by its ICCID only', async () => {
+    const { placer, statements, esim, other, third, dealer } = await openDealer()
     const verdict = await topUp(placer, esim)
     expect(verdict).toMatchObject({ kind: 'placed', answer: { orderType: 'TOPUP', esimTranNo: esim.esimTranNo } })
-    expect(codeOf(await topUp(placer, esim, { esimTranNo: undefined, iccid: `${esim.iccid}F` }))).toBe('placed')
-    expect(codeOf(await topUp(placer, esim, { esimTranNo: esim.esimTranNo.toUpperCase(), iccid: esim.iccid }))).toBe(
-      'placed',
-    )
-    expect(statements).toEqual([READS, WRITES_ONE, 'orders-esims-by-iccid', WRITES_ONE, READS, WRITES_ONE])
+    const byIccid = await topUp(placer, other, { esimTranNo: undefined, iccid: `${other.iccid}F` })
+    expect(byIccid).toMatchObject({ kind: 'placed', answer: { esimTranNo: other.esimTranNo } })
+    const byBoth = await topUp(placer, third, { esimTranNo: third.esimTranNo.toUpperCase(), iccid: third.iccid })
+    expect(byBoth).toMatchObject({ kind: 'placed', answer: { esimTranNo: third.esimTranNo } })
+    expect(statements).toEqual([WRITES_ONE, FINDS, WRITES_ONE, WRITES_ONE])
     expect(await debitsOf(dealer)).toBe(3)
   })
 
-  it('shares both statements with the orders and top-ups of other wallets', async () => {
+  it('shares the statement with the orders and top-ups of other wallets', async () => {
     const { placer, statements, dealer, esim, other } = await openDealer()
     const second = await addDealer(bed.node.deps)
     const theirs = await bed.delivered('JP_1_7', second)
@@ -148,13 +147,12 @@ describe('a top-up on a cached wallet', () => {
       topUp(placer, theirs),
       topUp(placer, other),
       topUp(placer, esim, again),
-      topUp(placer, other, { esimTranNo: undefined, iccid: other.iccid }),
+      topUp(placer, other, { iccid: other.iccid }),
     ])
     expect(verdicts.map(codeOf)).toEqual(['placed', 'placed', 'placed', 'placed', 'replayed', 'placed'])
     expect(verdicts[0]).toMatchObject({ answer: { esimTranNo: esim.esimTranNo } })
     expect(verdicts[2]).toMatchObject({ answer: { esimTranNo: theirs.esimTranNo } })
-    expect(verdicts[5]).toMatchObject({ answer: { esimTranNo: other.esimTranNo } })
-    expect(statements).toEqual([READS, 'orders-esims-by-iccid', WRITES])
+    expect(statements).toEqual([WRITES])
     expect([await debitsOf(dealer), await debitsOf(second)]).toEqual([3, 1])
   })
 
@@ -165,7 +163,7 @@ describe('a top-up on a cached wallet', () => {
     statements.length = 0
     const verdicts = await Promise.all([topUp(placer, stranger), topUp(placer, esim)])
     expect(verdicts.map(codeOf)).toEqual(['310403', 'placed'])
-    expect(statements.slice(0, 2)).toEqual([READS, LOCKS])
+    expect(statements.slice(0, 2)).toEqual([WRITES, LOCKS])
     expect([await debitsOf(dealer), await debitsOf(stranger.dealer)]).toEqual([1, 0])
   })
 
@@ -200,7 +198,56 @@ async function reportCancelled({ esim, dealer }: Placing) {
   await applyReports(bed.node.deps, dealer.tenantId, [{ orderId: row!.orderId, profileId: esim.esimTranNo, report }])
 }
 
-describe('what happens between the reading of the eSIM and the debit is detected:', () => {
+describe('an eSIM that is not as expected is read, and decided on as it is:', () => {
+  it.each<[string, (placing: Placing) => Promise<unknown>, object, string]>([
+    ['cancelled', ({ esim }) => bed.set(esim, `esim_status = 'CANCEL'`), {}, '200002'],
+    ['revoked', ({ esim }) => bed.set(esim, `esim_status = 'REVOKED'`), {}, '200002'],
+    ['expired unused', ({ esim }) => bed.set(esim, `esim_status = 'UNUSED_EXPIRED'`), {}, '200002'],
+    ['deleted from its device', ({ esim }) => bed.set(esim, `smdp_status = 'DELETED'`), {}, '200002'],
+    ['with an action in progress', async (placing) => suspend(await inUse(placing)), {}, '200002'],
+    ['of another supplier', ({ esim }) => bed.set(esim, `supplier = 'another'`), {}, '310245'],
+    ['without room', ({ esim }) => bed.set(esim, 'total_volume = 9007199254740991 - 1073741823'), {}, '310245'],
+    ['with another ICCID than the request says', async () => {}, { iccid: '8943108999999999999' }, '310403'],
+    ['that does not exist', async () => {}, { esimTranNo: randomUUID() }, '310403'],
+    ['that is a day pass', ({ esim, dealer }) => nowBoughtAs(esim, dealer, 'JP_DAY'), {}, '310245'],
+    ['with another top-up in progress', ({ esim }) => beginTopUp(esim), {}, 'placed'],
+  ])('%s', async (_, become, body, expected) => {
+    const placing = await openDealer()
+    const { placer, statements, dealer, esim } = placing
+    await become(placing)
+    await vi.waitFor(async () => {
+      statements.length = 0
+      await order(placer, dealer)
+      expect(statements).toEqual(['orders-write-one-if-unchanged']) // the wallet is cached as it is now
+    }, 5_000)
+    statements.length = 0
+    const before = await debitsOf(dealer)
+    expect(codeOf(await topUp(placer, esim, body))).toBe(expected)
+    expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])
+    expect((await debitsOf(dealer)) - before).toBe(expected === 'placed' ? 1 : 0)
+  })
+})
+
+const inUse = async (placing: Placing) => {
+  await bed.set(placing.esim, `esim_status = 'IN_USE'`)
+  return placing
+}
+
+/** The supplier never says what became of it. */
+async function beginTopUp(esim: Esim) {
+  bed.supplier.topUp = bed.supplier.query = () => ({ kind: 'unknown', message: 'no answer' })
+  expect(codeOf(await topUp(createPlacer().placer, esim))).toBe('placed')
+}
+
+const nowBoughtAs = (esim: Esim, { tenantId }: Dealer, packageCode: string) =>
+  bed.node.deps.db.query({
+    text: `update order_items i set package_code = $3 from profiles p
+           where p.tenant_id = $1 and p.profile_id = $2
+             and i.tenant_id = $1 and i.order_id = p.order_id and i.item_no = p.item_no`,
+    values: [tenantId, esim.esimTranNo, packageCode],
+  })
+
+describe('what happens between the decision and the debit is detected:', () => {
   it.each<[string, (placing: Placing) => Promise<unknown>, string, number]>([
     ['an action that a dealer has begun', (placing) => suspend(placing), '200002', 0],
     [
@@ -273,7 +320,7 @@ describe('what happens between the reading of the eSIM and the debit is detected
     if (name.includes('room')) await leaveRoomForOne(esim)
     between.happens = () => happens(placing)
     expect(codeOf(await topUp(placer, esim, { transactionId: 'T-own' }))).toBe(expected)
-    expect(statements.slice(0, 3)).toEqual([READS, WRITES_ONE, LOCKS])
+    expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])
     expect(await debitsOf(dealer)).toBe(debits)
   })
 
@@ -282,16 +329,16 @@ describe('what happens between the reading of the eSIM and the debit is detected
     const sell = (isOnSale: boolean) => setOnSale(bed.node.deps, { packageCodes: ['JP_1_7_TOPUP'] }, isOnSale, OPERATOR)
     between.happens = () => sell(false)
     expect(codeOf(await topUp(placer, esim))).toBe('310244')
-    expect(statements.slice(0, 3)).toEqual([READS, WRITES_ONE, LOCKS])
+    expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])
     await sell(true)
     expect(await debitsOf(dealer)).toBe(0)
   })
 })
 
 describe('a top-up that arrives while a batch of its wallet is written', () => {
-  /** Begins it, and waits for its eSIM; then `happens`, and the batch is written. */
+  /** Begins it; then `happens`, and the batch is written. */
   async function topUpDuring(
-    { placer, statements, gate, esim }: Placing,
+    { placer, gate, esim }: Placing,
     earlier: () => Promise<Verdict>,
     happens: () => Promise<unknown> = async () => {},
   ): Promise<Verdict[]> {
@@ -302,24 +349,18 @@ describe('a top-up that arrives while a batch of its wallet is written', () => {
     gate.isReached = false
     const first = earlier()
     await vi.waitFor(() => expect(gate.isReached).toBe(true))
-    const reads = () => statements.filter((name) => name === READS).length
-    const readsBefore = reads()
     const second = topUp(placer, esim)
-    await vi.waitFor(() => expect(reads()).toBe(readsBefore + 1))
     await happens()
     open()
     return Promise.all([first, second])
   }
 
-  it('has its eSIM read meanwhile, and is one statement then', async () => {
+  it('is one statement after that batch, which topped up another eSIM', async () => {
     const placing = await openDealer()
     const { placer, statements, dealer, other } = placing
-    expect((await topUpDuring(placing, () => order(placer, dealer))).map(codeOf)).toEqual(['placed', 'placed'])
-    expect(statements).toEqual([READS, WRITES_ONE, WRITES_ONE])
-    statements.length = 0
     expect((await topUpDuring(placing, () => topUp(placer, other))).map(codeOf)).toEqual(['placed', 'placed'])
-    expect(statements).toEqual([READS, READS, WRITES_ONE, WRITES_ONE])
-    expect(await debitsOf(dealer)).toBe(3)
+    expect(statements).toEqual([WRITES_ONE, WRITES_ONE])
+    expect(await debitsOf(dealer)).toBe(2)
   })
 
   it('is decided on the eSIM as that batch leaves it', async () => {
@@ -327,51 +368,11 @@ describe('a top-up that arrives while a batch of its wallet is written', () => {
     const { placer, statements, dealer, esim } = placing
     await leaveRoomForOne(esim)
     expect((await topUpDuring(placing, () => topUp(placer, esim))).map(codeOf)).toEqual(['placed', '310245'])
-    expect(statements.slice(0, 4)).toEqual([READS, READS, WRITES_ONE, READS])
+    expect(statements.slice(0, 3)).toEqual([WRITES_ONE, WRITES_ONE, LOCKS])
     expect(await debitsOf(dealer)).toBe(1)
   })
 
-  /** Fills the batch between the one that is written and that of the top-up, whose eSIM was read before both. */
-  const fillBatch = ({ placer, dealer }: Placing, topUps: readonly Esim[]) => {
-    const orders = Array.from({ length: BATCH_MAX - topUps.length }, () => order(placer, dealer))
-    return Promise.all([...orders, ...topUps.map((esim) => topUp(placer, esim))])
-  }
-
-  it('is one statement after two batches that topped up other eSIMs', async () => {
-    const placing = await openDealer()
-    const { placer, statements, dealer, other } = placing
-    let between: Promise<Verdict[]> | undefined
-    const earlier = () => {
-      const first = order(placer, dealer)
-      setImmediate(() => {
-        between = fillBatch(placing, [other])
-      })
-      return first
-    }
-    expect((await topUpDuring(placing, earlier)).map(codeOf)).toEqual(['placed', 'placed'])
-    expect(new Set((await between!).map(codeOf))).toEqual(new Set(['placed']))
-    expect(statements).toEqual([READS, READS, WRITES_ONE, WRITES, WRITES_ONE])
-    expect(await debitsOf(dealer)).toBe(2)
-  })
-
-  it('is decided on the eSIM as the first of two batches leaves it', async () => {
-    const placing = await openDealer()
-    const { placer, dealer, esim } = placing
-    await leaveRoomForOne(esim)
-    let between: Promise<Verdict[]> | undefined
-    const earlier = () => {
-      const first = topUp(placer, esim)
-      setImmediate(() => {
-        between = fillBatch(placing, [])
-      })
-      return first
-    }
-    expect((await topUpDuring(placing, earlier)).map(codeOf)).toEqual(['placed', '310245'])
-    expect(new Set((await between!).map(codeOf))).toEqual(new Set(['placed']))
-    expect(await debitsOf(dealer)).toBe(1)
-  })
-
-  it('is refused if an action began after its eSIM was read', async () => {
+  it('is refused if an action began while it waited', async () => {
     const placing = await openDealer()
     const { placer, dealer, esim } = placing
     await bed.set(esim, `esim_status = 'IN_USE'`)

@@ -57,14 +57,15 @@ export interface NewOrderInput extends InputMembers {
 export interface TopUpInput extends InputMembers {
   orderType: 'TOPUP'
   request: TopupRequest
-  /** Present if it arrived while a batch ran. */
-  readAhead?: EsimReadAhead
+  /** The eSIM that its ICCID means, where it gives no id; looked up before it is batched. */
+  named?: Pick<ToppedUpEsim, 'profileId'>
 }
 
 /** An eSIM that is to be topped up. */
 export interface ToppedUpEsim {
   profileId: string
-  iccid: string
+  /** null: not known, of an eSIM that was not read. */
+  iccid: string | null
   /** The package that it was bought as. */
   packageCode: string
   supplier: string
@@ -77,14 +78,6 @@ export interface ToppedUpEsim {
   openActionId: string | null
   /** The lines of its open top-ups; null: none. */
   openLines: PackageLine[] | null
-}
-
-/** An eSIM that is read while its wallet may be in use. */
-export interface EsimReadAhead {
-  /** undefined: no such eSIM, or it could not be read. */
-  esim: Promise<ToppedUpEsim | undefined>
-  /** A hash that the wallet's row had before the eSIM was read. */
-  walletHash: string
 }
 
 interface EarlierOrder {

@@ -2,7 +2,6 @@ import { formatTime, orderNoOf } from '@dealer-esim/contract'
 import { reenterRequestIds } from '../../admission/admit-batch.ts'
 import { type AuditEntry, auditAll } from '../../audit/audit.ts'
 import type { Catalogue, Offer } from '../../catalogue/catalogue.ts'
-import { groupBy } from '../../lib/batch.ts'
 import type { DatabaseClock } from '../../lib/clock.ts'
 import type { Ids } from '../../lib/ids.ts'
 import { textArray, uuidArray } from '../../lib/postgres/columns.ts'
@@ -14,8 +13,9 @@ import { reportLowBalance } from '../../wallet/ledger/balance.ts'
 import type { CachedWallet, WalletCache } from '../../wallet/ledger/cache.ts'
 import { lockWallets } from '../../wallet/ledger/lock.ts'
 import { type BatchDecision, dayOf, decideBatch, type ExistingOrder, type PlacedOrder, type Verdict } from './decide.ts'
-import type { OrderInput, ToppedUpEsim } from './input.ts'
-import { isUnchangedSince, readToppedUpEsims } from './read-esims.ts'
+import { assumeEsims, expectedEsims } from './expected-esims.ts'
+import type { OrderInput } from './input.ts'
+import { readToppedUpEsims } from './read-esims.ts'
 import { type Assumptions, writeIfUnchanged, writePlaced } from './write.ts'
 
 export interface PlacementDeps {
@@ -70,8 +70,7 @@ const UNCOUNTED: PlacementDeps['stock'] = { available: () => undefined }
 /**
  * Places orders on wallets that this node has cached, in one round trip: they are decided on the cached wallets and
  * catalogue, and written only if both are unchanged when the wallets are locked and no order exists yet. The eSIMs of
- * top-ups are read before, without a lock, most of them while an earlier batch is written: what could change the decision
- * afterwards changes the wallet too. It handles
+ * top-ups are not read, but expected to take them, which the writing statement checks (expected-esims.ts). It handles
  * the plain case only: refusals, replays, low-balance alerts and unsigned orders, which are audited, are left to
  * placeLocked, which reads first.
  *
@@ -83,15 +82,19 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
   const tenantIds = [...new Set(inputs.map(({ tenant }) => tenant.tenantId))].sort()
   const wallets = deps.walletCache.take(tenantIds)
   if (!wallets) return undefined
-  const [catalogue, esims] = await Promise.all([deps.catalogue.current(0n), readUnlessAhead(deps.db, inputs, wallets)])
+  const catalogue = await deps.catalogue.current(0n)
+  const offered = { catalogue, available: deps.stock.available, suppliers: deps.suppliers }
+  const assumedEsims = assumeEsims(inputs, offered)
+  if (!assumedEsims) return undefined
   const now = new Date(deps.databaseClock.now())
   const batch = decideBatch(wallets, inputs, {
-    ...{ now, catalogue, existing: new Map(), esims },
-    ...{ available: deps.stock.available, suppliers: deps.suppliers },
+    ...offered,
+    ...{ now, existing: new Map(), esims: assumedEsims.byInput },
   })
   if (!isPlain(batch)) return undefined
   const rowHashes = wallets.map((wallet) => wallet.rowHash)
-  const assumed = { rowHashes, catalogueVersion: catalogue.version, today: dayOf(now) }
+  const esims = expectedEsims(batch.placed, assumedEsims, catalogue)
+  const assumed = { rowHashes, catalogueVersion: catalogue.version, today: dayOf(now), esims }
   const written = await write(deps, inputs, batch, assumed)
   switch (written) {
     case 'exists':
@@ -102,52 +105,11 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
       deps.walletCache.markOutdated(tenantIds)
       return undefined
     default: {
-      deps.walletCache.put(withOwnChanges(written.wallets, wallets, batch))
+      deps.walletCache.put(written.wallets)
       const createTime = formatTime(written.now)
       return inputs.map((input) => withCreateTime(batch.verdicts.get(input)!, createTime))
     }
   }
-}
-
-/** The eSIMs of the top-ups: those read ahead, and where one may have changed since, read again. */
-async function readUnlessAhead(
-  db: Db,
-  inputs: readonly OrderInput[],
-  wallets: readonly CachedWallet[],
-): Promise<Map<OrderInput, ToppedUpEsim>> {
-  const ahead = new Map<OrderInput, ToppedUpEsim>()
-  const unread: OrderInput[] = []
-  for (const input of inputs) {
-    if (input.orderType !== 'TOPUP') continue
-    const { readAhead, tenant } = input
-    const esim = await readAhead?.esim
-    const wallet = wallets.find(({ tenantId }) => tenantId === tenant.tenantId)!
-    if (esim && isUnchangedSince(readAhead!.walletHash, esim.profileId, wallet)) ahead.set(input, esim)
-    else unread.push(input)
-  }
-  return unread.length === 0 ? ahead : new Map([...ahead, ...(await readToppedUpEsims(db, unread))])
-}
-
-/** As many batches as wait at most, and the one before: a node runs 512 requests of a dealer at once (http/load-shedding.ts). */
-const OWN_CHANGES_KEPT = 5
-
-/** Notes on the wallets what this batch alone has changed. */
-function withOwnChanges(
-  written: readonly CachedWallet[],
-  before: readonly CachedWallet[],
-  { placed }: BatchDecision,
-): CachedWallet[] {
-  const cached = new Map(before.map((wallet) => [wallet.tenantId, wallet]))
-  const topUps = groupBy(
-    placed.filter(({ orderType }) => orderType === 'TOPUP'),
-    ({ tenantId }) => tenantId,
-  )
-  return written.map((wallet) => {
-    const { rowHash, ownChanges = [] } = cached.get(wallet.tenantId)!
-    const toppedUpProfileIds = new Set((topUps.get(wallet.tenantId) ?? []).map((order) => order.toppedUpProfileId!))
-    const change = { rowHashBefore: rowHash, toppedUpProfileIds }
-    return { ...wallet, ownChanges: [change, ...ownChanges.slice(0, OWN_CHANGES_KEPT - 1)] }
-  })
 }
 
 /** True if every order was placed or repeats another one of the batch, and no low-balance alert is due. */

@@ -52,9 +52,9 @@ const QUEUE_MAX = 5_000
 export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
   const deps: PlacerDeps = { ...options, walletCache: createWalletCache(options.clock) }
   const recent = createRecentOrders(deps.db)
-  const aheadReads = createBatcher<TopUpInput, ToppedUpEsim | undefined>({
+  const iccids = createBatcher<TopUpInput, ToppedUpEsim | undefined>({
     limit: BATCH_MAX,
-    concurrency: 1, // larger batches: those that wait for a read wait for a batch of orders too
+    concurrency: 1, // larger batches: most of them wait for a batch of orders anyway
     queueLimit: QUEUE_MAX,
     queueFullError: () => new Error('too many top-ups are waiting'),
     async run(inputs) {
@@ -62,7 +62,6 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
       return inputs.map((input) => esims.get(input))
     },
   })
-  let runningBatches = 0
   const batches = createBatcher<OrderInput, BatchVerdict>({
     limit: BATCH_MAX,
     concurrency: CONCURRENT_BATCHES,
@@ -71,22 +70,18 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
     queueFullError: () => new Error('too many orders are waiting'),
     key: (input) => input.tenant.tenantId, // a second batch of one wallet would only wait for its lock
     keysShareBatch: true,
-    run(inputs) {
-      runningBatches++
-      return placeInTime(deps, inputs).finally(() => runningBatches--)
-    },
+    run: (inputs) => placeInTime(deps, inputs),
   })
-  /** While a batch runs, the next one waits: its eSIMs are read meanwhile. */
-  const withReadAhead = (input: OrderInput): OrderInput => {
-    if (input.orderType !== 'TOPUP' || runningBatches === 0) return input
-    const walletHash = deps.walletCache.latestHash(input.tenant.tenantId)
-    if (walletHash === undefined) return input // the batch will read it under the wallet's lock
-    return { ...input, readAhead: { walletHash, esim: aheadReads.add(input).catch(() => undefined) } }
+  /** A batch that does not read its eSIMs needs their ids. One that is not found is looked for again by the batch. */
+  const withNamedEsim = async (input: TopUpInput): Promise<TopUpInput> => {
+    const named = await iccids.add(input).catch(() => undefined)
+    return named ? { ...input, named } : input
   }
   const placeOrReplay = async (input: OrderInput) => {
     const replayed = recent.has(input) ? await recent.lookUp(input) : undefined
     if (replayed) return replayed
-    const verdict = await batches.add(withReadAhead(input)).catch(() => UNAVAILABLE)
+    const isByIccid = input.orderType === 'TOPUP' && input.request.esimTranNo === undefined
+    const verdict = await batches.add(isByIccid ? await withNamedEsim(input) : input).catch(() => UNAVAILABLE)
     if (verdict.kind !== 'not-admitted' && orderExists(verdict)) recent.add(input)
     return verdict
   }

@@ -2,7 +2,6 @@ import { stripIccidPadding } from '@dealer-esim/contract'
 import { isUuid } from '../../lib/ids.ts'
 import { textArray, uuidArray } from '../../lib/postgres/columns.ts'
 import type { Db } from '../../lib/postgres/db.ts'
-import type { CachedWallet } from '../../wallet/ledger/cache.ts'
 import type { OrderInput, ToppedUpEsim, TopUpInput } from './input.ts'
 
 /**
@@ -10,9 +9,9 @@ import type { OrderInput, ToppedUpEsim, TopUpInput } from './input.ts'
  * are given, both must match. One statement for those named by id and one for the others, without a lock.
  *
  * An action or another top-up that begins afterwards locks the wallet and changes its row, and so does a supplier's cancel,
- * which is refunded. So the answer holds for a caller that either has locked the wallets in an earlier statement, or
- * writes under their locks only if they are as they were before this call. A report and the passing of time change the
- * eSIM under the lock of its order only: neither caller excludes them, and the supplier decides.
+ * which is refunded. So the answer holds for a caller that has locked the wallets in an earlier statement. A report and the
+ * passing of time change the eSIM under the lock of its order only: the caller does not exclude them, and the supplier
+ * decides.
  */
 export async function readToppedUpEsims(
   db: Pick<Db, 'query'>,
@@ -36,23 +35,6 @@ export async function readToppedUpEsims(
     byIccid.length > 0 && read(byIccid, BY_ICCID, 'orders-esims-by-iccid', valuesOf(byIccid)),
   ])
   return esims
-}
-
-/**
- * True if nothing has happened to an eSIM that a debit of its wallet would detect, since the wallet's row had the hash: the
- * wallet is as it was, or this node's latest batches alone have changed it, and topped up other eSIMs.
- */
-export function isUnchangedSince(
-  walletHash: string,
-  profileId: string,
-  { rowHash, ownChanges = [] }: CachedWallet,
-): boolean {
-  if (walletHash === rowHash) return true
-  for (const { rowHashBefore, toppedUpProfileIds } of ownChanges) {
-    if (toppedUpProfileIds.has(profileId)) return false
-    if (walletHash === rowHashBefore) return true
-  }
-  return false
 }
 
 function valuesOf(inputs: readonly TopUpInput[], ...more: Buffer[]): Buffer[] {

@@ -7,7 +7,7 @@ import { allowanceOf, type PackageLine } from '../item.ts'
 import type { OrderInput, ToppedUpEsim } from './input.ts'
 
 /** 2^53 - 1: a JSON number must hold the volume exactly. */
-const VOLUME_MAX = BigInt(Number.MAX_SAFE_INTEGER)
+export const VOLUME_MAX = BigInt(Number.MAX_SAFE_INTEGER)
 
 /**
  * Decides which offer a top-up buys: 200002 (state of the eSIM), then 310241 and 310244, then 310245, then 200015. Pure.

@@ -9,6 +9,7 @@ import { INSERT_DEBITS, updateWallets, WALLET_COLUMN_COUNT, walletValues } from 
 import { lockAndHashWallets } from '../../wallet/ledger/lock.ts'
 import { itemPriceOf, publicLineOf } from '../item.ts'
 import type { BatchDecision, PlacedOrder } from './decide.ts'
+import { areAsExpected, type ExpectedEsim, expectedValues } from './expected-esims.ts'
 
 /**
  * Writes what a batch has placed: orders, items, debits, events and the new state of the wallets, by one statement without
@@ -35,6 +36,8 @@ export interface Assumptions {
   catalogueVersion: bigint
   /** The UTC day that was assumed. */
   today: string
+  /** Those of the batch's top-ups. */
+  esims: readonly ExpectedEsim[]
 }
 
 /**
@@ -49,10 +52,12 @@ export async function writeIfUnchanged(
   batch: BatchDecision,
   assumed: Assumptions,
 ): Promise<{ now: Date; wallets: CachedWallet[] } | undefined> {
-  const { rowHashes, catalogueVersion, today } = assumed
+  const { rowHashes, catalogueVersion, today, esims } = assumed
   const isOne = batch.placed.length === 1 && batch.placed[0]!.packageLines.length === 1
-  const { name, text, format } = isOne ? WRITE_ONE_IF_UNCHANGED : WRITE_IF_UNCHANGED
+  const { format, ofOrders, withTopUps } = isOne ? WRITE_ONE_IF_UNCHANGED : WRITE_IF_UNCHANGED
+  const { name, text } = esims.length > 0 ? withTopUps : ofOrders
   const values = [...valuesOf(format, ids, batch), plainArray(rowHashes), catalogueVersion, today]
+  if (esims.length > 0) values.push(...expectedValues(format, esims))
   const [row] = await tx.query<WrittenRow & { nowMs: number }>({ name, text, values })
   if (!row) return undefined
   const now = new Date(row.nowMs)
@@ -157,6 +162,7 @@ function lineValues(format: RowFormat, placed: readonly PlacedOrder[]): unknown[
 const LINES_FIRST = Object.keys(PLACED).length + 1
 const WALLETS_FIRST = LINES_FIRST + Object.keys(LINES).length
 const ASSUMED_FIRST = WALLETS_FIRST + WALLET_COLUMN_COUNT
+const ESIMS_FIRST = ASSUMED_FIRST + 3
 
 function valuesOf(format: RowFormat, ids: Ids, { placed, wallets }: BatchDecision): unknown[] {
   return [...placedValues(format, ids, placed), ...lineValues(format, placed), ...walletValues(format, wallets)]
@@ -221,7 +227,7 @@ const ACTIONS_OF = (format: RowFormat) => `
 // Locks the wallets first, in ascending tenant order; writes nothing unless row hashes, catalogue and day are as assumed.
 // The catalogue is that of the statement's snapshot, which is older than the lock: after a wait it may be outdated. Earlier
 // orders are not looked up: the unique index refuses the statement as a whole, and is searched for each order anyway.
-const ifUnchanged = (format: RowFormat) => `
+const ifUnchanged = (format: RowFormat, more = '') => `
 with locked as materialized (${lockAndHashWallets(format.list(WALLETS_FIRST, 'uuid'))}
 ), unchanged as materialized (
   select moment.now, ${paidAt('moment.now')} as status_history
@@ -232,7 +238,7 @@ with locked as materialized (${lockAndHashWallets(format.list(WALLETS_FIRST, 'uu
   where row_hashes = $${ASSUMED_FIRST}::bigint[] and latest <= now
     and (now at time zone 'UTC')::date = $${ASSUMED_FIRST + 2}::date
     and now < statement_timestamp() + interval '${LOCK_WAIT_MAX_MS} milliseconds'
-    and not exists (${ACTIONS_OF(format)})
+    and not exists (${ACTIONS_OF(format)}) ${more}
 ), placed as materialized (
   select placed.*, now as created_at, status_history, 'ORDER_PAID' as notify_type
   from ${format.table(1, PLACED, 'placed')}, unchanged
@@ -242,6 +248,15 @@ with locked as materialized (${lockAndHashWallets(format.list(WALLETS_FIRST, 'uu
 )
 select (extract(epoch from now) * 1000)::float8 as now_ms, ${ROW_HASHES} from moved, unchanged group by now`
 
-const WRITE_IF_UNCHANGED = { name: 'orders-write-if-unchanged', text: ifUnchanged(ROWS), format: ROWS }
+/** A batch without top-ups has a statement of its own, which has nothing to check of eSIMs. */
+const writesIfUnchanged = (format: RowFormat, which: string) => ({
+  format,
+  ofOrders: { name: `orders-write${which}-if-unchanged`, text: ifUnchanged(format) },
+  withTopUps: {
+    name: `orders-write${which}-if-esims-unchanged`,
+    text: ifUnchanged(format, `and ${areAsExpected(format, ESIMS_FIRST)}`),
+  },
+})
+const WRITE_IF_UNCHANGED = writesIfUnchanged(ROWS, '')
 /** The same SQL for one order of one line, with values instead of arrays: 0.85 of the server's time for a lone order. */
-const WRITE_ONE_IF_UNCHANGED = { name: 'orders-write-one-if-unchanged', text: ifUnchanged(ONE_ROW), format: ONE_ROW }
+const WRITE_ONE_IF_UNCHANGED = writesIfUnchanged(ONE_ROW, '-one')

@@ -36,15 +36,3 @@ test('the wallet cache drops the least recently stored wallet beyond ten thousan
   expect(cache.take(['1'])).toBeUndefined()
   expect(cache.take(['0', '2', 'new'])).toHaveLength(3)
 })
-
-test('the latest hash of a wallet stays known while it is taken, and is forgotten when it is outdated', () => {
-  const { cache } = createCache()
-  expect(cache.latestHash('a')).toBeUndefined()
-  cache.put([{ ...wallet('a'), rowHash: '1' }])
-  cache.take(['a'])
-  expect(cache.latestHash('a')).toBe('1')
-  cache.put([{ ...wallet('a'), rowHash: '2' }])
-  expect(cache.latestHash('a')).toBe('2')
-  cache.markOutdated(['a'])
-  expect(cache.latestHash('a')).toBeUndefined()
-})

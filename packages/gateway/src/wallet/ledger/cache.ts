@@ -5,20 +5,11 @@ import type { Wallet } from './lock.ts'
 export interface CachedWallet extends Wallet {
   /** WALLET_ROW_HASH of the row. A statement that relies on the cache compares it under the lock. */
   rowHash: string
-  /** What this node's latest transactions changed, newest first: each found the row as the one before it had left it. */
-  ownChanges?: readonly OwnChange[]
-}
-
-interface OwnChange {
-  rowHashBefore: string
-  toppedUpProfileIds: ReadonlySet<string>
 }
 
 export interface WalletCache {
   /** Removes and returns these wallets, in the given order. Unless all are cached, removes none and returns undefined. */
   take(tenantIds: readonly string[]): CachedWallet[] | undefined
-  /** The hash of a wallet that was stored last, whether it was taken since or not. */
-  latestHash(tenantId: string): string | undefined
   /** Stores wallets after the commit that changed them. */
   put(wallets: readonly CachedWallet[]): void
   /** Called when the cached rows were outdated. These wallets are not cached for a while, because a failed attempt costs time. */
@@ -32,7 +23,6 @@ const PAUSE_MS = 1_000
 
 export function createWalletCache(clock: Pick<Clock, 'monotonic'>): WalletCache {
   const wallets = new Map<string, CachedWallet>()
-  const hashes = new Map<string, string>()
   const bypassedUntil = new Map<string, number>()
   return {
     take(tenantIds) {
@@ -45,22 +35,17 @@ export function createWalletCache(clock: Pick<Clock, 'monotonic'>): WalletCache 
       for (const tenantId of tenantIds) wallets.delete(tenantId)
       return found
     },
-    latestHash: (tenantId) => hashes.get(tenantId),
     put(changed) {
       for (const wallet of changed) {
         if (clock.monotonic() < (bypassedUntil.get(wallet.tenantId) ?? Number.NEGATIVE_INFINITY)) continue
         bypassedUntil.delete(wallet.tenantId)
         wallets.delete(wallet.tenantId)
         wallets.set(wallet.tenantId, wallet)
-        hashes.delete(wallet.tenantId)
-        hashes.set(wallet.tenantId, wallet.rowHash)
       }
       dropOldest(wallets)
-      dropOldest(hashes)
     },
     markOutdated(tenantIds) {
       for (const tenantId of tenantIds) {
-        hashes.delete(tenantId)
         bypassedUntil.delete(tenantId)
         bypassedUntil.set(tenantId, clock.monotonic() + PAUSE_MS)
       }

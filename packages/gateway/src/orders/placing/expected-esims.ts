@@ -1,0 +1,187 @@
+import { ESIM_STATUSES, stripIccidPadding } from '@dealer-esim/contract'
+import type { EsimToTopUp, Offer, Snapshot } from '../../catalogue/catalogue.ts'
+import { isUuid } from '../../lib/ids.ts'
+import { type Columns, ROWS, type RowFormat } from '../../lib/postgres/columns.ts'
+import type { Suppliers } from '../../suppliers/registry.ts'
+import type { PlacedOrder } from './decide.ts'
+import type { OrderInput, ToppedUpEsim, TopUpInput } from './input.ts'
+import { allowsTopUp, topUpVolume, VOLUME_MAX } from './topup.ts'
+
+/*
+ * Top-ups on cached wallets are decided without reading their eSIMs: each is expected to exist, to be one that takes the
+ * package, and to have nothing in progress. The statement that writes the batch checks that, and writes nothing
+ * otherwise; then the eSIMs are read under the wallets' locks and decided on as they are.
+ *
+ * Reading them first, while an earlier batch was written, cost 12 to 15 µs of the gateway's time for each.
+ */
+
+/** What a top-up expects of its eSIM. */
+export interface ExpectedEsim {
+  tenantId: string
+  profileId: string
+  /** null: the request names none. */
+  iccid: string | null
+  /** The package that is added. */
+  packageCode: string
+  /** The eSIM is one of these. */
+  takes: readonly EsimToTopUp[]
+  /** Bytes that the batch adds to it, up to this top-up. */
+  addedVolume: bigint
+}
+
+export interface AssumedEsims {
+  byInput: ReadonlyMap<OrderInput, ToppedUpEsim>
+  /** The eSIMs that take a package, by packageCode. */
+  takes: ReadonlyMap<string, readonly EsimToTopUp[]>
+}
+
+interface OfferContext {
+  catalogue: Snapshot
+  suppliers: Pick<Suppliers, 'get'>
+  available(offer: Pick<Offer, 'routes'>): number | undefined
+}
+
+/** A statement compares each eSIM with all that take its package. More than a catalogue's largest product family has. */
+const TAKES_MAX = 500
+
+/**
+ * Makes up the eSIMs of a batch for the decision: each fits its package, which is the same for all that do.
+ * @returns undefined where an eSIM has to be read, because it cannot be named by its id or the top-up will be refused
+ */
+export function assumeEsims(inputs: readonly OrderInput[], context: OfferContext): AssumedEsims | undefined {
+  const byInput = new Map<OrderInput, ToppedUpEsim>()
+  const takes = new Map<string, readonly EsimToTopUp[]>()
+  for (const input of inputs) {
+    if (input.orderType !== 'TOPUP') continue
+    const { packageCode } = input.request
+    const esims = takes.get(packageCode) ?? esimsThatTake(packageCode, context)
+    takes.set(packageCode, esims)
+    const profileId = profileIdOf(input)
+    if (profileId === undefined || esims.length === 0 || esims.length > TAKES_MAX) return undefined
+    byInput.set(input, assumedEsim(profileId, iccidOf(input), esims[0]!))
+  }
+  return { byInput, takes }
+}
+
+/** Those whose supplier adds to them and has not sold out, as far as this node knows. */
+function esimsThatTake(packageCode: string, { catalogue, suppliers, available }: OfferContext): readonly EsimToTopUp[] {
+  const routes = (catalogue.find(packageCode)?.routes ?? []).filter((route) => {
+    const known = suppliers.get(route.supplier)?.supplier
+    return (known === undefined || known.topUp !== undefined) && available({ routes: [route] }) !== 0
+  })
+  const names = new Set(routes.map(({ supplier }) => supplier))
+  return catalogue.toppedUpBy(packageCode).filter(({ supplier }) => names.has(supplier))
+}
+
+function profileIdOf({ request: { esimTranNo }, named }: TopUpInput): string | undefined {
+  if (esimTranNo === undefined) return named?.profileId
+  return isUuid(esimTranNo) ? esimTranNo.toLowerCase() : undefined
+}
+
+function iccidOf({ request: { iccid } }: TopUpInput): string | null {
+  return iccid === undefined ? null : stripIccidPadding(iccid)
+}
+
+function assumedEsim(profileId: string, iccid: string | null, { packageCode, supplier }: EsimToTopUp): ToppedUpEsim {
+  return {
+    ...{ profileId, iccid, packageCode, supplier },
+    ...{ esimStatus: 'GOT_RESOURCE', smdpStatus: null, suspended: false },
+    ...{ totalVolume: null, openActionId: null, openLines: null },
+  }
+}
+
+/** What the top-ups of a batch that was decided on assumed eSIMs expect of them. */
+export function expectedEsims(
+  placed: readonly PlacedOrder[],
+  { takes }: AssumedEsims,
+  catalogue: Snapshot,
+): ExpectedEsim[] {
+  const added = new Map<string, bigint>()
+  const expected: ExpectedEsim[] = []
+  for (const { tenantId, toppedUpProfileId: profileId, toppedUpIccid: iccid, packageLines } of placed) {
+    if (profileId === null) continue
+    const line = packageLines[0]!
+    const addedVolume = (added.get(profileId) ?? 0n) + topUpVolume(catalogue, line)
+    added.set(profileId, addedVolume)
+    const { packageCode } = line
+    expected.push({ tenantId, profileId, iccid, packageCode, takes: takes.get(packageCode)!, addedVolume })
+  }
+  return expected
+}
+
+const EXPECTED: Columns = {
+  tenant_id: 'uuid',
+  profile_id: 'uuid',
+  iccid: 'text',
+  added_volume: 'bigint',
+  package_no: 'integer',
+}
+
+const TAKES: Columns = { package_no: 'integer', supplier: 'text', package_code: 'text' }
+
+/** The parameters of `areAsExpected`. */
+export function expectedValues(format: RowFormat, esims: readonly ExpectedEsim[]): unknown[] {
+  const numbers = new Map<string, number>()
+  const takes: (EsimToTopUp & { packageNo: number })[] = []
+  for (const esim of esims) {
+    if (numbers.has(esim.packageCode)) continue
+    const packageNo = numbers.size
+    numbers.set(esim.packageCode, packageNo)
+    for (const each of esim.takes) takes.push({ ...each, packageNo })
+  }
+  return [
+    format.ids(esims.map((esim) => esim.tenantId)),
+    format.ids(esims.map((esim) => esim.profileId)),
+    format.texts(esims.map((esim) => esim.iccid)),
+    format.plain(esims.map((esim) => esim.addedVolume)),
+    format.plain(esims.map((esim) => numbers.get(esim.packageCode)!)),
+    ROWS.plain(takes.map(({ packageNo }) => packageNo)),
+    ROWS.texts(takes.map(({ supplier }) => supplier)),
+    ROWS.texts(takes.map(({ packageCode }) => packageCode)),
+  ]
+}
+
+/** The statuses that allow a top-up whatever the supplier. */
+const STATUSES = ESIM_STATUSES.filter((esimStatus) => allowsTopUp({ esimStatus, smdpStatus: null }, undefined))
+
+/**
+ * An SQL condition: all eSIMs are as expected in the snapshot of the statement. It may be older than the wallets' locks: an
+ * action, a top-up or a cancel that commits in between changes the row hash of the wallet. A report and the passing of
+ * time do not: as with an eSIM that is read, the supplier decides then.
+ *
+ * The limits keep the plan index look-ups for each eSIM, whatever the statistics say.
+ * @param first the number of its first parameter
+ */
+export function areAsExpected(format: RowFormat, first: number): string {
+  return `(
+    select count(*) from ${format.table(first, EXPECTED, 'expected')}
+    cross join lateral (
+      select supplier, order_id, item_no from profiles p
+      where p.tenant_id = expected.tenant_id and p.profile_id = expected.profile_id
+        and p.iccid = coalesce(expected.iccid, p.iccid)
+        and p.esim_status in (${STATUSES.map((status) => `'${status}'`).join(', ')})
+        and p.smdp_status is distinct from 'DELETED'
+        and coalesce(p.total_volume, 0) <= ${VOLUME_MAX} - expected.added_volume
+      limit 1
+    ) p
+    cross join lateral (
+      select package_code from order_items i
+      where i.tenant_id = expected.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no limit 1
+    ) i
+    cross join lateral (
+      select from ${ROWS.table(first + Object.keys(EXPECTED).length, TAKES, 'takes')}
+      where takes.package_no = expected.package_no and takes.supplier = p.supplier
+        and takes.package_code = i.package_code
+      limit 1
+    ) takes
+    where (
+      select true from esim_actions a
+      where a.tenant_id = expected.tenant_id and a.profile_id = expected.profile_id
+        and action_status in ('PENDING', 'UNDER_REVIEW') limit 1
+    ) is null and (
+      select true from orders o
+      where o.tenant_id = expected.tenant_id and o.topped_up_profile_id = expected.profile_id
+        and order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW') limit 1
+    ) is null
+  ) = cardinality(${format.list(first, 'uuid')})`
+}

@@ -3,7 +3,7 @@ import { CLAIM_ORDERS_MAX } from '../../src/fulfilment/claim.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { createTopUpTestbed, GB, type TopUpTestbed } from './testbed.ts'
 
-/** By far more than a claim, a call and an outcome take on a busy machine. */
+/** Far more than a claim, a call and an outcome take on a busy machine. */
 const QUEUED_TOP_UP_MAX_MS = 150
 
 let bed: TopUpTestbed
@@ -37,7 +37,7 @@ describe('a top-up', () => {
     expect((await bed.profile(esim)).totalVolume).toBe(5 * GB)
   })
 
-  it('does not wait longer for its turn the more top-ups its eSIM has', async () => {
+  it('waits no longer for its turn if many others of its eSIM are queued', async () => {
     const esim = await bed.delivered()
     const before = bed.supplier.toppedUp.length
     let releaseFirst = () => {}
@@ -46,7 +46,7 @@ describe('a top-up', () => {
       await isReleased
       return { kind: 'toppedUp' }
     }
-    // More than one claim leases.
+    // More orders than one claim leases.
     const count = CLAIM_ORDERS_MAX + 50
     const numbers = Array.from({ length: count }, (_, n) => n)
     const ordered = await Promise.all(numbers.map((n) => bed.topUp(esim, { transactionId: `T-queue-${n}` })))

@@ -5,7 +5,7 @@ import { directTo, isFollowing } from './servers.ts'
 /*
  * A schema that Citus distributes. All its tables are on one node, as shards, which are tables with names such as
  * `orders_102068`, and Citus moves them to another node on demand. Citus itself would plan each statement at each execution,
- * with 15 times the processor time of PostgreSQL, and would refuse many. So sessions connect to the node that has the schema,
+ * with 16 times the processor time of PostgreSQL, and would refuse many. So sessions connect to the node that has the schema,
  * and find views of the shards before the tables of Citus. PostgreSQL plans a statement on such a view as one on the shard,
  * and keeps the plan.
  *

@@ -47,7 +47,7 @@ export function createPipeline(client: pg.PoolClient, watch: ResponseWatch<Conne
     const entry = `select ${shardViews}.enter_schema()`
     if (!isScript(statement)) {
       // If it fails, the statements behind it fail with the same error.
-      if (isFirst) add({ name: 'citus-enter', text: entry }).catch(() => {})
+      if (isFirst) add({ name: `citus-enter ${shardViews}`, text: entry }).catch(() => {})
       return add(statement)
     }
     sendBatch()

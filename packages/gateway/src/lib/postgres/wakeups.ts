@@ -129,6 +129,7 @@ function connect(options: WakeupOptions, wakeLocal: (topic: string) => void) {
   /** Closes the connection even if statements are pending; its end opens another. */
   function closeAfter(error: Error): void {
     options.onError(error)
+    isListening = false
     client?.end().catch(() => {})
   }
 

@@ -51,13 +51,15 @@ const FITTING_MAX = 500
 export function assumeEsims(inputs: readonly OrderInput[], context: OfferContext): AssumedEsims | undefined {
   const byInput = new Map<OrderInput, ToppedUpEsim>()
   const fitting = new Map<string, readonly EsimToTopUp[]>()
+  let fittingCount = 0
   for (const input of inputs) {
     if (input.orderType !== 'TOPUP') continue
     const { packageCode } = input.request
     const esims = fitting.get(packageCode) ?? listFitting(packageCode, context)
+    if (!fitting.has(packageCode)) fittingCount += esims.length
     fitting.set(packageCode, esims)
     const profileId = profileIdOf(input)
-    if (profileId === undefined || esims.length === 0 || esims.length > FITTING_MAX) return undefined
+    if (profileId === undefined || esims.length === 0 || fittingCount > FITTING_MAX) return undefined
     byInput.set(input, assumedEsim(profileId, iccidOf(input), esims[0]!))
   }
   return { byInput, fitting }
@@ -86,7 +88,7 @@ function assumedEsim(profileId: string, iccid: string | null, { packageCode, sup
   return {
     ...{ profileId, iccid, packageCode, supplier },
     ...{ esimStatus: 'GOT_RESOURCE', smdpStatus: null, suspended: false },
-    ...{ totalVolume: null, openActionId: null, openLines: null },
+    ...{ totalVolume: 0n, openActionId: null, openLines: null },
   }
 }
 

@@ -102,7 +102,8 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
     case 'not-admitted':
       return inputs.length === 1 ? [NOT_ADMITTED] : undefined
     case 'changed':
-      deps.walletCache.markOutdated(tenantIds)
+      // Where there are top-ups, most likely one of their eSIMs is not as expected: the other dealers have nothing to do with it.
+      deps.walletCache.markOutdated(esims.length > 0 ? esims.map(({ tenantId }) => tenantId) : tenantIds)
       return undefined
     default: {
       deps.walletCache.put(written.wallets)

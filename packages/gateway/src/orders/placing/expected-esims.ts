@@ -19,7 +19,7 @@ import { allowsTopUp, topUpVolume, VOLUME_MAX } from './topup.ts'
 export interface ExpectedEsim {
   tenantId: string
   profileId: string
-  /** null: the request names none. */
+  /** null: the request has no ICCID. */
   iccid: string | null
   /** The package that is added. */
   packageCode: string
@@ -41,7 +41,7 @@ interface OfferContext {
   available(offer: Pick<Offer, 'routes'>): number | undefined
 }
 
-/** The statement compares each eSIM with all that take its package. Larger than the largest product family of a catalogue. */
+/** The statement compares each eSIM with all that take its package. More eSIMs than a catalogue's largest product family has. */
 const FITTING_MAX = 500
 
 /**

@@ -102,7 +102,7 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
     case 'not-admitted':
       return inputs.length === 1 ? [NOT_ADMITTED] : undefined
     case 'changed':
-      // Where there are top-ups, most likely one of their eSIMs is not as expected: the other dealers have nothing to do with it.
+      // In a batch with top-ups, an eSIM that is not as expected is the likely reason. That says nothing about other wallets.
       deps.walletCache.markOutdated(esims.length > 0 ? esims.map(({ tenantId }) => tenantId) : tenantIds)
       return undefined
     default: {

@@ -30,6 +30,7 @@ export function alertPath(alert: { kind: string; tenantId: string | null; data: 
     case 'STOCK_EXPIRING':
       return '/stock/batches'
     case 'SUPPLIER_PRICE':
+      return '/supplier-reports'
     case 'PACKAGES_OFF_SALE':
       return '/catalogue'
     default:

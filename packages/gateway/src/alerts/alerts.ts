@@ -3,6 +3,7 @@ import { NIL_TENANT } from '../audit/audit.ts'
 import type { Ids } from '../lib/ids.ts'
 import { countMatching, type RowCount } from '../lib/postgres/count-rows.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
+import { type IdPage, idPage } from '../lib/postgres/id-page.ts'
 
 export interface Alert {
   /** null if it concerns the deployment. */
@@ -50,18 +51,12 @@ export interface AlertFilter {
   unread?: boolean | undefined
 }
 
-/** Lists alerts, newest first. */
-export function listAlerts(
-  db: Pick<Db, 'query'>,
-  filter: AlertFilter,
-  { before, limit }: { before?: string | undefined; limit: number },
-): Promise<AlertRow[]> {
+/** Lists alerts by time. */
+export function listAlerts(db: Pick<Db, 'query'>, filter: AlertFilter, page: IdPage): Promise<AlertRow[]> {
   return db.query<AlertRow>(sql`
     select alert_id, tenant_id, kind, audience, message, data, read_at, created_at
     from alerts
-    where true ${conditions(filter)}
-      ${before === undefined ? empty : sql`and alert_id < ${before}`}
-    order by alert_id desc limit ${limit}`)
+    where true ${conditions(filter)} ${idPage('alert_id', page)}`)
 }
 
 export function countAlerts(db: Pick<Db, 'query'>, filter: AlertFilter): Promise<RowCount> {

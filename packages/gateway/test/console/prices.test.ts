@@ -112,6 +112,7 @@ describe('a dealer', () => {
     expect(body).toEqual({
       currencyCode: 'USD',
       nextCursor: null,
+      searchedTo: null,
       prices: [{ packageCode: 'JP_1_7', name: 'Package JP_1_7', status: 'ON_SALE', price: 50_000, retailPrice: null }],
     })
     const filtered = await dealer.call('GET', `/tenants/${tenantId}/prices?source=GROUP`)
@@ -150,12 +151,22 @@ describe('invalid prices', () => {
 })
 
 describe('lists ordered by code', () => {
-  it('a dealer’s prices accept a cursor of the longest possible code', async () => {
-    const cursor = Buffer.from('Z'.repeat(64)).toString('base64url')
-    expect(await operator.call('GET', `/tenants/${tenantId}/prices?cursor=${cursor}`)).toMatchObject({
-      status: 200,
-      body: { nextCursor: null },
-    })
+  it('the pages of a dealer’s prices go beyond the longest possible code', async () => {
+    const longest = ['Y', 'Z'].map((letter) => letter.repeat(64))
+    for (const code of longest) {
+      await addPackage(testbed.db, code, [])
+      const { status } = await operator.call('PUT', `/tenants/${tenantId}/own-prices/${code}`, { price: 1 })
+      expect(status).toBe(200)
+    }
+    const codes: string[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const path = `/tenants/${tenantId}/prices?limit=1${cursor && `&cursor=${cursor}`}`
+      const { body } = await operator.call('GET', path)
+      codes.push(...body.prices.map((row: { packageCode: string }) => row.packageCode))
+      cursor = body.nextCursor
+    }
+    expect(codes.slice(-2)).toEqual(longest)
+    expect(codes).toEqual([...new Set(codes)].sort())
   })
 
   it('each page of packages reads only its own rows', async () => {

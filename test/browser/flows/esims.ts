@@ -61,14 +61,46 @@ export function esimFlows(shared: SharedState): void {
     await open(shared.page, used)
     await newestAction(shared.page).getByText('Dealer').waitFor()
     await shared.page.getByText('Suspended', { exact: true }).waitFor()
-    // The operator's people act by command, except for a cancel.
-    expect(await button(shared.page, 'Resume').count()).toBe(0)
+    expect(await button(shared.page, 'Suspend').count()).toBe(0)
 
     expect(await button(dealerPage, 'Suspend').count()).toBe(0)
     await act(dealerPage, 'Resume', 'the phone was found')
     await isSuspended().waitFor({ state: 'hidden', timeout: 60_000 })
     await newestAction(dealerPage).getByText('Resume').waitFor()
     expect(await findProfile(used)).toMatchObject({ suspended: false })
+  })
+
+  it('the operator suspends an eSIM and resumes it at once, with a reason, and the dealer sees it', async () => {
+    const { page } = shared
+    await open(page, used)
+    await act(page, 'Suspend', 'asked by the dealer')
+    await page.getByText('The supplier has done it.').first().waitFor()
+    await page.getByText('Suspended', { exact: true }).waitFor()
+    expect(await findProfile(used)).toMatchObject({ suspended: true })
+    await newestAction(dealerPage).getByText('Operator').waitFor({ timeout: 60_000 })
+    await act(page, 'Resume', 'asked by the dealer')
+    await page.getByText('Suspended', { exact: true }).waitFor({ state: 'hidden' })
+    expect(await findProfile(used)).toMatchObject({ suspended: false })
+  })
+
+  it('an action that the supplier did not answer is resolved by the operator with what it says', async () => {
+    const { page } = shared
+    const unanswered = { packageCode: 'SANDBOX_ACTION_UNKNOWN', count: 1 }
+    await client().order({ transactionId: 'unanswered-in-browser', packageInfoList: [unanswered] })
+    await client().waitForOrder({ transactionId: 'unanswered-in-browser' })
+    const esim = (await client().profiles({ transactionId: 'unanswered-in-browser' })).profileList[0]!
+    await open(page, esim)
+    await act(page, 'Revoke', 'reported stolen')
+    await page.getByText('The supplier did not say whether it did it.').first().waitFor()
+    await newestAction(page).getByRole('button', { name: 'Resolve' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('combobox', { name: 'Supplier’s answer' }).selectOption('Done')
+    await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Mail of the supplier, ticket 12')
+    await dialog.getByRole('button', { name: 'Resolve' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    await page.locator('[data-status=REVOKED]').waitFor()
+    await newestAction(page).getByText('Completed').waitFor()
+    expect(await button(page, 'Resolve').count()).toBe(0)
   })
 
   it('a dealer’s person tops an eSIM up at the price on the button, until the top-up is delivered', async () => {

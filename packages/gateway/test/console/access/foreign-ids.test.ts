@@ -107,6 +107,7 @@ const BODIES: Record<string, object> = {
   'PATCH /people/:personId': { name: 'Renamed' },
   'POST /people/:personId/link': REAUTHENTICATION,
   'POST /people/:personId/second-factor/remove': REAUTHENTICATION,
+  'POST /people/:personId/provider/unlink': REAUTHENTICATION,
   'POST /tenants/:tenantId/orders/:orderNo/cancel': { reason: 'a good one' },
   'POST /tenants/:tenantId/orders/:orderNo/notes': { text: 'a note' },
   'POST /tenants/:tenantId/orders/:orderNo/settle': { verdict: 'refused', evidence: 'they said so' },

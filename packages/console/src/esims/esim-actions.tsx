@@ -8,7 +8,7 @@ import { useApi, useChange } from '../api/use-api.ts'
 import { EvidenceField } from '../orders/evidence-field.tsx'
 import { Dialog, ReasonField } from '../parts/dialog.tsx'
 import { List } from '../parts/list.tsx'
-import { notifyError, notifySuccess } from '../parts/notify.ts'
+import { notifyError } from '../parts/notify.ts'
 import { Card } from '../parts/page.tsx'
 import { Amount, Status, Timestamp } from '../parts/values.tsx'
 import { canOperate, isOperator, useSession } from '../session/session.ts'
@@ -61,7 +61,11 @@ function DealerAction({ path, action, iccid }: ActionProps) {
 /** Carries the action out at once, for the operator: a cancelled eSIM is refunded without a fee. */
 function OperatorAction({ path, action, iccid }: ActionProps) {
   const [opened, setOpened] = useState(false)
-  const act = useChange<EsimActionOutcome>({ quiet: true })
+  // Said here, because the button is gone once the eSIM is in another state.
+  const act = useChange<EsimActionOutcome>({
+    quiet: true,
+    success: ({ outcome }) => (outcome === 'refused' ? undefined : t.esims.outcomes[outcome]),
+  })
   return (
     <ActionButton
       {...{ action, iccid, opened }}
@@ -75,9 +79,8 @@ function OperatorAction({ path, action, iccid }: ActionProps) {
           { method: 'POST', path: `${path}/operator-actions`, body: { action, reason } },
           {
             onSuccess({ outcome, words }) {
-              const text = interpolate(t.esims.outcomes[outcome], { words: words ?? '' })
-              if (outcome === 'refused') notifyError(new Error(text))
-              else notifySuccess(text)
+              if (outcome === 'refused')
+                notifyError(new Error(interpolate(t.esims.outcomes.refused, { words: words ?? '' })))
               setOpened(false)
             },
           },

@@ -5,6 +5,7 @@ import { button, copyable, heading, inviteAndSignIn, navigate, type SharedState 
 
 const USED = 'used-in-browser'
 const CANCELLED = 'cancelled-in-browser'
+const FRESH = 'fresh-in-browser'
 
 /** The page of an eSIM, as seen by its dealer's people and by the operator. */
 export function esimFlows(shared: SharedState): void {
@@ -72,15 +73,20 @@ export function esimFlows(shared: SharedState): void {
 
   it('the operator suspends an eSIM and resumes it at once, with a reason, and the dealer sees it', async () => {
     const { page } = shared
-    await open(page, used)
+    // Another one, because the first one has soon used its data.
+    await client().order({ transactionId: FRESH, packageInfoList: [{ packageCode: 'SANDBOX_USAGE', count: 1 }] })
+    await client().waitForOrder({ transactionId: FRESH })
+    const esim = (await client().profiles({ transactionId: FRESH })).profileList[0]!
+    for (const each of [dealerPage, page]) await open(each, esim)
+    await button(page, 'Suspend').waitFor({ timeout: 60_000 })
     await act(page, 'Suspend', 'asked by the dealer')
     await page.getByText('The supplier has done it.').first().waitFor()
     await page.getByText('Suspended', { exact: true }).waitFor()
-    expect(await findProfile(used)).toMatchObject({ suspended: true })
+    expect(await findProfile(esim)).toMatchObject({ suspended: true })
     await newestAction(dealerPage).getByText('Operator').waitFor({ timeout: 60_000 })
     await act(page, 'Resume', 'asked by the dealer')
     await page.getByText('Suspended', { exact: true }).waitFor({ state: 'hidden' })
-    expect(await findProfile(used)).toMatchObject({ suspended: false })
+    expect(await findProfile(esim)).toMatchObject({ suspended: false })
   })
 
   it('an action that the supplier did not answer is resolved by the operator with what it says', async () => {
@@ -106,6 +112,7 @@ export function esimFlows(shared: SharedState): void {
   it('a dealer’s person tops an eSIM up at the price on the button, until the top-up is delivered', async () => {
     const { testbed, page } = shared
     const { balance } = await client().balance()
+    await open(dealerPage, used)
     await button(dealerPage, 'Top up').click()
     const dialog = dealerPage.getByRole('dialog')
     await dialog.getByRole('combobox', { name: 'Package' }).selectOption('SANDBOX_TOPUP')

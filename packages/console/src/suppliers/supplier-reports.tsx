@@ -118,7 +118,7 @@ function Months({ month }: { month: string }) {
   )
 }
 
-/** Of delivered eSIMs, in the currency of the cost, which may differ from that of the sales. */
+/** The cost of delivered eSIMs in its own currency, which may differ from that of the sales. */
 function Cost({ row: { delivered, cost, costCurrency, currencyCode } }: { row: SupplierMonthRow }) {
   if (cost === null && delivered > 0) return <>{t.supplierReports.unknown}</>
   return <Amount value={cost} currency={costCurrency ?? currencyCode} />

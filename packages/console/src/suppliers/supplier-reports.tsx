@@ -106,12 +106,6 @@ function Months({ month }: { month: string }) {
             phone: 'note',
             render: (row) => <Cost row={row} />,
           },
-          {
-            accessor: 'charged',
-            title: t.supplierReports.charged,
-            textAlign: 'right',
-            render: (row) => formatCount(row.charged),
-          },
         ]}
       />
     </Card>
@@ -149,10 +143,10 @@ function Discrepancies({ month }: { month: string }) {
             render: (row) => t.supplierReports.kinds[row.kind],
           },
           { accessor: 'supplier', title: t.orders.supplier, phone: 'status', render: (row) => row.supplier || '–' },
-          { accessor: 'orderNo', title: t.esims.order, phone: 'value', render: (row) => <OrderLink row={row} /> },
+          { accessor: 'orderNo', title: t.esims.order, phone: 'note', render: (row) => <OrderLink row={row} /> },
           { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
           { accessor: 'since', title: t.supplierReports.since, render: (row) => <Timestamp time={row.since} /> },
-          { accessor: 'detail', title: t.common.details, phone: 'note', cellsClassName: 'break' },
+          { accessor: 'detail', title: t.common.details, cellsClassName: 'break' },
         ]}
       />
       <Omitted count={data?.omitted} />

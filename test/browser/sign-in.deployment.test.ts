@@ -193,7 +193,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     const page = await testbed.open()
     await button(page, 'Sign in with Example Login').click()
     await page.getByRole('alert').getByText('Ask an administrator to unlink the earlier one.').waitFor()
-    await navigate(testbed, operator, '/people')
+    await loadPage(testbed, operator, '/people')
     const actions = operator.getByRole('row', { name: /sso@people\.test/ }).getByRole('button', { name: /^Actions/ })
     await actions.click()
     await operator.getByRole('menuitem', { name: 'Unlink sign-in provider' }).click()

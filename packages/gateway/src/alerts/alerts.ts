@@ -1,32 +1,72 @@
-import { NIL_TENANT } from '../audit/audit.ts'
-import type { Ids } from '../lib/ids.ts'
-import type { Tx } from '../lib/postgres/db.ts'
+import sql, { empty, type Sql } from 'sql-template-tag'
+import { countMatching, type RowCount } from '../lib/postgres/count-rows.ts'
+import type { Db, Tx } from '../lib/postgres/db.ts'
 
-export interface Alert {
-  /** null if it concerns the deployment. */
-  tenantId: string | null
-  /** UPPER_SNAKE, such as LOW_BALANCE. */
+export interface AlertRow {
+  alertId: string
+  tenantId: string
   kind: string
   audience: 'OPERATOR' | 'TENANT'
-  /** What happened and what to do. */
   message: string
-  data?: Record<string, unknown>
+  data: Record<string, unknown>
+  readAt: Date | null
+  createdAt: Date
 }
 
-/**
- * Alerts operators or a tenant's people, in the transaction that caused the alert. The console shows it, and it may
- * also be sent by e-mail.
- */
-export function createAlert(tx: Tx, ids: Ids, alert: Alert): void {
-  tx.send({
-    text: `insert into alerts (tenant_id, alert_id, kind, audience, message, data) values ($1, $2, $3, $4, $5, $6)`,
-    values: [
-      alert.tenantId ?? NIL_TENANT,
-      ids.uuid(),
-      alert.kind,
-      alert.audience,
-      alert.message,
-      JSON.stringify(alert.data ?? {}),
-    ],
-  })
+export interface AlertFilter {
+  tenantId: string | null
+  audience: 'OPERATOR' | 'TENANT' | null
+  unread?: boolean | undefined
+}
+
+/** Lists alerts, newest first. */
+export function listAlerts(
+  db: Pick<Db, 'query'>,
+  filter: AlertFilter,
+  { before, limit }: { before?: string | undefined; limit: number },
+): Promise<AlertRow[]> {
+  return db.query<AlertRow>(sql`
+    select alert_id, tenant_id, kind, audience, message, data, read_at, created_at
+    from alerts
+    where true ${conditions(filter)}
+      ${before === undefined ? empty : sql`and alert_id < ${before}`}
+    order by alert_id desc limit ${limit}`)
+}
+
+export function countAlerts(db: Pick<Db, 'query'>, filter: AlertFilter): Promise<RowCount> {
+  return countMatching(db, sql`select from alerts where true ${conditions(filter)}`)
+}
+
+function conditions({ tenantId, audience, unread }: AlertFilter): Sql {
+  return sql`
+    ${tenantId === null ? empty : sql`and tenant_id = ${tenantId}`}
+    ${audience === null ? empty : sql`and audience = ${audience}`}
+    ${unread ? sql`and read_at is null` : empty}`
+}
+
+/** The console shows "99+" beyond this, and nothing more is counted. */
+const UNREAD_COUNTED_MAX = 100
+
+/** Counts unread alerts of an audience, up to 100. Probes the index `alerts_unread`. */
+export async function countUnreadAlerts(
+  db: Pick<Db, 'query'>,
+  scope: { tenantId: string | null; audience: 'OPERATOR' | 'TENANT' },
+): Promise<number> {
+  const rows = await db.query(sql`
+    select 1 from alerts where audience = ${scope.audience} and read_at is null
+      ${scope.tenantId === null ? empty : sql`and tenant_id = ${scope.tenantId}`}
+    limit ${UNREAD_COUNTED_MAX}`)
+  return rows.length
+}
+
+/** Marks alerts as read. Ignores alerts for another audience or tenant than `scope`. */
+export function markAlertsRead(
+  tx: Tx,
+  alertIds: readonly string[],
+  scope: { tenantId: string | null; audience: 'OPERATOR' | 'TENANT' },
+): void {
+  tx.send(sql`
+    update alerts set read_at = now()
+    where alert_id = any(${[...alertIds]}::uuid[]) and audience = ${scope.audience} and read_at is null
+      ${scope.tenantId === null ? empty : sql`and tenant_id = ${scope.tenantId}`}`)
 }

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { type AlertRow, countAlerts, countUnreadAlerts, listAlerts, markAlertsRead } from '../../../alerts/list.ts'
+import { type AlertRow, countAlerts, countUnreadAlerts, listAlerts, markAlertsRead } from '../../../alerts/alerts.ts'
 import { alertPath } from '../../../alerts/place.ts'
 import { NIL_TENANT } from '../../../audit/audit.ts'
 import { csvRoute, inParts } from '../../kernel/csv-route.ts'

@@ -26,9 +26,9 @@ export interface Result<Name extends OperationName> {
 export type Handler<Name extends OperationName> = (deps: Deps, call: Call<Name>) => Promise<Result<Name>>
 export type EarlyHandler<Name extends OperationName> = (deps: Deps, call: EarlyCall<Name>) => Promise<Result<Name>>
 
-/** What the dealer API carries out: each operation calls one module. */
+/** The operations of the dealer API, as api.ts gives them to it. */
 export interface Operations {
   readonly handlers: { readonly [Name in OperationName]: Handler<Name> }
-  /** Of operations that may begin before their request is admitted. They commit their changes only afterwards. */
+  /** For operations that may begin before their request is admitted. They commit their changes only afterwards. */
   readonly earlyHandlers: { readonly [Name in OperationName]?: EarlyHandler<Name> }
 }

@@ -111,9 +111,10 @@ async function createViews(client: pg.ClientBase, schema: string, { shard_id: sh
 /** With the defaults that Citus leaves out of shards: numbers from sequences. */
 const LIST_SHARDS = `
   select name, shard, array(
-    select format('alter column %I set default %s', a.attname, pg_get_expr(d.adbin, d.adrelid))
-    from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
-    where d.adrelid = shell and pg_get_expr(d.adbin, d.adrelid) like 'nextval(%') as defaults
+    select format('alter column %I set default %s', a.attname, coalesce(
+      pg_get_expr(d.adbin, d.adrelid), format('nextval(%L)', pg_get_serial_sequence(shell::regclass::text, a.attname))))
+    from pg_attribute a left join pg_attrdef d on a.attrelid = d.adrelid and a.attnum = d.adnum
+    where a.attrelid = shell and (a.attidentity <> '' or pg_get_expr(d.adbin, d.adrelid) like 'nextval(%')) as defaults
   from (${SHARDS}) shards order by name`
 
 /** Statements compare row versions of any table, and hash rows of this one. */
@@ -142,11 +143,13 @@ function script(
         raise exception 'Citus has moved the schema to another node' using errcode = 'connection_failure';
       end if;
     end $enter$`,
+    // Triggers find all tables of the schema on the node of the row, which is what Citus asks to be sure of.
     `create function ${views}.define(definition text) returns void language plpgsql as $define$
     declare answer record;
     begin
       select success, result into answer from pg_catalog.run_command_on_coordinator(format(
-        'do $command$ begin set local search_path to %I; set local lock_timeout to %L; %s; end $command$',
+        'do $command$ begin set local search_path to %I; set local lock_timeout to %L;
+         set local citus.enable_unsafe_triggers to on; %s; end $command$',
         '${schema}', current_setting('lock_timeout'), rtrim(definition, E' \\n;')));
       if not answer.success then
         raise exception 'The coordinator of Citus refused a definition: %', answer.result

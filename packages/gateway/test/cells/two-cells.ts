@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { parseCells } from '../../src/cells/cells-file.ts'
 import { MOVED_TABLES } from '../../src/cells/move/tables.ts'
 import { createDb, type Database } from '../../src/lib/postgres/db.ts'
+import { DEFAULT_SCHEMA } from '../../src/lib/postgres/schema.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
 import { NODE_ENV } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
@@ -74,7 +75,10 @@ export async function startTwoCells(role: 'api' | 'all'): Promise<TwoCells> {
 async function startCell(name: string, role: 'api' | 'all', folder: string): Promise<TestCell> {
   const database = await createTestDatabase()
   const { MASTER_KEY } = NODE_ENV
-  const variables = { CELL_NAME: name, DATABASE_URL: database.url, MASTER_KEY, DEFAULT_QPS_LIMIT: '100000' }
+  const variables = {
+    ...{ CELL_NAME: name, DATABASE_URL: database.url, DATABASE_SCHEMA: DEFAULT_SCHEMA },
+    ...{ MASTER_KEY, DEFAULT_QPS_LIMIT: '100000' },
+  }
   writeFileSync(
     join(folder, `${name}.env`),
     Object.entries(variables)

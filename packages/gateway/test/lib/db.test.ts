@@ -15,6 +15,7 @@ import { createDb, type Db, TransactionEnded, type Tx } from '../../src/lib/post
 import { CommitUnknown, isConnectionLoss } from '../../src/lib/postgres/errors.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { startTcpProxy } from '../harness/databases/proxies.ts'
+import { runOnNode } from '../harness/databases/tables.ts'
 
 let database: TestDatabase
 let db: Db & { close(): Promise<void> }
@@ -50,7 +51,7 @@ describe('a transaction whose connection is lost during several statements', () 
 
 describe('a transaction that has ended', () => {
   const note = { text: 'insert into noted values (1)' }
-  beforeAll(() => db.query({ text: 'create table noted (number integer)' }))
+  beforeAll(() => runOnNode(db, 'create table noted (number integer)'))
 
   it.each(['query', 'send'] as const)('refuses a %s after its commit was sent', async (method) => {
     let kept: Tx | undefined
@@ -151,7 +152,7 @@ describe('a connection loss is distinguished from the failure of a statement', (
 
 it('a statement outside a transaction fails if its implicit commit fails', async () => {
   // Deferred constraints are checked after the answer. A connection may also end in between.
-  await db.query({ text: 'create table late (number integer unique deferrable initially deferred)' })
+  await runOnNode(db, 'create table late (number integer unique deferrable initially deferred)')
   const twice = {
     name: 'test-late',
     text: 'insert into late select $1::integer from generate_series(1, 2)',

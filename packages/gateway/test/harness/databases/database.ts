@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
+import { sqlState } from '../../../src/lib/postgres/errors.ts'
 
 export interface TestDatabase {
   url: string
@@ -53,9 +54,21 @@ export async function createDatabase(nodes: TestNodes, name: string, template = 
   await onEachNode(nodes, (client) => client.query(`create database ${name} template ${template}`))
 }
 
+/** The maintenance of Citus makes new connections to a database until it is gone. */
+const DROPS_MAX = 10
+const OBJECT_IN_USE = '55006'
+
 /** Also closes connections that are still open. */
 async function dropDatabase(nodes: TestNodes, name: string): Promise<void> {
-  await onEachNode(nodes, (client) => client.query(`drop database if exists ${name} with (force)`))
+  await onEachNode(nodes, async (client) => {
+    for (let left = DROPS_MAX; ; left--) {
+      try {
+        return await client.query(`drop database if exists ${name} with (force)`)
+      } catch (error) {
+        if (sqlState(error) !== OBJECT_IN_USE || left === 0) throw error
+      }
+    }
+  })
 }
 
 /** On Citus a database is one of its own on each node. */

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maintainPartitions } from '../../src/retention/table.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
-import { partitionsOf, tablesOf } from '../harness/databases/tables.ts'
+import { ONLY_HERE, partitionsOf, tablesOf } from '../harness/databases/tables.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { type AdmissionNodes, HOUR_MS, inputOf, MINUTE_MS, nextEdgeMs, startAdmissionNodes } from './admission-nodes.ts'
 
@@ -31,12 +31,13 @@ async function enter(requestId: string, atMs: number, offMs = 0, node = 0): Prom
 
 /** Stops statements between the insert of their RequestIDs and their commit, by locking the tenant's bucket. */
 async function holdBucket(ofTenant: string) {
+  const buckets = await tablesOf(admission.db, 'qps_buckets')
   const client = new pg.Client({ connectionString: admission.url })
   await client.connect()
   return {
     async lock() {
-      await client.query('begin')
-      await client.query('select from qps_buckets where tenant_id = $1 for update', [ofTenant])
+      await client.query(`${ONLY_HERE}; begin`)
+      await client.query(`select from ${buckets} where tenant_id = $1 for update`, [ofTenant])
     },
     waitedForBy: (statements: number) =>
       waitUntil(async () => {
@@ -165,7 +166,7 @@ describe('partitions of one table', () => {
     }
     const reader = new pg.Client({ connectionString: admission.url })
     await reader.connect()
-    await reader.query(`begin; select from ${await tablesOf(db, 'events')} limit 1`)
+    await reader.query(`${ONLY_HERE}; begin; lock table ${await tablesOf(db, 'events')} in share update exclusive mode`)
     const made = maintainPartitions(db).then(
       () => 'made',
       () => 'gave up',

@@ -38,7 +38,7 @@ describe('a transaction whose connection is lost during several statements', () 
       const [own] = await tx.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })
       const first = tx.query({ text: 'select pg_sleep(60)' })
       const second = tx.query({ text: 'select 1' })
-      await db.query({ text: 'select pg_terminate_backend($1)', values: [own!.pid] })
+      await db.query({ text: 'select pg_terminate_backend($1::integer)', values: [own!.pid] })
       await first
       await second
     })
@@ -129,7 +129,7 @@ describe('a connection loss is distinguished from the failure of a statement', (
       db.query({ text: `alter database "${name}" set default_transaction_read_only = ${value}` })
     await readOnly('on')
     const failing = createDb({ url: database.url, poolSize: 1, applicationName: 'db test standby' })
-    const write = () => failing.tx(async (tx) => tx.send({ text: 'create table promoted ()' }))
+    const write = () => failing.tx(async (tx) => tx.send({ text: 'delete from alerts' }))
     await expect(write()).rejects.toSatisfy(isConnectionLoss)
     await readOnly('off')
     await write()

@@ -48,8 +48,8 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
   return [
     stop('dashboard', '/'),
     stop('finder', '/', (at) => at.keyboard.press('/')),
-    stop('setup-second-factor', '/', (at) => at.locator('[data-setup=secondFactor]').getByRole('button').click()),
     stop('dealers', '/tenants'),
+    stop('setup-second-factor', '/', (at) => at.locator('[data-setup=secondFactor]').getByRole('button').click()),
     stop('new-dealer', '/tenants', (at) => button(at, 'New dealer').click()),
     stop('dealer', tenant),
     stop('credentials', `${tenant}/credentials`),

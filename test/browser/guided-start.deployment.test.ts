@@ -108,7 +108,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     totpSecret = (await dialog().locator('code').first().innerText()).trim()
     await dialog().getByRole('textbox', { name: 'Code' }).fill(codeOf(totpSecret))
     await button(page, 'Turn on').click()
-    // Escape must not lose the codes together with the step.
+    // Escape must not close the step, or the codes would be lost.
     await button(page, 'I have saved these codes').waitFor()
     await page.keyboard.press('Escape')
     await button(page, 'Close without copying').waitFor()
@@ -284,7 +284,7 @@ describe.skipIf(!isBrowserAvailable())('a new test deployment', () => {
       await dialog().getByRole('textbox', { name: 'Name' }).fill('codes')
       await dialog().getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
       await dialog().getByRole('button', { name: 'Add supplier' }).click()
-      await dialog().getByText('codes is added.').waitFor()
+      await dialog().getByText('codes was added.').waitFor()
       await dialog().getByRole('button', { name: 'Test' }).click()
       await dialog().locator('[data-tested]').waitFor()
       expect(await violationsIn(page)).toEqual([])
@@ -333,7 +333,7 @@ describe.skipIf(!isBrowserAvailable())('a new test deployment', () => {
   )
 })
 
-/** Serious violations of accessibility, on a desktop and a phone, in light and dark. */
+/** Lists serious accessibility violations, on a desktop and a phone, in light and dark. */
 async function violationsIn(page: Page): Promise<string[]> {
   const before = page.viewportSize()!
   const found: string[] = []

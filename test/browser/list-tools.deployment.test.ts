@@ -164,7 +164,7 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
             await page.getByRole('menu').waitFor()
           }
           await transitionsEnd(page)
-          const found = await seriousViolations(await axeSession(page), 'light')
+          const found = await seriousViolations(await axeSession(page), scheme)
           faults.push(...found.map((fault) => `${name} ${scheme} ${path} ${menu}: ${fault}`))
           if (!menu) continue
           await page.keyboard.press('Escape')

@@ -39,7 +39,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     expect(new URL(page.url()).searchParams.get('sort')).toBe('-amount')
   })
 
-  it('a short list says on every page how many rows it has in all, and its pages can be longer or shorter', async () => {
+  it('a shorter list shows its total number of rows on every page, and its page size can be chosen', async () => {
     const path = `/tenants/${demo.tenantId}/prices`
     const { count } = await api<{ count: number }>(testbed, page, `${path}/totals`)
     expect(count).toBeGreaterThan(25)

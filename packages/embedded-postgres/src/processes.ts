@@ -40,8 +40,8 @@ export function pidIsTaken(pid: number): boolean {
  * process waits on a pipe that the kernel closes when we end. Without it, a gateway that is killed and whose DATA_DIR is
  * removed would leave a database server running for ever.
  *
- * The helper runs before the process that it watches, and a process that is started for it writes its own pid to the pipe
- * before it does anything else: if we did that, and were killed before, it would be left running.
+ * The helper starts before the process that it watches. That process writes its own pid to the helper's pipe before it does
+ * anything else: if the gateway wrote it, a gateway that was killed before writing would leave the process running.
  */
 export function startWatchdog(signal: 'INT' | 'KILL', account?: Account): Watchdog {
   const helper = spawn('/bin/sh', ['-c', 'read -r pid; read -r _; [ -z "$pid" ] || kill -"$1" "$pid"', 'sh', signal], {
@@ -58,12 +58,12 @@ export function startWatchdog(signal: 'INT' | 'KILL', account?: Account): Watchd
 }
 
 export interface Watchdog {
-  /** The pipe to the helper, which reads the pid from it. */
+  /** The pipe from which the helper reads the pid. */
   input: Writable
   cancel(): void
 }
 
-/** The arguments of /bin/sh that start a program whose pid is written to its file descriptor 3, the pipe of a watchdog. */
+/** Arguments for /bin/sh: it writes its pid to file descriptor 3, the pipe of a watchdog, and then becomes the program. */
 export function watchedProgram(program: string, args: readonly string[]): string[] {
   return ['-c', 'echo $$ >&3; exec 3>&-; exec "$@"', 'sh', program, ...args]
 }

@@ -101,7 +101,7 @@ create table supplier_attempts (
   primary key (tenant_id, attempt_id)
 ) partition by range (attempt_id);
 create index supplier_attempts_order on supplier_attempts (tenant_id, order_id);
--- Finds the attempts of all tenants in a period. It has one entry for each 128 pages: an attempt costs nothing measurable more.
+-- Finds the attempts of all tenants in a period. It has one entry per 128 pages, so it adds no measurable cost to an attempt.
 create index supplier_attempts_times on supplier_attempts using brin (attempt_id) with (autosummarize = on);
 create index supplier_attempts_spend on supplier_attempts (supplier, started_at) where spend is not null;
 

@@ -11,12 +11,12 @@ export function isFiltered(filters: Record<string, string>): boolean {
   return Object.keys(filters).some((name) => !DISPLAY.includes(name))
 }
 
-/** A list that the gateway filters, counts, exports and perhaps sorts. Everything that a person chose is in the URL. */
+/** A list that the gateway filters, counts, exports and, where it can, sorts. Everything that a person chose is in the URL. */
 export interface ServerList<Row> {
   path: string
   query: Query
   sort: string | undefined
-  /** The whole answer, for members beside the rows. */
+  /** The whole answer, for its members other than the rows. */
   answer: Record<string, unknown> | undefined
   rows: Row[] | undefined
   nextCursor: string | null | undefined
@@ -28,7 +28,7 @@ export interface ServerList<Row> {
   retry(): unknown
 }
 
-/** @param options.isFirstPageOnly the address of the page belongs to another list: this one shows no further pages */
+/** @param options.isFirstPageOnly shows one page only, because the cursor in the URL belongs to another list */
 export function useList<Row>(
   path: string,
   name: string,
@@ -39,7 +39,7 @@ export function useList<Row>(
   const { refreshMs, isFirstPageOnly = false } = options
   const { sort, limit, cursor }: Record<string, string> = isFirstPageOnly ? {} : shown
   const list = useApi<Record<string, unknown>>(path, { ...filters, sort, limit, cursor }, { refreshMs })
-  const totals = useApi<ListTotals>(`${path}/totals`, filters)
+  const totals = useApi<ListTotals>(`${path}/totals`, filters, { refreshMs })
   // More rows match than when this order was chosen: the usual order is always possible.
   const isOrderRefused = list.error?.code === 'TOO_MANY_TO_SORT'
   const retry = () => (isOrderRefused ? setFilters({ sort: null }) : list.refetch())

@@ -65,6 +65,6 @@ it.each([
   ['1000000', undefined],
   ['-1', undefined],
   ['2.5', undefined],
-])('the limit %j of requests per second is read as %s', (typed, limit) => {
+])('the limit %j of requests per second is parsed as %s', (typed, limit) => {
   expect(parseQpsInput(typed)).toBe(limit)
 })

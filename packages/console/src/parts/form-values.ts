@@ -59,7 +59,10 @@ export function markSaved(form: { elements: ArrayLike<unknown> }): void {
   }
 }
 
-/** The typed limit of requests per second. null: the field is empty; undefined: it is not a whole number below a million. */
+/**
+ * Parses a limit of requests per second.
+ * @returns null for an empty field; undefined if the text is not a whole number below a million
+ */
 export function parseQpsInput(typed: string | undefined): number | null | undefined {
   if (typed === undefined) return null
   return /^\d{1,6}$/.test(typed) ? Number(typed) : undefined

@@ -35,7 +35,7 @@ interface Column<Row> {
 interface ListProps<Row> {
   /** The table's name for screen readers. */
   label: string
-  /** A list that the gateway pages, counts and exports. It brings the rows. */
+  /** A list that the gateway paginates, counts and exports. It supplies the rows. */
   list?: ServerList<Row>
   /** Keeps the list's saved views, sorting and columns. Only one list of a page has a name. */
   name?: string

@@ -12,7 +12,7 @@ import { Card } from './page.tsx'
 export function SettingsCard(props: {
   title: string
   saveTo: { method: 'PATCH' | 'PUT'; path: string }
-  /** Absent: administrators may. */
+  /** By default, administrators may edit. */
   mayEdit?: boolean
   parse(fields: Record<string, string>): { body: Record<string, unknown> } | { errors: Record<string, string> }
   children(errors: Record<string, string>): ReactNode
@@ -20,7 +20,7 @@ export function SettingsCard(props: {
   const me = useSession()
   const save = useChange({ success: t.common.saved, quiet: true })
   const [errors, setErrors] = useState<Record<string, string>>({})
-  /** The gateway's errors stand at their fields, where they are corrected. */
+  /** Errors from the gateway are shown at the fields to correct. */
   function showError(error: ApiError) {
     const found = fieldErrors(error)
     if (Object.keys(found).length > 0) setErrors(found)

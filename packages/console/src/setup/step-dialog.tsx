@@ -20,12 +20,12 @@ const EndpointCard = lazy(async () => ({ default: (await import('../webhooks/end
 interface StepDialogProps {
   title: string
   onClose(): void
-  /** Its forms open dialogs of their own: Escape closes only these. */
+  /** The forms open dialogs of their own, so Escape must close only those. */
   hasDialogs?: boolean
   children: ReactNode
 }
 
-/** A step whose forms are those of another page. They bring their own buttons. */
+/** The dialog of a step that reuses the forms of another page, with their buttons. */
 function StepDialog({ title, onClose, hasDialogs = false, children }: StepDialogProps) {
   useReturnFocus(true)
   return (
@@ -91,7 +91,7 @@ function AddedSupplier({ supplier }: { supplier: string }) {
   )
 }
 
-/** Imports a file, or leads to the sale rules of suppliers with a catalogue. */
+/** Imports a file, or links to the sale rules for suppliers that have a catalogue. */
 export function CatalogueStep({ onClose }: StepProps) {
   return (
     <StepDialog title={t.setup.steps.catalogue.title} onClose={onClose}>

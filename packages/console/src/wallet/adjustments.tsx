@@ -39,7 +39,7 @@ export function AdjustmentsPage() {
   )
 }
 
-/** A dealer's latest adjustments. Hidden while the dealer has no adjustment. The statement below has all that were posted. */
+/** A dealer's latest adjustments. Hidden while the dealer has none. The statement below lists all that were posted. */
 export function Adjustments({ tenantId }: { tenantId: string }) {
   const list = useList<AdjustmentRow>('/adjustments', 'adjustments', { tenantId }, { isFirstPageOnly: true })
   if (!list.rows?.length) return null

@@ -100,11 +100,14 @@ export interface Snapshot {
    * As `offer`, of a package to add to an eSIM; 310245: it does not fit. The only route is that of the eSIM's supplier.
    */
   topUpOffer(buyer: Buyer, packageCode: string, esim: EsimToTopUp): Offer | '310241' | '310244' | '310245'
-  /** The eSIMs that a package can be added to, as `topUpOffer` decides. Some that a package had delivered are missing. */
+  /**
+   * Lists the eSIMs that a package can be added to, by the rules of `topUpOffer`. Those of suppliers that their package no longer
+   * has may be missing.
+   */
   toppedUpBy(packageCode: string): readonly EsimToTopUp[]
   /** @param esim the eSIM that the request names: only the packages that fit it */
   list(buyer: Buyer, request: PackageListRequest, esim?: EsimToTopUp): PackageListAnswer
-  /** How many packages `list` has on all its pages, up to `max` and one more. */
+  /** Counts the packages on all pages of `list`. Stops at `max` + 1. */
   countListed(buyer: Buyer, request: Pick<PackageListRequest, 'locationCode' | 'keyword'>, max: number): number
   /** The package for operators, and for the fulfilment of existing orders: independent of the buyer. */
   find(packageCode: string): CataloguePackage | undefined

@@ -195,7 +195,7 @@ const TURN_WAIT_MS = 1_000
 
 /**
  * A top-up is not sent while earlier ones of its eSIM are undecided. The last of them makes it due when it is decided
- * (wakeNextTopUps). The more there are, the later it is looked at without that.
+ * (wakeNextTopUps). The wait applies only if that does not happen, and is longer the more of them there are.
  */
 function inTurn(step: Step, { earlierCount }: EsimOfTopUp, now: Date): Step {
   if (step.do !== 'order' || earlierCount === 0) return step

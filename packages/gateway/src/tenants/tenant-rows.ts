@@ -137,8 +137,8 @@ const QUARTER_HOUR_MS = 900_000
 const QUARTER_HOURS_READ = 24
 
 /**
- * How far back so many orders of all tenants reach, estimated from their sums of the latest quarter hours that have any. Other
- * rows are about as many. An hour of a busy gateway has so many rows that a page would read the most allowed of every tenant.
+ * Estimates how far back this many orders of all tenants reach, from the sums of the latest quarter hours with orders. Other
+ * tables have about as many rows. An hour of a busy gateway has so many rows that a page would read the maximum of every tenant.
  */
 async function spanOfOrders(db: Pick<Db, 'query'>, beforeMs: number, wanted: number): Promise<number> {
   const [last] = await db.query<{ startsAt: Date; orders: number; total: number }>(sql`
@@ -154,12 +154,12 @@ async function spanOfOrders(db: Pick<Db, 'query'>, beforeMs: number, wanted: num
   return Math.max(0, reachMs - QUARTER_HOUR_MS) + (Math.min(reachMs, QUARTER_HOUR_MS) * wantedOfLast) / last.orders
 }
 
-const BUSIEST = 8
+const BUSIEST_TENANTS = 8
 
 /**
- * About when the latest row before `edge` was written: the latest of the tenants that sold most on the latest day of sales.
- * After a pause it is hours ago, and a window that begins now and goes a little beyond it would read the most allowed of every
- * tenant: 2 100 buffers for a page of a million orders, where 1 550 are enough.
+ * Estimates when the latest row before `edge` was written: the latest row of the tenants that sold most on the latest day with
+ * sales. After a pause that is hours ago, and a window from now to a little before it would read the maximum of every tenant:
+ * 2 100 buffers for a page of a million orders, instead of 1 550.
  * @returns `beforeMs` if those tenants have no such row
  */
 async function latestOfBusiest(
@@ -174,7 +174,7 @@ async function latestOfBusiest(
     select r.id from (
       select tenant_id from daily_sales_tenants
       where day = (select max(day) from daily_sales_tenants where day <= (${new Date(beforeMs)}::timestamptz at time zone 'utc')::date)
-      group by 1 order by sum(items) desc limit ${BUSIEST}) t
+      group by 1 order by sum(items) desc limit ${BUSIEST_TENANTS}) t
     cross join lateral (
       select ${column} as id from ${raw(table)} r where r.tenant_id = t.tenant_id and ${column} < ${edge} ${and(indexed)}
       order by ${column} desc limit 1) r

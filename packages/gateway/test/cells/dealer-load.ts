@@ -22,7 +22,7 @@ export interface DealerLoad {
 interface Sums {
   acknowledged: number
   replayed: number
-  /** Answers 000001 and 000002, and connections that were closed without an answer, more often than there are idle ones. */
+  /** Answers 000001 and 000002, and connections closed without an answer more often in a row than there are idle ones. */
   refused: number
   /** Connections that were closed without an answer: a load balancer that is reloaded closes idle ones, just when they are used. */
   reconnected: number

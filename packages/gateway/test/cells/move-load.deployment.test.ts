@@ -37,7 +37,7 @@ const REFUSED_MAX_MS = 5_000
 const UNDISTURBED_MS = 6_000
 /** Below it a p99 is that of the machine: the commands of a move start six processes of Node. */
 const P99_FLOOR_MS = 150
-/** By hand, on a machine without other work, twice the p99 without a move is the limit; another machine's work varies more. */
+/** The limit of the p99 during a move, as a multiple of that without. 2 for runs by hand on an otherwise idle machine. */
 const P99_FACTOR = process.env.MOVE_KILLS === 'all' ? 2 : 5
 /** From such a p99 without a move, the machine is too busy to judge times: only sales and the serving cell are checked. */
 const BUSY_P99_MS = 750

@@ -142,7 +142,7 @@ describe('the file of a list', () => {
   })
 })
 
-describe('the totals of a list that is read by page', () => {
+describe('a paginated list', () => {
   it.each([
     ['/stock/batches', ''],
     ['/stock/batches', '?supplier=nobody'],
@@ -165,7 +165,7 @@ describe('the totals of a list that is read by page', () => {
     ['/tenants/ALPHA/wallet/entries', ''],
     ['/tenants/ALPHA/wallet/entries', '?kind=TOP_UP'],
     ['/tenants/ALPHA/wallet/entries', `?month=${new Date().toISOString().slice(0, 7)}`],
-  ])('%s%s: as many rows as on all pages, and their sums', async (path, query) => {
+  ])('%s%s has totals that count the rows of all pages, and sum their amounts', async (path, query) => {
     const [at, filter] = [path, query].map((text) => text.replace('ALPHA', alpha).replace('BETA', beta)) as [
       string,
       string,
@@ -179,7 +179,7 @@ describe('the totals of a list that is read by page', () => {
     expect(body.sums).toEqual(hasSums ? [{ currencyCode: 'USD', amount }] : undefined)
   })
 
-  it('are counted to 10 000, and beyond that are not summed', async () => {
+  it('counts at most 10 000 rows, and has no sums if there are more', async () => {
     await exec(`insert into suppliers (supplier, type, config) values ('south', 'stock', '')`)
     await exec(
       `insert into supplier_products (supplier, product_code, name, package_type, countries, volume, is_day_pass,
@@ -207,7 +207,7 @@ describe('the totals of a list that is read by page', () => {
     expect(body.sums).toBeUndefined()
   })
 
-  it('a page has as many rows as are asked for', async () => {
+  it('has as many rows on a page as the request asks for', async () => {
     for (const path of ['/adjustments', '/supplier-products', '/stock/batches', `/tenants/${alpha}/wallet/entries`]) {
       const { body } = await operator.call('GET', `${path}?limit=1`)
       expect([path, (Object.values(body).find(Array.isArray) as Row[]).length]).toEqual([path, 1])
@@ -215,7 +215,7 @@ describe('the totals of a list that is read by page', () => {
     }
   })
 
-  it('what a dealer can buy is counted and exported as it is listed', async () => {
+  it('of what a dealer can buy is counted and exported as it is listed', async () => {
     const dealer = await signedInAs(testbed, 'DEALER_ADMIN', alpha)
     const path = `/tenants/${alpha}/buyable-packages`
     expect((await operator.call('POST', '/packages/sale', { packageCodes: ['FR'], onSale: true })).status).toBe(200)

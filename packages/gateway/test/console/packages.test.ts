@@ -133,7 +133,7 @@ describe('margins', () => {
 })
 
 describe('a price plan', () => {
-  it('the preview says what it did not look at: packages without a known cost, and dealers of other currencies', async () => {
+  it('the preview counts what it leaves out: packages without a known cost, and dealers with other currencies', async () => {
     await change('POST', '/price-plans', { planName: 'BLIND' })
     const { body } = await operator.call('POST', '/tenants', { clientName: 'Euro Ltd', currencyCode: 'EUR' })
     for (const id of [tenantId, body.tenantId]) await change('PUT', `/tenants/${id}/price-plan`, { planName: 'BLIND' })

@@ -19,7 +19,7 @@ it('the steps of setting up are computed from the data, and each is done when it
   await db.query({ text: 'delete from stock_levels', values: [] })
   await db.query({ text: 'delete from suppliers', values: [] })
   expect(await done()).toEqual([])
-  // What a test deployment brings is no step that somebody has done.
+  // The sandbox that a test deployment starts with completes no step.
   await db.query({
     text: `insert into suppliers (supplier, type, config) values ('sandbox', 'sandbox', '')`,
     values: [],

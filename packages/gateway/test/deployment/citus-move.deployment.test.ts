@@ -14,8 +14,8 @@ import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 import { letLeasesExpire, prepareDealer, type SentOrder, startNodeLoad, UNDISTURBED_ORDERS } from './failover-load.ts'
 
 /*
- * Two nodes of a gateway under orders on a schema of a Citus cluster, given the coordinator or the worker that has the schema.
- * The schema is moved to another worker and back. TEST_CITUS_URL: docs/scaling.md.
+ * Two nodes of a gateway place orders on a schema of a Citus cluster. Their DATABASE_URL names the coordinator, or the worker
+ * that has the schema. The schema is moved to another worker and back. TEST_CITUS_URL: docs/scaling.md.
  */
 
 const { url: coordinator, workers } = inject('testServer')
@@ -80,7 +80,7 @@ it.skipIf(!isPossible).each([
   ['block_writes', 'the worker that has the schema'],
   ['auto', 'the coordinator'],
 ])(
-  'a schema that Citus moves in the mode %s between its nodes loses and doubles no order of gateways that were given %s',
+  'a move of the schema by Citus in the mode %s neither loses nor duplicates an order if DATABASE_URL names %s',
   { timeout: 600_000, retry: 0 },
   async (mode, connectedTo) => {
     const databaseUrl = connectedTo === 'the coordinator' ? urlAtCoordinator() : database.url

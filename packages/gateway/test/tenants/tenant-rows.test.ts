@@ -11,8 +11,8 @@ import { findRowKeys } from '../../src/tenants/tenant-rows.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 /*
- * A busy quarter hour that broke off after five minutes, hours ago: each of many dealers has more events in it than a page.
- * The sums say only how many orders the quarter hour had.
+ * A quarter hour, nine hours ago, in which only the first five minutes were busy: each of many dealers has more events in it
+ * than fit on a page. The sums contain only how many orders the whole quarter hour had.
  */
 
 const TENANTS = 60
@@ -77,19 +77,19 @@ const latestIds = async () =>
   )
 
 describe('the first page of all tenants, hours after a busy time', () => {
-  it('has the latest rows, and reads not many more than these', async () => {
+  it('has the latest rows, and reads few others', async () => {
     const { ids, read } = await readPage()
     expect(ids).toEqual(await latestIds())
     expect(read).toBeLessThan(10 * PAGE)
   })
 
-  it('has them too where no sums are known yet', async () => {
+  it('has the latest rows also while there are no sums yet', async () => {
     await db.query({ text: 'delete from order_quarter_hours' })
     await db.query({ text: 'delete from daily_sales_tenants' })
     expect((await readPage()).ids).toEqual(await latestIds())
   })
 
-  it('of rows from the future of the sums begins with those', async () => {
+  it('begins with rows that are newer than the sums', async () => {
     const [first] = await db.query<{ tenantId: string }>({ text: 'select tenant_id from tenants limit 1' })
     const id = firstUuidAt(Date.now() - 60_000)
     await db.query({

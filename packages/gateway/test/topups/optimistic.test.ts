@@ -35,7 +35,7 @@ const DONE = async () => ({ kind: 'done' })
 /** A separate placer, as on another node, with the statements that it sends. */
 function createPlacer() {
   const statements: string[] = []
-  /** Runs once, when the orders are decided and before they are written. */
+  /** Runs once, after the orders are decided and before they are written. */
   const between: { happens?: (() => Promise<unknown>) | undefined } = {}
   /** Delays the transactions that place orders until it resolves. */
   const gate: { opens?: Promise<unknown> | undefined; isReached?: boolean } = {}
@@ -122,7 +122,7 @@ async function debitsOf({ tenantId }: Dealer): Promise<number> {
 }
 
 describe('a top-up on a cached wallet', () => {
-  it('is one statement, after the search for an eSIM that is named by its ICCID only', async () => {
+  it('is written by one statement, after a look-up if only the ICCID of the eSIM is given', async () => {
     const { placer, statements, esim, other, third, dealer } = await openDealer()
     const verdict = await topUp(placer, esim)
     expect(verdict).toMatchObject({ kind: 'placed', answer: { orderType: 'TOPUP', esimTranNo: esim.esimTranNo } })
@@ -198,7 +198,7 @@ async function reportCancelled({ esim, dealer }: Placing) {
   await applyReports(bed.node.deps, dealer.tenantId, [{ orderId: row!.orderId, profileId: esim.esimTranNo, report }])
 }
 
-describe('an eSIM that is not as expected is read, and decided on as it is:', () => {
+describe('a top-up is decided on the eSIM as it is read, if the eSIM is not as expected:', () => {
   it.each<[string, (placing: Placing) => Promise<unknown>, object, string]>([
     ['cancelled', ({ esim }) => bed.set(esim, `esim_status = 'CANCEL'`), {}, '200002'],
     ['revoked', ({ esim }) => bed.set(esim, `esim_status = 'REVOKED'`), {}, '200002'],
@@ -233,7 +233,7 @@ const inUse = async (placing: Placing) => {
   return placing
 }
 
-/** The supplier never says what became of it. */
+/** Leaves a top-up in progress: the supplier never reports its outcome. */
 async function beginTopUp(esim: Esim) {
   bed.supplier.topUp = bed.supplier.query = () => ({ kind: 'unknown', message: 'no answer' })
   expect(codeOf(await topUp(createPlacer().placer, esim))).toBe('placed')
@@ -336,7 +336,7 @@ describe('what happens between the decision and the debit is detected:', () => {
 })
 
 describe('a top-up that arrives while a batch of its wallet is written', () => {
-  /** Begins it; then `happens`, and the batch is written. */
+  /** Holds the earlier batch before it is written, sends the top-up, runs `happens`, and lets the batch go on. */
   async function topUpDuring(
     { placer, gate, esim }: Placing,
     earlier: () => Promise<Verdict>,
@@ -355,7 +355,7 @@ describe('a top-up that arrives while a batch of its wallet is written', () => {
     return Promise.all([first, second])
   }
 
-  it('is one statement after that batch, which topped up another eSIM', async () => {
+  it('is written by one statement if that batch topped up another eSIM', async () => {
     const placing = await openDealer()
     const { placer, statements, dealer, other } = placing
     expect((await topUpDuring(placing, () => topUp(placer, other))).map(codeOf)).toEqual(['placed', 'placed'])

@@ -3,7 +3,7 @@ import { CLAIM_ORDERS_MAX } from '../../src/fulfilment/claim.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { createTopUpTestbed, GB, type TopUpTestbed } from './testbed.ts'
 
-/** By far more than a claim, a call and an outcome take on a busy machine. */
+/** Far more than a claim, a call and an outcome take on a busy machine. */
 const QUEUED_TOP_UP_MAX_MS = 150
 
 let bed: TopUpTestbed
@@ -15,45 +15,46 @@ afterAll(async () => {
   await bed.close()
 })
 
+/** Lets the supplier answer no top-up until the returned function is called. */
+function holdTopUps(): () => void {
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  bed.supplier.topUp = async () => {
+    await held
+    return { kind: 'toppedUp' }
+  }
+  return release
+}
+
 describe('a top-up', () => {
   it('reaches the supplier after the earlier ones of its eSIM', async () => {
     const esim = await bed.delivered()
     const before = bed.supplier.toppedUp.length
-    let letGo = () => {}
-    const held = new Promise<void>((resolve) => {
-      letGo = resolve
-    })
-    bed.supplier.topUp = async () => {
-      await held
-      return { kind: 'toppedUp' }
-    }
+    const release = holdTopUps()
     const orderNos: string[] = []
     for (let n = 0; n < 4; n++) orderNos.push((await bed.topUp(esim, { transactionId: `T-turn-${n}` })).data.orderNo)
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(bed.supplier.toppedUp.length - before).toBe(1)
-    letGo()
+    release()
     for (let n = 0; n < 4; n++) await bed.order(esim.dealer, `T-turn-${n}`, 'DELIVERED')
     expect(bed.supplier.toppedUp.slice(before).map(({ key }) => key)).toEqual(orderNos.map((orderNo) => `${orderNo}-1`))
     expect((await bed.profile(esim)).totalVolume).toBe(5 * GB)
   })
 
-  it('does not wait longer for its turn the more top-ups its eSIM has', async () => {
+  it('waits no longer for its turn if many others of its eSIM are queued', async () => {
     const esim = await bed.delivered()
     const before = bed.supplier.toppedUp.length
-    let releaseFirst = () => {}
-    const isReleased = new Promise<void>((resolve) => (releaseFirst = resolve))
-    bed.supplier.topUp = async () => {
-      await isReleased
-      return { kind: 'toppedUp' }
-    }
-    // More than one claim leases.
+    const release = holdTopUps()
+    // More orders than one claim leases.
     const count = CLAIM_ORDERS_MAX + 50
     const numbers = Array.from({ length: count }, (_, n) => n)
     const ordered = await Promise.all(numbers.map((n) => bed.topUp(esim, { transactionId: `T-queue-${n}` })))
     expect(ordered.filter(({ code }) => code !== '000000')).toEqual([])
     await bed.topUp(esim, { transactionId: 'T-queue-last' })
     const startedAt = performance.now()
-    releaseFirst()
+    release()
     await waitUntil(async () => bed.supplier.toppedUp.length - before === count + 1, 60_000)
     expect((performance.now() - startedAt) / count).toBeLessThan(QUEUED_TOP_UP_MAX_MS)
   }, 120_000)

@@ -79,8 +79,8 @@ export function previewText(preview: Preview, limit: number): string {
   )
   const unread = notRead.map(({ supplier, reason }) =>
     reason === 'NEVER'
-      ? `\nThe catalogue of ${supplier} was never read completely: its products are not included.`
-      : `\nThe latest catalogue of ${supplier} waits to be accepted: this is by the one before.`,
+      ? `\nThe catalogue of ${supplier} has never been read completely: its products are not included.`
+      : `\nThe latest catalogue of ${supplier} has not been accepted yet: this preview uses the previous one.`,
   )
   const summary = [
     `${products} products, ${unselected} of them selected by no rule${skipped.length > 0 ? `, skipped: ${skipped.join(', ')}` : ''}.`,

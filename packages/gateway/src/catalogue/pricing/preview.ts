@@ -14,7 +14,7 @@ export interface PlanPreview {
   readonly dearer: number
   /** Packages whose new price is below the lowest cost, as far as costs are known. */
   readonly belowCost: number
-  /** Packages that change and stay for sale whose cost in the currency is unknown: a loss would not show. */
+  /** Packages that change, stay for sale and have no known cost in the currency: a loss would not be noticed. */
   readonly unknownCosts: number
   /** The first of those that change: losses first, then the largest changes. */
   readonly lines: readonly PreviewLine[]

@@ -69,7 +69,7 @@ export function listPackages(
   return { packageList, nextCursor, asOf: formatTime(new Date(asOf(source, now))) }
 }
 
-/** Counts the packages of all pages, up to `max` and one more. */
+/** Counts the packages on all pages. Stops at `max` + 1. */
 export function countListed(
   source: ListSource,
   tariff: Tariff,

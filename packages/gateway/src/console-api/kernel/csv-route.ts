@@ -40,7 +40,7 @@ export function csvRoute<Row, P extends TSchema | undefined = undefined, Q exten
   })
 }
 
-/** Rows that are written in one turn of the event loop, some milliseconds: the orders of dealers are served between them. */
+/** Rows that are written in one turn of the event loop, a few milliseconds. Orders of dealers are served between the turns. */
 const WRITTEN_ROWS = 100
 
 /** All rows, because a truncated file would look complete. Only as many as one part are in memory. */

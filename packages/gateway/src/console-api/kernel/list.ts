@@ -60,10 +60,10 @@ const totals = Type.Object({
     }),
   ),
   sorts: Type.Optional(
-    Type.Array(Type.String(), { description: 'Columns by which the list can be sorted. Absent: it has one order' }),
+    Type.Array(Type.String(), { description: 'Columns by which the list can be sorted. Absent: its order is fixed' }),
   ),
   sortable: Type.Optional(
-    Type.Array(Type.String(), { description: 'Those by which as many rows as these can be sorted' }),
+    Type.Array(Type.String(), { description: 'Those of them by which this number of rows can be sorted' }),
   ),
 })
 export type ListTotals = Static<typeof totals>
@@ -71,8 +71,8 @@ export type ListTotals = Static<typeof totals>
 /** Rows of a file's first part: few, so that it begins soon. */
 const FIRST_PART_ROWS = 100
 /**
- * Each part is four times as long as the one before, up to this, so that a file that is given up after its beginning costs little.
- * For each, all tenants are looked up or the list is sorted again: with parts of 500, a file cost twice as much.
+ * Each part is four times as long as the one before, up to this, so that a download that is soon cancelled costs little. Each
+ * part looks up all tenants, or sorts the list again: with parts of 500, a file cost twice as much.
  */
 const PART_ROWS_MAX = 2_000
 const PART_GROWTH = 4
@@ -127,14 +127,14 @@ export function listRoutes<
   ]
 }
 
-type Counted<F extends TProperties, P extends TProperties> = Pick<
+type CountedList<F extends TProperties, P extends TProperties> = Pick<
   ListDeclaration<string, F, TSchema, P>,
   'path' | 'access' | 'params' | 'filters' | 'count'
 > & { sorts?: Record<string, Sort> }
 
-/** The totals of a list: for its first page or any other, and for every list alike. */
+/** The route for the totals of a list, which are those of all its pages together. */
 export function totalsRoute<F extends TProperties, P extends TProperties = Record<never, never>>(
-  list: Counted<F, P>,
+  list: CountedList<F, P>,
 ): Route {
   const { path, access, params, filters, sorts = {} } = list
   return route({

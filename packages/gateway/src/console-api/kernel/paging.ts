@@ -3,7 +3,7 @@ import { nullable, uuid } from './schemas.ts'
 
 export const PAGE_SIZE = 50
 const PAGE_SIZE_MAX = 200
-/** Rows of a page; PAGE_SIZE if it is not given. */
+/** The query parameter for the number of rows on a page. If absent, it is PAGE_SIZE. */
 export const limit = () => Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_SIZE_MAX }))
 
 /** A row's id: the page after that row. Access is checked separately, so a cursor grants nothing. */

@@ -11,10 +11,14 @@ export interface EsimOfTopUp {
   esim: ToppedUpEsim
   /** Its supplier: only this one can add to it. */
   supplier: string
-  /** How many earlier top-ups of the eSIM are not decided yet, up to EARLIER_MAX. They reach the supplier in the order of their debits. */
+  /**
+   * How many earlier top-ups of the eSIM are not decided yet, up to EARLIER_MAX. Top-ups reach the supplier in the order of
+   * their debits.
+   */
   earlierCount: number
 }
 
+/** Counting more would only lengthen the wait that `inTurn` (claim.ts) derives from it. */
 const EARLIER_MAX = 10
 
 /**
@@ -83,8 +87,8 @@ export async function listEsimOrders(tx: Tx, tenantId: string, orderIds: readonl
 
 /**
  * Makes the next top-up of each of these eSIMs due: an earlier one was decided, by a change in this transaction that is
- * already written. One that is locked is skipped, so that no lock is waited for: it is due soon in any case.
- * @returns whether there is one.
+ * already written. A locked order is skipped, so that this never waits for a lock: it is due soon in any case.
+ * @returns whether a top-up was made due
  */
 export async function wakeNextTopUps(tx: Tx, tenantId: string, profileIds: readonly string[]): Promise<boolean> {
   if (profileIds.length === 0) return false

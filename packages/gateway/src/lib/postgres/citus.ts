@@ -3,14 +3,15 @@ import { shardViewsSchema } from './schema.ts'
 import { directTo, isFollowing } from './servers.ts'
 
 /*
- * A schema that Citus distributes: all its tables lie on one node, as shards, which are tables named `orders_102068`, and Citus
- * moves them to another node on demand. It would plan each statement itself each time, with 15 times the processor time of
- * PostgreSQL, and refuses many. So sessions are made on the node that has the schema, and find views of the shards before the
- * tables of Citus. PostgreSQL plans a statement on such a view as one on the shard, and keeps the plan.
+ * A schema that Citus distributes. All its tables are on one node, as shards, which are tables with names such as
+ * `orders_102068`, and Citus moves them to another node on demand. Citus itself would plan each statement at each execution,
+ * with 16 times the processor time of PostgreSQL, and would refuse many. So sessions connect to the node that has the schema,
+ * and find views of the shards before the tables of Citus. PostgreSQL plans a statement on such a view as one on the shard,
+ * and keeps the plan.
  *
- * Citus must know who is writing when it moves a schema. It locks the schema's shards for that in a mode which excludes that in
- * which it locks a shard for each of its own writes. Each transaction takes the second lock before anything else, on one shard, and
- * then fails if the schema has left the node.
+ * Citus must know who is writing when it moves a schema. For a move it locks the schema's shards, in a mode that conflicts with
+ * the lock that Citus takes on a shard for each of its own writes. So each of our transactions takes the lock of a write first,
+ * on one shard, and then fails if the schema has left the node.
  */
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -26,9 +27,9 @@ export class SchemaElsewhere extends Error {
 const sessions = new WeakMap<pg.ClientBase, string>()
 
 /**
- * The schema with the views and functions of a session that works on shards; undefined for any other. Its function
- * `enter_schema` comes first in each transaction. `define` runs a definition on the coordinator, because Citus takes it nowhere
- * else. That is a transaction of its own.
+ * The schema with the views and functions of a session that works on shards; undefined for any other session. Its function
+ * `enter_schema` must run first in each transaction. `define` runs `create`, `alter` or `drop` on the coordinator, because Citus
+ * accepts them on no other node, and in a transaction of its own.
  */
 export function shardViewsOf(client: pg.ClientBase): string | undefined {
   return sessions.get(client)
@@ -40,20 +41,20 @@ export function shardViewsOf(client: pg.ClientBase): string | undefined {
  */
 export async function useShards(client: pg.ClientBase, schema: string): Promise<void> {
   if (!isFollowing(client)) return
-  const place = await findPlace(client, schema)
-  if (!place) return
-  if (!place.is_here) {
-    const address = `${place.host}:${place.port}`
+  const placement = await findPlacement(client, schema)
+  if (!placement) return
+  if (!placement.is_here) {
+    const address = `${placement.host}:${placement.port}`
     directTo(client, address)
     throw new SchemaElsewhere(address)
   }
   const views = shardViewsSchema(schema)
-  if (place.shards !== place.viewed) await createViews(client, schema, place)
+  if (placement.shards !== placement.viewed) await createViews(client, schema, placement)
   await ask(client, `select set_config('search_path', $1, false)`, [`${views}, ${schema}, pg_catalog`])
   sessions.set(client, views)
 }
 
-interface Place {
+interface Placement {
   host: string
   port: number
   is_here: boolean
@@ -72,7 +73,7 @@ const SHARDS = `
   from pg_class c join pg_dist_shard s on s.logicalrelid = c.oid
   where c.relnamespace = to_regnamespace($1) and not c.relispartition`
 
-const PLACE = `
+const PLACEMENT = `
   with shards as materialized (${SHARDS})
   select n.nodename as host, n.nodeport as port, n.groupid = (select groupid from pg_dist_local_group) as is_here,
          p.shardid::text as shard_id,
@@ -84,22 +85,22 @@ const PLACE = `
   where p.shardid = (select min(shardid) from shards)
     and exists (select from pg_dist_schema where schemaid = to_regnamespace($1))`
 
-async function findPlace(client: pg.ClientBase, schema: string): Promise<Place | undefined> {
-  return (await ask<Place>(client, PLACE, [schema, shardViewsSchema(schema)]))[0]
+async function findPlacement(client: pg.ClientBase, schema: string): Promise<Placement | undefined> {
+  return (await ask<Placement>(client, PLACEMENT, [schema, shardViewsSchema(schema)]))[0]
 }
 
 /** One session creates the views; others that connect meanwhile wait for it. Citus drops the views together with the shards. */
-async function createViews(client: pg.ClientBase, schema: string, { shard_id: shardId }: Place): Promise<void> {
+async function createViews(client: pg.ClientBase, schema: string, { shard_id: shardId }: Placement): Promise<void> {
   const name = shardViewsSchema(schema)
   await client.query('begin')
   try {
     await client.query('set local citus.enable_ddl_propagation to off')
     await ask(client, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${schema} views of shards`])
-    const place = await findPlace(client, schema)
-    if (place?.is_here && place.shards !== place.viewed) {
+    const placement = await findPlacement(client, schema)
+    if (placement?.is_here && placement.shards !== placement.viewed) {
       const shards = await ask<{ name: string; shard: string; defaults: string[] }>(client, LIST_SHARDS, [schema])
-      await client.query(script(name, schema, shardId, shards))
-      await client.query(`comment on schema ${name} is '${place.shards}'`)
+      await client.query(viewsScript(name, schema, shardId, shards))
+      await client.query(`comment on schema ${name} is '${placement.shards}'`)
     }
     await client.query('commit')
   } catch (error) {
@@ -108,7 +109,7 @@ async function createViews(client: pg.ClientBase, schema: string, { shard_id: sh
   }
 }
 
-/** With the defaults that Citus leaves out of shards: numbers from sequences. */
+/** Lists the shards, with the defaults that Citus omits from them: numbers from sequences. */
 const LIST_SHARDS = `
   select name, shard, array(
     select format('alter column %I set default %s', a.attname, coalesce(
@@ -117,10 +118,10 @@ const LIST_SHARDS = `
     where a.attrelid = shell and (a.attidentity <> '' or pg_get_expr(d.adbin, d.adrelid) like 'nextval(%')) as defaults
   from (${SHARDS}) shards order by name`
 
-/** Statements compare row versions of any table, and hash rows of this one. */
+/** Whole rows of this table are hashed, so its view has no system columns. Statements compare row versions of the others. */
 const WITHOUT_SYSTEM_COLUMNS = 'wallets'
 
-function script(
+function viewsScript(
   views: string,
   schema: string,
   shardId: string,
@@ -133,9 +134,9 @@ function script(
       `create view ${views}.${name} as select *${name === WITHOUT_SYSTEM_COLUMNS ? '' : ', ctid, xmin'} from ${shard}`,
       ...defaults.map((each) => `alter view ${views}.${name} ${each}`),
     ]),
-    // The views are no reason to call the schema by another name.
+    // Statements must see the name of the schema, not that of its views.
     `create function ${views}.current_schema() returns name language sql immutable parallel safe return '${schema}'::name`,
-    // 5: a share lock. The placement is read after the lock, because the lock may have waited for a move.
+    // 5 is a share lock. The placement is read after the lock, because the lock may have waited for a move.
     `create function ${views}.enter_schema() returns void language plpgsql as $enter$ begin
       perform pg_catalog.lock_shard_metadata(5, array[${shardId}]);
       if not exists (select from pg_catalog.pg_dist_placement join pg_catalog.pg_dist_local_group using (groupid)
@@ -164,7 +165,7 @@ async function ask<Row extends object>(client: pg.ClientBase, text: string, valu
   return (await client.query<Row>({ text, values, query_timeout: CONNECT_TIMEOUT_MS } as pg.QueryConfig)).rows
 }
 
-/** Looks up if Citus is installed in the database, and if it distributes the schema. */
+/** Looks up whether Citus is installed in the database, and whether it distributes the schema. */
 export async function findDistribution(
   client: pg.ClientBase,
   schema: string,

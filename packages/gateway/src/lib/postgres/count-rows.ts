@@ -16,7 +16,7 @@ export interface RowCount {
   readonly sums: RowSum[]
 }
 
-/** Counts the rows of a query without a limit, up to COUNTED_ROWS_MAX. */
+/** Counts the rows of a query, which has no limit of its own, up to COUNTED_ROWS_MAX. */
 export async function countMatching(db: Pick<Db, 'query'>, rows: Sql): Promise<RowCount> {
   const [found] = await db.query<{ count: number }>(sql`
     select count(*)::int as count from (select from (${rows}) matching limit ${COUNTED_ROWS_MAX + 1}) counted`)
@@ -34,7 +34,7 @@ export async function countAndSum(db: Pick<Db, 'query'>, rows: Sql): Promise<Row
   return countOf(found!.count, found!.sums)
 }
 
-/** @param sums of each currency, as text because a sum may exceed the integers of JSON */
+/** @param sums one of each currency, as text because it may exceed what a JSON number holds exactly */
 export function countOf(
   count: number,
   sums: readonly (readonly [currencyCode: string, amount: string])[] = [],

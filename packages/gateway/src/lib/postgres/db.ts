@@ -181,7 +181,7 @@ async function takeConnection({ pool, servers, stalled }: ConnectionSource): Pro
   }
 }
 
-/** From the configured node to the one that has the schema, and once more if that one has changed. */
+/** Reconnections of one attempt: from the configured node to the one that has the schema, and once more if it moved meanwhile. */
 const FOLLOWED_MAX = 2
 
 /** True if no connection was returned to the pool in time. */

@@ -16,7 +16,7 @@ export interface MigrateOptions {
   databaseUrl: string
   /** Created if it is missing. */
   schema?: string
-  /** True on a production deployment: a schema that Citus distributes is refused, because not all tests pass there yet. */
+  /** True on a production deployment: a schema that Citus distributes is refused, because it is experimental (docs/scaling.md). */
   isCitusRefused?: boolean
   log: Log
   /** Where the numbered files lie; the gateway's own where nothing is said. */
@@ -231,8 +231,8 @@ function isSame(one: Migration, other: Migration): boolean {
 }
 
 /**
- * Runs a file and records it, in one transaction. One statement at a time: Citus refuses several in one message. It moves a
- * schema without stopping its writes for long only if all tables are logged.
+ * Runs a file and records it, in one transaction. One statement at a time: Citus refuses several in one message. On Citus all
+ * tables are logged, because a schema with unlogged ones can be moved only while its writes are blocked.
  */
 async function run(client: pg.Client, file: MigrationFile, { onCitus }: { onCitus: boolean }): Promise<void> {
   const sql = onCitus ? file.sql.replaceAll('create unlogged table', 'create table') : file.sql

@@ -20,9 +20,10 @@ export interface StatementResult {
 export type Pipeline = (statement: Statement) => Promise<StatementResult>
 
 /**
- * Runs the statements of one transaction on a connection, or one statement, in the order of the calls. The statements of one turn of the event loop go out in one
- * write that ends in one Sync, so the server answers them in one write too; the driver alone wakes both sides for each
- * statement. If one statement fails, those behind it in the same batch are not run and fail with the same error.
+ * Runs the statements of one transaction on a connection, or one statement, in the order of the calls. The statements of one
+ * turn of the event loop go out in one write that ends in one Sync, so the server answers them in one write too; the driver
+ * alone wakes both sides for each statement. If one statement fails, those behind it in the same batch are not run and fail
+ * with the same error.
  */
 export function createPipeline(client: pg.PoolClient, watch: ResponseWatch<Connection>): Pipeline {
   let batch: PipelinedBatch | undefined
@@ -45,8 +46,8 @@ export function createPipeline(client: pg.PoolClient, watch: ResponseWatch<Conne
     hasEntered ||= isFirst
     const entry = `select ${shardViews}.enter_schema()`
     if (!isScript(statement)) {
-      // Its failure is that of the statements behind it.
-      if (isFirst) add({ name: 'citus-enter', text: entry }).catch(() => {})
+      // If it fails, the statements behind it fail with the same error.
+      if (isFirst) add({ name: `citus-enter ${shardViews}`, text: entry }).catch(() => {})
       return add(statement)
     }
     sendBatch()
@@ -61,7 +62,7 @@ function define(shardViews: string, { text }: Statement): Statement {
   return { text: `select ${shardViews}.define($1)`, values: [text] }
 }
 
-/** Statements that begin a transaction. The isolation level must be set before anything is read. */
+/** Statements that come before `enter_schema`: the isolation level must be set before anything is read. */
 const OPENING = /^\s*(begin|set)\b/i
 
 /** A text without name and values may hold several statements, which only the simple protocol accepts. */
@@ -98,8 +99,8 @@ interface PendingStatement {
 interface ResultTable {
   columns: { name: string; parse(text: string): unknown }[]
   /**
-   * A row of nulls, which rows are copies of. An object that gets more than twelve members one by one becomes a hash table: a
-   * row of 27 columns took five times as long, and the garbage collector with it.
+   * A row of nulls, which each row begins as a copy of. An object to which more than twelve members are added one by one becomes
+   * a hash table: a row of 27 columns took five times as long to build, and its garbage collection too.
    */
   emptyRow: Record<string, unknown>
 }
@@ -267,7 +268,7 @@ const NO_COLUMNS: ResultTable = { columns: [], emptyRow: {} }
 
 function tableOf(fields: readonly FieldMessage[]): ResultTable {
   const columns = fields.map(({ name, dataTypeID }) => ({ name: camelCase(name), parse: getTypeParser(dataTypeID) }))
-  // Parsed, because a literal cannot be written and members added one by one are the problem.
+  // JSON.parse creates all members at once; added one by one, they would make the object a hash table.
   const emptyRow = JSON.parse(`{${columns.map(({ name }) => `${JSON.stringify(name)}:null`).join()}}`)
   return { columns, emptyRow }
 }

@@ -34,12 +34,12 @@ export const APPLICATION_PREFIX = `
 
 const SHARD_VIEWS = 'esim_shards_'
 
-/** Holds what sessions on a schema that Citus distributes find before its tables: citus.ts. */
+/** The schema that sessions search before one that Citus distributes: it has views of the shards (citus.ts). */
 export function shardViewsSchema(schema: string): string {
   return SHARD_VIEWS + digest(schema).slice(0, 16)
 }
 
-/** The SQL expression of whether the session works on the shards of a schema that Citus distributes. */
+/** An SQL expression: true if the session works on the shards of a schema that Citus distributes. */
 export const IS_ON_SHARDS = `strpos(current_setting('search_path'), '${SHARD_VIEWS}') > 0`
 
 function digest(schema: string): string {

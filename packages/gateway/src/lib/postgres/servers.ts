@@ -37,8 +37,8 @@ function keyOf(url: string, schema = ''): string {
 }
 
 /**
- * The class of clients for this URL: each connects to the server that was found to accept writes last. Given a schema, they
- * follow it where Citus moves it.
+ * The class of clients for this URL: each connects to the server that was found to accept writes last. With a schema, it
+ * connects to the node to which Citus has moved the schema.
  */
 export function clientFor(url: string, schema?: string): typeof pg.Client {
   const key = keyOf(url, schema)
@@ -117,12 +117,12 @@ export function isOutdated(client: pg.ClientBase): boolean {
 
 const following = new WeakMap<pg.ClientBase, Pick<Servers, 'home'> & { servers: Servers }>()
 
-/** True if the connection's class was made for a schema. */
+/** True if the client was made for a schema, and so connects to the node that has it. */
 export function isFollowing(client: pg.ClientBase): boolean {
   return following.has(client)
 }
 
-/** Has the next connections for the client's schema made to another node of Citus, `host:port`. */
+/** Directs the next connections for the client's schema to another node of Citus. @param address `host:port` */
 export function directTo(client: pg.ClientBase, address: string): void {
   const follower = following.get(client)
   if (follower) follower.servers.home = address

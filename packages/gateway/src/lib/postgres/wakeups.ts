@@ -129,6 +129,7 @@ function connect(options: WakeupOptions, wakeLocal: (topic: string) => void) {
   /** Closes the connection even if statements are pending; its end opens another. */
   function closeAfter(error: Error): void {
     options.onError(error)
+    isListening = false
     client?.end().catch(() => {})
   }
 
@@ -138,7 +139,7 @@ function connect(options: WakeupOptions, wakeLocal: (topic: string) => void) {
     async notify({ name, text, values }: Statement) {
       await opening
       if (!isListening) return
-      if (isOutdated(client!)) closeAfter(new Error('the database has moved'))
+      if (isOutdated(client!)) closeAfter(new Error('another server has the database now'))
       else await client!.query({ name, text, values: values as unknown[] }).catch(closeAfter)
     },
     async stop() {

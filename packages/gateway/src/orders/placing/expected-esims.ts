@@ -10,21 +10,21 @@ import { allowsTopUp, topUpVolume, VOLUME_MAX } from './topup.ts'
 /*
  * Top-ups on cached wallets are decided without reading their eSIMs: each is expected to exist, to be one that takes the
  * package, and to have nothing in progress. The statement that writes the batch checks that, and writes nothing
- * otherwise; then the eSIMs are read under the wallets' locks and decided on as they are.
+ * otherwise; then the eSIMs are read under the wallets' locks, and the top-ups are decided on what was read.
  *
- * Reading them first, while an earlier batch was written, cost 12 to 15 µs of the gateway's time for each.
+ * Reading the eSIMs first, while an earlier batch was written, cost 12 to 15 µs of the gateway's time per top-up.
  */
 
 /** What a top-up expects of its eSIM. */
 export interface ExpectedEsim {
   tenantId: string
   profileId: string
-  /** null: the request names none. */
+  /** null: the request has no ICCID. */
   iccid: string | null
   /** The package that is added. */
   packageCode: string
-  /** The eSIM is one of these. */
-  takes: readonly EsimToTopUp[]
+  /** The eSIM must be one of these. */
+  fitting: readonly EsimToTopUp[]
   /** Bytes that the batch adds to it, up to this top-up. */
   addedVolume: bigint
 }
@@ -32,7 +32,7 @@ export interface ExpectedEsim {
 export interface AssumedEsims {
   byInput: ReadonlyMap<OrderInput, ToppedUpEsim>
   /** The eSIMs that take a package, by packageCode. */
-  takes: ReadonlyMap<string, readonly EsimToTopUp[]>
+  fitting: ReadonlyMap<string, readonly EsimToTopUp[]>
 }
 
 interface OfferContext {
@@ -41,30 +41,32 @@ interface OfferContext {
   available(offer: Pick<Offer, 'routes'>): number | undefined
 }
 
-/** A statement compares each eSIM with all that take its package. More than a catalogue's largest product family has. */
-const TAKES_MAX = 500
+/** The statement compares each eSIM with all that take its package. More eSIMs than a catalogue's largest product family has. */
+const FITTING_MAX = 500
 
 /**
- * Makes up the eSIMs of a batch for the decision: each fits its package, which is the same for all that do.
- * @returns undefined where an eSIM has to be read, because it cannot be named by its id or the top-up will be refused
+ * Makes assumed eSIMs for deciding the top-ups of a batch: each fits its package, and the decision is the same for all that fit.
+ * @returns undefined if an eSIM has to be read, because its id is not known or its top-up will be refused
  */
 export function assumeEsims(inputs: readonly OrderInput[], context: OfferContext): AssumedEsims | undefined {
   const byInput = new Map<OrderInput, ToppedUpEsim>()
-  const takes = new Map<string, readonly EsimToTopUp[]>()
+  const fitting = new Map<string, readonly EsimToTopUp[]>()
+  let fittingCount = 0
   for (const input of inputs) {
     if (input.orderType !== 'TOPUP') continue
     const { packageCode } = input.request
-    const esims = takes.get(packageCode) ?? esimsThatTake(packageCode, context)
-    takes.set(packageCode, esims)
+    const esims = fitting.get(packageCode) ?? listFitting(packageCode, context)
+    if (!fitting.has(packageCode)) fittingCount += esims.length
+    fitting.set(packageCode, esims)
     const profileId = profileIdOf(input)
-    if (profileId === undefined || esims.length === 0 || esims.length > TAKES_MAX) return undefined
+    if (profileId === undefined || esims.length === 0 || fittingCount > FITTING_MAX) return undefined
     byInput.set(input, assumedEsim(profileId, iccidOf(input), esims[0]!))
   }
-  return { byInput, takes }
+  return { byInput, fitting }
 }
 
-/** Those whose supplier adds to them and has not sold out, as far as this node knows. */
-function esimsThatTake(packageCode: string, { catalogue, suppliers, available }: OfferContext): readonly EsimToTopUp[] {
+/** Lists the eSIMs that take a package, of suppliers that offer top-ups and, as far as this node knows, have not sold out. */
+function listFitting(packageCode: string, { catalogue, suppliers, available }: OfferContext): readonly EsimToTopUp[] {
   const routes = (catalogue.find(packageCode)?.routes ?? []).filter((route) => {
     const known = suppliers.get(route.supplier)?.supplier
     return (known === undefined || known.topUp !== undefined) && available({ routes: [route] }) !== 0
@@ -86,14 +88,14 @@ function assumedEsim(profileId: string, iccid: string | null, { packageCode, sup
   return {
     ...{ profileId, iccid, packageCode, supplier },
     ...{ esimStatus: 'GOT_RESOURCE', smdpStatus: null, suspended: false },
-    ...{ totalVolume: null, openActionId: null, openLines: null },
+    ...{ totalVolume: 0n, openActionId: null, openLines: null },
   }
 }
 
-/** What the top-ups of a batch that was decided on assumed eSIMs expect of them. */
+/** Lists what each top-up that was decided on an assumed eSIM expects of that eSIM. */
 export function expectedEsims(
   placed: readonly PlacedOrder[],
-  { takes }: AssumedEsims,
+  { fitting }: AssumedEsims,
   catalogue: Snapshot,
 ): ExpectedEsim[] {
   const added = new Map<string, bigint>()
@@ -104,7 +106,7 @@ export function expectedEsims(
     const addedVolume = (added.get(profileId) ?? 0n) + topUpVolume(catalogue, line)
     added.set(profileId, addedVolume)
     const { packageCode } = line
-    expected.push({ tenantId, profileId, iccid, packageCode, takes: takes.get(packageCode)!, addedVolume })
+    expected.push({ tenantId, profileId, iccid, packageCode, fitting: fitting.get(packageCode)!, addedVolume })
   }
   return expected
 }
@@ -117,17 +119,17 @@ const EXPECTED: Columns = {
   package_no: 'integer',
 }
 
-const TAKES: Columns = { package_no: 'integer', supplier: 'text', package_code: 'text' }
+const FITTING: Columns = { package_no: 'integer', supplier: 'text', package_code: 'text' }
 
-/** The parameters of `areAsExpected`. */
+/** The values of the parameters of `areAsExpected`. */
 export function expectedValues(format: RowFormat, esims: readonly ExpectedEsim[]): unknown[] {
   const numbers = new Map<string, number>()
-  const takes: (EsimToTopUp & { packageNo: number })[] = []
+  const fitting: (EsimToTopUp & { packageNo: number })[] = []
   for (const esim of esims) {
     if (numbers.has(esim.packageCode)) continue
     const packageNo = numbers.size
     numbers.set(esim.packageCode, packageNo)
-    for (const each of esim.takes) takes.push({ ...each, packageNo })
+    for (const each of esim.fitting) fitting.push({ ...each, packageNo })
   }
   return [
     format.ids(esims.map((esim) => esim.tenantId)),
@@ -135,9 +137,9 @@ export function expectedValues(format: RowFormat, esims: readonly ExpectedEsim[]
     format.texts(esims.map((esim) => esim.iccid)),
     format.plain(esims.map((esim) => esim.addedVolume)),
     format.plain(esims.map((esim) => numbers.get(esim.packageCode)!)),
-    ROWS.plain(takes.map(({ packageNo }) => packageNo)),
-    ROWS.texts(takes.map(({ supplier }) => supplier)),
-    ROWS.texts(takes.map(({ packageCode }) => packageCode)),
+    ROWS.plain(fitting.map(({ packageNo }) => packageNo)),
+    ROWS.texts(fitting.map(({ supplier }) => supplier)),
+    ROWS.texts(fitting.map(({ packageCode }) => packageCode)),
   ]
 }
 
@@ -145,11 +147,11 @@ export function expectedValues(format: RowFormat, esims: readonly ExpectedEsim[]
 const STATUSES = ESIM_STATUSES.filter((esimStatus) => allowsTopUp({ esimStatus, smdpStatus: null }, undefined))
 
 /**
- * An SQL condition: all eSIMs are as expected in the snapshot of the statement. It may be older than the wallets' locks: an
- * action, a top-up or a cancel that commits in between changes the row hash of the wallet. A report and the passing of
- * time do not: as with an eSIM that is read, the supplier decides then.
+ * An SQL condition: all eSIMs are as expected in the snapshot of the statement. The snapshot may be older than the wallets'
+ * locks, but an action, a top-up or a cancel that commits in between changes the row hash of the wallet. A report or an expiry
+ * does not: the supplier then decides, as it does for an eSIM that was read.
  *
- * The limits keep the plan index look-ups for each eSIM, whatever the statistics say.
+ * The limits make the planner look up each eSIM by index, whatever the statistics say.
  * @param first the number of its first parameter
  */
 export function areAsExpected(format: RowFormat, first: number): string {
@@ -169,11 +171,11 @@ export function areAsExpected(format: RowFormat, first: number): string {
       where i.tenant_id = expected.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no limit 1
     ) i
     cross join lateral (
-      select from ${ROWS.table(first + Object.keys(EXPECTED).length, TAKES, 'takes')}
-      where takes.package_no = expected.package_no and takes.supplier = p.supplier
-        and takes.package_code = i.package_code
+      select from ${ROWS.table(first + Object.keys(EXPECTED).length, FITTING, 'fitting')}
+      where fitting.package_no = expected.package_no and fitting.supplier = p.supplier
+        and fitting.package_code = i.package_code
       limit 1
-    ) takes
+    ) fitting
     where (
       select true from esim_actions a
       where a.tenant_id = expected.tenant_id and a.profile_id = expected.profile_id

@@ -57,14 +57,14 @@ export interface NewOrderInput extends InputMembers {
 export interface TopUpInput extends InputMembers {
   orderType: 'TOPUP'
   request: TopupRequest
-  /** The eSIM that its ICCID means, where it gives no id; looked up before it is batched. */
+  /** The eSIM that the ICCID identifies, if the request gives no id. Looked up before the top-up joins a batch. */
   named?: Pick<ToppedUpEsim, 'profileId'>
 }
 
 /** An eSIM that is to be topped up. */
 export interface ToppedUpEsim {
   profileId: string
-  /** null: not known, of an eSIM that was not read. */
+  /** null if the eSIM was not read and the request does not state it. */
   iccid: string | null
   /** The package that it was bought as. */
   packageCode: string

@@ -70,7 +70,7 @@ const UNCOUNTED: PlacementDeps['stock'] = { available: () => undefined }
 /**
  * Places orders on wallets that this node has cached, in one round trip: they are decided on the cached wallets and
  * catalogue, and written only if both are unchanged when the wallets are locked and no order exists yet. The eSIMs of
- * top-ups are not read, but expected to take them, which the writing statement checks (expected-esims.ts). It handles
+ * top-ups are not read: they are assumed to fit, and the writing statement checks that (expected-esims.ts). This handles
  * the plain case only: refusals, replays, low-balance alerts and unsigned orders, which are audited, are left to
  * placeLocked, which reads first.
  *
@@ -102,7 +102,8 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
     case 'not-admitted':
       return inputs.length === 1 ? [NOT_ADMITTED] : undefined
     case 'changed':
-      deps.walletCache.markOutdated(tenantIds)
+      // In a batch with top-ups, an eSIM that is not as expected is the likely reason. That says nothing about other wallets.
+      deps.walletCache.markOutdated(esims.length > 0 ? esims.map(({ tenantId }) => tenantId) : tenantIds)
       return undefined
     default: {
       deps.walletCache.put(written.wallets)

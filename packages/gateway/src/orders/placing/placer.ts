@@ -52,9 +52,9 @@ const QUEUE_MAX = 5_000
 export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
   const deps: PlacerDeps = { ...options, walletCache: createWalletCache(options.clock) }
   const recent = createRecentOrders(deps.db)
-  const iccids = createBatcher<TopUpInput, ToppedUpEsim | undefined>({
+  const iccidLookups = createBatcher<TopUpInput, ToppedUpEsim | undefined>({
     limit: BATCH_MAX,
-    concurrency: 1, // larger batches: most of them wait for a batch of orders anyway
+    concurrency: 1, // larger batches: most top-ups wait for a batch of orders anyway
     queueLimit: QUEUE_MAX,
     queueFullError: () => new Error('too many top-ups are waiting'),
     async run(inputs) {
@@ -72,9 +72,9 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
     keysShareBatch: true,
     run: (inputs) => placeInTime(deps, inputs),
   })
-  /** A batch that does not read its eSIMs needs their ids. One that is not found is looked for again by the batch. */
+  /** Looks up the id of the eSIM, because a batch that reads no eSIMs needs their ids. If none is found, the batch looks again. */
   const withNamedEsim = async (input: TopUpInput): Promise<TopUpInput> => {
-    const named = await iccids.add(input).catch(() => undefined)
+    const named = await iccidLookups.add(input).catch(() => undefined)
     return named ? { ...input, named } : input
   }
   const placeOrReplay = async (input: OrderInput) => {

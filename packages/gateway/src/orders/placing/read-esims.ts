@@ -9,9 +9,8 @@ import type { OrderInput, ToppedUpEsim, TopUpInput } from './input.ts'
  * are given, both must match. One statement for those named by id and one for the others, without a lock.
  *
  * An action or another top-up that begins afterwards locks the wallet and changes its row, and so does a supplier's cancel,
- * which is refunded. So the answer holds for a caller that has locked the wallets in an earlier statement. A report and the
- * passing of time change the eSIM under the lock of its order only: the caller does not exclude them, and the supplier
- * decides.
+ * which is refunded. So the answer holds for a caller that has locked the wallets in an earlier statement. A report or an
+ * expiry changes the eSIM under the lock of its order only: the caller does not exclude that, and the supplier decides.
  */
 export async function readToppedUpEsims(
   db: Pick<Db, 'query'>,

@@ -36,7 +36,7 @@ export interface Assumptions {
   catalogueVersion: bigint
   /** The UTC day that was assumed. */
   today: string
-  /** Those of the batch's top-ups. */
+  /** The eSIMs of the batch's top-ups. */
   esims: readonly ExpectedEsim[]
 }
 
@@ -248,7 +248,7 @@ with locked as materialized (${lockAndHashWallets(format.list(WALLETS_FIRST, 'uu
 )
 select (extract(epoch from now) * 1000)::float8 as now_ms, ${ROW_HASHES} from moved, unchanged group by now`
 
-/** A batch without top-ups has a statement of its own, which has nothing to check of eSIMs. */
+/** Two statements: one for batches without top-ups, which checks no eSIMs, and one for batches with them. */
 const writesIfUnchanged = (format: RowFormat, which: string) => ({
   format,
   ofOrders: { name: `orders-write${which}-if-unchanged`, text: ifUnchanged(format) },

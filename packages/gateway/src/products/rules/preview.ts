@@ -50,7 +50,7 @@ export interface Preview {
   readonly skipped: Readonly<Record<SkipReason, number>>
   /** Rates that are older than a month. */
   readonly oldRates: readonly Pick<ExchangeRate, 'costCurrency' | 'saleCurrency' | 'ratedAt'>[]
-  /** Catalogues that the rules could not look at in full. */
+  /** Suppliers' catalogues that the preview does not fully include. */
   readonly notRead: readonly UnreadCatalogue[]
   /** All that would change and all that is blocked, by code. */
   readonly lines: readonly PreviewLine[]
@@ -58,7 +58,7 @@ export interface Preview {
 
 export interface UnreadCatalogue {
   readonly supplier: string
-  /** NEVER: no catalogue was accepted yet. HELD: the latest one waits to be accepted, the one before counts. */
+  /** NEVER: no catalogue was accepted yet. HELD: the latest one was not accepted yet, so the previous one is used. */
   readonly reason: 'NEVER' | 'HELD'
 }
 

@@ -58,7 +58,7 @@ function conditions({ supplier, productCode, expiringOnly = false, withinDays }:
     ${expiringOnly ? sql`and exists (select from stock_codes c where ${isExpiring(withinDays)})` : empty}`
 }
 
-/** The condition that the unsold code `c` of the batch `b` expires within so many days. */
+/** An SQL condition: the code `c` is an unsold one of the batch `b` and expires within this many days. */
 function isExpiring(withinDays = WITHIN_DAYS): Sql {
   return sql`c.supplier = b.supplier and c.batch_id = b.batch_id and c.state = 'FREE'
              and c.expires_at <= now() + ${withinDays}::int * interval '1 day'`

@@ -57,7 +57,7 @@ export async function getStatementPage(
   return { entries, nextBefore: rows.length > limit ? entries[limit - 1]!.walletVersion : null }
 }
 
-/** Counts the movements of a range, all or of one kind, and sums what they change the balance by. */
+/** Counts the movements of a range, all or of one kind, and sums their amounts. */
 export function countEntries(
   db: Pick<Db, 'query'>,
   tenantId: string,

@@ -59,6 +59,21 @@ export async function getWalletHistory(
   return { tenantId, ...shown, versions: { from: 1n, to: version + 1n } }
 }
 
+/**
+ * The versions of a wallet's movements in a month, without a lock: movements in progress may be missing.
+ * @throws Refusal for a malformed month, or if the tenant does not exist
+ */
+export async function getMonthVersions(db: Pick<Db, 'query'>, tenantId: string, month: string): Promise<VersionRange> {
+  const bounds = monthBounds(month)
+  const { versions } = await getWalletHistory(db, tenantId)
+  const last = versions.to - 1n
+  const [from, to] = await Promise.all([
+    firstVersionAt(db, tenantId, last, bounds.from),
+    firstVersionAt(db, tenantId, last, bounds.to),
+  ])
+  return { from, to }
+}
+
 /** The statement of a month in a transaction that holds the wallet's lock. */
 export async function readMonth(tx: Tx, id: string, month: string): Promise<MonthStatement> {
   const { from, to } = monthBounds(month)

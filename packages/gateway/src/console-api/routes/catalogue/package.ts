@@ -127,7 +127,7 @@ export const packageRoutes: Route[] = [
     access: OPERATORS,
     params,
     filters: buyerFilter,
-    // Balances are no sum of this list.
+    // Without the balances of the dealers, which the list does not show.
     count: async ({ deps }, { q }) => ({ ...(await countTenants(deps.db, { keyword: q })), sums: [] }),
   }),
   csvRoute({

@@ -69,7 +69,7 @@ const preview = Type.Object({
   }),
   oldRates: Type.Array(Type.Object({ costCurrency: Type.String(), saleCurrency: Type.String(), ratedAt: time() })),
   notRead: Type.Array(Type.Object({ supplier: Type.String(), reason: Type.Enum(['NEVER', 'HELD']) }), {
-    description: 'Catalogues that were never accepted, or whose latest version waits to be',
+    description: 'Suppliers whose catalogue, or its latest version, has not been accepted yet',
   }),
   lines: Type.Array(previewLine),
   linesLeftOut: Type.Integer({ description: 'Lines beyond the first thousand: GET /sale-rules/preview.csv has all' }),

@@ -142,7 +142,7 @@ export const placeOrderRoutes: Route[] = [
   }),
 ]
 
-/** None for a package that is off sale. */
+/** The row of a package, or none if it is off sale. */
 function rowOf(each: Package): BuyablePackage[] {
   if (each.status !== 'ON_SALE') return []
   const { packageCode, name, dataType, volume, duration, locationCodes, speed, ekycRequired } = each

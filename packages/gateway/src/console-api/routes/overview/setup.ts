@@ -10,8 +10,10 @@ const setup = Type.Object({
   /** Each step, and whether it is done. */
   steps: Type.Object({
     secondFactor: Type.Boolean({ description: 'The caller has one' }),
-    supplier: Type.Boolean({ description: 'Besides the sandbox, which is enough for a local gateway' }),
-    catalogue: Type.Boolean({ description: 'A package is on sale besides those of the sandbox that test dealers use' }),
+    supplier: Type.Boolean({
+      description: 'There is a supplier other than the sandbox. On a local gateway the sandbox is enough',
+    }),
+    catalogue: Type.Boolean({ description: 'A package other than those of the sandbox is on sale' }),
     dealer: Type.Boolean({ description: 'A dealer has a person, and something was posted to its wallet' }),
     testOrder: Type.Boolean(),
     webhook: Type.Boolean(),

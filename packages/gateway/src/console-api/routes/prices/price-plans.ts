@@ -51,8 +51,10 @@ const preview = Type.Object({
   cheaper: Type.Integer(),
   dearer: Type.Integer(),
   belowCost: Type.Integer({ description: 'Packages that would be sold below the lowest known cost' }),
-  unknownCosts: Type.Integer({ description: 'Packages that change whose cost is unknown: a loss would not show' }),
-  otherDealers: Type.Integer({ description: 'Dealers of other currencies who have the plan: not looked at' }),
+  unknownCosts: Type.Integer({
+    description: 'Packages that change and have no known cost: a loss would not be noticed',
+  }),
+  otherDealers: Type.Integer({ description: 'Dealers with this plan who pay in other currencies: not included' }),
   lines: Type.Array(
     Type.Object({
       packageCode: Type.String(),

@@ -181,7 +181,7 @@ export const topUpRequestRoutes: Route[] = [
   }),
 ]
 
-/** A dealer's people find only its own. */
+/** A dealer's people find only the requests of their dealer. */
 function filterOf({ onlyTenant }: Context, query: { tenantId?: string; status?: TopUpRequest['status'] }) {
   return { ...query, tenantId: onlyTenant ?? query.tenantId }
 }

@@ -16,7 +16,12 @@ import {
 } from '../../../wallet/statement/entries.ts'
 import { csvFileName, entriesCsv, statementFileName } from '../../../wallet/statement/entries-csv.ts'
 import { findIssuedStatement, getIssuedStatement, isStatementAvailable } from '../../../wallet/statement/issue.ts'
-import { getMonthStatement, getWalletHistory, type MonthStatement } from '../../../wallet/statement/month.ts'
+import {
+  getMonthStatement,
+  getMonthVersions,
+  getWalletHistory,
+  type MonthStatement,
+} from '../../../wallet/statement/month.ts'
 import { viewOnly } from '../../kernel/access.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
 import { totalsRoute } from '../../kernel/list.ts'
@@ -116,10 +121,10 @@ export const walletRoutes: Route[] = [
     params: tenantParams,
     filters: entryFilters,
     async count({ deps }, { month, kind }, { tenantId }) {
-      const { versions } =
+      const versions =
         month === undefined
-          ? await getWalletHistory(deps.db, tenantId)
-          : await getMonthStatement(deps.db, tenantId, month)
+          ? (await getWalletHistory(deps.db, tenantId)).versions
+          : await getMonthVersions(deps.db, tenantId, month)
       return countEntries(deps.db, tenantId, versions, kind)
     },
   }),

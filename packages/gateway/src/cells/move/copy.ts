@@ -3,7 +3,7 @@ import { failpoint } from '../../lib/process/failpoint.ts'
 import { itemKeyOf } from '../../orders/item.ts'
 import { inCell, inSnapshot, type Move, type MovingCell } from './cell-session.ts'
 import { requireArriving } from './state.ts'
-import { describeTables, keyJson, rowsOfTable, rowsOfKeys, type TableShape } from './table-shape.ts'
+import { describeTables, keyJson, rowsOfKeys, rowsOfTable, type TableShape } from './table-shape.ts'
 import { MOVED_TABLES, SUPPLIER_BOOKS, TABLES_ABOUT_ITEMS, TABLES_OF_PEOPLE } from './tables.ts'
 import { arrayOf, deleteRows, HASHED_ROW, type HashedRow, type ReadRows, readRows, writeRows } from './write-rows.ts'
 

@@ -13,9 +13,9 @@ import {
 } from '../../src/lib/postgres/columns.ts'
 import { createDb, type Db, TransactionEnded, type Tx } from '../../src/lib/postgres/db.ts'
 import { CommitUnknown, isConnectionLoss } from '../../src/lib/postgres/errors.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createTestDatabase, type TestDatabase, withServerClient } from '../harness/databases/database.ts'
 import { startTcpProxy } from '../harness/databases/proxies.ts'
-import { runOnNode } from '../harness/databases/tables.ts'
+import { ONLY_HERE, runOnNode } from '../harness/databases/tables.ts'
 
 let database: TestDatabase
 let db: Db & { close(): Promise<void> }
@@ -125,13 +125,16 @@ describe('a connection loss is distinguished from the failure of a statement', (
 
   it('if the name still leads to a standby, whose connection is not used again', async () => {
     const name = new URL(database.url).pathname.slice(1)
-    const readOnly = (value: string) =>
-      db.query({ text: `alter database "${name}" set default_transaction_read_only = ${value}` })
-    await readOnly('on')
     const failing = createDb({ url: database.url, poolSize: 1, applicationName: 'db test standby' })
     const write = () => failing.tx(async (tx) => tx.send({ text: 'delete from alerts' }))
-    await expect(write()).rejects.toSatisfy(isConnectionLoss)
-    await readOnly('off')
+    await withServerClient(database.url, async (client) => {
+      const readOnly = (value: string) =>
+        client.query(`alter database "${name}" set default_transaction_read_only = ${value}`)
+      await client.query(ONLY_HERE)
+      await readOnly('on')
+      await expect(write()).rejects.toSatisfy(isConnectionLoss)
+      await readOnly('off')
+    })
     await write()
     await failing.close()
   })

@@ -165,17 +165,26 @@ async function ask<Row extends object>(client: pg.ClientBase, text: string, valu
   return (await client.query<Row>({ text, values, query_timeout: CONNECT_TIMEOUT_MS } as pg.QueryConfig)).rows
 }
 
-/** Looks up whether Citus is installed in the database, and whether it distributes the schema. */
-export async function findDistribution(
-  client: pg.ClientBase,
-  schema: string,
-): Promise<'none' | 'local' | 'distributed'> {
-  const { rows } = await client.query(`select from pg_extension where extname = 'citus'`)
-  if (rows.length === 0) return 'none'
-  const { rows: found } = await client.query('select from pg_dist_schema where schemaid = to_regnamespace($1)', [
-    schema,
-  ])
-  return found.length > 0 ? 'distributed' : 'local'
+export interface Citus {
+  version: string
+  /** False: it keeps the schema on the coordinator, as PostgreSQL would. */
+  isDistributed: boolean
+}
+
+/** @returns undefined if the database has no Citus */
+export async function findCitus(client: pg.ClientBase, schema: string): Promise<Citus | undefined> {
+  const { rows } = await client.query<{ extversion: string }>(
+    `select extversion from pg_extension where extname = 'citus'`,
+  )
+  if (rows.length === 0) return undefined
+  const text = 'select from pg_dist_schema where schemaid = to_regnamespace($1)'
+  const { rowCount } = await client.query(text, [schema])
+  return { version: rows[0]!.extversion, isDistributed: rowCount! > 0 }
+}
+
+/** The tests ran on Citus 13.2. Another major version may name shards differently, or lock them in another way. */
+export function isTested({ version }: Pick<Citus, 'version'>): boolean {
+  return version.startsWith('13.')
 }
 
 /** Creates an empty schema whose tables Citus will keep on one of its nodes. */

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { sqlState } from '../../../src/lib/postgres/errors.ts'
+import { DEFAULT_SCHEMA } from '../../../src/lib/postgres/schema.ts'
+import { ONLY_HERE } from './tables.ts'
 
 export interface TestDatabase {
   url: string
@@ -51,7 +53,13 @@ export async function withServerClient<Result>(
 }
 
 export async function createDatabase(nodes: TestNodes, name: string, template = 'template0'): Promise<void> {
-  await onEachNode(nodes, (client) => client.query(`create database ${name} template ${template}`))
+  await onEachNode(nodes, async (client) => {
+    await client.query(`create database ${name} template ${template}`)
+    if (nodes.workers.length === 0) return
+    // For connections of the tests that name no schema.
+    await client.query(ONLY_HERE)
+    await client.query(`alter database ${name} set search_path to ${DEFAULT_SCHEMA}, public`)
+  })
 }
 
 /** The maintenance of Citus makes new connections to a database until it is gone. */

@@ -1,6 +1,7 @@
 import { DATA_TYPES, LINE_COUNT_MAX, type Package, PERIOD_NUM_MAX } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { listSoldLocations } from '../../../catalogue/locations.ts'
+import { countListed, listPackages } from '../../../catalogue/snapshot/list.ts'
 import { COUNTED_ROWS_MAX, countOf } from '../../../lib/postgres/count-rows.ts'
 import { listRoutes } from '../../kernel/list.ts'
 import { BUYERS, type Route, route } from '../../kernel/route.ts'
@@ -45,12 +46,12 @@ export const placeOrderRoutes: Route[] = [
     async find({ deps }, query, { after, limit }, { tenantId }) {
       const buyer = await getActiveBuyer(deps, tenantId)
       const page = { ...query, pageSize: limit, ...(after && { cursor: after[0] }) }
-      const { packageList, nextCursor } = (await deps.catalogue.latest()).list(buyer, page)
+      const { packageList, nextCursor } = listPackages(await deps.catalogue.latest(), buyer, page)
       return { rows: packageList.flatMap(rowOf), next: nextCursor === null ? null : [nextCursor] }
     },
     async count({ deps }, query, params) {
       const buyer = await getActiveBuyer(deps, params.tenantId)
-      return countOf((await deps.catalogue.latest()).countListed(buyer, query, COUNTED_ROWS_MAX))
+      return countOf(countListed(await deps.catalogue.latest(), buyer, query, COUNTED_ROWS_MAX))
     },
     csv: {
       code: (row) => row.packageCode,

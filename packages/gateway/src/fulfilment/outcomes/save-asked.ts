@@ -37,5 +37,5 @@ export async function saveAsked(
   })
   markWritten(attempts)
   await failpoint('fulfilment.after-asked')
-  if (eventsToSend) deps.wake.wake('webhooks')
+  if (eventsToSend) deps.wake.wake('webhooks', [tenantId])
 }

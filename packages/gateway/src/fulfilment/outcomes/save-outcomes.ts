@@ -65,7 +65,7 @@ export async function saveOutcomes(
   })
   markWritten(results.flatMap(({ attempt }) => attempt ?? []))
   await failpoint('fulfilment.after-outcome')
-  if (eventsToSend) deps.wake.wake('webhooks')
+  if (eventsToSend) deps.wake.wake('webhooks', [tenantId])
   return { lost, nextDueAt }
 }
 

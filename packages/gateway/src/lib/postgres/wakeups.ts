@@ -11,8 +11,10 @@ import { applySettings, CONNECT_TIMEOUT_MS } from './session.ts'
  * transaction that made the work, because NOTIFY takes a database-wide lock at commit.
  */
 export interface Wakeups<Topic extends string = string> {
-  wake(topic: Topic): void
-  on(topic: Topic, listener: () => void): () => void
+  /** @param tenantIds where all of the new work is, if the caller knows: this node's loops then need not search for it */
+  wake(topic: Topic, tenantIds?: readonly string[]): void
+  /** The listener gets no ids if the work may be anywhere, as after a wakeup of another node. */
+  on(topic: Topic, listener: (tenantIds?: readonly string[]) => void): () => void
   stop(): Promise<void>
 }
 
@@ -31,11 +33,11 @@ export interface WakeupOptions {
 }
 
 export function createWakeups<Topic extends string>(options: WakeupOptions): Wakeups<Topic> {
-  const listeners = new Map<string, Set<() => void>>()
+  const listeners = new Map<string, Set<(tenantIds?: readonly string[]) => void>>()
   const unsent = new Set<string>()
   let notifying: Promise<void> | undefined
-  const wakeLocal = (topic: string) => {
-    for (const listener of listeners.get(topic) ?? []) listener()
+  const wakeLocal = (topic: string, tenantIds?: readonly string[]) => {
+    for (const listener of listeners.get(topic) ?? []) listener(tenantIds)
   }
   const connection = connect(options, wakeLocal)
 
@@ -51,8 +53,8 @@ export function createWakeups<Topic extends string>(options: WakeupOptions): Wak
   }
 
   return {
-    wake(topic) {
-      wakeLocal(topic)
+    wake(topic, tenantIds) {
+      wakeLocal(topic, tenantIds)
       unsent.add(topic)
       notifying ??= notifyNodes()
     },

@@ -1,4 +1,4 @@
-import { compare, type Result } from '../compare.ts'
+import { compare, median, type Result } from '../compare.ts'
 import { loadConsoleHistory } from '../console-pages/history.ts'
 import { type Timing, timeRequests } from '../console-pages/measure.ts'
 import { consoleRequests, readSample } from '../console-pages/requests.ts'
@@ -8,7 +8,7 @@ import type { Figure } from '../figure.ts'
 const DEALERS = 10_000
 const LIMIT_MS = 300
 /** Calls of each request in a round, after a first one that is not counted. */
-const CALLS = 15
+const CALLS = 10
 const SHOWN = 15
 /** Answers of things that the generated history lacks: receipts, batches of stock, a statement without legal details. */
 const ABSENT = [404, 409]
@@ -26,7 +26,7 @@ export const consolePages: Figure = {
     try {
       const sample = await readSample(database.db)
       const requests = consoleRequests(sample, Date.now())
-      let slowest: Timing[] = []
+      const measured: Timing[][] = []
       const result: Result = await compare({
         name: 'console-pages',
         what: `p95 in ms of the slowest of ${requests.length} requests of every GET route of the console, with their filters, sorts and periods`,
@@ -38,18 +38,41 @@ export const consolePages: Figure = {
           const timings = await timeRequests(database.db, gateway, sample.tenantId, requests, CALLS)
           const failed = timings.find(({ status }) => status !== 200 && !ABSENT.includes(status))
           if (failed) throw new Error(`${failed.path} was answered ${failed.status}`)
-          slowest = timings.toSorted((left, right) => right.p95Ms - left.p95Ms).slice(0, SHOWN)
+          measured.push(timings)
+          const slowest = slowestOf(timings)
           for (const timing of slowest) bench.progress(`  ${describe(timing)}`)
           return slowest[0]!.p95Ms
         },
       })
-      result.notes.push(`the slowest: ${slowest.map(describe).join(', ')}`)
+      const slowest = slowestOf(medianTimings(measured))
+      const above = slowest.filter(({ p95Ms }) => p95Ms > LIMIT_MS).length
+      result.notes.push(
+        `${above} of ${requests.length} requests have a median p95 above ${LIMIT_MS} ms`,
+        `the slowest by the median of rounds: ${slowest.map(describe).join(', ')}`,
+      )
       return [result]
     } finally {
       await gateway.stop()
       await database.drop()
     }
   },
+}
+
+function slowestOf(timings: readonly Timing[]): Timing[] {
+  return timings.toSorted((left, right) => right.p95Ms - left.p95Ms).slice(0, SHOWN)
+}
+
+/** Each request with the medians of its rounds. */
+function medianTimings(rounds: readonly Timing[][]): Timing[] {
+  const medianOf = (index: number, member: 'p50Ms' | 'p95Ms' | 'cpuMs' | 'load') =>
+    median(rounds.map((timings) => timings[index]![member]))
+  return (rounds[0] ?? []).map((timing, index) => ({
+    ...timing,
+    p50Ms: medianOf(index, 'p50Ms'),
+    p95Ms: medianOf(index, 'p95Ms'),
+    cpuMs: medianOf(index, 'cpuMs'),
+    load: medianOf(index, 'load'),
+  }))
 }
 
 function describe({ as, path, p50Ms, p95Ms, cpuMs, file, load }: Timing): string {

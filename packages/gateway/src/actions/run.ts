@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { orderNoOf } from '@dealer-esim/contract'
-import { createAlert } from '../alerts/alerts.ts'
+import { createAlert } from '../alerts/create.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { failpoint } from '../lib/process/failpoint.ts'

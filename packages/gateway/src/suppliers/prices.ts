@@ -1,5 +1,5 @@
 import { formatMoney } from '@dealer-esim/contract'
-import { createAlert } from '../alerts/alerts.ts'
+import { createAlert } from '../alerts/create.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'

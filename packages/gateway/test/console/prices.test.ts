@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '../../src/audit/audit.ts'
 import { setListPrices } from '../../src/catalogue/pricing/prices.ts'
+import { listPackages } from '../../src/catalogue/snapshot/list.ts'
 import { addPackage } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 
@@ -34,7 +35,7 @@ async function change(...[method, path, body]: Parameters<SignedInPerson['call']
 async function prices() {
   const { body } = await operator.call('GET', `/tenants/${tenantId}/prices`)
   const rows = body.prices as { packageCode: string; price: number; source: string }[]
-  const listed = (await testbed.deps.catalogue.latest()).list({ tenantId, currencyCode: 'USD' }, {}).packageList
+  const listed = listPackages(await testbed.deps.catalogue.latest(), { tenantId, currencyCode: 'USD' }, {}).packageList
   const offered = Object.fromEntries(listed.map((item) => [item.packageCode, 'price' in item && item.price]))
   expect(offered).toEqual(Object.fromEntries(rows.map((row) => [row.packageCode, row.price])))
   return Object.fromEntries(rows.map((row) => [row.packageCode, `${row.price} ${row.source}`]))

@@ -34,8 +34,9 @@ export function csvRoute<Row, P extends TSchema | undefined = undefined, Q exten
     handle: (async (context: Context, request: { params: Part<P>; query: Part<Q> }) => {
       const parts = csv.parts(context, request)[Symbol.asyncIterator]()
       // The first part is read before the answer begins, so that a refusal is answered as one.
-      const lines = linesOf(columns, await parts.next(), parts)
-      return sendCsv(context.reply, `${file}.csv`, Readable.from(lines))
+      const lines = linesOf(columns, await parts.next(), parts, () => stream.destroyed)
+      const stream = Readable.from(lines)
+      return sendCsv(context.reply, `${file}.csv`, stream)
     }) as never,
   })
 }
@@ -43,15 +44,19 @@ export function csvRoute<Row, P extends TSchema | undefined = undefined, Q exten
 /** Rows that are written in one turn of the event loop, a few milliseconds. Orders of dealers are served between the turns. */
 const WRITTEN_ROWS = 100
 
-/** All rows, because a truncated file would look complete. Only as many as one part are in memory. */
+/**
+ * All rows, because a truncated file would look complete. Only as many as one part are in memory. A file that is cancelled
+ * ends after the part that is being read: parts without a row are not sent, so that only `isCancelled` ends them.
+ */
 async function* linesOf<Row>(
   columns: Record<string, (row: Row) => unknown>,
   first: IteratorResult<readonly Row[]>,
   parts: AsyncIterator<readonly Row[]>,
+  isCancelled: () => boolean,
 ): AsyncGenerator<string> {
   yield `\uFEFF${csvText([Object.keys(columns)])}`
   const cells = Object.values(columns)
-  for (let part = first; !part.done; part = await parts.next()) {
+  for (let part = first; !part.done && !isCancelled(); part = await parts.next()) {
     for (let start = 0; start < part.value.length; start += WRITTEN_ROWS) {
       if (start > 0) await setImmediate()
       yield csvText(part.value.slice(start, start + WRITTEN_ROWS).map((row) => cells.map((cellOf) => cellOf(row))))

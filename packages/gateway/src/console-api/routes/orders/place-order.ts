@@ -1,6 +1,7 @@
 import { DATA_TYPES, LINE_COUNT_MAX, type Package, PERIOD_NUM_MAX } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { listSoldLocations } from '../../../catalogue/locations.ts'
+import { countListed, listPackages } from '../../../catalogue/snapshot/list.ts'
 import { COUNTED_ROWS_MAX, countOf } from '../../../lib/postgres/count-rows.ts'
 import { csvRoute } from '../../kernel/csv-route.ts'
 import { totalsRoute } from '../../kernel/list.ts'
@@ -49,7 +50,7 @@ export const placeOrderRoutes: Route[] = [
     async handle({ deps }, { params, query: { limit: pageSize = PAGE_SIZE, ...query } }) {
       const buyer = await getActiveBuyer(deps, params.tenantId)
       const catalogue = await deps.catalogue.latest()
-      const { packageList, nextCursor } = catalogue.list(buyer, { ...query, pageSize })
+      const { packageList, nextCursor } = listPackages(catalogue, buyer, { ...query, pageSize })
       return { packages: packageList.flatMap(rowOf), nextCursor }
     },
   }),
@@ -60,7 +61,7 @@ export const placeOrderRoutes: Route[] = [
     filters,
     async count({ deps }, query, params) {
       const buyer = await getActiveBuyer(deps, params.tenantId)
-      return countOf((await deps.catalogue.latest()).countListed(buyer, query, COUNTED_ROWS_MAX))
+      return countOf(countListed(await deps.catalogue.latest(), buyer, query, COUNTED_ROWS_MAX))
     },
   }),
   csvRoute({
@@ -75,9 +76,9 @@ export const placeOrderRoutes: Route[] = [
       const catalogue = await deps.catalogue.latest()
       const part = { ...query, pageSize: FILE_PART_ROWS }
       for (
-        let page = catalogue.list(buyer, part);
+        let page = listPackages(catalogue, buyer, part);
         ;
-        page = catalogue.list(buyer, { ...part, cursor: page.nextCursor })
+        page = listPackages(catalogue, buyer, { ...part, cursor: page.nextCursor })
       ) {
         yield page.packageList.flatMap(rowOf)
         if (page.nextCursor === null) return

@@ -75,7 +75,7 @@ async function start(
   readiness: Readiness,
 ): Promise<{ port?: number; metricsPort: number }> {
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, log, stack))
-  await migrate({ databaseUrl, schema: config.databaseSchema, isCitusRefused: config.deployment === 'production', log })
+  await migrate({ databaseUrl, schema: config.databaseSchema, isProduction: config.deployment === 'production', log })
   const deps = await createDeps(config, log, databaseUrl, createRequestLog(config.logLevel))
   stack.push('connections', deps)
   const probes = await startProbes(deps, readiness)

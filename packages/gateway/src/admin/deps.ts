@@ -97,8 +97,8 @@ export async function createAdminDeps(): Promise<{ deps: AdminDeps; close(): Pro
 /** Migrates a database and creates the partitions that are needed now. @returns the migrations that ran */
 export async function prepareDatabase(db: Db, { url, config }: { url: string; config: Config }): Promise<string[]> {
   const { databaseSchema: schema, deployment } = config
-  const isCitusRefused = deployment === 'production'
-  const ran = await migrate({ databaseUrl: url, schema, isCitusRefused, log: silentLog })
+  const isProduction = deployment === 'production'
+  const ran = await migrate({ databaseUrl: url, schema, isProduction, log: silentLog })
   await maintainPartitions(db)
   return ran
 }

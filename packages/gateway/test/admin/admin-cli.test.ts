@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { signRequest } from '@dealer-esim/contract/node'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DEFAULT_SCHEMA } from '../../src/lib/postgres/schema.ts'
 import { createEmptyDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { adminJsonWith, adminWith } from '../harness/processes/admin-in-process.ts'
 import { admin, adminJson } from '../harness/processes/admin-process.ts'
@@ -45,7 +46,7 @@ describe('admin commands with an external database', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-admin-'))
   beforeAll(async () => {
     database = await createEmptyDatabase()
-    env = { DATABASE_URL: database.url, DATA_DIR: dataDir, MASTER_KEY }
+    env = { DATABASE_URL: database.url, DATABASE_SCHEMA: DEFAULT_SCHEMA, DATA_DIR: dataDir, MASTER_KEY }
   })
   afterAll(async () => {
     await database.drop()

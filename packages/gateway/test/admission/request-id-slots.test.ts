@@ -4,6 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maintainPartitions } from '../../src/retention/table.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
+import { ONLY_HERE, partitionsOf, tablesOf } from '../harness/databases/tables.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { type AdmissionNodes, HOUR_MS, inputOf, MINUTE_MS, nextEdgeMs, startAdmissionNodes } from './admission-nodes.ts'
 
@@ -30,12 +31,13 @@ async function enter(requestId: string, atMs: number, offMs = 0, node = 0): Prom
 
 /** Stops statements between the insert of their RequestIDs and their commit, by locking the tenant's bucket. */
 async function holdBucket(ofTenant: string) {
+  const buckets = await tablesOf(admission.db, 'qps_buckets')
   const client = new pg.Client({ connectionString: admission.url })
   await client.connect()
   return {
     async lock() {
-      await client.query('begin')
-      await client.query('select from qps_buckets where tenant_id = $1 for update', [ofTenant])
+      await client.query(`${ONLY_HERE}; begin`)
+      await client.query(`select from ${buckets} where tenant_id = $1 for update`, [ofTenant])
     },
     waitedForBy: (statements: number) =>
       waitUntil(async () => {
@@ -145,10 +147,7 @@ describe('a RequestID', () => {
 describe('missing partitions', () => {
   it('are created when a request needs them', async () => {
     const { db, nodes } = admission
-    const present = await db.query<{ name: string }>({
-      text: `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'request_ids'::regclass`,
-    })
-    for (const { name } of present) await db.query({ text: `drop table ${name}` })
+    for (const name of await partitionsOf(db, 'request_ids')) await db.query({ text: `drop table ${name}` })
     const before = nodes.map((node) => node.partitionsMade)
     const at = Date.now()
     const ids = Array.from({ length: 60 }, () => randomUUID())
@@ -162,14 +161,12 @@ describe('missing partitions', () => {
 describe('partitions of one table', () => {
   it('are created and dropped without delaying users of another table', async () => {
     const { db } = admission
-    const future = await db.query<{ name: string }>({
-      text: `select max(inhrelid::regclass::text) as name from pg_inherits
-             where inhparent in ('request_ids'::regclass, 'events'::regclass) group by inhparent`,
-    })
-    for (const { name } of future) await db.query({ text: `drop table ${name}` })
+    for (const table of ['request_ids', 'events']) {
+      await db.query({ text: `drop table ${(await partitionsOf(db, table)).at(-1)}` })
+    }
     const reader = new pg.Client({ connectionString: admission.url })
     await reader.connect()
-    await reader.query('begin; select from events limit 1')
+    await reader.query(`${ONLY_HERE}; begin; lock table ${await tablesOf(db, 'events')} in share update exclusive mode`)
     const made = maintainPartitions(db).then(
       () => 'made',
       () => 'gave up',

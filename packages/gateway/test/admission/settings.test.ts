@@ -22,7 +22,7 @@ beforeAll(async () => {
   proxy = await startTcpProxy(database.url)
   here = await startNode(database.url, ENV)
   frozenNode = await startNode(proxy.url, ENV)
-  proxy.freeze('dealer-esim wake')
+  proxy.freeze(' wake')
   await waitUntil(async () => proxy.frozenCount === 1)
 })
 afterAll(async () => {

@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseCells } from '../../src/cells/cells-file.ts'
+import { describeTables, ROW_TEXT, rowsOfTable } from '../../src/cells/move/table-shape.ts'
 import { MOVED_TABLES } from '../../src/cells/move/tables.ts'
 import { createDb, type Database } from '../../src/lib/postgres/db.ts'
+import { DEFAULT_SCHEMA } from '../../src/lib/postgres/schema.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
 import { NODE_ENV } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
@@ -74,7 +76,10 @@ export async function startTwoCells(role: 'api' | 'all'): Promise<TwoCells> {
 async function startCell(name: string, role: 'api' | 'all', folder: string): Promise<TestCell> {
   const database = await createTestDatabase()
   const { MASTER_KEY } = NODE_ENV
-  const variables = { CELL_NAME: name, DATABASE_URL: database.url, MASTER_KEY, DEFAULT_QPS_LIMIT: '100000' }
+  const variables = {
+    ...{ CELL_NAME: name, DATABASE_URL: database.url, DATABASE_SCHEMA: DEFAULT_SCHEMA },
+    ...{ MASTER_KEY, DEFAULT_QPS_LIMIT: '100000' },
+  }
   writeFileSync(
     join(folder, `${name}.env`),
     Object.entries(variables)
@@ -90,12 +95,16 @@ async function startCell(name: string, role: 'api' | 'all', folder: string): Pro
 /** All rows of a tenant that a move copies, by table. */
 export async function rowsOf({ db }: TestCell, tenantId: string): Promise<Record<string, string[]>> {
   const rows: Record<string, string[]> = {}
-  for (const { table } of MOVED_TABLES) {
+  const shapes = await describeTables(
+    db,
+    MOVED_TABLES.map(({ table }) => table),
+  )
+  for (const shape of shapes) {
     const found = await db.query<{ row: string }>({
-      text: `select row_to_json(t)::text as row from ${table} t where tenant_id = $1 order by 1`,
+      text: `select ${ROW_TEXT} as row from ${rowsOfTable(shape)} where tenant_id = $1 order by 1`,
       values: [tenantId],
     })
-    rows[table] = found.map(({ row }) => row)
+    rows[shape.table] = found.map(({ row }) => row)
   }
   return rows
 }

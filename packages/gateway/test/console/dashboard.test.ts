@@ -123,8 +123,9 @@ it.each(['/events', '/events?state=DEAD', '/events?sort=createdAt', '/dashboard'
   async (path) => {
     const tomorrow = firstUuidAt(testbed.clock.now() + 27 * 3_600_000)
     const ahead = await testbed.db.query<{ name: string }>({
-      text: `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-           where i.inhparent::regclass::text in ('events', 'deliveries', 'supplier_attempts')
+      text: `select c.relname as name from pg_inherits i
+           join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+           where p.relnamespace = current_schema()::regnamespace and p.relname in ('events', 'deliveries', 'supplier_attempts')
              and substring(pg_get_expr(c.relpartbound, c.oid) from 'FROM \\(''(.*?)''\\)') > $1`,
       values: [tomorrow],
     })
@@ -139,7 +140,8 @@ it.each(['/events', '/events?state=DEAD', '/events?sort=createdAt', '/dashboard'
     expect(sent).not.toEqual([])
     const read = (await Promise.all(sent.map(tablesRead))).flat()
     expect(read).not.toEqual([])
-    expect(read.filter((table) => ahead.some(({ name }) => name === table))).toEqual([])
+    // On Citus the plan names the shards of the partitions: events_494000_102008.
+    expect(read.filter((table) => ahead.some(({ name }) => `${table}_`.startsWith(`${name}_`)))).toEqual([])
   },
 )
 

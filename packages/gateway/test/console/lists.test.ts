@@ -1,6 +1,7 @@
 import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { timeOfUuid } from '../../src/lib/ids.ts'
+import { vacuum } from '../harness/databases/tables.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 
@@ -38,7 +39,7 @@ beforeAll(async () => {
   for (let i = 0; i < 40; i++) await addOrders(i % 2 ? alpha : beta, 1, Date.now() - i * i * HOUR_MS, sample(i))
   await addOrders(large, LARGE_ORDERS, LARGE_FROM_MS, { packageCode: 'JP', status: 'DELIVERED', amount: 5 })
   await addOrders(large, 1, LARGE_FROM_MS - HOUR_MS, { packageCode: 'RARE', status: 'DELIVERED', amount: 5 })
-  await testbed.db.query({ text: 'analyze orders' })
+  await vacuum(testbed.db, 'orders')
 }, 120_000)
 afterAll(() => testbed.stop())
 

@@ -5,6 +5,7 @@ import { type EsimAction, type EsimStatus, orderIdOf } from '@dealer-esim/contra
 import { expect } from 'vitest'
 import { suspendTenant } from '../../src/tenants/change.ts'
 import { type Answer, addDealer, call, OPERATOR, sign } from '../harness/api-node.ts'
+import { runOnNode } from '../harness/databases/tables.ts'
 import { type ApiFixture, PRICE } from './api-fixture.ts'
 
 /** @param also more assertions on the answer */
@@ -43,11 +44,11 @@ export const REQUESTS: Record<string, Request[]> = {
   ],
   '000001': [
     [
-      'a missing table',
+      'a missing column',
       async (stage) => {
-        await stage.node.deps.db.query({ text: 'alter table webhook_endpoints rename to away' })
+        await runOnNode(stage.node.deps.db, 'alter table webhook_endpoints rename callback_url to away')
         const answer = await call(stage.node, stage.dealer, 'webhook/set')
-        await stage.node.deps.db.query({ text: 'alter table away rename to webhook_endpoints' })
+        await runOnNode(stage.node.deps.db, 'alter table webhook_endpoints rename away to callback_url')
         return answer
       },
     ],

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DealerEsim } from '../../../sdk/src/index.ts'
+import { DEFAULT_SCHEMA } from '../../src/lib/postgres/schema.ts'
 import { type DumpServer, installedPostgres, startDumpServer } from '../dump-server.ts'
 import { adminJson } from '../harness/processes/admin-process.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
@@ -44,7 +45,10 @@ describe.skipIf(bin === undefined)('a dump that is restored', () => {
     server.run('createdb', [...maintenance, '--encoding', 'UTF8', '--template', 'template0', 'restored'])
     server.run('pg_restore', ['--no-owner', '--exit-on-error', '--dbname', server.url('restored'), dump])
 
-    const database = { DATABASE_URL: server.url('restored'), DATA_DIR: folder, MASTER_KEY }
+    const database = {
+      ...{ DATABASE_URL: server.url('restored'), DATABASE_SCHEMA: DEFAULT_SCHEMA },
+      ...{ DATA_DIR: folder, MASTER_KEY },
+    }
     const after = await startGateway({ databaseUrl: database.DATABASE_URL, dataDir: folder, env })
     const again = new DealerEsim({ baseUrl: after.baseUrl, appKey, appSecret })
     expect(await again.balance()).toMatchObject({ balance })

@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, expect, inject, it } from 'vitest'
+import { describeMove } from '../../src/cells/move/copy.ts'
+import { installGuards } from '../../src/cells/move/guard.ts'
+import { insertMove, liftFence, setFence } from '../../src/cells/move/state.ts'
 import { DEFAULT_SCHEMA } from '../../src/lib/postgres/schema.ts'
-import { type Dealer, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
+import { call, type Dealer, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
 import {
   createTestDatabase,
   type TestDatabase,
@@ -111,3 +114,24 @@ it.skipIf(!isPossible).each([
     await expectRecordsToAgree(world, ENDS_WITHIN_MS)
   },
 )
+
+it.skipIf(!isPossible)('a dealer that moves to another cell stays guarded when Citus moves the schema', async () => {
+  const { db, ids } = operator.deps
+  const { tenantId } = dealer
+  const source = { name: 'main', db, nodes: [] }
+  const move = { moveId: ids.uuid(), tenantId, source, target: { ...source, name: 'eu1' } }
+  await db.tx(async (tx) => insertMove(tx, move, 'OUT', 'cli:tester'))
+  await installGuards(source, tenantId, (await describeMove(source)).moved)
+  await liftFence(move)
+  await moveSchema('auto')
+
+  const write = () =>
+    db.query({ text: 'update wallets set updated_at = now() where tenant_id = $1', values: [tenantId] })
+  await expect.poll(() => write().then(() => 'written', String)).toBe('written') // connections follow the schema
+  expect(await db.query({ text: 'select table_name from tenant_move_changes' })).toContainEqual({
+    tableName: 'wallets',
+  })
+  await setFence(move, 60_000)
+  await expect(write()).rejects.toThrow(/is being moved to or from cell eu1/)
+  expect((await call(operator, dealer, 'health')).code).toBe('000002')
+})

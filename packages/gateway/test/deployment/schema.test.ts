@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { packageRoot } from '../../src/lib/process/package-root.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
@@ -90,8 +90,12 @@ const UNIQUE_ACROSS_TENANTS: Record<string, string> = {
   tenants_app_key_key: 'a request identifies its tenant only by AppKey; tenants is a reference table',
 }
 
+/** Citus writes definitions in its own words, with the name of the schema, and has no unlogged tables. */
+const isOnCitus = inject('testServer').workers.length > 0
+if (isOnCitus) console.warn('NOT RUN: the comparison of the schema with the committed one, which is PostgreSQL’s text.')
+
 describe('the schema', () => {
-  it('equals the committed one (npm run schema writes it)', async () => {
+  it.skipIf(isOnCitus)('equals the committed one (npm run schema writes it)', async () => {
     expect(await schemaText(db)).toBe(readFileSync(join(packageRoot(), 'schema.sql'), 'utf8'))
   })
 

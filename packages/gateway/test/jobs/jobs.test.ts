@@ -3,6 +3,7 @@ import { claimJobs, type JobTable, jobsAhead } from '../../src/jobs/jobs.ts'
 import { repairTimesAhead } from '../../src/jobs/times-ahead.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { runOnNode } from '../harness/databases/tables.ts'
 
 const [ACME, GLOBEX] = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002']
 const TASKS: JobTable = {
@@ -21,10 +22,11 @@ let db: Db & { close(): Promise<void> }
 beforeAll(async () => {
   database = await createTestDatabase()
   db = createDb({ url: database.url, poolSize: 5, applicationName: 'test' })
-  await db.query({
-    text: `create table tasks (tenant_id uuid, task_no integer, due_at timestamptz, attempts integer not null default 0,
-                               primary key (tenant_id, task_no))`,
-  })
+  await runOnNode(
+    db,
+    `create table tasks (tenant_id uuid, task_no integer, due_at timestamptz, attempts integer not null default 0,
+                         primary key (tenant_id, task_no))`,
+  )
 })
 afterAll(async () => {
   await db.close()

@@ -13,8 +13,9 @@ import {
 } from '../../src/lib/postgres/columns.ts'
 import { createDb, type Db, TransactionEnded, type Tx } from '../../src/lib/postgres/db.ts'
 import { CommitUnknown, isConnectionLoss } from '../../src/lib/postgres/errors.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { createTestDatabase, type TestDatabase, withServerClient } from '../harness/databases/database.ts'
 import { startTcpProxy } from '../harness/databases/proxies.ts'
+import { ONLY_HERE, runOnNode } from '../harness/databases/tables.ts'
 
 let database: TestDatabase
 let db: Db & { close(): Promise<void> }
@@ -37,7 +38,7 @@ describe('a transaction whose connection is lost during several statements', () 
       const [own] = await tx.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })
       const first = tx.query({ text: 'select pg_sleep(60)' })
       const second = tx.query({ text: 'select 1' })
-      await db.query({ text: 'select pg_terminate_backend($1)', values: [own!.pid] })
+      await db.query({ text: 'select pg_terminate_backend($1::integer)', values: [own!.pid] })
       await first
       await second
     })
@@ -50,7 +51,7 @@ describe('a transaction whose connection is lost during several statements', () 
 
 describe('a transaction that has ended', () => {
   const note = { text: 'insert into noted values (1)' }
-  beforeAll(() => db.query({ text: 'create table noted (number integer)' }))
+  beforeAll(() => runOnNode(db, 'create table noted (number integer)'))
 
   it.each(['query', 'send'] as const)('refuses a %s after its commit was sent', async (method) => {
     let kept: Tx | undefined
@@ -124,13 +125,16 @@ describe('a connection loss is distinguished from the failure of a statement', (
 
   it('if the name still leads to a standby, whose connection is not used again', async () => {
     const name = new URL(database.url).pathname.slice(1)
-    const readOnly = (value: string) =>
-      db.query({ text: `alter database "${name}" set default_transaction_read_only = ${value}` })
-    await readOnly('on')
     const failing = createDb({ url: database.url, poolSize: 1, applicationName: 'db test standby' })
-    const write = () => failing.tx(async (tx) => tx.send({ text: 'create table promoted ()' }))
-    await expect(write()).rejects.toSatisfy(isConnectionLoss)
-    await readOnly('off')
+    const write = () => failing.tx(async (tx) => tx.send({ text: 'delete from alerts' }))
+    await withServerClient(database.url, async (client) => {
+      const readOnly = (value: string) =>
+        client.query(`alter database "${name}" set default_transaction_read_only = ${value}`)
+      await client.query(ONLY_HERE)
+      await readOnly('on')
+      await expect(write()).rejects.toSatisfy(isConnectionLoss)
+      await readOnly('off')
+    })
     await write()
     await failing.close()
   })
@@ -151,7 +155,7 @@ describe('a connection loss is distinguished from the failure of a statement', (
 
 it('a statement outside a transaction fails if its implicit commit fails', async () => {
   // Deferred constraints are checked after the answer. A connection may also end in between.
-  await db.query({ text: 'create table late (number integer unique deferrable initially deferred)' })
+  await runOnNode(db, 'create table late (number integer unique deferrable initially deferred)')
   const twice = {
     name: 'test-late',
     text: 'insert into late select $1::integer from generate_series(1, 2)',

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { MigrationRefused, migrate } from '../../src/lib/postgres/migrate.ts'
 import { StartRefused } from '../../src/lib/process/lifecycle.ts'
 import { packageRoot } from '../../src/lib/process/package-root.ts'
@@ -222,5 +222,38 @@ describe('migrating', () => {
     } finally {
       await query(`drop role ${user}`)
     }
+  })
+})
+
+/** Where the library of Citus is loaded, it would take the database for one of its own. */
+const isOnCitus = inject('testServer').workers.length > 0
+
+describe.skipIf(isOnCitus)('a schema that Citus distributes', () => {
+  /** Makes the database look as it does with Citus, as far as migrate looks. */
+  async function distribute(schema: string, version: string): Promise<void> {
+    await query(`
+      insert into pg_extension values (90000, 'citus', 10, 'pg_catalog'::regnamespace, false, '${version}');
+      create schema ${schema};
+      create table ${schema}.pg_dist_schema as select '${schema}'::regnamespace::oid as schemaid`)
+  }
+  const migrateIn = (schema: string, isProduction: boolean) =>
+    migrate({ databaseUrl: database.url, schema, isProduction, log, directory })
+
+  it('is used in production with a release of Citus that was tested', async () => {
+    await distribute('cell_one', '13.2-1')
+    expect(await migrateIn('cell_one', true)).not.toEqual([])
+  })
+
+  it('is refused in production with another release, and nothing is created in it', async () => {
+    await distribute('cell_one', '14.0-1')
+    await expect(migrateIn('cell_one', true)).rejects.toThrow(
+      new StartRefused(
+        'DATABASE_SCHEMA is distributed by Citus 14.0-1. A production deployment uses Citus 13 only, on which it was tested (docs/scaling.md).',
+      ),
+    )
+    expect(await query(`select tablename from pg_tables where schemaname = 'cell_one'`)).toEqual([
+      { tablename: 'pg_dist_schema' },
+    ])
+    expect(await migrateIn('cell_one', false)).not.toEqual([])
   })
 })

@@ -42,3 +42,10 @@ it('a node whose database died silently receives and sends wakeups again after i
   await wakes(far, 'webhooks', 'near')
   await wakes(near, 'settings', 'far')
 }, 30_000)
+
+it('a node that begins to listen wakes its loops, because it has missed what was sent before', async () => {
+  const late = join(database.url, 'late')
+  const topics = ['settings', 'stock'] as const
+  const woken = topics.map((topic) => new Promise<void>((resolve) => void late.on(topic, resolve)))
+  await Promise.all(woken)
+})

@@ -8,6 +8,7 @@ import { createOrderPlacer, type OrderPlacer, type OrderPlacerDeps } from '../..
 import { addDealer, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { type PostgresProxy, startPostgresProxy } from '../harness/databases/proxies.ts'
+import { runOnNode } from '../harness/databases/tables.ts'
 
 const APPLICATION = 'orders under test'
 const PRICE = 45_000
@@ -201,10 +202,12 @@ describe.each([
 
     it('because of a deadlock is retried', async () => {
       const placer = await createPlacer(isCached)
-      await node.deps.db.query({ text: 'create sequence if not exists unlucky' })
-      await node.deps.db.query({ text: 'alter sequence unlucky restart' })
+      await runOnNode(node.deps.db, 'create sequence if not exists public.unlucky')
+      await runOnNode(node.deps.db, 'alter sequence public.unlucky restart')
       // A sequence is not rolled back, so only the first attempt fails.
-      await misfortune(`if nextval('unlucky') = 1 then raise exception 'deadlock' using errcode = '40P01'; end if;`)
+      await misfortune(
+        `if nextval('public.unlucky') = 1 then raise exception 'deadlock' using errcode = '40P01'; end if;`,
+      )
       expect(kinds([await place(placer)])).toEqual(['placed'])
       expect(failures).toHaveLength(1)
       expect(await orders()).toBe(1)

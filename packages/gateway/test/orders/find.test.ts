@@ -23,6 +23,9 @@ afterAll(async () => {
   await database.drop()
 })
 
+/** On Citus the plan shows the shard. */
+const TENANTS_SKIPPED = /on tenants(_\d+| t) .*never executed/
+
 /** The plan of the statement that finds the order, as executed. */
 async function executedPlan(): Promise<string> {
   let plan: Record<string, unknown>[] = []
@@ -40,11 +43,11 @@ it('an order is found by its number, without looking at each dealer while its ev
   const found = { tenantId: dealer.tenantId, orderId: orderIdOf(orderNo) }
   expect(await findOrder(node.deps.db, orderNo)).toEqual(found)
   expect(await findOrder(node.deps.db, found.orderId!)).toEqual(found)
-  expect(await executedPlan()).toMatch(/on tenants t .*never executed/)
+  expect(await executedPlan()).toMatch(TENANTS_SKIPPED)
 
   await node.deps.db.query({ text: 'delete from events where order_id = $1', values: [found.orderId] })
   expect(await findOrder(node.deps.db, orderNo)).toEqual(found)
-  expect(await executedPlan()).not.toMatch(/on tenants t .*never executed/)
+  expect(await executedPlan()).not.toMatch(TENANTS_SKIPPED)
 })
 
 it('a number of no order finds none, whatever time it contains', async () => {

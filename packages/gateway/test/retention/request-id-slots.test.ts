@@ -7,6 +7,7 @@ import { retentionLoop } from '../../src/retention/loop.ts'
 import { maintainPartitions } from '../../src/retention/table.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { installSteppableClock, type SteppableClock } from '../harness/databases/steppable-clock.ts'
+import { partitionsOf } from '../harness/databases/tables.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -29,7 +30,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   await db.query({ text: 'delete from retention_clock' })
   await db.query({ text: 'delete from request_id_slots' })
-  for (const { name } of await slots()) await db.query({ text: `drop table ${name}` })
+  for (const name of await slots()) await db.query({ text: `drop table ${name}` })
   await setTime(1, 0)
 })
 afterEach(async () => {
@@ -110,10 +111,7 @@ async function enter(slot: number): Promise<() => Promise<boolean>> {
   }
 }
 
-function slots(): Promise<{ name: string }[]> {
-  const text = `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'request_ids'::regclass`
-  return db.query({ text })
-}
+const slots = () => partitionsOf(db, 'request_ids')
 
 describe('a RequestID', () => {
   it.each([

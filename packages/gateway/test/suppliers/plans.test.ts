@@ -18,6 +18,7 @@ import { expireCodes } from '../../src/suppliers/stock/levels.ts'
 import { stockSupplier } from '../../src/suppliers/stock/stock.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { type ExplainedQuery, explainQueries } from '../harness/databases/statements.ts'
+import { vacuum } from '../harness/databases/tables.ts'
 import { addPackage, addSupplier, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
 /*
@@ -107,7 +108,7 @@ async function grow(): Promise<void> {
     })
   })
   for (const table of ['orders', 'order_items', 'profiles', 'stock_codes', 'watched_items']) {
-    await shop.db.query({ text: `vacuum analyze ${table}` })
+    await vacuum(shop.db, table)
   }
 }
 

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DEFAULT_SCHEMA } from '../../src/lib/postgres/schema.ts'
 import { packageRoot } from '../../src/lib/process/package-root.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { bash, codeBlocks, fakeNpmPath } from '../harness/processes/docs-commands.ts'
@@ -22,7 +23,14 @@ afterAll(async () => {
 /** Runs the page's commands in order in one shell, because later ones use results of earlier ones. */
 function run(script: string) {
   const PATH = fakeNpmPath(folder)
-  const env = { ...process.env, DATABASE_URL: database.url, DATA_DIR: folder, MASTER_KEY: '00'.repeat(32), PATH }
+  const env = {
+    ...process.env,
+    DATABASE_URL: database.url,
+    DATABASE_SCHEMA: DEFAULT_SCHEMA,
+    DATA_DIR: folder,
+    MASTER_KEY: '00'.repeat(32),
+    PATH,
+  }
   return bash(script, { cwd: root, env })
 }
 

@@ -6,6 +6,7 @@ import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { checkToday, findLatestLedgerCheck } from '../../src/wallet/verify/loop.ts'
 import type { LedgerFault } from '../../src/wallet/verify/verification.ts'
 import { verifyLedger } from '../../src/wallet/verify/verify.ts'
+import { runOnNode, tablesOf } from '../harness/databases/tables.ts'
 import { ALICE, createWalletTestbed, insertPaidOrder, refuseItems } from '../harness/wallets.ts'
 
 let money: Awaited<ReturnType<typeof createWalletTestbed>>
@@ -298,7 +299,8 @@ describe('the daily check', () => {
 
   test('runs once a day on one of many nodes, stores its result and alerts operators', async () => {
     // Removes the rows that earlier tests tampered with.
-    await money.db.query(sql`truncate tenants, transfers, orders, ledger_checks cascade`)
+    const emptied = await tablesOf(money.db, 'tenants', 'transfers', 'orders', 'ledger_checks')
+    await runOnNode(money.db, `truncate ${emptied} cascade`)
     const { tenantId } = await money.tenant()
     await money.db.query(sql`update wallets set balance = 1 where tenant_id = ${tenantId}`)
     const checks = await Promise.all(Array.from({ length: 5 }, () => checkToday(deps())))

@@ -5,6 +5,7 @@ import { getEvent, listEvents } from '../../src/webhooks/list-events.ts'
 import { resendEvent } from '../../src/webhooks/replay/resend.ts'
 import { loggedHeaders } from '../../src/webhooks/sending/attempt.ts'
 import { type ExplainedQuery, explainQueries } from '../harness/databases/statements.ts'
+import { vacuum } from '../harness/databases/tables.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 
@@ -104,7 +105,7 @@ test('a list of undelivered events reads no delivered ones', async () => {
   await list(['UNSENT', 'DEAD'], db)
   const more = await testbed.record(tenant, 2_000)
   await testbed.deps.db.query({ text: 'delete from deliveries where notify_id = any ($1)', values: [more] })
-  await testbed.deps.db.query({ text: 'vacuum analyze events, deliveries' })
+  await vacuum(testbed.deps.db, 'events', 'deliveries')
   expect(await list(['UNSENT', 'DEAD'], db)).toHaveLength(2)
   // Each list is two statements: one finds the events, the other reads them.
   expect(seen).toHaveLength(4)

@@ -3,7 +3,7 @@ import { failpoint } from '../../lib/process/failpoint.ts'
 import { itemKeyOf } from '../../orders/item.ts'
 import { inCell, inSnapshot, type Move, type MovingCell } from './cell-session.ts'
 import { requireArriving } from './state.ts'
-import { describeTables, keyJson, rowsOfKeys, type TableShape } from './table-shape.ts'
+import { describeTables, keyJson, rowsOfKeys, rowsOfTable, type TableShape } from './table-shape.ts'
 import { MOVED_TABLES, SUPPLIER_BOOKS, TABLES_ABOUT_ITEMS, TABLES_OF_PEOPLE } from './tables.ts'
 import { arrayOf, deleteRows, HASHED_ROW, type HashedRow, type ReadRows, readRows, writeRows } from './write-rows.ts'
 
@@ -111,7 +111,7 @@ async function readPage(tx: Tx, shape: TableShape, tenantId: string, after: stri
   const rows = await tx.query<HashedRow & { last: string[] } & ItemName>({
     text: `select ${HASHED_ROW}, array[${order.map(({ name }) => `t.${name}::text`).join(', ')}]::text[] as last
              ${itemColumns(shape)}
-           from ${shape.table} t where tenant_id = $1 ${after === undefined ? '' : `and (${columns}) > (${bounds})`}
+           from ${rowsOfTable(shape)} where tenant_id = $1 ${after === undefined ? '' : `and (${columns}) > (${bounds})`}
            ${columns && `order by ${columns}`} limit $2`,
     values: [tenantId, PAGE_ROWS, ...(after ?? [])],
   })
@@ -147,7 +147,7 @@ async function readBooks({ source, tenantId }: Move, { books }: Shapes, items: r
           name: `move-book-${table}`,
           text: `select ${HASHED_ROW}
                  from suppliers s cross join unnest($1::text[]) as i(key)
-                 join ${table} t on t.supplier = s.supplier and t.${key} = i.key`,
+                 join ${rowsOfTable(books[index]!)} on t.supplier = s.supplier and t.${key} = i.key`,
           values: [[...new Set(items)]],
         })
         return { book: books[index]!, kept: own, read: readRows(rows) }
@@ -240,7 +240,7 @@ export async function copyPeople(move: Move, { people }: Shapes): Promise<void> 
   for (const shape of people) {
     const rows = await inCell(source, tenantId, (tx) =>
       tx.query<HashedRow>({
-        text: `select ${HASHED_ROW} from ${shape.table} t where ${ofTenant}`,
+        text: `select ${HASHED_ROW} from ${rowsOfTable(shape)} where ${ofTenant}`,
         values: [tenantId],
       }),
     )

@@ -58,7 +58,8 @@ async function alterTable({ db }: MovingCell, statements: readonly string[]): Pr
     try {
       await db.tx(async (tx) => {
         tx.send({ text: `set local lock_timeout = ${LOCK_TIMEOUT_MS}` })
-        for (const text of statements) tx.send({ text })
+        // As one text: on Citus each definition is a transaction of its own.
+        tx.send({ text: statements.join(';') })
       })
       return
     } catch (error) {

@@ -44,6 +44,11 @@ export async function describeTables(db: Db, tables: readonly string[]): Promise
   })
 }
 
+/** SQL: the rows `t` of a table, with its own columns. On Citus it is a view with system columns too (lib/postgres/citus.ts). */
+export function rowsOfTable({ table, columns }: TableShape): string {
+  return `(select ${columns.join(', ')} from ${table}) t`
+}
+
 /** SQL: the row `t` as text. Equal texts are equal rows, whatever the order of columns' bytes in the table. */
 export const ROW_TEXT = 'row_to_json(t)::text'
 /** SQL: the digest of some rows `t`: it does not depend on their order. */
@@ -55,8 +60,8 @@ export function keyJson({ key }: TableShape): string {
 }
 
 /** SQL: the rows `t` that have one of the keys of a JSON array, in the order of the keys. */
-export function rowsOfKeys({ table, key }: TableShape, parameter: string): string {
-  const equal = key.map(({ name }) => `t.${name} = k.${name}`).join(' and ')
-  return `jsonb_populate_recordset(null::${table}, ${parameter}::jsonb) with ordinality k
-          join ${table} t on ${equal}`
+export function rowsOfKeys(shape: TableShape, parameter: string): string {
+  const equal = shape.key.map(({ name }) => `t.${name} = k.${name}`).join(' and ')
+  return `jsonb_populate_recordset(null::${shape.table}, ${parameter}::jsonb) with ordinality k
+          join ${rowsOfTable(shape)} on ${equal}`
 }

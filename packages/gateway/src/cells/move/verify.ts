@@ -3,7 +3,7 @@ import { Refusal } from '../../lib/refusal.ts'
 import { verifyLedger } from '../../wallet/verify/verify.ts'
 import { inCell, type Move, type MovingCell } from './cell-session.ts'
 import type { Shapes } from './copy.ts'
-import { DIGEST, type TableShape } from './table-shape.ts'
+import { DIGEST, rowsOfTable, type TableShape } from './table-shape.ts'
 
 /** Partitions of RequestIDs are dropped by each cell on its own, and an id is never changed. */
 const NOT_COMPARED: ReadonlySet<string> = new Set(['request_ids'])
@@ -26,9 +26,9 @@ export async function compareTables(snapshot: Tx, { target, tenantId }: Move, { 
   return differing
 }
 
-async function sumUp(tx: Tx, { table }: TableShape, tenantId: string): Promise<string> {
+async function sumUp(tx: Tx, shape: TableShape, tenantId: string): Promise<string> {
   const [sums] = await tx.query<{ sums: string }>({
-    text: `select count(*) || ' rows, digest ' || ${DIGEST} as sums from ${table} t where tenant_id = $1`,
+    text: `select count(*) || ' rows, digest ' || ${DIGEST} as sums from ${rowsOfTable(shape)} where tenant_id = $1`,
     values: [tenantId],
   })
   return sums!.sums

@@ -40,7 +40,7 @@ export async function writeRows(tx: Tx, shape: TableShape, { rows, digest }: Rea
              insert into ${table} (${columns.join(', ')})
              select ${columns.join(', ')} from json_populate_recordset(null::${table}, $1::json)
              on conflict (${keys.join(', ')}) do ${changed.length > 0 ? `update set ${update}` : 'nothing'}
-             returning ${table}.*)
+             returning ${columns.join(', ')})
            select ${DIGEST} as digest from t`,
     values: [arrayOf(rows)],
   })

@@ -69,6 +69,10 @@ const REMEDIES: Record<string, string> = {
   '53300': "Raise the server's max_connections, or close unused connections.",
 }
 
+/** On Citus each transaction begins with a lock that only the owner of the tables may take (citus.ts). */
+const NOT_OWNER = '42501'
+const OWNER_REMEDY = 'Use their owner in DATABASE_URL, or: reassign owned by THE_OWNER to the user of DATABASE_URL.'
+
 /** For failures that no server reported, because none was reached. */
 const UNREACHABLE_REMEDY =
   'Check the host and port in DATABASE_URL, and that the server runs and accepts connections from this machine.'
@@ -76,8 +80,12 @@ const UNREACHABLE_REMEDY =
 /** Why there is no connection to the database and what to do, without the password. */
 export function explainNoConnection(error: unknown): string {
   const state = sqlState(error)
-  const cure = state === undefined ? UNREACHABLE_REMEDY : (REMEDIES[state] ?? "See the server's log.")
-  return `Cannot connect to the database: ${messageOf(error)}. ${cure}`
+  return `Cannot connect to the database: ${messageOf(error)}. ${remedyFor(state)}`
+}
+
+function remedyFor(state: string | undefined): string {
+  if (state === undefined) return UNREACHABLE_REMEDY
+  return state === NOT_OWNER ? OWNER_REMEDY : (REMEDIES[state] ?? "See the server's log.")
 }
 
 /** True if a statement failed because no connection could be made. */

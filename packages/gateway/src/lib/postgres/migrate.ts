@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { StartRefused } from '../process/lifecycle.ts'
 import { packageRoot } from '../process/package-root.ts'
 import type { Log } from '../telemetry/log.ts'
-import { createDistributedSchema, findDistribution } from './citus.ts'
+import { createDistributedSchema, findCitus, isTested } from './citus.ts'
 import type { Db } from './db.ts'
 import { explainNoConnection, sqlState } from './errors.ts'
 import { DEFAULT_SCHEMA, SCHEMA_ACCESS, type SchemaAccess, whySchemaUnfit } from './schema.ts'
@@ -16,8 +16,8 @@ export interface MigrateOptions {
   databaseUrl: string
   /** Created if it is missing. */
   schema?: string
-  /** True on a production deployment: a schema that Citus distributes is refused, because it is experimental (docs/scaling.md). */
-  isCitusRefused?: boolean
+  /** A production deployment uses a distributed schema only with a release of Citus on which the tests ran. */
+  isProduction?: boolean
   log: Log
   /** Where the numbered files lie; the gateway's own where nothing is said. */
   directory?: string
@@ -39,7 +39,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   const {
     databaseUrl,
     schema = DEFAULT_SCHEMA,
-    isCitusRefused = false,
+    isProduction = false,
     log,
     directory = join(packageRoot(), 'migrations'),
   } = options
@@ -59,9 +59,8 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     await checkServer(client)
     await applySettings(client, { search_path: schema })
     await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [`${schema} migrations`])
-    await ensureSchema(client, schema, { isDistributable: !isCitusRefused })
-    const onCitus = await isDistributed(client, schema, log)
-    if (onCitus && isCitusRefused) throw new StartRefused(NOT_ON_CITUS)
+    await ensureSchema(client, schema, { isProduction })
+    const onCitus = await isDistributed(client, schema, { isProduction, log })
     await client.query(MIGRATIONS_TABLE)
     const pending = compare(files, await recorded(client))
     for (const file of pending) {
@@ -170,28 +169,34 @@ async function checkServer(client: pg.Client): Promise<void> {
 async function ensureSchema(
   client: pg.Client,
   schema: string,
-  { isDistributable }: { isDistributable: boolean },
+  { isProduction }: { isProduction: boolean },
 ): Promise<void> {
   const { rows } = await client.query<{ user: string; exists: boolean; may_create: boolean }>(SCHEMA_ACCESS, [schema])
   const { may_create: mayCreate, ...rest } = rows[0]!
   const refusal = whySchemaUnfit(schema, { ...rest, mayCreate } satisfies SchemaAccess)
   if (refusal !== undefined) throw new StartRefused(refusal)
   if (rest.exists) return
-  if (isDistributable && (await findDistribution(client, schema)) !== 'none')
-    await createDistributedSchema(client, schema)
+  const citus = await findCitus(client, schema)
+  if (citus && (isTested(citus) || !isProduction)) await createDistributedSchema(client, schema)
   else await client.query(`create schema "${schema}"`)
 }
 
-const NOT_ON_CITUS =
-  'DATABASE_SCHEMA is a schema that Citus distributes, which is experimental: a production deployment does not start on it. Use a schema of a PostgreSQL server (docs/scaling.md).'
-
-async function isDistributed(client: pg.Client, schema: string, log: Log): Promise<boolean> {
-  const distribution = await findDistribution(client, schema)
-  if (distribution === 'none') return false
-  const advice =
-    distribution === 'local' && 'To distribute it, stop all nodes of the gateway and run citus_schema_distribute.'
-  log.info({ schema, distribution, ...(advice && { advice }) }, 'the database has Citus')
-  return distribution === 'distributed'
+async function isDistributed(
+  client: pg.Client,
+  schema: string,
+  { isProduction, log }: { isProduction: boolean; log: Log },
+): Promise<boolean> {
+  const citus = await findCitus(client, schema)
+  if (!citus) return false
+  const { version, isDistributed } = citus
+  if (isDistributed && isProduction && !isTested(citus)) {
+    throw new StartRefused(
+      `DATABASE_SCHEMA is distributed by Citus ${version}. A production deployment uses Citus 13 only, on which it was tested (docs/scaling.md).`,
+    )
+  }
+  const advice = !isDistributed && 'To distribute it, stop all nodes of the gateway and run citus_schema_distribute.'
+  log.info({ schema, version, isDistributed, ...(advice && { advice }) }, 'the database has Citus')
+  return isDistributed
 }
 
 async function recorded(client: pg.Client): Promise<Migration[]> {

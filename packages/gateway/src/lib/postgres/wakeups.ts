@@ -6,9 +6,10 @@ import { clientFor, isOutdated } from './servers.ts'
 import { applySettings, CONNECT_TIMEOUT_MS } from './session.ts'
 
 /**
- * Wakes the background loops that listen to a topic: on this node at once, on other nodes by NOTIFY. Every loop also
- * polls, so a lost wakeup only delays work. Wakeups of a few milliseconds share one NOTIFY, which is sent outside the
- * transaction that made the work, because NOTIFY takes a database-wide lock at commit.
+ * Wakes the background loops that listen to a topic: on this node at once, on other nodes by NOTIFY. A node wakes its own loops
+ * whenever it begins to listen, and every loop also polls, so a lost wakeup only delays work. Wakeups of a few milliseconds
+ * share one NOTIFY, which is sent outside the transaction that made the work, because NOTIFY takes a database-wide lock at
+ * commit.
  */
 export interface Wakeups<Topic extends string = string> {
   /** @param tenantIds where all of the new work is, if the caller knows: this node's loops then need not search for it */
@@ -39,7 +40,11 @@ export function createWakeups<Topic extends string>(options: WakeupOptions): Wak
   const wakeLocal = (topic: string, tenantIds?: readonly string[]) => {
     for (const listener of listeners.get(topic) ?? []) listener(tenantIds)
   }
-  const connection = connect(options, wakeLocal)
+  const connection = connect(options, {
+    heard: wakeLocal,
+    // Other nodes may have sent wakeups that it did not receive.
+    listening: () => [...listeners.keys()].forEach(wakeLocal),
+  })
 
   /** Sends one NOTIFY for all topics of a few milliseconds, and waits for it before the next. */
   async function notifyNodes(): Promise<void> {
@@ -81,7 +86,7 @@ export function wakeupStatement(nodeId: string, topics: Iterable<string>, schema
  * of two. It commits asynchronously, so no other commit waits behind its flush: through the general pool a NOTIFY cost
  * the server 370 µs, next to 2 800 µs for a single order.
  */
-function connect(options: WakeupOptions, wakeLocal: (topic: string) => void) {
+function connect(options: WakeupOptions, on: { heard(topic: string): void; listening(): void }) {
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -104,12 +109,13 @@ function connect(options: WakeupOptions, wakeLocal: (topic: string) => void) {
     })
     next.on('notification', ({ payload = '' }) => {
       const [nodeId, topics = ''] = payload.split(':')
-      if (nodeId !== options.nodeId) for (const topic of topics.split(',')) wakeLocal(topic)
+      if (nodeId !== options.nodeId) topics.split(',').forEach(on.heard)
     })
     await next.connect()
     await applySettings(next, { search_path: schema, synchronous_commit: 'off' })
     await next.query(`listen ${wakeupChannel(schema)}`)
     isListening = true
+    on.listening()
   }
 
   function reopen(): void {

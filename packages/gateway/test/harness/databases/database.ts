@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
+import { sqlState } from '../../../src/lib/postgres/errors.ts'
+import { DEFAULT_SCHEMA } from '../../../src/lib/postgres/schema.ts'
+import { ONLY_HERE } from './tables.ts'
 
 export interface TestDatabase {
   url: string
@@ -50,12 +53,30 @@ export async function withServerClient<Result>(
 }
 
 export async function createDatabase(nodes: TestNodes, name: string, template = 'template0'): Promise<void> {
-  await onEachNode(nodes, (client) => client.query(`create database ${name} template ${template}`))
+  await onEachNode(nodes, async (client) => {
+    await client.query(`create database ${name} template ${template}`)
+    if (nodes.workers.length === 0) return
+    // For connections of the tests that name no schema.
+    await client.query(ONLY_HERE)
+    await client.query(`alter database ${name} set search_path to ${DEFAULT_SCHEMA}, public`)
+  })
 }
+
+/** The maintenance of Citus makes new connections to a database until it is gone. */
+const DROPS_MAX = 10
+const OBJECT_IN_USE = '55006'
 
 /** Also closes connections that are still open. */
 async function dropDatabase(nodes: TestNodes, name: string): Promise<void> {
-  await onEachNode(nodes, (client) => client.query(`drop database if exists ${name} with (force)`))
+  await onEachNode(nodes, async (client) => {
+    for (let left = DROPS_MAX; ; left--) {
+      try {
+        return await client.query(`drop database if exists ${name} with (force)`)
+      } catch (error) {
+        if (sqlState(error) !== OBJECT_IN_USE || left === 0) throw error
+      }
+    }
+  })
 }
 
 /** On Citus a database is one of its own on each node. */

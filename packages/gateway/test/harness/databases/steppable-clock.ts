@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { ONLY_HERE } from './tables.ts'
 
 /** The clock of a test database, which a test can set. */
 export interface SteppableClock {
@@ -20,6 +21,7 @@ export async function installSteppableClock(url: string): Promise<SteppableClock
       return pg_catalog.machine_${clock}() + (select ahead from test_clock.step);`,
   )
   await client.query(`
+    ${ONLY_HERE};
     create schema test_clock;
     create table test_clock.step (ahead interval not null);
     insert into test_clock.step values ('0');

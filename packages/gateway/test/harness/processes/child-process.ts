@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { build, type Plugin } from 'esbuild'
+import { DEFAULT_SCHEMA } from '../../../src/lib/postgres/schema.ts'
 import { packageRoot } from '../../../src/lib/process/package-root.ts'
 
 export interface ChildBundle {
@@ -24,6 +25,7 @@ export async function bundleForChildren(entry: URL): Promise<ChildBundle> {
     outfile: path,
     bundle: true,
     external: ['pg-native'],
+    plugins: [sameDefaultSchema],
     define: { navigator: '{"userAgent":"Node.js"}' }, // see scripts/build.mjs
     banner: { js: COMMONJS },
     platform: 'node',
@@ -32,6 +34,17 @@ export async function bundleForChildren(entry: URL): Promise<ChildBundle> {
     logLevel: 'silent',
   })
   return { path, remove: () => rmSync(path, { force: true }) }
+}
+
+/** The child uses the schema that the tests use where none is named, which vitest.config.ts may have changed. */
+const sameDefaultSchema: Plugin = {
+  name: 'same-default-schema',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/lib\/postgres\/schema\.ts$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replace(/DEFAULT_SCHEMA = '\w+'/, `DEFAULT_SCHEMA = '${DEFAULT_SCHEMA}'`),
+      loader: 'ts',
+    }))
+  },
 }
 
 /** Defined for dependencies that are CommonJS. */

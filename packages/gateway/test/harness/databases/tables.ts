@@ -1,0 +1,48 @@
+import type { Db } from '../../../src/lib/postgres/db.ts'
+
+/*
+ * What PostgreSQL does to tables only, and outside a transaction. On Citus the gateway's sessions find views under the names of
+ * the tables, and send definitions to the coordinator (lib/postgres/citus.ts).
+ */
+
+/** The tables that hold the rows, as SQL: on Citus the shards, which it leaves out of pg_class. */
+export async function tablesOf(db: Db, ...names: string[]): Promise<string> {
+  const rows = await db.query<{ table: string }>({
+    text: `
+      select (pg_identify_object('pg_class'::regclass, coalesce(
+        (select d.refobjid from pg_rewrite r
+         join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
+         where r.ev_class = name::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid <> r.ev_class limit 1),
+        name::regclass), 0)).identity as table
+      from unnest($1::text[]) name`,
+    values: [names],
+  })
+  return rows.map(({ table }) => table).join(', ')
+}
+
+export async function partitionsOf(db: Db, table: string): Promise<string[]> {
+  const rows = await db.query<{ name: string }>({
+    text: `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+           where i.inhparent = (current_schema() || '.' || $1)::regclass order by 1`,
+    values: [table],
+  })
+  return rows.map(({ name }) => name)
+}
+
+export async function vacuum(db: Db, ...names: string[]): Promise<void> {
+  await runOnNode(db, `vacuum analyze ${await tablesOf(db, ...names)}`)
+}
+
+/** Runs one statement alone, on the database's own server: Citus passes it to no other, and lets it change shards. */
+export async function runOnNode({ pool }: Db, text: string): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await client.query(ONLY_HERE)
+    await client.query(text)
+  } finally {
+    client.release(true) // with its settings
+  }
+}
+
+/** Settings that mean nothing to a server without Citus. */
+export const ONLY_HERE = 'set citus.enable_ddl_propagation to off; set citus.enable_manual_changes_to_shards to on'

@@ -41,9 +41,9 @@ export function createWakeups<Topic extends string>(options: WakeupOptions): Wak
     for (const listener of listeners.get(topic) ?? []) listener(tenantIds)
   }
   const connection = connect(options, {
-    heard: wakeLocal,
+    heard: (topic) => wakeLocal(topic),
     // Other nodes may have sent wakeups that it did not receive.
-    listening: () => [...listeners.keys()].forEach(wakeLocal),
+    listening: () => [...listeners.keys()].forEach((topic) => wakeLocal(topic)),
   })
 
   /** Sends one NOTIFY for all topics of a few milliseconds, and waits for it before the next. */

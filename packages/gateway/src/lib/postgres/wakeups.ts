@@ -41,9 +41,11 @@ export function createWakeups<Topic extends string>(options: WakeupOptions): Wak
     for (const listener of listeners.get(topic) ?? []) listener(tenantIds)
   }
   const connection = connect(options, {
-    heard: (topic) => wakeLocal(topic),
+    heard: wakeLocal,
     // Other nodes may have sent wakeups that it did not receive.
-    listening: () => [...listeners.keys()].forEach((topic) => wakeLocal(topic)),
+    listening: () => {
+      for (const topic of listeners.keys()) wakeLocal(topic)
+    },
   })
 
   /** Sends one NOTIFY for all topics of a few milliseconds, and waits for it before the next. */
@@ -109,7 +111,7 @@ function connect(options: WakeupOptions, on: { heard(topic: string): void; liste
     })
     next.on('notification', ({ payload = '' }) => {
       const [nodeId, topics = ''] = payload.split(':')
-      if (nodeId !== options.nodeId) topics.split(',').forEach(on.heard)
+      if (nodeId !== options.nodeId) for (const topic of topics.split(',')) on.heard(topic)
     })
     await next.connect()
     await applySettings(next, { search_path: schema, synchronous_commit: 'off' })

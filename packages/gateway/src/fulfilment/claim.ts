@@ -79,7 +79,7 @@ export async function claimDueOrders(deps: FulfilmentDeps, tenantId: string, lim
     throw error
   }
   await failpoint('fulfilment.after-attempt')
-  if (eventsToSend) deps.wake.wake('webhooks')
+  if (eventsToSend) deps.wake.wake('webhooks', [tenantId])
   return claim
 }
 

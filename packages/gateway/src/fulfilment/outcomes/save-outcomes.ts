@@ -65,7 +65,7 @@ export async function saveOutcomes(
   })
   markWritten(results.flatMap(({ attempt }) => attempt ?? []))
   await failpoint('fulfilment.after-outcome')
-  if (eventsToSend) deps.wake.wake('webhooks')
+  if (eventsToSend) deps.wake.wake('webhooks', [tenantId])
   return { lost, nextDueAt }
 }
 
@@ -101,7 +101,7 @@ export async function saveAsked(
   })
   markWritten(attempts)
   await failpoint('fulfilment.after-asked')
-  if (eventsToSend) deps.wake.wake('webhooks')
+  if (eventsToSend) deps.wake.wake('webhooks', [tenantId])
 }
 
 /**

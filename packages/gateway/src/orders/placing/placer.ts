@@ -183,8 +183,9 @@ async function placeWithRetry(
       if (placed === 0) return verdicts
       await failpoint('orders.committed')
       deps.orderMetrics?.entered('PAID', placed)
-      deps.wake.wake('fulfilment')
-      deps.wake.wake('webhooks')
+      const tenantIds = [...new Set(inputs.map(({ tenant }) => tenant.tenantId))]
+      deps.wake.wake('fulfilment', tenantIds)
+      deps.wake.wake('webhooks', tenantIds)
       return verdicts
     } catch (failure) {
       deps.log.warn({ err: failure, orders: inputs.length }, 'a batch of orders failed; it is retried or split')

@@ -73,6 +73,13 @@ module.exports = {
       to: { path: apis, pathNot: `${gateway}/$1/` },
     },
     {
+      name: 'dealer-api-is-given-its-operations',
+      comment: 'by api.ts: otherwise what carries out an order imports the modules of all other operations',
+      severity: 'error',
+      from: { path: `${gateway}/dealer-api/` },
+      to: { path: `${gateway}/dealer-api/operations\\.ts$` },
+    },
+    {
       name: 'admin-imports-statically',
       comment:
         'program.ts loads the whole noun that is called; only lib/outbound, which is large, is loaded where it is needed',

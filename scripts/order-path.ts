@@ -5,8 +5,7 @@
 // acknowledged. It prints:
 //
 //   path       the source files of which a function ran meanwhile that does not run in an idle gateway
-//   closure    what these files import at run time, statically or dynamically, types left out; apart from these, what only
-//              the other operations need that dealer-api/operations.ts lists
+//   closure    what these files, and those of the hand-offs, import at run time, statically or dynamically, types left out
 //   hand-offs  of the second order, from the handler of its request to the statement that debits its wallet: the distinct
 //              calls from one file into another, in the order in which they happen. A call of the same pair of files counts
 //              once; returning does not count, nor does the admission that runs at the same time.
@@ -38,10 +37,11 @@ interface Access {
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const SOURCES = join(ROOT, 'packages/gateway/src')
-/** The handlers of all operations, so it imports what orders do not need. */
-const OPERATIONS = 'dealer-api/operations.ts'
+/** The handlers of orders. */
+const HANDLERS = 'dealer-api/orders.ts'
 /** How long the idle gateway is traced: its loops run every few seconds. */
 const IDLE_MIN_MS = 12_000
+const ARROW = ' → '
 
 await main()
 
@@ -141,21 +141,14 @@ function report(idle: Entry[], first: Entry[], second: Entry[]): void {
   const path = [
     ...new Set([...first, ...second].filter((entry) => !idleFunctions.has(keyOf(entry))).map(({ file }) => file)),
   ]
-  const closure = importClosure(path)
-  const ofOrders = new Set(importClosure(path, (file, imported) => file !== OPERATIONS || path.includes(imported)))
-  const besides = closure.filter((file) => !path.includes(file)).sort()
-  const needed = besides.filter((file) => ofOrders.has(file))
   const handOffs = handOffsToDebit(second)
+  // What also runs in an idle gateway is not on the path, but an order needs it wherever it is handed to it.
+  const closure = importClosure([...path, ...handOffs.flatMap((call) => call.split(ARROW))])
   print('path: files of which a function ran for an order, and not in an idle gateway', path)
-  print('closure: files that these import besides', needed)
-  print(
-    `closure: files that only other operations of ${OPERATIONS} need`,
-    besides.filter((file) => !ofOrders.has(file)),
-  )
+  print('closure: files that these import besides', closure.filter((file) => !path.includes(file)).sort())
   print('hand-offs from the handler of the order to its debit', handOffs)
   const inModules = handOffs.filter((call) => !call.includes('lib/')).length
   console.log(`${path.length} files on the path, ${closure.length} with what they import`)
-  console.log(`${path.length + needed.length} of them without what only other operations need`)
   console.log(`${handOffs.length} hand-offs up to the debit, ${inModules} of them between files outside lib`)
 }
 
@@ -167,31 +160,26 @@ function print(title: string, lines: readonly string[]): void {
 
 /** The calls from file to file between the order's handler and the statement with the values of the debit. */
 function handOffsToDebit(entries: readonly Entry[]): string[] {
-  const begin = entries.findIndex(({ file, name }) => file === OPERATIONS && name.includes('esim/order'))
+  const begin = entries.findIndex(({ file }) => file === HANDLERS)
   const values = entries.findIndex(({ name }, index) => index > begin && name === 'walletValues')
   const end = entries.findIndex(({ file }, index) => index > values && file === 'lib/postgres/pipeline.ts')
   // Loops run meanwhile: a call counts if its caller has been reached from the handler.
-  const reached = new Set([entries[begin]?.caller, OPERATIONS])
+  const reached = new Set([entries[begin]?.caller, HANDLERS])
   const calls: string[] = []
   for (const { file, caller } of entries.slice(begin, end + 1)) {
     if (caller === undefined || !reached.has(caller) || file.startsWith('admission/')) continue
     reached.add(file)
-    if (caller !== file) calls.push(`${caller} → ${file}`)
+    if (caller !== file) calls.push(`${caller}${ARROW}${file}`)
   }
   return [...new Set(calls)]
 }
 
-/** @param follows whether an import counts; by default every import does */
-function importClosure(
-  roots: readonly string[],
-  follows: (file: string, imported: string) => boolean = () => true,
-): string[] {
+function importClosure(roots: readonly string[]): string[] {
   const found = new Set(roots)
   for (const file of found) {
     const { code } = transformSync(readFileSync(join(SOURCES, file), 'utf8'), { loader: 'ts' })
     for (const { fileName } of ts.preProcessFile(code, true, true).importedFiles) {
-      const imported = join(dirname(file), fileName)
-      if (fileName.startsWith('.') && follows(file, imported)) found.add(imported)
+      if (fileName.startsWith('.')) found.add(join(dirname(file), fileName))
     }
   }
   return [...found]

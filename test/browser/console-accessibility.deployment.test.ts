@@ -5,6 +5,8 @@ import { isBrowserAvailable } from './chromium.ts'
 import { type ConsoleTestbed, loadPage, startTestbed } from './console-testbed.ts'
 import {
   axeSession,
+  DESKTOP,
+  PHONE,
   prepareTour,
   seriousViolations,
   TOUR_VARIABLES,
@@ -13,9 +15,6 @@ import {
   visit,
 } from './console-tour.ts'
 import { untranslatedTexts, usePseudoLanguage } from './pseudo-language.ts'
-
-const DESKTOP = { width: 1280, height: 860 }
-const PHONE = { width: 390, height: 844 }
 
 /** Half a minute on two idle cores, two minutes on a busy machine. */
 const TOUR_MS = 240_000

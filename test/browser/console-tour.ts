@@ -90,6 +90,8 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
     stop('rule-preview', '/sale-rules-preview'),
     stop('suppliers', '/suppliers'),
     stop('supplier', '/suppliers/sandbox'),
+    stop('supplier-reports', `/supplier-reports?month=${new Date().toISOString().slice(0, 7)}`),
+    stop('esim-suspend', `${tenant}/profiles/${profileId}`, (at) => button(at, 'Revoke').click()),
     stop('add-supplier', '/add-supplier', (at) => chooseType(at, 'eSIM Access')),
     stop('webhooks', `/webhooks?tenantId=${tenantId}`),
     stop('event', `${tenant}/events/${notifyId}`),
@@ -278,6 +280,31 @@ export async function axeSession(page: Page): Promise<CDPSession> {
   axeSessions.set(page, session)
   if ((await page.evaluate('typeof axe')) === 'undefined') await session.send('Runtime.evaluate', { expression: axe })
   return session
+}
+
+export const DESKTOP = { width: 1280, height: 860 }
+export const PHONE = { width: 390, height: 844 }
+
+/**
+ * Lists serious accessibility violations on a desktop and a phone, in light and dark. Leaves the page light and on a desktop.
+ * @param prepare brings the page into the state to check, each time
+ */
+export async function violationsIn(page: Page, prepare?: () => Promise<void>): Promise<string[]> {
+  const found: string[] = []
+  for (const [name, viewport] of [
+    ['phone', PHONE],
+    ['desktop', DESKTOP],
+  ] as const) {
+    await page.setViewportSize(viewport)
+    for (const scheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme: scheme })
+      await prepare?.()
+      await transitionsEnd(page)
+      const faults = await seriousViolations(await axeSession(page), scheme)
+      found.push(...faults.map((fault) => `${name} ${scheme}: ${fault}`))
+    }
+  }
+  return found
 }
 
 // Rows of a list are alike, so only the first three are checked, which halves the time.

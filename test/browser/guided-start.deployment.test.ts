@@ -27,7 +27,7 @@ import {
   signInAsOperator,
   startTestbed,
 } from './console-testbed.ts'
-import { axeSession, seriousViolations, transitionsEnd } from './console-tour.ts'
+import { violationsIn } from './console-tour.ts'
 import { codeOf } from './flows/access.ts'
 
 const FIVE_MINUTES_MS = 300_000
@@ -332,21 +332,6 @@ describe.skipIf(!isBrowserAvailable())('a new test deployment', () => {
     FIVE_MINUTES_MS,
   )
 })
-
-/** Lists serious accessibility violations, on a desktop and a phone, in light and dark. */
-async function violationsIn(page: Page): Promise<string[]> {
-  const before = page.viewportSize()!
-  const found: string[] = []
-  for (const viewport of [{ width: 390, height: 844 }, before]) {
-    await page.setViewportSize(viewport)
-    for (const colorScheme of ['dark', 'light'] as const) {
-      await page.emulateMedia({ colorScheme })
-      await transitionsEnd(page)
-      found.push(...(await seriousViolations(await axeSession(page), colorScheme)))
-    }
-  }
-  return found
-}
 
 async function freePort(): Promise<number> {
   const server = createServer()

@@ -4,10 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { isBrowserAvailable } from './chromium.ts'
 import { createDemo, type Demo } from './console-demo.ts'
 import { api, button, type ConsoleTestbed, navigate, startTestbed } from './console-testbed.ts'
-import { axeSession, seriousViolations, transitionsEnd } from './console-tour.ts'
-
-const DESKTOP = { width: 1280, height: 860 }
-const PHONE = { width: 390, height: 844 }
+import { DESKTOP, PHONE, violationsIn } from './console-tour.ts'
 
 /** Files of every list, filters by choice, changes of many orders, menus, and sorting on a phone. */
 describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ€™s lists in a browser', () => {
@@ -143,36 +140,25 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
 
   it('the menus of a list and its pages have no serious accessibility violation, in light and dark, wide and narrow', async () => {
     const faults: string[] = []
-    for (const [name, viewport] of [
-      ['desktop', DESKTOP],
-      ['phone', PHONE],
+    for (const [path, menu] of [
+      ['/orders', 'Columns'],
+      ['/orders', 'Views'],
+      ['/tenants', 'Columns'],
+      ['/people', 'Actions: Grace'],
+      ['/adjustments', undefined],
     ] as const) {
-      await page.setViewportSize(viewport)
-      for (const scheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme: scheme })
-        for (const [path, menu] of [
-          ['/orders', 'Columns'],
-          ['/orders', 'Views'],
-          ['/tenants', 'Columns'],
-          ['/people', 'Actions: Grace'],
-          ['/adjustments', undefined],
-        ] as const) {
-          await go(path)
-          await page.locator('.list [data-row]').first().waitFor()
-          if (menu) {
-            await button(page, menu).click()
-            await page.getByRole('menu').waitFor()
-          }
-          await transitionsEnd(page)
-          const found = await seriousViolations(await axeSession(page), scheme)
-          faults.push(...found.map((fault) => `${name} ${scheme} ${path} ${menu}: ${fault}`))
-          if (!menu) continue
-          await page.keyboard.press('Escape')
-          await page.getByRole('menu').waitFor({ state: 'detached' })
-        }
-      }
+      const found = await violationsIn(page, async () => {
+        await page.keyboard.press('Escape')
+        await page.getByRole('menu').waitFor({ state: 'detached' })
+        await go(path)
+        await page.locator('.list [data-row]').first().waitFor()
+        if (!menu) return
+        await button(page, menu).click()
+        await page.getByRole('menu').waitFor()
+      })
+      faults.push(...found.map((fault) => `${path} ${menu}: ${fault}`))
     }
-    await page.emulateMedia({ colorScheme: 'light' })
+    await page.keyboard.press('Escape')
     expect(faults).toEqual([])
   })
 

@@ -58,6 +58,30 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await page.unroute('**/api/notices/totals*')
   })
 
+  it('a shorter list is sorted by a click on its time, both ways, and says in which zone its times are', async () => {
+    const path = `/tenants/${demo.tenantId}/wallet/entries`
+    const { entries } = await api<{ entries: { walletVersion: number }[] }>(testbed, page, path)
+    const versions = entries.map((row) => String(row.walletVersion))
+    expect(versions.length).toBeGreaterThan(2)
+    await go(`/tenants/${demo.tenantId}/wallet`)
+    const list = page.locator('.list').last()
+    const shown = () =>
+      list.locator('[data-row]').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-row')))
+    await expect.poll(shown).toEqual(versions)
+    const time = list.getByRole('columnheader', { name: 'Time' }).getByRole('button')
+    await time.click()
+    await expect.poll(shown).toEqual([...versions].reverse())
+    await time.click()
+    await expect.poll(shown).toEqual(versions)
+    const zone = await page.evaluate(
+      `new Date().toLocaleTimeString('en-US', { timeZoneName: 'short' }).split(' ').at(-1)`,
+    )
+    await page.locator('[data-zone]').getByText(`Times in ${zone}`, { exact: true }).last().waitFor()
+    await go('/catalogue/prices')
+    await page.locator('.list [data-row]').first().waitFor()
+    expect(await page.locator('[data-zone]').count()).toBe(0)
+  })
+
   it('a header that cannot sort says why', async () => {
     await page.route('**/api/orders/totals*', async (route) => {
       const answer = await route.fetch()

@@ -1,5 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createDb } from '../../packages/gateway/src/lib/postgres/db.ts'
+import { createTestDatabase, type TestDatabase } from '../../packages/gateway/test/harness/databases/database.ts'
 import { type SmtpReceiver, startSmtpReceiver } from '../../packages/gateway/test/harness/servers/smtp-receiver.ts'
 import { isBrowserAvailable } from './chromium.ts'
 import {
@@ -14,22 +16,30 @@ import {
   signInAsOperator,
   startTestbed,
 } from './console-testbed.ts'
+import { paymentFlows } from './flows/payments.ts'
 
-/** The operator's settings page, and the tools of lists that are whole in the browser. */
-describe.skipIf(!isBrowserAvailable())('the operator’s settings and short lists in a browser', () => {
+/** The operator's settings, payments that two people confirm, statements, and the tools of lists that are whole in the browser. */
+describe.skipIf(!isBrowserAvailable())('the operator’s settings, payments and short lists in a browser', () => {
+  let database: TestDatabase
+  let db: ReturnType<typeof createDb>
   let smtp: SmtpReceiver
   let testbed: ConsoleTestbed
   let page: Page
+  const shared = {} as Parameters<typeof paymentFlows>[0]
 
   beforeAll(async () => {
-    smtp = await startSmtpReceiver()
-    testbed = await startTestbed({ env: { SMTP_URL: smtp.url, MAIL_FROM: 'esim@gateway.example' } })
+    ;[database, smtp] = await Promise.all([createTestDatabase(), startSmtpReceiver()])
+    db = createDb({ url: database.url, poolSize: 2, applicationName: 'browser test' })
+    const env = { SMTP_URL: smtp.url, MAIL_FROM: 'esim@gateway.example' }
+    testbed = await startTestbed({ databaseUrl: database.url, env })
     page = await testbed.open()
     await signInAsOperator(testbed, page)
+    Object.assign(shared, { testbed, page, db, smtp })
   }, 480_000)
   afterAll(async () => {
     await testbed?.stop()
-    await smtp?.close()
+    await Promise.all([db?.close(), smtp?.close()])
+    await database?.drop()
   })
 
   it('limits of new dealers and recipients of alerts are set, with errors at their fields, and audited', async () => {
@@ -111,6 +121,8 @@ describe.skipIf(!isBrowserAvailable())('the operator’s settings and short list
       .getByText(/^2 rows · USD\s1\.50$/)
       .waitFor()
   })
+
+  describe('payments', () => paymentFlows(shared))
 
   it('no page has violated the content security policy or thrown an error', () => {
     expect(testbed.browserErrors).toEqual([])

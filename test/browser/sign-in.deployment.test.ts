@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createAlert } from '../../packages/gateway/src/alerts/alerts.ts'
+import { createAlert } from '../../packages/gateway/src/alerts/create.ts'
 import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
 import { createDb } from '../../packages/gateway/src/lib/postgres/db.ts'
 import { type ProviderServer, startProvider } from '../../packages/gateway/test/console/sign-in/provider-server.ts'
@@ -184,6 +184,30 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await button(page, 'Account').click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await page.waitForURL(`${provider.issuer}/session/end**`)
+    await page.context().close()
+  })
+
+  it('an administrator unlinks the account of an address that has got another one', async () => {
+    provider.people.set('subject-successor', { email: 'sso@people.test', email_verified: true })
+    provider.current = 'subject-successor'
+    const page = await testbed.open()
+    await button(page, 'Sign in with Example Login').click()
+    await page.getByRole('alert').getByText('Ask an administrator to unlink the earlier one.').waitFor()
+    await loadPage(testbed, operator, '/people')
+    const actions = operator.getByRole('row', { name: /sso@people\.test/ }).getByRole('button', { name: /^Actions/ })
+    await actions.click()
+    await operator.getByRole('menuitem', { name: 'Unlink sign-in provider' }).click()
+    const dialog = operator.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await dialog.getByRole('button', { name: 'Unlink sign-in provider' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    await actions.click()
+    await operator.getByRole('menuitem', { name: 'Change role' }).waitFor()
+    expect(await operator.getByRole('menuitem', { name: 'Unlink sign-in provider' }).count()).toBe(0)
+    await operator.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'Back to sign-in' }).click()
+    await button(page, 'Sign in with Example Login').click()
+    await heading(page, 'Dashboard').waitFor()
     await page.context().close()
   })
 

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isBrowserAvailable } from './chromium.ts'
 import {
+  api,
   button,
   type ConsoleTestbed,
   field,
@@ -66,6 +67,24 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
     await page.locator('[data-row=Everything]').getByText('Applied', { exact: true }).waitFor()
     await page.getByRole('link', { name: 'Preview and apply' }).click()
     await page.getByText('Nothing would change').waitFor()
+  })
+
+  it('a package is separated from its rule in the catalogue', async () => {
+    const packageCode = await soldPackage()
+    const ofRule = async () => {
+      const { rules } = await api<{ rules: { packages: number }[] }>(testbed, page, '/sale-rules')
+      return rules[0]!.packages
+    }
+    const before = await ofRule()
+    await navigate(testbed, page, `/catalogue?keyword=${packageCode}`)
+    await page.getByRole('checkbox', { name: `Select: ${packageCode}`, exact: true }).check()
+    await page.locator('[data-bulk]').getByRole('button', { name: 'Separate from sale rule' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('No sale rule changes these packages any more').waitFor()
+    await dialog.getByRole('button', { name: 'Start' }).click()
+    await dialog.locator(`[data-bulk-row="${packageCode}"]`).getByText('Done').waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    expect(await ofRule()).toBe(before - 1)
   })
 
   it('a package of the wholesaler is sold and delivered', async () => {

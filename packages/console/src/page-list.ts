@@ -1,7 +1,15 @@
 import { ADD_PACKAGE, CATALOGUE, PACKAGE_PAGE, PACKAGE_PRICES_PAGE } from './catalogue/paths.ts'
 import { GROUP_PAGE, GROUPS, PLAN_PAGE, PLANS } from './prices/paths.ts'
 import { ADD_RULE, PRODUCTS, RULE_PAGE, RULE_PREVIEW, RULES } from './products/paths.ts'
-import { ADD_SUPPLIER, STOCK, STOCK_BATCHES, STOCK_CODES, SUPPLIER_PAGE, SUPPLIERS } from './suppliers/paths.ts'
+import {
+  ADD_SUPPLIER,
+  STOCK,
+  STOCK_BATCHES,
+  STOCK_CODES,
+  SUPPLIER_PAGE,
+  SUPPLIER_REPORTS,
+  SUPPLIERS,
+} from './suppliers/paths.ts'
 
 /** A page of the console: its path and its component. Tests read this list, so it has no side effects. */
 export interface PageRoute {
@@ -68,6 +76,7 @@ export const pages = [
   page(RULE_PAGE, () => import('./products/sale-rule.tsx'), 'SaleRulePage'),
   page(SUPPLIERS, () => import('./suppliers/suppliers.tsx'), 'SuppliersPage'),
   page(ADD_SUPPLIER, () => import('./suppliers/add-supplier.tsx'), 'AddSupplierPage'),
+  page(SUPPLIER_REPORTS, () => import('./suppliers/supplier-reports.tsx'), 'SupplierReportsPage'),
   page(SUPPLIER_PAGE, () => import('./suppliers/supplier.tsx'), 'SupplierPage'),
   page('/explorer', () => import('./explorer/explorer.tsx'), 'ExplorerPage'),
   page('/debugger', () => import('./explorer/explorer.tsx'), 'ExplorerPage'),
@@ -122,6 +131,7 @@ export const PAGE_DOCS: Readonly<Record<string, string>> = {
   [RULE_PAGE]: 'wholesale-catalogues#sale-rules',
   [SUPPLIERS]: 'suppliers',
   [ADD_SUPPLIER]: 'suppliers#kinds',
+  [SUPPLIER_REPORTS]: 'reconciling',
   [SUPPLIER_PAGE]: 'suppliers',
   '/explorer': 'console#explorer-and-signature-debugger',
   '/debugger': 'signing#when-it-does-not-match',

@@ -1,13 +1,17 @@
 import { API_PATH, RT_API_PATH } from '@dealer-esim/contract'
+import { Gauge } from '@platformatic/prom-client'
 import type { FastifyInstance } from 'fastify'
 import { localUrl } from './config/config.ts'
 import { addConsole } from './console-api/console.ts'
-import { dealerApi } from './dealer-api/dealer-api.ts'
+import { type DealerApiParts, dealerApi } from './dealer-api/dealer-api.ts'
+import { operations } from './dealer-api/operations.ts'
 import { unknownPathRefusal } from './dealer-api/respond.ts'
 import type { Deps } from './deps.ts'
-import { createLoadShedder, type LoadShedder } from './http/load-shedding.ts'
+import { createForward } from './http/forward.ts'
+import { createLoadShedder } from './http/load-shedding.ts'
 import { httpsOnly, plainFailures, queuePages } from './http/pages.ts'
-import { createCertificateWatch, createServer, type ServerParts } from './http/server.ts'
+import { createServer, type ServerParts } from './http/server.ts'
+import { type WatchedCertificate, watchCertificate } from './lib/process/certificate.ts'
 import type { Running } from './lib/process/lifecycle.ts'
 import { closeWithin, listen } from './lib/process/listener.ts'
 import { addDocsRoutes } from './public/docs.ts'
@@ -28,7 +32,8 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
     },
   }
   const server = createServer(deps, parts)
-  await server.register(async (app) => dealerApi(app, deps, shedder), { prefix: API_PATH.slice(0, -1) })
+  const dealerParts: DealerApiParts = { operations, shedder, forward: createForward(deps) }
+  await server.register(async (app) => dealerApi(app, deps, dealerParts), { prefix: API_PATH.slice(0, -1) })
   await server.register(async (app) => rtApi(app, deps, shedder), { prefix: RT_API_PATH.slice(0, -1) })
   const registerQueued = (to: FastifyInstance, add: (app: FastifyInstance) => unknown) =>
     to.register(async (app) => {
@@ -47,7 +52,7 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   if (config.console === 'on') await registerQueued(ownConsole ?? server, (app) => addConsole(app, deps))
   const port = await listen(server, { host: config.host, port: config.port, variable: 'PORT' })
   if (config.publicUrl === undefined) deps.links.publicUrl = localUrl(config, port)
-  if (ownConsole) await listenForConsole(ownConsole, deps, shedder)
+  if (ownConsole) await listenForConsole(ownConsole, deps, dealerParts)
   return {
     port,
     async stop(deadlineMs) {
@@ -58,11 +63,27 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
 }
 
 /** The console's own listener. It serves the dealer API too, for the explorer: pages may call only their own origin. */
-async function listenForConsole(server: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
-  await server.register(async (app) => dealerApi(app, deps, shedder), { prefix: API_PATH.slice(0, -1) })
+async function listenForConsole(server: FastifyInstance, deps: Deps, dealerParts: DealerApiParts): Promise<void> {
+  await server.register(async (app) => dealerApi(app, deps, dealerParts), { prefix: API_PATH.slice(0, -1) })
   const { consoleHost, consolePort, host, consoleUrl } = deps.config
   const at = { host: consoleHost ?? host, port: consolePort! }
   const port = await listen(server, { ...at, variable: 'CONSOLE_PORT' })
   if (consoleUrl === undefined && deps.config.deployment === 'local')
     deps.links.consoleUrl = localUrl({ ...deps.config, host: at.host }, port)
+}
+
+/** Reads the certificate, where this process ends TLS itself, and follows its renewals. */
+function createCertificateWatch(deps: Deps): WatchedCertificate | undefined {
+  const { tlsCertFile: certFile, tlsKeyFile: keyFile } = deps.config
+  if (!certFile || !keyFile) return undefined
+  const certificate = watchCertificate({ certFile, keyFile }, deps.log)
+  new Gauge({
+    name: 'dealer_esim_certificate_expiry_timestamp_seconds',
+    help: 'When the TLS certificate that this process serves expires, in seconds since 1970',
+    registers: [deps.metrics],
+    collect() {
+      this.set(certificate.current.expiresAt.getTime() / 1000)
+    },
+  })
+  return certificate
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { type AdmissionDeps, createAdmission } from './admission/admission.ts'
-
+import type { AdmissionDeps } from './admission/admission.ts'
+import { createAdmission } from './admission/create.ts'
 import { type Catalogue, createCatalogue } from './catalogue/catalogue.ts'
 import type { Config } from './config/config.ts'
 import { ORDER_CONNECTIONS } from './config/connections.ts'

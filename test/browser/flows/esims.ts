@@ -5,6 +5,7 @@ import { button, copyable, heading, inviteAndSignIn, navigate, type SharedState 
 
 const USED = 'used-in-browser'
 const CANCELLED = 'cancelled-in-browser'
+const FRESH = 'fresh-in-browser'
 
 /** The page of an eSIM, as seen by its dealer's people and by the operator. */
 export function esimFlows(shared: SharedState): void {
@@ -61,8 +62,7 @@ export function esimFlows(shared: SharedState): void {
     await open(shared.page, used)
     await newestAction(shared.page).getByText('Dealer').waitFor()
     await shared.page.getByText('Suspended', { exact: true }).waitFor()
-    // The operator's people act by command, except for a cancel.
-    expect(await button(shared.page, 'Resume').count()).toBe(0)
+    expect(await button(shared.page, 'Suspend').count()).toBe(0)
 
     expect(await button(dealerPage, 'Suspend').count()).toBe(0)
     await act(dealerPage, 'Resume', 'the phone was found')
@@ -71,9 +71,48 @@ export function esimFlows(shared: SharedState): void {
     expect(await findProfile(used)).toMatchObject({ suspended: false })
   })
 
+  it('the operator suspends an eSIM and resumes it at once, with a reason, and the dealer sees it', async () => {
+    const { page } = shared
+    // Another one, because the first one has soon used its data.
+    await client().order({ transactionId: FRESH, packageInfoList: [{ packageCode: 'SANDBOX_USAGE', count: 1 }] })
+    await client().waitForOrder({ transactionId: FRESH })
+    const esim = (await client().profiles({ transactionId: FRESH })).profileList[0]!
+    for (const each of [dealerPage, page]) await open(each, esim)
+    await button(page, 'Suspend').waitFor({ timeout: 60_000 })
+    await act(page, 'Suspend', 'asked by the dealer')
+    await page.getByText('The supplier has done it.').first().waitFor()
+    await page.getByText('Suspended', { exact: true }).waitFor()
+    expect(await findProfile(esim)).toMatchObject({ suspended: true })
+    await newestAction(dealerPage).getByText('Operator').waitFor({ timeout: 60_000 })
+    await act(page, 'Resume', 'asked by the dealer')
+    await page.getByText('Suspended', { exact: true }).waitFor({ state: 'hidden' })
+    expect(await findProfile(esim)).toMatchObject({ suspended: false })
+  })
+
+  it('an action that the supplier did not answer is resolved by the operator with what it says', async () => {
+    const { page } = shared
+    const unanswered = { packageCode: 'SANDBOX_ACTION_UNKNOWN', count: 1 }
+    await client().order({ transactionId: 'unanswered-in-browser', packageInfoList: [unanswered] })
+    await client().waitForOrder({ transactionId: 'unanswered-in-browser' })
+    const esim = (await client().profiles({ transactionId: 'unanswered-in-browser' })).profileList[0]!
+    await open(page, esim)
+    await act(page, 'Revoke', 'reported stolen')
+    await page.getByText('The supplier did not say whether it did it.').first().waitFor()
+    await newestAction(page).getByRole('button', { name: 'Resolve' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('combobox', { name: 'Supplier’s answer' }).selectOption('Done')
+    await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Mail of the supplier, ticket 12')
+    await dialog.getByRole('button', { name: 'Resolve' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    await page.locator('[data-status=REVOKED]').waitFor()
+    await newestAction(page).getByText('Completed').waitFor()
+    expect(await button(page, 'Resolve').count()).toBe(0)
+  })
+
   it('a dealer’s person tops an eSIM up at the price on the button, until the top-up is delivered', async () => {
     const { testbed, page } = shared
     const { balance } = await client().balance()
+    await open(dealerPage, used)
     await button(dealerPage, 'Top up').click()
     const dialog = dealerPage.getByRole('dialog')
     await dialog.getByRole('combobox', { name: 'Package' }).selectOption('SANDBOX_TOPUP')

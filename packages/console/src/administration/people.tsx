@@ -15,7 +15,7 @@ import {
   Invite,
   NewLink,
   type OpenDialog,
-  RemoveSecondFactor,
+  RemoveAccess,
   ShowLink,
 } from './person-dialogs.tsx'
 import { SecondFactorRoles } from './second-factor-roles.tsx'
@@ -98,7 +98,9 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
       {open?.kind === 'link' && <NewLink row={open.row} onOpen={setOpen} />}
       {open?.kind === 'role' && <ChangeRole row={open.row} onClose={() => setOpen(undefined)} />}
       {open?.kind === 'status' && <ChangeStatus row={open.row} onClose={() => setOpen(undefined)} />}
-      {open?.kind === 'secondFactor' && <RemoveSecondFactor row={open.row} onClose={() => setOpen(undefined)} />}
+      {(open?.kind === 'secondFactor' || open?.kind === 'provider') && (
+        <RemoveAccess row={open.row} what={open.kind} onClose={() => setOpen(undefined)} />
+      )}
     </Stack>
   )
 }
@@ -120,6 +122,9 @@ function PersonMenu({ row, onOpen }: { row: PersonRow; onOpen(open: OpenDialog):
         <Menu.Item disabled={!row.secondFactor} onClick={() => onOpen({ kind: 'secondFactor', row })}>
           {t.people.removeSecondFactor}
         </Menu.Item>
+        {row.hasProviderAccount && (
+          <Menu.Item onClick={() => onOpen({ kind: 'provider', row })}>{t.people.unlinkProvider}</Menu.Item>
+        )}
         <Menu.Item {...(active && { c: 'var(--console-negative)' })} onClick={() => onOpen({ kind: 'status', row })}>
           {active ? t.people.disable : t.people.enable}
         </Menu.Item>

@@ -10,7 +10,7 @@ import { interpolate, t } from '../strings/strings.ts'
 export type OpenDialog =
   | { kind: 'invite' }
   | { kind: 'showLink'; title: string; email: string; link: string }
-  | { kind: 'link' | 'role' | 'status' | 'secondFactor'; row: PersonRow }
+  | { kind: 'link' | 'role' | 'status' | 'secondFactor' | 'provider'; row: PersonRow }
 
 function rolesFor(tenantId: string | null) {
   return Object.entries(t.roles)
@@ -157,25 +157,35 @@ export function ChangeStatus({ row, onClose }: { row: PersonRow; onClose(): void
   )
 }
 
-export function RemoveSecondFactor({ row, onClose }: { row: PersonRow; onClose(): void }) {
+/** Removes a person's second factor, or the link to their account at the provider. */
+export function RemoveAccess({
+  row,
+  what,
+  onClose,
+}: {
+  row: PersonRow
+  what: 'secondFactor' | 'provider'
+  onClose(): void
+}) {
   const remove = useChange({ success: t.common.saved, quiet: true })
+  const [title, text, path] =
+    what === 'provider'
+      ? [t.people.unlinkProvider, t.people.unlinkProviderText, 'provider/unlink']
+      : [t.people.removeSecondFactor, t.people.removeSecondFactorText, 'second-factor/remove']
   return (
     <Dialog
-      title={`${t.people.removeSecondFactor}: ${row.name}`}
+      title={`${title}: ${row.name}`}
       opened
       onClose={onClose}
-      submit={t.people.removeSecondFactor}
+      submit={title}
       danger
       busy={remove.isPending}
       error={remove.error}
       onSubmit={(body) =>
-        remove.mutate(
-          { method: 'POST', path: `/people/${row.personId}/second-factor/remove`, body },
-          { onSuccess: onClose },
-        )
+        remove.mutate({ method: 'POST', path: `/people/${row.personId}/${path}`, body }, { onSuccess: onClose })
       }
     >
-      <Text size="sm">{t.people.removeSecondFactorText}</Text>
+      <Text size="sm">{text}</Text>
       <ReauthenticationFields />
     </Dialog>
   )

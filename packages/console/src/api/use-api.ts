@@ -59,7 +59,7 @@ export interface Change {
  * "saved" is visible, the page shows what was saved, and can be left without a warning.
  */
 export function useChange<Answer = unknown>(
-  options: { success?: string | ((answer: Answer) => string); quiet?: boolean } = {},
+  options: { success?: string | ((answer: Answer) => string | undefined); quiet?: boolean } = {},
 ) {
   const client = useQueryClient()
   return useMutation<Answer, ApiError, Change>({
@@ -67,7 +67,8 @@ export function useChange<Answer = unknown>(
     async onSuccess(answer) {
       await client.invalidateQueries()
       const { success } = options
-      if (success) notifySuccess(typeof success === 'string' ? success : success(answer))
+      const text = typeof success === 'function' ? success(answer) : success
+      if (text) notifySuccess(text)
     },
     onError(error) {
       if (!options.quiet) notifyError(error)

@@ -140,6 +140,17 @@ function formatVolume({ dataType, volume }: PackageRow): string {
   return dataType === 'DAILY' ? interpolate(t.catalogue.perDay, { volume: formatBytes(volume) }) : formatBytes(volume)
 }
 
+/** A package that no rule made stays as it is. */
+const RELEASE = {
+  label: t.catalogue.release,
+  text: t.catalogue.releaseText,
+  change: ({ packageCode }: PackageRow) => ({
+    method: 'POST' as const,
+    path: '/sale-rules/release',
+    body: { packageCodes: [packageCode] },
+  }),
+}
+
 function SaleBulk({ packages, onClear }: { packages: PackageRow[]; onClear(): void }) {
   const sale = (onSale: boolean) => ({
     label: onSale ? t.catalogue.onSale : t.catalogue.offSale,
@@ -156,7 +167,7 @@ function SaleBulk({ packages, onClear }: { packages: PackageRow[]; onClear(): vo
       idOf={(row) => row.packageCode}
       nameOf={(row) => `${row.packageCode} · ${row.name}`}
       onClear={onClear}
-      actions={[sale(true), sale(false)]}
+      actions={[sale(true), sale(false), RELEASE]}
     />
   )
 }

@@ -10,7 +10,7 @@ import { SearchField } from '../parts/filters.tsx'
 import { List } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
 import { useFilters } from '../parts/use-filters.ts'
-import { Amount } from '../parts/values.tsx'
+import { Amount, Timestamp } from '../parts/values.tsx'
 import { ExplainedPrice } from '../prices/explanation.tsx'
 import { sourceText } from '../prices/rule-text.ts'
 import { interpolate, t } from '../strings/strings.ts'
@@ -43,6 +43,12 @@ export function PackageBuyersPage() {
           empty={{ title: t.package.noBuyers }}
           columns={[
             { accessor: 'clientName', title: t.common.dealer },
+            {
+              accessor: 'createdAt',
+              title: t.common.created,
+              optional: true,
+              render: (row) => <Timestamp time={row.createdAt} />,
+            },
             {
               accessor: 'price',
               title: t.prices.price,

@@ -1,105 +1,247 @@
-import type { ProfileCodes } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
-import { Box, Button, Group, Image, Stack, Text } from '@mantine/core'
+import { ESIM_ACTIONS, type EsimAction } from '@dealer-esim/contract'
+import type { EsimActionRow } from '@dealer-esim/gateway/console-api/routes/orders/esim-actions.ts'
+import type { EsimActionOutcome } from '@dealer-esim/gateway/console-api/routes/orders/order-actions.ts'
+import type { ProfileRow } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
+import { Button, NativeSelect, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '../api/use-api.ts'
+import { useApi, useChange } from '../api/use-api.ts'
+import { EvidenceField } from '../orders/evidence-field.tsx'
 import { Dialog, ReasonField } from '../parts/dialog.tsx'
-import { notifySuccess } from '../parts/notify.ts'
+import { List } from '../parts/list.tsx'
+import { notifyError } from '../parts/notify.ts'
 import { Card } from '../parts/page.tsx'
-import { Copyable, Facts } from '../parts/values.tsx'
-import { t } from '../strings/strings.ts'
+import { Amount, Status, Timestamp } from '../parts/values.tsx'
+import { canOperate, isOperator, useSession } from '../session/session.ts'
+import { interpolate, t } from '../strings/strings.ts'
 
-/** Loaded on request, and discarded with the page. */
-export function Codes({ path, iccid }: { path: string; iccid: string }) {
-  const [codes, setCodes] = useState<ProfileCodes>()
-  const show = useChange<ProfileCodes>()
+/** A button for each action that the state of the eSIM allows. The gateway has the last word. */
+export function EsimActions({ path, profile }: { path: string; profile: ProfileRow }) {
+  const me = useSession()
+  const Action = isOperator(me) ? OperatorAction : DealerAction
+  return ESIM_ACTIONS.filter((action) => allows(profile, action)).map((action) => (
+    <Action key={action} path={path} action={action} iccid={profile.iccid} />
+  ))
+}
+
+function allows({ esimStatus, smdpStatus, suspended }: ProfileRow, action: EsimAction): boolean {
+  if (action === 'CANCEL') return esimStatus === 'GOT_RESOURCE' && ['RELEASED', null].includes(smdpStatus)
+  if (action === 'REVOKE') return ['GOT_RESOURCE', 'IN_USE', 'USED_UP'].includes(esimStatus)
+  return esimStatus === 'IN_USE' && suspended === (action === 'UNSUSPEND')
+}
+
+interface ActionProps {
+  path: string
+  action: EsimAction
+  iccid: string
+}
+
+/** Begins the action of a dealer: the gateway carries it out later, and refunds a cancelled eSIM less its fee. */
+function DealerAction({ path, action, iccid }: ActionProps) {
+  // One key for each opening of the dialog: a second click begins nothing again.
+  const [transactionId, setTransactionId] = useState<string>()
+  const start = useChange({ quiet: true, success: t.esims.actionStarted })
+  const close = () => setTransactionId(undefined)
   return (
-    <Card
-      title={t.esims.installation}
-      actions={
-        <Button
-          variant="default"
-          loading={show.isPending}
-          onClick={() =>
-            codes
-              ? setCodes(undefined)
-              : show.mutate({ method: 'POST', path: `${path}/codes` }, { onSuccess: setCodes })
-          }
-        >
-          {codes ? t.esims.hideCodes : t.esims.showCodes}
-        </Button>
+    <ActionButton
+      {...{ action, iccid }}
+      label={t.esims.actions[action]}
+      text={t.esims.actionTexts[action]}
+      opened={transactionId !== undefined}
+      onOpen={() => setTransactionId(`console-${crypto.randomUUID()}`)}
+      onClose={close}
+      change={start}
+      onSubmit={(reason) => {
+        const body = { action, transactionId, reason }
+        start.mutate({ method: 'POST', path: `${path}/actions`, body }, { onSuccess: close })
+      }}
+    />
+  )
+}
+
+/** Carries the action out at once, for the operator: a cancelled eSIM is refunded without a fee. */
+function OperatorAction({ path, action, iccid }: ActionProps) {
+  const [opened, setOpened] = useState(false)
+  // Said here, because the button is gone once the eSIM is in another state.
+  const act = useChange<EsimActionOutcome>({
+    quiet: true,
+    success: ({ outcome }) => (outcome === 'refused' ? undefined : t.esims.outcomes[outcome]),
+  })
+  return (
+    <ActionButton
+      {...{ action, iccid, opened }}
+      label={action === 'CANCEL' ? t.esims.cancel : t.esims.actions[action]}
+      text={action === 'CANCEL' ? t.esims.cancelText : t.esims.actionTexts[action]}
+      onOpen={() => setOpened(true)}
+      onClose={() => setOpened(false)}
+      change={act}
+      onSubmit={(reason) =>
+        act.mutate(
+          { method: 'POST', path: `${path}/operator-actions`, body: { action, reason } },
+          {
+            onSuccess({ outcome, words }) {
+              if (outcome === 'refused')
+                notifyError(new Error(interpolate(t.esims.outcomes.refused, { words: words ?? '' })))
+              setOpened(false)
+            },
+          },
+        )
       }
-    >
-      <Text size="sm" c="dimmed">
-        {t.esims.installationText}
-      </Text>
-      {codes && (
-        <Group align="flex-start" gap="xl">
-          <Stack gap="xs">
-            <Box bg="white" p="sm">
-              <Image src={`data:image/svg+xml,${encodeURIComponent(codes.qr)}`} alt={t.esims.qrAlt} w={200} h={200} />
-            </Box>
-            <Button
-              component="a"
-              href={`data:image/png;base64,${codes.qrPng}`}
-              download={`esim-${iccid}.png`}
-              variant="default"
-              size="xs"
-            >
-              {t.esims.downloadQr}
-            </Button>
-          </Stack>
-          <Box flex={1} miw={260}>
-            <Facts
-              items={[
-                [t.esims.activationCode, <Copyable key="a" value={codes.ac} label={t.esims.activationCode} />],
-                [t.esims.matchingId, codes.matchingId],
-                ...present([t.esims.confirmationCode, codes.confirmationCode]),
-                ...present([t.esims.pin, codes.pin]),
-                ...present([t.esims.puk, codes.puk]),
-              ]}
-            />
-          </Box>
-        </Group>
-      )}
+    />
+  )
+}
+
+function ActionButton(props: {
+  action: EsimAction
+  iccid: string
+  label: string
+  text: string
+  opened: boolean
+  onOpen(): void
+  onClose(): void
+  change: { isPending: boolean; error: Error | null }
+  onSubmit(reason: string | undefined): void
+}) {
+  const { action, iccid, label, text, opened, onOpen, onClose, change, onSubmit } = props
+  return (
+    <>
+      <Button variant="default" onClick={onOpen}>
+        {label}
+      </Button>
+      <Dialog
+        title={`${label}: ${iccid}`}
+        opened={opened}
+        onClose={onClose}
+        submit={label}
+        danger={action !== 'UNSUSPEND'}
+        busy={change.isPending}
+        error={change.error}
+        onSubmit={({ reason }) => onSubmit(reason)}
+      >
+        <Text size="sm">{text}</Text>
+        <ReasonField />
+      </Dialog>
+    </>
+  )
+}
+
+/** Actions begin elsewhere, too, and end while somebody looks at the list. */
+const REFRESH_MS = 3_000
+
+export function ActionHistory({ path }: { path: string }) {
+  const me = useSession()
+  const [resolved, setResolved] = useState<EsimActionRow>()
+  const list = useApi<{ actions: EsimActionRow[] }>(`${path}/actions`, {}, { refreshMs: REFRESH_MS })
+  return (
+    <Card title={t.esims.history}>
+      <List<EsimActionRow>
+        label={t.esims.history}
+        rows={list.data?.actions}
+        loading={list.isLoading}
+        error={list.error}
+        retry={list.refetch}
+        idOf={(row) => row.actionNo}
+        empty={{ title: t.esims.noActions }}
+        columns={[
+          { accessor: 'action', title: t.esims.action, render: (row) => t.esims.actions[row.action] },
+          {
+            accessor: 'actionStatus',
+            title: t.orders.status,
+            render: (row) => <Status status={row.actionStatus} />,
+          },
+          {
+            accessor: 'startedBy',
+            title: t.esims.startedBy,
+            render: (row) => t.esims.startedByNames[row.startedBy],
+          },
+          {
+            accessor: 'refundAmount',
+            title: t.esims.refund,
+            textAlign: 'right',
+            render: (row) => <Amount value={row.refundAmount} currency={row.currencyCode} />,
+          },
+          {
+            accessor: 'feeAmount',
+            title: t.esims.fee,
+            textAlign: 'right',
+            render: (row) => <Amount value={row.feeAmount} currency={row.currencyCode} />,
+          },
+          { accessor: 'failureReason', title: t.esims.failure },
+          { accessor: 'createTime', title: t.common.created, render: (row) => <Timestamp time={row.createTime} /> },
+          {
+            accessor: 'actions',
+            title: t.common.actions,
+            textAlign: 'right',
+            hidden: !canOperate(me) || !list.data?.actions.some((row) => row.isAnswerMissing),
+            render: (row) =>
+              row.isAnswerMissing && (
+                <Button size="xs" onClick={() => setResolved(row)}>
+                  {t.orders.resolve}
+                </Button>
+              ),
+          },
+        ]}
+      />
+      {resolved && <ResolveAction path={path} row={resolved} onClose={() => setResolved(undefined)} />}
     </Card>
   )
 }
 
-/** Most eSIMs have no such code. */
-function present(fact: [string, string | null]): [string, string | null][] {
-  return fact[1] === null ? [] : [fact]
+/** Records what the supplier said about an action that it did not answer. */
+function ResolveAction({ path, row, onClose }: { path: string; row: EsimActionRow; onClose(): void }) {
+  const settle = useChange({ success: t.orders.resolved, quiet: true })
+  const answers = row.action === 'CANCEL' ? t.orders.cancelAnswers : t.esims.actionAnswers
+  return (
+    <Dialog
+      title={`${t.orders.resolve}: ${t.esims.actions[row.action]}`}
+      opened
+      onClose={onClose}
+      submit={t.orders.resolve}
+      busy={settle.isPending}
+      error={settle.error}
+      onSubmit={(body) =>
+        settle.mutate({ method: 'POST', path: `${path}/settle-cancel`, body }, { onSuccess: onClose })
+      }
+    >
+      <Text size="sm">{row.action === 'CANCEL' ? t.orders.resolveCancelText : t.esims.resolveText}</Text>
+      <NativeSelect
+        name="verdict"
+        label={t.orders.supplierAnswer}
+        data={Object.entries(answers).map(([value, label]) => ({ value, label }))}
+      />
+      <EvidenceField />
+    </Dialog>
+  )
 }
 
-export function CancelEsim({ path, iccid }: { path: string; iccid: string }) {
+export function RenewShareLink({ path, onRenewed }: { path: string; onRenewed(): void }) {
   const [dialogOpen, setDialogOpen] = useState(false)
-  const cancel = useChange<{ outcome: keyof typeof t.esims.cancelOutcomes }>({ quiet: true })
+  const renew = useChange({ quiet: true, success: t.esims.linkRenewed })
+  const close = () => setDialogOpen(false)
   return (
     <>
       <Button variant="default" onClick={() => setDialogOpen(true)}>
-        {t.esims.cancel}
+        {t.esims.renewLink}
       </Button>
       <Dialog
-        title={`${t.esims.cancel}: ${iccid}`}
+        title={t.esims.renewLink}
         opened={dialogOpen}
-        onClose={() => setDialogOpen(false)}
-        submit={t.esims.cancel}
-        danger
-        busy={cancel.isPending}
-        error={cancel.error}
-        onSubmit={(body) =>
-          cancel.mutate(
-            { method: 'POST', path: `${path}/cancel`, body },
+        onClose={close}
+        submit={t.esims.renewLink}
+        busy={renew.isPending}
+        error={renew.error}
+        onSubmit={() =>
+          renew.mutate(
+            { method: 'POST', path: `${path}/renew-share-link` },
             {
-              onSuccess({ outcome }) {
-                notifySuccess(t.esims.cancelOutcomes[outcome])
-                setDialogOpen(false)
+              onSuccess() {
+                onRenewed()
+                close()
               },
             },
           )
         }
       >
-        <Text size="sm">{t.esims.cancelText}</Text>
-        <ReasonField />
+        <Text size="sm">{t.esims.renewLinkText}</Text>
       </Dialog>
     </>
   )

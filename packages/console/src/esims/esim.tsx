@@ -9,8 +9,8 @@ import { Card, Page } from '../parts/page.tsx'
 import { Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
 import { canEdit, canOperate, isOperator, useSession } from '../session/session.ts'
 import { interpolate, plural, t } from '../strings/strings.ts'
-import { ActionHistory, DealerActions } from './dealer-actions.tsx'
-import { CancelEsim, Codes } from './esim-actions.tsx'
+import { Codes } from './codes.tsx'
+import { ActionHistory, EsimActions } from './esim-actions.tsx'
 import { formatUsage } from './esims.tsx'
 import { EsimLife, PollButton } from './life.tsx'
 import { TopUp } from './top-up.tsx'
@@ -27,7 +27,6 @@ export function EsimPage() {
   const { data: profile, error, refetch } = useApi<ProfileRow>(path, {}, { refreshMs: REFRESH_MS })
   if (error && !profile) return <LoadError error={error} retry={refetch} />
   if (!profile) return <Loading />
-  const unused = profile.esimStatus === 'GOT_RESOURCE' && ['RELEASED', null].includes(profile.smdpStatus)
   const isReported = ['GOT_RESOURCE', 'IN_USE'].includes(profile.esimStatus)
   return (
     <Page
@@ -43,9 +42,8 @@ export function EsimPage() {
       }
       actions={
         <>
-          {canOperate(me) && unused && <CancelEsim path={path} iccid={profile.iccid} />}
           {canTopUp(me, profile) && <TopUp path={path} iccid={profile.iccid} />}
-          {!isOperator(me) && <DealerActions path={path} profile={profile} />}
+          {(canOperate(me) || !isOperator(me)) && <EsimActions path={path} profile={profile} />}
         </>
       }
     >

@@ -5,7 +5,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Card } from '../parts/page.tsx'
 import { Copyable } from '../parts/values.tsx'
 import { t } from '../strings/strings.ts'
-import { RenewShareLink } from './dealer-actions.tsx'
+import { RenewShareLink } from './esim-actions.tsx'
 
 interface ShareLink {
   shareUrl: string | null

@@ -2,7 +2,7 @@ import type { ListTotals } from '@dealer-esim/gateway/console-api/kernel/list.ts
 import { Button, Group, Menu, Text } from '@mantine/core'
 import { IconColumns3 } from '@tabler/icons-react'
 import type { Query } from '../api/call.ts'
-import { formatCount, formatMoney } from '../parts/format.ts'
+import { formatCount, formatMoney, timeZoneName } from '../parts/format.ts'
 import { useFilters } from '../parts/use-filters.ts'
 import { interpolate, plural, pluralForm, t } from '../strings/strings.ts'
 import { ExportCsv } from './export-csv.tsx'
@@ -26,11 +26,20 @@ export default function ListTools(props: {
   csv: { path: string; query?: Query } | undefined
   columns: ColumnName[]
   shown: ColumnName[]
+  /** Says in which time zone its times are. */
+  hasTimes: boolean
 }) {
-  const { totals, name, csv, columns, shown } = props
+  const { totals, name, csv, columns, shown, hasTimes } = props
   return (
     <Group justify="space-between" gap="xs" className="list-tools">
-      <Totals totals={totals} />
+      <Group gap="xs">
+        <Totals totals={totals} />
+        {hasTimes && (
+          <Text size="sm" c="dimmed" data-zone>
+            {interpolate(t.lists.timesIn, { zone: timeZoneName() })}
+          </Text>
+        )}
+      </Group>
       <Group gap="xs">
         {name && <SavedViews list={name} />}
         {name && <ColumnChoice columns={columns} shown={shown} />}

@@ -44,7 +44,9 @@ export function useList<Row>(
   const isOrderRefused = list.error?.code === 'TOO_MANY_TO_SORT'
   const retry = () => (isOrderRefused ? setFilters({ sort: null }) : list.refetch())
   return {
-    ...{ path, query: filters, sort, totals: totals.data, retry },
+    ...{ path, query: filters, sort, retry },
+    // The order in the URL belongs to the other list, too.
+    totals: isFirstPageOnly && totals.data ? { ...totals.data, sorts: [] } : totals.data,
     answer: list.data,
     rows: list.data?.[name] as Row[] | undefined,
     nextCursor: isFirstPageOnly ? undefined : (list.data?.nextCursor as string | null | undefined),

@@ -4,7 +4,8 @@ import { useState } from 'react'
 import { useChange } from '../api/use-api.ts'
 import { Dialog, ReasonField } from '../parts/dialog.tsx'
 import { t } from '../strings/strings.ts'
-import { EvidenceField, itemsUnderReview, ResolveOrder } from './resolve-order.tsx'
+import { EvidenceField } from './evidence-field.tsx'
+import { itemsUnderReview, ResolveOrder } from './resolve-order.tsx'
 
 /** The actions that an order's state allows to operators. */
 export function OrderActions({ order }: { order: OrderDetail }) {

@@ -3,7 +3,7 @@ import { NativeSelect, Textarea } from '@mantine/core'
 import { Bulk } from '../lists/bulk.tsx'
 import { ReasonField } from '../parts/dialog.tsx'
 import { t } from '../strings/strings.ts'
-import { EvidenceField } from './resolve-order.tsx'
+import { EvidenceField } from './evidence-field.tsx'
 
 /** What operators can do with selected orders. Delivered eSIMs are entered on the page of their order. */
 export function OrderBulk({ orders, onClear }: { orders: OrderRow[]; onClear(): void }) {

@@ -5,6 +5,7 @@ import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { formatMoney } from '../parts/format.ts'
 import { interpolate, plural, t } from '../strings/strings.ts'
+import { EvidenceField } from './evidence-field.tsx'
 
 type Verdict = keyof typeof t.orders.supplierAnswers
 
@@ -197,18 +198,3 @@ function EsimCodesField() {
 
 /** The limit of the console API. A hundred eSIMs need a fifth of it. */
 const CSV_LENGTH_MAX = 100_000
-
-/** What the supplier said, so that a colleague can check it. Field name: evidence. */
-export function EvidenceField() {
-  return (
-    <Textarea
-      name="evidence"
-      label={t.orders.evidence}
-      description={t.orders.evidenceHint}
-      required
-      minLength={3}
-      maxLength={2000}
-      autosize
-    />
-  )
-}

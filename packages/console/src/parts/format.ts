@@ -37,6 +37,12 @@ const ofDay = { month: 'short', day: 'numeric', timeZone: 'UTC' } as const
 const monthAndDay = new Intl.DateTimeFormat(locale, ofDay)
 const dayWithYear = new Intl.DateTimeFormat(locale, { ...ofDay, year: 'numeric' })
 
+/** The zone of all times that are shown without one, now: "GMT+1". */
+export function timeZoneName(): string {
+  const parts = new Intl.DateTimeFormat(locale, { timeZoneName: 'short' }).formatToParts()
+  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
+}
+
 /** The full time with its year and zone: "Nov 25, 2026, 9:04:31 PM GMT+1". */
 export function formatDateTime(time: string): string {
   return dateTime.format(new Date(time))

@@ -86,6 +86,7 @@ export function List<Row>(props: ListProps<Row>) {
               csv={list ? { path: list.path, query: { ...list.query, sort: list.sort } } : props.csv}
               columns={columns}
               shown={shown}
+              hasTimes={shown.some(({ accessor }) => isTime(ordered?.[0], accessor))}
             />
           )}
         </Suspense>
@@ -138,6 +139,10 @@ export function List<Row>(props: ListProps<Row>) {
       )}
     </>
   )
+}
+
+function isTime(row: unknown, accessor: string): boolean {
+  return /^\d{4}-\d\d-\d\dT.*Z$/.test(String((row as Record<string, unknown> | undefined)?.[accessor]))
 }
 
 const SKELETON_ROWS = 8

@@ -10,7 +10,7 @@ import { Timestamp } from '../parts/values.tsx'
 import { canOperate, isOperatorAdmin, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { typeLabel } from './add-supplier.tsx'
-import { ADD_SUPPLIER, supplierPage } from './paths.ts'
+import { ADD_SUPPLIER, SUPPLIER_REPORTS, supplierPage } from './paths.ts'
 import { SupplierActions, SupplierState, type TestResult } from './supplier-state.tsx'
 
 const REFRESH_MS = 10_000
@@ -24,11 +24,16 @@ export function SuppliersPage() {
       title={t.suppliers.title}
       description={t.suppliers.text}
       actions={
-        isOperatorAdmin(me) && (
-          <Button component={Link} to={ADD_SUPPLIER}>
-            {t.suppliers.add}
+        <>
+          <Button component={Link} to={SUPPLIER_REPORTS} variant="default">
+            {t.suppliers.reports}
           </Button>
-        )
+          {isOperatorAdmin(me) && (
+            <Button component={Link} to={ADD_SUPPLIER}>
+              {t.suppliers.add}
+            </Button>
+          )}
+        </>
       }
     >
       <List<SupplierRow>

@@ -34,12 +34,11 @@ const LISTED_MAX = 100
 export async function listActions(
   db: Pick<Db, 'query'>,
   { tenantId, profileId }: { tenantId: string; profileId: string },
-): Promise<ActionAnswer[]> {
-  const actions = await db.query<Action>({
+): Promise<Action[]> {
+  return db.query<Action>({
     name: 'actions-of-profile',
     text: `select ${ACTION_COLUMNS} from esim_actions a join profiles p using (tenant_id, profile_id)
            where a.tenant_id = $1 and a.profile_id = $2 order by a.action_id desc limit ${LISTED_MAX}`,
     values: [tenantId, profileId],
   })
-  return actions.map(actionAnswerOf)
 }

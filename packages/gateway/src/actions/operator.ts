@@ -83,7 +83,7 @@ function refuse(
 ): void {
   const { openActionId, openTopUpId, esimStatus, smdpStatus } = state
   if (openActionId !== null) {
-    const message = `Action ${orderNoOf(openActionId)} is open on the eSIM. Wait until it has ended, or resolve it with esim settle.`
+    const message = `Action ${orderNoOf(openActionId)} is open on the eSIM. Wait until it has ended, or resolve it with what its supplier says.`
     throw new Refusal(409, 'ESIM_BUSY', message)
   }
   if (openTopUpId !== null) {

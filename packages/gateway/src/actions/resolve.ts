@@ -2,7 +2,7 @@ import { orderNoOf } from '@dealer-esim/contract'
 import { audit, type By } from '../audit/audit.ts'
 import { isFree } from '../jobs/times-ahead.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
-import { wasNeverUsed } from '../orders/action.ts'
+import { isAnswerMissing, wasNeverUsed } from '../orders/action.ts'
 import { type ActionChange, changeAction, findOpenAction } from '../orders/change-action.ts'
 import { parseEvidence } from '../orders/justification.ts'
 import { lockWalletAndOrders } from '../orders/lock.ts'
@@ -33,9 +33,9 @@ export async function resolveAction(
     const { orders, now } = await lockWalletAndOrders(tx, tenantId, [esim.orderId])
     const order = orders.get(esim.orderId)!
     const action = await findOpenAction(tx, tenantId, profileId)
-    const isAnswerMissing = action !== undefined && (action.attempts > 0 || action.actionStatus === 'UNDER_REVIEW')
-    if (!isAnswerMissing || (verdict === 'cancelled' && action.action !== 'CANCEL')) {
-      const message = 'This eSIM has no pending cancellation or other action. Begin one with `esim cancel`.'
+    const isInQuestion = action !== undefined && isAnswerMissing(action)
+    if (!isInQuestion || (verdict === 'cancelled' && action.action !== 'CANCEL')) {
+      const message = 'This eSIM has no cancellation or other action that its supplier did not answer. Begin one first.'
       throw new Refusal(409, 'NOT_IN_QUESTION', message)
     }
     const profile = order.profiles.find((candidate) => candidate.profileId === profileId)!

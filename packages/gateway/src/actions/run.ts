@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { orderNoOf } from '@dealer-esim/contract'
-import { createAlert } from '../alerts/alerts.ts'
+import { createAlert } from '../alerts/create.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
@@ -307,7 +307,13 @@ function alertOperators(tx: Tx, { ids }: Pick<ActionDeps, 'ids'>, tenantId: stri
     tenantId: null,
     kind: 'ACTION_UNDER_REVIEW',
     audience: 'OPERATOR',
-    message: `${supplier} did not answer the ${action.action} of eSIM ${itemKeyOf(orderId, itemNo)} in time. Nothing is refunded until it does. Ask the supplier, and record what it says on the order’s page or with esim settle.`,
-    data: { tenantId, orderNo: orderNoOf(orderId), itemNo, actionNo: orderNoOf(action.actionId) },
+    message: `${supplier} did not answer the ${action.action} of eSIM ${itemKeyOf(orderId, itemNo)} in time. Nothing is refunded until it does. Ask the supplier, and record what it says on the eSIM’s page or with esim settle.`,
+    data: {
+      tenantId,
+      orderNo: orderNoOf(orderId),
+      itemNo,
+      profileId: action.profileId,
+      actionNo: orderNoOf(action.actionId),
+    },
   })
 }

@@ -1,37 +1,7 @@
 import sql, { empty, type Sql } from 'sql-template-tag'
-import { NIL_TENANT } from '../audit/audit.ts'
-import type { Ids } from '../lib/ids.ts'
 import { countMatching, type RowCount } from '../lib/postgres/count-rows.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
-
-export interface Alert {
-  /** null if it concerns the deployment. */
-  tenantId: string | null
-  /** UPPER_SNAKE, such as LOW_BALANCE. */
-  kind: string
-  audience: 'OPERATOR' | 'TENANT'
-  /** What happened and what to do. */
-  message: string
-  data?: Record<string, unknown>
-}
-
-/**
- * Alerts operators or a tenant's people, in the transaction that caused the alert. The console shows it, and it may
- * also be sent by e-mail.
- */
-export function createAlert(tx: Tx, ids: Ids, alert: Alert): void {
-  tx.send({
-    text: `insert into alerts (tenant_id, alert_id, kind, audience, message, data) values ($1, $2, $3, $4, $5, $6)`,
-    values: [
-      alert.tenantId ?? NIL_TENANT,
-      ids.uuid(),
-      alert.kind,
-      alert.audience,
-      alert.message,
-      JSON.stringify(alert.data ?? {}),
-    ],
-  })
-}
+import { type IdPage, idPage } from '../lib/postgres/id-page.ts'
 
 export interface AlertRow {
   alertId: string
@@ -50,18 +20,12 @@ export interface AlertFilter {
   unread?: boolean | undefined
 }
 
-/** Lists alerts, newest first. */
-export function listAlerts(
-  db: Pick<Db, 'query'>,
-  filter: AlertFilter,
-  { before, limit }: { before?: string | undefined; limit: number },
-): Promise<AlertRow[]> {
+/** Lists alerts by time. */
+export function listAlerts(db: Pick<Db, 'query'>, filter: AlertFilter, page: IdPage): Promise<AlertRow[]> {
   return db.query<AlertRow>(sql`
     select alert_id, tenant_id, kind, audience, message, data, read_at, created_at
     from alerts
-    where true ${conditions(filter)}
-      ${before === undefined ? empty : sql`and alert_id < ${before}`}
-    order by alert_id desc limit ${limit}`)
+    where true ${conditions(filter)} ${idPage('alert_id', page)}`)
 }
 
 export function countAlerts(db: Pick<Db, 'query'>, filter: AlertFilter): Promise<RowCount> {

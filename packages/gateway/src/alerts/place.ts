@@ -2,12 +2,15 @@ import { orderNoOf } from '@dealer-esim/contract'
 import { NIL_TENANT } from '../audit/audit.ts'
 
 /**
- * The page of the console with what an alert is about, as a path below /console: the order, the dealer's wallet, the orders
- * under review. Alerts without a page of their own lead to the list of alerts.
+ * The page of the console with what an alert is about, as a path below /console: the order, the eSIM, the dealer's wallet, the
+ * orders under review. Alerts without a page of their own lead to the list of alerts.
  */
 export function alertPath(alert: { kind: string; tenantId: string | null; data: Record<string, unknown> }): string {
   const { kind, data } = alert
   const tenantId = textOf(data.tenantId) ?? (alert.tenantId === NIL_TENANT ? undefined : (alert.tenantId ?? undefined))
+  const profileId = textOf(data.profileId)
+  if (kind === 'ACTION_UNDER_REVIEW' && tenantId !== undefined && profileId)
+    return `/tenants/${tenantId}/profiles/${profileId}`
   const orderNo = textOf(data.orderNo) ?? (textOf(data.orderId) && orderNoOf(textOf(data.orderId)!))
   if (tenantId !== undefined && orderNo) return `/tenants/${tenantId}/orders/${orderNo}`
   switch (kind) {
@@ -27,6 +30,7 @@ export function alertPath(alert: { kind: string; tenantId: string | null; data: 
     case 'STOCK_EXPIRING':
       return '/stock/batches'
     case 'SUPPLIER_PRICE':
+      return '/supplier-reports'
     case 'PACKAGES_OFF_SALE':
       return '/catalogue'
     default:

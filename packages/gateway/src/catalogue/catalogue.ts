@@ -1,10 +1,9 @@
-import type { CancelPolicy, PackageListAnswer, PackageListRequest, PackageType } from '@dealer-esim/contract'
+import type { CancelPolicy, PackageType } from '@dealer-esim/contract'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../lib/refusal.ts'
 import type { Coverage } from './coverage.ts'
 import { Plan, type PlanRuleRow } from './pricing/plan-rules.ts'
 import { type Assignment, type OwnPrice, type Quote, quote, type Tariff, tariffOf } from './pricing/quote.ts'
-import { countListed, type ListSource, listPackages } from './snapshot/list.ts'
 import type { CatalogueChanges, OwnPriceRow } from './snapshot/load.ts'
 import { loadChanges } from './snapshot/load.ts'
 import type { CataloguePackage, Route } from './snapshot/package.ts'
@@ -105,10 +104,8 @@ export interface Snapshot {
    * has may be missing.
    */
   toppedUpBy(packageCode: string): readonly EsimToTopUp[]
-  /** @param esim the eSIM that the request names: only the packages that fit it */
-  list(buyer: Buyer, request: PackageListRequest, esim?: EsimToTopUp): PackageListAnswer
-  /** Counts the packages on all pages of `list`. Stops at `max` + 1. */
-  countListed(buyer: Buyer, request: Pick<PackageListRequest, 'locationCode' | 'keyword'>, max: number): number
+  /** For snapshot/list.ts, which lists the packages that the buyer may buy. */
+  listSource(buyer: Buyer): ListSource
   /** The package for operators, and for the fulfilment of existing orders: independent of the buyer. */
   find(packageCode: string): CataloguePackage | undefined
   /** Every package, also those that are off sale: for operators. */
@@ -126,6 +123,21 @@ export interface Snapshot {
 export interface QuotedPackage {
   readonly item: CataloguePackage
   readonly quote: Quote & { readonly price: bigint }
+}
+
+/** The parts of a snapshot from which a buyer's lists are made. */
+export interface ListSource {
+  readonly index: PackageIndex
+  /** By position: when the package or its price for any tenant last changed (ms). */
+  readonly touchedAt: Float64Array
+  /** By position: 1 if the list or a plan has, or had, a price in the buyer's currency. */
+  readonly priced: Uint8Array
+  /** When this version of the catalogue was made (ms). */
+  readonly changedAt: number
+  readonly tariff: Tariff
+  /** As `Snapshot.now`. */
+  readonly now: number
+  readonly linkKey: Buffer
 }
 
 export interface SnapshotContext {
@@ -261,18 +273,12 @@ export class LoadedSnapshot implements Snapshot {
     return { packageCode, packageName: name, packageType, periodNumMin, periodNumMax, cancelPolicy, price, routes }
   }
 
-  list(buyer: Buyer, request: PackageListRequest, esim?: EsimToTopUp): PackageListAnswer {
-    return listPackages(this.listSource(buyer), buyer.tenantId, this.tariffOf(buyer), request, this.now(), esim)
-  }
-
-  countListed(buyer: Buyer, request: Pick<PackageListRequest, 'locationCode' | 'keyword'>, max: number): number {
-    return countListed(this.listSource(buyer), this.tariffOf(buyer), request, this.now(), max)
-  }
-
-  private listSource({ currencyCode }: Buyer): ListSource {
+  listSource(buyer: Buyer): ListSource {
     const { index, changedAt } = this.contents
-    const priced = this.prefilter.pricedIn(currencyCode)
-    return { index, changedAt, touchedAt: this.prefilter.touchedAt, priced, linkKey: this.context.linkKey }
+    const { touchedAt } = this.prefilter
+    const priced = this.prefilter.pricedIn(buyer.currencyCode)
+    const [tariff, now] = [this.tariffOf(buyer), this.now()]
+    return { index, touchedAt, priced, changedAt, tariff, now, linkKey: this.context.linkKey }
   }
 
   *quotes(buyer: Buyer): Iterable<QuotedPackage> {

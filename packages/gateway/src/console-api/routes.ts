@@ -20,6 +20,7 @@ import { stockBatchRoutes } from './routes/catalogue/stock-batches.ts'
 import { supplierBalanceRoutes } from './routes/catalogue/supplier-balances.ts'
 import { supplierFigureRoutes } from './routes/catalogue/supplier-figures.ts'
 import { supplierProductRoutes } from './routes/catalogue/supplier-products.ts'
+import { supplierReportRoutes } from './routes/catalogue/supplier-reports.ts'
 import { supplierVerificationRoutes } from './routes/catalogue/supplier-verification.ts'
 import { supplierRoutes } from './routes/catalogue/suppliers.ts'
 import { esimActionRoutes } from './routes/orders/esim-actions.ts'
@@ -93,6 +94,7 @@ export const routes: readonly Route[] = [
   ...supplierRoutes,
   ...supplierBalanceRoutes,
   ...supplierFigureRoutes,
+  ...supplierReportRoutes,
   ...supplierVerificationRoutes,
   ...supplierProductRoutes,
   ...saleRuleRoutes,

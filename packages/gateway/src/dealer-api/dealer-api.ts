@@ -13,18 +13,26 @@ import {
 import type { FastifyInstance } from 'fastify'
 import { type Admitted, admit, authenticate, ServedElsewhere } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
-import { type Answer, failureAnswer, successAnswer, toApiError, unavailableLog } from '../http/answer.ts'
+import { type Answer, FORWARDED, failureAnswer, successAnswer, toApiError, unavailableLog } from '../http/answer.ts'
 import { readBody } from '../http/body.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
-import { createForward, FORWARDED, type Forward } from '../http/forward.ts'
+import type { Forward } from '../http/forward.ts'
 import type { LoadShedder } from '../http/load-shedding.ts'
 import { ApiError } from '../lib/api-error.ts'
-import { type Call, type EarlyHandler, earlyHandlers, type Handler, handlers, type Result } from './operations.ts'
+import type { Call, EarlyHandler, Handler, Operations, Result } from './call.ts'
 import { createContext, type RequestContext, refuse, requestIdOf, respond } from './respond.ts'
+
+export interface DealerApiParts {
+  operations: Operations
+  shedder: LoadShedder
+  /** For requests of dealers whom another cell serves. */
+  forward: Forward
+}
 
 interface DealerApi extends Pick<LoadShedder, 'requests' | 'shed' | 'turns' | 'bodies' | 'unread'> {
   app: FastifyInstance
   deps: Deps
+  operations: Operations
   callerOf: ReturnType<typeof callerReader>
   forward: Forward
   logUnavailable(error: unknown): void
@@ -38,18 +46,23 @@ interface DealerApi extends Pick<LoadShedder, 'requests' | 'shed' | 'turns' | 'b
  * It takes over every request under the API's prefix before Fastify handles it: Fastify's routing, parsing and replying
  * would cost time, and all of it would have to be checked again here.
  */
-export async function dealerApi(app: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
+export async function dealerApi(
+  app: FastifyInstance,
+  deps: Deps,
+  { operations, shedder, forward }: DealerApiParts,
+): Promise<void> {
   const { requests, shed, turns, bodies, unread } = shedder
   const api: DealerApi = {
     app,
     deps,
+    operations,
     callerOf: callerReader(deps.config.trustedProxies),
     requests,
     shed,
     turns,
     bodies,
     unread,
-    forward: createForward(deps),
+    forward,
     logUnavailable: unavailableLog(deps.log),
   }
   app.addHook('onRequest', (request, reply) => {
@@ -132,7 +145,7 @@ async function forwardMoved(
 const TIMED: ReadonlySet<OperationName> = new Set(operationNames.filter((name) => name !== 'webhook/set'))
 
 async function perform<Name extends OperationName>(
-  { deps, requests, turns }: DealerApi,
+  { deps, operations, requests, turns }: DealerApi,
   context: RequestContext,
   operation: Name,
   headers: RequestHeaders,
@@ -142,7 +155,7 @@ async function perform<Name extends OperationName>(
   const signed = { headers, body, address }
   const authenticated = await authenticate(deps.admission, signed)
   const request = parseBody(operation, body)
-  const early: EarlyHandler<Name> | undefined = requests.isAlone() ? earlyHandlers[operation] : undefined
+  const early: EarlyHandler<Name> | undefined = requests.isAlone() ? operations.earlyHandlers[operation] : undefined
   if (early && !(request instanceof ApiError)) {
     // What a lone request begins before it is admitted delays no other request. The admission starts a moment later, so
     // that the statements of the handler are sent first: they take longer.
@@ -161,13 +174,15 @@ async function perform<Name extends OperationName>(
     // A caller that reads nothing was cut off meanwhile: nothing is built for it.
     if (context.response.req.socket.destroyed) throw new ApiError('000002')
   }
-  const handler: Handler<Name> = handlers[operation]
+  const handler: Handler<Name> = operations.handlers[operation]
   return toAnswer(headers, await handler(deps, callOf(admitted, request, headers, context)))
 }
 
-function toAnswer({ requestId }: RequestHeaders, result: Result<OperationName>): Answer {
-  return successAnswer(requestId, result.data, result.headers)
+function toAnswer({ requestId }: RequestHeaders, { data, isReplay }: Result<OperationName>): Answer {
+  return successAnswer(requestId, data, isReplay ? REPLAYED : undefined)
 }
+
+const REPLAYED = { 'Idempotent-Replayed': 'true' }
 
 /** Spelt out: spreading `admitted` took half a microsecond more. */
 function callOf<Name extends OperationName>(

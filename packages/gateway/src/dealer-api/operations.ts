@@ -1,11 +1,9 @@
-import type { ActionRequest, AnswerOf, OperationName, RequestHeaders, RequestOf } from '@dealer-esim/contract'
+import type { ActionRequest } from '@dealer-esim/contract'
 import { getAction } from '../actions/find.ts'
 import { startAction } from '../actions/start.ts'
 import type { Admitted } from '../admission/admission.ts'
 import { listLocations } from '../catalogue/locations.ts'
 import type { Deps } from '../deps.ts'
-import { ApiError } from '../lib/api-error.ts'
-import type { Verdict } from '../orders/placing/decide.ts'
 import { listOrders } from '../orders/reading/list.ts'
 import { getOrderWithProfiles } from '../profiles/get-order.ts'
 import { listProfiles } from '../profiles/list.ts'
@@ -14,31 +12,11 @@ import { queryUsage } from '../profiles/usage.ts'
 import { getBalance } from '../wallet/ledger/balance.ts'
 import { listStatement } from '../wallet/statement/list.ts'
 import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
+import type { Operations, Result } from './call.ts'
+import { order, orderEarly, topUp, topUpEarly } from './orders.ts'
 
-export interface Call<Name extends OperationName> extends Admitted {
-  request: RequestOf<Name>
-  headers: RequestHeaders
-  address: string
-  /** When the request arrived, by `Clock.monotonic`. */
-  receivedAt: number
-}
-
-/** A call whose request is still being admitted. */
-export interface EarlyCall<Name extends OperationName>
-  extends Pick<Call<Name>, 'tenant' | 'request' | 'headers' | 'receivedAt'> {
-  admission: Promise<Admitted>
-}
-
-export interface Result<Name extends OperationName> {
-  data: AnswerOf<Name>
-  headers?: Record<string, string>
-}
-
-export type Handler<Name extends OperationName> = (deps: Deps, call: Call<Name>) => Promise<Result<Name>>
-export type EarlyHandler<Name extends OperationName> = (deps: Deps, call: EarlyCall<Name>) => Promise<Result<Name>>
-
-/** The operations. Each calls one module. The tenant comes from the caller's credentials, never from the request. */
-export const handlers: { [Name in OperationName]: Handler<Name> } = {
+/** Each calls one module. The tenant comes from the caller's credentials, never from the request. */
+const handlers: Operations['handlers'] = {
   async health(_, { tenant }) {
     return { data: { status: 'UP', tenantId: tenant.tenantId, clientName: tenant.clientName } }
   },
@@ -49,14 +27,8 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
     const catalogue = await deps.catalogue.current(catalogueVersion)
     return { data: await listPackagesFor(deps, catalogue, tenant, request) }
   },
-  async 'esim/order'(deps, { tenant, request, headers, receivedAt }) {
-    const input = { tenant, request, headers, receivedAt, orderId: deps.ids.uuid() }
-    return orderResult(await deps.orderPlacer.place(input))
-  },
-  async 'esim/topup'(deps, { tenant, request, headers, receivedAt }) {
-    const input = { orderType: 'TOPUP' as const, tenant, request, headers, receivedAt, orderId: deps.ids.uuid() }
-    return topUpResult(await deps.orderPlacer.place(input))
-  },
+  'esim/order': order,
+  'esim/topup': topUp,
   async 'esim/query'(deps, { tenant, request }) {
     return { data: await getOrderWithProfiles(deps, tenant.tenantId, request) }
   },
@@ -90,16 +62,10 @@ export const handlers: { [Name in OperationName]: Handler<Name> } = {
   },
 }
 
-/** Operations that may begin before their request is admitted. They commit their changes only afterwards. */
-export const earlyHandlers: { [Name in OperationName]?: EarlyHandler<Name> } = {
-  async 'esim/order'(deps, { tenant, request, headers, receivedAt, admission }) {
-    const input = { tenant, request, headers, receivedAt, orderId: deps.ids.uuid() }
-    return orderResult(await deps.orderPlacer.placeWhenAdmitted(input, admission))
-  },
-  async 'esim/topup'(deps, { tenant, request, headers, receivedAt, admission }) {
-    const input = { orderType: 'TOPUP' as const, tenant, request, headers, receivedAt, orderId: deps.ids.uuid() }
-    return topUpResult(await deps.orderPlacer.placeWhenAdmitted(input, admission))
-  },
+/** All operations of the dealer API. */
+export const operations: Operations = {
+  handlers,
+  earlyHandlers: { 'esim/order': orderEarly, 'esim/topup': topUpEarly },
 }
 
 /** The operation is in the request: its schema has only that action. */
@@ -108,25 +74,5 @@ async function act(
   { tenant, request }: { tenant: Admitted['tenant']; request: ActionRequest },
 ): Promise<Result<'esim/cancel'>> {
   const { answer, isReplay } = await startAction(deps, tenant.tenantId, request)
-  return { data: answer, ...(isReplay && { headers: REPLAYED }) }
-}
-
-const REPLAYED = { 'Idempotent-Replayed': 'true' }
-
-/** A top-up's answer has its eSIM, and so all members (PlacementAnswer). */
-function topUpResult(verdict: Verdict): Result<'esim/topup'> {
-  return orderResult(verdict) as Result<'esim/topup'>
-}
-
-function orderResult(verdict: Verdict): Result<'esim/order'> {
-  switch (verdict.kind) {
-    case 'placed':
-      return { data: verdict.answer }
-    case 'replayed':
-      return { data: verdict.answer, headers: REPLAYED }
-    case 'refused':
-      throw new ApiError(verdict.code, verdict.parts)
-    default:
-      return verdict satisfies never
-  }
+  return { data: answer, isReplay }
 }

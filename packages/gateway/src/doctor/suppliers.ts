@@ -26,7 +26,9 @@ export async function checkSuppliers(input: DatabaseCheckInput, findings: Findin
   const found = await Promise.all(rows.map((row) => judge(row, suppliers, input, findings)))
   if (rows.length === 0 && input.config.deployment === 'production') {
     found.push(
-      findings.warning('There is no supplier, so orders would wait. Add one: npm run -s admin -- supplier add --help'),
+      findings.warning(
+        'There is no supplier, so orders would wait. Add one under Suppliers in the console, or: npm run -s admin -- supplier add --help',
+      ),
     )
   }
   return [...found, ...packages]
@@ -54,12 +56,12 @@ async function judge(row: SupplierSummary, suppliers: Suppliers, input: Database
   const supplied = suppliers.get(name)
   if (supplied === undefined) {
     return findings.fault(
-      `${name} has a configuration that cannot be used. Set it again: npm run -s admin -- supplier set ${name} --help`,
+      `${name} has a configuration that cannot be used. Enter it again on its page of the console, or: npm run -s admin -- supplier set ${name} --help`,
     )
   }
   if (paused)
     return findings.warning(
-      `${name} is paused: its orders wait. Resume it: npm run -s admin -- supplier resume ${name}`,
+      `${name} is paused: its orders wait. Resume it on its page of the console, or: npm run -s admin -- supplier resume ${name}`,
     )
   const testing = supplied.supplier.test()
   if (!(await settlesWithin(testing, TIMEOUT_MS)))
@@ -80,7 +82,11 @@ async function packagesWithoutSupplier({ db }: DatabaseCheckInput, findings: Fin
   const which = count === 1 ? `${example} is` : `${count} packages are`
   const such = count === 1 ? '' : `, such as ${example}`
   const problem = `${which} on sale and ${count === 1 ? 'has' : 'have'} no supplier${such}: orders fail and are refunded.`
-  return [findings.warning(`${problem} Assign one: npm run -s admin -- package set ${example} --supplier NAME:PRODUCT`)]
+  return [
+    findings.warning(
+      `${problem} Assign one on its page of the console, or: npm run -s admin -- package set ${example} --supplier NAME:PRODUCT`,
+    ),
+  ]
 }
 
 async function packagesOfMissingSupplier({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
@@ -96,6 +102,8 @@ async function packagesOfMissingSupplier({ db }: DatabaseCheckInput, findings: F
       ? `The package ${example} names a supplier that does not exist, ${supplier}.`
       : `${count} packages name a supplier that does not exist, such as ${example} (${supplier}).`
   return [
-    findings.warning(`${problem} Add it (supplier add), or assign another: npm run -s admin -- package set --help`),
+    findings.warning(
+      `${problem} Add it under Suppliers in the console, or assign another on the package’s page, or: npm run -s admin -- package set --help`,
+    ),
   ]
 }

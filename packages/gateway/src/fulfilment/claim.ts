@@ -54,7 +54,7 @@ const NEVER_ORDERED_MS = 3_600_000
  * number of orders. Orders that cannot proceed now are released in the same transaction.
  *
  * A purchase changes nothing but the lease of its order here. Items and status follow with the outcome
- * (outcomes/save-outcomes.ts), or while a supplier is slow (outcomes/save-asked.ts): each row is written once.
+ * or while a supplier is slow (outcomes/save-outcomes.ts): each row is written once.
  */
 export async function claimDueOrders(deps: FulfilmentDeps, tenantId: string, limit: number): Promise<Claim> {
   const counts = { orderCount: 0, heldCount: 0, nextDueAt: undefined }
@@ -79,7 +79,7 @@ export async function claimDueOrders(deps: FulfilmentDeps, tenantId: string, lim
     throw error
   }
   await failpoint('fulfilment.after-attempt')
-  if (eventsToSend) deps.wake.wake('webhooks')
+  if (eventsToSend) deps.wake.wake('webhooks', [tenantId])
   return claim
 }
 

@@ -114,7 +114,7 @@ const IS_LEASE_ODD = `coalesce(not due.lease_until
 const CLAIM = `
   with due as (
     select order_id, lease_token, lease_until from orders
-    where tenant_id = $1 and due_at <= now() and ${FREE}
+    where tenant_id = $1 and due_at <= now() and ${FREE} and not ${isHeld('$1')}
     order by due_at limit $4
     for no key update skip locked
   )

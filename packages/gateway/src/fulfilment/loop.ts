@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LOWEST_UUID } from '../lib/ids.ts'
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
-import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
+import { createNamedTenants, type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
 import { CLAIM_ORDERS_MAX, type Claim, claimDueOrders } from './claim.ts'
 import { listDueTenants, postponeFirstOrder } from './lease.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
@@ -27,7 +27,8 @@ const SHORTEST_TIMER_MS = 5
 export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
   const runningClaims = new Set<Promise<void>>()
   let heldOrders = 0
-  let lastTenantId = LOWEST_UUID
+  const listNext = listInTurn(deps.db)
+  const named = createNamedTenants(deps.clock, POLL_MS)
   let timer: { atMs: number; handle: NodeJS.Timeout } | undefined
 
   /** Makes one claim for one tenant and starts running it. @returns whether the tenant may have more due orders. */
@@ -51,13 +52,8 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
   }
 
   async function pass(): Promise<boolean> {
-    let tenants = await listDueTenants(deps.db, lastTenantId, TENANTS_MAX)
-    if (tenants.length < TENANTS_MAX && lastTenantId !== LOWEST_UUID) {
-      // The end of the list: continue at its beginning.
-      const first = await listDueTenants(deps.db, LOWEST_UUID, TENANTS_MAX - tenants.length)
-      tenants = [...new Set([...tenants, ...first])]
-    }
-    let more = tenants.length === TENANTS_MAX
+    const tenants = named.take() ?? (await listNext())
+    let more = tenants.length >= TENANTS_MAX
     const queue = [...tenants]
     const claimInTurn = async () => {
       for (let tenantId = queue.shift(); tenantId !== undefined; tenantId = queue.shift()) {
@@ -67,7 +63,7 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
       }
     }
     await Promise.all(Array.from({ length: CONCURRENT_CLAIMS }, claimInTurn))
-    lastTenantId = tenants.at(-1) ?? LOWEST_UUID
+    if (more) named.add()
     return more
   }
 
@@ -91,15 +87,22 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
     clearTimeout(timer?.handle)
     const onTimer = () => {
       timer = undefined
+      named.add()
       loop.wake()
     }
     timer = { atMs, handle: setTimeout(onTimer, atMs - nowMs) }
   }
 
   const loop = runLoop({ name: 'fulfilment', log: deps.log, loops: deps.loops, pollMs: POLL_MS, pass })
-  const unsubscribe = deps.wake.on('fulfilment', () => loop.wake())
+  const unsubscribe = deps.wake.on('fulfilment', (tenantIds) => {
+    named.add(tenantIds)
+    loop.wake()
+  })
   return {
-    wake: () => loop.wake(),
+    wake() {
+      named.add()
+      loop.wake()
+    },
     async stop(deadlineMs) {
       unsubscribe()
       const startedAt = deps.clock.monotonic()
@@ -109,6 +112,21 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
       const leftMs = deadlineMs - (deps.clock.monotonic() - startedAt)
       await settlesWithin(Promise.all(runningClaims), Math.max(0, leftMs))
     },
+  }
+}
+
+/** Lists due tenants; each call continues after the last one, so that all have their turn. */
+function listInTurn(db: FulfilmentDeps['db']): () => Promise<string[]> {
+  let last = LOWEST_UUID
+  return async () => {
+    let tenants = await listDueTenants(db, last, TENANTS_MAX)
+    if (tenants.length < TENANTS_MAX && last !== LOWEST_UUID) {
+      // The end of the list: continue at its beginning.
+      const first = await listDueTenants(db, LOWEST_UUID, TENANTS_MAX - tenants.length)
+      tenants = [...new Set([...tenants, ...first])]
+    }
+    last = tenants.at(-1) ?? LOWEST_UUID
+    return tenants
   }
 }
 

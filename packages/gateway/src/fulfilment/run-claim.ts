@@ -14,8 +14,7 @@ import type { HeldLease } from './outcomes/apply-outcome.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
 import type { Attempt, ItemResult } from './outcomes/items.ts'
 import { SEND_WITHIN_MS } from './outcomes/outcome.ts'
-import { saveAsked } from './outcomes/save-asked.ts'
-import { acceptLateEsims, saveOutcomes } from './outcomes/save-outcomes.ts'
+import { acceptLateEsims, saveAsked, saveOutcomes } from './outcomes/save-outcomes.ts'
 
 const RENEW_MS = LEASE_MS / 3
 /** Orders whose suppliers take longer to answer are shown as ALLOCATING meanwhile, with an event of their own. */

@@ -1,4 +1,4 @@
-import { createAlert } from '../alerts/alerts.ts'
+import { createAlert } from '../alerts/create.ts'
 import type { Snapshot } from '../catalogue/catalogue.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Tx } from '../lib/postgres/db.ts'

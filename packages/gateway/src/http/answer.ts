@@ -13,6 +13,9 @@ export interface Answer {
   body: string
 }
 
+/** The code under which a forwarded request is reported: the other cell counts it under that of its answer. */
+export const FORWARDED = 'forwarded'
+
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 export function successAnswer(requestId: string, data: object, headers?: Record<string, string>): Answer {

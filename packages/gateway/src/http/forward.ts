@@ -3,10 +3,7 @@ import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
 import { rateLimitedLog } from '../lib/telemetry/log.ts'
-import type { Answer } from './answer.ts'
-
-/** The code under which a forwarded request is reported: the other cell counts it under that of its answer. */
-export const FORWARDED = 'forwarded'
+import { type Answer, FORWARDED } from './answer.ts'
 
 /** A request of a dealer whom another cell serves. */
 interface MovedRequest {

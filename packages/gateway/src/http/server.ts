@@ -1,13 +1,11 @@
 import type { Server as HttpsServer } from 'node:https'
-import { Gauge } from '@platformatic/prom-client'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Deps } from '../deps.ts'
-import type { Certificate } from '../lib/process/certificate.ts'
-import { type WatchedCertificate, watchCertificate } from '../lib/process/certificate.ts'
+import type { Certificate, WatchedCertificate } from '../lib/process/certificate.ts'
 import { registerDrain } from '../lib/process/listener.ts'
 import { answerBrokenHttp, answerOddRequests } from './broken-http.ts'
 
-type ServerDeps = Pick<Deps, 'config' | 'log' | 'metrics' | 'suppliers'>
+type ServerDeps = Pick<Deps, 'suppliers'>
 
 /** A request that has not arrived whole by then is refused: slow senders must not hold connections. */
 const REQUEST_TIMEOUT_MS = 30_000
@@ -16,22 +14,6 @@ const TIMEOUT_CHECK_MS = 5_000
 const HANDSHAKE_TIMEOUT_MS = 10_000
 /** Longer than the idle time-outs of common proxies, so that the proxy closes the connection. */
 const KEEP_ALIVE_MS = 75_000
-
-/** Reads the certificate, where this process ends TLS itself, and follows its renewals. */
-export function createCertificateWatch(deps: ServerDeps): WatchedCertificate | undefined {
-  const { tlsCertFile: certFile, tlsKeyFile: keyFile } = deps.config
-  if (!certFile || !keyFile) return undefined
-  const certificate = watchCertificate({ certFile, keyFile }, deps.log)
-  new Gauge({
-    name: 'dealer_esim_certificate_expiry_timestamp_seconds',
-    help: 'When the TLS certificate that this process serves expires, in seconds since 1970',
-    registers: [deps.metrics],
-    collect() {
-      this.set(certificate.current.expiresAt.getTime() / 1000)
-    },
-  })
-  return certificate
-}
 
 export interface ServerParts {
   certificate: WatchedCertificate | undefined

@@ -43,6 +43,11 @@ export const ACTION_COLUMNS = `a.action_id, a.transaction_id, a.started_by, a.ac
 /** The condition of the index esim_actions_open. */
 export const IS_OPEN = `a.action_status in ('PENDING', 'UNDER_REVIEW')`
 
+/** True if a supplier was asked and did not say what it did. Reconciliation asks again, or an operator resolves it. */
+export function isAnswerMissing({ actionStatus, attempts }: Pick<Action, 'actionStatus' | 'attempts'>): boolean {
+  return actionStatus === 'UNDER_REVIEW' || (actionStatus === 'PENDING' && attempts > 0)
+}
+
 /** The answer of all action operations, and the content of ESIM_ACTION_UPDATED. */
 export function actionAnswerOf(action: Action): ActionAnswer {
   return {

@@ -58,10 +58,16 @@ export function checkPasswordChosen(person: Person): void {
   throw new Refusal(403, 'PASSWORD_CHANGE_REQUIRED', 'Choose a password of your own first.')
 }
 
+export interface ListedPerson extends Person {
+  /** Signs in through the provider. */
+  hasProviderAccount: boolean
+}
+
 /** Lists the operator's people (null) or a tenant's, oldest first. Beyond the limit, the oldest are left out. */
-export async function listPeople(db: Db | Tx, tenantId: string | null): Promise<Person[]> {
-  const rows = await db.query<Person>(sql`
-    select ${columns} from people where tenant_id is not distinct from ${tenantId}::uuid
+export async function listPeople(db: Db | Tx, tenantId: string | null): Promise<ListedPerson[]> {
+  const rows = await db.query<ListedPerson>(sql`
+    select ${columns}, exists (select from provider_accounts a where a.person_id = people.person_id) as has_provider_account
+    from people where tenant_id is not distinct from ${tenantId}::uuid
     order by person_id desc limit ${PEOPLE_MAX}`)
   return rows.reverse()
 }

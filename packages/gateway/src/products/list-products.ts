@@ -1,4 +1,4 @@
-import sql, { empty, join, type Sql } from 'sql-template-tag'
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import { countMatching, type RowCount } from '../lib/postgres/count-rows.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound } from '../lib/refusal.ts'
@@ -35,21 +35,22 @@ export interface ProductSearch {
   isSold?: boolean | undefined
 }
 
-/** Searches products by supplier and code. @param after the key of the last one of the page before */
+/** Searches products by supplier and code. @param page.after the key of the last one of the page before */
 export function searchProducts(
   db: Pick<Db, 'query'>,
   search: ProductSearch,
-  { after, limit }: { after: readonly [supplier: string, productCode: string]; limit: number },
+  page: { after?: readonly string[] | undefined; ascending?: boolean | undefined; limit: number },
 ): Promise<ListedProduct[]> {
-  const [afterSupplier, afterCode] = after
+  const { after, ascending = true, limit } = page
+  const [comparison, direction] = ascending ? [raw('>'), raw('asc')] : [raw('<'), raw('desc')]
   return db.query<ListedProduct>(sql`
     select p.supplier, p.product_code, p.name, p.package_type, p.countries, p.volume, p.is_day_pass, p.duration_days,
       p.cost, p.currency_code, p.is_listed, p.first_seen_at, p.changed_at,
       array(select s.package_code from package_suppliers s
             where s.supplier = p.supplier and s.product_code = p.product_code order by 1 limit 10) as package_codes
     from supplier_products p
-    where (p.supplier, p.product_code) > (${afterSupplier}, ${afterCode}) and ${conditions(search)}
-    order by p.supplier, p.product_code limit ${limit}`)
+    where ${after === undefined ? empty : sql`(p.supplier, p.product_code) ${comparison} (${join(after)}) and`} ${conditions(search)}
+    order by p.supplier ${direction}, p.product_code ${direction} limit ${limit}`)
 }
 
 export function countProducts(db: Pick<Db, 'query'>, search: ProductSearch): Promise<RowCount> {

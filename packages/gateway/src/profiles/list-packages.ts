@@ -7,6 +7,7 @@ import {
   stripIccidPadding,
 } from '@dealer-esim/contract'
 import type { Buyer, Snapshot } from '../catalogue/catalogue.ts'
+import { listPackages } from '../catalogue/snapshot/list.ts'
 import type { EsimToTopUp } from '../catalogue/topup-fit.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { isUuid } from '../lib/ids.ts'
@@ -25,12 +26,12 @@ export async function listPackagesFor(
   buyer: Buyer,
   request: PackageListRequest,
 ): Promise<PackageListAnswer> {
-  if (request.esimTranNo === undefined && request.iccid === undefined) return catalogue.list(buyer, request)
+  if (request.esimTranNo === undefined && request.iccid === undefined) return listPackages(catalogue, buyer, request)
   const details = listEsimFaults(request)
   if (details.length > 0) throw new ApiError('000108', { details })
   const esim = await findEsimToTopUp(deps.db, buyer.tenantId, request)
   if (esim === undefined) throw new ApiError('310403')
-  const answer = catalogue.list(buyer, request, esim)
+  const answer = listPackages(catalogue, buyer, request, esim)
   const supplier = deps.suppliers.get(esim.supplier)?.supplier
   const isPossible = supplier?.topUp !== undefined && allowsTopUp(esim, supplier.traits)
   return isPossible ? answer : { ...answer, packageList: [], nextCursor: null }

@@ -1,6 +1,7 @@
 import { type OrderRequest, orderIdOf, rtTime } from '@dealer-esim/contract'
 import type { Admitted } from '../admission/admission.ts'
 import type { Snapshot } from '../catalogue/catalogue.ts'
+import { listPackages } from '../catalogue/snapshot/list.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { SentLine } from '../orders/placing/input.ts'
@@ -99,7 +100,7 @@ function packageCodeOf(
 ): string {
   const isCode = () => catalogue.find(name) !== undefined
   if (member === 'packageCode' && isCode()) return name
-  const [item] = catalogue.list(buyer, { slug: name, type, pageSize: 1 }).packageList
+  const [item] = listPackages(catalogue, buyer, { slug: name, type, pageSize: 1 }).packageList
   return item?.packageCode ?? name
 }
 

@@ -1,6 +1,7 @@
 import { type Profile, stripIccidPadding } from '@dealer-esim/contract'
 import type { Admitted } from '../admission/admission.ts'
 import type { Snapshot } from '../catalogue/catalogue.ts'
+import { listPackages } from '../catalogue/snapshot/list.ts'
 import type { Deps } from '../deps.ts'
 import { getOrderWithProfiles } from '../profiles/get-order.ts'
 import { COUNTED_PROFILES_MAX, pageProfiles } from '../profiles/page.ts'
@@ -43,7 +44,7 @@ function topUpReader(catalogue: Snapshot, buyer: Admitted['tenant']): (packageCo
   return (packageCode) => {
     const earlier = known.get(packageCode)
     if (earlier !== undefined) return earlier
-    const [item] = catalogue.list(buyer, { packageCode, pageSize: 1 }).packageList
+    const [item] = listPackages(catalogue, buyer, { packageCode, pageSize: 1 }).packageList
     const isSupported = item?.status === 'ON_SALE' && item.topUpSupported
     known.set(packageCode, isSupported)
     return isSupported

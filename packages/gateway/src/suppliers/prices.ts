@@ -1,5 +1,5 @@
 import { formatMoney } from '@dealer-esim/contract'
-import { createAlert } from '../alerts/alerts.ts'
+import { createAlert } from '../alerts/create.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
@@ -162,5 +162,5 @@ function alertMessage(supplier: string, differences: readonly PriceDifference[])
     return `${packageCode} ${formatMoney(price)} ${currencyCode} (cost ${formatMoney(cost)})`
   })
   const list = shortList(named, LISTED_IN_ALERT_MAX)
-  return `The prices of ${supplier} differ from the costs in the catalogue: ${list}. Correct the costs and check the sale prices: a package sold for less than its supplier's price is refunded, unless it allows a loss. To list all differences: supplier report --prices.`
+  return `The prices of ${supplier} differ from the costs in the catalogue: ${list}. Correct the costs and check the sale prices: a package sold for less than its supplier's price is refunded, unless it allows a loss. The console lists all differences on its page Supplier reports; so does supplier report --prices.`
 }

@@ -1,5 +1,3 @@
-import type { Tx } from '../lib/postgres/db.ts'
-
 export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNSENT'] as const
 /** DEAD: given up after the last retry. UNSENT: no enabled endpoint subscribed to it, or its format lacks it. */
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
@@ -18,17 +16,3 @@ export interface Notification {
 /** Joins the delivery of an event `e`. An acknowledged event has no delivery any more. */
 export const DELIVERY_OF_EVENT = 'left join deliveries d on d.tenant_id = e.tenant_id and d.notify_id = e.notify_id'
 export const STATE_OF_EVENT = `coalesce(d.delivery_state, 'DELIVERED')`
-
-/**
- * Makes the planner use indexes, and plan each prepared statement once, for this transaction. A partition that was empty at
- * the last analyze looks cheap to scan, and the cached plan keeps scanning it while it fills. Planning over six partitions
- * takes longer than claiming 64 events.
- */
-export function usePlanHints(tx: Tx): void {
-  tx.send({
-    name: 'webhooks-plan-hints',
-    text: `select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-                  set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
-                  set_config('enable_sort', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`,
-  })
-}

@@ -111,7 +111,7 @@ describe('successful requests', () => {
     expect((await from(address)).code).toBe('000000')
     // The node is notified of this change of another dealer, which leaves this dealer's cached settings valid.
     const other = await addDealer(node.deps, 0)
-    const notified = new Promise<void>((resolve) => node.deps.wake.on('settings', resolve))
+    const notified = new Promise<void>((resolve) => node.deps.wake.on('settings', () => resolve()))
     await changeSettings(node.deps, other.tenantId, { qpsLimit: 90_000 }, OPERATOR)
     await notified
     expect((await from(address)).code).toBe('000000')

@@ -13,6 +13,7 @@ import {
 import { createPlan, listPlans, removePlanRule, setPlanRule } from '../../src/catalogue/pricing/plans.ts'
 import { setListPrices, setOwnPrice } from '../../src/catalogue/pricing/prices.ts'
 import { deleteGroup, deletePlan, renameGroup, renamePlan } from '../../src/catalogue/pricing/rename-delete.ts'
+import { listPackages } from '../../src/catalogue/snapshot/list.ts'
 import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
 
 let testbed: CatalogueTestbed
@@ -29,8 +30,8 @@ async function now(): Promise<Snapshot> {
   expect(followed.version).toBe(fresh.version)
   for (const buyer of [retail, gold, grouped, special, euro]) {
     for (const request of [{}, { updatedSince: new Date(0).toISOString() }]) {
-      const { asOf, ...answer } = followed.list(buyer, request)
-      expect(fresh.list(buyer, request)).toMatchObject(answer)
+      const { asOf, ...answer } = listPackages(followed, buyer, request)
+      expect(listPackages(fresh, buyer, request)).toMatchObject(answer)
       expect(Check(operations['package/list'].answer, { asOf, ...answer })).toBe(true)
     }
   }
@@ -40,9 +41,10 @@ let following: ReturnType<CatalogueTestbed['freshCatalogue']> | undefined
 
 const prices = (snapshot: Snapshot, buyer: Buyer, request = {}) =>
   Object.fromEntries(
-    snapshot
-      .list(buyer, request)
-      .packageList.map((item) => [item.packageCode, item.status === 'ON_SALE' ? item.price : 'OFF_SALE']),
+    listPackages(snapshot, buyer, request).packageList.map((item) => [
+      item.packageCode,
+      item.status === 'ON_SALE' ? item.price : 'OFF_SALE',
+    ]),
   )
 
 const offered = (snapshot: Snapshot, buyer: Buyer, code: string) => {
@@ -157,7 +159,7 @@ describe('plans and groups', () => {
     const after = await now()
     expect([retail, gold, grouped, special, euro].map((buyer) => prices(after, buyer))).toEqual(wanted)
     expect(await listGroups(testbed.db)).toMatchObject([{ groupName: 'ARCTIC', planName: 'ALLIES' }])
-    const request = { updatedSince: before.list(retail, {}).asOf }
+    const request = { updatedSince: listPackages(before, retail, {}).asOf }
     expect(prices(after, retail, request)).toEqual({})
     expect(prices(after, euro, request)).toEqual(prices(before, euro))
     // Former names are free, and mean something else now.
@@ -209,7 +211,7 @@ describe('plans and groups', () => {
 })
 
 describe('the change feed', () => {
-  const since = (snapshot: Snapshot) => ({ updatedSince: snapshot.list(retail, {}).asOf })
+  const since = (snapshot: Snapshot) => ({ updatedSince: listPackages(snapshot, retail, {}).asOf })
 
   test('reports a changed list price only to tenants whose price depends on it', async () => {
     const request = since(await now())
@@ -265,14 +267,14 @@ describe('the change feed', () => {
     expect(prices(snapshot, retail, since(snapshot))).toEqual({})
     expect(offered(snapshot, retail, 'A')).toBe('310244')
     expect(offered(snapshot, retail, 'B')).toBe('310241')
-    const left = snapshot.list(retail, request).packageList.find((item) => item.packageCode === 'A')
+    const left = listPackages(snapshot, retail, request).packageList.find((item) => item.packageCode === 'A')
     expect(Object.keys(left!)).toEqual(['packageCode', 'status', 'lastUpdateTime'])
   })
 
   test('reports a package whose price exceeds the maximum as off sale', async () => {
     const buyer = await testbed.addTenant('JPY')
     await testbed.put({ packageCode: 'DEAR', price: MONEY_MAX, currencyCode: 'JPY' })
-    const request = { updatedSince: (await now()).list(buyer, {}).asOf }
+    const request = { updatedSince: listPackages(await now(), buyer, {}).asOf }
     await createPlan(testbed.deps, 'DEARER', testbed.by)
     await setPlanRule(testbed.deps, { planName: 'DEARER', packageCode: null }, { percent: 10_000n }, testbed.by)
     expect(prices(await now(), buyer, request)).toEqual({})
@@ -281,7 +283,7 @@ describe('the change feed', () => {
     expect(prices(snapshot, buyer)).toEqual({})
     expect(offered(snapshot, buyer, 'DEAR')).toBe('310241')
     expect(prices(snapshot, buyer, request)).toEqual({ DEAR: 'OFF_SALE' })
-    expect(prices(snapshot, buyer, { updatedSince: snapshot.list(buyer, {}).asOf })).toEqual({})
+    expect(prices(snapshot, buyer, { updatedSince: listPackages(snapshot, buyer, {}).asOf })).toEqual({})
     await setTenantPlan(testbed.deps, buyer.tenantId, null, testbed.by)
     expect(prices(await now(), buyer, request)).toEqual({ DEAR: MONEY_MAX })
   })
@@ -332,7 +334,7 @@ describe('the change feed', () => {
     const buyer = await testbed.addTenant('USD')
     const poller = testbed.freshCatalogue()
     const known: Record<string, unknown> = prices(await poller.latest(), buyer)
-    let { asOf } = (await poller.latest()).list(buyer, {})
+    let { asOf } = listPackages(await poller.latest(), buyer, {})
     let writing = true
     const writers = [1, 2, 3].map(async (writer) => {
       for (let round = 0; round < 15; round++) {
@@ -346,7 +348,7 @@ describe('the change feed', () => {
     })
     for (let last = false; !last; ) {
       last = !writing
-      const answer = (await poller.latest()).list(buyer, { updatedSince: asOf, pageSize: 500 })
+      const answer = listPackages(await poller.latest(), buyer, { updatedSince: asOf, pageSize: 500 })
       asOf = answer.asOf
       for (const item of answer.packageList) {
         if (item.status === 'ON_SALE') known[item.packageCode] = item.price

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { seedDemoCatalogue, seedSandboxPackages } from '../../src/catalogue/demo/seed.ts'
+import { listPackages } from '../../src/catalogue/snapshot/list.ts'
 import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
 
 let testbed: CatalogueTestbed
@@ -17,8 +18,8 @@ test('the demo catalogue is added once and keeps the operator’s changes', asyn
   const before = await catalogue.latest()
   expect(before.offer(buyer, 'JP_1_7')).toMatchObject({ price: 45_000n })
   expect(before.find('JP_1_7')).toMatchObject({ dataType: 'TOTAL', volume: 1_073_741_824n })
-  expect(before.list(buyer, { keyword: 'sandbox_' }).packageList.length).toBe(11)
-  expect(before.list(buyer, { keyword: 'sandbox_', type: 'TOPUP' }).packageList.length).toBe(4)
+  expect(listPackages(before, buyer, { keyword: 'sandbox_' }).packageList.length).toBe(11)
+  expect(listPackages(before, buyer, { keyword: 'sandbox_', type: 'TOPUP' }).packageList.length).toBe(4)
   await testbed.put({ packageCode: 'JP_1_7', name: 'Mine' })
   expect(await seedDemoCatalogue(deps)).toBe(0)
   expect((await catalogue.latest()).offer(buyer, 'JP_1_7')).toMatchObject({ packageName: 'Mine' })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Buyer, Snapshot } from '../../src/catalogue/catalogue.ts'
+import { listPackages } from '../../src/catalogue/snapshot/list.ts'
 import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
 
 let testbed: CatalogueTestbed
@@ -23,11 +24,9 @@ test('the change feed reports that a package can be topped up, or not any more, 
   )
   const supported = (snapshot: Snapshot, request = {}) =>
     Object.fromEntries(
-      snapshot
-        .list(retail, request)
-        .packageList.flatMap((item) =>
-          item.status === 'ON_SALE' && all.includes(item.packageCode) ? [[item.packageCode, item.topUpSupported]] : [],
-        ),
+      listPackages(snapshot, retail, request).packageList.flatMap((item) =>
+        item.status === 'ON_SALE' && all.includes(item.packageCode) ? [[item.packageCode, item.topUpSupported]] : [],
+      ),
     )
   const now = () => testbed.freshCatalogue().latest()
   let before = await now()
@@ -56,7 +55,7 @@ test('the change feed reports that a package can be topped up, or not any more, 
   ] as const) {
     await testbed.put(change)
     const after = await now()
-    expect(supported(after, { updatedSince: before.list(retail, {}).asOf })).toEqual(reported)
+    expect(supported(after, { updatedSince: listPackages(before, retail, {}).asOf })).toEqual(reported)
     before = after
   }
 })

@@ -7,7 +7,7 @@ import { validate } from '@scalar/openapi-parser'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createAlert } from '../../src/alerts/alerts.ts'
+import { createAlert } from '../../src/alerts/create.ts'
 import { SYSTEM } from '../../src/audit/audit.ts'
 import { setListPrices } from '../../src/catalogue/pricing/prices.ts'
 import type { Route } from '../../src/console-api/kernel/route.ts'
@@ -165,7 +165,13 @@ const LAST_MONTH = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().get
   .toISOString()
   .slice(0, 7)
 
+const thisMonth = () => new Date(testbed.clock.now()).toISOString().slice(0, 7)
+
 const QUERIES: Record<string, () => string> = {
+  '/supplier-reports/months': () => `?month=${thisMonth()}`,
+  '/supplier-reports/months.csv': () => `?month=${thisMonth()}`,
+  '/supplier-reports/discrepancies': () => `?month=${thisMonth()}`,
+  '/supplier-reports/discrepancies.csv': () => `?month=${thisMonth()}`,
   '/supplier-products/costs': () => '?supplier=warehouse&productCode=P',
   '/sales': () => '?by=dealer',
   '/sales.csv': () => '?by=dealer',
@@ -173,8 +179,8 @@ const QUERIES: Record<string, () => string> = {
   '/stock/codes': () => `?iccid=${makeIccid('8985', 1)}`,
   '/search': () => `?q=${seeded.orderNo}`,
   '/tenants/:tenantId/wallet/statement': () => `?month=${LAST_MONTH}`,
-  '/tenants/:tenantId/wallet/entries': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
-  '/tenants/:tenantId/wallet/entries.csv': () => `?month=${new Date(testbed.clock.now()).toISOString().slice(0, 7)}`,
+  '/tenants/:tenantId/wallet/entries': () => `?month=${thisMonth()}`,
+  '/tenants/:tenantId/wallet/entries.csv': () => `?month=${thisMonth()}`,
 }
 
 /** Calls with the role's token, or with its session if the route requires one. */
@@ -242,6 +248,9 @@ async function fillLists() {
              started_at, finished_at, outcome)
            select $1, $2, order_id, item_no, 'warehouse', 'ORDER', $2, now(), now(), 'delivered' from item`,
     values: [tenantId, testbed.deps.ids.uuid()],
+  })
+  await testbed.db.query({
+    text: `insert into unclaimed_esims (supplier, key, iccid) values ('warehouse', 'KEY', '8985')`,
   })
   const claim = (await claimBalance(testbed.db, ['warehouse']))!
   await readBalance(testbed.deps, claim, {

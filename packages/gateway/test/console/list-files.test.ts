@@ -1,5 +1,6 @@
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createAlert } from '../../src/alerts/create.ts'
 import { addPackage } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 import { seedTenant } from './seeded-console.ts'
@@ -14,6 +15,11 @@ const MANY = 1_203
 
 const exec = (text: string, ...values: unknown[]) => testbed.db.query({ text, values })
 
+/** SQL: n seconds ago, and a UUIDv7 of that time. */
+const timeAt = (n: string) => `now() - ${n} * interval '1 second'`
+const idAt = (n: string) =>
+  `(lpad(to_hex((extract(epoch from ${timeAt(n)}) * 1000)::bigint), 12, '0') || '70008000' || lpad(to_hex(${n}), 12, '0'))::uuid`
+
 beforeAll(async () => {
   testbed = await startConsole()
   operator = await signedInAs(testbed, 'OPERATOR_STAFF')
@@ -27,7 +33,7 @@ beforeAll(async () => {
   await exec(
     `insert into wallet_adjustments (tenant_id, adjustment_id, amount, reference, reason, proposed_by, expires_at,
        created_at)
-     select $1, gen_random_uuid(), n, 'fee ' || n, 'a fee', 'cli:seed', now() + interval '1 day', now()
+     select $1, ${idAt('n')}, n, 'fee ' || n, 'a fee', 'cli:seed', now() + interval '1 day', ${timeAt('n')}
      from generate_series(1, $2::int) n`,
     alpha,
     MANY,
@@ -42,7 +48,7 @@ beforeAll(async () => {
   )
   await exec(
     `insert into stock_batches (supplier, batch_id, batch_name, product_code, imported_at, codes, available, expired)
-     select 'north', gen_random_uuid(), 'Batch ' || n, 'P1', now(), 3, 2, 0 from generate_series(1, $1::int) n`,
+     select 'north', ${idAt('n')}, 'Batch ' || n, 'P1', ${timeAt('n')}, 3, 2, 0 from generate_series(1, $1::int) n`,
     MANY,
   )
   for (const [path, body] of [
@@ -50,11 +56,17 @@ beforeAll(async () => {
     ['/price-groups', { groupName: 'PARTNERS' }],
   ] as const)
     expect((await operator.call('POST', path, body)).status).toBe(200)
-  await operator.call('PUT', '/price-plans/GOLD/rules', { packageCode: 'JP', percent: '-5' })
+  for (const scope of [{ packageCode: 'JP' }, { packageCode: 'FR' }, { supplier: 'north' }])
+    await operator.call('PUT', '/price-plans/GOLD/rules', { ...scope, percent: '-5' })
   await operator.call('PUT', '/sale-rules/EUROPE', { currencyCode: 'USD', percent: '25', fixed: 5_000 })
   const rate = { costCurrency: 'EUR', saleCurrency: 'USD', rate: '1.1', ratedAt: '2026-11-20T00:00:00.000Z' }
   await operator.call('PUT', '/exchange-rates', rate)
   for (const code of ['JP', 'FR']) await operator.call('PUT', `/tenants/${alpha}/own-prices/${code}`, { price: 12_300 })
+  for (const reference of ['S1', 'S2']) {
+    await operator.call('POST', `/tenants/${alpha}/wallet/top-ups`, { amount: 10_000, reference })
+    const alert = { tenantId: alpha, audience: 'TENANT', kind: 'LOW_BALANCE', message: reference } as const
+    await testbed.db.tx(async (tx) => createAlert(tx, testbed.deps.ids, alert))
+  }
 }, 120_000)
 afterAll(() => testbed.stop())
 
@@ -135,8 +147,8 @@ describe('the file of a list', () => {
     expect(product).toMatchObject({ cost: '2.50', volumeBytes: '1000', durationDays: '7', packages: '' })
     const [adjustment] = await fileOf(operator, '/adjustments', `?tenantId=${beta}`)
     expect(adjustment).toMatchObject({ amount: '0.0005', currency: 'USD', dealer: 'Beta', status: 'PROPOSED' })
-    const [rule] = await fileOf(operator, '/price-plans/GOLD/rules')
-    expect(rule).toMatchObject({ package: 'JP', percent: '-5' })
+    const [, rule] = await fileOf(operator, '/price-plans/GOLD/rules')
+    expect(rule).toMatchObject({ package: 'FR', percent: '-5' })
     const [saleRule] = await fileOf(operator, '/sale-rules')
     expect(saleRule).toMatchObject({ name: 'EUROPE', percent: '25', fixed: '0.50' })
   })
@@ -177,6 +189,40 @@ describe('a paginated list', () => {
     const hasSums = /adjustments|top-up-requests|entries/.test(path) && rows.length > 0
     const amount = rows.reduce((sum, row) => sum + Number(row.amount), 0)
     expect(body.sums).toEqual(hasSums ? [{ currencyCode: 'USD', amount }] : undefined)
+  })
+
+  it.each([
+    ['/notices?tenantId=ALPHA&limit=1', 'createdAt', 'noticeId'],
+    ['/adjustments?limit=200', 'createdAt', 'adjustmentId'],
+    ['/adjustments?status=PROPOSED&tenantId=ALPHA&limit=200', 'createdAt', 'adjustmentId'],
+    ['/top-up-requests?limit=1', 'createdAt', 'requestId'],
+    ['/stock/batches?limit=200', 'importedAt', 'batchId'],
+    ['/supplier-products?supplier=north&limit=200', 'supplier', 'productCode'],
+    ['/packages/JP/buyers?limit=1', 'createdAt', 'tenantId'],
+    ['/packages/JP/buyers?limit=1', 'clientName', 'tenantId'],
+    ['/tenants/ALPHA/wallet/entries?limit=1', 'createdAt', 'walletVersion'],
+    ['/tenants/ALPHA/prices?limit=1', 'packageCode', 'packageCode'],
+    ['/price-plans/GOLD/rules?limit=1', 'packages', 'packageCode'],
+  ])('%s is sorted by %s both ways, and so is its file', async (list, column, id) => {
+    const [path = '', query] = list.replace('ALPHA', alpha).split('?')
+    const [up, down] = [
+      await rowsOf(operator, path, `?${query}&sort=${column}`),
+      await rowsOf(operator, path, `?${query}&sort=-${column}`),
+    ]
+    expect(up.length).toBeGreaterThan(1)
+    expect(new Set(up.map((row) => row[id])).size).toBe(up.length)
+    expect(down.map((row) => row[id])).toEqual(up.map((row) => row[id]).reverse())
+    const values = up.map((row) => String(row[column] ?? ''))
+    expect(values).toEqual([...values].sort())
+    const filter = new URLSearchParams(query)
+    filter.delete('limit')
+    const { body } = await operator.call('GET', `${path}/totals?${filter}`)
+    expect(body).toMatchObject({ sorts: expect.arrayContaining([column]), sortable: expect.arrayContaining([column]) })
+    if (/prices|entries/.test(path)) return // Their files have an order of their own.
+    const [first] = await fileOf(operator, path, `?${filter}&sort=${column}`)
+    const [last] = await fileOf(operator, path, `?${filter}&sort=-${column}`)
+    expect(Object.values(first!)).toContain(String(up[0]![id] ?? ''))
+    expect(Object.values(last!)).toContain(String(down[0]![id] ?? ''))
   })
 
   it('counts at most 10 000 rows, and has no sums if there are more', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '../../src/audit/audit.ts'
 import { setListPrices } from '../../src/catalogue/pricing/prices.ts'
+import { listPackages } from '../../src/catalogue/snapshot/list.ts'
 import { addPackage } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 
@@ -34,7 +35,7 @@ async function change(...[method, path, body]: Parameters<SignedInPerson['call']
 async function prices() {
   const { body } = await operator.call('GET', `/tenants/${tenantId}/prices`)
   const rows = body.prices as { packageCode: string; price: number; source: string }[]
-  const listed = (await testbed.deps.catalogue.latest()).list({ tenantId, currencyCode: 'USD' }, {}).packageList
+  const listed = listPackages(await testbed.deps.catalogue.latest(), { tenantId, currencyCode: 'USD' }, {}).packageList
   const offered = Object.fromEntries(listed.map((item) => [item.packageCode, 'price' in item && item.price]))
   expect(offered).toEqual(Object.fromEntries(rows.map((row) => [row.packageCode, row.price])))
   return Object.fromEntries(rows.map((row) => [row.packageCode, `${row.price} ${row.source}`]))
@@ -112,6 +113,7 @@ describe('a dealer', () => {
     expect(body).toEqual({
       currencyCode: 'USD',
       nextCursor: null,
+      searchedTo: null,
       prices: [{ packageCode: 'JP_1_7', name: 'Package JP_1_7', status: 'ON_SALE', price: 50_000, retailPrice: null }],
     })
     const filtered = await dealer.call('GET', `/tenants/${tenantId}/prices?source=GROUP`)
@@ -150,12 +152,22 @@ describe('invalid prices', () => {
 })
 
 describe('lists ordered by code', () => {
-  it('a dealer’s prices accept a cursor of the longest possible code', async () => {
-    const cursor = Buffer.from('Z'.repeat(64)).toString('base64url')
-    expect(await operator.call('GET', `/tenants/${tenantId}/prices?cursor=${cursor}`)).toMatchObject({
-      status: 200,
-      body: { nextCursor: null },
-    })
+  it('the pages of a dealer’s prices go beyond the longest possible code', async () => {
+    const longest = ['Y', 'Z'].map((letter) => letter.repeat(64))
+    for (const code of longest) {
+      await addPackage(testbed.db, code, [])
+      const { status } = await operator.call('PUT', `/tenants/${tenantId}/own-prices/${code}`, { price: 1 })
+      expect(status).toBe(200)
+    }
+    const codes: string[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const path = `/tenants/${tenantId}/prices?limit=1${cursor && `&cursor=${cursor}`}`
+      const { body } = await operator.call('GET', path)
+      codes.push(...body.prices.map((row: { packageCode: string }) => row.packageCode))
+      cursor = body.nextCursor
+    }
+    expect(codes.slice(-2)).toEqual(longest)
+    expect(codes).toEqual([...new Set(codes)].sort())
   })
 
   it('each page of packages reads only its own rows', async () => {

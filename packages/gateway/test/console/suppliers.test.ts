@@ -1,6 +1,9 @@
+import { randomInt } from 'node:crypto'
 import { orderNoOf } from '@dealer-esim/contract'
 import { createSimulator } from '@dealer-esim/wholesaler-simulators'
+import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { firstUuidAt } from '../../src/lib/ids.ts'
 import { ensureBalance } from '../../src/suppliers/balance/balance-state.ts'
 import { addPackage, addTenant as addPayingTenant, payOrders } from '../harness/shop.ts'
 import { firstProduct } from '../suppliers/wholesalers/simulator-fixtures.ts'
@@ -164,6 +167,93 @@ it('the figures compare what a supplier charged with the costs in the catalogue,
     { currencyCode: 'USD', delivered: 4, spent: 430, stated: 3, charged: 330, expected: 300 },
   ])
   expect(body.priceDifferences).toMatchObject([{ packageCode: 'COSTED', productCode: 'C', price: 130, cost: 100 }])
+})
+
+describe('the reports of suppliers', () => {
+  const reports = '/supplier-reports'
+  beforeAll(async () => {
+    expect((await add('reporter')).status).toBe(200)
+  })
+
+  /** An order of one eSIM, placed at a time that is long past. */
+  async function addOldOrder(tenantId: string, time: string, item: { status: string; cost?: number; charge?: number }) {
+    const orderId = `${firstUuidAt(Date.parse(time)).slice(0, 24)}${tenantId.slice(-10)}${randomInt(16, 256).toString(16)}`
+    const orderNo = orderNoOf(orderId)
+    await testbed.db.query({
+      text: `insert into orders (tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after,
+               wallet_version, package_lines, status_history, event_sequence, created_at, updated_at)
+             values ($1, $2, $3, 'DELIVERED', 500, 'USD', 0, 1, '[{}]', '[]', 1, $4, $4)`,
+      values: [tenantId, orderId, orderNo, time],
+    })
+    await testbed.db.query({
+      text: `insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, item_status, supplier,
+               cost, cost_currency, supplier_charge, supplier_charge_currency, updated_at)
+             values ($1, $2, 1, 0, 'P', 500, $3, 'reporter', $4, 'USD', $5, case when $5::bigint is not null then 'USD' end, $6)`,
+      values: [tenantId, orderId, item.status, item.cost ?? null, item.charge ?? null, time],
+    })
+    return orderNo
+  }
+
+  it('sum the orders of a month from its first moment to its last, by supplier and currency', async () => {
+    const tenantId = await addTenant(testbed, 'Reported')
+    for (const [time, item] of [
+      ['2026-01-31T23:59:59.999Z', { status: 'DELIVERED', cost: 1_000 }],
+      ['2026-02-01T00:00:00.000Z', { status: 'DELIVERED', cost: 300 }],
+      ['2026-02-14T12:00:00.000Z', { status: 'REFUSED' }],
+      ['2026-02-28T23:59:59.999Z', { status: 'DELIVERED', cost: 300, charge: 350 }],
+      ['2026-03-01T00:00:00.000Z', { status: 'DELIVERED', cost: 1_000 }],
+    ] as const)
+      await addOldOrder(tenantId, time, item)
+    const { body } = await admin.call('GET', `${reports}/months?month=2026-02`)
+    const ofReporter = { supplier: 'reporter', currencyCode: 'USD', cancelled: 0, underReview: 0, orphans: 0 }
+    const amounts = { sales: 1_500, refunds: 500, cost: 650, costCurrency: 'USD', charged: 1, chargedCost: 350 }
+    expect(body.months).toEqual([{ ...ofReporter, delivered: 2, refused: 1, ...amounts }])
+    const file = await admin.call('GET', `${reports}/months.csv?month=2026-02`)
+    expect(parse(String(file.body), { bom: true, columns: true })).toMatchObject([
+      { month: '2026-02', supplier: 'reporter', delivered: '2', sales: '0.15', cost: '0.065', charged: '1' },
+    ])
+    expect((await admin.call('GET', `${reports}/months?month=2026-13`)).status).toBe(400)
+  })
+
+  it('list orders without eSIMs and eSIMs without orders, newest first, and of that month only', async () => {
+    const tenantId = await addTenant(testbed, 'Discrepant')
+    const stuck = await addOldOrder(tenantId, '2026-04-03T00:00:00.000Z', { status: 'WAITING' })
+    const doubted = await addOldOrder(tenantId, '2026-04-20T00:00:00.000Z', { status: 'REVIEW' })
+    await addOldOrder(tenantId, '2026-05-01T00:00:00.000Z', { status: 'REVIEW' })
+    await testbed.db.query({
+      text: `insert into unclaimed_esims (supplier, key, iccid, found_at)
+             values ('reporter', 'KEY', '8985001', '2026-04-10T00:00:00Z')`,
+    })
+    const { body } = await admin.call('GET', `${reports}/discrepancies?month=2026-04`)
+    expect(body).toMatchObject({
+      discrepancies: [
+        { kind: 'ORDER_WITHOUT_ESIM', tenantId, orderNo: doubted, itemNo: 1, detail: 'REVIEW' },
+        { kind: 'ESIM_WITHOUT_ORDER', tenantId: null, orderNo: null, iccid: '8985001' },
+        { kind: 'ORDER_WITHOUT_ESIM', tenantId, orderNo: stuck, detail: 'WAITING' },
+      ],
+      omitted: 0,
+    })
+    const file = await admin.call('GET', `${reports}/discrepancies.csv?month=2026-04`)
+    const lines = parse(String(file.body), { bom: true, columns: true }) as Record<string, string>[]
+    expect(lines.map((line) => line.orderNo)).toEqual([doubted, '', stuck])
+  })
+
+  it('name the packages on sale whose supplier charges another price than their cost, until it is corrected', async () => {
+    await addPackage(testbed.db, 'DEARER', [{ supplier: 'reporter', productCode: 'D', cost: 100n }])
+    await testbed.db.query({
+      text: `insert into supplier_prices (supplier, product_code, currency_code, price, seen_at)
+             values ('reporter', 'D', 'USD', 120, now())`,
+    })
+    const ofPackage = async () => {
+      const { body } = await admin.call('GET', `${reports}/prices`)
+      return body.prices.filter((row: { packageCode: string }) => row.packageCode === 'DEARER')
+    }
+    expect(await ofPackage()).toMatchObject([{ supplier: 'reporter', productCode: 'D', price: 120, cost: 100 }])
+    const file = String((await admin.call('GET', `${reports}/prices.csv`)).body)
+    expect(file).toContain('reporter,DEARER,D,0.012,0.01,USD')
+    await testbed.db.query({ text: `update package_suppliers set cost_price = 120 where package_code = 'DEARER'` })
+    expect(await ofPackage()).toEqual([])
+  })
 })
 
 describe('verifying a supplier', () => {

@@ -104,3 +104,20 @@ it('a claim sees what an operator resolved after the claim began', async () => {
   ])
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
 })
+
+it('orders of a tenant that is being moved are not leased, even if a wakeup names the tenant', async () => {
+  const { deps } = createScriptedSupplier(shop, {}, { batch: 10 })
+  const tenantId = await addTenant(shop.db)
+  await payOrders(shop.db, tenantId, 'ODD')
+  const hold = async (until: string) =>
+    shop.db.query({
+      text: `insert into tenant_moves (tenant_id, move_id, direction, other_cell, state, held_until, actor)
+             values ($1, $1, 'OUT', 'other', 'COPYING', $2, 'cli:tester')
+             on conflict (tenant_id) do update set held_until = excluded.held_until`,
+      values: [tenantId, until],
+    })
+  await hold('infinity')
+  expect((await claimDueOrders(deps, tenantId, 200)).orderCount).toBe(0)
+  await hold('-infinity')
+  expect((await claimDueOrders(deps, tenantId, 200)).orderCount).toBe(1)
+})

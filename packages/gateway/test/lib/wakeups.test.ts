@@ -46,6 +46,6 @@ it('a node whose database died silently receives and sends wakeups again after i
 it('a node that begins to listen wakes its loops, because it has missed what was sent before', async () => {
   const late = join(database.url, 'late')
   const topics = ['settings', 'stock'] as const
-  const woken = topics.map((topic) => new Promise<void>((resolve) => void late.on(topic, resolve)))
+  const woken = topics.map((topic) => new Promise<void>((resolve) => void late.on(topic, () => resolve())))
   await Promise.all(woken)
 })

@@ -4,6 +4,7 @@ import { createCatalogue } from '../../src/catalogue/catalogue.ts'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { setTenantPlan } from '../../src/catalogue/pricing/assignments.ts'
 import { createPlan, setPlanRule } from '../../src/catalogue/pricing/plans.ts'
+import { listPackages } from '../../src/catalogue/snapshot/list.ts'
 import { createOrderPlacer } from '../../src/orders/placing/placer.ts'
 import { addDealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
@@ -46,8 +47,8 @@ it('a rule begins and ends at its moments: lists and orders change together, wit
   async function price() {
     const snapshot = await catalogue.latest()
     expect(snapshot.version).toBe(version)
-    const [listed] = snapshot.list(buyer, { packageCode: 'JP_1_7' }).packageList
-    const changed = snapshot.list(buyer, { updatedSince: new Date(at.now).toISOString() }).packageList
+    const [listed] = listPackages(snapshot, buyer, { packageCode: 'JP_1_7' }).packageList
+    const changed = listPackages(snapshot, buyer, { updatedSince: new Date(at.now).toISOString() }).packageList
     return { price: listed && 'price' in listed ? listed.price : undefined, changed: changed.length > 0 }
   }
   async function order(guard: number) {

@@ -58,7 +58,7 @@ describe('products', () => {
       { supplier: 'zen', countries: expect.arrayContaining(['JP']), volume: 3_000_000_000 },
       ...products.slice(1),
     ])
-    expect(await get('/supplier-products?isListed=false')).toEqual({ products: [], nextCursor: null })
+    expect(await get('/supplier-products?isListed=false')).toEqual({ products: [], nextCursor: null, searchedTo: null })
     const { costs } = await get(`/supplier-products/costs?supplier=zen&productCode=${products[0].productCode}`)
     expect(costs).toMatchObject([{ cost: products[0].cost, currencyCode: 'USD' }])
   })

@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { putPackages } from '../../src/catalogue/packages/put.ts'
+import { listPackages } from '../../src/catalogue/snapshot/list.ts'
 import { addDealer, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
@@ -86,7 +87,7 @@ describe('package/list', () => {
     const buyer = { tenantId: dealer.tenantId, currencyCode: 'USD' }
     let cursor: string | null = null
     do {
-      const page = catalogue.list(buyer, { pageSize: 500, ...(cursor && { cursor }) })
+      const page = listPackages(catalogue, buyer, { pageSize: 500, ...(cursor && { cursor }) })
       expected.push(
         ...page.packageList.map((item): [string, number] => [item.packageCode, (item as { price: number }).price]),
       )

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CLAIM_ORDERS_MAX } from '../../src/fulfilment/claim.ts'
 import { waitUntil } from '../harness/shop.ts'
-import { createTopUpTestbed, GB, type TopUpTestbed } from './testbed.ts'
+import { createTopUpTestbed, type Esim, GB, type TopUpTestbed } from './testbed.ts'
 
 /** Far more than a claim, a call and an outcome take on a busy machine. */
 const QUEUED_TOP_UP_MAX_MS = 150
@@ -28,6 +28,15 @@ function holdTopUps(): () => void {
   return release
 }
 
+/** Counts the top-ups of the eSIM that a worker has looked at and put off: an order is due when it is placed. */
+async function putOff({ esimTranNo }: Esim): Promise<number> {
+  const rows = await bed.node.deps.db.query({
+    text: `select from orders where topped_up_profile_id = $1 and due_at > created_at + interval '1 millisecond'`,
+    values: [esimTranNo],
+  })
+  return rows.length
+}
+
 describe('a top-up', () => {
   it('reaches the supplier after the earlier ones of its eSIM', async () => {
     const esim = await bed.delivered()
@@ -35,7 +44,7 @@ describe('a top-up', () => {
     const release = holdTopUps()
     const orderNos: string[] = []
     for (let n = 0; n < 4; n++) orderNos.push((await bed.topUp(esim, { transactionId: `T-turn-${n}` })).data.orderNo)
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await waitUntil(async () => (await putOff(esim)) === 3)
     expect(bed.supplier.toppedUp.length - before).toBe(1)
     release()
     for (let n = 0; n < 4; n++) await bed.order(esim.dealer, `T-turn-${n}`, 'DELIVERED')

@@ -173,7 +173,7 @@ async function printProducts(deps: AdminDeps, context: AdminContext, options: Pr
   const { supplier, keyword, country, type, unlisted, limit } = options
   const packageType = type === undefined ? undefined : parseNames(type, PACKAGE_TYPES, '--type')[0]
   const search = { supplier, keyword, country: country?.toUpperCase(), packageType, isListed: unlisted !== true }
-  const rows = await searchProducts(deps.db, search, { after: ['', ''], limit: limit + 1 })
+  const rows = await searchProducts(deps.db, search, { limit: limit + 1 })
   const shown = rows.slice(0, limit)
   const columns = [
     { title: 'SUPPLIER', value: (row: ListedProduct) => row.supplier },

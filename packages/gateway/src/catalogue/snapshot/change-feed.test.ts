@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { arbitraryChanges, type Change, rowsAfter } from '../../../test/harness/catalogue-history.ts'
 import { type Buyer, LoadedSnapshot } from '../catalogue.ts'
+import { listPackages } from './list.ts'
 
 // Compares the state of a poller of the change feed with a complete list.
 
@@ -20,7 +21,7 @@ const after = (changes: readonly Change[]) =>
     rowsAfter(changes)(Number.NEGATIVE_INFINITY),
   )
 const list = (snapshot: LoadedSnapshot, buyer: Buyer, updatedSince?: string, type: PackageType = 'BASE') =>
-  snapshot.list(buyer, updatedSince === undefined ? { type } : { type, updatedSince })
+  listPackages(snapshot, buyer, updatedSince === undefined ? { type } : { type, updatedSince })
 
 const onSale = { kind: 'package', code: 'A', onSale: true, name: 'x' } as const
 const draft = { ...onSale, onSale: false } as const

@@ -1,8 +1,10 @@
+import type { PackageListRequest } from '@dealer-esim/contract'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { ListSource } from '../catalogue.ts'
 import { coverageOf } from '../coverage.ts'
 import { tariffOf } from '../pricing/quote.ts'
-import { type ListSource, listPackages } from './list.ts'
+import { listPackages } from './list.ts'
 import type { CataloguePackage } from './package.ts'
 import { PackageIndex } from './package-index.ts'
 
@@ -17,7 +19,7 @@ function sourceOf(...packages: CataloguePackage[]): ListSource {
   const index = PackageIndex.empty.with(packages)
   const touchedAt = Float64Array.from(index.packages, (item) => item.updatedAt)
   const priced = new Uint8Array(packages.length).fill(1)
-  return { index, touchedAt, priced, changedAt: NOW, linkKey: Buffer.alloc(32) }
+  return { index, touchedAt, priced, changedAt: NOW, tariff, now: NOW, linkKey: Buffer.alloc(32) }
 }
 
 function pack(members: Partial<CataloguePackage> & { packageCode: string; countries?: string[] }): CataloguePackage {
@@ -51,9 +53,9 @@ function pack(members: Partial<CataloguePackage> & { packageCode: string; countr
   }
 }
 
-const list = (source: ListSource, request: Parameters<typeof listPackages>[3], tenantId = 'T', now = NOW) =>
-  listPackages(source, tenantId, tariff, request, now)
-const codes = (source: ListSource, request: Parameters<typeof listPackages>[3]) =>
+const list = (source: ListSource, request: PackageListRequest, tenantId = 'T', now = NOW) =>
+  listPackages({ listSource: () => ({ ...source, now }) }, { tenantId, currencyCode: 'USD' }, request)
+const codes = (source: ListSource, request: PackageListRequest) =>
   list(source, request).packageList.map((item) => item.packageCode)
 
 test('pages of any size contain every package once, newest first, also if some are off sale', () => {
@@ -100,7 +102,7 @@ describe('filters', () => {
     pack({ packageCode: 'WORLD', createdAt: 5, countries: ['!GL', 'FR', 'JP'] }),
     pack({ packageCode: 'EVERYWHERE', createdAt: 4, countries: ['!GL'] }),
   )
-  test.each<[Parameters<typeof listPackages>[3], string[]]>([
+  test.each<[PackageListRequest, string[]]>([
     [{ locationCode: 'JP' }, ['JP', 'ASIA', 'WORLD', 'EVERYWHERE']],
     [{ locationCode: 'DE' }, ['EU', 'EVERYWHERE']],
     [{ locationCode: 'BR' }, ['EVERYWHERE']],

@@ -9,6 +9,7 @@ import {
   parseTime,
 } from '@dealer-esim/contract'
 import { type CursorScope, createCursor, type Position, readCursor } from '../../lib/cursor.ts'
+import type { Buyer, ListSource, Snapshot } from '../catalogue.ts'
 import type { Tariff } from '../pricing/quote.ts'
 import { pricedUntil, type Quote, quote, wideChangedAt } from '../pricing/quote.ts'
 import type { EsimToTopUp } from '../topup-fit.ts'
@@ -16,45 +17,31 @@ import { COMMIT_WITHIN_MS } from '../version.ts'
 import type { CataloguePackage } from './package.ts'
 import type { PackageIndex } from './package-index.ts'
 
-/** The parts of a snapshot from which lists are made. */
-export interface ListSource {
-  readonly index: PackageIndex
-  /** By position: when the package or its price for any tenant last changed (ms). */
-  readonly touchedAt: Float64Array
-  /** By position: 1 if the list or a plan has, or had, a price in the tenant's currency. */
-  readonly priced: Uint8Array
-  /** When this version of the catalogue was made (ms). */
-  readonly changedAt: number
-  readonly linkKey: Buffer
-}
-
 /**
  * Returns one page of `package/list`, newest first by (createTime, packageCode). This key never changes, so a package that
  * is edited between two pages is neither moved nor missed. A page is found by binary search.
  *
- * @param now the database's time (ms)
  * @param esim only the packages that fit this eSIM
  */
 export function listPackages(
-  source: ListSource,
-  tenantId: string,
-  tariff: Tariff,
+  catalogue: Pick<Snapshot, 'listSource'>,
+  buyer: Buyer,
   request: PackageListRequest,
-  now: number,
   esim?: EsimToTopUp,
 ): PackageListAnswer {
+  const source = catalogue.listSource(buyer)
+  const { index, tariff, now } = source
   const { cursor, pageSize, ...filters } = request
-  const scope: CursorScope = { list: 'package/list', tenantId, filters }
+  const scope: CursorScope = { list: 'package/list', tenantId: buyer.tenantId, filters }
   const since = request.updatedSince == null ? undefined : parseTime(request.updatedSince).getTime()
-  const { index } = source
   const show = since === undefined ? onlyOnSale(index, tariff, now) : onlyChanged(index, tariff, since, now)
   const size = pageSize ?? PAGE_SIZE_DEFAULT
-  const end = cursor == null ? source.index.packages.length : before(source, readCursor(source.linkKey, scope, cursor))
+  const end = cursor == null ? index.packages.length : before(source, readCursor(source.linkKey, scope, cursor))
 
   const packageList: Package[] = []
   let last: CataloguePackage | undefined
   let more = false
-  const isCandidate = createPrefilter(source, tariff, request.type ?? 'BASE', now, since)
+  const isCandidate = createPrefilter(source, request.type ?? 'BASE', since)
   for (const position of candidates(index, request, esim, end, isCandidate)) {
     const item = index.packages[position]!
     const shown = show(item)
@@ -66,19 +53,19 @@ export function listPackages(
     last = item
   }
   const nextCursor = more && last ? createCursor(source.linkKey, scope, [last.createdAt, last.packageCode]) : null
-  return { packageList, nextCursor, asOf: formatTime(new Date(asOf(source, now))) }
+  return { packageList, nextCursor, asOf: formatTime(new Date(asOf(source))) }
 }
 
-/** Counts the packages on all pages. Stops at `max` + 1. */
+/** Counts the packages on all pages of `listPackages`. Stops at `max` + 1. */
 export function countListed(
-  source: ListSource,
-  tariff: Tariff,
+  catalogue: Pick<Snapshot, 'listSource'>,
+  buyer: Buyer,
   request: Pick<PackageListRequest, 'locationCode' | 'keyword'>,
-  now: number,
   max: number,
 ): number {
-  const { index } = source
-  const isCandidate = createPrefilter(source, tariff, 'BASE', now, undefined)
+  const source = catalogue.listSource(buyer)
+  const { index, tariff, now } = source
+  const isCandidate = createPrefilter(source, 'BASE', undefined)
   let count = 0
   for (const position of candidates(index, request, undefined, index.packages.length, isCandidate)) {
     const item = index.packages[position]!
@@ -96,19 +83,17 @@ function before(source: ListSource, position: Position): number {
  * The next `updatedSince`. The answer includes everything up to this version, and a later version has a later time.
  * Without changes it advances with the clock, so that pollers with an overlap do not get the last change for ever.
  */
-function asOf(source: ListSource, now: number): number {
-  return Math.max(source.changedAt + 1, now - COMMIT_WITHIN_MS)
+function asOf({ changedAt, now }: ListSource): number {
+  return Math.max(changedAt + 1, now - COMMIT_WITHIN_MS)
 }
 
 /** Rules out most packages by a few numbers each, before their prices are computed. */
 function createPrefilter(
   source: ListSource,
-  tariff: Tariff,
   type: PackageType,
-  now: number,
   since: number | undefined,
 ): (position: number) => boolean {
-  const { priced, touchedAt, index } = source
+  const { priced, touchedAt, index, tariff, now } = source
   const { topUpFlags } = index
   const wantedFlag = type === 'TOPUP' ? 1 : 0
   const changedAfter = since === undefined || wideChangedAt(tariff, now) >= since ? Number.NEGATIVE_INFINITY : since

@@ -64,20 +64,6 @@ async function* linesOf<Row>(
   }
 }
 
-/** Rows of a file that are read together. */
-const FILE_PART_ROWS = 500
-
-/** Reads a list to its end: each part begins after the last row of the previous one. */
-export async function* inParts<Row>(
-  read: (last: Row | undefined, limit: number) => Promise<readonly Row[]>,
-): AsyncGenerator<readonly Row[]> {
-  let rows: readonly Row[] = []
-  do {
-    rows = await read(rows.at(-1), FILE_PART_ROWS)
-    yield rows
-  } while (rows.length === FILE_PART_ROWS)
-}
-
 /** A list that is read at once. */
 export async function* inOnePart<Row>(rows: Promise<readonly Row[]>): AsyncGenerator<readonly Row[]> {
   yield await rows

@@ -4,7 +4,7 @@ import { COUNTED_ROWS_MAX, type RowCount } from '../../lib/postgres/count-rows.t
 import { Refusal } from '../../lib/refusal.ts'
 import type { Position } from '../../tenants/tenant-rows.ts'
 import { csvRoute } from './csv-route.ts'
-import { limit, nextCursor, PAGE_SIZE } from './paging.ts'
+import { type FoundPage, type ListPage, limit, nextCursor, PAGE_SIZE } from './paging.ts'
 import { type Context, type Route, route } from './route.ts'
 import { CLOSED, money, nullable, time } from './schemas.ts'
 
@@ -14,20 +14,6 @@ import { CLOSED, money, nullable, time } from './schemas.ts'
  * pages would be shown twice or not at all.
  */
 export type Sort = 'INDEX' | 'FILTERED'
-
-export interface ListPage {
-  column: string
-  ascending: boolean
-  after?: Position | undefined
-  limit: number
-}
-
-export interface FoundPage<Row> {
-  rows: Row[]
-  /** Where the next page begins; null after the last page. */
-  next: Position | null
-  searchedTo?: Date | null
-}
 
 /** A list as people expect it. Its page, its totals and its CSV file are three routes made from this declaration. */
 interface ListDeclaration<Name extends string, F extends TProperties, R extends TSchema, P extends TProperties> {
@@ -40,8 +26,11 @@ interface ListDeclaration<Name extends string, F extends TProperties, R extends 
   params?: TObject<P>
   filters: F
   row: R
+  /** The schemas of further members of the answer, which `find` returns as `more`. */
+  more?: TProperties
+  /** None: the list has one order. */
   sorts: Record<string, Sort>
-  /** A column, descending with a leading minus. */
+  /** A column, descending with a leading minus; empty if the list has one order. */
   firstSort: string
   find(context: Context, query: ListQuery<F>, page: ListPage, params: Static<TObject<P>>): Promise<FoundPage<unknown>>
   count(context: Context, query: ListQuery<F>, params: Static<TObject<P>>): Promise<RowCount>
@@ -76,7 +65,7 @@ const FIRST_PART_ROWS = 100
  */
 const PART_ROWS_MAX = 2_000
 const PART_GROWTH = 4
-const CURSOR_LENGTH_MAX = 700
+const CURSOR_LENGTH_MAX = 1_000
 
 export function listRoutes<
   Name extends string,
@@ -86,7 +75,8 @@ export function listRoutes<
 >(list: ListDeclaration<Name, F, R, P>): Route[] {
   const { name, path, access, summary, filters, sorts } = list
   const params = list.params ?? Type.Object({}, CLOSED)
-  const sort = { sort: Type.Optional(Type.Enum(Object.keys(sorts).flatMap((column) => [column, `-${column}`]))) }
+  const orders = Object.keys(sorts).flatMap((column) => [column, `-${column}`])
+  const sort: TProperties = orders.length > 0 ? { sort: Type.Optional(Type.Enum(orders)) } : {}
   const page = {
     ...sort,
     limit: limit(),
@@ -94,6 +84,7 @@ export function listRoutes<
   }
   const answer = {
     [name]: Type.Array(list.row),
+    ...list.more,
     nextCursor: nextCursor(),
     searchedTo: nullable({
       ...time(),
@@ -119,7 +110,7 @@ export function listRoutes<
         }
         const found = await list.find(context, query as ListQuery<F>, wanted, parts.params)
         const next = found.next === null ? null : createCursor(key, found.next)
-        return { [name]: found.rows, nextCursor: next, searchedTo: found.searchedTo ?? null }
+        return { [name]: found.rows, ...found.more, nextCursor: next, searchedTo: found.searchedTo ?? null }
       }) as never,
     }),
     totalsRoute(list),
@@ -133,7 +124,7 @@ type CountedList<F extends TProperties, P extends TProperties> = Pick<
 > & { sorts?: Record<string, Sort> }
 
 /** The route for the totals of a list, which are those of all its pages together. */
-export function totalsRoute<F extends TProperties, P extends TProperties = Record<never, never>>(
+function totalsRoute<F extends TProperties, P extends TProperties = Record<never, never>>(
   list: CountedList<F, P>,
 ): Route {
   const { path, access, params, filters, sorts = {} } = list

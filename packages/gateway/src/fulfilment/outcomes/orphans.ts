@@ -1,5 +1,5 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
-import { createAlert } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/create.ts'
 import { NIL_TENANT } from '../../audit/audit.ts'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Ids } from '../../lib/ids.ts'

@@ -37,13 +37,54 @@ export interface Discrepancy {
 
 /** An item that is open for longer is reported. */
 const STUCK_AFTER = `interval '1 hour'`
-const DISCREPANCIES_MAX = 10_000
+export const DISCREPANCIES_MAX = 10_000
+
+interface Period {
+  from: Date
+  to: Date
+}
+
+/** Read by one statement, so that none takes long however many orders there are. */
+const PART_MS = 7 * 86_400_000
+
+function* partsOf({ from, to }: Period): Generator<Period> {
+  for (let start = from; start < to; start = new Date(start.getTime() + PART_MS))
+    yield { from: start, to: new Date(Math.min(start.getTime() + PART_MS, to.getTime())) }
+}
 
 /**
  * Cost and sales by month and supplier, one row for each currency: amounts are never converted. Reads all orders of the
- * period and their items, dealer by dealer, by the time in their ids: for a report, not for a page.
+ * period and their items, dealer by dealer, by the time in their ids: for a report that a person asks for.
  */
-export async function listSupplierMonths(db: Db, period: { from: Date; to: Date }): Promise<SupplierMonth[]> {
+export async function listSupplierMonths(db: Db, period: Period): Promise<SupplierMonth[]> {
+  const months = new Map<string, SupplierMonth>()
+  for (const part of partsOf(period)) {
+    for (const row of await readMonths(db, part)) {
+      const key = [row.month, row.supplier, row.currencyCode, row.costCurrency ?? ''].join('\n')
+      const sum = months.get(key)
+      months.set(key, sum === undefined ? row : addMonths(sum, row))
+    }
+  }
+  return [...months].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+}
+
+function addMonths(a: SupplierMonth, b: SupplierMonth): SupplierMonth {
+  return {
+    ...a,
+    delivered: a.delivered + b.delivered,
+    cancelled: a.cancelled + b.cancelled,
+    refused: a.refused + b.refused,
+    underReview: a.underReview + b.underReview,
+    orphans: a.orphans + b.orphans,
+    sales: a.sales + b.sales,
+    refunds: a.refunds + b.refunds,
+    cost: a.cost === null || b.cost === null ? (a.cost ?? b.cost) : a.cost + b.cost,
+    charged: a.charged + b.charged,
+    chargedCost: a.chargedCost + b.chargedCost,
+  }
+}
+
+function readMonths(db: Db, period: Period): Promise<SupplierMonth[]> {
   return db.query<SupplierMonth>({
     // The item of a top-up has no profile. The cost of a day pass is that of one day.
     text: `
@@ -74,7 +115,7 @@ export async function listSupplierMonths(db: Db, period: { from: Date; to: Date 
         where n.tenant_id = i.tenant_id and n.order_id = i.order_id and n.item_no = i.item_no
       ) n on true
       where o.created_at >= $1 and o.created_at < $2
-      group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
+      group by 1, 2, 3, 4`,
     values: [period.from, period.to, ...idRangeOf(period)],
   })
 }
@@ -82,7 +123,7 @@ export async function listSupplierMonths(db: Db, period: { from: Date; to: Date 
 /** An id is created before its order is written, by a clock that may be slightly wrong. */
 const ID_TOLERANCE_MS = 86_400_000
 
-function idRangeOf(period: { from: Date; to: Date }): [first: string, end: string] {
+function idRangeOf(period: Period): [first: string, end: string] {
   return [firstUuidAt(period.from.getTime() - ID_TOLERANCE_MS), firstUuidAt(period.to.getTime() + ID_TOLERANCE_MS)]
 }
 
@@ -90,8 +131,17 @@ interface DiscrepancyRow extends Omit<Discrepancy, 'orderNo'> {
   orderId: string | null
 }
 
-/** Orders without eSIMs and eSIMs without orders, newest first. */
-export async function listDiscrepancies(db: Db, period: { from: Date; to: Date }): Promise<Discrepancy[]> {
+/** Orders without eSIMs and eSIMs without orders, newest first, at most `DISCREPANCIES_MAX`. Reads all orders of the period. */
+export async function listDiscrepancies(db: Db, period: Period): Promise<Discrepancy[]> {
+  const found: Discrepancy[] = []
+  for (const part of [...partsOf(period)].reverse()) {
+    found.push(...(await readDiscrepancies(db, part)))
+    if (found.length >= DISCREPANCIES_MAX) break
+  }
+  return found.slice(0, DISCREPANCIES_MAX)
+}
+
+async function readDiscrepancies(db: Db, period: Period): Promise<Discrepancy[]> {
   const rows = await db.query<DiscrepancyRow>({
     text: `
       select * from (

@@ -1,4 +1,4 @@
-import { createAlert } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/create.ts'
 import { NIL_TENANT } from '../../audit/audit.ts'
 import { advisoryKey } from '../../lib/postgres/schema.ts'
 import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'

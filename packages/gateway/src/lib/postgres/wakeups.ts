@@ -12,8 +12,10 @@ import { applySettings, CONNECT_TIMEOUT_MS } from './session.ts'
  * commit.
  */
 export interface Wakeups<Topic extends string = string> {
-  wake(topic: Topic): void
-  on(topic: Topic, listener: () => void): () => void
+  /** @param tenantIds where all of the new work is, if the caller knows: this node's loops then need not search for it */
+  wake(topic: Topic, tenantIds?: readonly string[]): void
+  /** The listener gets no ids if the work may be anywhere, as after a wakeup of another node. */
+  on(topic: Topic, listener: (tenantIds?: readonly string[]) => void): () => void
   stop(): Promise<void>
 }
 
@@ -32,16 +34,18 @@ export interface WakeupOptions {
 }
 
 export function createWakeups<Topic extends string>(options: WakeupOptions): Wakeups<Topic> {
-  const listeners = new Map<string, Set<() => void>>()
+  const listeners = new Map<string, Set<(tenantIds?: readonly string[]) => void>>()
   const unsent = new Set<string>()
   let notifying: Promise<void> | undefined
-  const wakeLocal = (topic: string) => {
-    for (const listener of listeners.get(topic) ?? []) listener()
+  const wakeLocal = (topic: string, tenantIds?: readonly string[]) => {
+    for (const listener of listeners.get(topic) ?? []) listener(tenantIds)
   }
   const connection = connect(options, {
     heard: wakeLocal,
     // Other nodes may have sent wakeups that it did not receive.
-    listening: () => [...listeners.keys()].forEach(wakeLocal),
+    listening: () => {
+      for (const topic of listeners.keys()) wakeLocal(topic)
+    },
   })
 
   /** Sends one NOTIFY for all topics of a few milliseconds, and waits for it before the next. */
@@ -56,8 +60,8 @@ export function createWakeups<Topic extends string>(options: WakeupOptions): Wak
   }
 
   return {
-    wake(topic) {
-      wakeLocal(topic)
+    wake(topic, tenantIds) {
+      wakeLocal(topic, tenantIds)
       unsent.add(topic)
       notifying ??= notifyNodes()
     },
@@ -107,7 +111,7 @@ function connect(options: WakeupOptions, on: { heard(topic: string): void; liste
     })
     next.on('notification', ({ payload = '' }) => {
       const [nodeId, topics = ''] = payload.split(':')
-      if (nodeId !== options.nodeId) topics.split(',').forEach(on.heard)
+      if (nodeId !== options.nodeId) for (const topic of topics.split(',')) on.heard(topic)
     })
     await next.connect()
     await applySettings(next, { search_path: schema, synchronous_commit: 'off' })

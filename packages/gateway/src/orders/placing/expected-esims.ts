@@ -48,12 +48,11 @@ const FITTING_MAX = 500
  * Makes assumed eSIMs for deciding the top-ups of a batch: each fits its package, and the decision is the same for all that fit.
  * @returns undefined if an eSIM has to be read, because its id is not known or its top-up will be refused
  */
-export function assumeEsims(inputs: readonly OrderInput[], context: OfferContext): AssumedEsims | undefined {
+export function assumeEsims(topUps: readonly TopUpInput[], context: OfferContext): AssumedEsims | undefined {
   const byInput = new Map<OrderInput, ToppedUpEsim>()
   const fitting = new Map<string, readonly EsimToTopUp[]>()
   let fittingCount = 0
-  for (const input of inputs) {
-    if (input.orderType !== 'TOPUP') continue
+  for (const input of topUps) {
     const { packageCode } = input.request
     const esims = fitting.get(packageCode) ?? listFitting(packageCode, context)
     if (!fitting.has(packageCode)) fittingCount += esims.length

@@ -13,7 +13,7 @@ import { reportLowBalance } from '../../wallet/ledger/balance.ts'
 import type { CachedWallet, WalletCache } from '../../wallet/ledger/cache.ts'
 import { lockWallets } from '../../wallet/ledger/lock.ts'
 import { type BatchDecision, dayOf, decideBatch, type ExistingOrder, type PlacedOrder, type Verdict } from './decide.ts'
-import { assumeEsims, expectedEsims } from './expected-esims.ts'
+import { type AssumedEsims, assumeEsims, expectedEsims } from './expected-esims.ts'
 import type { OrderInput } from './input.ts'
 import { readToppedUpEsims } from './read-esims.ts'
 import { type Assumptions, writeIfUnchanged, writePlaced } from './write.ts'
@@ -84,7 +84,8 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
   if (!wallets) return undefined
   const catalogue = await deps.catalogue.current(0n)
   const offered = { catalogue, available: deps.stock.available, suppliers: deps.suppliers }
-  const assumedEsims = assumeEsims(inputs, offered)
+  const topUps = inputs.filter((input) => input.orderType === 'TOPUP')
+  const assumedEsims = topUps.length > 0 ? assumeEsims(topUps, offered) : NO_ESIMS
   if (!assumedEsims) return undefined
   const now = new Date(deps.databaseClock.now())
   const batch = decideBatch(wallets, inputs, {
@@ -93,7 +94,7 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
   })
   if (!isPlain(batch)) return undefined
   const rowHashes = wallets.map((wallet) => wallet.rowHash)
-  const esims = expectedEsims(batch.placed, assumedEsims, catalogue)
+  const esims = topUps.length > 0 ? expectedEsims(batch.placed, assumedEsims, catalogue) : []
   const assumed = { rowHashes, catalogueVersion: catalogue.version, today: dayOf(now), esims }
   const written = await write(deps, inputs, batch, assumed)
   switch (written) {
@@ -112,6 +113,8 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
     }
   }
 }
+
+const NO_ESIMS: AssumedEsims = { byInput: new Map(), fitting: new Map() }
 
 /** True if every order was placed or repeats another one of the batch, and no low-balance alert is due. */
 function isPlain({ verdicts, falls }: BatchDecision): boolean {

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ORDER_CONNECTIONS } from '../../config/connections.ts'
 import { createBatcher, groupBy } from '../../lib/batch.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Db } from '../../lib/postgres/db.ts'
@@ -133,8 +132,6 @@ const ATTEMPTS_MAX = 3
  */
 const RETRY_MS = 7_000
 const BETWEEN_ATTEMPTS_MS = 100
-/** So that two batches that are split leave no order waiting for a connection. */
-const DEALERS_AT_ONCE = ORDER_CONNECTIONS / CONCURRENT_BATCHES
 
 /** What the attempts at placing a batch share with those at placing its parts. */
 interface Effort {
@@ -186,8 +183,9 @@ async function placeWithRetry(
       if (placed === 0) return verdicts
       await failpoint('orders.committed')
       deps.orderMetrics?.entered('PAID', placed)
-      deps.wake.wake('fulfilment')
-      deps.wake.wake('webhooks')
+      const tenantIds = [...new Set(inputs.map(({ tenant }) => tenant.tenantId))]
+      deps.wake.wake('fulfilment', tenantIds)
+      deps.wake.wake('webhooks', tenantIds)
       return verdicts
     } catch (failure) {
       deps.log.warn({ err: failure, orders: inputs.length }, 'a batch of orders failed; it is retried or split')
@@ -229,7 +227,10 @@ function byDealer(inputs: readonly OrderInput[]): OrderInput[][] {
   return [...groupBy(inputs, ({ tenant }) => tenant.tenantId).values()]
 }
 
-/** Halves follow each other, in the order of their requests. Dealers do not wait for each other's locks. */
+/**
+ * Halves follow each other, in the order of their requests. Dealers do not wait for each other's locks, as far as one batch's
+ * share of the connections allows: two batches that are split leave no order waiting for a connection.
+ */
 async function placeParts(
   deps: PlacerDeps,
   inputs: OrderInput[],
@@ -239,6 +240,7 @@ async function placeParts(
   const middle = Math.ceil(inputs.length / 2)
   const parts = split === 'by dealer' ? byDealer(inputs) : [inputs.slice(0, middle), inputs.slice(middle)]
   const verdicts = new Map<OrderInput, BatchVerdict>()
+  const dealersAtOnce = Math.max(1, Math.floor(deps.db.pool.options.max / CONCURRENT_BATCHES))
   const placeNext = async () => {
     for (let part = parts.shift(); part; part = parts.shift()) {
       const own = isOver(deps, effort)
@@ -247,7 +249,7 @@ async function placeParts(
       for (const [index, input] of part.entries()) verdicts.set(input, own[index]!)
     }
   }
-  await Promise.all(Array.from({ length: split === 'by dealer' ? DEALERS_AT_ONCE : 1 }, placeNext))
+  await Promise.all(Array.from({ length: split === 'by dealer' ? dealersAtOnce : 1 }, placeNext))
   return inputs.map((input) => verdicts.get(input)!)
 }
 

@@ -1,5 +1,5 @@
 import { formatMoney } from '@dealer-esim/contract'
-import { createAlert } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/create.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { shortList } from '../../lib/short-list.ts'

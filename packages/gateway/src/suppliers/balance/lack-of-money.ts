@@ -1,4 +1,4 @@
-import { createAlert } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/create.ts'
 import { beginChange } from '../../catalogue/version.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'

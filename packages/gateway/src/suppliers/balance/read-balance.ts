@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { formatMoney } from '@dealer-esim/contract'
-import { createAlert } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/create.ts'
 import { isFree } from '../../jobs/times-ahead.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'

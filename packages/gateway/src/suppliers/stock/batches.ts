@@ -1,6 +1,7 @@
 import sql, { empty, type Sql } from 'sql-template-tag'
 import { countMatching, type RowCount } from '../../lib/postgres/count-rows.ts'
 import type { Db } from '../../lib/postgres/db.ts'
+import { type IdPage, idPage } from '../../lib/postgres/id-page.ts'
 import { notFound } from '../../lib/refusal.ts'
 
 /** An import of codes, and what became of them. */
@@ -34,16 +35,10 @@ export interface BatchFilter {
 
 const WITHIN_DAYS = 30
 
-/** Lists batches, the latest import first; those that expire, by their next expiry. */
-export async function listBatches(
-  db: Pick<Db, 'query'>,
-  filter: BatchFilter,
-  { after, limit }: { after?: string | undefined; limit: number },
-): Promise<StockBatch[]> {
+/** Lists batches by the time of their import. */
+export async function listBatches(db: Pick<Db, 'query'>, filter: BatchFilter, page: IdPage): Promise<StockBatch[]> {
   const rows = await db.query<BatchRow>(sql`
-    ${selectBatches(filter.withinDays)} where true ${conditions(filter)}
-      ${after === undefined ? empty : sql`and b.batch_id < ${after}`}
-    order by b.batch_id desc limit ${limit}`)
+    ${selectBatches(filter.withinDays)} where true ${conditions(filter)} ${idPage('b.batch_id', page)}`)
   return rows.map(batchOf)
 }
 

@@ -1,4 +1,4 @@
-import { createAlert } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/create.ts'
 import { audit, type By } from '../../audit/audit.ts'
 import { invalidField } from '../../catalogue/checks.ts'
 import type { Ids } from '../../lib/ids.ts'

@@ -3,6 +3,7 @@ import { audit, type By } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import { countAndSum, type RowCount } from '../../lib/postgres/count-rows.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { type IdPage, idPage } from '../../lib/postgres/id-page.ts'
 import { notFound, Refusal, requireUuid } from '../../lib/refusal.ts'
 import { lowBalancePercent, reportLowBalance } from './balance.ts'
 import { checkAmount, checkFits, checkLine, FIRST_PERSON_DAYS, requireSecondPerson } from './checks.ts'
@@ -203,7 +204,7 @@ function shownStatus() {
                   else adjustment_status end`
 }
 
-const PAGE_MAX = 500
+const LISTED_DEFAULT = 500
 
 interface AdjustmentFilter {
   tenantId?: string | undefined
@@ -212,18 +213,14 @@ interface AdjustmentFilter {
   status?: AdjustmentStatus | undefined
 }
 
-/** Lists adjustments of one tenant or of all, newest first. */
+/** Lists adjustments of one tenant or of all, by time. */
 export async function listAdjustments(
   db: Pick<Db, 'query'>,
-  page: AdjustmentFilter & { limit?: number; after?: string | undefined } = {},
+  page: AdjustmentFilter & Partial<IdPage> = {},
 ): Promise<Adjustment[]> {
-  const { limit = PAGE_MAX, after } = page
   return db.query<Adjustment>(sql`
     select ${ADJUSTMENT_COLUMNS} from wallet_adjustments
-    where true ${conditions(page)}
-      ${after === undefined ? empty : sql`and adjustment_id < ${after}`}
-    order by adjustment_id desc
-    limit ${Math.min(limit, PAGE_MAX)}`)
+    where true ${conditions(page)} ${idPage('adjustment_id', { limit: LISTED_DEFAULT, ...page })}`)
 }
 
 /** Counts the adjustments that match, and sums their amounts. */

@@ -1,6 +1,6 @@
 import { type BalanceAnswer, type BalanceLowContent, formatMoney, formatTime, MONEY_MAX } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
-import { createAlert } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/create.ts'
 import { recordEvents } from '../../events/record.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'

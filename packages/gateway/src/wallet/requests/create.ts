@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import { createAlert } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/create.ts'
 import { audit, type By } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'

@@ -2,6 +2,7 @@ import { formatMoney } from '@dealer-esim/contract'
 import sql, { empty, type Sql } from 'sql-template-tag'
 import { countAndSum, type RowCount } from '../../lib/postgres/count-rows.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { type IdPage, idPage } from '../../lib/postgres/id-page.ts'
 import { notFound, requireUuid } from '../../lib/refusal.ts'
 import { FIRST_PERSON_DAYS } from '../ledger/checks.ts'
 
@@ -48,17 +49,11 @@ interface TopUpRequestFilter {
   status?: TopUpRequestStatus | undefined
 }
 
-/** Lists requests of one tenant or of all, newest first. */
-export function listTopUpRequests(
-  db: Pick<Db, 'query'>,
-  page: TopUpRequestFilter & { limit: number; before?: string | undefined },
-): Promise<TopUpRequest[]> {
-  const { limit, before } = page
+/** Lists requests of one tenant or of all, by time. */
+export function listTopUpRequests(db: Pick<Db, 'query'>, page: TopUpRequestFilter & IdPage): Promise<TopUpRequest[]> {
   return db.query<TopUpRequest>(sql`
     select ${REQUEST_COLUMNS} from top_up_requests r
-    where true ${conditions(page)}
-      ${before === undefined ? empty : sql`and r.request_id < ${before}`}
-    order by r.request_id desc limit ${limit}`)
+    where true ${conditions(page)} ${idPage('r.request_id', page)}`)
 }
 
 /** Counts the requests that match, and sums their amounts. */

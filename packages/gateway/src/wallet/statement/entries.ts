@@ -1,5 +1,5 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import sql, { empty, type Sql } from 'sql-template-tag'
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import { countAndSum, type RowCount } from '../../lib/postgres/count-rows.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { requireUuid } from '../../lib/refusal.ts'
@@ -26,7 +26,6 @@ export interface StatementEntry {
 }
 
 export interface StatementPage {
-  /** Newest first. */
   entries: StatementEntry[]
   /** `before` of the next page; null on the last. */
   nextBefore: bigint | null
@@ -34,25 +33,33 @@ export interface StatementPage {
 
 export const STATEMENT_PAGE_MAX = 500
 
-/** A page of a wallet's movements, newest first. Every page costs the same. */
+/** A page of a wallet's movements, newest first, or with `ascending` oldest first. Every page costs the same. */
 export async function getStatementPage(
   db: Pick<Db, 'query'>,
   tenantId: string,
-  page: { before?: bigint; limit: number; within?: VersionRange; kind?: TransferKind | undefined },
+  page: {
+    /** The version of the last movement of the page before. */
+    before?: bigint
+    limit: number
+    ascending?: boolean
+    within?: VersionRange
+    kind?: TransferKind | undefined
+  },
 ): Promise<StatementPage> {
   const limit = Math.min(page.limit, STATEMENT_PAGE_MAX)
-  const { before, within, kind } = page
+  const { before, ascending = false, within, kind } = page
+  const [comparison, direction] = ascending ? [raw('>'), raw('asc')] : [raw('<'), raw('desc')]
   const rows = await db.query<Row>(
     entriesQuery(
       tenantId,
       sql`
-      ${before === undefined ? empty : sql`and wallet_version < ${before}`}
+      ${before === undefined ? empty : sql`and wallet_version ${comparison} ${before}`}
       ${within === undefined ? empty : sql`and wallet_version >= ${within.from} and wallet_version < ${within.to}`}
       ${ofKind(kind)}
-      order by wallet_version desc limit ${limit + 1}`,
+      order by wallet_version ${direction} limit ${limit + 1}`,
     ),
   )
-  rows.reverse()
+  if (!ascending) rows.reverse()
   const entries = rows.slice(0, limit).map(entryOf)
   return { entries, nextBefore: rows.length > limit ? entries[limit - 1]!.walletVersion : null }
 }

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import { createAlert } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/create.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { type Running, runLoop } from '../../lib/process/lifecycle.ts'

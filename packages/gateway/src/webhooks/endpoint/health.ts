@@ -1,4 +1,4 @@
-import { createAlert } from '../../alerts/alerts.ts'
+import { createAlert } from '../../alerts/create.ts'
 import { audit, SYSTEM } from '../../audit/audit.ts'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Ids } from '../../lib/ids.ts'

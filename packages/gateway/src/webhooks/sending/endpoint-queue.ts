@@ -20,7 +20,7 @@ export interface EndpointQueue {
   /** As of the latest claim, or of a later pass that found it changed. */
   endpoint: { url: string; eventTypes: readonly string[]; eventFormat: EventFormat }
   signer: Signer
-  /** Version of endpoint and signer (settingsVersion). */
+  /** Version of endpoint and signer (settingsVersion); '' while there is no endpoint to send to, or none is known. */
   version: string
   failureWindow: FailureWindow
   /** Claimed events that have not been attempted, in sending order. */
@@ -142,7 +142,10 @@ function queueMax(queue: EndpointQueue): number {
 /** Takes over the tenant's current endpoint and secrets. @returns false when there is no endpoint to send to */
 export function applySettings(queue: EndpointQueue, { endpoint, signer }: SendSettings): boolean {
   const url = endpoint?.enabled ? endpoint.callbackUrl : null
-  if (!endpoint || url === null || !signer) return false
+  if (!endpoint || url === null || !signer) {
+    queue.version = ''
+    return false
+  }
   queue.endpoint = { url, eventTypes: endpoint.eventTypes, eventFormat: endpoint.eventFormat }
   queue.signer = signer
   queue.version = settingsVersion(endpoint.updatedAt, signer.version)

@@ -5,13 +5,13 @@ import { type Columns, NULL, plainArray, unnest, uuidArray } from '../../lib/pos
 import type { Tx } from '../../lib/postgres/db.ts'
 import { CommitUnknown, violatedKey } from '../../lib/postgres/errors.ts'
 import { groupAlike, isAlike, LOG, type LoggedAttempt, logAttempts, logValues } from '../attempt-log.ts'
-import { type DeliveryState, usePlanHints } from '../delivery.ts'
+import type { DeliveryState } from '../delivery.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { type EndpointChange, saveEndpointChange } from '../endpoint/health.ts'
 import { RESULTS_GATHER_MS, RESULTS_MAX, RESULTS_TO_GATHER } from '../limits.ts'
 import type { NextStep } from './attempt.ts'
 import type { HeldQueue } from './claim.ts'
-import { byTenant, releaseQueues } from './claim.ts'
+import { byTenant, releaseQueues, usePlanHints } from './claim.ts'
 import type { WebhookMetrics } from './telemetry.ts'
 
 /** The outcome of a claimed event. */

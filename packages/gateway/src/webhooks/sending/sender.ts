@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
 import { type Batcher, createBatcher, groupBy } from '../../lib/batch.ts'
 import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
-import { type Running, runLoop, settlesWithin } from '../../lib/process/lifecycle.ts'
+import { createNamedTenants, type Running, runLoop, settlesWithin } from '../../lib/process/lifecycle.ts'
 import { loggedAttempt } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { CLAIMED_MAX, PASS_GAP_MS, POLL_MS, STEP_MAX, TENANTS_PER_CLAIM, TENANTS_PER_PASS } from '../limits.ts'
@@ -37,7 +37,12 @@ import { createWebhookMetrics, observeAttempt, type WebhookMetrics } from './tel
 /** Sends events. A pass starts when a commit recorded some, when a retry comes due, and at every poll. */
 export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: boolean } {
   const { clock, log, loops } = deps
-  const sender = new Sender(deps, createWebhookMetrics(deps), () => loop.wake())
+  const named = createNamedTenants(clock, POLL_MS)
+  const wake = (tenantIds?: readonly string[]) => {
+    named.add(tenantIds)
+    loop.wake()
+  }
+  const sender = new Sender(deps, createWebhookMetrics(deps), () => wake())
   let timer: NodeJS.Timeout | undefined
   let passedAt = Number.NEGATIVE_INFINITY
   const loop = runLoop({
@@ -50,14 +55,17 @@ export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: bool
       const gapMs = PASS_GAP_MS - (clock.monotonic() - passedAt)
       if (gapMs > 0) await delay(gapMs)
       passedAt = clock.monotonic()
+      const tenantIds = named.take()
+      if (tenantIds !== undefined && (await sender.claimFor(tenantIds))) return false
       const { more, nextMs } = await sender.pass()
       clearTimeout(timer)
-      if (nextMs !== undefined && nextMs < POLL_MS) timer = setTimeout(() => loop.wake(), nextMs + 1)
+      if (nextMs !== undefined && nextMs < POLL_MS) timer = setTimeout(() => wake(), nextMs + 1)
+      if (more) named.add()
       return more
     },
   })
   // A changed setting applies to the next event.
-  const unsubscribe = [deps.wake.on('webhooks', () => loop.wake()), deps.wake.on('settings', () => loop.wake())]
+  const unsubscribe = [deps.wake.on('webhooks', wake), deps.wake.on('settings', () => wake())]
   return {
     get idle() {
       return sender.idle
@@ -131,6 +139,14 @@ export class Sender {
   /** Nothing is claimed, in flight or waiting to be saved. */
   get idle(): boolean {
     return this.#claimed === 0
+  }
+
+  /** Claims for tenants whose events this node has just recorded. @returns false if a pass has to look at them instead */
+  async claimFor(tenantIds: readonly string[]): Promise<boolean> {
+    const queues = tenantIds.flatMap((tenantId) => this.#queues.get(tenantId) ?? [])
+    if (queues.length < tenantIds.length || queues.some(({ version }) => version === '')) return false
+    await Promise.all(queues.map((queue) => this.#claim(queue)))
+    return true
   }
 
   /** Finds tenants with due events and claims for them. */

@@ -1,6 +1,6 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createAlert } from '../../../src/alerts/alerts.ts'
+import { createAlert } from '../../../src/alerts/create.ts'
 import { waitForBlockedStatements } from '../../harness/databases/statements.ts'
 import {
   addPerson,

@@ -27,6 +27,7 @@ const FILES_WITHOUT_TEXT = [
   '/price-plans/:planName/rules.csv',
   '/sale-rules.csv',
   '/exchange-rates.csv',
+  '/supplier-reports/months.csv',
 ]
 
 const exec = (text: string, ...values: unknown[]) => testbed.db.query({ text, values })
@@ -39,7 +40,7 @@ describe('CSV files', () => {
     await operator.call('POST', `/tenants/${tenantId}/wallet/top-ups`, { amount: 1, reference: FORMULA, reason: '@x' })
     const inner = { amount: 1, reference: 'a;=WEBSERVICE("x")', reason: 'b;"+2' }
     await operator.call('POST', `/tenants/${tenantId}/wallet/top-ups`, inner)
-    await addPackage(testbed.db, 'JP', [{ supplier: 'sandbox', productCode: 'JP' }])
+    await addPackage(testbed.db, 'JP', [{ supplier: 'sandbox', productCode: 'JP', cost: 5n }])
     await exec(`update packages set name = $1, description = $2`, FORMULA, "'=1;=2\n=3\t@4")
     const networks = [
       { locationCode: 'JP', locationName: 'Japan', operatorList: [{ operatorName: 'x;=1', networkType: '5G' }] },
@@ -65,6 +66,10 @@ describe('CSV files', () => {
       `insert into stock_levels (supplier, product_code, available) values ('sandbox', $1, 0)`,
       `insert into stock_batches (supplier, batch_id, product_code, batch_name, codes, available, imported_at)
        values ('sandbox', gen_random_uuid(), 'P', $1, 1, 1, now())`,
+      `insert into unclaimed_esims (supplier, key, iccid) values ('sandbox', $1, '8985')`,
+      `insert into supplier_prices (supplier, product_code, currency_code, price, seen_at)
+       values ('sandbox', $1, 'USD', 6, now())`,
+      'update package_suppliers set product_code = $1',
     ])
       await exec(change, FORMULA)
     const month = new Date().toISOString().slice(0, 7)
@@ -75,7 +80,12 @@ describe('CSV files', () => {
     const dealer = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     for (const { path, access } of files) {
       const reader = access.includes('OPERATOR_ADMIN') ? operator : dealer
-      const query = path.includes('wallet') ? `?month=${month}` : path === '/sales.csv' ? '?by=package' : ''
+      const query =
+        /wallet|supplier-reports/.test(path) && !path.includes('prices')
+          ? `?month=${month}`
+          : path === '/sales.csv'
+            ? '?by=package'
+            : ''
       const names = { tenantId, packageCode: 'JP' } as Record<string, string>
       const address = path.replaceAll(/:(\w+)/g, (_, name: string) => names[name] ?? '')
       const file = String((await reader.call('GET', address + query)).body)
@@ -84,6 +94,7 @@ describe('CSV files', () => {
       // country. Only amounts start with a minus.
       expect([path, /(^|[,;\t])"*([=+@]|-(?!\d))/m.exec(file)?.[0]]).toEqual([path, undefined])
     }
+    await exec(`update package_suppliers set product_code = 'JP'`)
     const imported = await testbed.app.inject({
       method: 'POST',
       url: '/console/api/packages/import?dryRun=true',

@@ -107,6 +107,7 @@ const BODIES: Record<string, object> = {
   'PATCH /people/:personId': { name: 'Renamed' },
   'POST /people/:personId/link': REAUTHENTICATION,
   'POST /people/:personId/second-factor/remove': REAUTHENTICATION,
+  'POST /people/:personId/provider/unlink': REAUTHENTICATION,
   'POST /tenants/:tenantId/orders/:orderNo/cancel': { reason: 'a good one' },
   'POST /tenants/:tenantId/orders/:orderNo/notes': { text: 'a note' },
   'POST /tenants/:tenantId/orders/:orderNo/settle': { verdict: 'refused', evidence: 'they said so' },
@@ -114,7 +115,7 @@ const BODIES: Record<string, object> = {
   'POST /tenants/:tenantId/profiles/:profileId/top-ups': { packageCode: 'P', transactionId: 'A', amount: 1 },
   'POST /tenants/:tenantId/profiles/:profileId/share-link/mail': { email: 'a@people.test' },
   'POST /tenants/:tenantId/top-up-requests/:topUpRequestId/decline': { reason: 'a good one' },
-  'POST /tenants/:tenantId/profiles/:profileId/cancel': { reason: 'a good one' },
+  'POST /tenants/:tenantId/profiles/:profileId/operator-actions': { action: 'REVOKE', reason: 'a good one' },
   'POST /tenants/:tenantId/profiles/:profileId/settle-cancel': { verdict: 'kept', evidence: 'they said so' },
 }
 

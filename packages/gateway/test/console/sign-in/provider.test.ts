@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { silentLog } from '../../../src/lib/telemetry/log.ts'
 import { allowPassword } from '../../../src/people/manage.ts'
-import { linkAccount, unlinkProvider } from '../../../src/people/provider/account.ts'
+import { linkAccount } from '../../../src/people/provider/account.ts'
 import { createProvider } from '../../../src/people/provider/provider.ts'
 import {
   addPerson,
@@ -75,8 +75,18 @@ describe('signing in through the provider', () => {
     expect((await signInAs(subject)).body).toMatchObject({ email: person.email })
     const successor = account(person.email)
     expect((await signInAs(successor)).body.code).toBe('PROVIDER_ACCOUNT_OTHER')
-    const unlinked = { ...person, tenantId: null }
-    await testbed.db.tx((tx) => unlinkProvider(tx, testbed.deps.ids, unlinked, { actor: 'cli:test' }))
+    const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
+    const linked = async () => {
+      const { people } = (await admin.call('GET', '/people')).body
+      return people.find((one: { email: string }) => one.email === person.email).hasProviderAccount
+    }
+    const path = `/people/${person.personId}/provider/unlink`
+    expect(await linked()).toBe(true)
+    expect((await admin.call('POST', path, { password: 'a guess' })).status).toBe(422)
+    expect((await admin.call('POST', path, { password: PASSWORD })).body).toEqual({ unlinked: 1 })
+    expect(await linked()).toBe(false)
+    const log = (await admin.call('GET', '/audit?action=person.unlink_provider')).body.entries[0]
+    expect(log).toMatchObject({ subject: person.email, actor: admin.email })
     expect((await signInAs(successor)).body).toMatchObject({ email: person.email })
     expect((await signInAs(subject)).body.code).toBe('PROVIDER_PERSON_UNKNOWN')
   })

@@ -2,6 +2,7 @@ import type { Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { putPackages, setOnSale } from '../../../src/catalogue/packages/put.ts'
 import { findDocuments } from '../../../src/catalogue/packages/read.ts'
+import { listPackages } from '../../../src/catalogue/snapshot/list.ts'
 import { fulfilmentLoop } from '../../../src/fulfilment/loop.ts'
 import type { Loop } from '../../../src/lib/process/lifecycle.ts'
 import { setAlertBelow } from '../../../src/suppliers/balance/balance-state.ts'
@@ -287,7 +288,11 @@ async function onSale() {
 
 async function changedSince(updatedSince?: string) {
   const snapshot = await testbed.catalogue.latest()
-  return snapshot.list({ tenantId: '', currencyCode: 'USD' }, updatedSince === undefined ? {} : { updatedSince })
+  return listPackages(
+    snapshot,
+    { tenantId: '', currencyCode: 'USD' },
+    updatedSince === undefined ? {} : { updatedSince },
+  )
 }
 
 async function statusOf(packageCode: string): Promise<string | undefined> {

@@ -7,6 +7,7 @@ import { changePerson, createPersonLink, invitePerson, removePersonSecondFactor 
 import {
   findPerson,
   hasSecondFactor,
+  type ListedPerson,
   listPeople,
   lockUnchanged,
   mayManage,
@@ -14,6 +15,7 @@ import {
   ROLES,
   type Role,
 } from '../../../people/person.ts'
+import { unlinkProvider } from '../../../people/provider/account.ts'
 import { notSignedIn } from '../../../people/session.ts'
 import { type Reauthentication, reauthenticate } from '../../../people/sign-in.ts'
 import { getTenantId } from '../../../tenants/tenant-views.ts'
@@ -39,6 +41,7 @@ const personRow = Type.Object({
   status: Type.Enum(['ACTIVE', 'DISABLED']),
   invited: Type.Boolean({ description: 'Has not chosen a password yet' }),
   secondFactor: Type.Boolean({ description: 'An authenticator or a passkey is set up' }),
+  hasProviderAccount: Type.Boolean({ description: 'Linked to an account at the sign-in provider' }),
   lastSignInAt: nullable(time()),
   createdAt: time(),
 })
@@ -184,6 +187,23 @@ export const peopleRoutes: Route[] = [
       return {}
     },
   }),
+  route({
+    method: 'POST',
+    path: '/people/:personId/provider/unlink',
+    access: TENANT_ADMINS,
+    sessionOnly: true,
+    summary:
+      'Unlink a person from their account at the sign-in provider. The next sign-in links that of their address. Requires your password',
+    params,
+    body: Type.Object(reauthentication, CLOSED),
+    answer: Type.Object({ unlinked: Type.Integer() }),
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    async handle(context, { params, body }) {
+      const { deps, by } = context
+      const other = exceptSelf(context, await getManaged(context, params.personId))
+      return { unlinked: await reauthenticated(context, body, (tx) => unlinkProvider(tx, deps.ids, other, by)) }
+    },
+  }),
 ]
 
 interface Change {
@@ -227,7 +247,7 @@ async function listRows({ deps, onlyTenant }: Context, { tenantId }: { tenantId?
   return (await listPeople(deps.db, onlyTenant ?? tenantId ?? null)).map(asRow)
 }
 
-function asRow(person: Person) {
+function asRow(person: ListedPerson) {
   const { personId, tenantId, email, name, role, status } = person
   return {
     personId,
@@ -238,6 +258,7 @@ function asRow(person: Person) {
     status,
     invited: person.passwordHash === null,
     secondFactor: hasSecondFactor(person),
+    hasProviderAccount: person.hasProviderAccount,
     lastSignInAt: person.lastSignInAt,
     createdAt: person.createdAt,
   }

@@ -7,11 +7,9 @@ import { cheapestCost, type Explanation, explainPrice, type PriceStep } from '..
 import { ruleDetails } from '../../../catalogue/pricing/plans.ts'
 import { notFound } from '../../../lib/refusal.ts'
 import { isUsableIn } from '../../../suppliers/registry.ts'
-import { countTenants } from '../../../tenants/search.ts'
-import { listTenants, type TenantSummary } from '../../../tenants/tenant-views.ts'
-import { csvRoute, inParts } from '../../kernel/csv-route.ts'
-import { totalsRoute } from '../../kernel/list.ts'
-import { cursor, limit, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { countTenants, searchTenants, type TenantSort } from '../../../tenants/search.ts'
+import type { TenantSummary } from '../../../tenants/tenant-views.ts'
+import { listRoutes } from '../../kernel/list.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable, time, toDate, uuid } from '../../kernel/schemas.ts'
 import { rule } from '../prices/plan-rule.ts'
@@ -42,7 +40,12 @@ const decided = {
   cost: nullable(money()),
 }
 
-const buyerRow = Type.Object({ tenantId: Type.String(), clientName: Type.String(), ...decided })
+const buyerRow = Type.Object({
+  tenantId: Type.String(),
+  clientName: Type.String(),
+  createdAt: Type.String({ format: 'date-time', description: 'Of the dealer' }),
+  ...decided,
+})
 export type PackageBuyer = Static<typeof buyerRow>
 
 const explanation = Type.Object({
@@ -108,43 +111,24 @@ export const packageRoutes: Route[] = [
       return {}
     },
   }),
-  route({
-    method: 'GET',
+  ...listRoutes({
+    name: 'buyers',
+    file: 'package-prices',
     path: '/packages/:packageCode/buyers',
     access: OPERATORS,
     summary: 'What each dealer pays for a package, and the rule that decides',
     params,
-    query: Type.Object({ ...buyerFilter, limit: limit(), cursor: cursor() }, CLOSED),
-    answer: pageSchema('buyers', buyerRow),
-    async handle({ deps }, { params, query: { q, cursor, limit = PAGE_SIZE } }) {
-      const options = { limit: limit + 1, keyword: q, after: cursor }
-      const { page, nextCursor } = pageOf(await listTenants(deps.db, options), (row) => row.tenantId, limit)
-      return { buyers: buyersAt(deps, await deps.catalogue.latest(), params.packageCode, page), nextCursor }
-    },
-  }),
-  totalsRoute({
-    path: '/packages/:packageCode/buyers',
-    access: OPERATORS,
-    params,
     filters: buyerFilter,
+    row: buyerRow,
+    sorts: { createdAt: 'INDEX', clientName: 'FILTERED' },
+    firstSort: '-createdAt',
+    async find({ deps }, { q }, { column, ...page }, { packageCode }) {
+      const found = await searchTenants(deps.db, { keyword: q }, { column: column as TenantSort, ...page })
+      return { rows: buyersAt(deps, await deps.catalogue.latest(), packageCode, found.rows), next: found.next }
+    },
     // Without the balances of the dealers, which the list does not show.
     count: async ({ deps }, { q }) => ({ ...(await countTenants(deps.db, { keyword: q })), sums: [] }),
-  }),
-  csvRoute({
-    path: '/packages/:packageCode/buyers.csv',
-    access: OPERATORS,
-    summary: 'What each dealer pays for a package, as CSV',
-    params,
-    query: Type.Object(buyerFilter, CLOSED),
-    file: 'package-prices',
-    async *parts({ deps }, { params, query: { q } }) {
-      const snapshot = await deps.catalogue.latest()
-      const tenants = inParts<TenantSummary>((last, limit) =>
-        listTenants(deps.db, { limit, keyword: q, after: last?.tenantId }),
-      )
-      for await (const part of tenants) yield buyersAt(deps, snapshot, params.packageCode, part)
-    },
-    columns: {
+    csv: {
       dealer: (row) => row.clientName,
       price: (row) => row.price,
       currency: (row) => row.currencyCode,
@@ -179,9 +163,9 @@ export const packageRoutes: Route[] = [
 
 function buyersAt(deps: Context['deps'], snapshot: Snapshot, packageCode: string, tenants: readonly TenantSummary[]) {
   const now = snapshot.now()
-  return tenants.map(({ tenantId, clientName, currencyCode }) => {
+  return tenants.map(({ tenantId, clientName, createdAt, currencyCode }) => {
     const explained = explain(deps, snapshot, { tenantId, currencyCode }, packageCode, now)
-    return { tenantId, clientName, ...decidedOf(explained, currencyCode) }
+    return { tenantId, clientName, createdAt, ...decidedOf(explained, currencyCode) }
   })
 }
 

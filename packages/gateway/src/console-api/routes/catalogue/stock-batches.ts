@@ -1,18 +1,11 @@
 import { Readable } from 'node:stream'
 import Type, { type Static } from 'typebox'
 import { reauthenticate } from '../../../people/sign-in.ts'
-import {
-  type BatchFilter,
-  countBatches,
-  getBatch,
-  listBatches,
-  type StockBatch,
-} from '../../../suppliers/stock/batches.ts'
+import { type BatchFilter, countBatches, getBatch, listBatches } from '../../../suppliers/stock/batches.ts'
 import { exportBatch, findCodes, revealStockCode } from '../../../suppliers/stock/codes.ts'
 import { setBatchExpiry, setExpiryAlert } from '../../../suppliers/stock/expiry.ts'
-import { csvRoute, inParts } from '../../kernel/csv-route.ts'
-import { totalsRoute } from '../../kernel/list.ts'
-import { cursor, limit, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { listRoutes } from '../../kernel/list.ts'
+import { pageByKey } from '../../kernel/paging.ts'
 import { type Context, OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import {
   CLOSED,
@@ -69,34 +62,24 @@ const STATES = { FREE: 'AVAILABLE', RESERVED: 'SOLD', EXPIRED: 'EXPIRED' } as co
 const batchParams = Type.Object({ supplier: line(64), batchId: uuid() }, CLOSED)
 
 export const stockBatchRoutes: Route[] = [
-  route({
-    method: 'GET',
+  ...listRoutes({
+    name: 'batches',
+    file: 'stock-batches',
     path: '/stock/batches',
     access: OPERATORS,
     summary: 'Imports of codes, the latest first',
-    query: Type.Object({ ...batchFilters, limit: limit(), cursor: cursor() }, CLOSED),
-    answer: pageSchema('batches', batch),
-    async handle({ deps }, { query: { cursor, limit = PAGE_SIZE, ...query } }) {
-      const rows = await listBatches(deps.db, filterOf(query), { after: cursor, limit: limit + 1 })
-      const { page, nextCursor } = pageOf(rows, (row) => row.batchId, limit)
-      return { batches: page, nextCursor }
-    },
-  }),
-  totalsRoute({
-    path: '/stock/batches',
-    access: OPERATORS,
     filters: batchFilters,
+    row: batch,
+    sorts: { importedAt: 'INDEX' },
+    firstSort: '-importedAt',
+    find: ({ deps }, query, page) =>
+      pageByKey(
+        page,
+        (part) => listBatches(deps.db, filterOf(query), part),
+        (row) => row.batchId,
+      ),
     count: ({ deps }, query) => countBatches(deps.db, filterOf(query)),
-  }),
-  csvRoute({
-    path: '/stock/batches.csv',
-    access: OPERATORS,
-    summary: 'Imports of codes as CSV, the latest first',
-    query: Type.Object(batchFilters, CLOSED),
-    file: 'stock-batches',
-    parts: ({ deps }, { query }) =>
-      inParts<StockBatch>((last, limit) => listBatches(deps.db, filterOf(query), { after: last?.batchId, limit })),
-    columns: {
+    csv: {
       batch: (row) => row.batchName,
       product: (row) => row.productCode,
       supplier: (row) => row.supplier,

@@ -1,6 +1,6 @@
 import { PACKAGE_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { countProducts, type ListedProduct, listCosts, searchProducts } from '../../../products/list-products.ts'
+import { countProducts, listCosts, searchProducts } from '../../../products/list-products.ts'
 import { acceptCatalogue } from '../../../products/sync/accept.ts'
 import {
   EVERY_MINUTES_MAX,
@@ -11,9 +11,7 @@ import {
   type SyncState,
   setSyncInterval,
 } from '../../../products/sync/sync-state.ts'
-import { csvRoute, inParts } from '../../kernel/csv-route.ts'
-import { totalsRoute } from '../../kernel/list.ts'
-import { cursorOfKey, keyCursor, keyOfCursor, limit, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { listRoutes } from '../../kernel/list.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, time } from '../../kernel/schemas.ts'
 
@@ -63,37 +61,24 @@ const filters = {
 const params = Type.Object({ supplier: line(64) }, CLOSED)
 
 export const supplierProductRoutes: Route[] = [
-  route({
-    method: 'GET',
+  ...listRoutes({
+    name: 'products',
+    file: 'supplier-products',
     path: '/supplier-products',
     access: OPERATORS,
     summary: 'Products in the catalogues of suppliers, by supplier and code',
-    query: Type.Object({ ...filters, limit: limit(), cursor: keyCursor() }, CLOSED),
-    answer: pageSchema('products', product),
-    async handle({ deps }, { query: { cursor, limit = PAGE_SIZE, ...search } }) {
-      const rows = await searchProducts(deps.db, search, { after: positionOf(cursor), limit: limit + 1 })
-      const keyOf = (row: (typeof rows)[number]) => cursorOfKey(`${row.supplier}\n${row.productCode}`)
-      const { page, nextCursor } = pageOf(rows, keyOf, limit)
-      return { products: page, nextCursor }
-    },
-  }),
-  totalsRoute({
-    path: '/supplier-products',
-    access: OPERATORS,
     filters,
+    row: product,
+    sorts: { supplier: 'INDEX' },
+    firstSort: 'supplier',
+    async find({ deps }, search, { after, ascending, limit }) {
+      const rows = await searchProducts(deps.db, search, { after, ascending, limit: limit + 1 })
+      const shown = rows.slice(0, limit)
+      const { supplier, productCode } = shown.at(-1) ?? { supplier: '', productCode: '' }
+      return { rows: shown, next: rows.length > limit ? [supplier, productCode] : null }
+    },
     count: ({ deps }, search) => countProducts(deps.db, search),
-  }),
-  csvRoute({
-    path: '/supplier-products.csv',
-    access: OPERATORS,
-    summary: 'Products in the catalogues of suppliers as CSV, by supplier and code',
-    query: Type.Object(filters, CLOSED),
-    file: 'supplier-products',
-    parts: ({ deps }, { query }) =>
-      inParts<ListedProduct>((last, limit) =>
-        searchProducts(deps.db, query, { after: [last?.supplier ?? '', last?.productCode ?? ''], limit }),
-      ),
-    columns: {
+    csv: {
       code: (row) => row.productCode,
       supplier: (row) => row.supplier,
       name: (row) => row.name,
@@ -178,11 +163,6 @@ export const supplierProductRoutes: Route[] = [
     },
   }),
 ]
-
-function positionOf(cursor: string | undefined): readonly [string, string] {
-  const [supplier = '', productCode = ''] = keyOfCursor(cursor).split('\n')
-  return [supplier, productCode]
-}
 
 function shown(state: SyncState) {
   return { ...state }

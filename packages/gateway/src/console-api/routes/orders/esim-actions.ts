@@ -1,8 +1,9 @@
-import { ACTION_STATUSES, ESIM_ACTIONS } from '@dealer-esim/contract'
+import { ACTION_STATUSES, type ActionAnswer, ESIM_ACTIONS } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { listActions } from '../../../actions/find.ts'
 import { startAction } from '../../../actions/start.ts'
 import { notFound } from '../../../lib/refusal.ts'
+import { actionAnswerOf, isAnswerMissing } from '../../../orders/action.ts'
 import { searchProfiles } from '../../../profiles/search.ts'
 import { BUYERS, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, profileParams, time } from '../../kernel/schemas.ts'
@@ -17,6 +18,9 @@ const esimAction = Type.Object({
   feeAmount: money(),
   currencyCode: Type.String(),
   failureReason: nullable(Type.String()),
+  isAnswerMissing: Type.Boolean({
+    description: 'The supplier was asked and did not say what it did: an operator can resolve it. false for a dealer',
+  }),
   createTime: time(),
   lastUpdateTime: time(),
 })
@@ -31,14 +35,18 @@ export const esimActionRoutes: Route[] = [
     summary: 'The actions on an eSIM, newest first',
     params: profileParams,
     answer: Type.Object({ actions: Type.Array(esimAction) }),
-    handle: async ({ deps }, { params }) => {
+    handle: async ({ deps, onlyTenant }, { params }) => {
       const [found, actions] = await Promise.all([
         searchProfiles(deps.db, params, { limit: 1 }),
         listActions(deps.db, params),
       ])
       const [profile] = found.profiles
       if (!profile) throw notFound('eSIM')
-      return { actions: actions.map(({ esimTranNo: _, iccid: __, orderNo: ___, ...row }) => row) }
+      return {
+        actions: actions.map((action) =>
+          rowOf(actionAnswerOf(action), { isAnswerMissing: onlyTenant === null && isAnswerMissing(action) }),
+        ),
+      }
     },
   }),
   route({
@@ -59,8 +67,14 @@ export const esimActionRoutes: Route[] = [
     answer: esimAction,
     async handle({ deps, by }, { params, body }) {
       const { answer } = await startAction(deps, params.tenantId, { ...body, esimTranNo: params.profileId }, by)
-      const { esimTranNo: _, iccid: __, orderNo: ___, ...row } = answer
-      return row
+      return rowOf(answer, { isAnswerMissing: false })
     },
   }),
 ]
+
+function rowOf(
+  { esimTranNo: _, iccid: __, orderNo: ___, ...row }: ActionAnswer,
+  more: Pick<EsimActionRow, 'isAnswerMissing'>,
+): EsimActionRow {
+  return { ...row, ...more }
+}

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import { ORDER_ESIMS_MAX } from '@dealer-esim/contract'
-import Type from 'typebox'
+import { ESIM_ACTIONS, ORDER_ESIMS_MAX } from '@dealer-esim/contract'
+import Type, { type Static } from 'typebox'
 import { actForOperator } from '../../../actions/operator.ts'
 import { resolveAction } from '../../../actions/resolve.ts'
 import { cancelOrder } from '../../../fulfilment/review/cancel-order.ts'
@@ -15,12 +15,20 @@ import {
 import { parseOrderNo } from '../../../orders/reading/find.ts'
 import { type CsvEsim, parseEsims } from '../../../suppliers/stock/csv.ts'
 import { OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, line, orderParams, profileParams } from '../../kernel/schemas.ts'
+import { CLOSED, done, line, nullable, orderParams, profileParams } from '../../kernel/schemas.ts'
 
 /** What the supplier stated, who said it and when, so that another operator can check it. */
 const evidence = () => Type.String({ minLength: EVIDENCE_LENGTH_MIN, maxLength: EVIDENCE_LENGTH_MAX })
 const reason = () => line(REASON_LENGTH_MAX, REASON_LENGTH_MIN)
 const CSV_LENGTH_MAX = 100_000
+
+const actionOutcome = Type.Object({
+  outcome: Type.Enum(['done', 'refused', 'unknown'], {
+    description: 'refused: nothing was changed. unknown: the supplier is asked again',
+  }),
+  words: nullable(Type.String({ description: 'What the supplier said; null if it is done' })),
+})
+export type EsimActionOutcome = Static<typeof actionOutcome>
 
 /** Actions of operators on orders and eSIMs. */
 export const orderActionRoutes: Route[] = [
@@ -72,15 +80,16 @@ export const orderActionRoutes: Route[] = [
   }),
   route({
     method: 'POST',
-    path: '/tenants/:tenantId/profiles/:profileId/cancel',
+    path: '/tenants/:tenantId/profiles/:profileId/operator-actions',
     access: OPERATORS_WRITE,
-    summary: 'Cancel an unused eSIM at its supplier, and refund it if the supplier has cancelled it',
+    summary:
+      'Cancel, suspend, unsuspend or revoke an eSIM at its supplier, at once. A cancelled eSIM is refunded without a fee. Audited',
     params: profileParams,
-    body: Type.Object({ reason: reason() }, CLOSED),
-    answer: Type.Object({ outcome: Type.Enum(['cancelled', 'refused', 'unknown']) }),
+    body: Type.Object({ action: Type.Enum(ESIM_ACTIONS), reason: reason() }, CLOSED),
+    answer: actionOutcome,
     async handle({ deps, by }, { params, body }) {
-      const { kind } = await actForOperator(deps, { ...params, ...body, action: 'CANCEL' }, by)
-      return { outcome: kind === 'done' ? ('cancelled' as const) : kind }
+      const outcome = await actForOperator(deps, { ...params, ...body }, by)
+      return { outcome: outcome.kind, words: outcome.kind === 'done' ? null : outcome.message }
     },
   }),
   route({

@@ -1,10 +1,9 @@
 import { DATA_TYPES, LINE_COUNT_MAX, type Package, PERIOD_NUM_MAX } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { listSoldLocations } from '../../../catalogue/locations.ts'
+import { countListed, listPackages } from '../../../catalogue/snapshot/list.ts'
 import { COUNTED_ROWS_MAX, countOf } from '../../../lib/postgres/count-rows.ts'
-import { csvRoute } from '../../kernel/csv-route.ts'
-import { totalsRoute } from '../../kernel/list.ts'
-import { limit, PAGE_SIZE, pageSchema } from '../../kernel/paging.ts'
+import { listRoutes } from '../../kernel/list.ts'
 import { BUYERS, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams } from '../../kernel/schemas.ts'
 import { getActiveBuyer, placedOrder, placeForPerson, transactionId } from './buyer.ts'
@@ -29,61 +28,32 @@ const filters = {
   locationCode: Type.Optional(Type.String({ pattern: '^([A-Z]{2}|!RG|!GL)$' })),
   keyword: Type.Optional(line(100)),
 }
-const FILE_PART_ROWS = 500
 /** Bounds what a page with a stuck key can order. */
 const ORDERS_PER_MINUTE = 60
 
 /** Orders by the dealer's own people, exactly as by the dealer API. */
 export const placeOrderRoutes: Route[] = [
-  route({
-    method: 'GET',
+  ...listRoutes({
+    name: 'packages',
     path: '/tenants/:tenantId/buyable-packages',
     access: BUYERS,
     summary: 'The packages that this dealer can buy now, at its prices, newest first',
     params: tenantParams,
-    query: Type.Object(
-      { ...filters, limit: limit(), cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })) },
-      CLOSED,
-    ),
-    answer: pageSchema('packages', buyablePackage),
-    async handle({ deps }, { params, query: { limit: pageSize = PAGE_SIZE, ...query } }) {
-      const buyer = await getActiveBuyer(deps, params.tenantId)
-      const catalogue = await deps.catalogue.latest()
-      const { packageList, nextCursor } = catalogue.list(buyer, { ...query, pageSize })
-      return { packages: packageList.flatMap(rowOf), nextCursor }
-    },
-  }),
-  totalsRoute({
-    path: '/tenants/:tenantId/buyable-packages',
-    access: BUYERS,
-    params: tenantParams,
     filters,
+    row: buyablePackage,
+    sorts: {},
+    firstSort: '',
+    async find({ deps }, query, { after, limit }, { tenantId }) {
+      const buyer = await getActiveBuyer(deps, tenantId)
+      const page = { ...query, pageSize: limit, ...(after && { cursor: after[0] }) }
+      const { packageList, nextCursor } = listPackages(await deps.catalogue.latest(), buyer, page)
+      return { rows: packageList.flatMap(rowOf), next: nextCursor === null ? null : [nextCursor] }
+    },
     async count({ deps }, query, params) {
       const buyer = await getActiveBuyer(deps, params.tenantId)
-      return countOf((await deps.catalogue.latest()).countListed(buyer, query, COUNTED_ROWS_MAX))
+      return countOf(countListed(await deps.catalogue.latest(), buyer, query, COUNTED_ROWS_MAX))
     },
-  }),
-  csvRoute({
-    path: '/tenants/:tenantId/buyable-packages.csv',
-    access: BUYERS,
-    summary: 'The packages that this dealer can buy now as CSV, newest first',
-    params: tenantParams,
-    query: Type.Object(filters, CLOSED),
-    file: 'packages',
-    async *parts({ deps }, { params, query }) {
-      const buyer = await getActiveBuyer(deps, params.tenantId)
-      const catalogue = await deps.catalogue.latest()
-      const part = { ...query, pageSize: FILE_PART_ROWS }
-      for (
-        let page = catalogue.list(buyer, part);
-        ;
-        page = catalogue.list(buyer, { ...part, cursor: page.nextCursor })
-      ) {
-        yield page.packageList.flatMap(rowOf)
-        if (page.nextCursor === null) return
-      }
-    },
-    columns: {
+    csv: {
       code: (row) => row.packageCode,
       name: (row) => row.name,
       price: (row) => BigInt(row.price),

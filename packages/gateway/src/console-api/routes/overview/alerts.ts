@@ -2,9 +2,8 @@ import Type, { type Static } from 'typebox'
 import { type AlertRow, countAlerts, countUnreadAlerts, listAlerts, markAlertsRead } from '../../../alerts/alerts.ts'
 import { alertPath } from '../../../alerts/place.ts'
 import { NIL_TENANT } from '../../../audit/audit.ts'
-import { csvRoute, inParts } from '../../kernel/csv-route.ts'
-import { totalsRoute } from '../../kernel/list.ts'
-import { cursor, limit, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { listRoutes } from '../../kernel/list.ts'
+import { pageByKey } from '../../kernel/paging.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
 import { CLOSED, done, nullable, time, uuid } from '../../kernel/schemas.ts'
 
@@ -22,50 +21,31 @@ export type Alert = Static<typeof alert>
 const filters = { tenantId: Type.Optional(uuid()), unread: Type.Optional(Type.Boolean()) }
 
 export const alertRoutes: Route[] = [
-  route({
-    method: 'GET',
+  ...listRoutes({
+    name: 'notices',
+    file: 'alerts',
     path: '/notices',
     access: EVERY_ROLE,
     summary: "Alerts, newest first: the operator's, or a dealer's",
-    query: Type.Object({ ...filters, limit: limit(), cursor: cursor() }, CLOSED),
-    answer: pageSchema('notices', alert),
-    async handle(context, { query: { cursor, limit = PAGE_SIZE, ...query } }) {
-      const rows = await listAlerts(context.deps.db, filterOf(context, query), { before: cursor, limit: limit + 1 })
-      const { page, nextCursor } = pageOf(rows, (row) => row.alertId, limit)
-      const notices = page.map(({ alertId, tenantId, kind, message, data, readAt, createdAt }) => ({
-        noticeId: alertId,
-        tenantId: tenantId === NIL_TENANT ? null : tenantId,
-        kind,
-        message,
-        path: alertPath({ kind, tenantId, data }),
-        readAt,
-        createdAt,
-      }))
-      return { notices, nextCursor }
-    },
-  }),
-  totalsRoute({
-    path: '/notices',
-    access: EVERY_ROLE,
     filters,
+    row: alert,
+    sorts: { createdAt: 'INDEX' },
+    firstSort: '-createdAt',
+    async find(context, query, page) {
+      const { rows, next } = await pageByKey(
+        page,
+        (part) => listAlerts(context.deps.db, filterOf(context, query), part),
+        (row) => row.alertId,
+      )
+      return { rows: rows.map(rowOf), next }
+    },
     count: (context, query) => countAlerts(context.deps.db, filterOf(context, query)),
-  }),
-  csvRoute({
-    path: '/notices.csv',
-    access: EVERY_ROLE,
-    summary: "Alerts as CSV, newest first: the operator's, or a dealer's",
-    query: Type.Object(filters, CLOSED),
-    file: 'alerts',
-    parts: (context, { query }) =>
-      inParts<AlertRow>((last, limit) =>
-        listAlerts(context.deps.db, filterOf(context, query), { before: last?.alertId, limit }),
-      ),
-    columns: {
+    csv: {
       time: (row) => row.createdAt,
       kind: (row) => row.kind,
       message: (row) => row.message,
       readAt: (row) => row.readAt,
-      id: (row) => row.alertId,
+      id: (row) => row.noticeId,
     },
   }),
   route({
@@ -93,6 +73,18 @@ export const alertRoutes: Route[] = [
     },
   }),
 ]
+
+function rowOf({ alertId, tenantId, kind, message, data, readAt, createdAt }: AlertRow) {
+  return {
+    noticeId: alertId,
+    tenantId: tenantId === NIL_TENANT ? null : tenantId,
+    kind,
+    message,
+    path: alertPath({ kind, tenantId, data }),
+    readAt,
+    createdAt,
+  }
+}
 
 /** For one dealer, an operator sees the alerts to the dealer and those about it. */
 function filterOf({ onlyTenant }: Context, query: { tenantId?: string; unread?: boolean }) {

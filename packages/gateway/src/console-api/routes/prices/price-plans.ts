@@ -15,8 +15,8 @@ import { deletePlan, renamePlan } from '../../../catalogue/pricing/rename-delete
 import { countOf } from '../../../lib/postgres/count-rows.ts'
 import { isUsableIn } from '../../../suppliers/registry.ts'
 import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
-import { totalsRoute } from '../../kernel/list.ts'
-import { keyCursor, limit, pageAfter, pageSchema } from '../../kernel/paging.ts'
+import { listRoutes } from '../../kernel/list.ts'
+import { pageInMemory } from '../../kernel/paging.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable } from '../../kernel/schemas.ts'
 import { rule, ruleBody, ruleKey, ruleKeyOf, ruleValueOf } from './plan-rule.ts'
@@ -91,40 +91,26 @@ export const pricePlanRoutes: Route[] = [
       groups: (row) => row.groupNames.join(' '),
     },
   }),
-  route({
-    method: 'GET',
+  ...listRoutes({
+    name: 'rules',
+    file: 'price-rules',
     path: '/price-plans/:planName/rules',
     access: OPERATORS,
     summary: 'The rules of a price plan: for all packages first, then for suppliers, locations and packages',
     params: planName,
-    query: Type.Object({ ...ruleFilter, limit: limit(), cursor: keyCursor() }, CLOSED),
-    answer: pageSchema('rules', rule),
-    async handle({ deps }, { params, query }) {
-      const [found] = await listPlans(deps.db, params.planName)
-      const { page, nextCursor } = pageAfter(matchingRules(found!, query), sortKeyOf, query)
-      return { rules: page, nextCursor }
-    },
-  }),
-  totalsRoute({
-    path: '/price-plans/:planName/rules',
-    access: OPERATORS,
-    params: planName,
     filters: ruleFilter,
+    row: rule,
+    sorts: { packages: 'INDEX' },
+    firstSort: 'packages',
+    async find({ deps }, query, page, params) {
+      const [found] = await listPlans(deps.db, params.planName)
+      return pageInMemory(matchingRules(found!, query), sortKeyOf, page)
+    },
     async count({ deps }, query, params) {
       const [found] = await listPlans(deps.db, params.planName)
       return countOf(matchingRules(found!, query).length)
     },
-  }),
-  csvRoute({
-    path: '/price-plans/:planName/rules.csv',
-    access: OPERATORS,
-    summary: 'The rules of a price plan as CSV',
-    params: planName,
-    query: Type.Object(ruleFilter, CLOSED),
-    file: 'price-rules',
-    parts: ({ deps }, { params, query }) =>
-      inOnePart(listPlans(deps.db, params.planName).then(([plan]) => sortRules(matchingRules(plan!, query)))),
-    columns: {
+    csv: {
       package: (rule) => rule.packageCode,
       location: (rule) => rule.locationCode,
       supplier: (rule) => rule.supplier,
@@ -264,10 +250,6 @@ type StoredRule = PlanDetails['rules'][number]
 
 function matchingRules({ rules }: PlanDetails, { packageCode = '' }: { packageCode?: string }): StoredRule[] {
   return rules.filter((row) => (row.packageCode ?? '').includes(packageCode))
-}
-
-function sortRules(rules: readonly StoredRule[]): StoredRule[] {
-  return rules.toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1))
 }
 
 /** Rules for all packages first, then those for suppliers, locations and packages. */

@@ -9,8 +9,8 @@ import { setOwnPrice } from '../../../catalogue/pricing/prices.ts'
 import { countOf } from '../../../lib/postgres/count-rows.ts'
 import { getTenantView } from '../../../tenants/tenant-views.ts'
 import { csvFileName } from '../../../wallet/statement/entries-csv.ts'
-import { totalsRoute } from '../../kernel/list.ts'
-import { keyCursor, limit, nextCursor, pageAfter } from '../../kernel/paging.ts'
+import { listRoutes } from '../../kernel/list.ts'
+import { pageInMemory } from '../../kernel/paging.ts'
 import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, money, nullable, tenantParams, uuid } from '../../kernel/schemas.ts'
 import { sendCsv } from '../../kernel/send-csv.ts'
@@ -38,12 +38,9 @@ const assignment = Type.Object({
 })
 export type PriceAssignment = Static<typeof assignment>
 
-const prices = Type.Object({
-  currencyCode: Type.String(),
-  prices: Type.Array(priceRow),
-  nextCursor: nextCursor(),
-})
-export type TenantPrices = Static<typeof prices>
+export interface TenantPrices {
+  currencyCode: string
+}
 
 const filters = {
   keyword: Type.Optional(line(100)),
@@ -52,33 +49,32 @@ const filters = {
 const ownParams = Type.Object({ tenantId: uuid(), packageCode: line(64) }, CLOSED)
 
 export const tenantPriceRoutes: Route[] = [
-  route({
-    method: 'GET',
+  ...listRoutes({
+    name: 'prices',
     path: '/tenants/:tenantId/prices',
     access: EVERY_ROLE,
     summary: 'A dealer’s prices by package. Operators also see their source, dealers only packages on sale',
     params: tenantParams,
-    query: Type.Object({ ...filters, limit: limit(), cursor: keyCursor() }, CLOSED),
-    answer: prices,
-    async handle({ deps, onlyTenant }, { params, query }) {
-      const buyer = await getBuyer(deps.db, params.tenantId)
+    filters,
+    row: priceRow,
+    more: { currencyCode: Type.String() },
+    sorts: { packageCode: 'INDEX' },
+    firstSort: 'packageCode',
+    async find({ deps, onlyTenant }, query, page, { tenantId }) {
+      const buyer = await getBuyer(deps.db, tenantId)
       const forOperator = onlyTenant === null
       const matching = pricesFor(await deps.catalogue.latest(), buyer, query, { forOperator })
-      const { page, nextCursor } = pageAfter(matching, ({ item }) => item.packageCode, query)
-      const rows = page.map((quoted) => ({ ...rowOf(quoted), ...(forOperator && sourceOf(quoted, buyer)) }))
-      return { currencyCode: buyer.currencyCode, prices: rows, nextCursor }
+      const { rows, next } = await pageInMemory(matching, ({ item }) => item.packageCode, page)
+      return {
+        rows: rows.map((quoted) => ({ ...rowOf(quoted), ...(forOperator && sourceOf(quoted, buyer)) })),
+        next,
+        more: { currencyCode: buyer.currencyCode },
+      }
     },
-  }),
-  totalsRoute({
-    path: '/tenants/:tenantId/prices',
-    access: EVERY_ROLE,
-    params: tenantParams,
-    filters,
     async count({ deps, onlyTenant }, query, { tenantId }) {
       const buyer = await getBuyer(deps.db, tenantId)
-      return countOf(
-        pricesFor(await deps.catalogue.latest(), buyer, query, { forOperator: onlyTenant === null }).length,
-      )
+      const snapshot = await deps.catalogue.latest()
+      return countOf(pricesFor(snapshot, buyer, query, { forOperator: onlyTenant === null }).length)
     },
   }),
   route({

@@ -11,9 +11,8 @@ import {
 } from '../../../wallet/ledger/adjust.ts'
 import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
-import { csvRoute, inParts } from '../../kernel/csv-route.ts'
-import { totalsRoute } from '../../kernel/list.ts'
-import { cursor, limit, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { listRoutes } from '../../kernel/list.ts'
+import { pageByKey } from '../../kernel/paging.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
 
@@ -45,36 +44,25 @@ const params = Type.Object({ ...tenantParams.properties, adjustmentId: uuid() },
 const decided = Type.Object({ status: Type.String() })
 
 export const adjustmentRoutes: Route[] = [
-  route({
-    method: 'GET',
+  ...listRoutes({
+    name: 'adjustments',
     path: '/adjustments',
     access: OPERATORS,
     summary: 'Adjustments, newest first: all, those of a dealer, or those in a status',
-    query: Type.Object({ ...filters, limit: limit(), cursor: cursor() }, CLOSED),
-    answer: pageSchema('adjustments', adjustment),
-    async handle(context, { query: { cursor, limit = PAGE_SIZE, ...filter } }) {
-      const rows = await listAdjustments(context.deps.db, { ...filter, limit: limit + 1, after: cursor })
-      const { page, nextCursor } = pageOf(rows, (row) => row.adjustmentId, limit)
-      return { adjustments: await describe(context, page), nextCursor }
-    },
-  }),
-  totalsRoute({
-    path: '/adjustments',
-    access: OPERATORS,
     filters,
+    row: adjustment,
+    sorts: { createdAt: 'INDEX' },
+    firstSort: '-createdAt',
+    async find(context, filter, page) {
+      const { rows, next } = await pageByKey(
+        page,
+        (part) => listAdjustments(context.deps.db, { ...filter, ...part }),
+        (row) => row.adjustmentId,
+      )
+      return { rows: await describe(context, rows), next }
+    },
     count: ({ deps }, filter) => countAdjustments(deps.db, filter),
-  }),
-  csvRoute({
-    path: '/adjustments.csv',
-    access: OPERATORS,
-    summary: 'Adjustments as CSV, newest first: all, those of a dealer, or those in a status',
-    query: Type.Object(filters, CLOSED),
-    file: 'adjustments',
-    parts: (context, { query }) =>
-      inParts<Described>(async (last, limit) =>
-        describe(context, await listAdjustments(context.deps.db, { ...query, limit, after: last?.adjustmentId })),
-      ),
-    columns: {
+    csv: {
       time: (row) => row.createdAt,
       dealer: (row) => row.clientName,
       amount: (row) => row.amount,
@@ -130,8 +118,6 @@ export const adjustmentRoutes: Route[] = [
     },
   }),
 ]
-
-type Described = Awaited<ReturnType<typeof describe>>[number]
 
 async function describe(context: Context, rows: Adjustment[]) {
   const ids = [...new Set(rows.map((row) => row.tenantId))]

@@ -12,9 +12,8 @@ import {
   type TopUpRequest,
 } from '../../../wallet/requests/request.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
-import { csvRoute, inParts } from '../../kernel/csv-route.ts'
-import { totalsRoute } from '../../kernel/list.ts'
-import { cursor, limit, PAGE_SIZE, pageOf, pageSchema } from '../../kernel/paging.ts'
+import { listRoutes } from '../../kernel/list.ts'
+import { pageByKey } from '../../kernel/paging.ts'
 import { BUYERS, type Context, EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
 
@@ -48,38 +47,26 @@ const params = Type.Object({ ...tenantParams.properties, topUpRequestId: uuid() 
 const BODY_SIZE_MAX_BYTES = Math.ceil((RECEIPT_SIZE_MAX_BYTES * 4) / 3) + 16 * 1024
 
 export const topUpRequestRoutes: Route[] = [
-  route({
-    method: 'GET',
+  ...listRoutes({
+    name: 'requests',
+    file: 'top-up-requests',
     path: '/top-up-requests',
     access: EVERY_ROLE,
     summary: 'Requests for top-ups of a balance, newest first: all, or the dealer’s own',
-    query: Type.Object({ ...filters, limit: limit(), cursor: cursor() }, CLOSED),
-    answer: pageSchema('requests', topUpRequest),
-    async handle(context, { query: { cursor, limit = PAGE_SIZE, ...query } }) {
-      const part = { ...filterOf(context, query), limit: limit + 1, before: cursor }
-      const { page, nextCursor } = pageOf(await listTopUpRequests(context.deps.db, part), (row) => row.requestId, limit)
-      return { requests: await describe(context, page), nextCursor }
-    },
-  }),
-  totalsRoute({
-    path: '/top-up-requests',
-    access: EVERY_ROLE,
     filters,
-    count: (context, query) => countTopUpRequests(context.deps.db, filterOf(context, query)),
-  }),
-  csvRoute({
-    path: '/top-up-requests.csv',
-    access: EVERY_ROLE,
-    summary: 'Requests for top-ups of a balance as CSV, newest first: all, or the dealer’s own',
-    query: Type.Object(filters, CLOSED),
-    file: 'top-up-requests',
-    parts: (context, { query }) => {
-      const filter = filterOf(context, query)
-      return inParts<Described>(async (last, limit) =>
-        describe(context, await listTopUpRequests(context.deps.db, { ...filter, limit, before: last?.requestId })),
+    row: topUpRequest,
+    sorts: { createdAt: 'INDEX' },
+    firstSort: '-createdAt',
+    async find(context, query, page) {
+      const { rows, next } = await pageByKey(
+        page,
+        (part) => listTopUpRequests(context.deps.db, { ...filterOf(context, query), ...part }),
+        (row) => row.requestId,
       )
+      return { rows: await describe(context, rows), next }
     },
-    columns: {
+    count: (context, query) => countTopUpRequests(context.deps.db, filterOf(context, query)),
+    csv: {
       time: (row) => row.createdAt,
       dealer: (row) => row.clientName,
       amount: (row) => row.amount,
@@ -185,8 +172,6 @@ export const topUpRequestRoutes: Route[] = [
 function filterOf({ onlyTenant }: Context, query: { tenantId?: string; status?: TopUpRequest['status'] }) {
   return { ...query, tenantId: onlyTenant ?? query.tenantId }
 }
-
-type Described = Awaited<ReturnType<typeof describe>>[number]
 
 async function describe(context: Context, rows: TopUpRequest[]) {
   const [names, nameOf] = await Promise.all([

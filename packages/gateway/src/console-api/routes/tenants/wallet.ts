@@ -24,8 +24,7 @@ import {
 } from '../../../wallet/statement/month.ts'
 import { viewOnly } from '../../kernel/access.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
-import { totalsRoute } from '../../kernel/list.ts'
-import { limit, nextCursor, PAGE_SIZE } from '../../kernel/paging.ts'
+import { listRoutes } from '../../kernel/list.ts'
 import { type Context, EVERY_ROLE, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams, time } from '../../kernel/schemas.ts'
 import { sendCsv } from '../../kernel/send-csv.ts'
@@ -58,8 +57,6 @@ const entry = Type.Object({
 })
 export type WalletEntry = Static<typeof entry>
 
-/** A transfer's version: the page after that transfer. */
-const version = Type.String({ pattern: '^\\d{1,18}$' })
 const month = Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$' })
 const entryFilters = { month: Type.Optional(month), kind: Type.Optional(kind()) }
 const monthSummary = Type.Object({
@@ -91,35 +88,31 @@ export const walletRoutes: Route[] = [
       return row
     },
   }),
-  route({
-    method: 'GET',
+  ...listRoutes({
+    name: 'entries',
     path: '/tenants/:tenantId/wallet/entries',
     access: EVERY_ROLE,
     summary: 'Transfers with the balance after each, newest first, optionally of one month or kind',
     params: tenantParams,
-    query: Type.Object({ ...entryFilters, limit: limit(), cursor: Type.Optional(version) }, CLOSED),
-    answer: Type.Object({ entries: Type.Array(entry), month: nullable(monthSummary), nextCursor: nextCursor() }),
-    async handle(context, { params, query }) {
-      const { deps } = context
-      const statement = query.month ? await getMonthStatement(deps.db, params.tenantId, query.month) : null
-      const page = await getStatementPage(deps.db, params.tenantId, {
-        limit: query.limit ?? PAGE_SIZE,
-        kind: query.kind,
-        ...(query.cursor !== undefined && { before: BigInt(query.cursor) }),
+    filters: entryFilters,
+    row: entry,
+    more: { month: nullable(monthSummary) },
+    sorts: { createdAt: 'INDEX' },
+    firstSort: '-createdAt',
+    async find(context, { month, kind }, { after, ascending, limit }, { tenantId }) {
+      const { db } = context.deps
+      const statement = month === undefined ? null : await getMonthStatement(db, tenantId, month)
+      const page = await getStatementPage(db, tenantId, {
+        ...{ limit, ascending, kind },
+        ...(after && { before: BigInt(after[0]!) }),
         ...(statement && { within: statement.versions }),
       })
       return {
-        entries: await withNames(context, page.entries),
-        month: statement && (await summaryOf(deps.db, statement)),
-        nextCursor: page.nextBefore === null ? null : String(page.nextBefore),
+        rows: await withNames(context, page.entries),
+        next: page.nextBefore === null ? null : [String(page.nextBefore)],
+        more: { month: statement && (await summaryOf(db, statement)) },
       }
     },
-  }),
-  totalsRoute({
-    path: '/tenants/:tenantId/wallet/entries',
-    access: EVERY_ROLE,
-    params: tenantParams,
-    filters: entryFilters,
     async count({ deps }, { month, kind }, { tenantId }) {
       const versions =
         month === undefined

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runDueActions } from '../../src/actions/loop.ts'
+import type { ActionOutcome, Supplier } from '../../src/suppliers/supplier.ts'
 import { addActions } from '../harness/actions.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
@@ -100,4 +101,95 @@ it('an eSIM that is used while its cancellation is being resolved is not refunde
   const { status, body } = await resolving.answer
   expect([status, body.code]).toEqual([409, 'ESIM_IN_USE'])
   expect(await walletOf(testbed.db, tenantId)).toMatchObject({ refunds: 0 })
+})
+
+describe('an action of the operator', () => {
+  /** Runs a test while the supplier of the eSIMs answers as scripted. */
+  async function supplierAnswers(script: Partial<Supplier>, run: () => Promise<void>): Promise<void> {
+    const { suppliers } = testbed.deps
+    const { supplied } = createScriptedSupplier(testbed.deps as unknown as Shop, script)
+    Object.assign(testbed.deps, { suppliers: { ...suppliers, get: () => supplied } })
+    await run().finally(() => Object.assign(testbed.deps, { suppliers }))
+  }
+
+  async function esimInUse(clientName: string) {
+    const tenantId = await addTenant(testbed, clientName)
+    const { profileId, orderNo } = await seedTenant(testbed, tenantId, 'JP')
+    await testbed.db.query({
+      text: `update profiles set esim_status = 'IN_USE', smdp_status = 'ENABLED' where tenant_id = $1`,
+      values: [tenantId],
+    })
+    const esim = `/tenants/${tenantId}/profiles/${profileId}`
+    return { tenantId, orderNo, esim, reason: 'asked by phone' }
+  }
+
+  it('suspends, resumes and revokes an eSIM at once, with a reason and audited, and refunds nothing', async () => {
+    const { tenantId, orderNo, esim, reason } = await esimInUse('In use')
+    const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
+    const asked: string[] = []
+    const done = (name: string) => async (): Promise<ActionOutcome> => {
+      asked.push(name)
+      return { kind: 'done' }
+    }
+    await supplierAnswers(
+      { suspend: done('SUSPEND'), unsuspend: done('UNSUSPEND'), revoke: done('REVOKE') },
+      async () => {
+        const actions = ['SUSPEND', 'UNSUSPEND', 'REVOKE'] as const
+        const states = [{ suspended: true }, { suspended: false }, { esimStatus: 'REVOKED' }]
+        for (const [index, action] of actions.entries()) {
+          const { status, body } = await staff.call('POST', `${esim}/operator-actions`, { action, reason })
+          expect([action, status, body]).toEqual([action, 200, { outcome: 'done', words: null }])
+          expect((await staff.call('GET', esim)).body).toMatchObject(states[index]!)
+        }
+        expect(asked).toEqual(actions)
+        const repeat = await staff.call('POST', `${esim}/operator-actions`, { action: 'REVOKE', reason })
+        expect(repeat.body).toMatchObject({ code: 'ESIM_STATE' })
+      },
+    )
+    expect(await walletOf(testbed.db, tenantId)).toMatchObject({ refunds: 0 })
+    const { actions } = (await staff.call('GET', `${esim}/actions`)).body
+    expect(actions.slice(0, 3)).toMatchObject(
+      ['REVOKE', 'UNSUSPEND', 'SUSPEND'].map((action) => ({ action, startedBy: 'OPERATOR', actionStatus: 'DONE' })),
+    )
+    const { entries } = (await staff.call('GET', `/audit?action=order.revoke_esim&tenantId=${tenantId}`)).body
+    expect(entries).toMatchObject([{ subject: orderNo, actor: staff.email, after: { reason } }])
+  })
+
+  it('needs an operator who may change things, and a reason', async () => {
+    const { tenantId, esim, reason } = await esimInUse('Guarded')
+    const body = { action: 'SUSPEND', reason }
+    const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
+    for (const other of [
+      await signedInAs(testbed, 'DEALER_ADMIN', tenantId),
+      await signedInAs(testbed, 'OPERATOR_READ_ONLY'),
+    ])
+      expect((await other.call('POST', `${esim}/operator-actions`, body)).status).toBe(403)
+    expect((await staff.call('POST', `${esim}/operator-actions`, { action: 'SUSPEND' })).status).toBe(400)
+    expect((await staff.call('GET', esim)).body).toMatchObject({ suspended: false })
+  })
+
+  it('that is refused changes nothing, and one without an answer is resolved by what the supplier says', async () => {
+    const { tenantId, esim, reason } = await esimInUse('Silent')
+    const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
+    const dealer = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
+    const newest = async (caller: typeof staff) => (await caller.call('GET', `${esim}/actions`)).body.actions[0]
+    const suspend = { action: 'SUSPEND', reason }
+    await supplierAnswers({ suspend: async () => ({ kind: 'refused', message: 'not on this tariff' }) }, async () => {
+      const { body } = await staff.call('POST', `${esim}/operator-actions`, suspend)
+      expect(body).toEqual({ outcome: 'refused', words: 'not on this tariff' })
+    })
+    expect(await newest(staff)).toMatchObject({ actionStatus: 'REFUSED', isAnswerMissing: false })
+    await supplierAnswers({ suspend: async () => ({ kind: 'unknown', message: 'no answer' }) }, async () => {
+      const { body } = await staff.call('POST', `${esim}/operator-actions`, suspend)
+      expect(body).toEqual({ outcome: 'unknown', words: 'no answer' })
+    })
+    expect(await newest(staff)).toMatchObject({ actionStatus: 'PENDING', isAnswerMissing: true })
+    expect(await newest(dealer)).toMatchObject({ actionStatus: 'PENDING', isAnswerMissing: false })
+    const wrong = { verdict: 'cancelled', evidence: EVIDENCE }
+    expect((await staff.call('POST', `${esim}/settle-cancel`, wrong)).body.code).toBe('NOT_IN_QUESTION')
+    const { status } = await staff.call('POST', `${esim}/settle-cancel`, { verdict: 'done', evidence: EVIDENCE })
+    expect(status).toBe(200)
+    expect(await newest(staff)).toMatchObject({ actionStatus: 'DONE', isAnswerMissing: false })
+    expect((await staff.call('GET', esim)).body).toMatchObject({ suspended: true })
+  })
 })

@@ -1,0 +1,69 @@
+import type { ProfileCodes } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
+import { Box, Button, Group, Image, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import { useChange } from '../api/use-api.ts'
+import { Card } from '../parts/page.tsx'
+import { Copyable, Facts } from '../parts/values.tsx'
+import { t } from '../strings/strings.ts'
+
+/** Loaded on request, and discarded with the page. */
+export function Codes({ path, iccid }: { path: string; iccid: string }) {
+  const [codes, setCodes] = useState<ProfileCodes>()
+  const show = useChange<ProfileCodes>()
+  return (
+    <Card
+      title={t.esims.installation}
+      actions={
+        <Button
+          variant="default"
+          loading={show.isPending}
+          onClick={() =>
+            codes
+              ? setCodes(undefined)
+              : show.mutate({ method: 'POST', path: `${path}/codes` }, { onSuccess: setCodes })
+          }
+        >
+          {codes ? t.esims.hideCodes : t.esims.showCodes}
+        </Button>
+      }
+    >
+      <Text size="sm" c="dimmed">
+        {t.esims.installationText}
+      </Text>
+      {codes && (
+        <Group align="flex-start" gap="xl">
+          <Stack gap="xs">
+            <Box bg="white" p="sm">
+              <Image src={`data:image/svg+xml,${encodeURIComponent(codes.qr)}`} alt={t.esims.qrAlt} w={200} h={200} />
+            </Box>
+            <Button
+              component="a"
+              href={`data:image/png;base64,${codes.qrPng}`}
+              download={`esim-${iccid}.png`}
+              variant="default"
+              size="xs"
+            >
+              {t.esims.downloadQr}
+            </Button>
+          </Stack>
+          <Box flex={1} miw={260}>
+            <Facts
+              items={[
+                [t.esims.activationCode, <Copyable key="a" value={codes.ac} label={t.esims.activationCode} />],
+                [t.esims.matchingId, codes.matchingId],
+                ...present([t.esims.confirmationCode, codes.confirmationCode]),
+                ...present([t.esims.pin, codes.pin]),
+                ...present([t.esims.puk, codes.puk]),
+              ]}
+            />
+          </Box>
+        </Group>
+      )}
+    </Card>
+  )
+}
+
+/** Most eSIMs have no such code. */
+function present(fact: [string, string | null]): [string, string | null][] {
+  return fact[1] === null ? [] : [fact]
+}

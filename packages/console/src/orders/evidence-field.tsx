@@ -1,0 +1,17 @@
+import { Textarea } from '@mantine/core'
+import { t } from '../strings/strings.ts'
+
+/** What the supplier said, so that a colleague can check it. Field name: evidence. */
+export function EvidenceField() {
+  return (
+    <Textarea
+      name="evidence"
+      label={t.orders.evidence}
+      description={t.orders.evidenceHint}
+      required
+      minLength={3}
+      maxLength={2000}
+      autosize
+    />
+  )
+}

@@ -1,0 +1,216 @@
+import type {
+  DiscrepancyRow,
+  PriceDifferenceRow,
+  SupplierMonthRow,
+} from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-reports.ts'
+import { Anchor, NativeSelect, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useApi } from '../api/use-api.ts'
+import { packagePath } from '../catalogue/paths.ts'
+import { formatCount } from '../parts/format.ts'
+import { List } from '../parts/list.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { useFilters } from '../parts/use-filters.ts'
+import { Amount, Timestamp } from '../parts/values.tsx'
+import { interpolate, plural, t } from '../strings/strings.ts'
+import { SUPPLIERS } from './paths.ts'
+
+const BASE = '/supplier-reports'
+
+/** What suppliers sold compared with what was ordered, and with the costs in the catalogue. */
+export function SupplierReportsPage() {
+  const [{ month }, setFilters] = useFilters()
+  return (
+    <Page
+      title={t.supplierReports.title}
+      description={t.supplierReports.text}
+      back={{ to: SUPPLIERS, label: t.suppliers.title }}
+      actions={
+        <NativeSelect
+          aria-label={t.supplierReports.month}
+          value={month ?? ''}
+          onChange={(event) => setFilters({ month: event.currentTarget.value })}
+          data={[{ value: '', label: t.supplierReports.chooseMonth }, ...latestMonths()]}
+        />
+      }
+    >
+      {month ? (
+        <>
+          <Months month={month} />
+          <Discrepancies month={month} />
+        </>
+      ) : (
+        <Card title={t.supplierReports.months}>
+          <Text size="sm">{t.supplierReports.chooseMonthText}</Text>
+        </Card>
+      )}
+      <Prices />
+    </Page>
+  )
+}
+
+const MONTHS_SHOWN = 24
+
+/** In UTC, newest first. */
+function latestMonths(): string[] {
+  const now = new Date()
+  return Array.from({ length: MONTHS_SHOWN }, (_, back) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back)).toISOString().slice(0, 7),
+  )
+}
+
+function Months({ month }: { month: string }) {
+  const { data, isLoading, error, refetch } = useApi<{ months: SupplierMonthRow[] }>(`${BASE}/months`, { month })
+  return (
+    <Card title={interpolate(t.supplierReports.monthsOf, { month })}>
+      <List<SupplierMonthRow>
+        label={t.supplierReports.months}
+        rows={data?.months}
+        csv={{ path: `${BASE}/months`, query: { month } }}
+        loading={isLoading}
+        error={error}
+        retry={refetch}
+        idOf={(row) => [row.supplier, row.currencyCode, row.costCurrency].join(' ')}
+        empty={{ title: t.supplierReports.noOrders }}
+        columns={[
+          {
+            accessor: 'supplier',
+            title: t.orders.supplier,
+            phone: 'main',
+            render: (row) => row.supplier || t.supplierReports.notBought,
+          },
+          ...(['delivered', 'cancelled', 'refused', 'underReview', 'orphans'] as const).map((accessor) => ({
+            accessor,
+            title: t.supplierReports[accessor],
+            textAlign: 'right' as const,
+            ...(accessor === 'delivered' && { phone: 'status' as const }),
+            render: (row: SupplierMonthRow) => formatCount(row[accessor]),
+          })),
+          {
+            accessor: 'sales',
+            title: t.supplierReports.sales,
+            textAlign: 'right',
+            phone: 'value',
+            render: (row) => <Amount value={row.sales} currency={row.currencyCode} />,
+          },
+          {
+            accessor: 'refunds',
+            title: t.supplierReports.refunds,
+            textAlign: 'right',
+            render: (row) => <Amount value={row.refunds} currency={row.currencyCode} />,
+          },
+          {
+            accessor: 'cost',
+            title: t.supplierReports.cost,
+            textAlign: 'right',
+            phone: 'note',
+            render: (row) => <Cost row={row} />,
+          },
+        ]}
+      />
+    </Card>
+  )
+}
+
+/** The cost of delivered eSIMs in its own currency, which may differ from that of the sales. */
+function Cost({ row: { delivered, cost, costCurrency, currencyCode } }: { row: SupplierMonthRow }) {
+  if (cost === null && delivered > 0) return <>{t.supplierReports.unknown}</>
+  return <Amount value={cost} currency={costCurrency ?? currencyCode} />
+}
+
+function Discrepancies({ month }: { month: string }) {
+  const answer = useApi<{ discrepancies: DiscrepancyRow[]; omitted: number }>(`${BASE}/discrepancies`, { month })
+  const { data, isLoading, error, refetch } = answer
+  return (
+    <Card title={t.supplierReports.discrepancies}>
+      <Text size="sm" c="dimmed">
+        {t.supplierReports.discrepanciesText}
+      </Text>
+      <List<DiscrepancyRow>
+        label={t.supplierReports.discrepancies}
+        rows={data?.discrepancies}
+        csv={{ path: `${BASE}/discrepancies`, query: { month } }}
+        loading={isLoading}
+        error={error}
+        retry={refetch}
+        idOf={(row) => [row.kind, row.orderNo, row.itemNo, row.iccid].join(' ')}
+        empty={{ title: t.supplierReports.noDiscrepancies }}
+        columns={[
+          {
+            accessor: 'kind',
+            title: t.supplierReports.kind,
+            phone: 'main',
+            render: (row) => t.supplierReports.kinds[row.kind],
+          },
+          { accessor: 'supplier', title: t.orders.supplier, phone: 'status', render: (row) => row.supplier || '–' },
+          { accessor: 'orderNo', title: t.esims.order, phone: 'note', render: (row) => <OrderLink row={row} /> },
+          { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
+          { accessor: 'since', title: t.supplierReports.since, render: (row) => <Timestamp time={row.since} /> },
+          { accessor: 'detail', title: t.common.details, cellsClassName: 'break' },
+        ]}
+      />
+      <Omitted count={data?.omitted} />
+    </Card>
+  )
+}
+
+function OrderLink({ row: { tenantId, orderNo, itemNo } }: { row: DiscrepancyRow }) {
+  if (orderNo === null) return <>–</>
+  return (
+    <Anchor component={Link} to={`/tenants/${tenantId}/orders/${orderNo}`} search={{} as never} size="sm">
+      {`${orderNo}-${itemNo}`}
+    </Anchor>
+  )
+}
+
+function Prices() {
+  const answer = useApi<{ prices: PriceDifferenceRow[]; omitted: number }>(`${BASE}/prices`)
+  const { data, isLoading, error, refetch } = answer
+  return (
+    <Card title={t.suppliers.priceDifferences}>
+      <Text size="sm" c="dimmed">
+        {t.supplierReports.pricesText}
+      </Text>
+      <List<PriceDifferenceRow>
+        label={t.suppliers.priceDifferences}
+        rows={data?.prices}
+        csv={{ path: `${BASE}/prices` }}
+        loading={isLoading}
+        error={error}
+        retry={refetch}
+        idOf={(row) => [row.supplier, row.packageCode, row.productCode].join(' ')}
+        to={(row) => packagePath(row.packageCode)}
+        empty={{ title: t.supplierReports.noPrices }}
+        columns={[
+          { accessor: 'packageCode', title: t.esims.package, cellsClassName: 'mono', phone: 'main' },
+          { accessor: 'supplier', title: t.orders.supplier, phone: 'status' },
+          { accessor: 'productCode', title: t.supplierReports.product, cellsClassName: 'mono', phone: 'note' },
+          {
+            accessor: 'price',
+            title: t.supplierReports.price,
+            textAlign: 'right',
+            phone: 'value',
+            render: (row) => <Amount value={row.price} currency={row.currencyCode} />,
+          },
+          {
+            accessor: 'cost',
+            title: t.supplierReports.catalogueCost,
+            textAlign: 'right',
+            render: (row) => <Amount value={row.cost} currency={row.currencyCode} />,
+          },
+          { accessor: 'seenAt', title: t.supplierReports.since, render: (row) => <Timestamp time={row.seenAt} /> },
+        ]}
+      />
+      <Omitted count={data?.omitted} />
+    </Card>
+  )
+}
+
+function Omitted({ count = 0 }: { count: number | undefined }) {
+  if (count === 0) return null
+  return (
+    <Text size="sm" c="dimmed">
+      {plural(t.supplierReports.omitted, count)}
+    </Text>
+  )
+}

@@ -1,0 +1,69 @@
+import type { Config } from '../config/config.ts'
+import { ADMISSION_CONNECTIONS } from '../config/connections.ts'
+import type { Clock, DatabaseClock } from '../lib/clock.ts'
+import type { Cipher } from '../lib/crypto.ts'
+import { createDb, type Database, type Db, type DbOptions } from '../lib/postgres/db.ts'
+import type { Log } from '../lib/telemetry/log.ts'
+import { maintainPartitions } from '../retention/table.ts'
+import { findTenant, type Tenant, type TenantSecret } from '../tenants/tenant.ts'
+import { type AdmissionDeps, createTenantCache } from './admission.ts'
+import { createAdmissionBatcher } from './admit-batch.ts'
+import { createFailureLimit } from './failure-limit.ts'
+
+/** A request is admitted in milliseconds; dealers wait for an answer. */
+const LIMITS = { lockTimeoutMs: 3_000, statementTimeoutMs: 3_000, stallMs: 4_000, connectTimeoutMs: 3_000 }
+
+interface AdmissionOptions {
+  /** How connections of the dealer API are made. */
+  hot: Omit<DbOptions, 'poolSize' | 'applicationName'>
+  config: Pick<Config, 'deployment' | 'defaultQpsLimit'>
+  clock: Clock
+  databaseClock: DatabaseClock
+  db: Db
+  cipher: Cipher
+  /** Authenticates the RequestIDs of our own attempts to send events. */
+  linkKey: Buffer
+  log: Log
+}
+
+/** Creates what the admission of requests needs, with connections of its own. */
+export function createAdmission(options: AdmissionOptions): AdmissionDeps & { db: Database } {
+  const { hot, config, clock, databaseClock, db, cipher, linkKey, log } = options
+  const { defaultQpsLimit } = config
+  const admissionDb = createDb({
+    ...hot,
+    ...LIMITS,
+    poolSize: ADMISSION_CONNECTIONS,
+    applicationName: 'dealer-esim admission',
+    asynchronousCommit: true,
+  })
+  return {
+    tenantCache: createTenantCache((appKey) => findTenant(admissionDb, cipher, { appKey })),
+    batches: createAdmissionBatcher({
+      db: admissionDb,
+      ...{ clock, databaseClock, defaultQpsLimit },
+      maintainPartitions: () => maintainPartitions(db),
+    }),
+    failures: createFailureLimit(clock),
+    databaseClock,
+    revealsStringToSign: config.deployment !== 'production',
+    defaultQpsLimit,
+    linkKey,
+    onSecretProven(tenant, secret) {
+      saveFirstUse(db, tenant, secret).catch((err) => {
+        secret.provenAtMs = null // the next request tries again: until then events are signed with the old secret
+        log.warn({ err }, 'the first use of a secret could not be saved')
+      })
+    },
+    db: admissionDb,
+  }
+}
+
+/** Until it is saved, events are signed with the previous secret (contract §7). */
+async function saveFirstUse(db: Db, tenant: Tenant, { secretId }: TenantSecret): Promise<void> {
+  await db.query({
+    text: `update tenant_secrets set proven_at = clock_timestamp()
+           where tenant_id = $1 and secret_id = $2 and proven_at is null`,
+    values: [tenant.tenantId, secretId],
+  })
+}

@@ -1,0 +1,32 @@
+import { NIL_TENANT } from '../audit/audit.ts'
+import type { Ids } from '../lib/ids.ts'
+import type { Tx } from '../lib/postgres/db.ts'
+
+export interface Alert {
+  /** null if it concerns the deployment. */
+  tenantId: string | null
+  /** UPPER_SNAKE, such as LOW_BALANCE. */
+  kind: string
+  audience: 'OPERATOR' | 'TENANT'
+  /** What happened and what to do. */
+  message: string
+  data?: Record<string, unknown>
+}
+
+/**
+ * Alerts operators or a tenant's people, in the transaction that caused the alert. The console shows it, and it may
+ * also be sent by e-mail.
+ */
+export function createAlert(tx: Tx, ids: Ids, alert: Alert): void {
+  tx.send({
+    text: `insert into alerts (tenant_id, alert_id, kind, audience, message, data) values ($1, $2, $3, $4, $5, $6)`,
+    values: [
+      alert.tenantId ?? NIL_TENANT,
+      ids.uuid(),
+      alert.kind,
+      alert.audience,
+      alert.message,
+      JSON.stringify(alert.data ?? {}),
+    ],
+  })
+}

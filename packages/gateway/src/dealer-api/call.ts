@@ -1,0 +1,34 @@
+import type { AnswerOf, OperationName, RequestHeaders, RequestOf } from '@dealer-esim/contract'
+import type { Admitted } from '../admission/admission.ts'
+import type { Deps } from '../deps.ts'
+
+/** An admitted request of an operation. */
+export interface Call<Name extends OperationName> extends Admitted {
+  request: RequestOf<Name>
+  headers: RequestHeaders
+  address: string
+  /** When the request arrived, by `Clock.monotonic`. */
+  receivedAt: number
+}
+
+/** A call whose request is still being admitted. */
+export interface EarlyCall<Name extends OperationName>
+  extends Pick<Call<Name>, 'tenant' | 'request' | 'headers' | 'receivedAt'> {
+  admission: Promise<Admitted>
+}
+
+export interface Result<Name extends OperationName> {
+  data: AnswerOf<Name>
+  /** True if it is the result of an earlier call with the same transactionId. */
+  isReplay?: boolean
+}
+
+export type Handler<Name extends OperationName> = (deps: Deps, call: Call<Name>) => Promise<Result<Name>>
+export type EarlyHandler<Name extends OperationName> = (deps: Deps, call: EarlyCall<Name>) => Promise<Result<Name>>
+
+/** The operations of the dealer API, as api.ts gives them to it. */
+export interface Operations {
+  readonly handlers: { readonly [Name in OperationName]: Handler<Name> }
+  /** For operations that may begin before their request is admitted. They commit their changes only afterwards. */
+  readonly earlyHandlers: { readonly [Name in OperationName]?: EarlyHandler<Name> }
+}

@@ -1,0 +1,17 @@
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
+
+/** Which rows of a list in the order of its ids, UUIDv7, which is that of time. */
+export interface IdPage {
+  /** The id of the last row before these. */
+  readonly after?: string | undefined
+  /** Default: the newest first. */
+  readonly ascending?: boolean | undefined
+  readonly limit: number
+}
+
+/** SQL: the end of a query whose conditions come before it. */
+export function idPage(column: string, { after, ascending = false, limit }: IdPage): Sql {
+  const id = raw(column)
+  const beyond = after === undefined ? empty : sql`and ${id} ${raw(ascending ? '>' : '<')} ${after}`
+  return sql`${beyond} order by ${id} ${raw(ascending ? 'asc' : 'desc')} limit ${limit}`
+}

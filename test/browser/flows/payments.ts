@@ -1,0 +1,170 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, expect, it } from 'vitest'
+import type { Db } from '../../../packages/gateway/src/lib/postgres/db.ts'
+import type { SmtpReceiver } from '../../../packages/gateway/test/harness/servers/smtp-receiver.ts'
+import {
+  api,
+  button,
+  type ConsoleTestbed,
+  field,
+  heading,
+  inviteAndSignIn,
+  loadPage,
+  navigate,
+  OPERATOR,
+  PASSWORD,
+} from '../console-testbed.ts'
+
+interface PaymentState {
+  testbed: ConsoleTestbed
+  /** The page of an administrator of the operator. */
+  page: Page
+  db: Pick<Db, 'query'>
+  smtp: SmtpReceiver
+}
+
+const AMOUNT = 50_000_000
+const PAYER = 'accounts@payer.test'
+const LAST_MONTH = monthBefore(new Date())
+
+function monthBefore(time: Date): string {
+  return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() - 1)).toISOString().slice(0, 7)
+}
+
+/** Payments that two people confirm, and the statement of a month, by the operator and a dealer. */
+export function paymentFlows(shared: PaymentState): void {
+  let dealer: Page
+  let tenantId: string
+
+  const balance = async () =>
+    (await api<{ balance: number }>(shared.testbed, dealer, `/tenants/${tenantId}/wallet`)).balance
+  const mailTo = (recipient: string, subject: string) =>
+    shared.smtp.mails.find((mail) => mail.to === recipient && mail.subject === subject)
+
+  beforeAll(async () => {
+    const { testbed, page } = shared
+    const input = { clientName: 'Payer Travel', currencyCode: 'USD' }
+    tenantId = (await api<{ tenantId: string }>(testbed, page, '/tenants', input)).tenantId
+    dealer = await inviteAndSignIn(shared, { email: PAYER, role: 'DEALER_ADMIN', tenantId })
+  })
+
+  it('a payment above the set amount is credited by the second person only, and both sides are mailed', async () => {
+    const { testbed, page } = shared
+    await page.getByRole('link', { name: 'Payments and statements' }).click()
+    const card = page.locator('[data-currency=USD]')
+    await card.getByRole('textbox', { name: 'A second person confirms above (USD)' }).fill('1000.00')
+    await card.getByRole('button', { name: 'Save' }).click()
+    const password = page.getByRole('dialog')
+    await password.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await password.getByRole('button', { name: 'Save' }).click()
+    await password.waitFor({ state: 'hidden' })
+
+    await navigate(testbed, dealer, '/top-up-requests')
+    await button(dealer, 'Request top-up').click()
+    const form = dealer.getByRole('dialog')
+    await form.getByRole('textbox', { name: /Amount/ }).fill('5000.00')
+    await form.getByRole('textbox', { name: 'Payment reference' }).fill('INV-900')
+    await form.getByRole('button', { name: 'Request top-up' }).click()
+    await form.waitFor({ state: 'hidden' })
+    const asked = () => mailTo('ops@operator.test', 'A dealer asks for a top-up')
+    await expect.poll(() => asked()?.text, { timeout: 30_000 }).toContain('5000.00 USD, reference INV-900')
+    expect(asked()?.html).toContain('/top-up-requests"')
+
+    await navigate(testbed, page, '/top-up-requests')
+    await confirm(page)
+    await page.getByText('Recorded. A second person must confirm it too.').waitFor()
+    const row = (at: Page) => at.getByRole('row', { name: /INV-900/ })
+    await row(page).getByText(`Confirmed by ${OPERATOR}; a second person must confirm it.`).waitFor()
+    expect(await button(page, 'Confirm payment').count()).toBe(0)
+    expect(await balance()).toBe(0)
+    await row(dealer).locator('[data-status=REQUESTED]').waitFor()
+    expect(await dealer.getByText('a second person must confirm it').count()).toBe(0)
+
+    const second = await inviteAndSignIn(shared, { email: 'cashier@operator.test', role: 'OPERATOR_STAFF' })
+    await second.locator('[data-attention=topUpRequests]').click()
+    await row(second).getByText(`Confirmed by ${OPERATOR}; a second person must confirm it.`).waitFor()
+    await confirm(second)
+    await second.getByText('Credited.').first().waitFor()
+    expect(await balance()).toBe(AMOUNT)
+    await row(second).waitFor({ state: 'hidden' }) // The list is that of open requests.
+    await row(page).locator('[data-status=PAID]').waitFor({ timeout: 60_000 })
+    await row(dealer).locator('[data-status=PAID]').waitFor({ timeout: 60_000 })
+    const credited = () => mailTo(PAYER, 'Your top-up was credited: Payer Travel')
+    await expect.poll(() => credited()?.text, { timeout: 30_000 }).toContain('5000.00 USD, reference INV-900')
+    await second.context().close()
+  })
+
+  /** Confirms the only open request. The dialog repeats what is credited. */
+  async function confirm(at: Page): Promise<void> {
+    await button(at, 'Confirm payment').click()
+    const dialog = at.getByRole('dialog')
+    for (const text of ['Payer Travel', 'INV-900']) await dialog.getByText(text, { exact: true }).waitFor()
+    await dialog.getByRole('button', { name: 'Credit USD 5,000.00' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+  }
+
+  it('the statement of a month opens as a page to print, and stays as it was issued', async () => {
+    const { testbed, page, db } = shared
+    await saveDetails('Operator & Sons Ltd')
+    await api(testbed, page, `/tenants/${tenantId}/wallet/top-ups`, { amount: 12_345, reference: 'INV-901' })
+    await moveToLastMonth()
+    await loadPage(testbed, dealer, `/tenants/${tenantId}/wallet`)
+    expect(await dealer.getByRole('link', { name: 'Open statement' }).count()).toBe(0)
+    await dealer.getByRole('combobox', { name: /^Month in UTC/ }).selectOption(LAST_MONTH)
+    const opened = dealer.getByRole('link', { name: 'Open statement' })
+    const [statement] = await Promise.all([dealer.waitForEvent('popup'), opened.click()])
+    await heading(statement, 'Account statement').waitFor()
+    for (const text of ['Operator & Sons Ltd', '1 Main Street', 'Payer Travel', LAST_MONTH, '5001.23'])
+      await statement.getByText(text).first().waitFor()
+    await statement.getByText('It is not a tax invoice.').waitFor()
+    await statement.getByRole('row', { name: 'Payments credited 2 5001.2345' }).waitFor()
+    await statement.getByText(new RegExp(`^[0-9A-Z]{10}-${LAST_MONTH}$`)).waitFor()
+    // The policy of the page lets its own style apply, and nothing else.
+    const align = `getComputedStyle(document.querySelector('td.amount')).textAlign`
+    expect(await statement.evaluate(align)).toBe('right')
+    expect(await statement.locator('script, img, link').count()).toBe(0)
+    await statement.emulateMedia({ media: 'print' })
+    const pdf = await statement.pdf({ format: 'A4', preferCSSPageSize: true })
+    expect(pdf.toString('latin1').match(/\/Type \/Page\b/g)).toHaveLength(1)
+    await statement.emulateMedia({ media: 'screen' })
+
+    const issued = await statement.content()
+    await saveDetails('Renamed Operator Inc.')
+    await api(testbed, page, `/tenants/${tenantId}/wallet/top-ups`, { amount: 10_000, reference: 'INV-902' })
+    await statement.reload()
+    expect(await statement.content()).toBe(issued)
+    await loadPage(testbed, page, `/tenants/${tenantId}/wallet?month=${LAST_MONTH}`)
+    const [ofOperator] = await Promise.all([
+      page.waitForEvent('popup'),
+      page.getByRole('link', { name: 'Open statement' }).click(),
+    ])
+    await heading(ofOperator, 'Account statement').waitFor()
+    expect(await ofOperator.content()).toBe(issued)
+    const kept = { text: 'select from issued_statements where tenant_id = $1 and month = $2' }
+    expect(await db.query({ ...kept, values: [tenantId, LAST_MONTH] })).toHaveLength(1)
+    await ofOperator.close()
+    await dealer.context().close()
+  })
+
+  async function saveDetails(legalName: string): Promise<void> {
+    const { testbed, page } = shared
+    await navigate(testbed, page, '/payment-settings')
+    await field(page, 'Legal name').fill(legalName)
+    await field(page, 'Address').fill('1 Main Street\nLondon')
+    await button(page, 'Save').first().click()
+    await expect
+      .poll(() => api<{ legalName: string | null }>(testbed, page, '/operator-details'))
+      .toMatchObject({ legalName })
+  }
+
+  /** As if the account and its movements were a month old: a statement is only of a month that is over. */
+  async function moveToLastMonth(): Promise<void> {
+    const then = `${LAST_MONTH}-15T12:00:00Z`
+    for (const text of [
+      'update tenants set created_at = $2 where tenant_id = $1',
+      'update transfers set created_at = $2 where tenant_id = $1',
+      'update wallets set updated_at = $2 where tenant_id = $1',
+    ])
+      await shared.db.query({ text, values: [tenantId, then] })
+  }
+}

@@ -71,6 +71,9 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     const time = list.getByRole('columnheader', { name: 'Time' }).getByRole('button')
     await time.click()
     await expect.poll(shown).toEqual([...versions].reverse())
+    // Its file is oldest first in any case.
+    const file = page.locator(`a[href*='/wallet/entries.csv']`)
+    expect((await page.request.get(await file.evaluate((link) => (link as HTMLAnchorElement).href))).status()).toBe(200)
     await time.click()
     await expect.poll(shown).toEqual(versions)
     const zone = await page.evaluate(

@@ -14,8 +14,9 @@ export function isFiltered(filters: Record<string, string>): boolean {
 /** A list that the gateway filters, counts, exports and, where it can, sorts. Everything that a person chose is in the URL. */
 export interface ServerList<Row> {
   path: string
-  query: Query
   sort: string | undefined
+  /** The filters and the order of its file. */
+  fileQuery: Query
   /** The whole answer, for its members other than the rows. */
   answer: Record<string, unknown> | undefined
   rows: Row[] | undefined
@@ -28,12 +29,15 @@ export interface ServerList<Row> {
   retry(): unknown
 }
 
-/** @param options.isFirstPageOnly shows one page only, because the cursor in the URL belongs to another list */
+/**
+ * @param options.isFirstPageOnly shows one page only, because the cursor in the URL belongs to another list
+ * @param options.isFileOrderFixed its file has an order of its own
+ */
 export function useList<Row>(
   path: string,
   name: string,
   filters: Query,
-  options: { refreshMs?: number; isFirstPageOnly?: boolean } = {},
+  options: { refreshMs?: number; isFirstPageOnly?: boolean; isFileOrderFixed?: boolean } = {},
 ): ServerList<Row> {
   const [shown, setFilters] = useFilters()
   const { refreshMs, isFirstPageOnly = false } = options
@@ -44,7 +48,8 @@ export function useList<Row>(
   const isOrderRefused = list.error?.code === 'TOO_MANY_TO_SORT'
   const retry = () => (isOrderRefused ? setFilters({ sort: null }) : list.refetch())
   return {
-    ...{ path, query: filters, sort, retry },
+    ...{ path, sort, retry },
+    fileQuery: options.isFileOrderFixed ? filters : { ...filters, sort },
     // The order in the URL belongs to the other list, too.
     totals: isFirstPageOnly && totals.data ? { ...totals.data, sorts: [] } : totals.data,
     answer: list.data,

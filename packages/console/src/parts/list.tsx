@@ -83,7 +83,7 @@ export function List<Row>(props: ListProps<Row>) {
             <ListTools
               totals={list ? list.totals : rows && { count: rows.length, isComplete: true }}
               name={props.name}
-              csv={list ? { path: list.path, query: { ...list.query, sort: list.sort } } : props.csv}
+              csv={list ? { path: list.path, query: list.fileQuery } : props.csv}
               columns={columns}
               shown={shown}
               hasTimes={shown.some(({ accessor }) => isTime(ordered?.[0], accessor))}

@@ -19,7 +19,7 @@ export function DealerPricesPage() {
   const [{ keyword, source }, setFilters] = useFilters()
   const isForOperator = isOperator(me)
   const query = { keyword, source: isForOperator ? source : undefined }
-  const list = useList<PriceRow>(`/tenants/${tenantId}/prices`, 'prices', query)
+  const list = useList<PriceRow>(`/tenants/${tenantId}/prices`, 'prices', query, { isFileOrderFixed: true })
   const [setting, setSetting] = useState<PriceRow | 'any'>()
   const currency = (list.answer as TenantPrices | undefined)?.currencyCode ?? ''
   const empty = {

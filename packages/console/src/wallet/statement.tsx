@@ -14,7 +14,7 @@ export function WalletStatement(props: { tenantId: string; currency: string; cre
   const { tenantId, currency, createdAt } = props
   const [{ month, kind }, setFilters] = useFilters()
   const path = `/tenants/${tenantId}/wallet/entries`
-  const list = useList<WalletEntry>(path, 'entries', { month, kind })
+  const list = useList<WalletEntry>(path, 'entries', { month, kind }, { isFileOrderFixed: true })
   const summary = list.answer?.month as MonthSummary | null | undefined
   return (
     <Card

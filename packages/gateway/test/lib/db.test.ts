@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns'
 import { type LookupFunction, connect as netConnect } from 'node:net'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import {
   jsonArray,
   jsonbArray,
@@ -243,3 +243,12 @@ describe('rows that are sent as one array per column', () => {
     )
   })
 })
+
+it.skipIf(inject('testServer').workers.length === 0)(
+  'a definition that Citus cancels because of a deadlock fails as with PostgreSQL, so that it is repeated',
+  async () => {
+    const message = 'canceling the transaction since it was involved in a distributed deadlock'
+    const defined = db.query({ text: `drop table if exists nothing; raise exception '${message}'` })
+    await expect(defined).rejects.toMatchObject({ code: '40P01' })
+  },
+)

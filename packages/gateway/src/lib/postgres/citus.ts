@@ -154,7 +154,8 @@ function viewsScript(
         '${schema}', current_setting('lock_timeout'), rtrim(definition, E' \\n;')));
       if not answer.success then
         raise exception 'The coordinator of Citus refused a definition: %', answer.result
-          using errcode = case when answer.result like '%lock timeout%' then 'lock_not_available' else 'internal_error' end;
+          using errcode = case when answer.result like '%lock timeout%' then 'lock_not_available'
+                               when answer.result like '%deadlock%' then 'deadlock_detected' else 'internal_error' end;
       end if;
     end $define$`,
   ]

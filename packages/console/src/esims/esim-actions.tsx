@@ -199,7 +199,10 @@ function ResolveAction({ path, row, onClose }: { path: string; row: EsimActionRo
       busy={settle.isPending}
       error={settle.error}
       onSubmit={(body) =>
-        settle.mutate({ method: 'POST', path: `${path}/settle-cancel`, body }, { onSuccess: onClose })
+        settle.mutate(
+          { method: 'POST', path: `${path}/settle-cancel`, body: { ...body, actionNo: row.actionNo } },
+          { onSuccess: onClose },
+        )
       }
     >
       <Text size="sm">{row.action === 'CANCEL' ? t.orders.resolveCancelText : t.esims.resolveText}</Text>

@@ -15,17 +15,24 @@ import { LEASE_MS } from './run.ts'
 export type ActionVerdict = 'cancelled' | 'done' | 'kept'
 
 /**
- * Records what a supplier said about an action that it did not answer. A cancelled eSIM is refunded.
+ * Records what a supplier said about an action that it did not answer. A cancelled eSIM is refunded. With an `actionNo`, only
+ * of that action: another may have begun since a person looked.
  *
  * Locks: the wallet, then the eSIM's order.
  * @throws Refusal if the eSIM has no pending action, or where an eSIM to be refunded was used
  */
 export async function resolveAction(
   deps: Pick<ActionDeps, 'db' | 'ids' | 'wake'> & Pick<Partial<ActionDeps>, 'orderMetrics'>,
-  resolution: { tenantId: string; profileId: string; verdict: ActionVerdict; evidence: string },
+  resolution: {
+    tenantId: string
+    profileId: string
+    actionNo?: string | undefined
+    verdict: ActionVerdict
+    evidence: string
+  },
   by: By,
 ): Promise<void> {
-  const { tenantId, profileId, verdict } = resolution
+  const { tenantId, profileId, actionNo, verdict } = resolution
   const evidence = parseEvidence(resolution.evidence)
   await deps.db.tx(async (tx) => {
     const esim = await findEsim(tx, tenantId, { esimTranNo: profileId })
@@ -36,6 +43,10 @@ export async function resolveAction(
     const isInQuestion = action !== undefined && isAnswerMissing(action)
     if (!isInQuestion || (verdict === 'cancelled' && action.action !== 'CANCEL')) {
       const message = 'This eSIM has no cancellation or other action that its supplier did not answer. Begin one first.'
+      throw new Refusal(409, 'NOT_IN_QUESTION', message)
+    }
+    if (actionNo !== undefined && actionNo !== orderNoOf(action.actionId)) {
+      const message = `Action ${actionNo} has ended, and ${orderNoOf(action.actionId)} is open instead. Look at the eSIM again.`
       throw new Refusal(409, 'NOT_IN_QUESTION', message)
     }
     const profile = order.profiles.find((candidate) => candidate.profileId === profileId)!

@@ -247,10 +247,10 @@ describe('an operator', () => {
       { tenantId: esim.dealer.tenantId, profileId: esim.esimTranNo, action, reason: 'asked by phone' },
       BY,
     )
-  const resolve = (esim: Esim, verdict: 'cancelled' | 'done' | 'kept') =>
+  const resolve = (esim: Esim, verdict: 'cancelled' | 'done' | 'kept', actionNo?: string) =>
     resolveAction(
       bed.node.deps,
-      { tenantId: esim.dealer.tenantId, profileId: esim.esimTranNo, verdict, evidence: 'Ticket 4711' },
+      { tenantId: esim.dealer.tenantId, profileId: esim.esimTranNo, actionNo, verdict, evidence: 'Ticket 4711' },
       BY,
     )
 
@@ -283,6 +283,20 @@ describe('an operator', () => {
     expect(await operate(esim)).toEqual({ kind: 'done' })
     expect(await ended(esim, 'O-again')).toMatchObject({ actionStatus: 'DONE', feeAmount: 4_500, refundAmount: 40_500 })
     expect(await bed.refunds(esim)).toEqual([40_500])
+  })
+
+  it('does not resolve an action with what the supplier said about an earlier one', async () => {
+    const esim = await bed.delivered()
+    const { data: revoke } = await bed.act(esim, 'REVOKE', { transactionId: 'A-revoke' })
+    bed.supplier.answer = () => ({ kind: 'refused', message: 'no' })
+    await bed.run()
+    bed.supplier.answer = () => LOST
+    const { data: cancel } = await bed.act(esim, 'CANCEL', { transactionId: 'A-cancel' })
+    await bed.run()
+    await expect(resolve(esim, 'done', revoke.actionNo)).rejects.toMatchObject({ code: 'NOT_IN_QUESTION' })
+    expect(await bed.refunds(esim)).toEqual([])
+    await resolve(esim, 'kept', cancel.actionNo)
+    expect(await bed.action(esim, 'A-cancel')).toMatchObject({ actionStatus: 'REFUSED' })
   })
 
   it('resolves an unanswered action with evidence, once, and it is audited', async () => {

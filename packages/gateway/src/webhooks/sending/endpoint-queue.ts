@@ -49,6 +49,8 @@ export interface EndpointQueue {
   claiming: boolean
   /** A claim was requested during a claim that may have looked too early. */
   claimAgain: boolean
+  /** At the latest claim another node held it. */
+  isElsewhere: boolean
   /** Counts how often waiting events were marked UNSENT: a claim made before that is not sent. */
   timesMarkedUnsent: number
   /** Waits in one of the scheduler's lists. */
@@ -76,6 +78,7 @@ export function createEndpointQueue(tenantId: string): EndpointQueue {
     hasMore: false,
     claiming: false,
     claimAgain: false,
+    isElsewhere: false,
     timesMarkedUnsent: 0,
     isScheduled: false,
   }
@@ -96,6 +99,7 @@ const NONE: readonly string[] = []
  * @returns how many were appended
  */
 export function addClaimed(queue: EndpointQueue, { events, last, heldUntilMs }: Claim, claimedAtMs: number): number {
+  queue.isElsewhere = heldUntilMs === undefined
   if (heldUntilMs === undefined) return 0
   if (queue.claimedIds.size === 0) queue.furthest = undefined
   if (last && (!queue.furthest || isBefore(queue.furthest, last))) queue.furthest = last
@@ -137,6 +141,11 @@ export function shouldClaim(queue: EndpointQueue): boolean {
 function queueMax(queue: EndpointQueue): number {
   const prompt = queue.health === 'PROVEN' && queue.meanResponseMs < PROMPT_MS
   return queue.inFlightMax * (prompt ? CLAIM_AHEAD_FACTOR : 1)
+}
+
+/** True if its events may be claimed without a look at the tenant: its endpoint is known and was not held by another node. */
+export function isSendable({ version, isElsewhere }: EndpointQueue): boolean {
+  return version !== '' && !isElsewhere
 }
 
 /** Takes over the tenant's current endpoint and secrets. @returns false when there is no endpoint to send to */

@@ -5,7 +5,15 @@ import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
 import { createNamedTenants, type Running, runLoop, settlesWithin } from '../../lib/process/lifecycle.ts'
 import { loggedAttempt } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
-import { CLAIMED_MAX, PASS_GAP_MS, POLL_MS, STEP_MAX, TENANTS_PER_CLAIM, TENANTS_PER_PASS } from '../limits.ts'
+import {
+  CLAIMED_MAX,
+  ENDPOINT_IN_FLIGHT_MAX,
+  PASS_GAP_MS,
+  POLL_MS,
+  STEP_MAX,
+  TENANTS_PER_CLAIM,
+  TENANTS_PER_PASS,
+} from '../limits.ts'
 import { bodyOf } from '../notification-body.ts'
 import { type Attempt, attemptDelivery, nextStep } from './attempt.ts'
 import {
@@ -25,6 +33,7 @@ import {
   claimLimit,
   createEndpointQueue,
   type EndpointQueue,
+  isSendable,
   nextClaimRequest,
   releaseEvents,
   shouldClaim,
@@ -90,7 +99,7 @@ interface Pass {
 /**
  * Sends events on this node. The steps of an event, in the order of the methods below:
  *
- *     pass         finds the tenants with due events
+ *     pass         finds the tenants with due events; claimFor is given those whose events were just recorded here
  *     claim        leases a tenant's endpoint queue for this node and reads its due events
  *     sendNext     takes the first event of a queue, when the scheduler has capacity
  *     send         posts it and decides what follows from the response
@@ -141,11 +150,16 @@ export class Sender {
     return this.#claimed === 0
   }
 
-  /** Claims for tenants whose events this node has just recorded. @returns false if a pass has to look at them instead */
+  /**
+   * Claims for tenants whose events this node has just recorded, without a look at the others.
+   * @returns false, and claims nothing, if a pass has to find out what is due: there is no room for so many claims, or this
+   * node does not know where one of them takes events
+   */
   async claimFor(tenantIds: readonly string[]): Promise<boolean> {
     const queues = tenantIds.flatMap((tenantId) => this.#queues.get(tenantId) ?? [])
-    if (queues.length < tenantIds.length || queues.some(({ version }) => version === '')) return false
-    await Promise.all(queues.map((queue) => this.#claim(queue)))
+    if (queues.length < tenantIds.length || !queues.every(isSendable)) return false
+    if (queues.length > (CLAIMED_MAX - this.#claimed) / ENDPOINT_IN_FLIGHT_MAX) return false
+    await Promise.all(queues.map((queue) => this.#claim(queue, ENDPOINT_IN_FLIGHT_MAX)))
     return true
   }
 
@@ -174,8 +188,9 @@ export class Sender {
     }
   }
 
-  async #claim(queue: EndpointQueue): Promise<void> {
-    const limit = Math.min(claimLimit(queue), CLAIMED_MAX - this.#claimed)
+  /** @param max fewer than the queue has room for, so that many queues can be claimed at once; the rest follows while it is sent */
+  async #claim(queue: EndpointQueue, max = CLAIMED_MAX): Promise<void> {
+    const limit = Math.min(claimLimit(queue), CLAIMED_MAX - this.#claimed, max)
     if (queue.claiming) queue.claimAgain = true
     if (queue.claiming || limit <= 0 || this.#stopping) return
     queue.claiming = true

@@ -99,7 +99,14 @@ export const orderActionRoutes: Route[] = [
     summary:
       'Resolve a pending cancellation, or another action, with the supplier’s answer. A cancelled eSIM is refunded',
     params: profileParams,
-    body: Type.Object({ verdict: Type.Enum(['cancelled', 'done', 'kept']), evidence: evidence() }, CLOSED),
+    body: Type.Object(
+      {
+        actionNo: Type.Optional(line(26)),
+        verdict: Type.Enum(['cancelled', 'done', 'kept']),
+        evidence: evidence(),
+      },
+      CLOSED,
+    ),
     answer: done,
     async handle({ deps, by }, { params, body }) {
       await resolveAction(deps, { ...params, ...body }, by)

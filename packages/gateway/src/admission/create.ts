@@ -26,7 +26,7 @@ interface AdmissionOptions {
   log: Log
 }
 
-/** Creates what the admission of requests needs, with connections of its own. */
+/** Creates the dependencies of admission, with database connections of their own. */
 export function createAdmission(options: AdmissionOptions): AdmissionDeps & { db: Database } {
   const { hot, config, clock, databaseClock, db, cipher, linkKey, log } = options
   const { defaultQpsLimit } = config

@@ -26,7 +26,7 @@ export interface Result<Name extends OperationName> {
 export type Handler<Name extends OperationName> = (deps: Deps, call: Call<Name>) => Promise<Result<Name>>
 export type EarlyHandler<Name extends OperationName> = (deps: Deps, call: EarlyCall<Name>) => Promise<Result<Name>>
 
-/** The operations of the dealer API, as api.ts gives them to it. */
+/** The operations of the dealer API, as api.ts passes them in. */
 export interface Operations {
   readonly handlers: { readonly [Name in OperationName]: Handler<Name> }
   /** For operations that may begin before their request is admitted. They commit their changes only afterwards. */

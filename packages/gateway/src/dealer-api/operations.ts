@@ -15,7 +15,7 @@ import { setWebhook } from '../webhooks/endpoint/set-webhook.ts'
 import type { Operations, Result } from './call.ts'
 import { order, orderEarly, topUp, topUpEarly } from './orders.ts'
 
-/** Each calls one module. The tenant comes from the caller's credentials, never from the request. */
+/** The handlers of the operations. Each calls one module. The tenant comes from the caller's credentials, never from the request. */
 const handlers: Operations['handlers'] = {
   async health(_, { tenant }) {
     return { data: { status: 'UP', tenantId: tenant.tenantId, clientName: tenant.clientName } }

@@ -26,7 +26,8 @@ export type EventDetails =
 /**
  * Records events in the transaction that causes them, without an extra round trip. An event is PENDING if the tenant's
  * endpoint is set, enabled and subscribed to its type, otherwise UNSENT: kept and replayable. Takes no lock.
- * After the commit the caller wakes the sender (webhooks/sending/sender.ts): `deps.wake.wake('webhooks')`.
+ * After the commit the caller wakes the sender (webhooks/sending/sender.ts) and names the tenants where it knows them:
+ * `deps.wake.wake('webhooks', [tenantId])`.
  */
 export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
   if (events.length === 0) return

@@ -53,8 +53,8 @@ const NEVER_ORDERED_MS = 3_600_000
  * Leases a tenant's due orders, decides each open item's next step, and commits the attempts: two round trips for any
  * number of orders. Orders that cannot proceed now are released in the same transaction.
  *
- * A purchase changes nothing but the lease of its order here. Items and status follow with the outcome
- * or while a supplier is slow (outcomes/save-outcomes.ts): each row is written once.
+ * A purchase changes nothing but the lease of its order here. Items and status follow with the outcome,
+ * or earlier while a supplier is slow (outcomes/save-outcomes.ts): each row is written once.
  */
 export async function claimDueOrders(deps: FulfilmentDeps, tenantId: string, limit: number): Promise<Claim> {
   const counts = { orderCount: 0, heldCount: 0, nextDueAt: undefined }

@@ -28,7 +28,7 @@ export const LEASE_MS = 30_000
 /** An attempt starts only while this much of the lease is left: its time limit, and time to save the result. */
 export const LEASE_MARGIN_MS = EVENT_TIMEOUT_MS + 5_000
 
-/** Finds events whose wake-up was lost. */
+/** Finds events whose wake-up was lost. A busy node, too, lists all tenants with due events this often. */
 export const POLL_MS = 1_000
 /** Pause between passes: under load there are thousands of wake-ups a second. */
 export const PASS_GAP_MS = 4

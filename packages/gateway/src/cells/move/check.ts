@@ -1,8 +1,9 @@
 import { findDeployment } from '../../deployment/ensure.ts'
 import type { Db } from '../../lib/postgres/db.ts'
-import { pendingMigrations } from '../../lib/postgres/migrate.ts'
+import { MigrationRefused, pendingMigrations } from '../../lib/postgres/migrate.ts'
+import { Refusal } from '../../lib/refusal.ts'
 import { shortList } from '../../lib/short-list.ts'
-import type { Move } from './cell-session.ts'
+import type { Move, MovingCell } from './cell-session.ts'
 import { findMove } from './state.ts'
 
 /** Named in a message at most. */
@@ -19,20 +20,29 @@ export async function findObstacles(move: Move): Promise<string[]> {
   return found.flat()
 }
 
+/**
+ * Rows are written and compared with the columns of the source, so both cells must be of one release for as long as rows
+ * are copied. Either may be upgraded during a move, or before a move that was interrupted goes on.
+ * @throws Refusal
+ */
+export async function requireOneRelease(move: Move): Promise<void> {
+  const faults = await findOtherRelease(move)
+  if (faults.length > 0) throw new Refusal(409, 'OTHER_RELEASE', faults.join(' '))
+}
+
+/** Both databases are compared with this release, so they also have the same tables. */
 async function findOtherRelease({ source, target }: Move): Promise<string[]> {
-  const versions = await Promise.all(
-    [source, target].map(async ({ name, db }) => {
-      const pending = await pendingMigrations(db)
-      const rows = await db.query({ text: 'select version, name, checksum from schema_migrations order by version' })
-      return { name, pending, schema: JSON.stringify(rows) }
-    }),
-  )
-  const behind = versions.filter(({ pending }) => pending.length > 0)
-  if (behind.length > 0) {
-    return behind.map(({ name, pending }) => `The database of cell ${name} lacks ${pending[0]}: migrate it first.`)
+  return (await Promise.all([source, target].map(whyOtherRelease))).flat()
+}
+
+async function whyOtherRelease({ name, db }: MovingCell): Promise<string[]> {
+  try {
+    const [missing] = await pendingMigrations(db)
+    return missing === undefined ? [] : [`The database of cell ${name} lacks ${missing}: migrate it first.`]
+  } catch (error) {
+    if (error instanceof MigrationRefused) return [`Cell ${name}: ${error.message}`]
+    throw error
   }
-  if (versions[0]!.schema === versions[1]!.schema) return []
-  return ['The databases of the two cells are of different releases: install one release in both.']
 }
 
 async function findOtherKeys({ source, target }: Move): Promise<string[]> {

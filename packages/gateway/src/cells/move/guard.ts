@@ -58,7 +58,7 @@ async function alterTable({ db }: MovingCell, statements: readonly string[]): Pr
     try {
       await db.tx(async (tx) => {
         tx.send({ text: `set local lock_timeout = ${LOCK_TIMEOUT_MS}` })
-        // As one text: on Citus each definition is a transaction of its own.
+        // Sent as one text, because on Citus each text with definitions is its own transaction.
         tx.send({ text: statements.join(';') })
       })
       return

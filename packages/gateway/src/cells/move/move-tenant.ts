@@ -5,7 +5,7 @@ import { failpoint } from '../../lib/process/failpoint.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import { PARTITIONED } from '../../retention/table.ts'
 import { inCell, type Move } from './cell-session.ts'
-import { findObstacles } from './check.ts'
+import { findObstacles, requireOneRelease } from './check.ts'
 import { copyTables, describeMove, type Shapes } from './copy.ts'
 import { installGuards, removeGuards } from './guard.ts'
 import { copyLateRequestIds, removeTenant } from './leftovers.ts'
@@ -37,6 +37,7 @@ export async function moveTenant(deps: MoveDeps, move: Move): Promise<MoveReport
   if (state === 'DONE') return report
   const shapes = await describeMove(move.source)
   if (state !== 'SWITCHED') {
+    await requireOneRelease(move)
     await copyAll(deps, move, shapes, report)
     Object.assign(report, await switchOver(deps, move, shapes))
     await failpoint('move.source-closed')
@@ -100,6 +101,7 @@ async function createPartitionsOf({ source, target }: Move): Promise<void> {
 
 async function finish({ ids, by, progress }: MoveDeps, move: Move, shapes: Shapes): Promise<void> {
   const { source, target, tenantId } = move
+  await requireOneRelease(move)
   await copyLateRequestIds(move, shapes)
   await removeGuards(target, tenantId)
   await failpoint('move.guards-removed')

@@ -3,6 +3,7 @@ import { sqlState } from '../../lib/postgres/errors.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import { inSnapshot, type Move } from './cell-session.ts'
+import { requireOneRelease } from './check.ts'
 import { copyChanges, copyPeople, copyTables, restartTable, type Shapes } from './copy.ts'
 import { closeSource, holdWork, liftFence, setFence, setState } from './state.ts'
 import { compareTables, type LedgerEnd, readLedgerEnd, requireSoundLedger } from './verify.ts'
@@ -43,6 +44,7 @@ interface Progress {
 export async function switchOver({ progress }: Progress, move: Move, shapes: Shapes): Promise<Switched> {
   await liftFence(move) // of a mover that was killed
   const end = await compareCells(move, shapes)
+  await requireOneRelease(move)
   progress('compared: the cells have the same rows, and the ledger is right in both')
   for (let fences = 1; ; fences++) {
     try {

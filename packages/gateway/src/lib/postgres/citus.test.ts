@@ -1,5 +1,7 @@
+import type pg from 'pg'
 import { expect, it } from 'vitest'
-import { isTested } from './citus.ts'
+import { isTested, useShards } from './citus.ts'
+import { clientFor } from './servers.ts'
 
 it.each([
   ['13.2-1', true],
@@ -8,4 +10,50 @@ it.each([
   ['12.1-1', false],
 ])('Citus %s was tested: %s', (version, expected) => {
   expect(isTested({ version })).toBe(expected)
+})
+
+/** The answers of a node of Citus that has the schema. */
+class CitusNode {
+  shards = 'digest of the shards'
+  /** The comment of the schema of the views. */
+  viewed: string | null = null
+  created = 0
+
+  connect(): Promise<void> {
+    const Client = clientFor('postgres://me@one/esim', 'cell')
+    const client = new Client() as pg.Client
+    return useShards(Object.assign(client, { query: this.#answer }), 'cell')
+  }
+
+  #answer = async (query: string | { text: string }) => {
+    const text = typeof query === 'string' ? query : query.text
+    if (text.startsWith('do $views$')) this.created += 1
+    this.viewed = /^comment on schema \w+ is '(.*)'$/.exec(text)?.[1] ?? this.viewed
+    if (text.includes('pg_dist_placement p')) {
+      return { rows: [{ is_here: true, shard_id: '102068', shards: this.shards, viewed: this.viewed }] }
+    }
+    return { rows: text.includes('as defaults') ? [{ name: 'orders', shard: 'orders_102068', defaults: [] }] : [] }
+  }
+}
+
+it('the views of the shards are created once, and again when the shards or the script have changed', async () => {
+  const node = new CitusNode()
+  await node.connect()
+  await node.connect()
+  expect(node.created).toBe(1)
+
+  node.shards = 'digest of other shards'
+  await node.connect()
+  await node.connect()
+  expect(node.created).toBe(2)
+
+  const { viewed } = node
+  node.viewed = node.shards // of a release that did not note the script
+  await node.connect()
+  expect([node.created, node.viewed]).toEqual([3, viewed])
+
+  node.viewed = `${node.shards} digest of another script`
+  await node.connect()
+  await node.connect()
+  expect([node.created, node.viewed]).toEqual([4, viewed])
 })

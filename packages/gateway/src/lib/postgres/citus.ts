@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type pg from 'pg'
 import { shardViewsSchema } from './schema.ts'
 import { directTo, isFollowing } from './servers.ts'
@@ -49,7 +50,7 @@ export async function useShards(client: pg.ClientBase, schema: string): Promise<
     throw new SchemaElsewhere(address)
   }
   const views = shardViewsSchema(schema)
-  if (placement.shards !== placement.viewed) await createViews(client, schema, placement)
+  if (!hasViews(placement)) await createViews(client, schema, placement)
   await ask(client, `select set_config('search_path', $1, false)`, [`${views}, ${schema}, pg_catalog`])
   sessions.set(client, views)
 }
@@ -62,7 +63,7 @@ interface Placement {
   shard_id: string
   /** A digest of the shards and their columns. */
   shards: string
-  /** The digest when the views were created. */
+  /** What the views were created of. */
   viewed: string | null
 }
 
@@ -89,6 +90,16 @@ async function findPlacement(client: pg.ClientBase, schema: string): Promise<Pla
   return (await ask<Placement>(client, PLACEMENT, [schema, shardViewsSchema(schema)]))[0]
 }
 
+/** False if the shards have changed since the views were created, or the script that creates them has. */
+function hasViews(placement: Placement): boolean {
+  return placement.viewed === sourceOf(placement)
+}
+
+/** What the views are created of, as the comment of their schema says it. */
+function sourceOf({ shards }: Placement): string {
+  return `${shards} ${SCRIPT_DIGEST}`
+}
+
 /** One session creates the views; others that connect meanwhile wait for it. Citus drops the views together with the shards. */
 async function createViews(client: pg.ClientBase, schema: string, { shard_id: shardId }: Placement): Promise<void> {
   const name = shardViewsSchema(schema)
@@ -97,10 +108,10 @@ async function createViews(client: pg.ClientBase, schema: string, { shard_id: sh
     await client.query('set local citus.enable_ddl_propagation to off')
     await ask(client, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${schema} views of shards`])
     const placement = await findPlacement(client, schema)
-    if (placement?.is_here && placement.shards !== placement.viewed) {
-      const shards = await ask<{ name: string; shard: string; defaults: string[] }>(client, LIST_SHARDS, [schema])
+    if (placement?.is_here && !hasViews(placement)) {
+      const shards = await ask<Shard>(client, LIST_SHARDS, [schema])
       await client.query(viewsScript(name, schema, shardId, shards))
-      await client.query(`comment on schema ${name} is '${placement.shards}'`)
+      await client.query(`comment on schema ${name} is '${sourceOf(placement)}'`)
     }
     await client.query('commit')
   } catch (error) {
@@ -121,12 +132,13 @@ const LIST_SHARDS = `
 /** Whole rows of this table are hashed, so its view has no system columns. Statements compare row versions of the others. */
 const WITHOUT_SYSTEM_COLUMNS = 'wallets'
 
-function viewsScript(
-  views: string,
-  schema: string,
-  shardId: string,
-  shards: readonly { name: string; shard: string; defaults: string[] }[],
-): string {
+interface Shard {
+  name: string
+  shard: string
+  defaults: string[]
+}
+
+function viewsScript(views: string, schema: string, shardId: string, shards: readonly Shard[]): string {
   const statements = [
     `drop schema if exists ${views} cascade`,
     `create schema ${views}`,
@@ -144,7 +156,7 @@ function viewsScript(
         raise exception 'Citus has moved the schema to another node' using errcode = 'connection_failure';
       end if;
     end $enter$`,
-    // Triggers find all tables of the schema on the node of the row, which is what Citus asks to be sure of.
+    // All tables of the schema are on one node, so the triggers that Citus calls unsafe are safe here.
     `create function ${views}.define(definition text) returns void language plpgsql as $define$
     declare answer record;
     begin
@@ -161,6 +173,19 @@ function viewsScript(
   ]
   return `do $views$ begin ${statements.map((each) => `${each};`).join('\n')} end $views$`
 }
+
+/** Changes with the script: it is the script of a schema with both kinds of views. */
+const SCRIPT_DIGEST = createHash('sha256')
+  .update(LIST_SHARDS)
+  .update(
+    viewsScript(
+      'views',
+      'schema',
+      '1',
+      [WITHOUT_SYSTEM_COLUMNS, 'other'].map((name) => ({ name, shard: name, defaults: ['default'] })),
+    ),
+  )
+  .digest('hex')
 
 async function ask<Row extends object>(client: pg.ClientBase, text: string, values: unknown[]): Promise<Row[]> {
   return (await client.query<Row>({ text, values, query_timeout: CONNECT_TIMEOUT_MS } as pg.QueryConfig)).rows

@@ -69,9 +69,17 @@ const REMEDIES: Record<string, string> = {
   '53300': "Raise the server's max_connections, or close unused connections.",
 }
 
-/** On Citus each transaction begins with a lock that only the owner of the tables may take (citus.ts). */
-const NOT_OWNER = '42501'
-const OWNER_REMEDY = 'Use their owner in DATABASE_URL, or: reassign owned by THE_OWNER to the user of DATABASE_URL.'
+/** The user lacks a right. Only the message says which. */
+const LACKS_RIGHT = '42501'
+/** On Citus each transaction calls a function in the owner's schema, for a lock that only the owner may take (citus.ts). */
+const NOT_OWNER = /^must be owner|^permission denied for schema/
+const OWNER_REMEDY =
+  'Use the owner of the tables in DATABASE_URL, or give them to its user: reassign owned by OLD_OWNER to USER.'
+const CONNECT_REMEDY = 'Grant the user of DATABASE_URL the right to connect: grant connect on database NAME to USER.'
+/** On Citus the first session creates the schema of the views (citus.ts). */
+const MAY_NOT_CREATE = /^permission denied for database/
+const CREATE_REMEDY =
+  'Grant the user of DATABASE_URL the right to create schemas: grant create on database NAME to USER.'
 
 /** For failures that no server reported, because none was reached. */
 const UNREACHABLE_REMEDY =
@@ -79,13 +87,18 @@ const UNREACHABLE_REMEDY =
 
 /** Why there is no connection to the database and what to do, without the password. */
 export function explainNoConnection(error: unknown): string {
-  const state = sqlState(error)
-  return `Cannot connect to the database: ${messageOf(error)}. ${remedyFor(state)}`
+  return `Cannot connect to the database: ${messageOf(error)}. ${remedyFor(error)}`
 }
 
-function remedyFor(state: string | undefined): string {
-  if (state === undefined) return UNREACHABLE_REMEDY
-  return state === NOT_OWNER ? OWNER_REMEDY : (REMEDIES[state] ?? "See the server's log.")
+function remedyFor(error: unknown): string {
+  if (!(error instanceof pg.DatabaseError)) return UNREACHABLE_REMEDY
+  const { code = '', message, detail = '' } = error
+  if (code === LACKS_RIGHT) {
+    if (detail.includes('CONNECT')) return CONNECT_REMEDY
+    if (NOT_OWNER.test(message)) return OWNER_REMEDY
+    if (MAY_NOT_CREATE.test(message)) return CREATE_REMEDY
+  }
+  return REMEDIES[code] ?? "See the server's log."
 }
 
 /** True if a statement failed because no connection could be made. */

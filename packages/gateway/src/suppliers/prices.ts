@@ -162,5 +162,5 @@ function alertMessage(supplier: string, differences: readonly PriceDifference[])
     return `${packageCode} ${formatMoney(price)} ${currencyCode} (cost ${formatMoney(cost)})`
   })
   const list = shortList(named, LISTED_IN_ALERT_MAX)
-  return `The prices of ${supplier} differ from the costs in the catalogue: ${list}. Correct the costs and check the sale prices: a package sold for less than its supplier's price is refunded, unless it allows a loss. The console lists all differences on its page Supplier reports; so does supplier report --prices.`
+  return `The prices of ${supplier} differ from the costs in the catalogue: ${list}. Correct the costs and check the sale prices: a package sold for less than its supplier's price is refunded, unless it allows a loss. All differences are on the console's page Supplier reports, or in: supplier report --prices.`
 }

@@ -46,7 +46,7 @@ const WRITTEN_ROWS = 100
 
 /**
  * All rows, because a truncated file would look complete. Only as many as one part are in memory. A file that is cancelled
- * ends after the part that is being read: parts without a row are not sent, so that only `isCancelled` ends them.
+ * ends after the part that is being read. Parts without a row are not sent, so nothing but `isCancelled` ends such a file.
  */
 async function* linesOf<Row>(
   columns: Record<string, (row: Row) => unknown>,

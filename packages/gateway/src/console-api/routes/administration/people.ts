@@ -201,7 +201,9 @@ export const peopleRoutes: Route[] = [
     async handle(context, { params, body }) {
       const { deps, by } = context
       const other = exceptSelf(context, await getManaged(context, params.personId))
-      return { unlinked: await reauthenticated(context, body, (tx) => unlinkProvider(tx, deps.ids, other.personId, by)) }
+      return {
+        unlinked: await reauthenticated(context, body, (tx) => unlinkProvider(tx, deps.ids, other.personId, by)),
+      }
     },
   }),
 ]

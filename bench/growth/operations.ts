@@ -141,7 +141,7 @@ export async function createOperations({
       case 'statement, first page':
         return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE })
       case 'statement, deep page':
-        return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE, before: entryBefore(history, sampleAt(index)) })
+        return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE, after: entryBefore(history, sampleAt(index)) })
       default:
         return isSalesPath(path)
           ? readSales(db, path, history)

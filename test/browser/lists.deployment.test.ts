@@ -76,9 +76,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     expect((await page.request.get(await file.evaluate((link) => (link as HTMLAnchorElement).href))).status()).toBe(200)
     await time.click()
     await expect.poll(shown).toEqual(versions)
-    const zone = await page.evaluate(
-      `new Date().toLocaleTimeString('en-US', { timeZoneName: 'short' }).split(' ').at(-1)`,
-    )
+    const zone = await page.evaluate('Intl.DateTimeFormat().resolvedOptions().timeZone')
     await page.locator('[data-zone]').getByText(`Times in ${zone}`, { exact: true }).last().waitFor()
     await go('/catalogue/prices')
     await page.locator('.list [data-row]').first().waitFor()

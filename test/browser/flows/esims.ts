@@ -80,7 +80,7 @@ export function esimFlows(shared: SharedState): void {
     for (const each of [dealerPage, page]) await open(each, esim)
     await button(page, 'Suspend').waitFor({ timeout: 60_000 })
     await act(page, 'Suspend', 'asked by the dealer')
-    await page.getByText('The supplier has done it.').first().waitFor()
+    await page.getByText('Done: the supplier has confirmed it.').first().waitFor()
     await page.getByText('Suspended', { exact: true }).waitFor()
     expect(await findProfile(esim)).toMatchObject({ suspended: true })
     await newestAction(dealerPage).getByText('Operator').waitFor({ timeout: 60_000 })
@@ -89,7 +89,7 @@ export function esimFlows(shared: SharedState): void {
     expect(await findProfile(esim)).toMatchObject({ suspended: false })
   })
 
-  it('an action that the supplier did not answer is resolved by the operator with what it says', async () => {
+  it('the operator resolves an unanswered action with the supplier’s answer', async () => {
     const { page } = shared
     const unanswered = { packageCode: 'SANDBOX_ACTION_UNKNOWN', count: 1 }
     await client().order({ transactionId: 'unanswered-in-browser', packageInfoList: [unanswered] })
@@ -97,7 +97,7 @@ export function esimFlows(shared: SharedState): void {
     const esim = (await client().profiles({ transactionId: 'unanswered-in-browser' })).profileList[0]!
     await open(page, esim)
     await act(page, 'Revoke', 'reported stolen')
-    await page.getByText('The supplier did not say whether it did it.').first().waitFor()
+    await page.getByText('The supplier gave no clear answer.').first().waitFor()
     await newestAction(page).getByRole('button', { name: 'Resolve' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('combobox', { name: 'Supplier’s answer' }).selectOption('Done')

@@ -15,7 +15,7 @@ import {
   Invite,
   NewLink,
   type OpenDialog,
-  RemoveAccess,
+  RemoveSignInMethod,
   ShowLink,
 } from './person-dialogs.tsx'
 import { SecondFactorRoles } from './second-factor-roles.tsx'
@@ -99,7 +99,7 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
       {open?.kind === 'role' && <ChangeRole row={open.row} onClose={() => setOpen(undefined)} />}
       {open?.kind === 'status' && <ChangeStatus row={open.row} onClose={() => setOpen(undefined)} />}
       {(open?.kind === 'secondFactor' || open?.kind === 'provider') && (
-        <RemoveAccess row={open.row} what={open.kind} onClose={() => setOpen(undefined)} />
+        <RemoveSignInMethod row={open.row} what={open.kind} onClose={() => setOpen(undefined)} />
       )}
     </Stack>
   )

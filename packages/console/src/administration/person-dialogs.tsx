@@ -158,7 +158,7 @@ export function ChangeStatus({ row, onClose }: { row: PersonRow; onClose(): void
 }
 
 /** Removes a person's second factor, or the link to their account at the provider. */
-export function RemoveAccess({
+export function RemoveSignInMethod({
   row,
   what,
   onClose,

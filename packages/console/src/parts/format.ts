@@ -37,10 +37,9 @@ const ofDay = { month: 'short', day: 'numeric', timeZone: 'UTC' } as const
 const monthAndDay = new Intl.DateTimeFormat(locale, ofDay)
 const dayWithYear = new Intl.DateTimeFormat(locale, { ...ofDay, year: 'numeric' })
 
-/** The zone of all times that are shown without one, now: "GMT+1". */
+/** The zone of all times that are shown without one: "Europe/Berlin". Its abbreviation would depend on the season. */
 export function timeZoneName(): string {
-  const parts = new Intl.DateTimeFormat(locale, { timeZoneName: 'short' }).formatToParts()
-  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  return dateTime.resolvedOptions().timeZone
 }
 
 /** The full time with its year and zone: "Nov 25, 2026, 9:04:31 PM GMT+1". */

@@ -86,7 +86,7 @@ export function List<Row>(props: ListProps<Row>) {
               csv={list ? { path: list.path, query: list.fileQuery } : props.csv}
               columns={columns}
               shown={shown}
-              hasTimes={shown.some(({ accessor }) => isTime(ordered?.[0], accessor))}
+              hasTimes={shown.some(({ accessor }) => ordered?.some((row) => isTime(row, accessor)))}
             />
           )}
         </Suspense>
@@ -142,7 +142,7 @@ export function List<Row>(props: ListProps<Row>) {
 }
 
 function isTime(row: unknown, accessor: string): boolean {
-  return /^\d{4}-\d\d-\d\dT.*Z$/.test(String((row as Record<string, unknown> | undefined)?.[accessor]))
+  return /^\d{4}-\d\d-\d\dT.*Z$/.test(String((row as Record<string, unknown>)[accessor]))
 }
 
 const SKELETON_ROWS = 8

@@ -119,7 +119,10 @@ function Cost({ row: { delivered, cost, costCurrency, currencyCode } }: { row: S
 }
 
 function Discrepancies({ month }: { month: string }) {
-  const answer = useApi<{ discrepancies: DiscrepancyRow[]; omitted: number }>(`${BASE}/discrepancies`, { month })
+  const answer = useApi<{ discrepancies: DiscrepancyRow[]; omitted: number; isComplete: boolean }>(
+    `${BASE}/discrepancies`,
+    { month },
+  )
   const { data, isLoading, error, refetch } = answer
   return (
     <Card title={t.supplierReports.discrepancies}>
@@ -149,7 +152,7 @@ function Discrepancies({ month }: { month: string }) {
           { accessor: 'detail', title: t.common.details, cellsClassName: 'break' },
         ]}
       />
-      <Omitted count={data?.omitted} />
+      <Omitted count={data?.omitted} isComplete={data?.isComplete} />
     </Card>
   )
 }
@@ -164,7 +167,7 @@ function OrderLink({ row: { tenantId, orderNo, itemNo } }: { row: DiscrepancyRow
 }
 
 function Prices() {
-  const answer = useApi<{ prices: PriceDifferenceRow[]; omitted: number }>(`${BASE}/prices`)
+  const answer = useApi<{ prices: PriceDifferenceRow[]; omitted: number; isComplete: boolean }>(`${BASE}/prices`)
   const { data, isLoading, error, refetch } = answer
   return (
     <Card title={t.suppliers.priceDifferences}>
@@ -201,16 +204,16 @@ function Prices() {
           { accessor: 'seenAt', title: t.supplierReports.since, render: (row) => <Timestamp time={row.seenAt} /> },
         ]}
       />
-      <Omitted count={data?.omitted} />
+      <Omitted count={data?.omitted} isComplete={data?.isComplete} />
     </Card>
   )
 }
 
-function Omitted({ count = 0 }: { count: number | undefined }) {
+function Omitted({ count = 0, isComplete }: { count: number | undefined; isComplete: boolean | undefined }) {
   if (count === 0) return null
   return (
     <Text size="sm" c="dimmed">
-      {plural(t.supplierReports.omitted, count)}
+      {plural(isComplete ? t.supplierReports.omitted : t.supplierReports.omittedAtLeast, count)}
     </Text>
   )
 }

@@ -15,7 +15,7 @@ import { AUDITED, insertAction, lockEsim, newAction } from './start.ts'
 
 /**
  * Carries out an action for an operator, at once: without fee and policy. Where the same action is open on the eSIM
- * already, its supplier is asked again.
+ * already, its supplier is asked again: a cancellation that the dealer began keeps its fee.
  *
  * Locks: the wallet, then the eSIM's order.
  * @returns the supplier's answer; if it is unknown, the loop asks again

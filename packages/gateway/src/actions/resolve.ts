@@ -42,7 +42,7 @@ export async function resolveAction(
     const action = await findOpenAction(tx, tenantId, profileId)
     const isInQuestion = action !== undefined && isAnswerMissing(action)
     if (!isInQuestion || (verdict === 'cancelled' && action.action !== 'CANCEL')) {
-      const message = 'This eSIM has no cancellation or other action that its supplier did not answer. Begin one first.'
+      const message = 'Nothing is to be resolved: no open action of this eSIM lacks its supplier’s answer.'
       throw new Refusal(409, 'NOT_IN_QUESTION', message)
     }
     if (actionNo !== undefined && actionNo !== orderNoOf(action.actionId)) {

@@ -82,6 +82,11 @@ export function endSessions(tx: Tx, personId: string, keep: string | null): void
     delete from sessions where person_id = ${personId} and session_id is distinct from ${keep}::uuid`)
 }
 
+/** Ends the sessions that began with a sign-in at the provider. */
+export function endSessionsOfProvider(tx: Tx, personId: string): void {
+  tx.send(sql`delete from sessions where person_id = ${personId} and signed_in_by = 'PROVIDER'`)
+}
+
 export async function signOut(
   deps: { db: Db; ids: Ids },
   person: Pick<Person, 'personId' | 'tenantId'>,

@@ -75,15 +75,43 @@ const DIFFERENCES = `
     and r.cost_currency = p.currency_code and r.cost_price <> p.price
   join packages k on k.package_code = r.package_code and k.on_sale and not ${isOutdated('p')}`
 
-const DIFFERENCES_MAX = 10_000
+/** The columns of the files. */
+export const PRICE_DIFFERENCE_COLUMNS = {
+  supplier: (row) => row.supplier,
+  packageCode: (row) => row.packageCode,
+  productCode: (row) => row.productCode,
+  price: (row) => row.price,
+  cost: (row) => row.cost,
+  currencyCode: (row) => row.currencyCode,
+  since: (row) => row.seenAt,
+} satisfies Record<string, (row: PriceDifference) => unknown>
 
-/** @param supplier only of this one */
-export async function listPriceDifferences(db: Pick<Db, 'query'>, supplier?: string): Promise<PriceDifference[]> {
+/** Lists differences by supplier and package: those of one supplier, or those after the last one of the page before. */
+export async function listPriceDifferences(
+  db: Pick<Db, 'query'>,
+  { supplier, after, limit }: { supplier?: string; after?: PriceDifference | undefined; limit: number },
+): Promise<PriceDifference[]> {
   return db.query<PriceDifference>({
     text: `${DIFFERENCES} where ($1::text is null or p.supplier = $1)
-           order by p.supplier, r.package_code, p.product_code limit ${DIFFERENCES_MAX}`,
-    values: [supplier ?? null],
+             and ($2::text is null or (p.supplier, r.package_code, p.product_code) > ($2, $3::text, $4::text))
+           order by p.supplier, r.package_code, p.product_code limit $5`,
+    values: [supplier ?? null, after?.supplier, after?.packageCode, after?.productCode, limit],
   })
+}
+
+const DIFFERENCES_PER_PAGE = 2_000
+
+/** Reads all differences, in pages. */
+export async function* streamPriceDifferences(
+  db: Pick<Db, 'query'>,
+  limit = DIFFERENCES_PER_PAGE,
+): AsyncGenerator<PriceDifference[]> {
+  for (let after: PriceDifference | undefined, isLast = false; !isLast; ) {
+    const rows: PriceDifference[] = await listPriceDifferences(db, { after, limit })
+    yield rows
+    after = rows.at(-1)
+    isLast = rows.length < limit
+  }
 }
 
 /** Prices in one pass: bounds its transaction. The next pass reports the rest. */
@@ -162,5 +190,5 @@ function alertMessage(supplier: string, differences: readonly PriceDifference[])
     return `${packageCode} ${formatMoney(price)} ${currencyCode} (cost ${formatMoney(cost)})`
   })
   const list = shortList(named, LISTED_IN_ALERT_MAX)
-  return `The prices of ${supplier} differ from the costs in the catalogue: ${list}. Correct the costs and check the sale prices: a package sold for less than its supplier's price is refunded, unless it allows a loss. The console lists all differences on its page Supplier reports; so does supplier report --prices.`
+  return `The prices of ${supplier} differ from the costs in the catalogue: ${list}. Correct the costs and check the sale prices: a package sold for less than its supplier's price is refunded, unless it allows a loss. All differences are on the console's page Supplier reports, or in: supplier report --prices.`
 }

@@ -168,7 +168,7 @@ describe('an action of the operator', () => {
     expect((await staff.call('GET', esim)).body).toMatchObject({ suspended: false })
   })
 
-  it('that is refused changes nothing, and one without an answer is resolved by what the supplier says', async () => {
+  it("a refused action changes nothing; an unanswered one is resolved with the supplier's answer", async () => {
     const { tenantId, esim, reason } = await esimInUse('Silent')
     const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
     const dealer = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)

@@ -5,9 +5,17 @@ import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { firstUuidAt } from '../../src/lib/ids.ts'
 import { ensureBalance } from '../../src/suppliers/balance/balance-state.ts'
+import { listPriceDifferences, type PriceDifference, streamPriceDifferences } from '../../src/suppliers/prices.ts'
 import { addPackage, addTenant as addPayingTenant, payOrders } from '../harness/shop.ts'
 import { firstProduct } from '../suppliers/wholesalers/simulator-fixtures.ts'
-import { addTenant, type ConsoleTestbed, REAUTHENTICATION, signedInAs, startConsole } from './console-testbed.ts'
+import {
+  addTenant,
+  browser,
+  type ConsoleTestbed,
+  REAUTHENTICATION,
+  signedInAs,
+  startConsole,
+} from './console-testbed.ts'
 
 let testbed: ConsoleTestbed
 let admin: Awaited<ReturnType<typeof signedInAs>>
@@ -232,10 +240,47 @@ describe('the reports of suppliers', () => {
         { kind: 'ORDER_WITHOUT_ESIM', tenantId, orderNo: stuck, detail: 'WAITING' },
       ],
       omitted: 0,
+      isComplete: true,
     })
     const file = await admin.call('GET', `${reports}/discrepancies.csv?month=2026-04`)
     const lines = parse(String(file.body), { bom: true, columns: true }) as Record<string, string>[]
     expect(lines.map((line) => line.orderNo)).toEqual([doubted, '', stuck])
+  })
+
+  it('have all discrepancies in the file, and state on the page how many are omitted at least', async () => {
+    const count = 10_100
+    await testbed.db.query({
+      text: `insert into unclaimed_esims (supplier, key, iccid, found_at)
+             select 'reporter', 'KEY', 'many-' || i, '2026-06-01'::timestamptz + i * interval '4 minutes'
+             from generate_series(0, $1) i`,
+      values: [count - 1],
+    })
+    const file = await admin.call('GET', `${reports}/discrepancies.csv?month=2026-06`)
+    const lines = parse(String(file.body), { bom: true, columns: true }) as Record<string, string>[]
+    expect(lines.map((line) => line.iccid)).toEqual(Array.from({ length: count }, (_, i) => `many-${count - 1 - i}`))
+    const { body } = await admin.call('GET', `${reports}/discrepancies?month=2026-06`)
+    expect(body.discrepancies).toHaveLength(200)
+    expect(body).toMatchObject({ omitted: count - 200, isComplete: false })
+  })
+
+  it('list each price difference once when they are read in pages', async () => {
+    for (const packageCode of ['PAGED-1', 'PAGED-2', 'PAGED-3'])
+      await addPackage(testbed.db, packageCode, [
+        { supplier: 'reporter', productCode: 'PAGED', cost: 100n },
+        { supplier: 'upstream', productCode: 'PAGED', cost: 100n },
+      ])
+    await testbed.db.query({
+      text: `insert into supplier_prices (supplier, product_code, currency_code, price, seen_at)
+             select supplier, 'PAGED', 'USD', 120, now() from unnest(array['reporter', 'upstream']) supplier`,
+    })
+    const all = await listPriceDifferences(testbed.db, { limit: 1_000 })
+    expect(all.filter(({ productCode }) => productCode === 'PAGED')).toHaveLength(6)
+    for (const limit of [1, 2, 4, all.length]) {
+      const read: PriceDifference[] = []
+      for await (const rows of streamPriceDifferences(testbed.db, limit)) read.push(...rows)
+      expect(read).toEqual(all)
+    }
+    await testbed.db.query({ text: `delete from supplier_prices where product_code = 'PAGED'` })
   })
 
   it('name the packages on sale whose supplier charges another price than their cost, until it is corrected', async () => {
@@ -253,6 +298,15 @@ describe('the reports of suppliers', () => {
     expect(file).toContain('reporter,DEARER,D,0.012,0.01,USD')
     await testbed.db.query({ text: `update package_suppliers set cost_price = 120 where package_code = 'DEARER'` })
     expect(await ofPackage()).toEqual([])
+  })
+
+  it('can be asked for a few times a minute only, because they read every order of a month', async () => {
+    const visitor = browser(testbed.app)
+    for (const report of ['months', 'discrepancies', 'prices'].flatMap((name) => [name, `${name}.csv`])) {
+      const codes = new Set<string>()
+      for (let call = 0; call < 21; call++) codes.add((await visitor.call('GET', `${reports}/${report}`)).body.code)
+      expect([report, ...codes]).toEqual([report, 'SIGNED_OUT', 'TOO_MANY_CALLS'])
+    }
   })
 })
 

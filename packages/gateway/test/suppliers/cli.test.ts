@@ -284,7 +284,7 @@ describe('esim', () => {
     const cancelled = await delivered('smdp')
     const settle = (esimTranNo: string, ...rest: string[]) => ['esim', 'settle', esimTranNo, ...rest]
     expect(await adminFailure(...settle(cancelled.esimTranNo, '--cancelled', ...word))).toMatch(
-      /^This eSIM has no cancellation or other action/,
+      /^Nothing is to be resolved: no open action/,
     )
     const kept = await delivered('smdp')
     server.fault.cancelOrder = 'lost'
@@ -302,11 +302,11 @@ describe('esim', () => {
     )
     await adminJson(...settle(cancelled.esimTranNo, '--cancelled', ...word))
     expect(await adminFailure(...settle(cancelled.esimTranNo, '--cancelled', ...word))).toMatch(
-      /^This eSIM has no cancellation or other action/,
+      /^Nothing is to be resolved: no open action/,
     )
     await adminJson(...settle(kept.esimTranNo, '--kept', ...word))
     expect(await adminFailure(...settle(kept.esimTranNo, '--cancelled', ...word))).toMatch(
-      /^This eSIM has no cancellation or other action/,
+      /^Nothing is to be resolved: no open action/,
     )
     expect(await walletOf(shop.db, cancelled.tenantId)).toMatchObject({ refunds: 1, refunded: PRICE })
     expect(await walletOf(shop.db, kept.tenantId)).toMatchObject({ refunds: 0 })

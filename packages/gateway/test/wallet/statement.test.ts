@@ -101,10 +101,10 @@ describe('a year of movements', () => {
   test('pages of any size contain every movement once, newest first', async () => {
     for (const limit of [1, 7, 500]) {
       const versions: bigint[] = []
-      for (let before: bigint | null | undefined; before !== null; ) {
-        const page = await getStatementPage(money.db, tenantId, { limit, ...(before ? { before } : {}) })
+      for (let after: bigint | null | undefined; after !== null; ) {
+        const page = await getStatementPage(money.db, tenantId, { limit, ...(after ? { after } : {}) })
         versions.push(...page.entries.map((entry) => entry.walletVersion))
-        before = page.nextBefore
+        after = page.next
       }
       expect(versions).toEqual(moments.map((_, index) => BigInt(moments.length - index)))
     }
@@ -116,11 +116,11 @@ describe('a year of movements', () => {
     for (const kind of ['TOP_UP', 'ADJUSTMENT', 'ORDER'] as const) {
       const wanted = all.filter((entry) => entry.kind === kind)
       const paged: StatementEntry[] = []
-      for (let before: bigint | undefined; ; ) {
-        const page = await getStatementPage(money.db, tenantId, { limit: 7, kind, ...(before && { before }) })
+      for (let after: bigint | undefined; ; ) {
+        const page = await getStatementPage(money.db, tenantId, { limit: 7, kind, ...(after && { after }) })
         paged.push(...page.entries)
-        if (page.nextBefore === null) break
-        before = page.nextBefore
+        if (page.next === null) break
+        after = page.next
       }
       expect(paged).toEqual(wanted)
       const ofMonth = wanted.filter((one) => one.walletVersion >= within.from && one.walletVersion < within.to)
@@ -133,7 +133,7 @@ describe('a year of movements', () => {
   test('a page within a month ends at the end of the month', async () => {
     const { versions } = await getMonthStatement(money.db, tenantId, '2026-03')
     const page = await getStatementPage(money.db, tenantId, { limit: 500, within: versions })
-    expect(page.nextBefore).toBeNull()
+    expect(page.next).toBeNull()
     expect(page.entries).toEqual((await entriesOf(tenantId, '2026-03')).reverse())
   })
 })

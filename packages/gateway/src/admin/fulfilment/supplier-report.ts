@@ -2,13 +2,15 @@ import { writeFileSync } from 'node:fs'
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import {
+  DISCREPANCY_COLUMNS,
   type Discrepancy,
-  listDiscrepancies,
   listSupplierMonths,
+  SUPPLIER_MONTH_COLUMNS,
   type SupplierMonth,
+  streamDiscrepancies,
 } from '../../fulfilment/reconciliation/supplier-report.ts'
 import { csvText } from '../../lib/csv.ts'
-import { listPriceDifferences, type PriceDifference } from '../../suppliers/prices.ts'
+import { PRICE_DIFFERENCE_COLUMNS, type PriceDifference, streamPriceDifferences } from '../../suppliers/prices.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import { table, timeText } from '../table.ts'
@@ -37,18 +39,18 @@ export function supplierReportCommand(supplier: Command, context: AdminContext):
       const months = { from: monthOf(options.from), to: monthOf(options.to) }
       await context.withDeps(async (deps) => {
         if (options.prices) {
-          const rows = await listPriceDifferences(deps.db)
-          if (options.csv) return writeCsv(options.csv, rows.map(priceCells))
+          const rows = await allOf(streamPriceDifferences(deps.db))
+          if (options.csv) return writeCsv(options.csv, rows, PRICE_DIFFERENCE_COLUMNS)
           return context.print(priceTable(rows), { priceList: rows })
         }
         const period = periodOf(months, new Date(deps.databaseClock.now()))
         if (options.discrepancies) {
-          const rows = await listDiscrepancies(deps.db, period)
-          if (options.csv) return writeCsv(options.csv, rows.map(discrepancyCells))
+          const rows = await allOf(streamDiscrepancies(deps.db, period))
+          if (options.csv) return writeCsv(options.csv, rows, DISCREPANCY_COLUMNS)
           return context.print(discrepancyTable(rows), { discrepancyList: rows })
         }
         const rows = await listSupplierMonths(deps.db, period)
-        if (options.csv) return writeCsv(options.csv, rows.map(monthCells))
+        if (options.csv) return writeCsv(options.csv, rows, SUPPLIER_MONTH_COLUMNS)
         context.print(monthTable(rows), { monthList: rows })
       })
     })
@@ -74,30 +76,17 @@ function monthsAfter(time: Date, months: number): Date {
   return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + months))
 }
 
-function writeCsv(file: string, rows: readonly Record<string, string | number>[]): void {
-  const headers = Object.keys(rows[0] ?? {})
-  const text = rows.length === 0 ? '' : csvText([headers, ...rows.map((row) => Object.values(row))])
-  if (file === '-') process.stdout.write(text)
-  else writeFileSync(file, text)
+async function allOf<Row>(parts: AsyncIterable<readonly Row[]>): Promise<Row[]> {
+  const rows: Row[] = []
+  for await (const part of parts) for (const row of part) rows.push(row)
+  return rows
 }
 
-function monthCells(row: SupplierMonth) {
-  return {
-    month: row.month,
-    supplier: row.supplier,
-    currencyCode: row.currencyCode,
-    delivered: row.delivered,
-    cancelled: row.cancelled,
-    refused: row.refused,
-    underReview: row.underReview,
-    orphans: row.orphans,
-    sales: formatMoney(row.sales),
-    refunds: formatMoney(row.refunds),
-    cost: row.cost === null ? '' : formatMoney(row.cost),
-    costCurrency: row.costCurrency ?? '',
-    charged: row.charged,
-    chargedCost: formatMoney(row.chargedCost),
-  }
+function writeCsv<Row>(file: string, rows: readonly Row[], columns: Record<string, (row: Row) => unknown>): void {
+  const cells = Object.values(columns)
+  const text = csvText([Object.keys(columns), ...rows.map((row) => cells.map((cellOf) => cellOf(row)))])
+  if (file === '-') process.stdout.write(text)
+  else writeFileSync(file, text)
 }
 
 function monthTable(rows: readonly SupplierMonth[]): string {
@@ -114,32 +103,24 @@ function monthTable(rows: readonly SupplierMonth[]): string {
     'charged',
   ] as const
   return table(
-    rows.map((row) => ({ ...monthCells(row), cost: costText(row) })),
+    rows,
     columns.map((name) => ({
       title: name.toUpperCase(),
-      value: (row: ReturnType<typeof monthCells>) => String(row[name]),
+      value: (row: SupplierMonth) => (name === 'cost' ? costText(row) : cellText(SUPPLIER_MONTH_COLUMNS[name](row))),
       right: name !== 'month' && name !== 'supplier',
     })),
     'There were no orders in these months.',
   )
 }
 
+function cellText(value: string | number | bigint): string {
+  return typeof value === 'bigint' ? formatMoney(value) : String(value)
+}
+
 /** Includes the currency, which may differ from the currency of the sales. */
 function costText({ delivered, cost, costCurrency }: SupplierMonth): string {
   if (cost === null) return delivered > 0 ? 'unknown' : ''
   return `${formatMoney(cost)} ${costCurrency}`
-}
-
-function priceCells(row: PriceDifference) {
-  return {
-    supplier: row.supplier,
-    packageCode: row.packageCode,
-    productCode: row.productCode,
-    price: formatMoney(row.price),
-    cost: formatMoney(row.cost),
-    currencyCode: row.currencyCode,
-    since: row.seenAt.toISOString(),
-  }
 }
 
 function priceTable(rows: readonly PriceDifference[]): string {
@@ -155,19 +136,6 @@ function priceTable(rows: readonly PriceDifference[]): string {
     ],
     'No supplier that reports its prices has a price that differs from the cost in the catalogue.',
   )
-}
-
-function discrepancyCells(row: Discrepancy) {
-  return {
-    kind: row.kind,
-    supplier: row.supplier,
-    tenantId: row.tenantId ?? '',
-    orderNo: row.orderNo ?? '',
-    itemNo: row.itemNo ?? '',
-    iccid: row.iccid ?? '',
-    since: row.since.toISOString(),
-    detail: row.detail ?? '',
-  }
 }
 
 function discrepancyTable(rows: readonly Discrepancy[]): string {

@@ -155,8 +155,8 @@ function accessCommands(people: Command, context: AdminContext): void {
     .argument('<email>')
     .action((email: string) =>
       context.withDeps(async (deps) => {
-        const { personId, tenantId } = await getPerson(deps, email)
-        const unlinked = await deps.db.tx((tx) => unlinkProvider(tx, deps.ids, { personId, tenantId, email }, by))
+        const { personId } = await getPerson(deps, email)
+        const unlinked = await deps.db.tx((tx) => unlinkProvider(tx, deps.ids, personId, by))
         context.print(`Accounts unlinked: ${unlinked}. The next sign-in links the account of this address.`, {
           unlinked,
         })

@@ -59,9 +59,9 @@ async function latest(
   const page = await getStatementPage(deps.db, await getTenantId(deps.db, tenantId), {
     limit,
     kind,
-    ...(before === undefined ? {} : { before: BigInt(parseWholeNumber(before, '--before')) }),
+    ...(before === undefined ? {} : { after: BigInt(parseWholeNumber(before, '--before')) }),
   })
-  const more = page.nextBefore === null ? '' : `\nMore: --before ${page.nextBefore}`
+  const more = page.next === null ? '' : `\nMore: --before ${page.next}`
   context.print(entryTable(page.entries) + more, page)
 }
 

@@ -13,6 +13,7 @@ interface CsvFile<Row, P extends TSchema | undefined, Q extends TSchema | undefi
   params?: P
   /** The filters of the list, without its cursor. */
   query?: Q
+  ratePerMinute?: number
   /** The name of the file, without its ending. */
   file: string
   /** Declared before `columns`, whose row type is inferred from it. */
@@ -24,11 +25,12 @@ interface CsvFile<Row, P extends TSchema | undefined, Q extends TSchema | undefi
 export function csvRoute<Row, P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined>(
   csv: CsvFile<Row, P, Q>,
 ): Route {
-  const { path, access, summary, params, query, file, columns } = csv
+  const { path, access, summary, params, query, ratePerMinute, file, columns } = csv
   return route({
     ...{ method: 'GET', path, access, summary },
     ...(params && { params }),
     ...(query && { query }),
+    ...(ratePerMinute !== undefined && { ratePerMinute }),
     answer: Type.String(),
     answerType: 'text/csv',
     handle: (async (context: Context, request: { params: Part<P>; query: Part<Q> }) => {
@@ -46,7 +48,7 @@ const WRITTEN_ROWS = 100
 
 /**
  * All rows, because a truncated file would look complete. Only as many as one part are in memory. A file that is cancelled
- * ends after the part that is being read: parts without a row are not sent, so that only `isCancelled` ends them.
+ * ends after the part that is being read. Parts without a row are not sent, so nothing but `isCancelled` ends such a file.
  */
 async function* linesOf<Row>(
   columns: Record<string, (row: Row) => unknown>,

@@ -28,7 +28,7 @@ interface ListDeclaration<Name extends string, F extends TProperties, R extends 
   row: R
   /** The schemas of further members of the answer, which `find` returns as `more`. */
   more?: TProperties
-  /** None: the list has one order. */
+  /** Empty: the list has one order. */
   sorts: Record<string, Sort>
   /** A column, descending with a leading minus; empty if the list has one order. */
   firstSort: string

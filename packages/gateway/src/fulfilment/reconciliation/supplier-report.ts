@@ -35,9 +35,37 @@ export interface Discrepancy {
   detail: string | null
 }
 
+/** The columns of the files. */
+export const SUPPLIER_MONTH_COLUMNS = {
+  month: (row) => row.month,
+  supplier: (row) => row.supplier,
+  currencyCode: (row) => row.currencyCode,
+  delivered: (row) => row.delivered,
+  cancelled: (row) => row.cancelled,
+  refused: (row) => row.refused,
+  underReview: (row) => row.underReview,
+  orphans: (row) => row.orphans,
+  sales: (row) => row.sales,
+  refunds: (row) => row.refunds,
+  cost: (row) => row.cost,
+  costCurrency: (row) => row.costCurrency,
+  charged: (row) => row.charged,
+  chargedCost: (row) => row.chargedCost,
+} satisfies Record<string, (row: SupplierMonth) => unknown>
+
+export const DISCREPANCY_COLUMNS = {
+  kind: (row) => row.kind,
+  supplier: (row) => row.supplier,
+  tenantId: (row) => row.tenantId,
+  orderNo: (row) => row.orderNo,
+  itemNo: (row) => row.itemNo,
+  iccid: (row) => row.iccid,
+  since: (row) => row.since,
+  detail: (row) => row.detail,
+} satisfies Record<string, (row: Discrepancy) => unknown>
+
 /** An item that is open for longer is reported. */
 const STUCK_AFTER = `interval '1 hour'`
-export const DISCREPANCIES_MAX = 10_000
 
 interface Period {
   from: Date
@@ -131,14 +159,9 @@ interface DiscrepancyRow extends Omit<Discrepancy, 'orderNo'> {
   orderId: string | null
 }
 
-/** Orders without eSIMs and eSIMs without orders, newest first, at most `DISCREPANCIES_MAX`. Reads all orders of the period. */
-export async function listDiscrepancies(db: Db, period: Period): Promise<Discrepancy[]> {
-  const found: Discrepancy[] = []
-  for (const part of [...partsOf(period)].reverse()) {
-    found.push(...(await readDiscrepancies(db, part)))
-    if (found.length >= DISCREPANCIES_MAX) break
-  }
-  return found.slice(0, DISCREPANCIES_MAX)
+/** Reads orders without eSIMs and eSIMs without orders, newest first. Reads all orders of the period, in parts of a week. */
+export async function* streamDiscrepancies(db: Db, period: Period): AsyncGenerator<Discrepancy[]> {
+  for (const part of [...partsOf(period)].reverse()) yield await readDiscrepancies(db, part)
 }
 
 async function readDiscrepancies(db: Db, period: Period): Promise<Discrepancy[]> {
@@ -160,7 +183,7 @@ async function readDiscrepancies(db: Db, period: Period): Promise<Discrepancy[]>
         union all
         select 'ESIM_WITHOUT_ORDER', u.supplier, null, null, null, u.iccid, u.found_at, 'under the key ' || u.key
         from unclaimed_esims u where u.found_at >= $1 and u.found_at < $2
-      ) d order by since desc limit ${DISCREPANCIES_MAX}`,
+      ) d order by since desc`,
     values: [period.from, period.to, ...idRangeOf(period)],
   })
   return rows.map(({ orderId, ...row }) => ({ ...row, orderNo: orderId === null ? null : orderNoOf(orderId) }))

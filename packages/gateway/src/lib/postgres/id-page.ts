@@ -1,6 +1,6 @@
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 
-/** Which rows of a list in the order of its ids, UUIDv7, which is that of time. */
+/** Selects a page of a list that is ordered by id. Ids are UUIDv7, so this is also the order of time. */
 export interface IdPage {
   /** The id of the last row before these. */
   readonly after?: string | undefined

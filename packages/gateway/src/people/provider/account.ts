@@ -2,7 +2,9 @@ import sql from 'sql-template-tag'
 import { audit, type By } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
-import { Refusal } from '../../lib/refusal.ts'
+import { notFound, Refusal } from '../../lib/refusal.ts'
+import { lockPerson } from '../person.ts'
+import { endSessionsOfProvider } from '../session.ts'
 
 /** Finds the person of an account at a provider, and records its use. */
 export async function findAccountPerson(tx: Tx, issuer: string, subject: string): Promise<string | undefined> {
@@ -28,15 +30,20 @@ export async function linkAccount(tx: Tx, personId: string, issuer: string, subj
   throw new Refusal(403, 'PROVIDER_ACCOUNT_OTHER', message)
 }
 
-/** Unlinks a person's accounts, so that the next sign-in with a verified address links another. @returns how many */
-export async function unlinkProvider(
-  tx: Tx,
-  ids: Ids,
-  person: { personId: string; tenantId: string | null; email: string },
-  by: By,
-): Promise<number> {
-  const { personId, tenantId, email: subject } = person
+/**
+ * Unlinks a person's accounts, so that the next sign-in with a verified address links another. Ends the sessions that began
+ * with a sign-in at the provider, which may be another person's by now.
+ * @returns how many accounts
+ * @throws Refusal NOT_FOUND
+ */
+export async function unlinkProvider(tx: Tx, ids: Ids, personId: string, by: By): Promise<number> {
+  // A sign-in locks the account before the person, too.
+  await tx.query(sql`select from provider_accounts where person_id = ${personId} order by issuer, subject for update`)
+  const person = await lockPerson(tx, personId)
+  if (!person) throw notFound('person')
   const rows = await tx.query(sql`delete from provider_accounts where person_id = ${personId} returning 1`)
+  endSessionsOfProvider(tx, personId)
+  const { tenantId, email: subject } = person
   audit(tx, ids, { tenantId, ...by, action: 'person.unlink_provider', subject, after: { unlinked: rows.length } })
   return rows.length
 }

@@ -27,8 +27,8 @@ export interface StatementEntry {
 
 export interface StatementPage {
   entries: StatementEntry[]
-  /** `before` of the next page; null on the last. */
-  nextBefore: bigint | null
+  /** `after` of the next page; null on the last. */
+  next: bigint | null
 }
 
 export const STATEMENT_PAGE_MAX = 500
@@ -39,7 +39,7 @@ export async function getStatementPage(
   tenantId: string,
   page: {
     /** The version of the last movement of the page before. */
-    before?: bigint
+    after?: bigint
     limit: number
     ascending?: boolean
     within?: VersionRange
@@ -47,13 +47,13 @@ export async function getStatementPage(
   },
 ): Promise<StatementPage> {
   const limit = Math.min(page.limit, STATEMENT_PAGE_MAX)
-  const { before, ascending = false, within, kind } = page
+  const { after, ascending = false, within, kind } = page
   const [comparison, direction] = ascending ? [raw('>'), raw('asc')] : [raw('<'), raw('desc')]
   const rows = await db.query<Row>(
     entriesQuery(
       tenantId,
       sql`
-      ${before === undefined ? empty : sql`and wallet_version ${comparison} ${before}`}
+      ${after === undefined ? empty : sql`and wallet_version ${comparison} ${after}`}
       ${within === undefined ? empty : sql`and wallet_version >= ${within.from} and wallet_version < ${within.to}`}
       ${ofKind(kind)}
       order by wallet_version ${direction} limit ${limit + 1}`,
@@ -61,7 +61,7 @@ export async function getStatementPage(
   )
   if (!ascending) rows.reverse()
   const entries = rows.slice(0, limit).map(entryOf)
-  return { entries, nextBefore: rows.length > limit ? entries[limit - 1]!.walletVersion : null }
+  return { entries, next: rows.length > limit ? entries[limit - 1]!.walletVersion : null }
 }
 
 /** Counts the movements of a range, all or of one kind, and sums their amounts. */

@@ -28,10 +28,10 @@ export async function listStatement(
     firstVersionAtTime(deps.db, tenantId, wallet.version, request.startTime, 1n),
     firstVersionAtTime(deps.db, tenantId, wallet.version, request.endTime, wallet.version + 1n),
   ])
-  const { entries, nextBefore } = await getStatementPage(deps.db, tenantId, {
+  const { entries, next } = await getStatementPage(deps.db, tenantId, {
     limit: pageSize ?? PAGE_SIZE_DEFAULT,
     within: { from, to },
-    ...(before !== undefined && { before }),
+    ...(before !== undefined && { after: before }),
     ...(request.kind != null && { kind: TRANSFER_KIND_OF[request.kind] }),
   })
   const esims = await findRefundedEsims(deps.db, tenantId, entries)
@@ -49,7 +49,7 @@ export async function listStatement(
       reference: entry.reference,
       createTime: formatTime(entry.createdAt),
     })),
-    nextCursor: nextBefore === null ? null : createCursor(deps.linkKey, scope, [String(nextBefore)]),
+    nextCursor: next === null ? null : createCursor(deps.linkKey, scope, [String(next)]),
   }
 }
 

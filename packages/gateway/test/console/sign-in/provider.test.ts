@@ -82,9 +82,14 @@ describe('signing in through the provider', () => {
     }
     const path = `/people/${person.personId}/provider/unlink`
     expect(await linked()).toBe(true)
+    const byPassword = browser(testbed.app)
+    expect((await byPassword.signIn(person.email)).status).toBe(200)
     expect((await admin.call('POST', path, { password: 'a guess' })).status).toBe(422)
+    expect((await window.call('GET', '/session')).status).toBe(200)
     expect((await admin.call('POST', path, { password: PASSWORD })).body).toEqual({ unlinked: 1 })
     expect(await linked()).toBe(false)
+    expect((await window.call('GET', '/session')).status).toBe(401)
+    expect((await byPassword.call('GET', '/session')).status).toBe(200)
     const log = (await admin.call('GET', '/audit?action=person.unlink_provider')).body.entries[0]
     expect(log).toMatchObject({ subject: person.email, actor: admin.email })
     expect((await signInAs(successor)).body).toMatchObject({ email: person.email })

@@ -193,7 +193,7 @@ export const peopleRoutes: Route[] = [
     access: TENANT_ADMINS,
     sessionOnly: true,
     summary:
-      'Unlink a person from their account at the sign-in provider. The next sign-in links that of their address. Requires your password',
+      'Unlink a person from their account at the sign-in provider, and end the sessions that began there. The next sign-in links that of their address. Requires your password',
     params,
     body: Type.Object(reauthentication, CLOSED),
     answer: Type.Object({ unlinked: Type.Integer() }),
@@ -201,7 +201,9 @@ export const peopleRoutes: Route[] = [
     async handle(context, { params, body }) {
       const { deps, by } = context
       const other = exceptSelf(context, await getManaged(context, params.personId))
-      return { unlinked: await reauthenticated(context, body, (tx) => unlinkProvider(tx, deps.ids, other, by)) }
+      return {
+        unlinked: await reauthenticated(context, body, (tx) => unlinkProvider(tx, deps.ids, other.personId, by)),
+      }
     },
   }),
 ]

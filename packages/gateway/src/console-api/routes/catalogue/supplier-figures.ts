@@ -128,7 +128,7 @@ export const supplierFigureRoutes: Route[] = [
           from (${attempts}) finished where outcome in ('refused', 'retry', 'unknown')
           order by attempt_id desc limit ${ERRORS_SHOWN}`),
         deps.db.query<Record<'spent' | 'charged' | 'expected', bigint> & Costs>(costsOf(attempts, supplier)),
-        listPriceDifferences(deps.db, supplier),
+        listPriceDifferences(deps.db, { supplier, limit: DIFFERENCES_SHOWN }),
       ])
       const { p50Ms, p95Ms, ...outcomes } = counted[0]!
       return {
@@ -138,7 +138,7 @@ export const supplierFigureRoutes: Route[] = [
         costs: costs.map(({ spent, charged, expected, ...cost }) => {
           return { ...cost, spent: Number(spent), charged: Number(charged), expected: Number(expected) }
         }),
-        priceDifferences: differences.slice(0, DIFFERENCES_SHOWN).map(({ price, cost, supplier: _, ...rest }) => {
+        priceDifferences: differences.map(({ price, cost, supplier: _, ...rest }) => {
           return { ...rest, price: Number(price), cost: Number(cost) }
         }),
         errors: errors.map(({ orderId, ...error }) => ({ ...error, orderNo: orderNoOf(orderId) })),

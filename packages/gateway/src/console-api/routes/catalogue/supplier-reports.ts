@@ -1,10 +1,11 @@
 import Type, { type Static } from 'typebox'
 import {
-  type Discrepancy,
-  listDiscrepancies,
+  DISCREPANCY_COLUMNS,
   listSupplierMonths,
+  SUPPLIER_MONTH_COLUMNS,
+  streamDiscrepancies,
 } from '../../../fulfilment/reconciliation/supplier-report.ts'
-import { listPriceDifferences } from '../../../suppliers/prices.ts'
+import { PRICE_DIFFERENCE_COLUMNS, streamPriceDifferences } from '../../../suppliers/prices.ts'
 import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
 import { OPERATORS, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, money, nullable, time } from '../../kernel/schemas.ts'
@@ -57,6 +58,14 @@ const ofMonth = Type.Object(
 )
 /** On a page; the file has all of them. */
 const SHOWN_MAX = 200
+/** On a page, the rows beyond this many are not even counted. */
+const READ_MAX = 10_000
+const omitted = {
+  omitted: count(),
+  isComplete: Type.Boolean({ description: 'false: at least so many are omitted' }),
+}
+/** A report of a month with millions of orders reads for many seconds. */
+const REPORTS_PER_MINUTE = 20
 
 /** The reports of the command `supplier report`. */
 export const supplierReportRoutes: Route[] = [
@@ -65,6 +74,7 @@ export const supplierReportRoutes: Route[] = [
     path: '/supplier-reports/months',
     access: OPERATORS,
     summary: 'What each supplier delivered and refused in a month, with sales and cost. Reads every order of the month',
+    ratePerMinute: REPORTS_PER_MINUTE,
     query: ofMonth,
     answer: Type.Object({ months: Type.Array(supplierMonth) }),
     async handle({ deps }, { query }) {
@@ -75,91 +85,77 @@ export const supplierReportRoutes: Route[] = [
   csvRoute({
     path: '/supplier-reports/months.csv',
     access: OPERATORS,
-    summary: 'The same as CSV',
+    summary: "A month's figures of suppliers as CSV",
+    ratePerMinute: REPORTS_PER_MINUTE,
     query: ofMonth,
     file: 'supplier-months',
     parts: ({ deps }, { query }) => inOnePart(listSupplierMonths(deps.db, periodOf(query))),
-    columns: {
-      month: (row) => row.month,
-      supplier: (row) => row.supplier,
-      currency: (row) => row.currencyCode,
-      delivered: (row) => row.delivered,
-      cancelled: (row) => row.cancelled,
-      refused: (row) => row.refused,
-      underReview: (row) => row.underReview,
-      orphans: (row) => row.orphans,
-      sales: (row) => row.sales,
-      refunds: (row) => row.refunds,
-      cost: (row) => row.cost,
-      costCurrency: (row) => row.costCurrency,
-      charged: (row) => row.charged,
-      chargedCost: (row) => row.chargedCost,
-    },
+    columns: SUPPLIER_MONTH_COLUMNS,
   }),
   route({
     method: 'GET',
     path: '/supplier-reports/discrepancies',
     access: OPERATORS,
     summary: 'Orders of a month without eSIMs and eSIMs without orders, newest first. Reads every order of the month',
+    ratePerMinute: REPORTS_PER_MINUTE,
     query: ofMonth,
     answer: Type.Object({
       discrepancies: Type.Array(discrepancy, { description: `The first ${SHOWN_MAX}` }),
-      omitted: count(),
+      ...omitted,
     }),
     async handle({ deps }, { query }) {
-      const rows = await listDiscrepancies(deps.db, periodOf(query))
-      return { discrepancies: rows.slice(0, SHOWN_MAX), omitted: Math.max(0, rows.length - SHOWN_MAX) }
+      const { rows, ...omitted } = await firstOf(streamDiscrepancies(deps.db, periodOf(query)))
+      return { discrepancies: rows, ...omitted }
     },
   }),
   csvRoute({
     path: '/supplier-reports/discrepancies.csv',
     access: OPERATORS,
-    summary: 'The same as CSV, without a limit on the page',
+    summary: "A month's discrepancies as CSV",
+    ratePerMinute: REPORTS_PER_MINUTE,
     query: ofMonth,
     file: 'supplier-discrepancies',
-    parts: ({ deps }, { query }) => inOnePart<Discrepancy>(listDiscrepancies(deps.db, periodOf(query))),
-    columns: {
-      kind: (row) => row.kind,
-      supplier: (row) => row.supplier,
-      orderNo: (row) => row.orderNo,
-      itemNo: (row) => row.itemNo,
-      iccid: (row) => row.iccid,
-      since: (row) => row.since,
-      detail: (row) => row.detail,
-      dealerId: (row) => row.tenantId,
-    },
+    parts: ({ deps }, { query }) => streamDiscrepancies(deps.db, periodOf(query)),
+    columns: DISCREPANCY_COLUMNS,
   }),
   route({
     method: 'GET',
     path: '/supplier-reports/prices',
     access: OPERATORS,
     summary: 'Packages on sale whose supplier charges another price than their cost in the catalogue',
+    ratePerMinute: REPORTS_PER_MINUTE,
     answer: Type.Object({
       prices: Type.Array(priceDifference, { description: `The first ${SHOWN_MAX}` }),
-      omitted: count(),
+      ...omitted,
     }),
     async handle({ deps }) {
-      const rows = await listPriceDifferences(deps.db)
-      return { prices: rows.slice(0, SHOWN_MAX), omitted: Math.max(0, rows.length - SHOWN_MAX) }
+      const { rows, ...omitted } = await firstOf(streamPriceDifferences(deps.db))
+      return { prices: rows, ...omitted }
     },
   }),
   csvRoute({
     path: '/supplier-reports/prices.csv',
     access: OPERATORS,
-    summary: 'The same as CSV, without a limit on the page',
+    summary: 'Price differences as CSV',
+    ratePerMinute: REPORTS_PER_MINUTE,
     file: 'supplier-prices',
-    parts: ({ deps }) => inOnePart(listPriceDifferences(deps.db)),
-    columns: {
-      supplier: (row) => row.supplier,
-      package: (row) => row.packageCode,
-      product: (row) => row.productCode,
-      price: (row) => row.price,
-      cost: (row) => row.cost,
-      currency: (row) => row.currencyCode,
-      since: (row) => row.seenAt,
-    },
+    parts: ({ deps }) => streamPriceDifferences(deps.db),
+    columns: PRICE_DIFFERENCE_COLUMNS,
   }),
 ]
+
+async function firstOf<Row>(parts: AsyncIterable<readonly Row[]>) {
+  const rows: Row[] = []
+  let read = 0
+  let isComplete = true
+  for await (const part of parts) {
+    rows.push(...part.slice(0, SHOWN_MAX - rows.length))
+    read += part.length
+    isComplete = read <= READ_MAX
+    if (!isComplete) break
+  }
+  return { rows, omitted: read - rows.length, isComplete }
+}
 
 function periodOf({ month }: Static<typeof ofMonth>): { from: Date; to: Date } {
   const from = new Date(`${month}-01T00:00:00Z`)

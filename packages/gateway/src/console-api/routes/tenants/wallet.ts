@@ -104,12 +104,12 @@ export const walletRoutes: Route[] = [
       const statement = month === undefined ? null : await getMonthStatement(db, tenantId, month)
       const page = await getStatementPage(db, tenantId, {
         ...{ limit, ascending, kind },
-        ...(after && { before: BigInt(after[0]!) }),
+        ...(after && { after: BigInt(after[0]!) }),
         ...(statement && { within: statement.versions }),
       })
       return {
         rows: await withNames(context, page.entries),
-        next: page.nextBefore === null ? null : [String(page.nextBefore)],
+        next: page.next === null ? null : [String(page.next)],
         more: { month: statement && (await summaryOf(db, statement)) },
       }
     },

@@ -136,16 +136,22 @@ describe('lockout', () => {
 
 describe('timing', () => {
   it('a sign-in for an unknown address takes as much work as one for a known address', async () => {
-    const { email } = await signedInAs(testbed, 'OPERATOR_STAFF')
     const work = async (address: string) => {
       const before = process.cpuUsage()
       for (let i = 0; i < 4; i++) await browser(testbed.app).signIn(address, 'not the password')
       return process.cpuUsage(before).user
     }
     await work('warm@people.test')
-    const [known, unknown] = [await work(email), await work('nobody-at-all@people.test')]
-    expect(unknown / known).toBeGreaterThan(0.5)
-    expect(unknown / known).toBeLessThan(2)
+    // The least of three: other work of the process, such as garbage collection, only adds to a measurement.
+    const measured = { known: [] as number[], unknown: [] as number[] }
+    for (let round = 0; round < 3; round++) {
+      const { email } = await signedInAs(testbed, 'OPERATOR_STAFF')
+      measured.known.push(await work(email))
+      measured.unknown.push(await work(`nobody-${round}@people.test`))
+    }
+    const ratio = Math.min(...measured.unknown) / Math.min(...measured.known)
+    expect(ratio).toBeGreaterThan(0.5)
+    expect(ratio).toBeLessThan(2)
   })
 })
 

@@ -108,11 +108,14 @@ const BOTH_QUERIES: Record<string, readonly string[]> = {
   '/notices': ['', '?unread=true'],
 }
 
+/** Reports that read every order of a month, as their page says. A few calls a minute are allowed. */
+const WHOLE_MONTH = /^\/supplier-reports\/(months|discrepancies)/
+
 /** Every GET route as an operator and as a dealer where they have access, with what people ask for most. */
 export function consoleRequests(sample: Sample, nowMs: number): ConsoleRequest[] {
   const requests: ConsoleRequest[] = []
   for (const route of routes) {
-    if (route.method !== 'GET') continue
+    if (route.method !== 'GET' || WHOLE_MONTH.test(route.path)) continue
     const list = Object.entries(LISTS).find(([path]) => [path, `${path}/totals`, `${path}.csv`].includes(route.path))
     const tenants = ['/tenants/totals', '/tenants.csv'].includes(route.path) ? OPERATOR_QUERIES['/tenants'] : undefined
     for (const as of ['operator', 'dealer'] as const) {

@@ -12,10 +12,10 @@ import { applySettings, CONNECT_TIMEOUT_MS } from './session.ts'
  * commit.
  */
 export interface Wakeups<Topic extends string = string> {
-  /** @param tenantIds where all of the new work is, if the caller knows: this node's loops then need not search for it */
-  wake(topic: Topic, tenantIds?: readonly string[]): void
-  /** The listener gets no ids if the work may be anywhere, as after a wakeup of another node. */
-  on(topic: Topic, listener: (tenantIds?: readonly string[]) => void): () => void
+  /** @param keys what the new work belongs to, if the caller knows all of it: this node's loops then need not search for it */
+  wake(topic: Topic, keys?: readonly string[]): void
+  /** The listener gets no keys if the work may be anywhere, as after a wakeup of another node. */
+  on(topic: Topic, listener: (keys?: readonly string[]) => void): () => void
   stop(): Promise<void>
 }
 
@@ -34,11 +34,11 @@ export interface WakeupOptions {
 }
 
 export function createWakeups<Topic extends string>(options: WakeupOptions): Wakeups<Topic> {
-  const listeners = new Map<string, Set<(tenantIds?: readonly string[]) => void>>()
+  const listeners = new Map<string, Set<(keys?: readonly string[]) => void>>()
   const unsent = new Set<string>()
   let notifying: Promise<void> | undefined
-  const wakeLocal = (topic: string, tenantIds?: readonly string[]) => {
-    for (const listener of listeners.get(topic) ?? []) listener(tenantIds)
+  const wakeLocal = (topic: string, keys?: readonly string[]) => {
+    for (const listener of listeners.get(topic) ?? []) listener(keys)
   }
   const connection = connect(options, {
     heard: wakeLocal,
@@ -60,8 +60,8 @@ export function createWakeups<Topic extends string>(options: WakeupOptions): Wak
   }
 
   return {
-    wake(topic, tenantIds) {
-      wakeLocal(topic, tenantIds)
+    wake(topic, keys) {
+      wakeLocal(topic, keys)
       unsent.add(topic)
       notifying ??= notifyNodes()
     },

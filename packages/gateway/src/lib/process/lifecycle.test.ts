@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { silentLog } from '../telemetry/log.ts'
-import { createNamedTenants, createStack, type Running, runLoop } from './lifecycle.ts'
+import { createStack, type Running, runLoop } from './lifecycle.ts'
 
 const log = silentLog
 const NEVER_MS = 3_600_000
@@ -168,44 +168,5 @@ describe('a stack of running parts', () => {
     start(part('database', stopped))
     await stopping
     expect(stopped).toEqual(['database'])
-  })
-})
-
-describe('the tenants that wakeups name', () => {
-  function createNamed() {
-    const clock = { nowMs: 0, monotonic: () => clock.nowMs }
-    return { clock, named: createNamedTenants(clock, 500) }
-  }
-
-  it('are taken once each, after a first pass that lists', () => {
-    const { named } = createNamed()
-    named.add(['a'])
-    expect(named.take()).toBeUndefined()
-    named.add(['a', 'b'])
-    named.add(['b', 'c'])
-    expect(named.take()).toEqual(['a', 'b', 'c'])
-    expect(named.take()).toBeUndefined()
-  })
-
-  it('are not enough where a wakeup named none, whatever others named', () => {
-    const { named } = createNamed()
-    named.take()
-    named.add(['a'])
-    named.add()
-    named.add(['b'])
-    expect(named.take()).toBeUndefined()
-    named.add(['c'])
-    expect(named.take()).toEqual(['c'])
-  })
-
-  it('do not keep a busy loop from listing in time', () => {
-    const { clock, named } = createNamed()
-    named.take()
-    const isListed: boolean[] = []
-    for (; clock.nowMs < 1_500; clock.nowMs += 100) {
-      named.add(['a'])
-      isListed.push(named.take() === undefined)
-    }
-    expect(isListed.filter(Boolean)).toHaveLength(2)
   })
 })

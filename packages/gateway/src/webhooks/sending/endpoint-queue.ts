@@ -143,7 +143,7 @@ function queueMax(queue: EndpointQueue): number {
   return queue.inFlightMax * (prompt ? CLAIM_AHEAD_FACTOR : 1)
 }
 
-/** True if its events may be claimed without a look at the tenant: its endpoint is known and was not held by another node. */
+/** True if its events may be claimed before a pass has listed the tenant: its endpoint is known, and no other node held the queue. */
 export function isSendable({ version, isElsewhere }: EndpointQueue): boolean {
   return version !== '' && !isElsewhere
 }

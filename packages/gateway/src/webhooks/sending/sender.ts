@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
+import { createNamedTenants } from '../../jobs/named-tenants.ts'
 import { type Batcher, createBatcher, groupBy } from '../../lib/batch.ts'
 import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
-import { createNamedTenants, type Running, runLoop, settlesWithin } from '../../lib/process/lifecycle.ts'
+import { type Running, runLoop, settlesWithin } from '../../lib/process/lifecycle.ts'
 import { loggedAttempt } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
 import {
@@ -151,7 +152,7 @@ export class Sender {
   }
 
   /**
-   * Claims for tenants whose events this node has just recorded, without a look at the others.
+   * Claims for tenants whose events this node has just recorded, without listing the others.
    * @returns false, and claims nothing, if a pass has to find out what is due: there is no room for so many claims, or this
    * node does not know where one of them takes events
    */

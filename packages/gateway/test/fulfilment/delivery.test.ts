@@ -102,6 +102,20 @@ async function deliverFrom(
   return tenantId
 }
 
+/** Leases the tenant's order to another worker, once one has leased it. @returns the lease token of the other */
+async function takeOver(tenantId: string): Promise<string> {
+  const leaseToken = shop.ids.uuid()
+  await waitUntil(async () => {
+    const taken = await shop.db.query({
+      text: `update orders set lease_token = $2, lease_until = now() + interval '20 seconds'
+             where tenant_id = $1 and lease_token is not null returning order_id`,
+      values: [tenantId, leaseToken],
+    })
+    return taken.length === 1
+  })
+  return leaseToken
+}
+
 describe('an order that more than one supplier could deliver', () => {
   const bought = (tenantId: string) =>
     shop.db.query<{
@@ -304,15 +318,7 @@ describe('an order of the sandbox', () => {
     const tenantId = await addTenant(shop.db)
     await payOrders(shop.db, tenantId, 'LATE')
     loop = fulfilmentLoop(shop)
-    const heir = shop.ids.uuid()
-    await waitUntil(async () => {
-      const taken = await shop.db.query({
-        text: `update orders set lease_token = $2, lease_until = now() + interval '20 seconds'
-               where tenant_id = $1 and lease_token is not null returning order_id`,
-        values: [tenantId, heir],
-      })
-      return taken.length === 1
-    })
+    const heir = await takeOver(tenantId)
     const profile = async () =>
       (await shop.db.query({ text: 'select from profiles where tenant_id = $1', values: [tenantId] })).length === 1
     await waitUntil(profile) // the eSIM that was bought is not lost
@@ -321,6 +327,27 @@ describe('an order of the sandbox', () => {
       values: [tenantId],
     })
     expect(order).toEqual({ leaseToken: heir, isHeld: true })
+  })
+
+  it('stays with the worker that took it over when a late refusal arrives, and is not refunded', async () => {
+    let answer = () => {}
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const refuse = async (requests: SupplierRequest[]): Promise<Outcome[]> => {
+      await answered
+      return requests.map(() => ({ kind: 'refused', message: 'sold out' }))
+    }
+    const tenantId = await deliverFrom('LATE_REFUSAL', 1, { order: refuse, query: refuse })
+    const heir = await takeOver(tenantId)
+    answer()
+    await loop!.stop(5_000)
+    const [order] = await shop.db.query({
+      text: 'select lease_token, order_status, refunded_amount from orders where tenant_id = $1',
+      values: [tenantId],
+    })
+    expect(order).toMatchObject({ leaseToken: heir, refundedAmount: 0n })
+    expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
   })
 
   it('is delivered exactly once, one of three thousand', async () => {

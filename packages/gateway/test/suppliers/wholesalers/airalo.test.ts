@@ -114,9 +114,13 @@ describe('fulfilment', () => {
       await payOrders(shop.db, tenantId, 'LATE_LIST')
       const listed = () => own.counters().requestsByOperation.list ?? 0
       await waitUntil(async () => listed() >= 1)
-      await shop.db.query({
-        text: `update order_items set in_doubt_at = in_doubt_at - interval '10 s' where tenant_id = $1`,
-        values: [tenantId],
+      await waitUntil(async () => {
+        const doubted = await shop.db.query({
+          text: `update order_items set in_doubt_at = in_doubt_at - interval '10 s'
+                 where tenant_id = $1 and in_doubt_at is not null returning 1`,
+          values: [tenantId],
+        })
+        return doubted.length === 1
       })
       const before = listed()
       await waitUntil(async () => {

@@ -23,6 +23,10 @@ export async function expectMonthsToEqualRows(db: Db): Promise<void> {
   const [last, current, next] = months()
   const expected = [...(await readMonth(db, last, current)), ...(await readMonth(db, current, next))]
   expect(await listSupplierMonths(db, { from: last, to: next })).toEqual(expected)
+  const undecided = await db.query<Record<'askedSupplier' | 'costCurrency', string>>({
+    text: `select distinct asked_supplier, cost_currency from daily_sales where outcome = 'OPEN'`,
+  })
+  expect(undecided.filter(({ askedSupplier, costCurrency }) => askedSupplier !== '' || costCurrency !== '')).toEqual([])
 }
 
 async function readMonth(db: Db, from: Date, to: Date) {

@@ -1,5 +1,5 @@
 import type { Db } from '../../packages/gateway/src/lib/postgres/db.ts'
-import { SUMS } from '../../packages/gateway/src/sales/sums-of-rows.ts'
+import { COST_SUMS, SUMS } from '../../packages/gateway/src/sales/sums-of-rows.ts'
 import { updateSales } from '../../packages/gateway/src/sales/update-sales.ts'
 
 /** The tables of sums. */
@@ -9,6 +9,7 @@ export const SUM_TABLES = [
   'daily_sales_tenant_suppliers',
   'monthly_sales_tenants',
   'daily_sales_packages',
+  'daily_purchases',
   'daily_orders',
   'order_quarter_hours',
 ]
@@ -24,16 +25,21 @@ const sumOf = (from: string, key: string) =>
 const FILL = [
   ...SUM_TABLES.map((table) => `truncate ${table}`),
   `insert into daily_sales
-   select tenant_id, day, order_type, package_code, supplier, currency_code, count(*), sum(price), sum(refund),
-     coalesce(sum(cost), 0), count(*) filter (where cost is null), coalesce(sum(price - refund) filter (where cost is null), 0)
+   select tenant_id, day, order_type, package_code, supplier, currency_code, outcome,
+     case when outcome = 'OPEN' then '' else asked end, case when outcome = 'OPEN' or own_cost is null then '' else 'USD' end,
+     count(*), sum(price), sum(refund), coalesce(sum(cost), 0), count(*) filter (where cost is null),
+     coalesce(sum(price - refund) filter (where cost is null), 0), count(own_cost) filter (where outcome = 'DELIVERED'),
+     coalesce(sum(own_cost) filter (where outcome = 'DELIVERED'), 0), 0, 0
    from (
      select d.tenant_id, ${DAY} as day, case when is_top_up then 'TOPUP' else 'NEW' end as order_type, package_code, t.currency_code,
        45000 as price, case when ${IS_REFUNDED} then 45000 else 0 end as refund,
-       case when ${IS_REFUNDED} or order_status = 'UNDER_REVIEW' then '' else supplier end as supplier,
+       case when ${IS_REFUNDED} or order_status = 'UNDER_REVIEW' then '' else supplier end as supplier, supplier as asked,
+       case when ${IS_REFUNDED} then 'REFUSED' when order_status = 'UNDER_REVIEW' then 'OPEN' else 'DELIVERED' end as outcome,
+       case when n % 50 > 0 then 30000 end as own_cost,
        case when ${IS_REFUNDED} then 0 when order_status = 'UNDER_REVIEW' then null
          when n % 50 > 0 and t.currency_code = 'USD' then 30000 end as cost
      from bench_sales join bench_dealers d using (dealer) join tenants t using (tenant_id), generate_series(1, items) i) sold
-   group by 1, 2, 3, 4, 5, 6 order by 2, 1`,
+   group by 1, 2, 3, 4, 5, 6, 7, 8, 9 order by 2, 1`,
   `insert into daily_sales_tenants ${sumOf('daily_sales', 'tenant_id, day')} order by day, tenant_id`,
   `insert into daily_sales_tenant_suppliers
    select tenant_id, day, order_type, supplier, currency_code, ${SUMS.map((name) => `sum(${name})`).join()}
@@ -41,6 +47,9 @@ const FILL = [
   `insert into monthly_sales_tenants ${sumOf(`(select *, date_trunc('month', day)::date as month from daily_sales_tenants) s`, 'tenant_id, month')} order by month, tenant_id`,
   `insert into daily_sales_packages select day, order_type, package_code, supplier, currency_code, ${SUMS.map((name) => `sum(${name})`).join()}
    from daily_sales group by 1, 2, 3, 4, 5 order by 1`,
+  `insert into daily_purchases select day, asked_supplier, outcome, currency_code, cost_currency,
+     ${['items', 'revenue', ...COST_SUMS].map((name) => `sum(${name})`).join()}
+   from daily_sales where outcome <> 'OPEN' group by 1, 2, 3, 4, 5 order by 1`,
   `insert into daily_orders
    select d.tenant_id, day, currency_code, array_agg(cell order by cell), array_agg(orders order by cell), array_agg(amount order by cell)
    from (

@@ -81,6 +81,22 @@ create table daily_orders (
   constraint daily_orders_pkey PRIMARY KEY (tenant_id, day)
 );
 
+create table daily_purchases (
+  day date not null,
+  supplier text not null,
+  outcome text not null,
+  currency_code text not null,
+  cost_currency text not null,
+  items integer not null,
+  revenue bigint not null,
+  costed_items integer not null,
+  supplier_cost bigint not null,
+  charged_items integer not null,
+  charged_cost bigint not null,
+  constraint daily_purchases_pkey PRIMARY KEY (day, supplier, outcome, currency_code, cost_currency),
+  constraint daily_purchases_outcome_check CHECK ((outcome <> 'OPEN'::text))
+) with (fillfactor=50);
+
 create table daily_sales (
   tenant_id uuid not null,
   day date not null,
@@ -88,13 +104,20 @@ create table daily_sales (
   package_code text not null,
   supplier text not null,
   currency_code text not null,
+  outcome text not null,
+  asked_supplier text not null,
+  cost_currency text not null,
   items integer not null,
   revenue bigint not null,
   refunds bigint not null,
   cost bigint not null,
   unknown_items integer not null,
   unknown_revenue bigint not null,
-  constraint daily_sales_pkey PRIMARY KEY (tenant_id, day, order_type, package_code, supplier, currency_code)
+  costed_items integer not null,
+  supplier_cost bigint not null,
+  charged_items integer not null,
+  charged_cost bigint not null,
+  constraint daily_sales_pkey PRIMARY KEY (tenant_id, day, order_type, package_code, asked_supplier, outcome, currency_code, cost_currency)
 );
 CREATE INDEX daily_sales_package ON daily_sales USING btree (package_code, day);
 

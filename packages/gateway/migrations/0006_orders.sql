@@ -251,13 +251,21 @@ create table daily_sales (
   package_code text not null,
   supplier text not null, -- that delivered; '': not delivered
   currency_code text not null,
+  outcome text not null, -- DELIVERED; CANCELLED: unused, after its delivery; REFUSED; OPEN: none yet
+  asked_supplier text not null, -- the latest one; '': none, or OPEN
+  cost_currency text not null, -- of supplier_cost; '': not known, or OPEN
   items integer not null,
   revenue bigint not null,
   refunds bigint not null,
   cost bigint not null, -- of the items whose cost in currency_code is known
   unknown_items integer not null, -- whose cost in currency_code is not known, or not yet
   unknown_revenue bigint not null, -- of these items, less their refunds
-  primary key (tenant_id, day, order_type, package_code, supplier, currency_code)
+  costed_items integer not null, -- DELIVERED ones whose cost in cost_currency is known
+  supplier_cost bigint not null, -- of these
+  charged_items integer not null, -- DELIVERED ones whose supplier says what it charged
+  charged_cost bigint not null, -- of these, a part of supplier_cost
+  -- outcome and asked_supplier tell the supplier.
+  primary key (tenant_id, day, order_type, package_code, asked_supplier, outcome, currency_code, cost_currency)
 );
 create index daily_sales_package on daily_sales (package_code, day);
 
@@ -324,6 +332,22 @@ create table daily_sales_packages (
   unknown_items integer not null,
   unknown_revenue bigint not null,
   primary key (day, order_type, package_code, supplier, currency_code)
+) with (fillfactor = 50);
+
+-- What suppliers were asked for, over all tenants: sums of the items of daily_sales that have an outcome.
+create table daily_purchases (
+  day date not null,
+  supplier text not null, -- asked_supplier
+  outcome text not null check (outcome <> 'OPEN'),
+  currency_code text not null,
+  cost_currency text not null,
+  items integer not null,
+  revenue bigint not null,
+  costed_items integer not null,
+  supplier_cost bigint not null,
+  charged_items integer not null,
+  charged_cost bigint not null,
+  primary key (day, supplier, outcome, currency_code, cost_currency)
 ) with (fillfactor = 50);
 
 -- Orders of a tenant's UTC day, counted by quarter hour and outcome, in cells: dashboards show days of any time zone, and each

@@ -63,6 +63,9 @@ function Months({ month }: { month: string }) {
   const { data, isLoading, error, refetch } = useApi<{ months: SupplierMonthRow[] }>(`${BASE}/months`, { month })
   return (
     <Card title={interpolate(t.supplierReports.monthsOf, { month })}>
+      <Text size="sm" c="dimmed">
+        {t.supplierReports.monthsText}
+      </Text>
       <List<SupplierMonthRow>
         label={t.supplierReports.months}
         rows={data?.months}

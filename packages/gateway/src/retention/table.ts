@@ -114,6 +114,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   daily_sales_tenant_suppliers: 'one row a day, dealer and supplier',
   monthly_sales_tenants: 'one row a month and dealer',
   daily_sales_packages: 'one row a day, package and supplier',
+  daily_purchases: 'some rows a day and supplier',
   daily_orders: 'one row a day and dealer',
   order_quarter_hours: 'some twenty rows a quarter hour',
   sales_progress: 'one row a dealer',

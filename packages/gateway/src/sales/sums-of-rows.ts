@@ -1,5 +1,11 @@
 /** The columns of sums, in the order of the tables. */
 export const SUMS = ['items', 'revenue', 'refunds', 'cost', 'unknown_items', 'unknown_revenue'] as const
+/** The further ones of daily_sales, which daily_purchases has, too. */
+export const COST_SUMS = ['costed_items', 'supplier_cost', 'charged_items', 'charged_cost'] as const
+
+/** SQL: the UTC day of a UUIDv7, as a text. PostgreSQL 18 has a function for it. */
+export const dayOf = (id: string) =>
+  `(to_timestamp((('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint) / 1000.0) at time zone 'utc')::date::text`
 
 /**
  * SQL: the cost of an item `i` of an order `o` in the currency of the sale; null: not known, or not yet. An item that was
@@ -13,11 +19,23 @@ const COST = `case
     when i.cost_currency = o.currency_code then i.cost * coalesce((o.package_lines -> i.line_no ->> 'periodNum')::int, 1)
   end`
 
+const OUTCOME = `case
+    when i.item_status in ('REFUSED', 'CANCELLED') then 'REFUSED'
+    when i.item_status <> 'DELIVERED' then 'OPEN'
+    when r.amount is not null then 'CANCELLED' else 'DELIVERED'
+  end`
+
+/** SQL: the cost of an item `i` of an order `o` in COST_CURRENCY: the supplier's charge, otherwise the catalogue's cost. */
+const SUPPLIER_COST = `coalesce(i.supplier_charge, i.cost * coalesce((o.package_lines -> i.line_no ->> 'periodNum')::int, 1))`
+/** SQL: the currency of the cost of an item `i`, and '' if it is not known. */
+export const COST_CURRENCY = `coalesce(case when i.supplier_charge is null then i.cost_currency else i.supplier_charge_currency end, '')`
+
 /** SQL: the items of orders of tenant $1 that meet the condition, with refund and cost. The fee of a cancel stays as revenue. */
 const itemsOf = (condition: string) => `
   select o.order_type, o.currency_code, i.package_code, i.price, coalesce(r.amount, 0) as refund,
     case when i.item_status = 'DELIVERED' then coalesce(i.supplier, '') else '' end as supplier,
-    ${COST} as cost
+    ${COST} as cost, ${OUTCOME} as outcome, i.supplier as asked, ${COST_CURRENCY} as cost_currency,
+    ${SUPPLIER_COST} as supplier_cost, i.supplier_charge
   from orders o
   join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
   left join transfers r on r.kind = 'REFUND' and r.tenant_id = i.tenant_id and r.order_id = i.order_id
@@ -29,15 +47,23 @@ const SUMMED = `
   coalesce(sum(cost), 0)::bigint as cost, count(*) filter (where cost is null)::int as unknown_items,
   coalesce(sum(price - refund) filter (where cost is null), 0)::bigint as unknown_revenue`
 
+const DELIVERED = `filter (where outcome = 'DELIVERED')`
+const COST_SUMMED = `
+  (count(supplier_cost) ${DELIVERED})::int as costed_items, coalesce(sum(supplier_cost) ${DELIVERED}, 0)::bigint as supplier_cost,
+  (count(supplier_charge) ${DELIVERED})::int as charged_items, coalesce(sum(supplier_charge) ${DELIVERED}, 0)::bigint as charged_cost`
+/** SQL: where an item has no outcome yet, its supplier may still change without a sign by which its day is calculated again. */
+const ifDecided = (column: string) => `case when outcome = 'OPEN' then '' else coalesce(${column}, '') end`
+
 /**
  * The rows of daily_sales as orders, items and refunds have them now, of tenant $1 on day $2, whose order ids are from $3 up
  * to $4: a range of the primary keys.
  */
 export const SUMS_OF_DAY = `
-  select $1::uuid, $2::date, order_type, package_code, supplier, currency_code, ${SUMMED}
+  select $1::uuid, $2::date, order_type, package_code, supplier, currency_code, outcome, ${ifDecided('asked')},
+    ${ifDecided('cost_currency')}, ${SUMMED}, ${COST_SUMMED}
   from (${itemsOf(`o.order_id >= $3::uuid and o.order_id < $4::uuid
     and i.order_id >= $3::uuid and i.order_id < $4::uuid`)}) sold
-  group by 3, 4, 5, 6`
+  group by 3, 4, 5, 6, 7, 8, 9`
 
 /** The sums of order $2 of tenant $1. */
 export const SUMS_OF_ORDER = `select ${SUMMED} from (${itemsOf('o.order_id = $2')}) sold`

@@ -3,8 +3,9 @@ import { firstUuidAt } from '../lib/ids.ts'
 import { plainArray, uuidArray } from '../lib/postgres/columns.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import { advisoryKey } from '../lib/postgres/schema.ts'
+import { openOrders } from '../orders/reading/open-orders.ts'
 import { CELLS_OF_DAY, startOfCell } from './order-cells.ts'
-import { SUMS, SUMS_OF_DAY } from './sums-of-rows.ts'
+import { COST_SUMS, dayOf, SUMS, SUMS_OF_DAY } from './sums-of-rows.ts'
 
 /*
  * Daily sales follow the rows of orders without a write on the order path. A day of a tenant is dirty, and all of it is
@@ -117,10 +118,6 @@ function of<Row extends { tenantId: string }>(rows: readonly Row[], { tenantId }
   return rows.filter((row) => row.tenantId === tenantId)
 }
 
-/** SQL: the UTC day of a UUIDv7. PostgreSQL 18 has a function for it. */
-const dayOf = (id: string) =>
-  `(to_timestamp((('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint) / 1000.0) at time zone 'utc')::date::text`
-
 /** The days of orders that transfers since the last pass name. */
 function listMovedDays(tx: Tx, tenants: readonly Progress[]) {
   return tx.query<{ tenantId: string; day: string }>({
@@ -143,9 +140,7 @@ function listOpenDays(tx: Tx, tenants: readonly Progress[]) {
              sum(hashtextextended(o.order_id || ' ' || o.event_sequence || ' ' || o.refunded_amount, 0))::text as digest
            from unnest($1::uuid[]) as t(tenant_id)
            cross join lateral (
-             select * from orders where tenant_id = t.tenant_id and due_at is not null
-             union all
-             select * from orders where tenant_id = t.tenant_id and order_status = 'UNDER_REVIEW' and due_at is null
+             ${openOrders('tenant_id = t.tenant_id')}
            ) o
            group by 1, 2`,
     values: [uuidArray(tenants.map(({ tenantId }) => tenantId))],
@@ -193,6 +188,7 @@ const INSERT_CELLS = `with cells as materialized (${CELLS_OF_DAY}) insert into d
 
 const PAIRS = 'unnest($1::uuid[], $2::date[]) as d(tenant_id, day)'
 const DELETE_EMPTY = [
+  `delete from daily_purchases s using ${PAIRS} where s.day = d.day and items = 0`,
   `delete from daily_sales_packages s using ${PAIRS} where s.day = d.day and items = 0`,
   `delete from monthly_sales_tenants s using ${PAIRS}
    where s.tenant_id = d.tenant_id and s.month = date_trunc('month', d.day::timestamp)::date and items = 0`,
@@ -226,6 +222,17 @@ const addToPackages = (sign: Sign) => `
   group by 1, 2, 3, 4, 5
   ${ADDED.replace('%key', 'day, order_type, package_code, supplier, currency_code')}`
 
+const PURCHASE_SUMS = ['items', 'revenue', ...COST_SUMS]
+const addToPurchases = (sign: Sign) => `
+  insert into daily_purchases as p
+  select s.day, s.asked_supplier, s.outcome, s.currency_code, s.cost_currency,
+    ${PURCHASE_SUMS.map((name) => `${sign}sum(s.${name})`).join(', ')}
+  from ${PAIRS} join daily_sales s on s.tenant_id = d.tenant_id and s.day = d.day
+  where s.outcome <> 'OPEN'
+  group by 1, 2, 3, 4, 5
+  on conflict (day, supplier, outcome, currency_code, cost_currency) do update set
+    ${PURCHASE_SUMS.map((name) => `${name} = p.${name} + excluded.${name}`).join(', ')}`
+
 const addToMonths = (sign: Sign) => `
   insert into monthly_sales_tenants as p
   select s.tenant_id, date_trunc('month', s.day::timestamp)::date, s.order_type, s.currency_code, ${signed(sign)}
@@ -243,4 +250,4 @@ const addToQuarterHours = (sign: Sign) => `
     amount = q.amount + excluded.amount`
 
 /** Those over all tenants. */
-const OVER_TENANTS = [addToPackages, addToQuarterHours]
+const OVER_TENANTS = [addToPackages, addToPurchases, addToQuarterHours]

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { MOVED_TABLES } from '../../src/cells/move/tables.ts'
+import { updateSales } from '../../src/sales/update-sales.ts'
 import { createTenant } from '../../src/tenants/create.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { call, type Dealer, NODE_ENV, OPERATOR, startNode } from '../harness/api-node.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 import { waitUntil } from '../harness/shop.ts'
+import { expectSumsToEqualRows } from '../sales/model.ts'
+import { expectMonthsToEqualRows } from '../sales/supplier-months.ts'
 import { ledgerFaults, rowsOf, startTwoCells, type TestCell, type TwoCells } from './two-cells.ts'
 
 /* A dealer with orders in every state, top-ups, actions and events is moved to another cell and back. */
@@ -100,6 +103,13 @@ async function expectMoved(from: TestCell, to: TestCell): Promise<void> {
   expect((await json(to, 'account/balance', {})).data.balance).toBe(before.balance)
 }
 
+/** The sums that a cell computes are those of its rows, also without a dealer whose rows it has removed. */
+async function expectSums({ db }: TestCell): Promise<void> {
+  await updateSales(db)
+  await expectSumsToEqualRows(db)
+  await expectMonthsToEqualRows(db)
+}
+
 it('a dealer is moved there and back with all its rows, and its RequestIDs and transactionIds count in both cells', {
   timeout: MOVES_TIMEOUT_MS,
 }, async () => {
@@ -115,6 +125,7 @@ it('a dealer is moved there and back with all its rows, and its RequestIDs and t
   expect(there.stderr).toBe('')
   expect(JSON.parse(there.stdout).fencedMs).toBeLessThan(5_000)
   await expectMoved(main, eu1)
+  await expectSums(eu1)
   expect((await json(eu1, 'health', {}, { requestId, timestamp })).code).toBe('101006')
 
   expect((await order(eu1, 'in-eu1', 'SANDBOX_OK')).code).toBe('000000')
@@ -139,6 +150,8 @@ it('a dealer is moved there and back with all its rows, and its RequestIDs and t
   const clean = await cells.move(eu1, dealer.tenantId, '--clean')
   expect(clean).toMatchObject({ code: 0, stderr: '' })
   expect(Object.values(await rowsOf(eu1, dealer.tenantId)).flat()).toEqual([])
+  for (const cell of [main, eu1]) await expectSums(cell)
+  expect(await eu1.db.query({ text: 'select from daily_purchases' })).toEqual([])
   expect(await eu1.db.query({ text: 'select from tenant_moves' })).toEqual([])
   expect((await json(eu1, 'health', {})).code).toBe('101004')
 })

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { resolveOrder, type Verdict } from '../../src/fulfilment/review/resolve-order.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
+import { updateSales } from '../../src/sales/update-sales.ts'
 import type { Charge, Outcome, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { admin, adminJson } from '../harness/processes/admin-in-process.ts'
@@ -49,6 +50,7 @@ const chargesOf = async (orderId: string) =>
   )
 
 async function monthsOf(supplier: string) {
+  await updateSales(shop.db)
   const { monthList } = await adminJson('supplier', 'report')
   return monthList.filter((month: { supplier: string }) => month.supplier === supplier)
 }

@@ -12,11 +12,17 @@ import { Refusal } from '../../src/lib/refusal.ts'
 import { updateSales } from '../../src/sales/update-sales.ts'
 import { SANDBOX_PRODUCTS } from '../../src/suppliers/sandbox/records.ts'
 import { changeSettings } from '../../src/tenants/settings.ts'
+import { removeTenants } from '../../src/trial/remove-tenants.ts'
 import { addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { expectSumsToEqualRows } from './model.ts'
+import {
+  expectDiscrepanciesToEqualRows,
+  expectMonthsToEqualRows,
+  expectOpenItemsInOpenOrders,
+} from './supplier-months.ts'
 
 /* Random orders, top-ups and actions of several days, while the sums are updated in between. SEED=… repeats a run. */
 
@@ -105,12 +111,15 @@ test('the sums equal the rows after random orders, refunds, top-ups and cancels,
     const settled = () => waitUntil(async () => (await openJobs(dealer)) === 0, 30_000)
     for (const { steps, settles } of [FIRST, ...taken]) {
       await Promise.all(steps.map((each) => take(each, dealer)))
+      await expectOpenItemsInOpenOrders(node.deps.db)
       if (settles) await settled()
     }
     await updateSales(node.deps.db)
     await settled()
     await updateSales(node.deps.db)
     await expectSumsToEqualRows(node.deps.db)
+    await expectMonthsToEqualRows(node.deps.db)
+    await expectDiscrepanciesToEqualRows(node.deps.db)
   })
   await fc.assert(property, { seed, numRuns: RUNS, endOnFailure: true })
   // The runs met what they are about.
@@ -120,7 +129,33 @@ test('the sums equal the rows after random orders, refunds, top-ups and cancels,
            from daily_sales`,
   })
   expect(met).toEqual({ days: 3, topUps: true, refunds: true, unknown: true, fees: true })
+  await expectSumsAfterAMove()
 }, 300_000)
+
+/** The source of a move removes its dealer, and the target computes the sums from the rows that it received. */
+async function expectSumsAfterAMove(): Promise<void> {
+  const { db } = node.deps
+  const [dealer] = await db.query<{ tenantId: string }>({
+    text: 'select tenant_id from daily_sales group by 1 order by sum(items) desc, 1 limit 1',
+  })
+  const before = await db.query({ text: READ_PURCHASES })
+  await removeTenants(db, [dealer!.tenantId])
+  expect(await db.query({ text: READ_PURCHASES })).not.toEqual(before)
+  await expectSumsToEqualRows(db)
+  await expectMonthsToEqualRows(db)
+  const left = await db.query({ text: READ_PURCHASES })
+  for (const table of ALL_SUMS) await db.query({ text: `delete from ${table}` })
+  await updateSales(db)
+  expect(await db.query({ text: READ_PURCHASES })).toEqual(left)
+  await expectSumsToEqualRows(db)
+  await expectMonthsToEqualRows(db)
+}
+
+const READ_PURCHASES = 'select * from daily_purchases order by 1, 2, 3, 4, 5'
+const ALL_SUMS = [
+  ...['daily_sales', 'daily_sales_tenants', 'daily_sales_tenant_suppliers', 'monthly_sales_tenants', 'daily_orders'],
+  ...['daily_sales_packages', 'daily_purchases', 'order_quarter_hours', 'sales_progress'],
+]
 
 async function take(step: Step, dealer: Dealer): Promise<void> {
   const { deps } = node

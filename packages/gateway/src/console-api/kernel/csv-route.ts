@@ -13,7 +13,6 @@ interface CsvFile<Row, P extends TSchema | undefined, Q extends TSchema | undefi
   params?: P
   /** The filters of the list, without its cursor. */
   query?: Q
-  ratePerMinute?: number
   /** The name of the file, without its ending. */
   file: string
   /** Declared before `columns`, whose row type is inferred from it. */
@@ -25,12 +24,11 @@ interface CsvFile<Row, P extends TSchema | undefined, Q extends TSchema | undefi
 export function csvRoute<Row, P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined>(
   csv: CsvFile<Row, P, Q>,
 ): Route {
-  const { path, access, summary, params, query, ratePerMinute, file, columns } = csv
+  const { path, access, summary, params, query, file, columns } = csv
   return route({
     ...{ method: 'GET', path, access, summary },
     ...(params && { params }),
     ...(query && { query }),
-    ...(ratePerMinute !== undefined && { ratePerMinute }),
     answer: Type.String(),
     answerType: 'text/csv',
     handle: (async (context: Context, request: { params: Part<P>; query: Part<Q> }) => {

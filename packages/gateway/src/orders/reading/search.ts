@@ -11,7 +11,7 @@ import {
   type RowKey,
   type RowTable,
 } from '../../tenants/tenant-rows.ts'
-import { sentTransactionId, storedTransactionId } from '../transaction-id.ts'
+import { sentTransactionId, storedTransactionId } from '../placing/input.ts'
 
 export interface FoundOrder {
   tenantId: string

@@ -59,6 +59,8 @@ export function accessFlows(shared: SharedState): void {
     await heading(other, 'Dashboard').waitFor()
     expect(await other.getByRole('alert').count()).toBe(0)
     await navigate(testbed, other, '/account')
+    // The dashboard, which stays until the page has loaded, has a button of the same name.
+    await heading(other, 'Account').waitFor()
     await setUpSecondFactor(other)
     await other.context().close()
     shared.secrets.push(new URL(link).hash.slice(1), colleague.secret, colleague.recovery)

@@ -1,5 +1,5 @@
 import type { Profile } from '@dealer-esim/sdk'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { button, copyable, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
 
@@ -30,7 +30,13 @@ export function esimFlows(shared: SharedState): void {
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'Reason' }).fill(reason)
     await dialog.getByRole('button', { name, exact: true }).last().click()
-    await dialog.waitFor({ state: 'hidden' })
+    await Promise.race([dialog.waitFor({ state: 'hidden' }), throwRefusal(dialog)])
+  }
+
+  /** What the gateway refuses stays in the dialog. A retry of the test would find the dialog open. */
+  async function throwRefusal(dialog: Locator): Promise<void> {
+    const text = await dialog.getByRole('alert').innerText()
+    throw new Error(`refused: ${text}`)
   }
 
   it('an eSIM in use shows its usage as a bar that grows, to the dealer and to the operator', async () => {

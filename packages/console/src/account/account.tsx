@@ -1,9 +1,9 @@
-import { Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Card, Page } from '../parts/page.tsx'
-import { ReauthenticationFields } from '../session/reauthenticate.tsx'
+import { NewPasswordInput, ReauthenticationFields } from '../session/reauthenticate.tsx'
 import { useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { AccessTokens } from './access-tokens.tsx'
@@ -78,14 +78,7 @@ function Password() {
       >
         <Stack>
           <ReauthenticationFields />
-          <PasswordInput
-            name="newPassword"
-            label={t.newPassword.new}
-            description={t.newPassword.rule}
-            autoComplete="new-password"
-            minLength={12}
-            required
-          />
+          <NewPasswordInput name="newPassword" />
         </Stack>
       </Dialog>
     </Card>

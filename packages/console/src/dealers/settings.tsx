@@ -177,36 +177,53 @@ function Limits({ tenant }: { tenant: TenantDetail }) {
     >
       {(errors) => (
         <SimpleGrid cols={{ base: 1, sm: 3 }}>
-          <TextInput
+          <MoneyField
             name="creditLimit"
-            inputWrapperOrder={LABEL_INPUT_HINT}
             label={t.settings.creditLimit}
-            description={canOperate(me) ? t.settings.creditHint : t.settings.operatorOnly}
-            defaultValue={formatMoneyInput(tenant.creditLimit)}
+            hint={canOperate(me) ? t.settings.creditHint : t.settings.operatorOnly}
+            {...{ tenant, errors }}
             readOnly={!canOperate(me)}
-            error={errors.creditLimit}
           />
-          <TextInput
+          <MoneyField
             name="dailySpendLimit"
-            inputWrapperOrder={LABEL_INPUT_HINT}
             label={t.settings.dailyLimit}
-            description={canOperate(me) ? t.settings.dailyHint : t.settings.operatorOnly}
-            defaultValue={formatMoneyInput(tenant.dailySpendLimit)}
+            hint={canOperate(me) ? t.settings.dailyHint : t.settings.operatorOnly}
+            {...{ tenant, errors }}
             readOnly={!canOperate(me)}
-            error={errors.dailySpendLimit}
           />
-          <TextInput
+          <MoneyField
             name="lowBalanceThreshold"
-            inputWrapperOrder={LABEL_INPUT_HINT}
             label={t.settings.threshold}
-            description={t.settings.thresholdHint}
-            defaultValue={formatMoneyInput(tenant.lowBalanceThreshold)}
+            hint={t.settings.thresholdHint}
+            {...{ tenant, errors }}
             readOnly={!canAdminister(me)}
-            error={errors.lowBalanceThreshold}
           />
         </SimpleGrid>
       )}
     </SettingsCard>
+  )
+}
+
+interface MoneyFieldProps {
+  name: (typeof MONEY_FIELDS)[number]
+  label: string
+  hint: string
+  tenant: TenantDetail
+  errors: Record<string, string | undefined>
+  readOnly: boolean
+}
+
+function MoneyField({ name, label, hint, tenant, errors, readOnly }: MoneyFieldProps) {
+  return (
+    <TextInput
+      name={name}
+      inputWrapperOrder={LABEL_INPUT_HINT}
+      label={label}
+      description={hint}
+      defaultValue={formatMoneyInput(tenant[name])}
+      readOnly={readOnly}
+      error={errors[name]}
+    />
   )
 }
 

@@ -4,6 +4,7 @@ import { type ApiError, call } from '../api/call.ts'
 import { queryClient } from '../api/use-api.ts'
 import { formFields } from '../parts/form-values.ts'
 import { t } from '../strings/strings.ts'
+import { NewPasswordInput } from './reauthenticate.tsx'
 import { SignInLayout } from './sign-in-layout.tsx'
 
 /** Shown after signing in with a one-time password, until a new one is chosen. */
@@ -33,14 +34,7 @@ export function NewPasswordPage() {
             required
             autoFocus
           />
-          <PasswordInput
-            name="newPassword"
-            label={t.newPassword.new}
-            description={t.newPassword.rule}
-            autoComplete="new-password"
-            minLength={12}
-            required
-          />
+          <NewPasswordInput name="newPassword" />
           <Button type="submit" loading={change.isPending} fullWidth>
             {t.newPassword.submit}
           </Button>

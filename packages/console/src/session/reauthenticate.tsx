@@ -77,3 +77,18 @@ export function CodeField({ label = t.reauthentication.code }: { label?: string 
     />
   )
 }
+
+/** @param name of the field */
+export function NewPasswordInput({ name, autoFocus = false }: { name: string; autoFocus?: boolean }) {
+  return (
+    <PasswordInput
+      name={name}
+      label={t.newPassword.new}
+      description={t.newPassword.rule}
+      autoComplete="new-password"
+      minLength={12}
+      required
+      autoFocus={autoFocus}
+    />
+  )
+}

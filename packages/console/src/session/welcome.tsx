@@ -1,4 +1,4 @@
-import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core'
+import { Alert, Button, Stack, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -7,7 +7,7 @@ import { queryClient, SESSION } from '../api/use-api.ts'
 import { formFields } from '../parts/form-values.ts'
 import { LoadError, Loading } from '../parts/load-states.tsx'
 import { interpolate, t } from '../strings/strings.ts'
-import { CodeField } from './reauthenticate.tsx'
+import { CodeField, NewPasswordInput } from './reauthenticate.tsx'
 import { SignInError, usePasswordSignIn } from './sign-in.tsx'
 import { SignInLayout } from './sign-in-layout.tsx'
 
@@ -76,17 +76,7 @@ function SetPassword({ token }: { token: string }) {
           <TextInput type="email" value={link.data.email} readOnly label={t.signIn.email} autoComplete="username" />
           {invited && <TextInput name="name" label={t.people.name} defaultValue={link.data.name} required />}
           <SignInError error={signIn.error} />
-          {chosen === undefined && (
-            <PasswordInput
-              name="password"
-              label={t.newPassword.new}
-              description={t.newPassword.rule}
-              autoComplete="new-password"
-              minLength={12}
-              required
-              autoFocus
-            />
-          )}
+          {chosen === undefined && <NewPasswordInput name="password" autoFocus />}
           {signIn.asked && <CodeField {...(signIn.asked === 'RECOVERY' && { label: t.signIn.recoveryCode })} />}
           <Button type="submit" loading={choose.isPending || signIn.isPending} fullWidth>
             {chosen === undefined ? t.newPassword.submit : t.signIn.submit}

@@ -1,7 +1,7 @@
 import { type EsimStatus, type SmdpStatus, stripIccidPadding } from '@dealer-esim/contract'
 import { isUuid } from '../lib/ids.ts'
 import type { Tx } from '../lib/postgres/db.ts'
-import { IS_OPEN } from '../orders/action.ts'
+import { openActionOn, openTopUpsOf } from '../orders/action.ts'
 
 /** How a caller names an eSIM: by one member or by both. */
 export interface EsimReference {
@@ -66,12 +66,8 @@ export async function readEsimState(tx: Pick<Tx, 'query'>, tenantId: string, pro
   const [state] = await tx.query<EsimState>({
     name: 'actions-esim-state',
     text: `select p.esim_status, p.smdp_status, p.suspended, p.topped_up_at, p.created_at,
-             (select a.action_id from esim_actions a
-              where a.tenant_id = $1 and a.profile_id = $2 and ${IS_OPEN}) as open_action_id,
-             (select o.order_id from orders o
-              where o.tenant_id = $1 and o.topped_up_profile_id = $2
-                and o.order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW')
-              order by o.wallet_version limit 1) as open_top_up_id
+             (select a.action_id from ${openActionOn('$1', '$2')}) as open_action_id,
+             (select o.order_id from ${openTopUpsOf('$1', '$2')} order by o.wallet_version limit 1) as open_top_up_id
            from profiles p where p.tenant_id = $1 and p.profile_id = $2`,
     values: [tenantId, profileId],
   })

@@ -12,8 +12,8 @@ import {
   readProfiles,
 } from '../orders/lock.ts'
 import { lockLackOfMoney } from '../suppliers/balance/lack-of-money.ts'
-import { readReferences } from '../suppliers/reference.ts'
 import type { ConfiguredSupplier } from '../suppliers/registry.ts'
+import { readReferences } from '../suppliers/stored-answer.ts'
 import { type LeasedOrders, leaseDueOrders } from './lease.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
 import { type Attempt, insertAttempts, NOT_CHARGED, writeItems } from './outcomes/items.ts'

@@ -100,6 +100,10 @@ export function timeOfUuid(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16)
 }
 
+/** SQL: the creation time of a UUIDv7, which begins with the ms since 1970. */
+export const timeOfId = (id: string): string =>
+  `to_timestamp(('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`
+
 /** Values of hexadecimal digits, by character code. */
 export const HEX_VALUES = Uint8Array.from(
   { length: 128 },

@@ -46,3 +46,9 @@ export function parseLine(text: string, { min, max }: { min: number; max: number
   const { length } = [...line]
   return length >= min && length <= max && !NOT_ALLOWED_IN_LINE.test(line) ? line : undefined
 }
+
+/** `a, b and 3 more`: at most `max` of the names. */
+export function shortList(names: readonly string[], max: number, separator = ', '): string {
+  const more = names.length - max
+  return names.slice(0, max).join(separator) + (more > 0 ? ` and ${more} more` : '')
+}

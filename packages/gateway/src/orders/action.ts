@@ -7,6 +7,7 @@ import {
   orderNoOf,
   type SmdpStatus,
 } from '@dealer-esim/contract'
+import { isUnfinished } from './item.ts'
 
 /** An action on an eSIM: cancel, suspend, unsuspend or revoke. */
 export interface Action {
@@ -42,6 +43,19 @@ export const ACTION_COLUMNS = `a.action_id, a.transaction_id, a.started_by, a.ac
 
 /** The condition of the index esim_actions_open. */
 export const IS_OPEN = `a.action_status in ('PENDING', 'UNDER_REVIEW')`
+
+/*
+ * What is in progress on an eSIM: an action, or top-ups. Nothing begins while an action is open, and no action while a
+ * top-up is. Both parts of a query begin after its `from`, and use the indexes esim_actions_open and orders_esim_topups.
+ */
+
+/** SQL: the open action on an eSIM, named a. */
+export const openActionOn = (tenantId: string, profileId: string): string =>
+  `esim_actions a where a.tenant_id = ${tenantId} and a.profile_id = ${profileId} and ${IS_OPEN}`
+
+/** SQL: the open top-ups of an eSIM, named o. */
+export const openTopUpsOf = (tenantId: string, profileId: string): string =>
+  `orders o where o.tenant_id = ${tenantId} and o.topped_up_profile_id = ${profileId} and ${isUnfinished('o')}`
 
 /** True if a supplier was asked and did not say what it did. Reconciliation asks again, or an operator resolves it. */
 export function isAnswerMissing({ actionStatus, attempts }: Pick<Action, 'actionStatus' | 'attempts'>): boolean {

@@ -43,6 +43,13 @@ export function orderStatusOf(items: readonly { itemStatus: ItemStatus; asked: b
   return any('DELIVERED') ? 'PARTIALLY_DELIVERED' : 'FAILED'
 }
 
+/** The statuses of an order whose items are not decided yet. */
+export const UNFINISHED_STATUSES = ['PAID', 'ALLOCATING', 'UNDER_REVIEW'] as const satisfies OrderStatus[]
+
+/** SQL: an order of this alias has one of UNFINISHED_STATUSES. */
+export const isUnfinished = (order: string): string =>
+  `${order}.order_status in (${UNFINISHED_STATUSES.map((status) => `'${status}'`).join(', ')})`
+
 /** True if fulfilment may still change the item. */
 export function isOpen(status: ItemStatus): boolean {
   return status === 'WAITING' || status === 'ASKED' || status === 'UNKNOWN'

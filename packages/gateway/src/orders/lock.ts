@@ -3,7 +3,7 @@ import { uuidArray } from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { lockWallet } from '../wallet/ledger/lock.ts'
 import type { ItemStatus, PackageLine } from './item.ts'
-import { sentTransactionId } from './transaction-id.ts'
+import { sentTransactionId } from './placing/input.ts'
 
 /** An order as read under its lock, with its items and the public part of its profiles. */
 export interface LockedOrder {

@@ -1,6 +1,7 @@
 import { stripIccidPadding, type TopupRequest } from '@dealer-esim/contract'
 import { isUuid } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
+import { isUnfinished } from './item.ts'
 
 /** A program that repeats a call does so within minutes. A call after this time is a new top-up. */
 const REPEATED_WITHIN = '1 hour'
@@ -28,7 +29,7 @@ export async function findUnansweredTopUp(
                order by p.profile_id desc limit 1)
              and o.package_lines -> 0 ->> 'packageCode' = $4
              and ($5::int is null or (o.package_lines -> 0 ->> 'periodNum')::int = $5)
-             and (o.order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW')
+             and (${isUnfinished('o')}
                or o.updated_at > clock_timestamp() - interval '${REPEATED_WITHIN}')
            order by o.wallet_version limit 1`,
     values: [

@@ -1,6 +1,8 @@
 import type { ActionStatus } from '@dealer-esim/contract'
+import { timeOfId } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { UNFINISHED_STATUSES, type UnfinishedStatus } from '../orders/reading/list-unfinished.ts'
+import { UNFINISHED_STATUSES } from '../orders/item.ts'
+import type { UnfinishedStatus } from '../orders/reading/list-unfinished.ts'
 
 /** Backlogs are counted up to this size: a larger one is just as alarming, and counting it would take seconds. */
 export const COUNTED_MAX = 50_000
@@ -92,10 +94,6 @@ interface RestRow {
 const age = (createdAt: string) =>
   `greatest(0, coalesce(extract(epoch from clock_timestamp() - min(${createdAt})), 0))::float8 as oldest_s`
 
-/** A UUIDv7 begins with its creation time in ms since 1970. */
-const creationTime = (id: string) =>
-  `to_timestamp(('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`
-
 const ORDERS = `
   select order_status as status, count(*)::int as count, ${age('created_at')}
   from (select order_status, created_at from orders where due_at is not null order by tenant_id, due_at limit $1) o
@@ -114,7 +112,7 @@ const ACTIONS = `
 
 const EVENTS = `
   select count(*)::int as count, ${age('created_at')}
-  from (select ${creationTime('notify_id')} as created_at from deliveries where due_at is not null limit $1) d`
+  from (select ${timeOfId('notify_id')} as created_at from deliveries where due_at is not null limit $1) d`
 
 const MAILS = `
   select count(*)::int as count, ${age('created_at')}

@@ -2,20 +2,11 @@ import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import { countMatching, type RowCount } from '../lib/postgres/count-rows.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound } from '../lib/refusal.ts'
+import type { SupplierProduct } from '../suppliers/supplier.ts'
 
 /** A product of a supplier, as its latest accepted catalogue says. */
-export interface ListedProduct {
+export interface ListedProduct extends SupplierProduct {
   supplier: string
-  productCode: string
-  name: string
-  packageType: 'BASE' | 'TOPUP'
-  countries: string[]
-  /** Bytes, of a day pass for one day; null: unlimited. */
-  volume: bigint | null
-  isDayPass: boolean
-  durationDays: number
-  cost: bigint
-  currencyCode: string
   isListed: boolean
   firstSeenAt: Date
   changedAt: Date

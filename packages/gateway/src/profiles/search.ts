@@ -4,15 +4,15 @@ import { isUuid } from '../lib/ids.ts'
 import type { RowCount } from '../lib/postgres/count-rows.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound } from '../lib/refusal.ts'
-import { sentTransactionId } from '../orders/transaction-id.ts'
+import { sentTransactionId } from '../orders/placing/input.ts'
 import {
   countRows,
   type FoundKeys,
   findRowKeys,
-  type Position,
   type RowFilter,
   type RowKey,
   type RowTable,
+  type SortedPage,
 } from '../tenants/tenant-rows.ts'
 
 /** A profile without its secrets. */
@@ -64,18 +64,11 @@ const SORTS = { createdAt: [], iccid: ['r.iccid'], clientName: ['left(lower(t.te
 
 export type ProfileSort = keyof typeof SORTS
 
-export interface ProfilePage {
-  column?: ProfileSort
-  ascending?: boolean
-  after?: Position | undefined
-  limit: number
-}
-
 /** Searches the profiles of one tenant or of all, newest first or by a column. */
 export async function searchProfiles(
   db: Pick<Db, 'query'>,
   filter: ProfileFilter,
-  { column = 'createdAt', ...page }: ProfilePage,
+  { column = 'createdAt', ...page }: SortedPage<ProfileSort>,
 ): Promise<Omit<FoundKeys, 'keys'> & { profiles: FoundProfile[] }> {
   const { keys, ...rest } = await findRowKeys(db, PROFILES, rowFilter(filter), { ...page, by: SORTS[column] })
   return { profiles: await readProfiles(db, keys), ...rest }

@@ -44,6 +44,9 @@ export interface RowPage {
   readonly limit: number
 }
 
+/** A page of a search, by one of the columns that it can be sorted by. */
+export type SortedPage<Column extends string> = Omit<RowPage, 'by'> & { readonly column?: Column }
+
 export interface RowKey {
   readonly tenantId: string
   readonly id: string

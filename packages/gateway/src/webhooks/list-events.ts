@@ -9,9 +9,9 @@ import {
   countRows,
   type FoundKeys,
   findRowKeys,
-  type Position,
   type RowFilter,
   type RowKey,
+  type RowPage,
   type RowTable,
 } from '../tenants/tenant-rows.ts'
 import { ACKNOWLEDGED } from './attempt-log.ts'
@@ -80,12 +80,6 @@ export interface Page {
   before?: string | undefined
 }
 
-export interface EventPage {
-  ascending?: boolean
-  after?: Position | undefined
-  limit: number
-}
-
 /** Lists events with their deliveries, newest first. */
 export async function listEvents(
   db: Pick<Db, 'query'>,
@@ -100,7 +94,7 @@ export async function listEvents(
 export async function searchEvents(
   db: Pick<Db, 'query'>,
   filter: EventFilter,
-  page: EventPage,
+  page: Omit<RowPage, 'by'>,
 ): Promise<Omit<FoundKeys, 'keys'> & { events: EventView[] }> {
   const { table, ...conditions } = rowFilter(filter)
   const { keys, ...rest } = await findRowKeys(db, table, conditions, page)

@@ -7,37 +7,23 @@ import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import {
-  addPackage,
-  addSupplier,
-  addTenant,
-  createShop,
-  payOrders,
-  type Shop,
-  statuses,
-  waitUntil,
-} from '../harness/shop.ts'
+import { openShop } from '../harness/open-shop.ts'
+import { addPackage, addSupplier, addTenant, payOrders, type Shop, statuses, waitUntil } from '../harness/shop.ts'
 
 /* Packages that name one supplier twice: a supplier has one key for an eSIM, and only a stock sells another product under it. */
 
-let database: TestDatabase
 let shop: Shop
 let loop: Loop | undefined
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await createShop(database.url)
+  shop = await openShop()
   await addSupplier(shop, 'warehouse', 'stock')
 })
 afterEach(async () => {
   await loop?.stop(5_000)
   loop = undefined
 })
-afterAll(async () => {
-  await shop.close()
-  await database.drop()
-})
+afterAll(() => shop.close())
 
 const BY = { actor: 'cli:test' } as const
 const route = (supplier: string, productCode: string) => ({ supplier, productCode })

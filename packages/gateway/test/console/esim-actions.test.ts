@@ -1,3 +1,4 @@
+import { ESIM_ACTIONS } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runDueActions } from '../../src/actions/loop.ts'
 import type { ActionOutcome, Supplier } from '../../src/suppliers/supplier.ts'
@@ -155,17 +156,37 @@ describe('an action of the operator', () => {
     expect(entries).toMatchObject([{ subject: orderNo, actor: staff.email, after: { reason } }])
   })
 
-  it('needs an operator who may change things, and a reason', async () => {
+  it('needs an operator who may change things, and a reason, whichever it is', async () => {
     const { tenantId, esim, reason } = await esimInUse('Guarded')
-    const body = { action: 'SUSPEND', reason }
     const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
-    for (const other of [
+    const others = [
       await signedInAs(testbed, 'DEALER_ADMIN', tenantId),
+      await signedInAs(testbed, 'DEALER_STAFF', tenantId),
       await signedInAs(testbed, 'OPERATOR_READ_ONLY'),
-    ])
-      expect((await other.call('POST', `${esim}/operator-actions`, body)).status).toBe(403)
-    expect((await staff.call('POST', `${esim}/operator-actions`, { action: 'SUSPEND' })).status).toBe(400)
-    expect((await staff.call('GET', esim)).body).toMatchObject({ suspended: false })
+    ]
+    const before = (await staff.call('GET', `${esim}/actions`)).body
+    for (const action of ESIM_ACTIONS) {
+      for (const other of others) {
+        const { status } = await other.call('POST', `${esim}/operator-actions`, { action, reason })
+        expect([action, status]).toEqual([action, 403])
+      }
+      const { status } = await staff.call('POST', `${esim}/operator-actions`, { action })
+      expect([action, status]).toEqual([action, 400])
+    }
+    expect((await staff.call('GET', `${esim}/actions`)).body).toEqual(before)
+  })
+
+  it('of a dealer needs one of its own people who may buy, whichever it is', async () => {
+    const { esim } = await esimInUse('Own people')
+    const foreign = await signedInAs(testbed, 'DEALER_ADMIN', await addTenant(testbed, 'Another'))
+    const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
+    const before = (await staff.call('GET', `${esim}/actions`)).body
+    for (const action of ESIM_ACTIONS) {
+      const body = { action, transactionId: `by-others-${action}` }
+      expect([action, (await foreign.call('POST', `${esim}/actions`, body)).status]).toEqual([action, 404])
+      expect([action, (await staff.call('POST', `${esim}/actions`, body)).status]).toEqual([action, 403])
+    }
+    expect((await staff.call('GET', `${esim}/actions`)).body).toEqual(before)
   })
 
   it("a refused action changes nothing; an unanswered one is resolved with the supplier's answer", async () => {

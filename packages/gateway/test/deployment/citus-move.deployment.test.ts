@@ -4,6 +4,7 @@ import { installGuards } from '../../src/cells/move/guard.ts'
 import { insertMove, liftFence, setFence } from '../../src/cells/move/state.ts'
 import { DEFAULT_SCHEMA } from '../../src/lib/postgres/schema.ts'
 import { call, type Dealer, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
+import { hostOfSchema } from '../harness/databases/citus.ts'
 import {
   createTestDatabase,
   type TestDatabase,
@@ -51,20 +52,9 @@ function urlAtCoordinator(): string {
   return withDatabaseName(coordinator, new URL(database.url).pathname.slice(1))
 }
 
-async function hostOfSchema(): Promise<string> {
-  const { rows } = await withServerClient(urlAtCoordinator(), (client) =>
-    client.query<{ hosts: string[] }>(
-      `select array_agg(distinct nodename || ':' || nodeport) as hosts from citus_shards
-       where table_name::text ~ '^(${DEFAULT_SCHEMA}[.])?orders$'`,
-    ),
-  )
-  expect(rows[0]!.hosts).toHaveLength(1)
-  return rows[0]!.hosts[0]!
-}
-
 /** Moves the schema to the worker that does not have it. @returns how long it took */
 async function moveSchema(mode: string): Promise<number> {
-  const from = await hostOfSchema()
+  const from = await hostOfSchema(urlAtCoordinator())
   const to = workers.map((worker) => new URL(worker)).find(({ host }) => host !== from)!
   const movedMs = await withServerClient(urlAtCoordinator(), async (client) => {
     // Citus refuses to move a schema while it removes the shards that an earlier move has left behind.
@@ -78,7 +68,7 @@ async function moveSchema(mode: string): Promise<number> {
     ])
     return performance.now() - startedAt
   })
-  expect(await hostOfSchema()).toBe(to.host)
+  expect(await hostOfSchema(urlAtCoordinator())).toBe(to.host)
   return movedMs
 }
 

@@ -6,28 +6,17 @@ import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import type { Outcome, QueryPurpose, SupplierRecord, SupplierRequest } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { openShop } from '../harness/open-shop.ts'
 import { createScriptedSupplier, newEsim, withSuppliers } from '../harness/scripted-supplier.ts'
-import {
-  addPackage,
-  addTenant,
-  createShop,
-  payOrders,
-  type Shop,
-  statuses,
-  waitUntil,
-  walletOf,
-} from '../harness/shop.ts'
+import { addPackage, addTenant, payOrders, type Shop, statuses, waitUntil, walletOf } from '../harness/shop.ts'
 
 /* The first supplier denies an order, and delivers it after the second supplier was asked. */
 
-let database: TestDatabase
 let shop: Shop
 let loop: Loop | undefined
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await createShop(database.url)
+  shop = await openShop()
   const routes = [
     { supplier: 'first', productCode: 'F', cost: 1_000n },
     { supplier: 'second', productCode: 'S', cost: 2_000n },
@@ -38,10 +27,7 @@ afterEach(async () => {
   await loop?.stop(5_000)
   loop = undefined
 })
-afterAll(async () => {
-  await shop.close()
-  await database.drop()
-})
+afterAll(() => shop.close())
 
 /** A supplier that answers when the test says so. */
 function answerLater() {

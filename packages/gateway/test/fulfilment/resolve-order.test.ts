@@ -6,33 +6,19 @@ import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import type { CsvEsim } from '../../src/suppliers/stock/csv.ts'
 import { importStock } from '../../src/suppliers/stock/import.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
-import {
-  addPackage,
-  addSupplier,
-  addTenant,
-  createShop,
-  payOrders,
-  type Shop,
-  statuses,
-  waitUntil,
-} from '../harness/shop.ts'
+import { openShop } from '../harness/open-shop.ts'
+import { addPackage, addSupplier, addTenant, payOrders, type Shop, statuses, waitUntil } from '../harness/shop.ts'
 
 /* Resolving with eSIMs that an operator names: each eSIM belongs to exactly one item. */
 
-let database: TestDatabase
 let shop: Shop
 beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await createShop(database.url)
+  shop = await openShop()
   for (const name of ['shelf', 'drawer']) await addSupplier(shop, name, 'stock')
   await addPackage(shop.db, 'P', [{ supplier: 'sandbox', productCode: 'X' }])
 })
-afterAll(async () => {
-  await shop.close()
-  await database.drop()
-})
+afterAll(() => shop.close())
 
 /** An order whose eSIMs are all under review. */
 async function underReview(count: number) {

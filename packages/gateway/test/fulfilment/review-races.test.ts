@@ -9,38 +9,24 @@ import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import { gatewaySupplier } from '../../src/suppliers/gateway/gateway.ts'
 import type { Outcome, SupplierRequest } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { openShop } from '../harness/open-shop.ts'
 import { createScriptedSupplier, deliver, newEsim } from '../harness/scripted-supplier.ts'
-import {
-  addPackage,
-  addTenant,
-  createShop,
-  payOrders,
-  type Shop,
-  statuses,
-  waitUntil,
-  walletOf,
-} from '../harness/shop.ts'
+import { addPackage, addTenant, payOrders, type Shop, statuses, waitUntil, walletOf } from '../harness/shop.ts'
 
 /* An operator, an upstream and a worker change one order under review at the same time. */
 
-let database: TestDatabase
 let shop: Shop
 let loop: Loop | undefined
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await createShop(database.url)
+  shop = await openShop()
   await addPackage(shop.db, 'ODD', [{ supplier: 'odd', productCode: 'X' }])
 })
 afterEach(async () => {
   await loop?.stop(1_000)
   loop = undefined
 })
-afterAll(async () => {
-  await shop.close()
-  await database.drop()
-})
+afterAll(() => shop.close())
 
 const evidence = 'Ticket 4711, Ms Sato'
 const ADA = { actor: 'cli:ada' } as const

@@ -8,38 +8,24 @@ import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { expireProfiles } from '../../src/profiles/life/expire.ts'
 import type { CancelOutcome, Outcome, SupplierRequest } from '../../src/suppliers/supplier.ts'
 import { makeActionsDue } from '../harness/actions.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { openShop } from '../harness/open-shop.ts'
 import { createScriptedSupplier, deliver } from '../harness/scripted-supplier.ts'
-import {
-  addPackage,
-  addTenant,
-  createShop,
-  payOrders,
-  type Shop,
-  statuses,
-  waitUntil,
-  walletOf,
-} from '../harness/shop.ts'
+import { addPackage, addTenant, payOrders, type Shop, statuses, waitUntil, walletOf } from '../harness/shop.ts'
 
 /* Orders that were not bought in time, and cancellations without an answer. */
 
-let database: TestDatabase
 let shop: Shop
 let loop: Loop | undefined
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await createShop(database.url)
+  shop = await openShop()
   await addPackage(shop.db, 'ODD', [{ supplier: 'odd', productCode: 'X' }])
 })
 afterEach(async () => {
   await loop?.stop(5_000)
   loop = undefined
 })
-afterAll(async () => {
-  await shop.close()
-  await database.drop()
-})
+afterAll(() => shop.close())
 
 /** Orders that their supplier has been putting off for two hours. */
 async function putOff(orders: number): Promise<string> {

@@ -1,8 +1,7 @@
 import { findDeployment } from '../../deployment/ensure.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { MigrationRefused, pendingMigrations } from '../../lib/postgres/migrate.ts'
-import { Refusal } from '../../lib/refusal.ts'
-import { shortList } from '../../lib/short-list.ts'
+import { Refusal, shortList } from '../../lib/refusal.ts'
 import type { Move, MovingCell } from './cell-session.ts'
 import { findMove } from './state.ts'
 

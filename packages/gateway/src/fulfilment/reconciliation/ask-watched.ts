@@ -1,7 +1,7 @@
 import { isHeld } from '../../jobs/held.ts'
 import { claimJobs, type JobTable, runJob } from '../../jobs/jobs.ts'
 import { itemKeyOf } from '../../orders/item.ts'
-import { latestReference } from '../../suppliers/reference.ts'
+import { latestReference } from '../../suppliers/stored-answer.ts'
 import type { Outcome } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { acceptFound } from '../outcomes/save-outcomes.ts'

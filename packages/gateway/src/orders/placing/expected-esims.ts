@@ -3,6 +3,7 @@ import type { EsimToTopUp, Offer, Snapshot } from '../../catalogue/catalogue.ts'
 import { isUuid } from '../../lib/ids.ts'
 import { type Columns, ROWS, type RowFormat } from '../../lib/postgres/columns.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
+import { openActionOn, openTopUpsOf } from '../action.ts'
 import type { PlacedOrder } from './decide.ts'
 import type { OrderInput, ToppedUpEsim, TopUpInput } from './input.ts'
 import { allowsTopUp, topUpVolume, VOLUME_MAX } from './topup.ts'
@@ -175,14 +176,7 @@ export function areAsExpected(format: RowFormat, first: number): string {
         and fitting.package_code = i.package_code
       limit 1
     ) fitting
-    where (
-      select true from esim_actions a
-      where a.tenant_id = expected.tenant_id and a.profile_id = expected.profile_id
-        and action_status in ('PENDING', 'UNDER_REVIEW') limit 1
-    ) is null and (
-      select true from orders o
-      where o.tenant_id = expected.tenant_id and o.topped_up_profile_id = expected.profile_id
-        and order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW') limit 1
-    ) is null
+    where (select true from ${openActionOn('expected.tenant_id', 'expected.profile_id')} limit 1) is null
+      and (select true from ${openTopUpsOf('expected.tenant_id', 'expected.profile_id')} limit 1) is null
   ) = cardinality(${format.list(first, 'uuid')})`
 }

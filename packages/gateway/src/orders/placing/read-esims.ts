@@ -2,6 +2,7 @@ import { stripIccidPadding } from '@dealer-esim/contract'
 import { isUuid } from '../../lib/ids.ts'
 import { textArray, uuidArray } from '../../lib/postgres/columns.ts'
 import type { Db } from '../../lib/postgres/db.ts'
+import { openActionOn, openTopUpsOf } from '../action.ts'
 import type { OrderInput, ToppedUpEsim, TopUpInput } from './input.ts'
 
 /**
@@ -50,12 +51,8 @@ function idsOf(inputs: readonly TopUpInput[]): Buffer {
 const readEsims = (named: string, profile: string) => `
 select place::int, p.profile_id, p.iccid, i.package_code, p.supplier, p.esim_status, p.smdp_status, p.suspended,
   p.total_volume,
-  (select action_id from esim_actions a
-   where a.tenant_id = named.tenant_id and a.profile_id = p.profile_id and action_status in ('PENDING', 'UNDER_REVIEW')
-   limit 1) as open_action_id,
-  (select jsonb_agg(package_lines -> 0) from orders o
-   where o.tenant_id = named.tenant_id and o.topped_up_profile_id = p.profile_id
-     and order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW')) as open_lines
+  (select a.action_id from ${openActionOn('named.tenant_id', 'p.profile_id')} limit 1) as open_action_id,
+  (select jsonb_agg(o.package_lines -> 0) from ${openTopUpsOf('named.tenant_id', 'p.profile_id')}) as open_lines
 from ${named}
 cross join lateral (
   select * from profiles p where p.tenant_id = named.tenant_id and ${profile} limit 1

@@ -1,8 +1,8 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { firstUuidAt } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
+import type { UNFINISHED_STATUSES } from '../item.ts'
 
-export const UNFINISHED_STATUSES = ['PAID', 'ALLOCATING', 'UNDER_REVIEW'] as const
 export type UnfinishedStatus = (typeof UNFINISHED_STATUSES)[number]
 
 export interface UnfinishedOrder {

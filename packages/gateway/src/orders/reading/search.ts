@@ -6,12 +6,12 @@ import {
   countRows,
   type FoundKeys,
   findRowKeys,
-  type Position,
   type RowFilter,
   type RowKey,
   type RowTable,
+  type SortedPage,
 } from '../../tenants/tenant-rows.ts'
-import { sentTransactionId, storedTransactionId } from '../transaction-id.ts'
+import { sentTransactionId, storedTransactionId } from '../placing/input.ts'
 
 export interface FoundOrder {
   tenantId: string
@@ -62,20 +62,13 @@ const SORTS = {
 
 export type OrderSort = keyof typeof SORTS
 
-export interface OrderPage {
-  column?: OrderSort
-  ascending?: boolean
-  after?: Position | undefined
-  limit: number
-}
-
 const ORDERS: RowTable = { table: 'orders', id: 'order_id' }
 
 /** Searches the orders of one tenant or of all, newest first or by a column. */
 export async function searchOrders(
   db: Pick<Db, 'query'>,
   filter: OrderFilter,
-  { column = 'createdAt', ...page }: OrderPage,
+  { column = 'createdAt', ...page }: SortedPage<OrderSort>,
 ): Promise<Omit<FoundKeys, 'keys'> & { orders: FoundOrder[] }> {
   const { keys, ...rest } = await findRowKeys(db, ORDERS, rowFilter(filter), { ...page, by: SORTS[column] })
   return { orders: await readOrders(db, keys), ...rest }

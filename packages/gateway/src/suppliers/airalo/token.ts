@@ -5,7 +5,7 @@ import type { Cipher } from '../../lib/crypto.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { isCount, isObject, isText } from '../members.ts'
 import { describeFailure, type RestAnswer, type RestFailure, TIMEOUT_MS } from '../rest-client.ts'
-import { storableText } from '../storable-message.ts'
+import { storableText } from '../stored-answer.ts'
 import { supplierOwner } from '../supplier.ts'
 import { messageOf } from './answer.ts'
 

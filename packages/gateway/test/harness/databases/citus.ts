@@ -38,15 +38,21 @@ export async function joinDatabases({ url, workers }: TestNodes, name: string): 
 
 /** The URL of the database on the node that has the gateway's schema. */
 export async function urlOfSchema(url: string): Promise<string> {
+  const home = new URL(url)
+  home.host = await hostOfSchema(url)
+  return home.href
+}
+
+/** The host and port of the node that has the gateway's schema. */
+export async function hostOfSchema(url: string): Promise<string> {
   const { rows } = await withServerClient(url, (client) =>
-    client.query<{ host: string; port: number }>(
-      `select nodename as host, nodeport as port from citus_shards where table_name = to_regclass('${DEFAULT_SCHEMA}.orders')`,
+    client.query<{ host: string }>(
+      `select distinct nodename || ':' || nodeport as host from citus_shards
+       where table_name = to_regclass('${DEFAULT_SCHEMA}.orders')`,
     ),
   )
-  const { host, port } = rows[0]!
-  const home = new URL(url)
-  home.host = `${host}:${port}`
-  return home.href
+  if (rows.length !== 1) throw new Error(`The schema is on ${rows.length} nodes, not on one.`)
+  return rows[0]!.host
 }
 
 /** Ends the sessions that Citus keeps in the databases of the name, so that they can be cloned. */

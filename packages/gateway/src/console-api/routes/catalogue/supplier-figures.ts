@@ -1,7 +1,7 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import sql, { type Sql } from 'sql-template-tag'
+import sql, { raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { firstUuidAt, LATEST_IDS_MS } from '../../../lib/ids.ts'
+import { firstUuidAt, LATEST_IDS_MS, timeOfId } from '../../../lib/ids.ts'
 import { listPriceDifferences } from '../../../suppliers/prices.ts'
 import { OPERATORS, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, nullable, time } from '../../kernel/schemas.ts'
@@ -69,8 +69,9 @@ const attemptsOf = (supplier: string, { since, until }: { since: string; until: 
 
 /**
  * SQL: what the delivered items cost, in 1/10 000. The cost of a day pass is that of one day, so its order is read for the number
- * of days; for other packages it is not. Amounts of different currencies are never added or compared. The limit keeps the planner
- * from joining whole tables instead of looking up keys. Look-ups in the order of the key take 0.6 of the time.
+ * of days. That of a package with a fixed duration is not read, if the package has not changed since the order. Amounts of
+ * different currencies are never added or compared. The limit keeps the planner from joining whole tables instead of looking up
+ * keys. Look-ups in the order of the key take 0.6 of the time.
  */
 const costsOf = (attempts: Sql, supplier: string) => sql`
   with delivered as (
@@ -82,7 +83,7 @@ const costsOf = (attempts: Sql, supplier: string) => sql`
       select * from order_items i where i.tenant_id = a.tenant_id and i.order_id = a.order_id and i.item_no = a.item_no limit 1) i
     left join packages p using (package_code)
     cross join lateral (
-      select case when p.period_num_min is null and p.package_code is not null then 1 else (
+      select case when p.period_num_min is null and p.touched_at < ${soldSince} then 1 else (
         select coalesce((package_lines -> i.line_no ->> 'periodNum')::int, 1) from orders o
         where o.tenant_id = a.tenant_id and o.order_id = a.order_id) end as days) o
     where i.item_status = 'DELIVERED' and i.supplier = ${supplier})
@@ -92,6 +93,9 @@ const costsOf = (attempts: Sql, supplier: string) => sql`
     coalesce(sum(charge) filter (where charge_currency = cost_currency), 0)::bigint as charged,
     coalesce(sum(cost) filter (where charge_currency = cost_currency), 0)::bigint as expected
   from delivered where coalesce(charge_currency, cost_currency) is not null group by 1 order by 1`
+
+/** A node may still sell by a version of the catalogue that another one has replaced shortly before. */
+const soldSince = raw(`${timeOfId('i.order_id')} - interval '1 hour'`)
 
 type Costs = Pick<SupplierFigures['costs'][number], 'currencyCode' | 'delivered' | 'stated'>
 

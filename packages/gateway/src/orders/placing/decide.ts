@@ -112,7 +112,7 @@ export function decideWallet(before: Wallet, inputs: readonly OrderInput[], cont
   const wallet = onDay(before, now)
   const existing = context.existing.get(wallet.tenantId)
   const placed = new Map<string, PlacedOrder>()
-  const addedVolumes = new Map<string, bigint>()
+  let addedVolumes: Map<string, bigint> | undefined
   let funds: Funds = { balance: wallet.balance, spent: wallet.spent, version: wallet.version }
   const verdicts = inputs.map((input): Verdict => {
     const { transactionId } = input.request
@@ -126,7 +126,10 @@ export function decideWallet(before: Wallet, inputs: readonly OrderInput[], cont
     funds = { balance: funds.balance - amount, spent: funds.spent + amount, version: funds.version + 1n }
     const order = orderOf(input, priced, amount, wallet, funds, now)
     placed.set(transactionId, order)
-    if (priced.esim) addedVolumes.set(priced.esim.profileId, priced.addedVolume)
+    if (priced.esim) {
+      addedVolumes ??= new Map()
+      addedVolumes.set(priced.esim.profileId, priced.addedVolume)
+    }
     return { kind: 'placed', answer: answerOf(order) }
   })
   return { wallet: placed.size > 0 ? debited(wallet, funds, now) : wallet, verdicts, placed: [...placed.values()] }
@@ -158,12 +161,10 @@ function priceLines(input: NewOrderInput, context: DecisionContext): Priced | { 
   const lines: PackageLine[] = []
   for (const [index, line] of input.request.packageInfoList.entries()) {
     const offer = context.catalogue.offer(input.tenant, line.packageCode)
-    const field = (member: string) => `packageInfoList[${index}].${member}`
     if (typeof offer === 'string') {
-      const reason = `${line.packageCode} cannot be bought now.`
-      return { refused: refuse(offer, { details: [{ field: field('packageCode'), reason }] }) }
+      return refuseAt(index, 'packageCode', offer, `${line.packageCode} cannot be bought now.`)
     }
-    const priced = priceLine(offer, line, field, context)
+    const priced = priceLine(offer, line, index, context)
     if ('refused' in priced) return priced
     lines.push(priced.line)
   }
@@ -172,16 +173,16 @@ function priceLines(input: NewOrderInput, context: DecisionContext): Priced | { 
 
 function priceTopUp(
   input: TopUpInput,
-  addedVolumes: ReadonlyMap<string, bigint>,
+  addedVolumes: ReadonlyMap<string, bigint> | undefined,
   context: DecisionContext,
 ): Priced | { refused: Verdict } {
   const { request, tenant } = input
   const esim = context.esims.get(input)
   if (esim === undefined) return { refused: refuse('310403') }
-  const added = addedVolumes.get(esim.profileId) ?? 0n
+  const added = addedVolumes?.get(esim.profileId) ?? 0n
   const offer = offerTopUp({ tenant, request, esim, added }, context)
   if ('code' in offer) return { refused: refuse(offer.code, offer.parts) }
-  const priced = priceLine(offer, { ...request, count: 1 }, (member) => member, context)
+  const priced = priceLine(offer, { ...request, count: 1 }, undefined, context)
   if ('refused' in priced) return priced
   return { lines: [priced.line], esim, addedVolume: added + topUpVolume(context.catalogue, priced.line) }
 }
@@ -192,30 +193,41 @@ interface RequestedLine {
   price?: number | undefined
 }
 
-/** Decides 000105 and 000108 of periodNum, then 200005, then 200011. */
+/**
+ * Decides 000105 and 000108 of periodNum, then 200005, then 200011.
+ * @param index of the line in the request; undefined: a top-up, which has no list of lines
+ */
 function priceLine(
   offer: Offer,
   requested: RequestedLine,
-  field: (member: string) => string,
+  index: number | undefined,
   context: DecisionContext,
 ): { line: PackageLine } | { refused: Verdict } {
   const { packageCode, packageName, cancelPolicy } = offer
-  const refuseAt = (code: FailureCode, member: string, reason: string, data?: Record<string, unknown>) => {
-    return { refused: refuse(code, { details: [{ field: field(member), reason }], ...(data && { data }) }) }
-  }
   const period = periodOf(offer, requested.periodNum)
-  if ('reason' in period) return refuseAt(period.code, 'periodNum', period.reason)
+  if ('reason' in period) return refuseAt(index, 'periodNum', period.code, period.reason)
   const price = Number(offer.price)
   if (requested.price !== undefined && requested.price !== price) {
     const unit = offer.periodNumMin === null ? 'One eSIM' : 'One day of one eSIM'
-    return refuseAt('200005', 'price', `${unit} costs ${price} now.`, { current: price })
+    return refuseAt(index, 'price', '200005', `${unit} costs ${price} now.`, { current: price })
   }
   const available = context.available(offer)
   if (available !== undefined && available < requested.count) {
-    return refuseAt('200011', 'count', `${available} are left.`)
+    return refuseAt(index, 'count', '200011', `${available} are left.`)
   }
   const policy = cancelPolicy.cancellable ? { cancelPolicy } : {}
   return { line: { packageCode, packageName, count: requested.count, price, ...period, ...policy } }
+}
+
+function refuseAt(
+  index: number | undefined,
+  member: string,
+  code: FailureCode,
+  reason: string,
+  data?: Record<string, unknown>,
+): { refused: Verdict } {
+  const field = index === undefined ? member : `packageInfoList[${index}].${member}`
+  return { refused: refuse(code, { details: [{ field, reason }], ...(data && { data }) }) }
 }
 
 /** The days of a day pass. They depend on the catalogue, so they are checked after replay and conflict. */
@@ -298,7 +310,7 @@ function orderOf(
   funds: Funds,
   now: Date,
 ): PlacedOrder {
-  const { lines: sentLines, ...sent } = input.sent ?? { lines: [] }
+  const { sent } = input
   return {
     tenantId: input.tenant.tenantId,
     orderId: input.orderId,
@@ -311,11 +323,15 @@ function orderOf(
     currencyCode: wallet.currencyCode,
     balanceAfter: funds.balance,
     walletVersion: funds.version,
-    packageLines: input.sent ? lines.map((line) => withSentNames(line, sentLines)) : lines,
+    packageLines: sent ? lines.map((line) => withSentNames(line, sent.lines)) : lines,
     remark: input.request.remark ?? null,
-    sent: Object.keys(sent).length > 0 ? sent : null,
+    sent: sent ? keptOf(sent) : null,
     createdAt: now,
   }
+}
+
+function keptOf({ lines, ...kept }: SentRequest): PlacedOrder['sent'] {
+  return Object.keys(kept).length > 0 ? kept : null
 }
 
 /** A replay differs from the first answer in `orderStatus` only. */

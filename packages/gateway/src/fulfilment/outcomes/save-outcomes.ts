@@ -1,5 +1,6 @@
 import { orderNoOf, stripIccidPadding } from '@dealer-esim/contract'
 import type { Tx } from '../../lib/postgres/db.ts'
+import { usePlanHints } from '../../lib/postgres/session.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import { changeOrders } from '../../orders/change.ts'
 import { lockKeptOrders, lockOrders, lockWalletAndOrders } from '../../orders/lock.ts'
@@ -31,6 +32,7 @@ export async function saveOutcomes(
   // no duration.
   const catalogue = await (lease.leaseToken === undefined ? deps.catalogue.latest() : deps.catalogue.current(0n))
   const { lost, nextDueAt, eventsToSend } = await deps.db.tx(async (tx) => {
+    usePlanHints(tx)
     const refunds = results.some((result) => result.outcome.kind === 'refused')
     const orderIds = [...new Set(results.map((result) => result.orderId))].sort()
     const toppedUp = results.filter((result) => result.outcome.kind === 'toppedUp').map((result) => result.orderId)

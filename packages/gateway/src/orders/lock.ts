@@ -1,5 +1,5 @@
 import type { EsimStatus, OrderStatus, OrderType, SmdpStatus } from '@dealer-esim/contract'
-import { uuidArray } from '../lib/postgres/columns.ts'
+import { failUnless, plainArray, uuidArray } from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { lockWallet } from '../wallet/ledger/lock.ts'
 import type { ItemStatus, PackageLine } from './item.ts'
@@ -54,7 +54,7 @@ export interface LockedProfile {
   smdpStatus: SmdpStatus | null
 }
 
-interface LockedOrders {
+export interface LockedOrders {
   /** By orderId. */
   orders: Map<string, LockedOrder>
   /** The orders that delivered the eSIMs of top-ups; one may also be among `orders`. */
@@ -113,28 +113,20 @@ export interface KeptOrder {
 }
 
 /**
- * The same for the holder of the lease, which keeps what it read: locks the orders and returns those that are still held. Who
- * changes items or profiles of an order writes its row too; where that has happened, it reads all of them again.
+ * The same without a round trip of its own, for the holder of the lease, which keeps what it read: locks the orders, and fails the
+ * transaction with NOT_AS_EXPECTED unless all are still held and as they were kept. Who changes items or profiles of an order
+ * writes its row too.
  */
-export async function lockKeptOrders(
+export function expectKeptOrders(
   tx: Tx,
   tenantId: string,
   kept: ReadonlyMap<string, KeptOrder>,
   leaseToken: string,
-): Promise<LockedOrders> {
+): void {
   const orderIds = [...kept.keys()].sort()
-  const locking = tx.query<{ orderId: string; version: string }>({
-    name: 'orders-lock-kept',
-    text: LOCK_KEPT,
-    values: [tenantId, uuidArray(orderIds), leaseToken],
-  })
-  const clock = tx.query<{ now: Date }>({ name: 'orders-lock-now', text: NOW })
-  const rows = await locking
-  if (rows.some(({ orderId, version }) => kept.get(orderId)!.version !== version)) {
-    return lockOrders(tx, tenantId, orderIds, leaseToken)
-  }
-  const orders = new Map(rows.map(({ orderId }) => [orderId, kept.get(orderId)!.order]))
-  return { orders, esimOrders: new Map(), now: (await clock)[0]!.now }
+  const versions = orderIds.map((orderId) => kept.get(orderId)!.version)
+  const values = [tenantId, uuidArray(orderIds), plainArray(versions), leaseToken]
+  tx.send({ name: 'orders-expect-kept', text: EXPECT_KEPT, values })
 }
 
 /** What an item is bought on: as the package's route says when its supplier is asked. */
@@ -222,8 +214,12 @@ const ITEMS = `select order_id, ${ITEM_COLUMNS} from order_items
   where tenant_id = $1 and order_id = any ($2::uuid[]) order by order_id, item_no`
 const PROFILES = `select order_id, profile_id, item_no, iccid, esim_status, smdp_status from profiles
   where tenant_id = $1 and order_id = any ($2::uuid[]) order by order_id, item_no`
-const LOCK_KEPT = `select order_id, xmin::text as version from orders
-  where tenant_id = $1 and order_id = any ($2::uuid[]) and lease_token = $3 order by order_id for no key update`
+const EXPECT_KEPT = `
+  select ${failUnless('array_agg(version) = $3::text[]')}
+  from (
+    select xmin::text as version from orders
+    where tenant_id = $1 and order_id = any ($2::uuid[]) and lease_token = $4 order by order_id for no key update
+  ) held`
 const ASKED = `
   select a.order_id, a.item_no, a.supplier, a.product_code, a.cost, a.cost_currency, a.route_no, a.started_at
   from unnest($2::uuid[], $3::uuid[]) as leased(order_id, lease_token)

@@ -1,8 +1,12 @@
 import { orderNoOf, stripIccidPadding } from '@dealer-esim/contract'
+import type { Snapshot } from '../../catalogue/catalogue.ts'
+import { failUnless, NOT_AS_EXPECTED } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
+import { sqlState } from '../../lib/postgres/errors.ts'
+import { usePlanHints } from '../../lib/postgres/session.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import { changeOrders } from '../../orders/change.ts'
-import { lockKeptOrders, lockOrders, lockWalletAndOrders } from '../../orders/lock.ts'
+import { expectKeptOrders, type LockedOrders, lockOrders, lockWalletAndOrders } from '../../orders/lock.ts'
 import { awaitResolving, fingerprint } from '../../suppliers/stock/taken-codes.ts'
 import type { DeliveredEsim, Outcome } from '../../suppliers/supplier.ts'
 import { type HeldLease, type LeaseState, OutcomeBatch } from './apply-outcome.ts'
@@ -13,8 +17,8 @@ import { listEsimOrders } from './topped-up-esims.ts'
 /**
  * Saves outcomes and all that follows from them in one transaction: items, profiles, refunds, order statuses, events.
  * With a lease token, only for orders still held under it. The attempts of the others stay open, and the worker that has
- * taken those orders over asks about them. Two round trips, two more for top-ups, and three more for each order with a
- * refund.
+ * taken those orders over asks about them. One round trip, and otherwise (saveLocked) two, two more for top-ups, and three more
+ * for each order with a refund.
  *
  * Locks: the resolution lock, shared, where an eSIM is delivered; the wallet where an item was refused; then the orders,
  * ascending.
@@ -30,18 +34,70 @@ export async function saveOutcomes(
   // A claim has refreshed the catalogue. Without a claim this node may not know the package yet, and the eSIM would get
   // no duration.
   const catalogue = await (lease.leaseToken === undefined ? deps.catalogue.latest() : deps.catalogue.current(0n))
-  const { lost, nextDueAt, eventsToSend } = await deps.db.tx(async (tx) => {
+  const saving: Saving = { deps, tenantId, lease, catalogue }
+  const { lost, nextDueAt, eventsToSend } = (await saveKept(saving, results)) ?? (await saveLocked(saving, results))
+  markWritten(results.flatMap(({ attempt }) => attempt ?? []))
+  await failpoint('fulfilment.after-outcome')
+  if (eventsToSend) deps.wake.wake('webhooks', [tenantId])
+  return { lost, nextDueAt }
+}
+
+interface Saving {
+  deps: FulfilmentDeps
+  tenantId: string
+  lease: LeaseState
+  catalogue: Snapshot
+}
+
+interface Saved {
+  lost: ItemResult[]
+  nextDueAt: Date | undefined
+  eventsToSend: boolean
+}
+
+/** Outcomes that other rows must be locked for, besides the order. */
+const NEEDS_LOCKS: ReadonlySet<Outcome['kind']> = new Set(['refused', 'toppedUp'])
+
+/**
+ * Saves outcomes of orders that this worker has kept as it claimed them. What follows from the outcomes is sent together with the
+ * checks that the orders are still so, which undo it otherwise.
+ * @returns undefined where nothing was saved, and saveLocked has to read first
+ */
+async function saveKept(saving: Saving, results: readonly ItemResult[]): Promise<Saved | undefined> {
+  const { deps, tenantId, lease } = saving
+  if (lease.leaseToken === undefined || results.some(({ outcome }) => NEEDS_LOCKS.has(outcome.kind))) return undefined
+  const kept = lease.takeKept(orderIdsOf(results))
+  if (kept === undefined) return undefined
+  const orders = new Map([...kept].map(([orderId, { order }]) => [orderId, order]))
+  // Not before the attempts, however imprecisely this node knows the database's time.
+  const startedAt = results.map(({ attempt }) => attempt?.startedAt.getTime() ?? 0)
+  const now = new Date(Math.max(deps.databaseClock.now(), ...startedAt))
+  try {
+    return await deps.db.tx(async (tx) => {
+      usePlanHints(tx)
+      refuseEsimsResolvedElsewhere(tx, deps.linkKey, results)
+      expectKeptOrders(tx, tenantId, kept, lease.leaseToken)
+      return writeOutcomes(tx, saving, results, { orders, esimOrders: new Map(), now })
+    })
+  } catch (error) {
+    if (sqlState(error) !== NOT_AS_EXPECTED) throw error
+    return undefined
+  }
+}
+
+/** Locks the orders, reads them, and then saves outcomes. */
+async function saveLocked(saving: Saving, results: readonly ItemResult[]): Promise<Saved> {
+  const { deps, tenantId, lease } = saving
+  return deps.db.tx(async (tx) => {
+    usePlanHints(tx)
+    const orderIds = orderIdsOf(results)
     const refunds = results.some((result) => result.outcome.kind === 'refused')
-    const orderIds = [...new Set(results.map((result) => result.orderId))].sort()
     const toppedUp = results.filter((result) => result.outcome.kind === 'toppedUp').map((result) => result.orderId)
     const esimOrderIds = await listEsimOrders(tx, tenantId, toppedUp)
-    const kept = lease.leaseToken === undefined ? undefined : lease.takeKept(orderIds)
     const lock = refunds ? lockWalletAndOrders : lockOrders
-    const [checked, { orders, esimOrders, now }] = await Promise.all([
+    const [checked, locked] = await Promise.all([
       doubtEsimsResolvedElsewhere(tx, deps.linkKey, results),
-      kept !== undefined && !refunds && esimOrderIds.length === 0
-        ? lockKeptOrders(tx, tenantId, kept, lease.leaseToken!)
-        : lock(tx, tenantId, orderIds, lease.leaseToken, esimOrderIds),
+      lock(tx, tenantId, orderIds, lease.leaseToken, esimOrderIds),
     ])
     if (checked !== results) {
       deps.log.warn(
@@ -49,24 +105,33 @@ export async function saveOutcomes(
         'a supplier delivered an eSIM that an operator has recorded for another item',
       )
     }
-    if (lease.leaseToken !== undefined) {
-      for (const order of orders.values()) applyUnwritten(order, lease.unwritten(order.orderId))
-    }
-    const held = checked.filter((result) => orders.has(result.orderId))
-    const batch = new OutcomeBatch(deps, tenantId, now, (code) => catalogue.find(code))
-    for (const result of held) batch.apply(orders.get(result.orderId)!, result)
-    finishAttempts(tx, tenantId, held, now)
-    await failpoint('fulfilment.outcome-half-written')
-    const nextDueAt = batch.release(orders, lease)
-    const { isReported, isTopUpDue } = await batch.write(tx, orders, esimOrders)
-    await failpoint('fulfilment.before-outcome-commit')
-    const lost = results.filter((result) => !orders.has(result.orderId))
-    return { lost, nextDueAt: isTopUpDue ? now : nextDueAt, eventsToSend: isReported }
+    return writeOutcomes(tx, saving, checked, locked)
   })
-  markWritten(results.flatMap(({ attempt }) => attempt ?? []))
-  await failpoint('fulfilment.after-outcome')
-  if (eventsToSend) deps.wake.wake('webhooks', [tenantId])
-  return { lost, nextDueAt }
+}
+
+function orderIdsOf(results: readonly ItemResult[]): string[] {
+  return [...new Set(results.map((result) => result.orderId))].sort()
+}
+
+async function writeOutcomes(
+  tx: Tx,
+  { deps, tenantId, lease, catalogue }: Saving,
+  results: readonly ItemResult[],
+  { orders, esimOrders, now }: LockedOrders,
+): Promise<Saved> {
+  if (lease.leaseToken !== undefined) {
+    for (const order of orders.values()) applyUnwritten(order, lease.unwritten(order.orderId))
+  }
+  const held = results.filter((result) => orders.has(result.orderId))
+  const batch = new OutcomeBatch(deps, tenantId, now, (code) => catalogue.find(code))
+  for (const result of held) batch.apply(orders.get(result.orderId)!, result)
+  finishAttempts(tx, tenantId, held, now)
+  await failpoint('fulfilment.outcome-half-written')
+  const nextDueAt = batch.release(orders, lease)
+  const { isReported, isTopUpDue } = await batch.write(tx, orders, esimOrders)
+  await failpoint('fulfilment.before-outcome-commit')
+  const lost = results.filter((result) => !orders.has(result.orderId))
+  return { lost, nextDueAt: isTopUpDue ? now : nextDueAt, eventsToSend: isReported }
 }
 
 /**
@@ -82,6 +147,7 @@ export async function saveAsked(
   attempts: readonly Attempt[],
 ): Promise<void> {
   const orderIds = [...new Set(attempts.map(({ orderId }) => orderId))].sort()
+  lease.takeKept(orderIds) // they are written now
   await failpoint('fulfilment.before-asked')
   const eventsToSend = await deps.db.tx(async (tx) => {
     const { orders, now } = await lockOrders(tx, tenantId, orderIds, lease.leaseToken)
@@ -157,25 +223,18 @@ export async function acceptLateEsims(
  * Two more statements, sent with those that lock the orders: two index probes for each eSIM.
  * Locks: the resolution lock, shared, until the commit. The wallet and the orders are locked after it.
  */
-export async function doubtEsimsResolvedElsewhere(
+async function doubtEsimsResolvedElsewhere(
   tx: Tx,
   linkKey: Buffer,
   results: readonly ItemResult[],
 ): Promise<readonly ItemResult[]> {
-  const delivered = results.flatMap((result) =>
-    result.outcome.kind === 'delivered' ? [{ result, esim: result.outcome.esim }] : [],
-  )
+  const delivered = deliveredOf(results)
   if (delivered.length === 0) return results
   awaitResolving(tx)
   const rows = await tx.query<{ place: bigint; orderId: string }>({
     name: 'fulfilment-resolved-elsewhere',
     text: RECORDED,
-    values: [
-      delivered.map(({ esim }) => stripIccidPadding(esim.iccid)),
-      delivered.map(({ esim }) => `\\x${fingerprint(linkKey, esim.smdpAddress, esim.matchingId)}`),
-      delivered.map(({ result }) => result.orderId),
-      delivered.map(({ result }) => result.itemNo),
-    ],
+    values: recordedValues(linkKey, delivered),
   })
   if (rows.length === 0) return results
   const doubts = new Map<ItemResult, Outcome>()
@@ -185,6 +244,38 @@ export async function doubtEsimsResolvedElsewhere(
     doubts.set(result, { kind: 'unknown', message })
   }
   return results.map((result) => ({ ...result, outcome: doubts.get(result) ?? result.outcome }))
+}
+
+/** The same without a round trip of its own: fails the transaction with NOT_AS_EXPECTED where there is such an eSIM. */
+function refuseEsimsResolvedElsewhere(tx: Tx, linkKey: Buffer, results: readonly ItemResult[]): void {
+  const delivered = deliveredOf(results)
+  if (delivered.length === 0) return
+  awaitResolving(tx)
+  tx.send({
+    name: 'fulfilment-none-resolved-elsewhere',
+    text: `select ${failUnless(`(select count(*) from (${RECORDED}) recorded) = 0`)}`,
+    values: recordedValues(linkKey, delivered),
+  })
+}
+
+interface Delivered {
+  result: ItemResult
+  esim: DeliveredEsim
+}
+
+function deliveredOf(results: readonly ItemResult[]): Delivered[] {
+  return results.flatMap((result) =>
+    result.outcome.kind === 'delivered' ? [{ result, esim: result.outcome.esim }] : [],
+  )
+}
+
+function recordedValues(linkKey: Buffer, delivered: readonly Delivered[]): unknown[] {
+  return [
+    delivered.map(({ esim }) => stripIccidPadding(esim.iccid)),
+    delivered.map(({ esim }) => `\\x${fingerprint(linkKey, esim.smdpAddress, esim.matchingId)}`),
+    delivered.map(({ result }) => result.orderId),
+    delivered.map(({ result }) => result.itemNo),
+  ]
 }
 
 const RECORDED = `

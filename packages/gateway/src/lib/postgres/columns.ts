@@ -23,6 +23,17 @@ export function plainArray(values: readonly (string | number | bigint)[]): strin
 export const NULL = 'NULL'
 
 /**
+ * An SQL expression that fails the transaction unless `condition` holds, so that statements behind it need not wait for the answer:
+ * a division by zero is the one error of an expression that our data cannot cause.
+ */
+export function failUnless(condition: string): string {
+  return `1 / coalesce(${condition}, false)::integer`
+}
+
+/** The SQLSTATE of that failure. */
+export const NOT_AS_EXPECTED = '22012'
+
+/**
  * Binary uuid[]: the server copies 16 bytes, where it would parse text character by character. The ids must be well
  * formed, which the server cannot check in this form.
  */

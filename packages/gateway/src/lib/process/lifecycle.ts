@@ -96,11 +96,19 @@ export function runLoop(options: LoopOptions): Loop {
     }
   }
 
+  /** Ends early at a stop, and at a wakeup if it `wakes`. Without an abort, whose signals and error take longer than a wakeup may. */
   async function wait(durationMs: number, wakes: boolean): Promise<void> {
-    const waiting = new AbortController()
-    interruptWait = () => waiting.abort()
-    const signal = AbortSignal.any(wakes ? [stopping.signal, waiting.signal] : [stopping.signal])
-    await delay(durationMs, undefined, { signal }).catch(() => {})
+    if (stopping.signal.aborted) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(end, durationMs)
+      function end(): void {
+        clearTimeout(timer)
+        stopping.signal.removeEventListener('abort', end)
+        resolve()
+      }
+      stopping.signal.addEventListener('abort', end)
+      if (wakes) interruptWait = end
+    })
     interruptWait = () => {}
   }
 

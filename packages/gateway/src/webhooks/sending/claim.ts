@@ -5,6 +5,7 @@ import { DecryptionFailed } from '../../lib/crypto.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
 import { uuidArray } from '../../lib/postgres/columns.ts'
 import type { Db, Statement, Tx } from '../../lib/postgres/db.ts'
+import { usePlanHints } from '../../lib/postgres/session.ts'
 import { findTenant, type Tenant } from '../../tenants/tenant.ts'
 import type { Notification } from '../delivery.ts'
 import type { WebhookDeps } from '../deps.ts'
@@ -57,7 +58,7 @@ type ClaimDeps = Pick<WebhookDeps, 'db' | 'cipher' | 'log'>
 
 /**
  * Leases the endpoint queues of some tenants for this node, or extends the leases, then reads the due events and what is
- * needed to send them: one round trip. A queue that another node holds yields no events. Locks queues in ascending tenant
+ * needed to send them: one round trip, with the commit. A queue that another node holds yields no events. Locks queues in ascending tenant
  * order.
  */
 export async function claimEvents(
@@ -66,26 +67,17 @@ export async function claimEvents(
   requests: readonly ClaimRequest[],
   nowMs: number,
 ): Promise<Claim[]> {
-  const claims = await deps.db.tx(async (tx) => {
+  const { claiming } = await deps.db.tx(async (tx) => {
     usePlanHints(tx)
     tx.send(ASYNCHRONOUS_COMMIT)
-    return Promise.all(requests.toSorted(byTenant).map((request) => claimOne(tx, deps, nodeId, request, nowMs)))
+    const claiming = Promise.all(
+      requests.toSorted(byTenant).map((request) => claimOne(tx, deps, nodeId, request, nowMs)),
+    )
+    claiming.catch(() => {}) // the transaction fails with it
+    return { claiming } // not awaited here, so that COMMIT goes out with the statements
   })
+  const claims = await claiming
   return requests.map(({ tenantId }) => claims.find((claim) => claim.tenantId === tenantId)!)
-}
-
-/**
- * Makes the planner use indexes, and plan each prepared statement once, for this transaction. A partition that was empty at
- * the last analyze looks cheap to scan, and the cached plan keeps scanning it while it fills. Planning over six partitions
- * takes longer than claiming 64 events.
- */
-export function usePlanHints(tx: Tx): void {
-  tx.send({
-    name: 'webhooks-plan-hints',
-    text: `select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-                  set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
-                  set_config('enable_sort', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`,
-  })
 }
 
 /** The order in which rows of several tenants are locked. */

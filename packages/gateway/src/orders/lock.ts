@@ -113,9 +113,9 @@ export interface KeptOrder {
 }
 
 /**
- * The same without a round trip of its own, for the holder of the lease, which keeps what it read: locks the orders, and fails the
- * transaction with NOT_AS_EXPECTED unless all are still held and as they were kept. Who changes items or profiles of an order
- * writes its row too.
+ * The same without a round trip of its own, for the holder of the lease, which keeps what it read: locks the orders, and
+ * fails the transaction with NOT_AS_EXPECTED unless all are still held and as they were kept. Who changes items or profiles
+ * of an order writes its row too.
  */
 export function expectKeptOrders(
   tx: Tx,

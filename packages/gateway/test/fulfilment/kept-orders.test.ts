@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/databases/data
 import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, createShop, eventsOf, payOrders, type Shop } from '../harness/shop.ts'
 
-/* A worker keeps the orders that it has claimed, and saves their outcomes without reading them again if nobody has written them. */
+/* A worker keeps the orders that it has claimed. It saves their outcomes without reading them again if nobody has written them. */
 
 let database: TestDatabase
 let shop: Shop

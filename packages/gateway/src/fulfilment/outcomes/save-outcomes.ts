@@ -17,8 +17,8 @@ import { listEsimOrders } from './topped-up-esims.ts'
 /**
  * Saves outcomes and all that follows from them in one transaction: items, profiles, refunds, order statuses, events.
  * With a lease token, only for orders still held under it. The attempts of the others stay open, and the worker that has
- * taken those orders over asks about them. One round trip, and otherwise (saveLocked) two, two more for top-ups, and three more
- * for each order with a refund.
+ * taken those orders over asks about them. One round trip for orders that this worker has kept, otherwise two, two more for
+ * top-ups, and three more for each order with a refund.
  *
  * Locks: the resolution lock, shared, where an eSIM is delivered; the wallet where an item was refused; then the orders,
  * ascending.
@@ -59,8 +59,8 @@ interface Saved {
 const NEEDS_LOCKS: ReadonlySet<Outcome['kind']> = new Set(['refused', 'toppedUp'])
 
 /**
- * Saves outcomes of orders that this worker has kept as it claimed them. What follows from the outcomes is sent together with the
- * checks that the orders are still so, which undo it otherwise.
+ * Saves outcomes of orders that this worker has kept as it claimed them. What follows from the outcomes is sent together
+ * with the checks that nobody has written the orders since, which undo it otherwise.
  * @returns undefined where nothing was saved, and saveLocked has to read first
  */
 async function saveKept(saving: Saving, results: readonly ItemResult[]): Promise<Saved | undefined> {

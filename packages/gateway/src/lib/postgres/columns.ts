@@ -23,8 +23,8 @@ export function plainArray(values: readonly (string | number | bigint)[]): strin
 export const NULL = 'NULL'
 
 /**
- * An SQL expression that fails the transaction unless `condition` holds, so that statements behind it need not wait for the answer:
- * a division by zero is the one error of an expression that our data cannot cause.
+ * An SQL expression that fails the transaction unless `condition` holds, so that the statements behind it need not wait for
+ * its answer. It divides by zero, which no other statement can do, so the SQLSTATE has one meaning.
  */
 export function failUnless(condition: string): string {
   return `1 / coalesce(${condition}, false)::integer`

@@ -96,7 +96,7 @@ export function runLoop(options: LoopOptions): Loop {
     }
   }
 
-  /** Ends early at a stop, and at a wakeup if it `wakes`. Without an abort, whose signals and error take longer than a wakeup may. */
+  /** Ends early at a stop, and at a wakeup if it `wakes`. Abort signals and their error would take longer than a wakeup. */
   async function wait(durationMs: number, wakes: boolean): Promise<void> {
     if (stopping.signal.aborted) return
     await new Promise<void>((resolve) => {

@@ -58,8 +58,8 @@ type ClaimDeps = Pick<WebhookDeps, 'db' | 'cipher' | 'log'>
 
 /**
  * Leases the endpoint queues of some tenants for this node, or extends the leases, then reads the due events and what is
- * needed to send them: one round trip, with the commit. A queue that another node holds yields no events. Locks queues in ascending tenant
- * order.
+ * needed to send them: one round trip, with the commit. A queue that another node holds yields no events. Locks queues in
+ * ascending tenant order.
  */
 export async function claimEvents(
   deps: ClaimDeps,

@@ -8,7 +8,6 @@ import type { Verdict } from '../../src/orders/placing/decide.ts'
 import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placing/placer.ts'
 import { applyReports } from '../../src/profiles/apply-reports.ts'
 import { addDealer, type Dealer, OPERATOR } from '../harness/api-node.ts'
-import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import { createTopUpTestbed, type Esim, type TopUpTestbed } from './testbed.ts'
 
 /*
@@ -185,13 +184,9 @@ const suspend = async ({ esim, dealer }: Placing, transactionId: string = random
   expect((await bed.json(dealer, 'esim/suspend', request)).code).toBe('000000')
 }
 
-const actAsOperator = async (
-  { esim, dealer }: Placing,
-  action: 'CANCEL' | 'REVOKE' | 'SUSPEND',
-  db: Db = bed.node.deps.db,
-) => {
+const actAsOperator = async ({ esim, dealer }: Placing, action: 'CANCEL' | 'REVOKE' | 'SUSPEND') => {
   const subject = { tenantId: dealer.tenantId, profileId: esim.esimTranNo, action, reason: 'as asked' }
-  return actForOperator({ ...bed.node.deps, db }, subject, OPERATOR)
+  return actForOperator(bed.node.deps, subject, OPERATOR)
 }
 
 async function reportCancelled({ esim, dealer }: Placing) {
@@ -327,30 +322,6 @@ describe('what happens between the decision and the debit is detected:', () => {
     expect(codeOf(await topUp(placer, esim, { transactionId: 'T-own' }))).toBe(expected)
     expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])
     expect(await debitsOf(dealer)).toBe(debits)
-  })
-
-  it('an operator’s action whose transaction the top-up waits for', async () => {
-    const placing = await openDealer()
-    const { placer, statements, dealer, esim } = placing
-    await bed.set(esim, `esim_status = 'IN_USE'`)
-    const { db } = bed.node.deps
-    let toppingUp: Promise<Verdict> | undefined
-    const waitedFor: Db = {
-      ...db,
-      tx: (work) =>
-        db.tx(async (tx) => {
-          const result = await work(tx)
-          if (toppingUp === undefined) {
-            toppingUp = topUp(placer, esim)
-            await waitForBlockedStatements(db)
-          }
-          return result
-        }),
-    }
-    expect(await actAsOperator(placing, 'SUSPEND', waitedFor)).toEqual({ kind: 'done' })
-    expect(codeOf(await toppingUp!)).toBe('200002')
-    expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])
-    expect(await debitsOf(dealer)).toBe(0)
   })
 
   it('a package that goes off sale', async () => {

@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { runDueActions } from '../../src/actions/loop.ts'
+import { actForOperator } from '../../src/actions/operator.ts'
 import { putPackages } from '../../src/catalogue/packages/put.ts'
+import type { Db } from '../../src/lib/postgres/db.ts'
 import { expireProfiles } from '../../src/profiles/life/expire.ts'
 import { addDealer, OPERATOR } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import { createTopUpTestbed, type Esim, PRICE, type TopUpTestbed } from './testbed.ts'
 
 /* One eSIM that is topped up, suspended and cancelled: what allows the other, and what the dealer's books say. */
@@ -52,6 +55,35 @@ it('a suspended eSIM is topped up, stays suspended, and expires', async () => {
   await bed.set(esim, `expired_time = now() - interval '1 second'`)
   await expireProfiles(bed.node.deps, esim.dealer.tenantId)
   expect(await bed.profile(esim)).toMatchObject({ esimStatus: 'USED_EXPIRED', suspended: true })
+})
+
+it('a top-up on a cached wallet that waits for an operator’s suspension is refused', async () => {
+  const dealer = await addDealer(bed.node.deps)
+  const esim = await bed.delivered('JP_1_7', dealer)
+  const { deps } = bed.node
+  let toppingUp: ReturnType<TopUpTestbed['topUp']> | undefined
+  const waitedFor: Db = {
+    ...deps.db,
+    tx: (work) =>
+      deps.db.tx(async (tx) => {
+        const result = await work(tx)
+        if (toppingUp === undefined) {
+          toppingUp = bed.topUp(esim, { transactionId: 'W-waiting' })
+          await waitForBlockedStatements(deps.db)
+        }
+        return result
+      }),
+  }
+  const { tenantId } = dealer
+  await bed.set(esim, `esim_status = 'IN_USE'`)
+  const subject = { tenantId, profileId: esim.esimTranNo, action: 'SUSPEND', reason: 'as asked' } as const
+  expect(await actForOperator({ ...deps, db: waitedFor }, subject, OPERATOR)).toEqual({ kind: 'done' })
+  expect((await toppingUp!).code).toBe('200002')
+  const [debits] = await deps.db.query({
+    text: `select count(*)::int from transfers where tenant_id = $1 and kind = 'ESIM_TOPUP'`,
+    values: [tenantId],
+  })
+  expect(debits).toEqual({ count: 0 })
 })
 
 it('of a top-up and a cancel at the same moment over two nodes one is accepted, and the other is 200002', async () => {

@@ -3,7 +3,7 @@ import { failUnless, plainArray, uuidArray } from '../lib/postgres/columns.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { lockWallet } from '../wallet/ledger/lock.ts'
 import type { ItemStatus, PackageLine } from './item.ts'
-import { sentTransactionId } from './placing/input.ts'
+import { sentTransactionId } from './transaction-id.ts'
 
 /** An order as read under its lock, with its items and the public part of its profiles. */
 export interface LockedOrder {

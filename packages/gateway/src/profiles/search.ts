@@ -4,7 +4,7 @@ import { isUuid } from '../lib/ids.ts'
 import type { RowCount } from '../lib/postgres/count-rows.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound } from '../lib/refusal.ts'
-import { sentTransactionId } from '../orders/placing/input.ts'
+import { sentTransactionId } from '../orders/transaction-id.ts'
 import {
   countRows,
   type FoundKeys,

@@ -6,7 +6,7 @@ import {
   type RequestOf,
 } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
-import { storedTransactionId } from '../orders/placing/input.ts'
+import { storedTransactionId } from '../orders/transaction-id.ts'
 import { RtFailure } from './failure.ts'
 
 export type RtRequest = Readonly<Record<string, unknown>>

@@ -1,11 +1,12 @@
+import { timeOfId } from '../lib/ids.ts'
+
 /** The columns of sums, in the order of the tables. */
 export const SUMS = ['items', 'revenue', 'refunds', 'cost', 'unknown_items', 'unknown_revenue'] as const
 /** The further ones of daily_sales, which daily_purchases has, too. */
 export const COST_SUMS = ['costed_items', 'supplier_cost', 'charged_items', 'charged_cost'] as const
 
-/** SQL: the UTC day of a UUIDv7, as a text. PostgreSQL 18 has a function for it. */
-export const dayOf = (id: string) =>
-  `(to_timestamp((('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint) / 1000.0) at time zone 'utc')::date::text`
+/** SQL: the UTC day of a UUIDv7, as a text. */
+export const dayOf = (id: string) => `(${timeOfId(id)} at time zone 'utc')::date::text`
 
 /**
  * SQL: the cost of an item `i` of an order `o` in the currency of the sale; null: not known, or not yet. An item that was

@@ -1,15 +1,11 @@
-import { createHash } from 'node:crypto'
 import {
-  DERIVED_ID_PREFIX,
   type EsimStatus,
   type OrderRequest,
   type OrderType,
   type RequestHeaders,
   type SmdpStatus,
   stripIccidPadding,
-  TEXT_PATTERNS,
   type TopupRequest,
-  TRANSACTION_ID_LENGTH_MAX,
 } from '@dealer-esim/contract'
 import type { Tenant } from '../../tenants/tenant.ts'
 import type { PackageLine } from '../item.ts'
@@ -82,22 +78,6 @@ export interface ToppedUpEsim {
   openActionId: string | null
   /** The lines of its open top-ups; null: none. */
   openLines: PackageLine[] | null
-}
-
-/**
- * The id under which an order of any transactionId is kept: the text itself where it has our form, otherwise an id derived
- * from its exact UTF-8 bytes, with a prefix that no request may use.
- */
-export function storedTransactionId(sent: string): string {
-  if (sent.length <= TRANSACTION_ID_LENGTH_MAX && FORM.test(sent)) return sent
-  return DERIVED_ID_PREFIX + createHash('sha256').update(sent, 'utf8').digest('base64url')
-}
-
-const FORM = new RegExp(TEXT_PATTERNS.transactionId.pattern, 'u')
-
-/** The transactionId of a row of orders as its dealer sent it: in answers, events and on pages. */
-export function sentTransactionId(order: string): string {
-  return `coalesce(${order}.sent ->> 'transactionId', ${order}.transaction_id)`
 }
 
 interface EarlierOrder {

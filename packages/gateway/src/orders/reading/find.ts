@@ -3,7 +3,7 @@ import sql, { empty } from 'sql-template-tag'
 import { firstUuidAt, isUuid, timeOfUuid } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { notFound } from '../../lib/refusal.ts'
-import { storedTransactionId } from '../placing/input.ts'
+import { storedTransactionId } from '../transaction-id.ts'
 
 /** The id of an order and that of its ORDER_PAID are made within this time. */
 const PAID_WITHIN_MS = 600_000

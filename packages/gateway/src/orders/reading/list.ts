@@ -14,7 +14,7 @@ import { type CursorScope, createCursor, readCursor } from '../../lib/cursor.ts'
 import { firstUuidAt, HIGHEST_UUID, LOWEST_UUID } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { type PackageLine, publicLineOf } from '../item.ts'
-import { sentTransactionId } from '../placing/input.ts'
+import { sentTransactionId } from '../transaction-id.ts'
 
 /**
  * Lists one page of `order/list`, newest first by (createTime, id). Ids begin with their creation time, so one range of

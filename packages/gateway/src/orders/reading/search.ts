@@ -11,7 +11,7 @@ import {
   type RowTable,
   type SortedPage,
 } from '../../tenants/tenant-rows.ts'
-import { sentTransactionId, storedTransactionId } from '../placing/input.ts'
+import { sentTransactionId, storedTransactionId } from '../transaction-id.ts'
 
 export interface FoundOrder {
   tenantId: string

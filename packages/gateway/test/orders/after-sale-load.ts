@@ -23,6 +23,8 @@ const TOP_UPS = ['SANDBOX_TOPUP', 'SANDBOX_TOPUP', 'SANDBOX_TOPUP_REFUSED']
 const USED_PACKAGE = 'SANDBOX_USAGE'
 const ESIMS = 4
 const PAUSE_MS = 100
+/** An order that a killed gateway has leased waits for the end of its lease: as long as the whole load may take. */
+const DELIVERED_WITHIN_MS = 4_000
 
 /**
  * Callers that order eSIMs, and then top each up, cancel or revoke it, or do two of that at the same moment; one of them waits
@@ -64,9 +66,13 @@ export function startAfterSaleLoad(
     return request(operation, { transactionId: randomUUID(), esimTranNo, action })
   }
 
-  /** Orders eSIMs, and waits until all have this status or the load stops. @returns their numbers */
+  /**
+   * Orders eSIMs, and waits until all have this status or the load stops.
+   * @returns their numbers; none if they are not delivered in time
+   */
   async function order(packageCode: string, esimStatus: string): Promise<string[]> {
     const placed = await load.place([{ packageCode, count: ESIMS }])
+    const deadline = performance.now() + DELIVERED_WITHIN_MS
     while (placed && !stopped) {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
       const answer = await ask('esim/profile/list', { transactionId: placed.transactionId })
@@ -74,6 +80,7 @@ export function startAfterSaleLoad(
       if (esims.length === ESIMS && esims.every((esim) => esim.esimStatus === esimStatus)) {
         return esims.map(({ esimTranNo }) => esimTranNo)
       }
+      if (esims.length < ESIMS && performance.now() > deadline) break
     }
     return []
   }

@@ -18,6 +18,7 @@ beforeAll(async () => {
   Object.assign(bed.supplier.itself, {
     cancel: async () => ({ kind: 'cancelled' }),
     suspend: async () => ({ kind: 'done' }),
+    revoke: async () => ({ kind: 'done' }),
   })
   const cancellable = packageInput({
     packageCode: 'JP_1_7',
@@ -57,7 +58,7 @@ it('a suspended eSIM is topped up, stays suspended, and expires', async () => {
   expect(await bed.profile(esim)).toMatchObject({ esimStatus: 'USED_EXPIRED', suspended: true })
 })
 
-it('a top-up on a cached wallet that waits for an operator’s suspension is refused', async () => {
+it('a top-up on a cached wallet that waits for an operator’s revocation is refused', async () => {
   const dealer = await addDealer(bed.node.deps)
   const esim = await bed.delivered('JP_1_7', dealer)
   const { deps } = bed.node
@@ -76,7 +77,7 @@ it('a top-up on a cached wallet that waits for an operator’s suspension is ref
   }
   const { tenantId } = dealer
   await bed.set(esim, `esim_status = 'IN_USE'`)
-  const subject = { tenantId, profileId: esim.esimTranNo, action: 'SUSPEND', reason: 'as asked' } as const
+  const subject = { tenantId, profileId: esim.esimTranNo, action: 'REVOKE', reason: 'as asked' } as const
   expect(await actForOperator({ ...deps, db: waitedFor }, subject, OPERATOR)).toEqual({ kind: 'done' })
   expect((await toppingUp!).code).toBe('200002')
   const [debits] = await deps.db.query({

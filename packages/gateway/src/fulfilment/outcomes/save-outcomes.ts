@@ -3,7 +3,7 @@ import type { Snapshot } from '../../catalogue/catalogue.ts'
 import { failUnless, NOT_AS_EXPECTED } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { sqlState } from '../../lib/postgres/errors.ts'
-import { usePlanHints } from '../../lib/postgres/session.ts'
+import { useGenericPlans } from '../../lib/postgres/session.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import { changeOrders } from '../../orders/change.ts'
 import { expectKeptOrders, type LockedOrders, lockOrders, lockWalletAndOrders } from '../../orders/lock.ts'
@@ -74,7 +74,7 @@ async function saveKept(saving: Saving, results: readonly ItemResult[]): Promise
   const now = new Date(Math.max(deps.databaseClock.now(), ...startedAt))
   try {
     return await deps.db.tx(async (tx) => {
-      usePlanHints(tx)
+      useGenericPlans(tx)
       refuseEsimsResolvedElsewhere(tx, deps.linkKey, results)
       expectKeptOrders(tx, tenantId, kept, lease.leaseToken)
       return writeOutcomes(tx, saving, results, { orders, esimOrders: new Map(), now })
@@ -89,7 +89,7 @@ async function saveKept(saving: Saving, results: readonly ItemResult[]): Promise
 async function saveLocked(saving: Saving, results: readonly ItemResult[]): Promise<Saved> {
   const { deps, tenantId, lease } = saving
   return deps.db.tx(async (tx) => {
-    usePlanHints(tx)
+    useGenericPlans(tx)
     const orderIds = orderIdsOf(results)
     const refunds = results.some((result) => result.outcome.kind === 'refused')
     const toppedUp = results.filter((result) => result.outcome.kind === 'toppedUp').map((result) => result.orderId)

@@ -1,11 +1,11 @@
 import { isHeld } from '../../jobs/held.ts'
 import { runJob } from '../../jobs/jobs.ts'
 import { firstUuidAt } from '../../lib/ids.ts'
-import { usePlanHints } from '../../lib/postgres/session.ts'
 import { type Running, runLoop } from '../../lib/process/lifecycle.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { STEP_MAX } from '../limits.ts'
 import { sendableSince } from '../sending/attempt.ts'
+import { usePlanHints } from '../sending/claim.ts'
 
 type StepDeps = Pick<WebhookDeps, 'db' | 'databaseClock' | 'wake' | 'log' | 'loops'>
 

@@ -4,11 +4,11 @@ import type { DatabaseClock } from '../../lib/clock.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
 import { uuidArray } from '../../lib/postgres/columns.ts'
 import type { Db } from '../../lib/postgres/db.ts'
-import { usePlanHints } from '../../lib/postgres/session.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { settingsVersion } from '../endpoint/endpoint.ts'
 import { LEASE_MS, STEP_MAX } from '../limits.ts'
 import { RETRY_AFTER_MAX_STEPS, RETRY_STEPS_MS } from './attempt.ts'
+import { usePlanHints } from './claim.ts'
 
 export interface DueTenant {
   tenantId: string

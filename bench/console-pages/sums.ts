@@ -1,5 +1,5 @@
 import type { Db } from '../../packages/gateway/src/lib/postgres/db.ts'
-import { COST_SUMS, SUMS } from '../../packages/gateway/src/sales/sums-of-rows.ts'
+import { PURCHASE_SUMS, SUMS } from '../../packages/gateway/src/sales/sums-of-rows.ts'
 import { updateSales } from '../../packages/gateway/src/sales/update-sales.ts'
 
 /** The tables of sums. */
@@ -48,7 +48,7 @@ const FILL = [
   `insert into daily_sales_packages select day, order_type, package_code, supplier, currency_code, ${SUMS.map((name) => `sum(${name})`).join()}
    from daily_sales group by 1, 2, 3, 4, 5 order by 1`,
   `insert into daily_purchases select day, asked_supplier, outcome, currency_code, cost_currency,
-     ${['items', 'revenue', ...COST_SUMS].map((name) => `sum(${name})`).join()}
+     ${PURCHASE_SUMS.map((name) => `sum(${name})`).join()}
    from daily_sales where outcome <> 'OPEN' group by 1, 2, 3, 4, 5 order by 1`,
   `insert into daily_orders
    select d.tenant_id, day, currency_code, array_agg(cell order by cell), array_agg(orders order by cell), array_agg(amount order by cell)

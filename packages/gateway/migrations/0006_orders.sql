@@ -264,7 +264,7 @@ create table daily_sales (
   supplier_cost bigint not null, -- of these
   charged_items integer not null, -- DELIVERED ones whose supplier says what it charged
   charged_cost bigint not null, -- of these, a part of supplier_cost
-  -- outcome and asked_supplier tell the supplier.
+  -- The supplier follows from outcome and asked_supplier.
   primary key (tenant_id, day, order_type, package_code, asked_supplier, outcome, currency_code, cost_currency)
 );
 create index daily_sales_package on daily_sales (package_code, day);

@@ -2,22 +2,29 @@ import { timeOfId } from '../lib/ids.ts'
 
 /** The columns of sums, in the order of the tables. */
 export const SUMS = ['items', 'revenue', 'refunds', 'cost', 'unknown_items', 'unknown_revenue'] as const
-/** The further ones of daily_sales, which daily_purchases has, too. */
-export const COST_SUMS = ['costed_items', 'supplier_cost', 'charged_items', 'charged_cost'] as const
+/** The further ones of daily_sales. */
+const COST_SUMS = ['costed_items', 'supplier_cost', 'charged_items', 'charged_cost'] as const
+/** Those of daily_purchases. */
+export const PURCHASE_SUMS = ['items', 'revenue', ...COST_SUMS] as const
 
 /** SQL: the UTC day of a UUIDv7, as a text. */
 export const dayOf = (id: string) => `(${timeOfId(id)} at time zone 'utc')::date::text`
 
 /**
+ * SQL: the cost of an item `i` of an order `o` in COST_CURRENCY. What the supplier says it charged takes precedence over the
+ * catalogue's cost, which for a day pass is that of one day. Nothing is converted.
+ */
+const SUPPLIER_COST = `coalesce(i.supplier_charge, i.cost * coalesce((o.package_lines -> i.line_no ->> 'periodNum')::int, 1))`
+/** SQL: the currency of the cost of an item `i`, and '' if it is not known. */
+export const COST_CURRENCY = `coalesce(case when i.supplier_charge is null then i.cost_currency else i.supplier_charge_currency end, '')`
+
+/**
  * SQL: the cost of an item `i` of an order `o` in the currency of the sale; null: not known, or not yet. An item that was
- * not delivered costs nothing, nor does one that was cancelled unused: a delivered item with a refund `r`. What the supplier
- * says it charged takes precedence over the catalogue's cost, which for a day pass is that of one day. Nothing is converted.
+ * not delivered costs nothing, nor does one that was cancelled unused: a delivered item with a refund `r`.
  */
 const COST = `case
     when i.item_status in ('REFUSED', 'CANCELLED') or r.amount is not null then 0
-    when i.item_status <> 'DELIVERED' then null
-    when i.supplier_charge is not null then case when i.supplier_charge_currency = o.currency_code then i.supplier_charge end
-    when i.cost_currency = o.currency_code then i.cost * coalesce((o.package_lines -> i.line_no ->> 'periodNum')::int, 1)
+    when i.item_status = 'DELIVERED' and ${COST_CURRENCY} = o.currency_code then ${SUPPLIER_COST}
   end`
 
 const OUTCOME = `case
@@ -25,11 +32,6 @@ const OUTCOME = `case
     when i.item_status <> 'DELIVERED' then 'OPEN'
     when r.amount is not null then 'CANCELLED' else 'DELIVERED'
   end`
-
-/** SQL: the cost of an item `i` of an order `o` in COST_CURRENCY: the supplier's charge, otherwise the catalogue's cost. */
-const SUPPLIER_COST = `coalesce(i.supplier_charge, i.cost * coalesce((o.package_lines -> i.line_no ->> 'periodNum')::int, 1))`
-/** SQL: the currency of the cost of an item `i`, and '' if it is not known. */
-export const COST_CURRENCY = `coalesce(case when i.supplier_charge is null then i.cost_currency else i.supplier_charge_currency end, '')`
 
 /** SQL: the items of orders of tenant $1 that meet the condition, with refund and cost. The fee of a cancel stays as revenue. */
 const itemsOf = (condition: string) => `
@@ -52,7 +54,7 @@ const DELIVERED = `filter (where outcome = 'DELIVERED')`
 const COST_SUMMED = `
   (count(supplier_cost) ${DELIVERED})::int as costed_items, coalesce(sum(supplier_cost) ${DELIVERED}, 0)::bigint as supplier_cost,
   (count(supplier_charge) ${DELIVERED})::int as charged_items, coalesce(sum(supplier_charge) ${DELIVERED}, 0)::bigint as charged_cost`
-/** SQL: where an item has no outcome yet, its supplier may still change without a sign by which its day is calculated again. */
+/** SQL: '' for an item without an outcome, whose supplier may change without making its day dirty. */
 const ifDecided = (column: string) => `case when outcome = 'OPEN' then '' else coalesce(${column}, '') end`
 
 /**

@@ -5,7 +5,7 @@ import type { Db, Tx } from '../lib/postgres/db.ts'
 import { advisoryKey } from '../lib/postgres/schema.ts'
 import { openOrders } from '../orders/reading/open-orders.ts'
 import { CELLS_OF_DAY, startOfCell } from './order-cells.ts'
-import { COST_SUMS, dayOf, SUMS, SUMS_OF_DAY } from './sums-of-rows.ts'
+import { dayOf, PURCHASE_SUMS, SUMS, SUMS_OF_DAY } from './sums-of-rows.ts'
 
 /*
  * Daily sales follow the rows of orders without a write on the order path. A day of a tenant is dirty, and all of it is
@@ -222,7 +222,6 @@ const addToPackages = (sign: Sign) => `
   group by 1, 2, 3, 4, 5
   ${ADDED.replace('%key', 'day, order_type, package_code, supplier, currency_code')}`
 
-const PURCHASE_SUMS = ['items', 'revenue', ...COST_SUMS]
 const addToPurchases = (sign: Sign) => `
   insert into daily_purchases as p
   select s.day, s.asked_supplier, s.outcome, s.currency_code, s.cost_currency,

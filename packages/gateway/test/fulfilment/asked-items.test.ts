@@ -8,36 +8,22 @@ import { runClaim } from '../../src/fulfilment/run-claim.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
 import { getOrderWithProfiles } from '../../src/profiles/get-order.ts'
 import type { Outcome, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { openShop } from '../harness/open-shop.ts'
 import { createScriptedSupplier, deliver, newEsim } from '../harness/scripted-supplier.ts'
-import {
-  addPackage,
-  addTenant,
-  createShop,
-  eventsOf,
-  payOrders,
-  type Shop,
-  waitUntil,
-  walletOf,
-} from '../harness/shop.ts'
+import { addPackage, addTenant, eventsOf, payOrders, type Shop, waitUntil, walletOf } from '../harness/shop.ts'
 
 /*
  * While a supplier is asked, only the open attempt says so: the item and its order are written with the outcome, or after
  * a second. Everybody who locks the order meanwhile, or takes it over, sees the item as asked for.
  */
 
-let database: TestDatabase
 let shop: Shop
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await createShop(database.url)
+  shop = await openShop()
   await addPackage(shop.db, 'ODD', [{ supplier: 'odd', productCode: 'X', cost: 7_000n }])
 })
-afterAll(async () => {
-  await shop.close()
-  await database.drop()
-})
+afterAll(() => shop.close())
 
 /** A claimed order: its attempts are committed, and no supplier was called yet. */
 async function claimed(script: Partial<Supplier> = {}, traits: Partial<SupplierTraits> = {}, count = 1) {

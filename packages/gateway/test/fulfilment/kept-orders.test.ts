@@ -2,24 +2,19 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { claimDueOrders } from '../../src/fulfilment/claim.ts'
 import { runClaim } from '../../src/fulfilment/run-claim.ts'
 import type { Db, Tx } from '../../src/lib/postgres/db.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { openShop } from '../harness/open-shop.ts'
 import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
-import { addPackage, addTenant, createShop, eventsOf, payOrders, type Shop } from '../harness/shop.ts'
+import { addPackage, addTenant, eventsOf, payOrders, type Shop } from '../harness/shop.ts'
 
 /* A worker keeps the orders that it has claimed. It saves their outcomes without reading them again if nobody has written them. */
 
-let database: TestDatabase
 let shop: Shop
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await createShop(database.url)
+  shop = await openShop()
   await addPackage(shop.db, 'ODD', [{ supplier: 'odd', productCode: 'X', cost: 7_000n }])
 })
-afterAll(async () => {
-  await shop.close()
-  await database.drop()
-})
+afterAll(() => shop.close())
 
 /** Two claimed orders. `save` runs the claim and returns the statements of its transactions that it waited for. */
 async function claimed() {

@@ -4,8 +4,8 @@ import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { createIds } from '../../src/lib/ids.ts'
 import { ITEM_STATUSES, type ItemStatus, orderStatusOf } from '../../src/orders/item.ts'
 import { updateSales } from '../../src/sales/update-sales.ts'
-import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { addPackage, addSupplier, addTenant, createShop, PRICE, payOrders, type Shop } from '../harness/shop.ts'
+import { openShop } from '../harness/open-shop.ts'
+import { addPackage, addSupplier, addTenant, PRICE, payOrders, type Shop } from '../harness/shop.ts'
 import { expectSumsToEqualRows } from './model.ts'
 import {
   expectDiscrepanciesToEqualRows,
@@ -18,24 +18,19 @@ import {
 /** An item under review is asked about again at intervals, or waits for an operator: then nothing is due for it. */
 type State = ItemStatus | 'PARKED'
 const STATES: readonly State[] = [...ITEM_STATUSES, 'PARKED']
-const HOURS_MS = 2 * 3_600_000
+const TWO_HOURS_MS = 2 * 3_600_000
 
-let database: TestDatabase
 let shop: Shop
 let [tenantId, other] = ['', '']
 beforeAll(async () => {
-  database = await createTestDatabase()
-  shop = await createShop(database.url)
+  shop = await openShop()
   await addPackage(shop.db, 'P', [{ supplier: 'north', productCode: 'P', cost: 100n }])
   await addSupplier(shop, 'north', 'sandbox')
   tenantId = await addTenant(shop.db)
   other = await addTenant(shop.db)
   await shop.db.query({ text: 'update wallets set balance = 1000000000' })
 })
-afterAll(async () => {
-  await shop?.close()
-  await database.drop()
-})
+afterAll(() => shop.close())
 
 /** An order of two eSIMs in these states, as fulfilment leaves it. */
 async function addOrder(dealer: string, states: readonly [State, State], at: { agoMs: number }): Promise<string> {
@@ -74,10 +69,10 @@ test('nothing is left out or counted twice, whatever states the items of an orde
   const { db } = shop
   for (const first of STATES)
     for (const second of STATES) {
-      await addOrder(tenantId, [first, second], { agoMs: HOURS_MS })
+      await addOrder(tenantId, [first, second], { agoMs: TWO_HOURS_MS })
       await addOrder(other, [first, second], { agoMs: 0 })
     }
-  const mixed = await addOrder(tenantId, ['REFUSED', 'WAITING'], { agoMs: HOURS_MS })
+  const mixed = await addOrder(tenantId, ['REFUSED', 'WAITING'], { agoMs: TWO_HOURS_MS })
   await addOrphan(mixed, 1, 1)
   await db.query({ text: `insert into unclaimed_esims (supplier, key, iccid) values ('north', 'KEY', '8985')` })
   await updateSales(db)
@@ -93,7 +88,7 @@ test('nothing is left out or counted twice, whatever states the items of an orde
 
 test('what changes without a transfer or an event of the order is in the report at once', async () => {
   const { db } = shop
-  const orderId = await addOrder(tenantId, ['ASKED', 'DELIVERED'], { agoMs: HOURS_MS })
+  const orderId = await addOrder(tenantId, ['ASKED', 'DELIVERED'], { agoMs: TWO_HOURS_MS })
   await updateSales(db)
   // The next supplier is asked, which then does not answer in time, while the order stays ALLOCATING.
   for (const change of [
@@ -112,7 +107,7 @@ test('what changes without a transfer or an event of the order is in the report 
 
 test('a charge that a supplier states after the delivery changes neither the item nor the sums', async () => {
   const { db } = shop
-  const orderId = await addOrder(tenantId, ['WAITING', 'DELIVERED'], { agoMs: HOURS_MS })
+  const orderId = await addOrder(tenantId, ['WAITING', 'DELIVERED'], { agoMs: TWO_HOURS_MS })
   const esim = { iccid: makeIccid('8985777', 1), smdpAddress: 'a.example', matchingId: 'LATE' }
   const item = { orderId, itemNo: 1, supplier: 'north' }
   await acceptEsim(shop, tenantId, item, esim)

@@ -147,7 +147,7 @@ export async function saveAsked(
   attempts: readonly Attempt[],
 ): Promise<void> {
   const orderIds = [...new Set(attempts.map(({ orderId }) => orderId))].sort()
-  lease.takeKept(orderIds) // they are written now
+  lease.takeKept(orderIds) // writing them now makes what was kept outdated
   await failpoint('fulfilment.before-asked')
   const eventsToSend = await deps.db.tx(async (tx) => {
     const { orders, now } = await lockOrders(tx, tenantId, orderIds, lease.leaseToken)

@@ -1,6 +1,7 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { firstUuidAt } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
+import { ITEM_STATUSES, isOpen } from '../../orders/item.ts'
 import { openOrders } from '../../orders/reading/open-orders.ts'
 import { COST_CURRENCY, dayOf } from '../../sales/sums-of-rows.ts'
 
@@ -84,7 +85,8 @@ export function listSupplierMonths(db: Db, { from, to }: Period): Promise<Suppli
   })
 }
 
-const OPEN_STATUSES = `('WAITING', 'ASKED', 'UNKNOWN', 'REVIEW')`
+/** Those of an item without an outcome. */
+const OPEN_STATUSES = `('${ITEM_STATUSES.filter((status) => isOpen(status) || status === 'REVIEW').join("', '")}')`
 const OF_PERIOD = 'order_id >= $3 and order_id < $4'
 
 /** SQL: an item `i` of an order `o` as a row of daily_purchases. */

@@ -83,7 +83,7 @@ const costsOf = (attempts: Sql, supplier: string) => sql`
       select * from order_items i where i.tenant_id = a.tenant_id and i.order_id = a.order_id and i.item_no = a.item_no limit 1) i
     left join packages p using (package_code)
     cross join lateral (
-      select case when p.period_num_min is null and p.touched_at < ${soldSince} then 1 else (
+      select case when p.period_num_min is null and p.touched_at < ${hourBeforeOrder} then 1 else (
         select coalesce((package_lines -> i.line_no ->> 'periodNum')::int, 1) from orders o
         where o.tenant_id = a.tenant_id and o.order_id = a.order_id) end as days) o
     where i.item_status = 'DELIVERED' and i.supplier = ${supplier})
@@ -95,7 +95,7 @@ const costsOf = (attempts: Sql, supplier: string) => sql`
   from delivered where coalesce(charge_currency, cost_currency) is not null group by 1 order by 1`
 
 /** A node may still sell by a version of the catalogue that another one has replaced shortly before. */
-const soldSince = raw(`${timeOfId('i.order_id')} - interval '1 hour'`)
+const hourBeforeOrder = raw(`${timeOfId('i.order_id')} - interval '1 hour'`)
 
 type Costs = Pick<SupplierFigures['costs'][number], 'currencyCode' | 'delivered' | 'stated'>
 

@@ -90,7 +90,7 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
     stop('rule-preview', '/sale-rules-preview'),
     stop('suppliers', '/suppliers'),
     stop('supplier', '/suppliers/sandbox'),
-    stop('supplier-reports', `/supplier-reports?month=${new Date().toISOString().slice(0, 7)}`),
+    stop('supplier-reports', '/supplier-reports'),
     stop('esim-suspend', `${tenant}/profiles/${profileId}`, (at) => button(at, 'Revoke').click()),
     stop('add-supplier', '/add-supplier', (at) => chooseType(at, 'eSIM Access')),
     stop('webhooks', `/webhooks?tenantId=${tenantId}`),

@@ -19,7 +19,8 @@ const BASE = '/supplier-reports'
 
 /** What suppliers sold compared with what was ordered, and with the costs in the catalogue. */
 export function SupplierReportsPage() {
-  const [{ month }, setFilters] = useFilters()
+  const months = latestMonths()
+  const [{ month = months[0]! }, setFilters] = useFilters()
   return (
     <Page
       title={t.supplierReports.title}
@@ -28,22 +29,14 @@ export function SupplierReportsPage() {
       actions={
         <NativeSelect
           aria-label={t.supplierReports.month}
-          value={month ?? ''}
+          value={month}
           onChange={(event) => setFilters({ month: event.currentTarget.value })}
-          data={[{ value: '', label: t.supplierReports.chooseMonth }, ...latestMonths()]}
+          data={months}
         />
       }
     >
-      {month ? (
-        <>
-          <Months month={month} />
-          <Discrepancies month={month} />
-        </>
-      ) : (
-        <Card title={t.supplierReports.months}>
-          <Text size="sm">{t.supplierReports.chooseMonthText}</Text>
-        </Card>
-      )}
+      <Months month={month} />
+      <Discrepancies month={month} />
       <Prices />
     </Page>
   )

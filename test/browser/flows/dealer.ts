@@ -1,10 +1,14 @@
 import { expect, it } from 'vitest'
+import type { Dashboard } from '../../../packages/gateway/src/console-api/routes/overview/dashboard.ts'
 import { api, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
 
 /** What a dealer's own people see. */
 export function dealerFlows(shared: SharedState): void {
   it('a dealer’s dashboard begins with the balance, and has nothing that only the operator can do', async () => {
     const { testbed, page: operator, dealer } = shared
+    // Sales are summed every few seconds.
+    const spent = async () => (await api<Dashboard>(testbed, operator, `/dashboard?tenantId=${dealer.tenantId}`)).sales
+    await expect.poll(async () => (await spent()).length).toBeGreaterThan(0)
     const person = { email: 'portal@dealer.test', role: 'DEALER_STAFF', tenantId: dealer.tenantId }
     const page = await inviteAndSignIn(shared, person)
     const { balance } = await testbed.client(dealer).balance()

@@ -96,7 +96,7 @@ function binaryTexts(elementType: number, values: readonly (string | null)[], pr
       at = array.writeInt32BE(-1, at)
       continue
     }
-    array.set(prefix, at + 4)
+    if (prefix.length > 0) array.set(prefix, at + 4)
     const written = prefix.length + array.write(value, at + 4 + prefix.length)
     at = array.writeInt32BE(written, at) + written
   }

@@ -3,8 +3,8 @@ import type { Ids } from '../lib/ids.ts'
 
 /**
  * Creates the id of an attempt to send an event, which is also its RT-RequestID: a UUIDv7 whose last 40 bits prove that a
- * gateway with this key made an attempt in that millisecond. A receiver that posts a captured event to an API is recognised
- * without a look-up.
+ * gateway with this key made an attempt in that quarter of a second. A receiver that posts a captured event to an API is
+ * recognised without a look-up.
  */
 export function createAttemptId({ ids, linkKey }: { ids: Ids; linkKey: Buffer }): string {
   const id = ids.uuid()
@@ -13,7 +13,7 @@ export function createAttemptId({ ids, linkKey }: { ids: Ids; linkKey: Buffer })
   return id.slice(0, PROOF_AT) + latest.proof
 }
 
-/** Many attempts begin in one millisecond. */
+/** Calculated four times a second, however many attempts begin. */
 let latest: { linkKey: Buffer | undefined; time: string; proof: string } = { linkKey: undefined, time: '', proof: '' }
 
 /** True for a RequestID that was an attempt to send an event; one of a dealer is with a chance of 2^-40. */
@@ -23,8 +23,8 @@ export function isAttemptId(linkKey: Buffer, requestId: string): boolean {
   return id.slice(PROOF_AT) === proofOf(linkKey, id.slice(0, TIME_LENGTH))
 }
 
-/** The milliseconds since 1970, with their hyphen. */
-const TIME_LENGTH = 13
+/** The milliseconds since 1970, with their hyphen, but for the last 8 bits. */
+const TIME_LENGTH = 11
 const VERSION_AT = 14
 /** What makes ids of one millisecond different ends here: the last bits of their count are in the two digits before. */
 const PROOF_AT = 26

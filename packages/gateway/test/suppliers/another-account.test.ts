@@ -1,7 +1,7 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { watchItem } from '../../src/fulfilment/outcomes/items.ts'
 import { keepOrphan } from '../../src/fulfilment/outcomes/orphans.ts'
-import { watchItem } from '../../src/fulfilment/outcomes/watched-items.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { adminFailure, adminJson } from '../harness/processes/admin-in-process.ts'
 import { addPackage, addTenant, payOrders } from '../harness/shop.ts'

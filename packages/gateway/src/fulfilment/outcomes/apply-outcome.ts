@@ -11,11 +11,10 @@ import type { Suppliers } from '../../suppliers/registry.ts'
 import type { Outcome, Supplier } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import type { Attempt, ItemResult } from './items.ts'
-import { NOT_CHARGED, setSupplierCharge, writeItems } from './items.ts'
+import { NOT_CHARGED, setSupplierCharge, type WatchedItem, watchItem, writeItems } from './items.ts'
 import { keepOrphan, keepOrphanTopUp, type Orphan, type OrphanTopUp } from './orphans.ts'
 import { type Transition, transition, transitionOnDelivery, transitionOnTopUp } from './outcome.ts'
 import { wakeNextTopUps } from './topped-up-esims.ts'
-import { type WatchedItem, watchItem } from './watched-items.ts'
 
 export interface HeldLease {
   leaseToken: string

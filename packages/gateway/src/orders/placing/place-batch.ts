@@ -13,9 +13,8 @@ import { reportLowBalance } from '../../wallet/ledger/balance.ts'
 import type { CachedWallet, WalletCache } from '../../wallet/ledger/cache.ts'
 import { lockWallets } from '../../wallet/ledger/lock.ts'
 import { type BatchDecision, dayOf, decideBatch, type ExistingOrder, type PlacedOrder, type Verdict } from './decide.ts'
-import { type AssumedEsims, assumeEsims, expectedEsims } from './expected-esims.ts'
 import type { OrderInput } from './input.ts'
-import { readToppedUpEsims } from './read-esims.ts'
+import { type AssumedEsims, assumeEsims, expectedEsims, readToppedUpEsims } from './topped-up-esims.ts'
 import { type Assumptions, writeIfUnchanged, writePlaced } from './write.ts'
 
 export interface PlacementDeps {
@@ -70,7 +69,7 @@ const UNCOUNTED: PlacementDeps['stock'] = { available: () => undefined }
 /**
  * Places orders on wallets that this node has cached, in one round trip: they are decided on the cached wallets and
  * catalogue, and written only if both are unchanged when the wallets are locked and no order exists yet. The eSIMs of
- * top-ups are not read: they are assumed to fit, and the writing statement checks that (expected-esims.ts). This handles
+ * top-ups are not read: they are assumed to fit, and the writing statement checks that (topped-up-esims.ts). This handles
  * the plain case only: refusals, replays, low-balance alerts and unsigned orders, which are audited, are left to
  * placeLocked, which reads first.
  *

@@ -12,7 +12,7 @@ import type { Verdict } from './decide.ts'
 import { replayOrConflict } from './decide.ts'
 import type { OrderInput, ToppedUpEsim, TopUpInput } from './input.ts'
 import { type BatchVerdict, type PlacementDeps, placeBatch, readOrderContext } from './place-batch.ts'
-import { readToppedUpEsims } from './read-esims.ts'
+import { readToppedUpEsims } from './topped-up-esims.ts'
 
 export interface OrderPlacer {
   /** Places one order, together with those that arrive at the same moment. Never rejects: failures are verdicts too. */

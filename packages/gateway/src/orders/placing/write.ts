@@ -5,11 +5,11 @@ import type { Ids } from '../../lib/ids.ts'
 import { type Columns, ONE_ROW, plainArray, ROWS, type RowFormat } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import type { CachedWallet } from '../../wallet/ledger/cache.ts'
-import { INSERT_DEBITS, updateWallets, WALLET_COLUMN_COUNT, walletValues } from '../../wallet/ledger/debit.ts'
 import { lockAndHashWallets } from '../../wallet/ledger/lock.ts'
+import { INSERT_DEBITS, updateWallets, WALLET_COLUMN_COUNT, walletValues } from '../../wallet/ledger/post.ts'
 import { itemPriceOf, publicLineOf } from '../item.ts'
 import type { BatchDecision, PlacedOrder } from './decide.ts'
-import { areAsExpected, type ExpectedEsim, expectedValues } from './expected-esims.ts'
+import { areAsExpected, type ExpectedEsim, expectedValues } from './topped-up-esims.ts'
 
 /**
  * Writes what a batch has placed: orders, items, debits, events and the new state of the wallets, by one statement without

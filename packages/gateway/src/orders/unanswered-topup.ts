@@ -7,8 +7,8 @@ import { isUnfinished } from './item.ts'
 const REPEATED_WITHIN = '1 hour'
 
 /**
- * Finds the top-up that a call without a transactionId repeats: of the same package on the same eSIM, requested without one
- * too, and its end was not answered yet.
+ * Finds the top-up that a call without a transactionId repeats: of the same package on the same eSIM, for the days as they
+ * were sent, requested without a transactionId too, and its end was not answered yet.
  */
 export async function findUnansweredTopUp(
   db: Pick<Db, 'query'>,
@@ -28,7 +28,8 @@ export async function findUnansweredTopUp(
                select profile_id from profiles p where p.tenant_id = $1 and ${esim}
                order by p.profile_id desc limit 1)
              and o.package_lines -> 0 ->> 'packageCode' = $4
-             and ($5::int is null or (o.package_lines -> 0 ->> 'periodNum')::int = $5)
+             and case when o.package_lines -> 0 ? 'periodNumDefaulted' then null
+                   else (o.package_lines -> 0 ->> 'periodNum')::int end is not distinct from $5::int
              and (${isUnfinished('o')}
                or o.updated_at > clock_timestamp() - interval '${REPEATED_WITHIN}')
            order by o.wallet_version limit 1`,

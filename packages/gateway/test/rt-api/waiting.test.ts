@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addDealer } from '../harness/api-node.ts'
+import { putPackages } from '../../src/catalogue/packages/put.ts'
+import { addDealer, OPERATOR } from '../harness/api-node.ts'
+import { packageInput } from '../harness/catalogue-testbed.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { createRtTestbed, type RtTestbed } from './testbed.ts'
 
@@ -20,6 +22,13 @@ function held<Answer>(answer: Answer) {
 
 const openActions = (esimTranNo: string) => bed.count('esim_actions where profile_id = $1', esimTranNo)
 const topUpBody = (esimTranNo: string, more: object = {}) => ({ esimTranNo, packageCode: 'JP_1_7_TOPUP', ...more })
+
+/** A day pass for at least one day, so that calls may leave the days out. */
+const DAYS_TOPUP = packageInput({
+  ...{ packageCode: 'JP_DAY_1_TOPUP', packageType: 'TOPUP', status: 'ON_SALE' },
+  ...{ dataType: 'DAILY', duration: 1, periodNumMin: 1, periodNumMax: 30 },
+  prices: [{ currencyCode: 'USD', price: 10_000, retailPrice: null }],
+})
 
 describe('an action', () => {
   test('answers success once its supplier has done it, and a repeat succeeds without another action', async () => {
@@ -114,6 +123,29 @@ describe('a top-up', () => {
     expect(await bed.codeOf('esim/topup', topUpBody(esimTranNo, { transactionId: 'refused' }))).toBe('200009')
     expect(await bed.balance()).toBe(before)
     expect(await bed.codeOf('esim/topup', topUpBody(esimTranNo, { packageCode: 'FR_TOPUP' }))).toBe('310243')
+  })
+
+  test('without a transactionId repeats one for the same days only, as they were sent', async () => {
+    await putPackages(bed.node.deps, [DAYS_TOPUP], OPERATOR)
+    const { esimTranNo } = await bed.delivered('JP_DAY', bed.dealer, 2)
+    /** What a call debits while the answer of the one before it was lost. */
+    const debitOf = async (periodNum?: number) => {
+      const before = await bed.balance()
+      const body = topUpBody(esimTranNo, { packageCode: DAYS_TOPUP.packageCode, ...(periodNum && { periodNum }) })
+      expect([periodNum, await bed.codeOf('esim/topup', body)]).toEqual([periodNum, null])
+      await bed.node.deps.db.query({
+        text: `update orders set sent = coalesce(sent, '{}') || '{"isUnanswered": true}'
+               where order_id = (select max(order_id::text)::uuid from orders where topped_up_profile_id = $1)`,
+        values: [esimTranNo],
+      })
+      return before - (await bed.balance())
+    }
+    expect(await debitOf(5)).toBe(5 * 10_000)
+    expect(await debitOf(5)).toBe(0)
+    expect(await debitOf()).toBe(10_000)
+    expect(await debitOf()).toBe(0)
+    expect(await debitOf(1)).toBe(10_000)
+    expect(await debitOf(1)).toBe(0)
   })
 })
 

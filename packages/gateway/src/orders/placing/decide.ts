@@ -265,7 +265,7 @@ function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, funds: 
       data: {
         currentBalance: Number(funds.balance),
         requiredAmount: Number(amount),
-        shortfall: Number(amount - available),
+        shortfall: Math.min(Number(amount - available), MONEY_MAX), // no top-up is larger
         currencyCode: wallet.currencyCode,
       },
     })

@@ -9,11 +9,13 @@ const REPEATED_WITHIN = '1 hour'
 /**
  * Finds the top-up that a call without a transactionId repeats: of the same package on the same eSIM, for the days as they
  * were sent, requested without a transactionId too, and its end was not answered yet.
+ * @param sentName a packageCode or slug: what it meant in the earlier call counts, whatever it means in today's catalogue
  */
 export async function findUnansweredTopUp(
   db: Pick<Db, 'query'>,
   tenantId: string,
   { esimTranNo, iccid, packageCode, periodNum }: TopupRequest,
+  sentName: string,
 ): Promise<{ transactionId: string } | undefined> {
   if (esimTranNo !== undefined && !isUuid(esimTranNo)) return undefined
   const [name, esim] =
@@ -27,7 +29,7 @@ export async function findUnansweredTopUp(
              and o.topped_up_profile_id = (
                select profile_id from profiles p where p.tenant_id = $1 and ${esim}
                order by p.profile_id desc limit 1)
-             and o.package_lines -> 0 ->> 'packageCode' = $4
+             and (o.package_lines -> 0 ->> 'packageCode' = $4 or o.package_lines -> 0 -> 'sentAs' ? $6::text)
              and case when o.package_lines -> 0 ? 'periodNumDefaulted' then null
                    else (o.package_lines -> 0 ->> 'periodNum')::int end is not distinct from $5::int
              and (${isUnfinished('o')}
@@ -39,6 +41,7 @@ export async function findUnansweredTopUp(
       iccid === undefined ? null : stripIccidPadding(iccid),
       packageCode,
       periodNum ?? null,
+      sentName,
     ],
   })
   return unanswered

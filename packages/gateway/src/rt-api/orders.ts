@@ -124,7 +124,7 @@ export async function topUp(deps: Deps, call: RtCall): Promise<object> {
     amount: guardOf(request.amount),
   })
   const isNamed = request.transactionId !== undefined
-  const repeated = isNamed ? undefined : await findUnansweredTopUp(deps.db, tenantId, checked)
+  const repeated = isNamed ? undefined : await findUnansweredTopUp(deps.db, tenantId, checked, name as string)
   const key = keyOf(request, repeated?.transactionId ?? orderId)
   const verdict = await deps.orderPlacer.place({
     ...{ orderType: 'TOPUP' as const, tenant, headers, receivedAt, orderId },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { putPackages } from '../../src/catalogue/packages/put.ts'
+import { putPackages, setOnSale } from '../../src/catalogue/packages/put.ts'
 import { addDealer, OPERATOR } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
 import { waitUntil } from '../harness/shop.ts'
@@ -25,10 +25,22 @@ const topUpBody = (esimTranNo: string, more: object = {}) => ({ esimTranNo, pack
 
 /** A day pass for at least one day, so that calls may leave the days out. */
 const DAYS_TOPUP = packageInput({
-  ...{ packageCode: 'JP_DAY_1_TOPUP', packageType: 'TOPUP', status: 'ON_SALE' },
+  ...{ packageCode: 'JP_DAY_1_TOPUP', slug: 'japan-days', packageType: 'TOPUP', status: 'ON_SALE' },
   ...{ dataType: 'DAILY', duration: 1, periodNumMin: 1, periodNumMax: 30 },
   prices: [{ currencyCode: 'USD', price: 10_000, retailPrice: null }],
 })
+
+/** What a top-up debits. Its answer counts as lost afterwards. */
+async function debitOfUnanswered(body: { esimTranNo: string; [member: string]: unknown }): Promise<number> {
+  const before = await bed.balance()
+  expect([body, await bed.codeOf('esim/topup', body)]).toEqual([body, null])
+  await bed.node.deps.db.query({
+    text: `update orders set sent = coalesce(sent, '{}') || '{"isUnanswered": true}'
+           where order_id = (select max(order_id::text)::uuid from orders where topped_up_profile_id = $1)`,
+    values: [body.esimTranNo],
+  })
+  return before - (await bed.balance())
+}
 
 describe('an action', () => {
   test('answers success once its supplier has done it, and a repeat succeeds without another action', async () => {
@@ -128,17 +140,9 @@ describe('a top-up', () => {
   test('without a transactionId repeats one for the same days only, as they were sent', async () => {
     await putPackages(bed.node.deps, [DAYS_TOPUP], OPERATOR)
     const { esimTranNo } = await bed.delivered('JP_DAY', bed.dealer, 2)
-    /** What a call debits while the answer of the one before it was lost. */
     const debitOf = async (periodNum?: number) => {
-      const before = await bed.balance()
-      const body = topUpBody(esimTranNo, { packageCode: DAYS_TOPUP.packageCode, ...(periodNum && { periodNum }) })
-      expect([periodNum, await bed.codeOf('esim/topup', body)]).toEqual([periodNum, null])
-      await bed.node.deps.db.query({
-        text: `update orders set sent = coalesce(sent, '{}') || '{"isUnanswered": true}'
-               where order_id = (select max(order_id::text)::uuid from orders where topped_up_profile_id = $1)`,
-        values: [esimTranNo],
-      })
-      return before - (await bed.balance())
+      const days = periodNum === undefined ? {} : { periodNum }
+      return debitOfUnanswered(topUpBody(esimTranNo, { packageCode: DAYS_TOPUP.packageCode, ...days }))
     }
     expect(await debitOf(5)).toBe(5 * 10_000)
     expect(await debitOf(5)).toBe(0)
@@ -146,6 +150,17 @@ describe('a top-up', () => {
     expect(await debitOf()).toBe(0)
     expect(await debitOf(1)).toBe(10_000)
     expect(await debitOf(1)).toBe(0)
+  })
+
+  test('without a transactionId is repeated by the slug that it was sent with, also of a package off sale', async () => {
+    await putPackages(bed.node.deps, [DAYS_TOPUP], OPERATOR)
+    const { esimTranNo } = await bed.delivered('JP_DAY', bed.dealer, 2)
+    const body = { esimTranNo, slug: 'japan-days', periodNum: 3 }
+    expect(await debitOfUnanswered(body)).toBe(3 * 10_000)
+    await setOnSale(bed.node.deps, { packageCodes: [String(DAYS_TOPUP.packageCode)] }, false, OPERATOR)
+    expect(await debitOfUnanswered(body)).toBe(0)
+    const other = await bed.delivered('JP_DAY', bed.dealer, 2)
+    expect(await bed.codeOf('esim/topup', { ...body, esimTranNo: other.esimTranNo })).not.toBe(null)
   })
 })
 

@@ -204,6 +204,21 @@ test('the delivery log shows every attempt of the tenant only, with the response
   await expect(getEvent(testbed.deps.db, other.tenantId, notifyId!)).rejects.toThrow('There is no such event')
 })
 
+test('the delivery log masks what an answer repeats in another form than it was sent in', async () => {
+  const tenant = await testbed.tenant({ callbackUrl: `${receiver.url}?token=hunter%2D2x&v=1` })
+  const base64 = Buffer.from(tenant.appSecret).toString('base64')
+  receiver.script = (request, response, { headers }) => {
+    const escaped = `v1,${'ab/'.repeat(14)}c=`.replaceAll('/', '\\/') // as PHP writes JSON
+    const dumped = JSON.stringify(`a\n${headers['webhook-signature']}\t${headers['x-signature']}`)
+    response.writeHead(500).end(`${request.url} hunter-2x v=1 whsec_${base64} ${escaped} ${dumped}`)
+  }
+  const [notifyId] = await testbed.record(tenant)
+  await expect.poll(async () => (await testbed.states(tenant))[0]?.attempts).toBe(1)
+  receiver.script = 200
+  const [attempt] = (await getEvent(testbed.deps.db, tenant.tenantId, notifyId!)).attemptList
+  expect(attempt!.answer).toBe('/events?token=***&v=1 *** v=1 whsec_*** v1,*** "a\\nv1,***\\t***"')
+})
+
 test('events are listed newest first, page by page, by state', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const recorded = (await testbed.record(tenant, 5)).toReversed()

@@ -127,6 +127,23 @@ test('a replay waits while the endpoint is disabled, and ends when it is cancell
   ])
 })
 
+test('a replay gives way to new events, and does not catch up with the time in which it waited', async () => {
+  const tenant = await unsentThenEnabled(100)
+  const { replayId } = await replay(tenant, { ratePerS: 10 })
+  const held: (() => void)[] = []
+  receiver.script = (_, response) => void held.push(() => response.writeHead(200).end())
+  await testbed.record(tenant, 1_000)
+  testbed.advance(5_000)
+  expect(await step(tenant, replayId)).toEqual({ replayed: 0, more: false })
+  receiver.script = 200
+  for (const answer of held) answer()
+  await inState(tenant, 'DELIVERED', 1_000)
+  testbed.advance(1_000)
+  const { replayed } = await step(tenant, replayId)
+  expect(replayed).toBeGreaterThanOrEqual(10)
+  expect(replayed).toBeLessThan(50)
+})
+
 test('hundreds of paused replays and a failing one do not delay the replay of another tenant', async () => {
   const insert = `insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, cursor_id,
       rate_per_s, matched, stepped_at, actor, created_at)

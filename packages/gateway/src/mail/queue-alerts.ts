@@ -66,8 +66,10 @@ async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: str
     ...{ client, consoleUrl: deps.consoleUrl() },
     path: alertPath({ ...alert, tenantId }),
   })
+  // Mails to the operator are not the dealer's that they are about: they count for no limit.
+  const owner = alert.audience === 'OPERATOR' ? null : tenantId
   for (const recipient of recipients.slice(0, limit))
-    queueMail(tx, deps, { tenantId, recipient, kind: alert.kind, ...mail })
+    queueMail(tx, deps, { tenantId: owner, recipient, kind: alert.kind, ...mail })
   if (recipients.length > limit)
     deps.log.warn(
       { tenantId, kind: alert.kind },

@@ -8,6 +8,7 @@ import {
 } from '@dealer-esim/contract'
 import { ensureAction } from '../actions/start.ts'
 import { listLocations } from '../catalogue/locations.ts'
+import { wideChangedAt } from '../catalogue/pricing/quote.ts'
 import type { Deps } from '../deps.ts'
 import { listPackagesFor } from '../profiles/list-packages.ts'
 import { queryUsage } from '../profiles/usage.ts'
@@ -100,7 +101,9 @@ async function listPackages(deps: Deps, { tenant, request, catalogueVersion }: R
     type: iccid === undefined ? type : (type ?? 'TOPUP'),
   })
   const pageAt = (cursor?: string) => listPackagesFor(deps, catalogue, tenant, { ...wanted, ...(cursor && { cursor }) })
-  const parts = [FORM, String(catalogue.version), tenant.tenantId, wanted]
+  const { tariff, now } = catalogue.listSource(tenant)
+  // Rules of price plans begin and end without a new version of the catalogue.
+  const parts = [FORM, String(catalogue.version), wideChangedAt(tariff, now), tenant.tenantId, wanted]
   const etag = `"${createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22)}"`
   return new ListStream('packageList', pagesFrom(await pageAt(), pageAt), iccid === undefined ? etag : undefined)
 }

@@ -53,7 +53,7 @@ export function loggedAttempt(
     durationMs,
     status: outcome.kind === 'answer' ? outcome.status : undefined,
     message: outcomeMessage(outcome),
-    answer: maskedAnswer(outcome, signer),
+    answer: maskedAnswer(outcome, url, signer),
     signatureStarts: signatureStarts ?? null,
   }
 }
@@ -156,12 +156,32 @@ export function firstLineOf(answer: Buffer | null): string | undefined {
 /** In characters: enough to recognize the handler and its reason. */
 const LINE_SHOWN = 200
 
-/** The response without AppSecrets and signatures: receivers under construction often echo the request. */
-function maskedAnswer(outcome: OutboundOutcome, signer: Signer): Buffer | null {
+/**
+ * The response without AppSecrets, signatures and the values of the URL's query: receivers under construction often echo the
+ * request, or show their settings.
+ */
+function maskedAnswer(outcome: OutboundOutcome, url: string, signer: Signer): Buffer | null {
   if (outcome.kind !== 'answer' || outcome.body.length === 0) return null
   // latin1 maps each byte to one character, in any encoding of the response.
   let text = outcome.body.toString('latin1')
-  for (const { secret } of signer.secrets) text = text.replaceAll(secret, MASK)
-  text = text.replaceAll(/\b[0-9a-fA-F]{64}\b/g, MASK).replaceAll(/\bv1,[A-Za-z0-9+/]{43}=/g, `v1,${MASK}`)
+  for (const secret of secretTexts(url, signer)) text = text.replaceAll(secret, MASK)
+  text = text.replaceAll(HEX_SIGNATURE, MASK).replaceAll(BASE64_SIGNATURE, `v1,${MASK}`)
   return Buffer.from(text.slice(0, ANSWER_KEPT_BYTES), 'latin1')
+}
+
+const HEX_SIGNATURE = /(?<![0-9a-fA-F])[0-9a-fA-F]{64}(?![0-9a-fA-F])/g
+/** JSON may have slashes escaped. */
+const BASE64_SIGNATURE = /v1,(?:[A-Za-z0-9+]|\\?\/){43}=/g
+/** A shorter value of a query is no token, and would be masked inside words. */
+const QUERY_SECRET_LENGTH_MIN = 6
+
+/** AppSecrets as they are and as libraries take them (docs/webhooks.md), and values of the query as sent and as read. */
+function secretTexts(url: string, { secrets }: Signer): string[] {
+  const texts = secrets.flatMap(({ secret }) => [secret, Buffer.from(secret).toString('base64')])
+  const start = url.indexOf('?')
+  if (start < 0) return texts
+  const sent = [...url.slice(start).matchAll(/=([^&#]*)/g)].map(([, value]) => value!)
+  const read = [...new URLSearchParams(url.slice(start).replace(/#.*/s, '')).values()]
+  const values = [...sent, ...read].filter((value) => value.length >= QUERY_SECRET_LENGTH_MIN)
+  return [...texts, ...values.map((value) => Buffer.from(value).toString('latin1'))]
 }

@@ -112,6 +112,21 @@ describe('a published catalogue', () => {
     expect(after.find(({ packageCode }) => packageCode === 'ONLY_HERE')!.status).toBe('OFF_SALE')
   })
 
+  it('ends a rule that was to end between the publication and its import', async () => {
+    const ending = { planName: 'ending' }
+    await createPlan(main, 'ending', SYSTEM)
+    await setPlanRule(main, ending, { percent: -300_000n }, SYSTEM)
+    await importInto(other, await publish())
+    const validUntil = new Date(Date.now() + 500)
+    await setPlanRule(main, ending, { percent: -300_000n, validUntil }, SYSTEM)
+    const text = await publish()
+    expect(text).toContain(validUntil.toISOString())
+    await new Promise((resolve) => setTimeout(resolve, validUntil.getTime() + 50 - Date.now()))
+    await importInto(other, text)
+    expect(await listPlans(other.db, 'ending')).toMatchObject([{ rules: [] }])
+    await removePlanRule(main, ending, null, SYSTEM)
+  })
+
   it('gives packages to their sale rule once the cell has read the products, so that none goes off sale before', async () => {
     const owned = async () => (await other.db.query({ text: 'select 1 from rule_packages' })).length
     expect(await owned()).toBe(0)

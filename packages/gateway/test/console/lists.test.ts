@@ -284,12 +284,38 @@ describe('the other lists', () => {
     }
   })
 
+  it.each(['01ARZ3NDEKTSV4RRFFQ69G5FAV', '1541815603606036480'])(
+    'orders and events are found by the transactionId %s, which could also be an order number or an ICCID',
+    async (transactionId) => {
+      const [order] = await allPages({ ...RECENT, tenantId: alpha! })
+      const { orderNo, tenantId } = order!
+      const key = [tenantId, orderIdOf(orderNo)]
+      const name = (text: string) =>
+        testbed.db.query({
+          text: 'update orders set transaction_id = $3 where tenant_id = $1 and order_id = $2',
+          values: [...key, text],
+        })
+      await name(transactionId)
+      expect((await get(operator, '/orders', { q: transactionId })).body.orders).toMatchObject([{ orderNo }])
+      expect((await get(operator, '/orders', { q: orderNo })).body.orders).toMatchObject([{ transactionId }])
+      expect((await get(operator, '/orders/totals', { q: transactionId })).body).toMatchObject({ count: 1 })
+      await testbed.db.query({ text: 'create table if not exists events_all partition of events default' })
+      const notifyId = testbed.deps.ids.uuid()
+      await testbed.db.query({
+        text: `insert into events (tenant_id, order_id, notify_id, notify_type, content, created_at)
+               values ($1, $2, $3, 'ORDER_PAID', '{}', now())`,
+        values: [...key, notifyId],
+      })
+      expect((await get(operator, '/events', { q: transactionId })).body.events).toMatchObject([{ notifyId }])
+      await testbed.db.query({ text: 'delete from events where notify_id = $1', values: [notifyId] })
+      await name(order!.transactionId)
+    },
+  )
+
   it('events are found by order number and by transactionId', async () => {
     const [order] = await allPages({ ...RECENT, packageCode: 'FR' })
     const notifyId = testbed.deps.ids.uuid()
-    await testbed.db.query({
-      text: `create table events_all partition of events default`,
-    })
+    await testbed.db.query({ text: 'create table if not exists events_all partition of events default' })
     await testbed.db.query({
       text: `insert into events (tenant_id, notify_id, notify_type, order_id, content, created_at)
              values ($1, $2, 'ORDER_PAID', $3, '{}', now())`,

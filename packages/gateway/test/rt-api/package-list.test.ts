@@ -5,6 +5,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { putPackages } from '../../src/catalogue/packages/put.ts'
+import { setTenantPlan } from '../../src/catalogue/pricing/assignments.ts'
+import { createPlan, setPlanRule } from '../../src/catalogue/pricing/plans.ts'
 import { listPackages } from '../../src/catalogue/snapshot/list.ts'
 import { addDealer, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
@@ -183,5 +185,30 @@ describe('the ETag of package/list', () => {
     await addPackages(PACKAGES + 1, PACKAGES + 2)
     expect(await etagOf()).not.toBe(etags[0])
     expect((await list({ 'If-None-Match': etags[0]! })).obj.packageList).toHaveLength(PACKAGES + 2)
+  })
+
+  test('changes when a dated price rule begins and when it ends', async () => {
+    const { deps } = node
+    const buyer = await addDealer(deps)
+    const validFrom = new Date(deps.databaseClock.now() + 2_000)
+    const validUntil = new Date(validFrom.getTime() + 2_000)
+    await createPlan(deps, 'WINTER', OPERATOR)
+    await setPlanRule(deps, { planName: 'WINTER', validFrom }, { percent: -500_000n, validUntil }, OPERATOR)
+    await setTenantPlan(deps, buyer.tenantId, 'WINTER', OPERATOR)
+    const body = { packageCode: 'P_00000' }
+    /** The price as a program has it that asks only for what changed. */
+    let [known, price]: (string | number | undefined)[] = []
+    const poll = async () => {
+      const headers = known === undefined ? {} : { 'If-None-Match': String(known) }
+      const answer = await familyCall(node.baseUrl, buyer, 'package/list', body, { headers })
+      if (!answer.obj.notModified) price = answer.obj.packageList[0].price
+      known = answer.headers.get('etag')!
+      return price
+    }
+    expect(await poll()).toBe(10_000)
+    await vi.waitUntil(() => deps.databaseClock.now() >= validFrom.getTime(), 3_000)
+    expect(await poll()).toBe(5_000)
+    await vi.waitUntil(() => deps.databaseClock.now() >= validUntil.getTime(), 3_000)
+    expect(await poll()).toBe(10_000)
   })
 })

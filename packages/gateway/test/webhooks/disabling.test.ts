@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { saveEndpointChange } from '../../src/webhooks/endpoint/health.ts'
 import { setWebhook } from '../../src/webhooks/endpoint/set-webhook.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
@@ -44,22 +43,24 @@ async function failOnce(tenant: TestTenant): Promise<void> {
   await tried(tenant, before + 1)
 }
 
-test('a 410 to an attempt made before the URL was set again does not disable the endpoint', async () => {
+test('a 410 to an attempt made before the URL was set again does not disable the endpoint, also where it arrives later', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
-  const setMs = (await testbed.endpoint(tenant)).updatedAt.getTime()
-  const answered = (atMs: number) =>
-    testbed.deps.db.tx((tx) =>
-      saveEndpointChange(tx, testbed.deps, {
-        ...tenant,
-        url: receiver.url,
-        atMs,
-        change: { change: 'DISABLE', reason: 'GONE', sinceMs: atMs },
-      }),
-    )
-  await answered(setMs - 1_000)
+  let answer: (status: number) => void = () => {}
+  const asked = new Promise<void>((resolve) => {
+    receiver.script = (_, response) => {
+      answer = (status) => response.writeHead(status).end()
+      resolve()
+    }
+  })
+  await testbed.record(tenant)
+  await asked
+  await setWebhook(testbed.deps, tenant.tenantId, { callbackUrl: receiver.url }, { actor: 'tenant' })
+  answer(410)
+  await tried(tenant, 2) // the check of the URL is one of them
   expect((await testbed.endpoint(tenant)).enabled).toBe(true)
-  await answered(setMs + 1_000)
-  expect(await testbed.endpoint(tenant)).toMatchObject({ enabled: false, disabledReason: 'GONE' })
+  receiver.script = 410
+  await failOnce(tenant)
+  await expect.poll(() => testbed.endpoint(tenant)).toMatchObject({ enabled: false, disabledReason: 'GONE' })
 })
 
 test('a failing endpoint raises warnings at 50, 75 and 90 percent of 72 hours, then is disabled', async () => {

@@ -127,6 +127,23 @@ test('a replay waits while the endpoint is disabled, and ends when it is cancell
   ])
 })
 
+test('a replay gives way to new events, and does not catch up with the time in which it waited', async () => {
+  const tenant = await unsentThenEnabled(100)
+  const { replayId } = await replay(tenant, { ratePerS: 10 })
+  const held: (() => void)[] = []
+  receiver.script = (_, response) => void held.push(() => response.writeHead(200).end())
+  await testbed.record(tenant, 1_000)
+  testbed.advance(5_000)
+  expect(await step(tenant, replayId)).toEqual({ replayed: 0, more: false })
+  receiver.script = 200
+  for (const answer of held) answer()
+  await inState(tenant, 'DELIVERED', 1_000)
+  testbed.advance(1_000)
+  const { replayed } = await step(tenant, replayId)
+  expect(replayed).toBeGreaterThanOrEqual(10)
+  expect(replayed).toBeLessThan(50)
+})
+
 test('hundreds of paused replays and a failing one do not delay the replay of another tenant', async () => {
   const insert = `insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, cursor_id,
       rate_per_s, matched, stepped_at, actor, created_at)
@@ -170,6 +187,13 @@ test('a replay without an endpoint, with an empty range or too high a rate is re
   await expect(replay(tenant, { ratePerS: 1_001 })).rejects.toMatchObject({ code: 'RATE' })
 })
 
+test('a dealer has five replays at once, however many are started together', async () => {
+  const tenant = await testbed.tenant({ callbackUrl: receiver.url })
+  const started = await Promise.allSettled(Array.from({ length: 8 }, () => replay(tenant, { ratePerS: 1 })))
+  const refused = started.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : []))
+  expect(refused).toEqual(['TOO_MANY_REPLAYS', 'TOO_MANY_REPLAYS', 'TOO_MANY_REPLAYS'])
+})
+
 test('one event is sent again on demand, with the same notifyId', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const [notifyId] = await testbed.record(tenant)
@@ -202,6 +226,21 @@ test('the delivery log shows every attempt of the tenant only, with the response
   expect(attemptList[1]?.url).toBe(`${receiver.url}?token=***`)
   const other = await testbed.tenant()
   await expect(getEvent(testbed.deps.db, other.tenantId, notifyId!)).rejects.toThrow('There is no such event')
+})
+
+test('the delivery log masks what an answer repeats in another form than it was sent in', async () => {
+  const tenant = await testbed.tenant({ callbackUrl: `${receiver.url}?token=hunter%2D2x&v=1` })
+  const base64 = Buffer.from(tenant.appSecret).toString('base64')
+  receiver.script = (request, response, { headers }) => {
+    const escaped = `v1,${'ab/'.repeat(14)}c=`.replaceAll('/', '\\/') // as PHP writes JSON
+    const dumped = JSON.stringify(`a\n${headers['webhook-signature']}\t${headers['x-signature']}`)
+    response.writeHead(500).end(`${request.url} hunter-2x v=1 whsec_${base64} ${escaped} ${dumped}`)
+  }
+  const [notifyId] = await testbed.record(tenant)
+  await expect.poll(async () => (await testbed.states(tenant))[0]?.attempts).toBe(1)
+  receiver.script = 200
+  const [attempt] = (await getEvent(testbed.deps.db, tenant.tenantId, notifyId!)).attemptList
+  expect(attempt!.answer).toBe('/events?token=***&v=1 *** v=1 whsec_*** v1,*** "a\\nv1,***\\t***"')
 })
 
 test('events are listed newest first, page by page, by state', async () => {

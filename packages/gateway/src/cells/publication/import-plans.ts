@@ -28,14 +28,15 @@ export async function importPlans(deps: ChangeDeps, plans: readonly PublishedPla
       await createPlan(deps, planName, by, displayName)
       counts.added++
     } else await setPlanDisplayName(deps, planName, displayName, by)
-    const published = new Set(rules.map(identityOf))
+    // The time of a rule may have passed since it was published: it is removed, because it cannot be set with that end.
+    const valid = rules.filter(({ validUntil }) => validUntil === null || new Date(validUntil) > clock!.now)
+    const published = new Set(valid.map(identityOf))
     for (const rule of before?.rules ?? []) {
       if (published.has(identityOf(rule))) continue
       await removePlanRule(deps, { planName, ...rule }, rule.currencyCode, by)
       counts.rulesRemoved++
     }
-    // The time of a rule may have passed since it was published.
-    for (const rule of rules.filter(({ validUntil }) => validUntil === null || new Date(validUntil) > clock!.now)) {
+    for (const rule of valid) {
       await setPublishedRule(deps, planName, rule, by)
       counts.rulesSet++
     }

@@ -1,5 +1,5 @@
 import type { OrderStatus, OrderType } from '@dealer-esim/contract'
-import sql, { empty, raw, type Sql } from 'sql-template-tag'
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import type { RowCount } from '../../lib/postgres/count-rows.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import {
@@ -39,6 +39,7 @@ export interface OrderFilter {
   tenantId: string | null
   status?: OrderStatus | undefined
   orderType?: OrderType | undefined
+  /** Of these three, any that is given and matches is enough: a text may be the name of an order in several ways. */
   orderId?: string | undefined
   transactionId?: string | undefined
   iccid?: string | undefined
@@ -100,25 +101,32 @@ async function readOrders(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<FoundO
  * top-ups; the rest is looked for in the orders themselves.
  */
 function rowFilter(filter: OrderFilter): RowFilter {
-  const { tenantId, status, orderType, orderId, transactionId, iccid, packageCodes, from, to } = filter
+  const { tenantId, status, orderType, packageCodes, from, to } = filter
   if (packageCodes?.length === 0) return { tenantId, matching: 'ONE', indexed: [raw('false')] }
-  const isOne = orderId !== undefined || transactionId !== undefined || iccid !== undefined
+  const named = ordersNamed(filter)
   return {
     ...{ tenantId, from, to },
-    matching: isOne ? 'ONE' : isRare(status) || orderType === 'TOPUP' ? 'FEW' : undefined,
+    matching: named.length > 0 ? 'ONE' : isRare(status) || orderType === 'TOPUP' ? 'FEW' : undefined,
     indexed: [
-      ...(orderId === undefined ? [] : [sql`r.order_id = ${orderId}`]),
-      ...(transactionId === undefined ? [] : [sql`r.transaction_id = ${storedTransactionId(transactionId)}`]),
-      ...(iccid === undefined
-        ? []
-        : [
-            sql`r.order_id in (select p.order_id from profiles p where p.tenant_id = t.tenant_id and p.iccid = ${iccid})`,
-          ]),
+      ...(named.length === 0 ? [] : [sql`r.order_id in (${join(named, ' union all ')})`]),
       ...(status === undefined ? [] : [statusCondition(status)]),
       ...(orderType === 'TOPUP' ? [sql`r.order_type = 'TOPUP'`] : []),
     ],
     others: otherConditions(filter),
   }
+}
+
+/** The ids of the tenant's orders with each of the names, found by an index. */
+function ordersNamed({ orderId, transactionId, iccid }: OrderFilter): Sql[] {
+  const named: Sql[] = []
+  if (orderId !== undefined) named.push(sql`select ${orderId}::uuid`)
+  if (transactionId !== undefined)
+    named.push(sql`
+      select o.order_id from orders o
+      where o.tenant_id = t.tenant_id and o.transaction_id = ${storedTransactionId(transactionId)}`)
+  if (iccid !== undefined)
+    named.push(sql`select p.order_id from profiles p where p.tenant_id = t.tenant_id and p.iccid = ${iccid}`)
+  return named
 }
 
 function isRare(status: OrderStatus | undefined): boolean {

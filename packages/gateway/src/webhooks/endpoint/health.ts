@@ -36,7 +36,8 @@ export function afterFailure(health: FailureWindow, failedAtMs: number, gone: bo
 export interface EndpointChange {
   tenantId: string
   url: string
-  atMs: number
+  startedMs: number
+  endedMs: number
   change: Exclude<HealthChange, { change: 'NONE' }> | { change: 'RECOVERED' }
 }
 
@@ -47,8 +48,9 @@ export interface EndpointChange {
 export async function saveEndpointChange(
   tx: Tx,
   { ids, cipher }: { ids: Ids; cipher: Pick<Cipher, 'decrypt'> },
-  { tenantId, url, atMs, change }: EndpointChange,
+  attempt: EndpointChange,
 ): Promise<void> {
+  const { tenantId, url, endedMs, change } = attempt
   const endpoint = await lockEndpoint(tx, cipher, tenantId)
   if (endpoint?.callbackUrl !== url) return
   switch (change.change) {
@@ -57,7 +59,7 @@ export async function saveEndpointChange(
         text: `update webhook_endpoints set failing_since = null, alerted_percent = 0
                where tenant_id = $1 and enabled
                  and (failing_since <= $2 or failing_since > $2 + interval '1 minute') -- of a clock that was ahead`,
-        values: [tenantId, new Date(atMs)],
+        values: [tenantId, new Date(endedMs)],
       })
     case 'FAILING':
       return tx.send({
@@ -68,7 +70,7 @@ export async function saveEndpointChange(
     case 'WARN':
       return warn(tx, ids, tenantId, url, change)
     case 'DISABLE':
-      return disable(tx, ids, tenantId, url, atMs, change)
+      return disable(tx, ids, attempt, change)
     default:
       return change satisfies never
   }
@@ -95,18 +97,16 @@ async function warn(tx: Tx, ids: Ids, tenantId: string, url: string, change: { p
 async function disable(
   tx: Tx,
   ids: Ids,
-  tenantId: string,
-  url: string,
-  atMs: number,
+  { tenantId, url, startedMs, endedMs }: EndpointChange,
   { reason, sinceMs }: { reason: 'GONE' | 'FAILING'; sinceMs: number },
 ) {
   const changed = await tx.query({
     text: `update webhook_endpoints
            set enabled = false, disabled_reason = $2, failing_since = coalesce(failing_since, $3), updated_at = $4
            where tenant_id = $1 and enabled
-             and case when $2 = 'GONE' then updated_at <= $4 else failing_since <= $3 end
+             and case when $2 = 'GONE' then updated_at <= $5 else failing_since <= $3 end
            returning 1`,
-    values: [tenantId, reason, new Date(sinceMs), new Date(atMs)],
+    values: [tenantId, reason, new Date(sinceMs), new Date(endedMs), new Date(startedMs)],
   })
   if (changed.length === 0) return
   const callbackUrl = maskedUrl(url)

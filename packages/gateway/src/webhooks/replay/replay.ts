@@ -56,6 +56,7 @@ const RUNNING_MAX = 5
 
 /**
  * Starts a replay. Any node runs its steps (replay-step.ts); it survives restarts, and pauses while the endpoint is disabled.
+ * Locks the tenant's row, because counting may take seconds and the sender locks that of the endpoint.
  * @throws Refusal for an invalid range or rate, when no endpoint takes the events, or when RUNNING_MAX replays are running
  */
 export async function startReplay(
@@ -81,6 +82,8 @@ export async function startReplay(
   const [fromId, toId] = [firstUuidAt(from.getTime()), firstUuidAt(to.getTime())]
   await deps.db.tx(async (tx) => {
     await requireEndpoint(tx, tenantId, notifyTypes)
+    // Starts of one tenant wait for each other, so that each counts those before it.
+    await tx.query(sql`select from tenants where tenant_id = ${tenantId} for no key update`)
     const [running] = await tx.query<{ count: number }>(sql`
       select count(*)::integer as count from webhook_replays where tenant_id = ${tenantId} and replay_state = 'RUNNING'`)
     if ((running?.count ?? 0) >= RUNNING_MAX) {

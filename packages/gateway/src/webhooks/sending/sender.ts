@@ -248,7 +248,9 @@ export class Sender {
     if (change?.change === 'DISABLE') this.#releaseEvents(queue)
     const logged = loggedAttempt(attempt, event, attempts + 1, url, signer)
     const result = { tenantId, notifyId, generation, attempts, logged, next }
-    return change ? { ...result, change: { tenantId, url, atMs: endedAtMs, change } } : result
+    if (!change) return result
+    const startedMs = attempt.startedAt.getTime()
+    return { ...result, change: { tenantId, url, startedMs, endedMs: endedAtMs, change } }
   }
 
   /** undefined: the endpoint does not take the event. An event that cannot be converted does not stop those behind it. */

@@ -188,13 +188,12 @@ async function filterOf(context: Context, query: OrderQuery): Promise<OrderFilte
   }
 }
 
-/** Recognises order numbers and ICCIDs; any other text is a transactionId. */
+/** Any text may be a transactionId, also one that has the form of an order number (a ULID) or of an ICCID. */
 function idFilter(q: string | undefined): { orderId?: string; transactionId?: string; iccid?: string } {
   if (q === undefined) return {}
   const orderId = orderIdOf(q.toUpperCase())
-  if (orderId !== undefined) return { orderId }
-  if (/^\d{18,20}F?$/i.test(q)) return { iccid: q.replace(/F$/i, '') }
-  return { transactionId: q }
+  const iccid = /^\d{18,20}F?$/i.test(q) ? q.replace(/F$/i, '') : undefined
+  return { transactionId: q, ...(orderId !== undefined && { orderId }), ...(iccid !== undefined && { iccid }) }
 }
 
 /** For a dealer only of packages that have a price for it, on sale or not. */

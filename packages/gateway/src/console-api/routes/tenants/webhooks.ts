@@ -261,10 +261,15 @@ async function findOrders(
 ): Promise<{ tenantId: string | undefined; orderId: string }[] | undefined> {
   const text = orderNo ?? q
   if (text === undefined) return undefined
+  // Any text may be a transactionId, also one that has the form of an order number.
+  const ofTransaction = orderNo === undefined ? await findOrdersOfTransaction(db, tenantId, text) : []
   const orderId = orderIdOf(text.toUpperCase())
-  if (orderId === undefined) return orderNo === undefined ? findOrdersOfTransaction(db, tenantId, text) : []
+  if (orderId === undefined) return ofTransaction
+  const owner = tenantId ?? (await findOrder(db, orderId))?.tenantId
   // An order may be deleted before its events.
-  return [{ tenantId: tenantId ?? (await findOrder(db, orderId))?.tenantId, orderId }]
+  return owner === undefined && ofTransaction.length > 0
+    ? ofTransaction
+    : [...ofTransaction, { tenantId: owner, orderId }]
 }
 
 function deliveryOf(attempt: AttemptView, appKey: string) {

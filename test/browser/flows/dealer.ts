@@ -39,7 +39,7 @@ export function dealerFlows(shared: SharedState): void {
     const path = `/orders?tenantId=${dealer.tenantId}&q=unanswered`
     const { orders } = await api<{ orders: { orderNo: string }[] }>(testbed, page, path)
     await navigate(testbed, page, `/tenants/${dealer.tenantId}/orders/${orders[0]!.orderNo}`)
-    const polls = page.locator('[data-step=ATTEMPT]').filter({ hasText: /asked about eSIM/ })
+    const polls = page.locator('[data-step=ATTEMPT]').filter({ hasText: /about eSIM/ })
     await expect.poll(() => polls.locator('[data-repeats]').count(), { timeout: 60_000 }).toBeGreaterThan(0)
     await polls.filter({ hasText: 'eSIM 1–2' }).first().waitFor()
     // Times have milliseconds.

@@ -19,6 +19,11 @@ export function orderFlows(shared: SharedState): void {
     const { testbed, page } = shared
     // For reviewFlows: the sandbox needs a while until this order is under review.
     await place('unanswered', 'SANDBOX_UNKNOWN', 2)
+    await place('to-top-up', 'SANDBOX_OK')
+    const client = testbed.client(shared.dealer)
+    await client.waitForOrder({ transactionId: 'to-top-up' })
+    const { esimTranNo } = (await client.profiles({ transactionId: 'to-top-up' })).profileList[0]!
+    await client.topup({ transactionId: 'late-top-up', esimTranNo, packageCode: 'SANDBOX_TOPUP_UNKNOWN' })
     await place('followed', 'SANDBOX_OK', 2)
     await open('followed')
     await page.locator('[data-step="STATUS"]').getByText('Order delivered').waitFor()
@@ -155,5 +160,22 @@ export function reviewFlows(shared: SharedState): void {
     await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Ticket 78: the eSIMs are in this file')
     await dialog.getByRole('button', { name: 'Deliver 1 eSIM' }).click()
     await page.locator('[data-step="STATUS"]').getByText('Order partially delivered').waitFor()
+  })
+
+  it('a top-up under review is recorded as delivered, and its page expects no eSIMs', async () => {
+    const { testbed, page, dealer } = shared
+    const { balance } = await testbed.client(dealer).balance()
+    await navigate(testbed, page, '/orders?q=late-top-up')
+    await page.getByRole('link', { name: 'late-top-up' }).click()
+    await page.locator('[data-step="ATTEMPT"]').getByText('Top-up ordered from sandbox').first().waitFor()
+    expect(await page.getByText('No eSIMs delivered yet').count()).toBe(0)
+    await button(page, 'Resolve').click()
+    const dialog = page.getByRole('dialog')
+    expect(await dialog.getByRole('radio', { name: /enter the eSIMs/ }).count()).toBe(0)
+    await dialog.getByRole('radio', { name: /the eSIM was topped up/ }).click()
+    await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Ticket 79: the data was added')
+    await dialog.getByRole('button', { name: 'Record the top-up' }).click()
+    await page.locator('[data-step="STATUS"]').getByText('Order delivered').waitFor()
+    expect((await testbed.client(dealer).balance()).balance).toBe(balance)
   })
 }

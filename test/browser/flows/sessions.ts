@@ -72,6 +72,8 @@ export function sessionFlows(shared: SharedState): void {
     const page = await inviteAndSignIn(shared, person)
     await navigate(testbed, page, '/account')
     await field(page, 'Name').fill('Typed Before')
+    // A call that still runs would end the session on the page before the click.
+    await page.locator('main[aria-busy=false]').waitFor()
     await endSession(page)
     await button(page, 'Save').first().click()
     await heading(page, 'Sign in').waitFor()

@@ -32,6 +32,7 @@ export function OrderPage() {
   if (error && !order) return <LoadError error={error} retry={refetch} />
   if (!order) return <Loading />
   const { currencyCode: currency } = order
+  const isTopUp = order.orderType === 'TOPUP'
   return (
     <Page
       title={interpolate(t.orders.titleOf, { orderNo: order.orderNo })}
@@ -78,33 +79,10 @@ export function OrderPage() {
           ]}
         />
       </Card>
-      <Card title={t.orders.items}>
+      <Card title={isTopUp ? t.orders.types.TOPUP : t.orders.items}>
         <Items order={order} />
       </Card>
-      <Card title={t.orders.deliveredEsims}>
-        <List<ProfileRow>
-          label={t.orders.deliveredEsims}
-          rows={order.profiles}
-          loading={false}
-          idOf={(row) => row.profileId}
-          to={(row) => `/tenants/${tenantId}/profiles/${row.profileId}`}
-          empty={{ title: t.orders.noEsims, text: t.orders.noEsimsText }}
-          columns={[
-            { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
-            { accessor: 'packageCode', title: t.orders.package },
-            {
-              accessor: 'esimStatus',
-              title: t.esims.esimStatus,
-              render: (row) => <Status status={row.esimStatus} />,
-            },
-            {
-              accessor: 'smdpStatus',
-              title: t.esims.smdpStatus,
-              render: (row) => <Status status={row.smdpStatus} />,
-            },
-          ]}
-        />
-      </Card>
+      {!isTopUp && <DeliveredEsims order={order} />}
       <Card title={t.orders.timeline}>
         <Timeline order={order} />
       </Card>
@@ -121,6 +99,35 @@ function marginFacts({ margin, currencyCode }: OrderDetail): [string, ReactNode]
     [t.sales.cost, isUnknown ? t.sales.unknown : <Amount key="c" value={margin.cost} currency={currencyCode} />],
     [t.sales.margin, <Margin key="m" {...margin} currency={currencyCode} />],
   ]
+}
+
+function DeliveredEsims({ order }: { order: OrderDetail }) {
+  return (
+    <Card title={t.orders.deliveredEsims}>
+      <List<ProfileRow>
+        label={t.orders.deliveredEsims}
+        rows={order.profiles}
+        loading={false}
+        idOf={(row) => row.profileId}
+        to={(row) => `/tenants/${order.tenantId}/profiles/${row.profileId}`}
+        empty={{ title: t.orders.noEsims, text: t.orders.noEsimsText }}
+        columns={[
+          { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
+          { accessor: 'packageCode', title: t.orders.package },
+          {
+            accessor: 'esimStatus',
+            title: t.esims.esimStatus,
+            render: (row) => <Status status={row.esimStatus} />,
+          },
+          {
+            accessor: 'smdpStatus',
+            title: t.esims.smdpStatus,
+            render: (row) => <Status status={row.smdpStatus} />,
+          },
+        ]}
+      />
+    </Card>
+  )
 }
 
 function Items({ order }: { order: OrderDetail }) {

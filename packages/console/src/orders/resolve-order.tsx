@@ -9,7 +9,11 @@ import { EvidenceField } from './evidence-field.tsx'
 
 type Verdict = keyof typeof t.orders.supplierAnswers
 
-const VERDICTS = Object.keys(t.orders.supplierAnswers) as Verdict[]
+/** A top-up delivers no eSIM of its own. */
+const VERDICTS: Record<OrderDetail['orderType'], Verdict[]> = {
+  NEW: ['refused', 'retry', 'delivered'],
+  TOPUP: ['refused', 'retry', 'toppedUp'],
+}
 
 /** Records a supplier's answer about eSIMs under review. Neither an answer nor one of several eSIMs is preselected. */
 export function ResolveOrder({ order, onClose }: { order: OrderDetail; onClose(): void }) {
@@ -58,7 +62,7 @@ export function ResolveOrder({ order, onClose }: { order: OrderDetail; onClose()
         withAsterisk
       >
         <Stack gap="xs" mt="xs">
-          {VERDICTS.map((value) => (
+          {VERDICTS[order.orderType].map((value) => (
             <Radio key={value} value={value} label={t.orders.supplierAnswers[value]} required />
           ))}
         </Stack>

@@ -1,5 +1,5 @@
 import type { SaleRuleRow } from '@dealer-esim/gateway/console-api/routes/catalogue/sale-rules.ts'
-import { Alert, Button, Checkbox, Group, NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import type { ApiError } from '../api/call.ts'
@@ -103,52 +103,54 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
   const { choices } = t.saleRules
   return (
     <form onSubmit={submit}>
-      <Card title={t.saleRules.products}>
-        <Text size="sm" c="dimmed">
-          {t.saleRules.productsText}
-        </Text>
-        <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} style={{ alignItems: 'end' }}>
-          {ruleName === undefined && input('ruleName', { required: true })}
-          {input('position')}
-          {input('suppliers', { placeholder: (syncs?.syncs ?? []).map(({ supplier }) => supplier).join(', ') })}
-          {input('countries', { description: t.saleRules.countriesHint })}
-          {select('countriesMax', countryChoices(typed))}
-          {select('packageType', choices.packageType)}
-          {input('volumeMin')}
-          {input('volumeMax')}
-          {select('unlimited', choices.unlimited)}
-          {input('daysMin')}
-          {input('daysMax')}
-          {select('dayPass', choices.dayPass)}
-          {input('name')}
-        </SimpleGrid>
-      </Card>
-      <Card title={t.saleRules.priceAndPackage}>
-        <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} style={{ alignItems: 'end' }}>
-          {input('currencyCode', { required: true })}
-          {input('percent', { required: true })}
-          {input('fixed')}
-          {input('minMargin')}
-          {input('rounding', { description: t.saleRules.roundingHint })}
-          {select('supplierOrder', choices.supplierOrder)}
-          {select('whenCostsChange', choices.whenCostsChange)}
-          {input('dayPassDaysMax')}
-          {input('nameTemplate', { description: t.saleRules.templateHint })}
-          {input('codeTemplate', { description: t.saleRules.codeHint })}
-        </SimpleGrid>
-        {save.error && (
-          <Alert color="red" role="alert">
-            {save.error.message}
-          </Alert>
-        )}
-        {canOperate(me) && (
-          <Group>
-            <Button type="submit" loading={save.isPending}>
-              {t.saleRules.saveAndPreview}
-            </Button>
-          </Group>
-        )}
-      </Card>
+      <Stack gap="lg">
+        <Card title={t.saleRules.products}>
+          <Text size="sm" c="dimmed">
+            {t.saleRules.productsText}
+          </Text>
+          <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} style={{ alignItems: 'end' }}>
+            {ruleName === undefined && input('ruleName', { required: true })}
+            {input('position')}
+            {input('suppliers', { placeholder: (syncs?.syncs ?? []).map(({ supplier }) => supplier).join(', ') })}
+            {input('countries', { description: t.saleRules.countriesHint })}
+            {select('countriesMax', countryChoices(typed))}
+            {select('packageType', choices.packageType)}
+            {input('volumeMin')}
+            {input('volumeMax')}
+            {select('unlimited', choices.unlimited)}
+            {input('daysMin')}
+            {input('daysMax')}
+            {select('dayPass', choices.dayPass)}
+            {input('name')}
+          </SimpleGrid>
+        </Card>
+        <Card title={t.saleRules.priceAndPackage}>
+          <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} style={{ alignItems: 'end' }}>
+            {input('currencyCode', { required: true })}
+            {input('percent', { required: true })}
+            {input('fixed')}
+            {input('minMargin')}
+            {input('rounding', { description: t.saleRules.roundingHint })}
+            {select('supplierOrder', choices.supplierOrder)}
+            {select('whenCostsChange', choices.whenCostsChange)}
+            {input('dayPassDaysMax')}
+            {input('nameTemplate', { description: t.saleRules.templateHint })}
+            {input('codeTemplate', { description: t.saleRules.codeHint })}
+          </SimpleGrid>
+          {save.error && (
+            <Alert color="red" role="alert">
+              {save.error.message}
+            </Alert>
+          )}
+          {canOperate(me) && (
+            <Group>
+              <Button type="submit" loading={save.isPending}>
+                {t.saleRules.saveAndPreview}
+              </Button>
+            </Group>
+          )}
+        </Card>
+      </Stack>
     </form>
   )
 }

@@ -59,6 +59,7 @@ function Months({ month }: { month: string }) {
       <Text size="sm" c="dimmed">
         {t.supplierReports.monthsText}
       </Text>
+      {/* Figures need their titles, so rows are not condensed on a phone. */}
       <List<SupplierMonthRow>
         label={t.supplierReports.months}
         rows={data?.months}
@@ -72,21 +73,18 @@ function Months({ month }: { month: string }) {
           {
             accessor: 'supplier',
             title: t.orders.supplier,
-            phone: 'main',
             render: (row) => row.supplier || t.supplierReports.notBought,
           },
           ...(['delivered', 'cancelled', 'refused', 'underReview', 'orphans'] as const).map((accessor) => ({
             accessor,
             title: t.supplierReports[accessor],
             textAlign: 'right' as const,
-            ...(accessor === 'delivered' && { phone: 'status' as const }),
             render: (row: SupplierMonthRow) => formatCount(row[accessor]),
           })),
           {
             accessor: 'sales',
             title: t.supplierReports.sales,
             textAlign: 'right',
-            phone: 'value',
             render: (row) => <Amount value={row.sales} currency={row.currencyCode} />,
           },
           {
@@ -99,7 +97,6 @@ function Months({ month }: { month: string }) {
             accessor: 'cost',
             title: t.supplierReports.cost,
             textAlign: 'right',
-            phone: 'note',
             render: (row) => <Cost row={row} />,
           },
         ]}

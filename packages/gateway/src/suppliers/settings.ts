@@ -69,7 +69,7 @@ export const spendLimitSetting = () => ({
       {
         title: 'Daily spend limit',
         description:
-          'Of a UTC day, by the costs in the catalogue. Required until a purchase has verified the supplier (admin supplier verify).',
+          'Of a UTC day, by the costs in the catalogue. Required until a purchase has verified the supplier.',
         additionalProperties: false,
       },
     ),

@@ -111,7 +111,7 @@ async function findByTime(
     read += found.read
     if (edge === end) return { keys, next: null, searchedTo: null }
     if (windows === WINDOWS_MAX || read >= READ_ROWS_MAX) {
-      const hasMore = isWhole || ascending || found.cut !== undefined || (await hasOlder(db, rows, filter, timeMs))
+      const hasMore = isWhole || ascending || found.cut !== null || (await hasOlder(db, rows, filter, timeMs))
       return hasMore ? { keys, next: [edge], searchedTo: new Date(timeMs) } : { keys, next: null, searchedTo: null }
     }
     if (isSizedBySums && found.read === 0) {

@@ -99,3 +99,10 @@ describe('the first page of all tenants, hours after a busy time', () => {
     expect((await readPage()).ids[0]).toBe(id)
   })
 })
+
+it('a page with every row of all tenants is the last one, and offers no search in the years before', async () => {
+  const limit = 2 * TENANTS * EVENTS_OF_EACH
+  const { keys, ...end } = await findRowKeys(db, EVENTS, { tenantId: null }, { limit })
+  expect(keys.length).toBeGreaterThanOrEqual(TENANTS * EVENTS_OF_EACH)
+  expect(end).toEqual({ next: null, searchedTo: null })
+})

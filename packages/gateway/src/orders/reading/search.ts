@@ -39,7 +39,7 @@ export interface OrderFilter {
   tenantId: string | null
   status?: OrderStatus | undefined
   orderType?: OrderType | undefined
-  /** Of these three, any that is given and matches is enough: a text may be the name of an order in several ways. */
+  /** An order is found by any one of these three: a text may be the name of an order in several ways. */
   orderId?: string | undefined
   transactionId?: string | undefined
   iccid?: string | undefined

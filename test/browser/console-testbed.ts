@@ -98,7 +98,7 @@ export const button = (page: Page, name: string | RegExp) => page.getByRole('but
 export const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { name, level: 1 })
 
 export async function signIn(page: Page, email: string, password: string): Promise<void> {
-  await field(page, 'Email address').fill(email)
+  await field(page, 'E-mail address').fill(email)
   await field(page, 'Password').fill(password)
   await button(page, 'Sign in').click()
 }

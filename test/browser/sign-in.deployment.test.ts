@@ -73,7 +73,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await invite('forgetful@people.test')
     const page = await testbed.open()
     await button(page, 'Forgot password?').click()
-    await field(page, 'Email address').fill('forgetful@people.test')
+    await field(page, 'E-mail address').fill('forgetful@people.test')
     await button(page, 'Send link').click()
     await page.getByRole('status').getByText('a link is on its way').waitFor()
     const isLink = (mail: { subject: string }) => mail.subject.startsWith('Choose a new password')

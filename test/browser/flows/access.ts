@@ -44,7 +44,7 @@ export function accessFlows(shared: SharedState): void {
     await button(page, 'Invite').first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'Name' }).fill('Invited Person')
-    await dialog.getByRole('textbox', { name: 'Email address' }).fill(colleague.email)
+    await dialog.getByRole('textbox', { name: 'E-mail address' }).fill(colleague.email)
     await dialog.getByRole('textbox', { name: 'Your password' }).fill('a guess')
     await dialog.getByRole('button', { name: 'Invite' }).click()
     await dialog.getByRole('alert').getByText('password is wrong').waitFor()

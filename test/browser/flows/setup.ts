@@ -35,7 +35,7 @@ export function setupFlows(shared: SharedState): void {
     shared.secrets.push(await copyable(page, 'AppSecret').innerText())
     await button(page, 'I have copied it').click()
     await dialog().getByRole('textbox', { name: 'Name' }).fill('First Dealer')
-    await dialog().getByRole('textbox', { name: 'Email address' }).fill('first@guided.test')
+    await dialog().getByRole('textbox', { name: 'E-mail address' }).fill('first@guided.test')
     await dialog().getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
     await dialog().getByRole('button', { name: 'Invite' }).click()
     const link = await copyable(page, 'Copy this invitation link').innerText()

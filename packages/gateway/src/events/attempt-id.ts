@@ -16,7 +16,7 @@ export function createAttemptId({ ids, linkKey }: { ids: Ids; linkKey: Buffer })
 /** Calculated four times a second, however many attempts begin. */
 let latest: { linkKey: Buffer | undefined; time: string; proof: string } = { linkKey: undefined, time: '', proof: '' }
 
-/** True for a RequestID that was an attempt to send an event; one of a dealer is with a chance of 2^-40. */
+/** True for the RequestID of an attempt to send an event. A dealer's own is mistaken for one with a chance of 2^-40. */
 export function isAttemptId(linkKey: Buffer, requestId: string): boolean {
   if (requestId[VERSION_AT] !== '7') return false
   const id = requestId.toLowerCase()

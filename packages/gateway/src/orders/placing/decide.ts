@@ -65,7 +65,7 @@ export interface DecisionContext {
   catalogue: Snapshot
   /** Earlier orders, by tenant and transactionId. */
   existing: ReadonlyMap<string, ReadonlyMap<string, ExistingOrder>>
-  /** The eSIMs of top-ups (read-esims.ts). A top-up that is not in it names none of its tenant. */
+  /** The eSIMs of top-ups (topped-up-esims.ts). A top-up that is not in it names none of its tenant. */
   esims: ReadonlyMap<OrderInput, ToppedUpEsim>
   suppliers: Pick<Suppliers, 'get'>
   /** eSIMs of an offer that can be delivered now; undefined where its suppliers do not count them. */

@@ -36,6 +36,7 @@ export function afterFailure(health: FailureWindow, failedAtMs: number, gone: bo
 export interface EndpointChange {
   tenantId: string
   url: string
+  /** When the attempt that showed it began and ended, by the database's clock. */
   startedMs: number
   endedMs: number
   change: Exclude<HealthChange, { change: 'NONE' }> | { change: 'RECOVERED' }
@@ -48,9 +49,9 @@ export interface EndpointChange {
 export async function saveEndpointChange(
   tx: Tx,
   { ids, cipher }: { ids: Ids; cipher: Pick<Cipher, 'decrypt'> },
-  attempt: EndpointChange,
+  endpointChange: EndpointChange,
 ): Promise<void> {
-  const { tenantId, url, endedMs, change } = attempt
+  const { tenantId, url, endedMs, change } = endpointChange
   const endpoint = await lockEndpoint(tx, cipher, tenantId)
   if (endpoint?.callbackUrl !== url) return
   switch (change.change) {
@@ -70,7 +71,7 @@ export async function saveEndpointChange(
     case 'WARN':
       return warn(tx, ids, tenantId, url, change)
     case 'DISABLE':
-      return disable(tx, ids, attempt, change)
+      return disable(tx, ids, endpointChange, change)
     default:
       return change satisfies never
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Answer, call, type Dealer } from '../harness/api-node.ts'
+import { waitUntil } from '../harness/shop.ts'
 import type { OrderLoad } from './order-load.ts'
 import type { seededRandom } from './seeded-random.ts'
 
@@ -12,6 +13,8 @@ export interface RequestedSale {
 
 export interface AfterSaleLoad {
   readonly requested: RequestedSale[]
+  /** Resolves when the next suspension is requested, which may take seconds: eSIMs go into use first. */
+  waitForSuspension(): Promise<void>
   /** Callers finish their requests and stop. The orders' load goes on until then. */
   stop(): Promise<void>
 }
@@ -25,6 +28,8 @@ const ESIMS = 4
 const PAUSE_MS = 100
 /** An order that a killed gateway has leased waits for the end of its lease: as long as the whole load may take. */
 const DELIVERED_WITHIN_MS = 4_000
+/** An order, its delivery and the next two polls of its usage, and another one if the first is not delivered in time. */
+const SUSPENDED_WITHIN_MS = 60_000
 
 /**
  * Callers that order eSIMs, and then top each up, cancel or revoke it, or do two of that at the same moment; one of them waits
@@ -68,7 +73,7 @@ export function startAfterSaleLoad(
 
   /**
    * Orders eSIMs, and waits until all have this status or the load stops.
-   * @returns their numbers; none if they are not delivered in time
+   * @returns their numbers; none if they are not delivered in time, or were used up while no answer came
    */
   async function order(packageCode: string, esimStatus: string): Promise<string[]> {
     const placed = await load.place([{ packageCode, count: ESIMS }])
@@ -80,7 +85,8 @@ export function startAfterSaleLoad(
       if (esims.length === ESIMS && esims.every((esim) => esim.esimStatus === esimStatus)) {
         return esims.map(({ esimTranNo }) => esimTranNo)
       }
-      if (esims.length < ESIMS && performance.now() > deadline) break
+      const isUndelivered = esims.length < ESIMS && performance.now() > deadline
+      if (isUndelivered || esims.some((esim) => esim.esimStatus === 'USED_UP')) break
     }
     return []
   }
@@ -100,8 +106,13 @@ export function startAfterSaleLoad(
   }
 
   const running = [suspender(), ...Array.from({ length: callers - 1 }, caller)]
+  const suspensions = () => requested.filter(({ operation }) => operation === 'esim/suspend').length
   return {
     requested,
+    async waitForSuspension() {
+      const before = suspensions()
+      await waitUntil(async () => suspensions() > before, SUSPENDED_WITHIN_MS)
+    },
     async stop() {
       stopped = true
       await Promise.all(running)

@@ -23,8 +23,8 @@ import { seededRandom } from './seeded-random.ts'
 
 /*
  * A gateway as run by `npm start`, with its PostgreSQL, under orders, top-ups, cancels, revocations and suspensions from signed
- * callers. Twenty times, at random moments, `kill -9` hits the gateway, the database server, or one of the server's processes. In the end, the records of callers,
- * ledger, supplier and receiver must agree.
+ * callers. Twenty times, at random moments, `kill -9` hits the gateway, the database server, or one of the server's
+ * processes. In the end, the records of callers, ledger, supplier and receiver must agree.
  */
 
 const ROUNDS = [
@@ -38,6 +38,8 @@ type Victim = 'gateway' | 'postmaster' | 'session' | 'both'
 const CALLERS = 8
 /** Callers that order eSIMs, top them up, cancel, revoke and suspend them. */
 const AFTER_SALE_CALLERS = 4
+/** Every seventh kill follows a suspension: between the others there is seldom time for an eSIM to go into use. */
+const SUSPENSION_EVERY = 7
 /** The longest answer: the time in doubt, the last attempt, and the delay of two busy cores. */
 const LONGEST_ANSWER_MS = 40_000
 const PACKAGES = ['JP_1_7', 'JP_1_7', 'SANDBOX_OK', 'SANDBOX_PARTIAL', 'SANDBOX_REFUSED']
@@ -105,7 +107,10 @@ describe('twenty kills under load', () => {
     })
     sales = startAfterSaleLoad(load, dealer, AFTER_SALE_CALLERS, chance)
     load.sendTo(gateway)
-    for (const victim of chance.shuffled(ROUNDS)) await round(victim)
+    for (const [index, victim] of chance.shuffled(ROUNDS).entries()) {
+      if (index % SUSPENSION_EVERY === 0) await sales.waitForSuspension()
+      await round(victim)
+    }
     await sales.stop()
     await load.stop()
     console.info(`${load.requested.length} orders, ${sales.requested.length} top-ups and actions were requested`)

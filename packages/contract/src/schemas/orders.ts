@@ -76,7 +76,9 @@ const orderAnswerMembers = {
   amount: price({ description: 'The amount debited' }),
   currencyCode: currencyCode(),
   balanceAfter: money({ description: 'The balance after this debit' }),
-  createTime: time(),
+  createTime: time({
+    description: 'When the request arrived. The first entry of `statusHistory` is the time of the debit.',
+  }),
 }
 
 export const orderAnswer = Type.Object(orderAnswerMembers)
@@ -132,7 +134,9 @@ const orderMembers = {
   currencyCode: currencyCode(),
   remark: nullable(Type.String()),
   esimTranNo: nullable(Type.String({ description: 'The eSIM that a TOPUP adds to; null for NEW.' })),
-  createTime: time(),
+  createTime: time({
+    description: 'When the request arrived. The first entry of `statusHistory` is the time of the debit.',
+  }),
   lastUpdateTime: time(),
   packageInfoList: Type.Array(orderLine),
 }

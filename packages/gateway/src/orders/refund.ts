@@ -46,11 +46,11 @@ export async function refundItems(
       update orders set refunded_amount = refunded_amount + ${sum},
         updated_at = greatest(updated_at, date_trunc('milliseconds', clock_timestamp()))
       where tenant_id = ${tenantId} and order_id = ${orderId}
-      returning created_at
+      returning (status_history -> 0 ->> 'time')::timestamptz as debited_at
     ), unspent as (
       -- A refund on the day of the debit may be spent again that day.
       update wallets set spent = greatest(0, spent - ${sum}) from refunded
-      where tenant_id = ${tenantId} and spent_on = (refunded.created_at at time zone 'utc')::date
+      where tenant_id = ${tenantId} and spent_on = (refunded.debited_at at time zone 'utc')::date
     )
     select from refunded`)
   if (!found) throw new Error(`tenant ${tenantId} has no order ${orderId} to refund`)

@@ -11,6 +11,7 @@ import {
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import type { NewOrderInput } from '../../src/orders/placing/input.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { addDealer, type Dealer, OPERATOR } from '../harness/api-node.ts'
 import { waitUntil } from '../harness/shop.ts'
@@ -96,6 +97,24 @@ describe('order/list', () => {
       endTime: newest.createTime,
     })
     expect(within.map(({ orderNo }) => orderNo)).toEqual([second.orderNo, third.orderNo])
+  })
+
+  test('an order that was debited after a later request is listed, and found by time, by its own request', async () => {
+    const owner = await addDealer(api.node.deps)
+    const { orderPlacer, ids } = api.node.deps
+    const inputs: NewOrderInput[] = []
+    for (const transactionId of ['earlier', 'later']) {
+      const request = { transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
+      inputs.push({ tenant: { tenantId: owner.tenantId, currencyCode: 'USD' }, request, orderId: ids.uuid() })
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    for (const input of inputs.toReversed()) expect(await orderPlacer.place(input)).toMatchObject({ kind: 'placed' })
+    const listed = await pagesOf<OrderSummary>('order/list', 'orderList', {}, owner)
+    expect(listed.map(({ transactionId }) => transactionId)).toEqual(['later', 'earlier'])
+    const [later, earlier] = listed as [OrderSummary, OrderSummary]
+    expect(later.createTime > earlier.createTime).toBe(true)
+    expect(await pagesOf('order/list', 'orderList', { startTime: later.createTime }, owner)).toEqual([later])
+    expect(await pagesOf('order/list', 'orderList', { endTime: later.createTime }, owner)).toEqual([earlier])
   })
 
   test('orders of type NEW are all orders, and there are no top-ups', async () => {

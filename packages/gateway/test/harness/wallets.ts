@@ -61,8 +61,8 @@ export async function insertPaidOrder(db: Db, tenantId: string, prices: bigint[]
     tx.send(sql`
       insert into orders (tenant_id, order_id, transaction_id, order_status, amount, currency_code, balance_after,
                           wallet_version, package_lines, status_history, event_sequence, created_at, updated_at)
-      values (${tenantId}, ${orderId}, ${`T-${orderId}`}, 'PAID', ${amount}, 'USD', ${balance}, ${version}, '[]', '[]',
-              1, ${row!.updatedAt}, ${row!.updatedAt})`)
+      values (${tenantId}, ${orderId}, ${`T-${orderId}`}, 'PAID', ${amount}, 'USD', ${balance}, ${version}, '[]',
+              jsonb_build_array(jsonb_build_object('orderStatus', 'PAID', 'time', ${row!.updatedAt}::timestamptz)), 1, ${row!.updatedAt}, ${row!.updatedAt})`)
     for (const [index, price] of prices.entries()) {
       tx.send(sql`
         insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, updated_at)

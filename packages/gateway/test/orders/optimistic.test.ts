@@ -4,6 +4,7 @@ import { SYSTEM } from '../../src/audit/audit.ts'
 import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
 import { setOnSale } from '../../src/catalogue/packages/put.ts'
 import { setListPrices } from '../../src/catalogue/pricing/prices.ts'
+import { timeOfUuid } from '../../src/lib/ids.ts'
 import { createDb, type Db } from '../../src/lib/postgres/db.ts'
 import type { Verdict } from '../../src/orders/placing/decide.ts'
 import { createOrderPlacer, type OrderPlacer } from '../../src/orders/placing/placer.ts'
@@ -189,21 +190,21 @@ describe('a batch of many wallets', () => {
   })
 })
 
-it('an order is answered with the time in its rows, and never with one before an earlier order', async () => {
+it('an order has the time of its id, and its debit is never before an earlier debit', async () => {
   const { placer } = createPlacer(() => -5_000)
   const dealer = await openDealer(placer)
   const verdict = await place(placer, dealer, { transactionId: 'T-1' })
-  const rows = await node.deps.db.query<{ order: Date; debit: Date; wallet: Date }>({
-    text: `select o.created_at as order, t.created_at as debit, w.updated_at as wallet
+  const [first, second] = await node.deps.db.query<{ orderId: string; debit: Date }>({
+    text: `select order_id, o.created_at as order, t.created_at as debit, w.updated_at as wallet,
+             (status_history -> 0 ->> 'time')::timestamptz as paid
            from orders o join transfers t using (tenant_id, order_id) join wallets w using (tenant_id)
            where tenant_id = $1 order by t.wallet_version`,
     values: [dealer.tenantId],
   })
-  const [first, second] = rows
-  expect(second!.debit).toEqual(second!.order)
-  expect(second!.wallet).toEqual(second!.order)
-  expect(second!.order.getTime()).toBeGreaterThanOrEqual(first!.order.getTime())
-  expect(verdict).toMatchObject({ answer: { createTime: second!.order.toISOString() } })
+  const createTime = new Date(timeOfUuid(second!.orderId))
+  const debit = new Date(Math.max(+first!.debit, +second!.debit))
+  expect(second).toMatchObject({ order: createTime, debit, paid: debit, wallet: debit })
+  expect(verdict).toMatchObject({ answer: { createTime: createTime.toISOString() } })
 })
 
 describe('a change since the wallet was cached is detected:', () => {

@@ -133,7 +133,8 @@ test("a refund reduces today's spending, but not another day's", async () => {
   const today = await insertPaidOrder(money.db, tenantId, [30n, 20n])
   const earlier = await insertPaidOrder(money.db, tenantId, [40n])
   await money.db.query(sql`
-    update orders set created_at = created_at - interval '1 day' where order_id = ${earlier}`)
+    update orders set status_history = jsonb_set(status_history, '{0,time}', to_jsonb(now() - interval '1 day'))
+    where order_id = ${earlier}`)
   await money.db.query(sql`update wallets set spent = 50 where tenant_id = ${tenantId}`)
   const refundFirst = (orderId: string, amount: bigint) =>
     money.db.tx((tx) => refundLocked(tx, tenantId, orderId, [{ itemNo: 1, amount }]))

@@ -11,6 +11,7 @@ import {
 import type { Offer, Snapshot } from '../../catalogue/catalogue.ts'
 import type { ErrorParts } from '../../lib/api-error.ts'
 import { groupBy } from '../../lib/batch.ts'
+import { timeOfUuid } from '../../lib/ids.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import { type BalanceFall, lowBalancePercent } from '../../wallet/ledger/balance.ts'
 import type { Wallet } from '../../wallet/ledger/lock.ts'
@@ -39,12 +40,12 @@ export interface ExistingOrder {
   currencyCode: string
   balanceAfter: bigint
   packageLines: PackageLine[]
-  createdAt: Date
 }
 
 /** A new order, ready to be written. */
 export interface PlacedOrder extends ExistingOrder {
   tenantId: string
+  decidedAt: Date
   walletVersion: bigint
   remark: string | null
   /** What an order of the compatible API keeps of its request; null: nothing. */
@@ -108,7 +109,7 @@ export function decideBatch(
  * its transactionId is decided on its own.
  */
 export function decideWallet(before: Wallet, inputs: readonly OrderInput[], context: DecisionContext) {
-  const now = later(context.now, before.updatedAt) // created_at never goes back within a wallet
+  const now = later(context.now, before.updatedAt) // the time of a wallet's movements never goes back
   const wallet = onDay(before, now)
   const existing = context.existing.get(wallet.tenantId)
   const placed = new Map<string, PlacedOrder>()
@@ -326,7 +327,7 @@ function orderOf(
     packageLines: sent ? lines.map((line) => withSentNames(line, sent.lines)) : lines,
     remark: input.request.remark ?? null,
     sent: sent ? keptOf(sent) : null,
-    createdAt: now,
+    decidedAt: now,
   }
 }
 
@@ -345,6 +346,6 @@ function answerOf(order: ExistingOrder): PlacementAnswer {
     amount: Number(order.amount),
     currencyCode: order.currencyCode,
     balanceAfter: Number(order.balanceAfter),
-    createTime: formatTime(order.createdAt),
+    createTime: formatTime(new Date(timeOfUuid(order.orderId))),
   }
 }

@@ -1,4 +1,4 @@
-import { formatTime, orderNoOf } from '@dealer-esim/contract'
+import { orderNoOf } from '@dealer-esim/contract'
 import { reenterRequestIds } from '../../admission/admit-batch.ts'
 import { type AuditEntry, auditAll } from '../../audit/audit.ts'
 import type { Catalogue, Offer } from '../../catalogue/catalogue.ts'
@@ -106,9 +106,8 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
       deps.walletCache.markOutdated(esims.length > 0 ? esims.map(({ tenantId }) => tenantId) : tenantIds)
       return undefined
     default: {
-      deps.walletCache.put(written.wallets)
-      const createTime = formatTime(written.now)
-      return inputs.map((input) => withCreateTime(batch.verdicts.get(input)!, createTime))
+      deps.walletCache.put(written)
+      return inputs.map((input) => batch.verdicts.get(input)!)
     }
   }
 }
@@ -146,11 +145,6 @@ async function write(deps: PlacementDeps, inputs: OrderInput[], batch: BatchDeci
     deps.walletCache.markOutdated(batch.wallets.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
     return 'exists'
   }
-}
-
-/** The time of the database under the lock replaces the assumed one. */
-function withCreateTime(verdict: Verdict, createTime: string): Verdict {
-  return verdict.kind === 'refused' ? verdict : { ...verdict, answer: { ...verdict.answer, createTime } }
 }
 
 /** Waits for the requests that are still being admitted, and leaves out those that were not. */
@@ -252,11 +246,11 @@ left join (
   cross join lateral (
     (select tenant_id, order_id, transaction_id, order_type, topped_up_profile_id, (
               select iccid from profiles p where p.tenant_id = input.tenant_id and p.profile_id = topped_up_profile_id
-            ) as topped_up_iccid, order_status, amount, currency_code, balance_after, package_lines, created_at
+            ) as topped_up_iccid, order_status, amount, currency_code, balance_after, package_lines
      from orders where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
     union all
     -- An action on an eSIM: of no order type, so that no order has the same content.
-    (select tenant_id, action_id, transaction_id, null, null, null, null, 0, currency_code, 0, '[]', created_at
+    (select tenant_id, action_id, transaction_id, null, null, null, null, 0, currency_code, 0, '[]'
      from esim_actions where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
     limit 1 -- keeps the plan an index look-up for each, independent of statistics
   ) o

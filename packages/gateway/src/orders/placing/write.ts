@@ -1,7 +1,7 @@
 import type { OrderPaidContent } from '@dealer-esim/contract'
 import { orderNoOf } from '@dealer-esim/contract'
 import { deliveriesOf, eventsOf } from '../../events/record.ts'
-import type { Ids } from '../../lib/ids.ts'
+import { type Ids, timeOfId } from '../../lib/ids.ts'
 import { type Columns, ONE_ROW, plainArray, ROWS, type RowFormat } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import type { CachedWallet } from '../../wallet/ledger/cache.ts'
@@ -41,7 +41,7 @@ export interface Assumptions {
 }
 
 /**
- * Locks the wallets and writes the same, provided that the assumptions hold; otherwise writes nothing. Orders are dated by
+ * Locks the wallets and writes the same, provided that the assumptions hold; otherwise writes nothing. Debits are dated by
  * the database's clock after the locks.
  * @returns the new state of the wallets; undefined where an assumption did not hold
  * @throws SQLSTATE 23505 where one of the transactionIds has an order
@@ -51,7 +51,7 @@ export async function writeIfUnchanged(
   ids: Ids,
   batch: BatchDecision,
   assumed: Assumptions,
-): Promise<{ now: Date; wallets: CachedWallet[] } | undefined> {
+): Promise<CachedWallet[] | undefined> {
   const { rowHashes, catalogueVersion, today, esims } = assumed
   const isOne = batch.placed.length === 1 && batch.placed[0]!.packageLines.length === 1
   const { format, ofOrders, withTopUps } = isOne ? WRITE_ONE_IF_UNCHANGED : WRITE_IF_UNCHANGED
@@ -62,8 +62,7 @@ export async function writeIfUnchanged(
   if (!row) return undefined
   const now = new Date(row.nowMs)
   const written = row.rowHashes.split(',')
-  const wallets = batch.wallets.map((wallet, index) => ({ ...wallet, updatedAt: now, rowHash: written[index]! }))
-  return { now, wallets }
+  return batch.wallets.map((wallet, index) => ({ ...wallet, updatedAt: now, rowHash: written[index]! }))
 }
 
 interface WrittenRow {
@@ -105,7 +104,7 @@ function placedValues(format: RowFormat, ids: Ids, placed: readonly PlacedOrder[
     format.jsonbValues(placed.map((order) => JSON.stringify(order.packageLines))),
     format.texts(placed.map((order) => order.remark)),
     format.texts(placed.map((order) => order.sent && JSON.stringify(order.sent))),
-    format.times(placed.map((order) => order.createdAt.getTime())),
+    format.times(placed.map((order) => order.decidedAt.getTime())),
     format.ids(placed.map(() => ids.uuid())),
     format.jsonValues(placed.map((order) => JSON.stringify(paidContent(order)))),
   ]
@@ -155,7 +154,7 @@ function lineValues(format: RowFormat, placed: readonly PlacedOrder[]): unknown[
     format.plain(lines.map((line) => line.lineNo)),
     format.texts(lines.map((line) => line.packageCode)),
     format.plain(lines.map((line) => line.price)),
-    format.times(lines.map(({ order }) => order.createdAt.getTime())),
+    format.times(lines.map(({ order }) => order.decidedAt.getTime())),
   ]
 }
 
@@ -170,8 +169,9 @@ function valuesOf(format: RowFormat, ids: Ids, { placed, wallets }: BatchDecisio
 
 /**
  * Everything but the wallets, from `placed` and `line`. The server runs the last part first, which is the one that may be
- * refused, so an order that exists already leaves little for vacuum to clean. An order is due at once even where its
- * `created_at`, which follows the wallet's latest movement, is ahead of a clock that has gone back.
+ * refused, so an order that exists already leaves little for vacuum to clean. The `created_at` of what is written is the
+ * time of the debit; that of an order is the time of its id, by which lists sort. An order is due at once even where its
+ * debit, which follows the wallet's latest movement, is ahead of a clock that has gone back.
  */
 const NEW_ROWS = `
 itemised as (
@@ -185,7 +185,8 @@ itemised as (
   insert into orders (tenant_id, order_id, transaction_id, order_type, topped_up_profile_id, order_status, amount,
     currency_code, balance_after, wallet_version, package_lines, remark, sent, status_history, event_sequence, due_at, created_at, updated_at)
   select tenant_id, order_id, transaction_id, case when topped_up is null then 'NEW' else 'TOPUP' end, topped_up::uuid,
-    'PAID', amount, currency_code, balance_after, wallet_version, package_lines, remark, sent::jsonb, status_history, 1, least(created_at, clock_timestamp()), created_at, created_at
+    'PAID', amount, currency_code, balance_after, wallet_version, package_lines, remark, sent::jsonb, status_history, 1,
+    least(created_at, clock_timestamp()), ${timeOfId('order_id')}, created_at
   from placed
 )`
 

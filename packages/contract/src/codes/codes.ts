@@ -208,13 +208,13 @@ export const codes = {
     409,
     'TRANSACTION_CONFLICT',
     'This transactionId was used before with other content and nothing was changed. Use a new transactionId for a new order.',
-    'The transactionId belongs to an order, top-up or action with other content: they share one set of transactionIds. Repeat the original content to get the first answer. A transactionId is never free again: every new order, top-up or action needs a new one.',
+    'The transactionId belongs to an order, top-up or action with other content; all three share one set of transactionIds. Repeat the original content to get the first answer. A transactionId is never free again: every new order, top-up or action needs a new one.',
   ),
   '200013': row(
     404,
     'ORDER_UNKNOWN',
     'There is no such order or action. Check orderNo, actionNo or transactionId.',
-    'This tenant has none with that number or transactionId, or the two belong to different ones. `esim/query` finds orders and top-ups, `esim/action/query` actions. If an order call had no answer, this means that nothing was bought yet: repeat the order with the same transactionId.',
+    'This tenant has no order or action with that number or transactionId, or the two belong to different ones. `esim/query` finds orders and top-ups, `esim/action/query` actions. After an order call without an answer, nothing was bought yet, unless that call is still on its way: repeat the order with the same transactionId.',
   ),
   '200014': row(
     422,

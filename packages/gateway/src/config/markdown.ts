@@ -9,10 +9,10 @@ const INTRODUCTION = `# Configuration
 
 The gateway is configured by environment variables and two arguments: \`--role api\`, \`--role worker\` or \`--role all\`
 (the default) decides whether this process serves requests, does background work, or both. \`--trial\` adds a simulated
-wholesaler to a local gateway (see [Suppliers](suppliers.md)). If the configuration has
-faults, the gateway lists all of them and exits with code 78 before it starts anything.
+wholesaler to a local gateway (see [Suppliers](suppliers.md)). If the configuration has faults, the gateway lists all of them and
+exits with code 78 before it starts anything.
 
-What can be changed while the gateway runs is [set in the console](#settings-in-the-console).
+Settings that can change while the gateway runs are [in the console](#settings-in-the-console).
 
 This page is generated from the table in the code by \`npm run configuration\`.`
 
@@ -24,20 +24,20 @@ const NOTES = `Rules on several variables:
 - A local deployment listens on loopback only. Only a local deployment creates a demo tenant and stores secrets in \`DATA_DIR\`.
 - Test and production deployments require HTTPS: \`PUBLIC_URL\` and \`CONSOLE_URL\` must begin with \`https://\`, and either
   \`TLS_CERT_FILE\` and \`TLS_KEY_FILE\` are set or \`TRUSTED_PROXIES\` lists the proxies that terminate TLS.
-- \`PORT\`, \`CONSOLE_PORT\` and \`METRICS_PORT\` must differ, also between processes on one machine.
+- \`PORT\`, \`CONSOLE_PORT\` and \`METRICS_PORT\` must differ, even between processes on one machine.
 - All nodes of one deployment share \`DATABASE_URL\`, \`MASTER_KEY\`, \`PUBLIC_URL\`, \`DEPLOYMENT\`,
   \`DATABASE_SCHEMA\` and \`CELL_NAME\`.
 - \`DATA_DIR\` must be on one machine: its lock works between processes of one machine, not between containers on shared storage.
 
 ## Settings in the console
 
-*Settings* shows the operator’s people these variables as the process that answers has them: which are set, and which have their default.
+*Settings* shows the operator’s people the variables of the process that answers: which are set, and which have their default.
 Secrets are not shown. To change one, set it in the environment of every node and restart the nodes one after another.
 
-An administrator sets there, for all nodes at once and recorded in the audit log:
+There an administrator sets, for all nodes at once and recorded in the audit log:
 
-- requests per second of new dealers. A dealer’s own limit is changed on its *Settings* tab;
-- who receives the operator’s alerts by e-mail. Without addresses \`OPERATOR_EMAIL\` applies.
+- the requests per second of new dealers; a dealer’s own limit is on its *Settings* tab;
+- who receives the operator’s alerts by e-mail. Without addresses, \`OPERATOR_EMAIL\` applies.
 
 *Send test e-mail* sends one to your own address at once and shows what the mail server answered. The page also lists how long data is
 kept. Bank details, legal details and the limit above which two people confirm a payment are under

@@ -140,7 +140,7 @@ export const VARIABLES = {
   },
   defaultQpsLimit: {
     name: 'DEFAULT_QPS_LIMIT',
-    description: 'Limit of requests per second of a tenant that has none of its own.',
+    description: 'Requests per second of a tenant that has no limit of its own.',
     parse: integer(1, QPS_LIMIT_MAX),
     default: String(QPS_LIMIT_DEFAULT),
   },

@@ -18,7 +18,8 @@ export function markdown(results: Result[], settings: string[]): string {
   return `# Results
 
 Written by \`npm run bench -- --write\`. Each ratio is the median of its rounds, all on one machine. Absolute figures
-depend on the machine: compare them only within a row. The last column says how the two sides were measured.
+depend on the machine: compare them only within a row. The list below the table says what each row measures, and in which unit;
+the last column says how.
 
 ![Ratios and aims](results.svg)
 

@@ -48,7 +48,7 @@ export const consolePages: Figure = {
       const above = slowest.filter(({ p95Ms }) => p95Ms > LIMIT_MS).length
       result.notes.push(
         `${above} of ${requests.length} requests have a median p95 above ${LIMIT_MS} ms`,
-        `the slowest by the median of rounds: ${slowest.map(describe).join(', ')}`,
+        `the slowest by the median of rounds, each with the machine's load: ${slowest.map(describe).join('; ')}`,
       )
       return [result]
     } finally {
@@ -77,7 +77,7 @@ function medianTimings(rounds: readonly Timing[][]): Timing[] {
 
 function describe({ as, path, p50Ms, p95Ms, cpuMs, file, load }: Timing): string {
   const shown = path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '…')
-  const until = file ? 'first rows ' : ''
-  const whole = file ? `, ${file.cpuMs.toFixed(0)} ms for ${file.rows} rows` : ''
-  return `${shown} (${as}) ${until}p50 ${p50Ms.toFixed(0)}, p95 ${p95Ms.toFixed(0)}, processor ${cpuMs.toFixed(0)} ms${whole}, load ${load.toFixed(1)}`
+  const until = file ? ' until the first rows' : ''
+  const whole = file ? ` (${file.cpuMs.toFixed(0)} ms for the whole file of ${file.rows} rows)` : ''
+  return `${shown} (${as}): p50 ${p50Ms.toFixed(0)} ms, p95 ${p95Ms.toFixed(0)} ms${until}, processor time ${cpuMs.toFixed(0)} ms${whole}, load ${load.toFixed(1)}`
 }

@@ -3,9 +3,9 @@ import { systemClock } from '../lib/clock.ts'
 import type { Db } from '../lib/postgres/db.ts'
 
 /**
- * The rate limit of an account at a supplier, over all nodes together: each request takes the next free moment from a row
- * that the nodes share. A node that misses a moment, because its machine is busy, takes another one: requests of several
- * moments that it sends together would exceed the limit.
+ * The rate limit of a supplier account, shared by all nodes: each request reserves the next free moment in a row of the
+ * database. A node that misses its moment because its machine is busy reserves another one. If it sent all its late requests at
+ * once, they would exceed the limit.
  */
 export interface AccountRate {
   /** Waits for this request's moment. @returns false if it would wait too long: the request must not be sent */
@@ -14,7 +14,10 @@ export interface AccountRate {
 
 /** Requests are spaced this much wider than the limit allows, so that an uneven network does not exceed it. */
 const MARGIN = 16 / 15
-/** So late a request is still sent. With as much again for its way to the supplier, no second has more than the limit. */
+/**
+ * A request may be sent this late. Even if the network then delays it by as much again, no second has more requests than
+ * allowed.
+ */
 const LATE_MAX_MS = (1000 * (MARGIN - 1)) / 2
 /** The longest wait of a request: many times the queue of all nodes at their default concurrency. */
 export const TURN_WAIT_MAX_MS = 10_000
@@ -26,7 +29,7 @@ export function accountRate(
   { perSecond, share = 1 }: { perSecond: number; share?: number | undefined },
 ): AccountRate {
   const everyMs = (1000 / (perSecond * share)) * MARGIN
-  /** The shortest way to the database and back so far. */
+  /** The fastest round trip to the database so far. */
   let wayMs = Number.POSITIVE_INFINITY
   return {
     async turn() {
@@ -41,7 +44,7 @@ export function accountRate(
         if (taken === undefined) return false
         wayMs = Math.min(wayMs, systemClock.monotonic() - askedAt - taken.tookMs)
         if (taken.waitMs > 0) await delay(taken.waitMs)
-        // Counted from the query, because its answer may have been read late.
+        // Lateness is measured from the query, because this node may have been slow to read the answer.
         const lateMs = systemClock.monotonic() - askedAt - wayMs - taken.tookMs - taken.waitMs
         if (lateMs <= LATE_MAX_MS) return true
       } while (systemClock.monotonic() - startedAt <= TURN_WAIT_MAX_MS)

@@ -39,9 +39,9 @@ export class SupplierConfigError extends Error {
 
 /** A kind of supplier: the schema of its configuration, its factory and its documentation. */
 interface SupplierKind {
-  /** Unknown members are refused. */
+  /** The schema refuses unknown members. */
   config: TSchema
-  /** A fault that the schema cannot express. */
+  /** Finds a fault that the schema cannot express. */
   findFault?(config: unknown): string | undefined
   create(name: string, config: unknown, deps: CreateSupplierDeps): Supplier
   docs: string
@@ -94,8 +94,8 @@ export function describeSupplierType(type: SupplierType): { config: TSchema; doc
 }
 
 /**
- * Suppliers of this kind have a daily spend limit until a purchase has verified them (verification/verify.ts): they were
- * written from public documentation, and never ran against a live account.
+ * Returns whether suppliers of this type need a daily spend limit until a purchase has verified them (verification/verify.ts):
+ * their code was written from public documentation and never ran against a live account.
  */
 export function needsVerification(type: SupplierType): boolean {
   const { properties = {} } = KINDS[type].config as { properties?: object }

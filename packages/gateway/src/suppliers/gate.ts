@@ -3,32 +3,33 @@ import type { Clock } from '../lib/clock.ts'
 import type { SupplierTraits } from './supplier.ts'
 
 /**
- * Limits the calls to one supplier on this node: concurrent requests, requests a second, a fair share of the permits
- * for each tenant, and a breaker that pauses a supplier which is down. The state is in memory only: after a restart a few
- * calls may be sent to a supplier that is down.
+ * Limits the calls to one supplier on this node: concurrent requests, requests per second, a fair share of the permits for each
+ * tenant, and a breaker that pauses calls to a supplier that is down. The state is in memory only, so after a restart a few
+ * calls may go to a supplier that is down.
  */
 export interface Gate {
   /**
-   * Without money a purchase gets a permit only as a trial, one in half a minute. Queries are not affected.
-   * @returns how many of the wanted requests may be sent now. Each is passed to `complete` later or, unsent, to `release`.
+   * While the supplier lacks money, a purchase gets a permit only as a trial, one every 30 s. Queries are not affected.
+   * @returns how many of the wanted requests may be sent now. The caller passes each to `complete` later or, unsent, to
+   * `release`.
    */
   acquire(tenantId: string, wanted: number, purpose?: 'PURCHASE' | 'QUERY'): number
-  /** For one request that got no permit: when to try again (ms from now). */
+  /** When to try again a request that got no permit (ms from now). */
   retryInMs(tenantId: string): number
-  /** Requests that ended together. `down`: the supplier as a whole seems to be down. */
+  /** Returns the permits of requests that ended together. `down`: the supplier as a whole seems to be down. */
   complete(tenantId: string, requests: number, tookMs: number, down: boolean): void
   release(tenantId: string, requests: number): void
   readonly state: 'closed' | 'open' | 'half-open'
   /**
-   * Orders should go elsewhere now: the breaker lets nothing pass, because it is open or its one probe is under way; or the
-   * supplier lacks money and no trial purchase is due.
+   * Orders should go to another supplier now: the breaker is open, or its one probe is in progress, or the supplier lacks money
+   * and no trial purchase is due.
    */
   readonly isInterrupted: boolean
-  /** It refuses purchases for lack of money. */
+  /** The supplier refuses purchases for lack of money. */
   lacksMoney: boolean
-  /** It lacks money and no trial purchase is due. */
+  /** The supplier lacks money and no trial purchase is due. */
   readonly awaitsMoney: boolean
-  /** For a purchase that awaits money: when to come back (ms from now). The first one comes for the next trial. */
+  /** When to retry a purchase that awaits money (ms from now). The first caller gets the time of the next trial. */
   trialInMs(): number
 }
 
@@ -37,9 +38,9 @@ const FAILURES_TO_OPEN = 5
 const FIRST_OPEN_MS = 5_000
 const LONGEST_OPEN_MS = 120_000
 const SHORTEST_WAIT_MS = 20
-/** A supplier that lacks money is tried so often, in case that it was topped up. */
+/** How often a supplier that lacks money gets a trial purchase, because it may have been topped up. */
 const TRIAL_EVERY_MS = 30_000
-/** Purchases that wait for money, but for one that comes for the trial. They are made due when there is money. */
+/** How long purchases wait for money, except the one that makes the next trial. They are made due as soon as there is money. */
 const MONEY_WAIT_MS = 60_000
 /** Bounds how long a recovered supplier stays idle. */
 const LONGEST_WAIT_MS = 30_000
@@ -55,7 +56,7 @@ export function createGate(traits: Pick<SupplierTraits, 'concurrency' | 'perSeco
   const bucket = createBucket(traits.perSecond, clock)
   const money = createMoney(clock)
   let meanMs = FIRST_GUESS_MS
-  // When the next permit is expected to be free. Waiting requests retry one by one, at the rate at which permits become
+  // When the next permit is expected to become free. Waiting requests retry one by one, at the rate at which permits become
   // free, instead of all together.
   let nextFreeAt = 0
 
@@ -152,7 +153,7 @@ function createBreaker(clock: Clock) {
         return
       }
       failures += 1
-      if (state() === 'open') return // a call from before it opened
+      if (state() === 'open') return // the call began before the breaker opened
       if (state() === 'closed' && failures < FAILURES_TO_OPEN) return
       openUntil = clock.monotonic() + Math.min(LONGEST_OPEN_MS, FIRST_OPEN_MS * 2 ** openings)
       openings += 1
@@ -160,11 +161,11 @@ function createBreaker(clock: Clock) {
   }
 }
 
-/** While the supplier lacks money, one purchase in half a minute is a trial. The others wait. */
+/** While the supplier lacks money, one purchase every 30 s is a trial, and the others wait. */
 function createMoney(clock: Clock) {
   let isLacking = false
   let nextTrialAt = 0
-  /** The trial for which a purchase comes back. */
+  /** The trial for which a purchase already waits. */
   let reservedTrialAt: number | undefined
   const isAwaited = () => isLacking && clock.monotonic() < nextTrialAt
   return {

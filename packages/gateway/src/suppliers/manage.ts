@@ -28,7 +28,7 @@ export interface SupplierSummary {
   name: string
   type: SupplierType
   paused: boolean
-  /** VERIFICATION_PENDING, or null if there is nothing to say. */
+  /** VERIFICATION_PENDING, or null: nothing to report. */
   status: string | null
   verifiedAt: Date | null
   dailySpend: DailySpend | null
@@ -92,7 +92,7 @@ export async function setSupplier(
   const { name } = input
   await deps.db.tx(async (tx) => {
     const row = await lock(tx, name)
-    // What cannot be read is replaced whole, and counts as another account.
+    // A configuration that cannot be decrypted is replaced as a whole, and counts as that of another account.
     const before = decryptConfig(deps, name, row.config) ?? {}
     const kept = input.keepSecrets ? keptSecrets(row.type, before, input.config) : {}
     const config = checkConfig(row.type, { ...input.config, ...kept }) as Record<string, unknown>
@@ -124,7 +124,7 @@ function spendLimitOf(type: SupplierType, config: unknown, verifiedAt: Date | nu
 
 /**
  * The stored secrets that a new configuration does not replace.
- * @throws Refusal if they would be sent to another address, which may be that of somebody who wants to know them
+ * @throws Refusal if they would be sent to another address: it may belong to somebody who wants to steal them
  */
 function keptSecrets(
   type: SupplierType,
@@ -159,7 +159,7 @@ export async function getSupplierConfig(
   return { type, config, secrets }
 }
 
-/** Members that decide which account at which supplier is used. */
+/** Members of the configuration that decide which account is used, and at which supplier. */
 const ACCOUNT_MEMBERS: readonly string[] = [
   'url',
   'appKey',
@@ -169,13 +169,14 @@ const ACCOUNT_MEMBERS: readonly string[] = [
   'merchantId',
   'functionRequesterIdentifier',
 ]
-/** Longer than every node needs to see the pause and to commit the work it had begun. */
+/** Longer than all nodes need to notice the pause and to commit the work that they had begun. */
 const PAUSED_MIN_S = 10
 
 /**
- * Another account truthfully reports that it never sold the old account's orders, so they would be bought a second time.
- * Hence no item may be in doubt, nor become so before all nodes have the change. The new account would also not report
- * eSIMs that arrive after their refund, or cancel eSIMs that the old one sold.
+ * Refuses a change of account while items of the old one are unresolved. Another account truthfully reports that it never sold
+ * the old account's orders, so those in doubt would be bought a second time. Hence no item may be in doubt, or become so before
+ * all nodes have the change. Nor would the new account report eSIMs that arrive after their refund, or cancel eSIMs of the old
+ * one.
  */
 async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: SupplierRow): Promise<void> {
   const [row] = await tx.query<{ used: boolean; doubted: number; watched: number; isPauseEffective: boolean }>({

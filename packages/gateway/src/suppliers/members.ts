@@ -1,8 +1,8 @@
 import { isIccid, parseMoney, stripIccidPadding } from '@dealer-esim/contract'
 
 /*
- * Pure: decodes the members of a supplier's answers. They are those of another program, so each is checked where it is used.
- * A member of an unknown form is ignored: our tables cannot store it, and the rest of the answer would be lost with it.
+ * Pure: decodes the members of a supplier's answers. Another program writes them, so each is checked where it is used. We
+ * ignore a member of an unknown form: our tables cannot store it, and the failed write would lose the rest of the answer.
  */
 
 export type JsonObject = Readonly<Record<string, unknown>>

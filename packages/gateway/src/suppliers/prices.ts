@@ -19,7 +19,7 @@ export interface ObservedPrice {
   seenAt: Date
 }
 
-/** SQL: the catalogue of the supplier has another product or cost since this price was seen, so they are not compared. */
+/** SQL: the supplier's catalogue has changed the product or its cost since this price was seen, so the two are not compared. */
 function isOutdated(price: string): string {
   return `exists (
     select from supplier_products s
@@ -64,8 +64,8 @@ export interface PriceDifference {
 }
 
 /**
- * An unknown cost, or a cost in another currency, is not compared; nor is a price from before the supplier's catalogue
- * changed.
+ * SQL: packages on sale whose supplier's price differs from their cost. An unknown cost, a cost in another currency, and a
+ * price from before the supplier's catalogue changed are not compared.
  */
 const DIFFERENCES = `
   select p.supplier, r.package_code, p.product_code, p.price, r.cost_price as cost,
@@ -75,7 +75,7 @@ const DIFFERENCES = `
     and r.cost_currency = p.currency_code and r.cost_price <> p.price
   join packages k on k.package_code = r.package_code and k.on_sale and not ${isOutdated('p')}`
 
-/** The columns of the files. */
+/** The columns of CSV files. */
 export const PRICE_DIFFERENCE_COLUMNS = {
   supplier: (row) => row.supplier,
   packageCode: (row) => row.packageCode,
@@ -86,7 +86,9 @@ export const PRICE_DIFFERENCE_COLUMNS = {
   since: (row) => row.seenAt,
 } satisfies Record<string, (row: PriceDifference) => unknown>
 
-/** Lists differences by supplier and package: those of one supplier, or those after the last one of the page before. */
+/**
+ * Lists differences, ordered by supplier and package: those of one supplier, or those after the last row of the previous page.
+ */
 export async function listPriceDifferences(
   db: Pick<Db, 'query'>,
   { supplier, after, limit }: { supplier?: string; after?: PriceDifference | undefined; limit: number },
@@ -114,11 +116,11 @@ export async function* streamPriceDifferences(
   }
 }
 
-/** Prices in one pass: bounds its transaction. The next pass reports the rest. */
+/** The most prices in one pass, to keep its transaction short. The next pass reports the rest. */
 const ALERTED_MAX = 1_000
 
 /**
- * Finds differences without an alert, of suppliers without an alert in the last hour, and marks them as alerted.
+ * Finds differences that no alert has reported, skipping suppliers with an alert in the last hour, and marks them as alerted.
  * Locks the rows in supplier_prices until the commit, in the order of their key.
  */
 async function claimNewDifferences(tx: Tx): Promise<PriceDifference[]> {
@@ -148,9 +150,12 @@ interface PriceAlertDeps {
 }
 
 const POLL_MS = 60_000
-/** Per supplier: a new price list causes one alert, although its packages are sold one after another. */
+/**
+ * The shortest time between two alerts about one supplier. A new price list then causes one alert, although its packages are
+ * sold one after another.
+ */
 const ALERT_INTERVAL = '1 hour'
-/** Packages in the message; the report has all of them. */
+/** How many packages the alert lists. The report has all of them. */
 const LISTED_IN_ALERT_MAX = 5
 
 /** Alerts operators when a supplier's price differs from the cost in the catalogue. */
@@ -165,8 +170,8 @@ export function priceAlertLoop(deps: PriceAlertDeps): Loop {
 }
 
 /**
- * Reports each price of a product once, and again only after it has changed. An advisory lock makes concurrent nodes wait,
- * so that one of them reports. @returns whether there was an alert
+ * Reports each price of a product once, and again only after it has changed. An advisory lock makes concurrent nodes wait, so
+ * that only one of them reports. @returns whether it created an alert
  */
 export async function alertPriceDifferences(deps: Pick<PriceAlertDeps, 'db' | 'ids'>): Promise<boolean> {
   return deps.db.tx(async (tx) => {

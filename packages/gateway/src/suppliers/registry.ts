@@ -18,7 +18,7 @@ export interface ConfiguredSupplier {
   readonly gate: Gate
   /** An operator has paused it. */
   readonly paused: boolean
-  /** It has a daily spend limit, which fulfilment reads again when it buys. */
+  /** The supplier has a daily spend limit. Fulfilment reads the limit again for each purchase. */
   readonly hasSpendLimit?: boolean
 }
 
@@ -26,7 +26,7 @@ export interface ConfiguredSupplier {
 export interface Suppliers {
   get(name: string): ConfiguredSupplier | undefined
   all(): ConfiguredSupplier[]
-  /** Reads the table immediately. */
+  /** Reads the table of suppliers immediately. */
   refresh(): Promise<void>
 }
 
@@ -78,7 +78,7 @@ export async function createSuppliers(deps: SuppliersDeps): Promise<Suppliers & 
   }
 }
 
-/** The suppliers as they are now; only `refresh` updates them. For short-lived commands. */
+/** Loads the suppliers once, for short-lived commands. Afterwards only `refresh` updates them. */
 export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promise<Suppliers> {
   const known = new Map<string, LoadedSupplier>()
 

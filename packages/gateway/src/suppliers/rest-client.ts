@@ -6,7 +6,7 @@ import { accountRate, TURN_WAIT_MAX_MS } from './account-rate.ts'
 import { type JsonObject, parseObject } from './members.ts'
 import { accountRateSettings, addressSetting, callSettings, spendLimitSetting } from './settings.ts'
 
-/** Members of the configuration of every wholesaler with a JSON interface. `url` has the path that all requests share. */
+/** The configuration that all wholesalers with a JSON interface have. `url` includes the path that all requests share. */
 export const REST_MEMBERS = {
   url: Type.Optional(addressSetting('Only if it is not the public address of the wholesaler.')),
   ...spendLimitSetting(),
@@ -15,13 +15,13 @@ export const REST_MEMBERS = {
 }
 
 export const TIMEOUT_MS = 15_000
-/** A catalogue of some thousand products, each with its countries. */
+/** Enough for a catalogue of some thousand products, each with its countries. */
 const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
 
-/** A reply of the wholesaler, or the failure to get one. */
+/** The wholesaler's reply, or the failure to get one. */
 export type RestAnswer = RestReply | RestFailure
 
-/** Without a phase it was not sent, because the limit of the account is used up. */
+/** Without a phase the request was not sent, because the account's rate limit is used up. */
 export type RestFailure = Pick<OutboundFailure, 'kind' | 'sent' | 'message'> & Partial<Pick<OutboundFailure, 'phase'>>
 
 export interface RestReply {
@@ -30,7 +30,7 @@ export interface RestReply {
   /** undefined: not a complete JSON object. */
   body: JsonObject | undefined
   retryAfterMs: number | undefined
-  /** By the clock of the server. */
+  /** The time of the reply by the server's clock. */
   time: Date | undefined
 }
 
@@ -40,11 +40,11 @@ export type RestClient = (method: OutboundRequest['method'], path: string, conte
 interface RestContent {
   query?: Record<string, string>
   body?: JsonObject | undefined
-  /** Not sent if its turn comes later than this. */
+  /** The request is not sent if the rate limit delays it longer than this. */
   sendWithinMs?: number
-  /** Instead of a body. */
+  /** A form to send instead of a body. */
   form?: Record<string, string>
-  /** In addition to those of the account. */
+  /** Headers in addition to the account's. */
   headers?: Record<string, string>
   /** false: use a new connection, if an unknown outcome costs more than a handshake. */
   reuse?: boolean
@@ -57,14 +57,14 @@ export interface RestDeps {
 
 interface RestAccount {
   url: string
-  /** They identify the account. */
+  /** Headers that identify the account. */
   headers: Record<string, string>
   timeoutMs?: number | undefined
   perSecond?: number | undefined
   share?: number | undefined
 }
 
-/** Sends JSON, each request in its turn at the account. */
+/** Sends JSON, within the account's rate limit. */
 export function restClient(supplier: string, account: RestAccount, deps: RestDeps): RestClient {
   const { perSecond, share, timeoutMs = TIMEOUT_MS } = account
   const rate = perSecond === undefined ? undefined : accountRate(deps.db, supplier, { perSecond, share })
@@ -123,17 +123,20 @@ function parseTime(header: unknown): Date | undefined {
   return Number.isNaN(time) ? undefined : new Date(time)
 }
 
-/** The longest time of so many requests one after the other, with the waits for the limit of the account. */
+/** The longest time that this many consecutive requests take, including their waits for the account's rate limit. */
 export function longestMs(requests: number, { timeoutMs = TIMEOUT_MS, perSecond }: Partial<RestAccount>): number {
   return requests * (timeoutMs + (perSecond === undefined ? 0 : TURN_WAIT_MAX_MS))
 }
 
-/** A request that waits for the limit of the account says nothing about the wholesaler. */
+/**
+ * Decides from a failure whether the supplier seems to be down. A request that only waited for the rate limit does not show
+ * that.
+ */
 export function downOf({ phase }: RestFailure): { down?: true } {
   return phase === undefined ? {} : { down: true }
 }
 
-/** Why a test got no reply: the layer at fault and what to do about it. */
+/** The message about a test without a reply: the layer at fault and what to do about it. */
 export function describeFailure({ phase, message }: RestFailure): string {
   if (phase === 'dns') return `DNS: the name does not resolve: ${message}. Check the url.`
   if (phase === 'tls') return `TLS: the handshake failed: ${message}. Check the url.`

@@ -1,13 +1,13 @@
 import type { Tx } from '../lib/postgres/db.ts'
 
-/* What is stored of a supplier's answer, with its attempt: the message, and the supplier's own name of the purchase. */
+/* The parts of a supplier's answer that are stored with its attempt: the message, and the supplier's own name of the purchase. */
 
-/** Stored with the eSIM, its attempt and its refund. Longer messages are cut. */
+/** The longest stored message. Longer ones are cut. It is stored with the eSIM, its attempt and its refund. */
 const MESSAGE_LENGTH_MAX = 300
 
 /**
- * The answer with a message and a reference that PostgreSQL can store. It rejects control characters and lone surrogates,
- * and the transaction with the whole outcome, possibly a refund, would fail.
+ * Makes the message and the reference of an answer storable. PostgreSQL rejects control characters and lone surrogates, and the
+ * whole transaction, possibly with a refund, would fail.
  */
 export function withStorableMessage<Answer extends object>(answer: Answer): Answer {
   const kept = { ...answer } as { message?: unknown; reference?: unknown }
@@ -47,7 +47,7 @@ interface OrderWithItems {
   items: readonly { itemNo: number; itemStatus: string; supplier: string | null }[]
 }
 
-/** Reads the references of the items that may be queried. Without such items it sends no statement. Takes no lock. */
+/** Reads the references of the items that may be queried. Takes no lock, and sends no statement if there are no such items. */
 export async function readReferences(
   tx: Pick<Tx, 'query'>,
   tenantId: string,

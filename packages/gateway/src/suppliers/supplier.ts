@@ -1,15 +1,15 @@
 import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
 
 /**
- * Where eSIMs come from. Every type passes one conformance suite (test/suppliers/conformance.test.ts). Fulfilment commits
- * an attempt before the call and saves the outcome as data; each supplier decides outcomes in one pure function.
+ * A source of eSIMs. Every type passes one conformance suite (test/suppliers/conformance.test.ts). Fulfilment commits an
+ * attempt before the call and saves the outcome as data; each supplier decides outcomes in one pure function.
  *
  * A method returns one result for each request, in the order of the requests. Failures of the network or the supplier are
  * outcomes, never exceptions. An exception counts as `unknown`.
  */
 export interface Supplier {
   readonly name: string
-  /** Its kind, see create.ts. */
+  /** The type of supplier, see create.ts. */
   readonly type: string
   readonly traits: SupplierTraits
   /** Buys one eSIM for each request. Its key is new to the supplier, or an earlier order with it ended in `retry`. */
@@ -30,8 +30,8 @@ export interface Supplier {
    */
   topUp?(requests: TopUpRequest[]): Promise<Outcome[]>
   /**
-   * Cancels an eSIM that was not installed. `actionKey` names the attempt at the supplier, as `key` names an order: a
-   * repeat with the same one changes nothing. Absent: an eSIM that no dealer has, which is cancelled once.
+   * Cancels an eSIM that was not installed. `actionKey` names the attempt at the supplier, as `key` names an order: a repeat
+   * with the same one changes nothing. Without it, the eSIM is one that no dealer has, and is cancelled only once.
    */
   cancel(esim: SuppliedEsim, actionKey?: string): Promise<CancelOutcome>
   /** Interrupts the service of an eSIM in use. A repeat changes nothing. Absent: the supplier cannot do it. */
@@ -54,7 +54,7 @@ export interface Supplier {
   readonly eventSenders?: {
     certificates: readonly string[]
     addresses: readonly string[]
-    /** They send the points 100 to 102, too (es2plus/notification.ts). */
+    /** These senders also report the points 100 to 102 (es2plus/notification.ts). */
     extraPoints?: boolean
   }
   /** Verifies an event from this supplier and decodes it. `address`: the caller's, if it is known. */
@@ -63,7 +63,7 @@ export interface Supplier {
     body: Buffer
     address?: string | undefined
   }): Promise<ReceivedEvent>
-  /** Called every minute, for suppliers whose records are ours to maintain. @returns whether there may be more to do */
+  /** Called every minute for suppliers whose records we maintain. @returns whether there may be more to do */
   tidy?(): Promise<boolean>
   stop?(): Promise<void>
 }
@@ -72,7 +72,7 @@ export type QueryPurpose = 'RESUME' | 'CHECK'
 
 /** The meaning of an event from a supplier. */
 export type ReceivedEvent =
-  /** Not authentic. */
+  /** The event is not authentic. */
   | { kind: 'refused'; message: string }
   /** The orders of these keys, or their eSIMs, have changed: query them. */
   | { kind: 'changed'; keys: string[] }
@@ -86,23 +86,29 @@ export interface SupplierTraits {
   perSecond: number | null
   /** Fulfilment waits this long for a call; after that its outcome is unknown. */
   timeoutMs: number
-  /** How long after our time-out the supplier may still execute a call. Until then no refusal is believed. */
+  /** How long after our time-out the supplier may still execute a call. Until then fulfilment trusts no refusal. */
   graceMs: number
-  /** Counted from the first call for an eSIM: an item undecided after this goes to review. */
+  /** An item that is undecided this long after the first call for its eSIM goes to review. */
   giveUpAfterMs: number
   /** How often a new eSIM is polled for status and usage; by default every 15 minutes. */
   pollEveryS?: number
-  /** At most eSIMs whose codes nobody has seen can be cancelled, so a dealer's cancel is always refused. */
+  /** Only eSIMs whose codes nobody has seen can be cancelled, so every cancel by a dealer is refused. */
   cancelsUnseenOnly?: true
-  /** It also tops up an eSIM whose validity has ended. */
+  /** The supplier also tops up eSIMs whose validity has ended. */
   topsUpExpired?: true
-  /** A query may find a purchase only a while later, so one that finds nothing is repeated while a doubt lasts. */
+  /**
+   * A query may find a purchase only after some time, so fulfilment repeats one that finds nothing as long as the item is in
+   * doubt.
+   */
   findsLate?: true
   /** A query may continue a purchase, so an unanswered query leaves as much doubt as an order. */
   queryBuys?: true
-  /** The products whose eSIMs `report` knows; absent: all of them. The others are never polled. */
+  /** Says for which products `report` knows the eSIMs; absent: for all. eSIMs of other products are never polled. */
   reportsProduct?(productCode: string): boolean
-  /** Groups products, because one may take longer: a call has requests of one group only. undefined: one group. */
+  /**
+   * Groups products, because some may take longer than others: all requests of a call are of one group. Absent: there is one
+   * group.
+   */
   groupOf?(productCode: string): string
 }
 
@@ -117,7 +123,7 @@ export interface SupplierRequest {
   reference?: string | undefined
   /** Days of a day pass. */
   periodNum?: number | undefined
-  /** The eSIM that it adds to; undefined: it buys a new one. */
+  /** The eSIM to top up; undefined: buy a new one. */
   topUp?: ToppedUpEsim | undefined
   /** Set if the package must not be sold at a loss and its cost is known in the currency of the sale. */
   guard?: PriceGuard | undefined
@@ -137,13 +143,13 @@ export interface ToppedUpEsim {
 }
 
 /**
- * In 1/10 000, of one eSIM, of a day pass for one day. Applied by suppliers whose interface takes a price, ignored by the
- * others.
+ * The prices between which a supplier may sell, in 1/10 000, for one eSIM, of a day pass for one day. Only suppliers whose
+ * interface accepts a price apply it.
  */
 export interface PriceGuard {
   /** The cost in the catalogue. */
   cost: bigint
-  /** At a higher cost than this the purchase is refused. */
+  /** The purchase is refused if it costs more than this. */
   salePrice: bigint
   currencyCode: string
 }

@@ -9,17 +9,17 @@ import { outcomeOfFailedQuery, outcomeOfFound, outcomeOfOrder } from './outcome.
 import { readBalance, reportOn, testAccount } from './reports.ts'
 
 const MINUTE_MS = 60_000
-/** Airalo's list has an order after about a minute. Nothing is bought again before many times that. */
+/** An order appears in Airalo's list after about a minute. We wait many times that long before we buy again. */
 const GRACE_MS = 15 * MINUTE_MS
 const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
 const CONCURRENCY = 16
-/** A token, the order, another token after a refused one, and the order again. */
+/** The requests of one purchase: a token and the order, and both again if Airalo refuses the token. */
 const REQUESTS_MAX = 4
 const CURRENCY_DEFAULT = 'USD'
 
 /**
- * The wholesaler Airalo, Partner API v2. It takes no key, so our key is the description of an order, and an order in doubt
- * is looked for by it. Written from public documentation; not yet verified against a live account.
+ * The wholesaler Airalo, Partner API v2. It accepts no idempotency key, so we send our key as the description of an order,
+ * and find an order in doubt by its description. Written from public documentation; not yet verified against a live account.
  */
 export function airaloSupplier(name: string, config: AiraloConfig, deps: AiraloDeps): Supplier {
   const client = airaloClient(name, config, deps)
@@ -87,7 +87,7 @@ async function query(client: AiraloClient, request: SupplierRequest): Promise<Ou
   }
 }
 
-/** An event only says which order to query: that of its description. Others, such as low data, name none. */
+/** An event only says which order to query, by its description. Events about other subjects, such as low data, name no order. */
 function receive(secret: string, signature: unknown, body: Buffer): ReceivedEvent {
   const expected = createHmac('sha512', secret).update(body).digest()
   const signed =

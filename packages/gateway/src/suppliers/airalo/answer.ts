@@ -10,7 +10,7 @@ export function codeOf(body: JsonObject | undefined): number | undefined {
   return typeof code === 'string' && /^\d{1,6}$/.test(code) ? Number(code) : undefined
 }
 
-/** What an operator reads about an answer. */
+/** The message about an answer for an operator. */
 export function messageOf(answer: RestAnswer): string {
   if (answer.kind === 'failed') return answer.message
   const { status, body } = answer

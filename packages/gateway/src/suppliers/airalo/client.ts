@@ -6,7 +6,7 @@ import { currencySetting, secretSetting } from '../settings.ts'
 import { accountTokens, type FetchedToken } from './token.ts'
 
 const MINUTE_MS = 60_000
-/** Airalo's list of orders has an order only after about a minute, and an order that is not in it is bought again. */
+/** Airalo lists an order only after about a minute, and we repeat an order that the list does not have. */
 const SETTLES_MIN_MS = 5 * MINUTE_MS
 
 export const airaloConfig = Type.Object(
@@ -29,14 +29,14 @@ export const airaloConfig = Type.Object(
 )
 export type AiraloConfig = Static<typeof airaloConfig>
 
-/** A url has the version. */
+/** The url includes the version. */
 const URL_DEFAULT = 'https://partners-api.airalo.com/v2'
-/** Airalo's limit of usage requests. */
+/** Airalo's rate limit for usage requests. */
 const USAGE_PER_SECOND = 100 / 60
 
 export interface AiraloClient {
   get(path: string, query?: Record<string, string>): Promise<RestAnswer>
-  /** Uses a new connection: it costs less than the doubt about an order on one that has just been closed. */
+  /** Uses a new connection. On one that the server has just closed, an order could be left in doubt, which costs more. */
   post(path: string, body: JsonObject): Promise<RestAnswer>
   getUsage(iccid: string): Promise<RestAnswer>
 }
@@ -49,7 +49,7 @@ export function airaloClient(supplier: string, config: AiraloConfig, deps: Airal
   const { clientId, clientSecret, share, timeoutMs } = config
   const account = { ...config, url: config.url ?? URL_DEFAULT, headers: {} }
   const send = restClient(supplier, account, deps)
-  // The name of a supplier has no colon.
+  // Names of suppliers contain no colon, so this rate limit is not that of another supplier.
   const sendUsage = restClient(`${supplier}:usage`, { ...account, perSecond: USAGE_PER_SECOND }, deps)
   const credentials = [account.url, clientId, clientSecret]
   const tokens = accountTokens(supplier, credentials, { ...deps, timeoutMs, share }, () =>

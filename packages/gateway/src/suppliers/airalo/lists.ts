@@ -6,13 +6,13 @@ import type { AiraloClient } from './client.ts'
 import { bytesOf, esimsOf, timeOf } from './order.ts'
 
 const PAGE_SIZE = 100
-/** A million orders. */
+/** Enough for a million orders. */
 const PAGES_MAX = 10_000
 
 /** The list cannot be read to its end. */
 export class ListFailure extends Error {
   override readonly name = 'ListFailure'
-  /** undefined: a page was answered, but is unreadable. */
+  /** undefined: Airalo answered, but the page is unreadable. */
   readonly answer: RestAnswer | undefined
 
   constructor(message: string, answer?: RestAnswer) {
@@ -45,7 +45,7 @@ export async function* readPages(
   throw new ListFailure(`the list has more than ${PAGES_MAX} pages`)
 }
 
-/** Orders whose description is exactly our key, the first one first. The filter also finds parts of a description. */
+/** Orders whose description is exactly our key, oldest first. Airalo's filter also finds descriptions that only contain it. */
 export async function findOrders(client: Pick<AiraloClient, 'get'>, key: string): Promise<JsonObject[]> {
   const found: JsonObject[] = []
   for await (const order of readPages(client, '/orders', { 'filter[description]': key, include: 'sims' })) {

@@ -13,8 +13,8 @@ import {
 import type { Charge, DeliveredEsim } from '../supplier.ts'
 
 /*
- * Pure: decodes an order of Airalo. A member of an unknown form is left out, because our tables cannot store it, and the rest
- * of the answer would be lost with it.
+ * Pure: decodes an order of Airalo. A member of an unknown form is left out: our tables cannot store it, and the failed write
+ * would lose the rest of the answer.
  */
 
 /** The number by which GET /orders/{id} finds the order. */
@@ -22,7 +22,7 @@ export function referenceOf({ id }: JsonObject): string | undefined {
   return isCount(id) && id > 0 ? String(id) : undefined
 }
 
-/** @returns none: it is not delivered yet; undefined: an eSIM is unreadable */
+/** @returns an empty list if the order is not delivered yet; undefined if an eSIM is unreadable */
 export function esimsOf({ sims }: JsonObject): DeliveredEsim[] | undefined {
   if (sims === undefined || sims === null) return []
   if (!Array.isArray(sims)) return undefined

@@ -9,12 +9,12 @@ type Described = Extract<Outcome, { message: string }>
 
 /** Accepting it for our key would give one eSIM to two dealers. */
 const OTHER_ORDER: Outcome = { kind: 'unknown', message: 'Airalo answered for another order' }
-/** Airalo is under maintenance: tried again every half minute. */
+/** How long we wait before a retry while Airalo is under maintenance. */
 const MAINTENANCE_WAIT_MS = 30_000
 
 /**
- * Pure: decides the outcome of POST /orders and /orders/topups. Airalo takes no key, so a repeated order is another one:
- * an order in doubt is looked for by its description, for longer than Airalo's list lags behind.
+ * Pure: decides the outcome of POST /orders and /orders/topups. Airalo accepts no idempotency key, so repeating an order
+ * buys again: we look for an order in doubt by its description, for longer than Airalo's list lags behind.
  *
  *   | answer                                       | outcome                                         |
  *   |----------------------------------------------|-------------------------------------------------|

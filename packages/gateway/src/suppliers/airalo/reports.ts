@@ -34,7 +34,7 @@ export function reportOf(
   }
 }
 
-/** An eSIM that is not active yet, or whose status Airalo does not know, is left as it is. */
+/** Leaves the status unchanged for an eSIM that is not active yet, or whose status Airalo does not know. */
 function statusOf(status: unknown, usage: bigint | undefined): ProfileReport['esimStatus'] {
   switch (status) {
     case 'ACTIVE':

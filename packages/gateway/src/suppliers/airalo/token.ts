@@ -28,13 +28,13 @@ interface TokenDeps {
   share?: number | undefined
 }
 
-/** Airalo issues three tokens a minute. */
+/** Airalo issues three tokens a minute; this spaces them a little wider. */
 const FETCH_EVERY_MS = 21_000
-/** A node that waits for another one's token looks this often. */
+/** How often a node looks for the token that another node is fetching. */
 const LOOK_EVERY_MS = 100
-/** A token is not used so close to its end. */
+/** A token is no longer used this close to its end. */
 const MARGIN_S = 60
-/** If Airalo does not say how long a token is valid. */
+/** How long a token counts as valid if Airalo does not say. */
 const VALID_S = 3_600
 const VALID_MAX_S = 30 * 24 * 3_600
 
@@ -111,13 +111,13 @@ export function accountTokens(
   }
 }
 
-/** Counts for the breaker, as a request to an address that is not allowed does. */
+/** The breaker counts this failure, like a request to an address that is not allowed. */
 const NOT_ACCEPTED = 'forbidden'
 const REFUSED = 'Credentials: Airalo refused a token that it has just issued. Ask it whether the account is active.'
 
 interface TokenRow {
   account: string
-  /** Every fetch changes it. */
+  /** Changes with every fetch, so it identifies the fetch. */
   nextFetchAt: string
   token: Buffer | null
   validS: number | null

@@ -19,12 +19,12 @@ interface BalanceLoopDeps {
 }
 
 const POLL_MS = 5_000
-/** Balances that a node reads at once: a supplier that does not answer delays few others. */
+/** How many balances a node reads concurrently, so that a supplier that does not answer delays few others. */
 const READINGS_MAX = 8
 
 /**
- * Reads the operator's balances at suppliers when they are due. One node at a time reads each. Packages whose suppliers or
- * products were changed meanwhile go off sale, or come back, as their suppliers have money.
+ * Reads the operator's balances at suppliers when they are due. One node at a time reads each. Each pass also takes packages
+ * off sale, or puts them back, whose suppliers were changed since, according to whether these suppliers have money.
  */
 export function balanceLoop(deps: BalanceLoopDeps): Running {
   const known = new Set<string>()

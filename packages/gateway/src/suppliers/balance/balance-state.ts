@@ -8,7 +8,7 @@ import type { Suppliers } from '../registry.ts'
 /** How often a balance is read. */
 export const READ_EVERY_MS = 15 * 60_000
 
-/** Readings that wait longer than their interval: a clock that was ahead has written that. */
+/** Readings due later than their interval allows. Only a clock that was ahead can have written such a time. */
 export const BALANCES_AHEAD: TimesAhead = {
   table: 'supplier_balances',
   key: ['supplier'],
@@ -16,7 +16,7 @@ export const BALANCES_AHEAD: TimesAhead = {
   repair: 'due_at = now()',
 }
 
-/** The operator's balance at a supplier, as it was read last. */
+/** The operator's balance at a supplier, as last read. */
 export interface SupplierBalance {
   supplier: string
   /** In 1/10 000; null, as its currency and time: never read. */
@@ -38,7 +38,7 @@ export function listBalances(db: Pick<Db, 'query'>): Promise<SupplierBalance[]> 
   return db.query<SupplierBalance>({ text: `${STATE} order by supplier` })
 }
 
-/** @returns undefined for a supplier whose balance was never to be read */
+/** @returns undefined for a supplier whose balance the gateway never had to read */
 export async function findBalance(db: Pick<Db, 'query'>, supplier: string): Promise<SupplierBalance | undefined> {
   const [row] = await db.query<SupplierBalance>({ text: `${STATE} where supplier = $1`, values: [supplier] })
   return row

@@ -9,9 +9,9 @@ import type { Outcome } from '../supplier.ts'
 import { ensureBalance } from './balance-state.ts'
 
 /*
- * A supplier that refuses a purchase for lack of money is skipped: its orders go to the next supplier of their package, or
- * wait if there is no other, and a package without another one is off sale. It sells again after its balance was read to
- * have risen or to be enough, or a trial purchase has succeeded.
+ * A supplier that refuses a purchase for lack of money is skipped: its orders go to the next supplier of their package, or wait
+ * if there is no other, and a package without another supplier goes off sale. The supplier sells again once a reading shows
+ * that its balance has risen or is enough, or once a trial purchase has succeeded.
  */
 
 interface MoneyDeps {
@@ -20,7 +20,7 @@ interface MoneyDeps {
   wake: Pick<Wakeups<'settings' | 'fulfilment'>, 'wake'>
 }
 
-/** A supplier that alternates between having money for some purchases and not for others is reported once a day. */
+/** A supplier that has money for some purchases and not for others would alternate all day: it is reported once a day. */
 const ALERT_INTERVAL = '1 day'
 
 export function lacksMoney(outcomes: readonly Outcome[]): string | undefined {
@@ -103,7 +103,7 @@ function offSaleText(packageCodes: readonly string[]): string {
  * An order that is skipped is being claimed: its claim sees the record, and does not let it wait for long.
  */
 
-/** @returns which of these suppliers lack money. Locks their balances, shared, until the commit. */
+/** Locks the balances of these suppliers, shared, until the commit. @returns those that lack money */
 export async function lockLackOfMoney(
   tx: Pick<Tx, 'query'>,
   suppliers: readonly string[],
@@ -118,9 +118,9 @@ export async function lockLackOfMoney(
 }
 
 /**
- * Makes orders due that may be waiting for money at a supplier: one scan of all pending orders. Those that wait for something
- * else are found not to be due when they are claimed. Sent after the record that there is money, as a statement of its own,
- * so that it sees what the claims before it have committed.
+ * Makes orders due that may be waiting for money at a supplier, with one scan of all pending orders. A claim finds out which of
+ * them wait for something else. Runs as a statement of its own after the record that there is money, so that it sees what
+ * earlier claims have committed.
  */
 export function makeOrdersDue(tx: Pick<Tx, 'send'>, supplier: string): void {
   tx.send({
@@ -141,10 +141,10 @@ export function makeOrdersDue(tx: Pick<Tx, 'send'>, supplier: string): void {
 
 /**
  * Takes packages off sale whose suppliers all refuse purchases for lack of money, and puts them back when one of them sells
- * again. This is independent of the status that operators and rules give a package: only what has both is on sale.
+ * again. This is independent of the status that operators and rules give a package: a package is on sale only if both allow it.
  *
- * Compares all packages, so a change that a stopped process has missed is made up for. Takes the catalogue's lock only where
- * something has changed.
+ * Compares all packages, which repairs changes that a stopped process has missed. Takes the catalogue's lock only if something
+ * differs.
  * @returns the packages that changed
  */
 export async function followMoney(db: Db): Promise<string[]> {

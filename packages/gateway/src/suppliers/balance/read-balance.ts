@@ -11,20 +11,20 @@ import type { BalanceOutcome, Supplier } from '../supplier.ts'
 import { READ_EVERY_MS } from './balance-state.ts'
 import { followMoney, makeOrdersDue } from './lack-of-money.ts'
 
-/** A reading that this node may make. */
+/** The right of this node to read a balance. */
 export interface BalanceClaim {
   supplier: string
   leaseToken: string
 }
 
-/** Longer than a reading takes: if the node dies, another one reads. */
+/** Longer than a reading takes. If the node dies, another one then reads the balance. */
 const LEASE_MS = 120_000
-/** While the supplier refuses purchases for lack of money. */
+/** How often a balance is read while its supplier refuses purchases for lack of money. */
 const READ_WITHOUT_MONEY_EVERY_MS = 60_000
-/** Longer than any supplier needs. */
+/** Longer than any supplier needs to answer. */
 const READ_MAX_MS = 30_000
 
-/** Claims the reading at one of these suppliers, the longest due first. `anyTime`: also one that is not due. */
+/** Claims the balance of one of these suppliers that has been due longest. `anyTime`: also one that is not due. */
 export async function claimBalance(
   db: Pick<Db, 'query'>,
   suppliers: readonly string[],
@@ -81,9 +81,9 @@ const RELEASE = `lease_token = null, lease_until = null,
     * interval '1 millisecond'`
 
 /**
- * Decides whether a reading ($3, in $4) that began after a refusal shows that the supplier has money again: it is higher than
- * the reading before, or enough for the costliest package of the supplier; where no cost is known, at least the operator's
- * level. A balance that was enough by this and was refused again is not believed a second time.
+ * SQL: whether a reading ($3, in currency $4) that began after a refusal shows that the supplier has money again. The balance
+ * must be higher than at the reading before, or enough for the supplier's costliest package, or for the operator's alert level
+ * if no cost is known. A balance that passed as enough and was refused again does not pass a second time.
  */
 const HAS_MONEY = `
   coalesce(no_money_since <= lease_until - ${LEASE_MS} * interval '1 millisecond' and $3 > 0
@@ -93,8 +93,8 @@ const HAS_MONEY = `
        where r.supplier = $1 and r.cost_currency = $4), alert_below)), false)`
 
 /**
- * Locks the row until the commit, and makes orders due that waited for money. Without the lease nothing is written: another
- * node has read since.
+ * Saves a reading and makes orders due that waited for money. Locks the row until the commit. Without the lease it writes
+ * nothing, because another node has read the balance since.
  * @returns whether the supplier lacked money and has some again
  */
 async function saveBalance(

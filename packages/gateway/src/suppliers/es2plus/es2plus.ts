@@ -48,7 +48,10 @@ export function es2plusSupplier(name: string, config: Es2plusConfig, deps: Es2pl
   }
 }
 
-/** undefined: it works. Otherwise a message that names the layer at fault: name, connection, TLS, credentials or protocol. */
+/**
+ * @returns undefined if it works, otherwise a message that names the layer at fault: name, connection, TLS, credentials or
+ * protocol
+ */
 async function testEs2plus(
   client: Es2plusClient,
   { cert, failedIsDefinite, answersWithoutHeader }: Es2plusConfig,
@@ -118,15 +121,15 @@ async function cancel(context: Es2plusContext, esim: SuppliedEsim): Promise<Canc
     await context.store.advance(progress, { step: 'CANCELLED' })
     return { kind: 'cancelled' }
   }
-  // A first CancelOrder that was not executed changed nothing; a repeat may fail because the first was executed. If the
-  // matching id is gone, another worker may have cancelled at the same time: it found the step CANCELLING and sent, too.
+  // If a first CancelOrder was not executed, nothing changed. A repeat may fail because the first one was executed. If the
+  // matching id is gone, another worker may have cancelled concurrently: it found the step CANCELLING and sent CancelOrder too.
   if (repeated || isGone(result) || !isNotExecuted(result)) return { kind: 'unknown', message: messageOf(result) }
   await context.store.advance(progress, { step: before.step })
   if (result.kind === 'retry') return { kind: 'unknown', message: result.message }
   return { kind: 'refused', message: messageOf(result) }
 }
 
-/** The progress of this eSIM. An operator may have recorded another eSIM under the key: it has a row of its own. */
+/** The progress of this eSIM. If an operator recorded another eSIM under the key, that eSIM has its own row. */
 async function progressOf(context: Es2plusContext, esim: SuppliedEsim): Promise<Progress> {
   const ordered = await context.store.find(esim.key)
   if (ordered === undefined) return context.store.adopt(esim)

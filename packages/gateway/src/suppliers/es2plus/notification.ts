@@ -31,13 +31,15 @@ export function parseNotification(
     report: {
       time: timeOf(body.timestamp ?? body.timeStamp, now),
       ...(smdpStatus === undefined ? {} : { smdpStatus }),
-      // Before the installation, the EID is that of a device which has only requested the profile.
+      // Until the installation, the EID only names a device that has requested the profile.
       ...(eid === undefined || smdpStatus === undefined || smdpStatus === 'DOWNLOAD' ? {} : { eid }),
     },
   }
 }
 
-/** Points of the download: 3 is the profile package being sent, 4 its installation. Failed ones are ignored. */
+/**
+ * The notification points of the download: 3 when the profile package is sent, 4 when it is installed. Failed ones are ignored.
+ */
 function pointOf(body: Record<string, unknown>): SmdpStatus | undefined {
   const status = (body.notificationPointStatus as { status?: unknown } | undefined)?.status
   if (typeof status === 'string' && !status.startsWith('Executed')) return undefined
@@ -53,7 +55,7 @@ function numberOf(point: unknown): number {
 }
 
 const POINTS: Record<number, SmdpStatus> = { 3: 'DOWNLOAD', 4: 'INSTALLATION' }
-/** Points of some vendors; of others they may mean something else. */
+/** Points that some vendors send. Other vendors may give these numbers another meaning. */
 const EXTRA_POINTS: Record<number, SmdpStatus> = { 100: 'ENABLED', 101: 'DISABLED', 102: 'DELETED' }
 
 /** Bits of the profile management operation (SGP.22 §2.10.1), or their names. */
@@ -81,12 +83,12 @@ const NAMES: readonly [RegExp, SmdpStatus][] = [
   [/release/i, 'RELEASED'],
 ]
 
-/** The event's own time: RFC 3339 or, from some vendors, seconds or milliseconds. Without one, the time of arrival. */
+/** The event's own time: RFC 3339 or, from some vendors, seconds or milliseconds. Otherwise the time of arrival. */
 function timeOf(timestamp: unknown, now: Date): Date {
   const number = typeof timestamp === 'number' || /^\d{10,13}$/.test(String(timestamp)) ? Number(timestamp) : undefined
   const time = number === undefined ? Date.parse(String(timestamp)) : number < SECONDS_BELOW ? number * 1000 : number
-  // A clock that runs ahead must not make every later notification look old. A time before the first eSIMs is wrong, and a
-  // table may be unable to store it: the notification would be sent again for ever.
+  // A sender's clock that is ahead must not make all later notifications look old. A time before the first eSIMs is wrong, and
+  // a table may be unable to store it, so the sender would repeat the notification forever.
   const isTime = time >= BEFORE_ESIMS_MS && time <= now.getTime() + CLOCKS_APART_MS
   return isTime ? new Date(time) : now
 }

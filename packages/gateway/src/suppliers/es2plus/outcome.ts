@@ -14,9 +14,9 @@ export type Es2plusResult =
 /** The members of answers that we use (SGP.22 §5.3). */
 export type Es2plusAnswer = Texts<'iccid' | 'matchingId' | 'smdpAddress'>
 
-/** What an answer is read by. */
+/** How to read an answer. */
 export interface AnswerRules {
-  /** The order has an ICCID of our own range, so that repeating it is safe. */
+  /** The ICCID of the order comes from our own range, so repeating the order is safe. */
   iccidChosen: boolean
   /** The member with which the function answers in the dialect without a header; undefined: none. */
   member?: 'iccid' | 'matchingId'
@@ -76,7 +76,7 @@ export function resultOf(outcome: OutboundOutcome, rules: AnswerRules): Es2plusR
   if (executed !== 'Failed') return { kind: 'unknown', message, code }
   if (REFUSED_CODES.has(code) || REFUSED_REASONS.has(reasonCode)) return { kind: 'refused', message, code }
   if (RETRY_REASONS.has(reasonCode) && (rules.iccidChosen || rules.failedIsDefinite)) return { kind: 'retry', message }
-  // An earlier call that was executed fails its repeat with one of these.
+  // If an earlier call was executed, its repeat fails with one of these codes.
   if (!rules.failedIsDefinite || EARLIER_CODES.has(code)) return { kind: 'unknown', message, code }
   return { kind: 'refused', message, code }
 }

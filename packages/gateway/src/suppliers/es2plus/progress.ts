@@ -26,7 +26,7 @@ export interface Progress {
   iccidChosen: boolean
   matchingId: string
   smdpAddress?: string
-  /** Why DownloadOrder failed, in the words of the SM-DP+: it does not repeat them. */
+  /** Why DownloadOrder failed, as the SM-DP+ stated it. It states the reason only once. */
   failure?: string
   /** ConfirmOrder was executed; ReleaseProfile follows. */
   confirmed?: true
@@ -80,9 +80,9 @@ export function createProgressStore(supplier: string, config: Es2plusConfig, dep
                  values ($1, $2, $3, $4, $5, 'NEW') on conflict do nothing`,
           values: [supplier, key, drawn, drawn !== null, secrets],
         })
-        const progress = await find(key) // another worker's, if it was first
+        const progress = await find(key) // another worker may have been first
         if (progress !== undefined) return progress
-        // The ICCID was taken, not the key: by an order from a range with another start.
+        // The key is new, so the conflict was about the ICCID: an order from a range with another start has it.
         if (iccidRange !== undefined && drawn !== null) await skipUsedBlock(deps.db, supplier, iccidRange, drawn)
       }
       throw new Error(
@@ -104,7 +104,7 @@ export function createProgressStore(supplier: string, config: Es2plusConfig, dep
           name: 'es2plus-advance',
           text: `update es2plus_orders set iccid = $5, secrets = $6, step = $7, updated_at = now()
                  where supplier = $1 and key = $2 and step in ($3, $4) returning key`,
-          // A repeat after a connection loss around the commit may find the step that the first try wrote.
+          // If the connection broke during the commit, a repeat may find the step that the first try wrote.
           values: [
             supplier,
             progress.key,
@@ -122,7 +122,7 @@ export function createProgressStore(supplier: string, config: Es2plusConfig, dep
   }
 }
 
-/** A failover of the database takes this long at most. The supplier's answer exists only in this process. */
+/** The longest failover of the database that we bridge. The supplier's answer exists only in this process. */
 const RETRY_FOR_MS = 60_000
 const RETRY_EVERY_MS = 500
 
@@ -152,7 +152,7 @@ function matchingIdOf(bytes: Buffer): string {
   return text.match(/.{6}/g)!.join('-')
 }
 
-/** Blocks of used ICCIDs that one order skips; each comes from an earlier range with another start. */
+/** How many blocks of used ICCIDs one order skips. Each block comes from an earlier range with another start. */
 const DRAWS_MAX = 100
 
 interface Range {
@@ -160,10 +160,10 @@ interface Range {
   last: string
 }
 
-/** Between the issuer's digits and the check digit. */
+/** The digits between the issuer's digits and the check digit, as a number. */
 const numberOf = (iccid: string) => BigInt(iccid.slice(ISSUER_DIGITS, -1))
 
-/** Draws the next ICCID of a range. @returns undefined past its end. A number that is drawn and not used is lost. */
+/** Draws the next ICCID of a range. A number that is drawn and not used is lost. @returns undefined past the end of the range */
 async function drawIccid(db: Db, supplier: string, { first, last }: Range): Promise<string | undefined> {
   const [row] = await db.query<{ number: bigint }>({
     name: 'es2plus-next-iccid',
@@ -177,8 +177,9 @@ async function drawIccid(db: Db, supplier: string, { first, last }: Range): Prom
 }
 
 /**
- * Moves the counter behind a block of used ICCIDs. A counter belongs to the first number of its range, so after `first`
- * was moved, it meets ICCIDs that another counter has drawn. One by one, an order would draw all that were ever sold.
+ * Moves the counter past a block of used ICCIDs. A counter belongs to the first number of its range, so after an operator has
+ * changed `first`, the new counter meets ICCIDs that another counter has drawn. Without this, one order would draw them one by
+ * one, up to all that were ever sold.
  */
 async function skipUsedBlock(db: Db, supplier: string, { first, last }: Range, taken: string): Promise<void> {
   await db.query({

@@ -46,8 +46,8 @@ export async function resume(context: Es2plusContext, request: SupplierRequest):
 }
 
 /**
- * Checks an order that is no longer wanted. Continuing it would buy an eSIM, so a possible reservation is cancelled. If
- * the SM-DP+ executes that, there was an eSIM: it is returned as delivered, to be recorded as an orphan.
+ * Checks an order that is no longer wanted. Continuing it would buy an eSIM, so this cancels a possible reservation. If the
+ * SM-DP+ executes the cancellation, there was an eSIM: it is returned as delivered, so that fulfilment records an orphan.
  */
 export async function check(context: Es2plusContext, request: SupplierRequest): Promise<Outcome> {
   const progress = await context.store.find(request.key)
@@ -56,16 +56,16 @@ export async function check(context: Es2plusContext, request: SupplierRequest): 
   if (progress.step === 'CONFIRMED') return delivered(context.config, progress)
   if (progress.step === 'CANCELLED') return CANCELLED
   const outcome = await cancelReservation(context, progress, 'no longer wanted')
-  // The compiler does not see that cancelReservation has changed it.
+  // The compiler does not see that cancelReservation may have changed the step.
   return (progress.step as Step) === 'CANCELLED' ? delivered(context.config, progress) : outcome
 }
 
 const NEVER_SENT: Outcome = { kind: 'retry', message: 'DownloadOrder was never sent' }
 const CANCELLED: Outcome = { kind: 'refused', message: 'the SM-DP+ has cancelled the order' }
-/** When a lease has expired, two workers may process one order: one of them continues. */
+/** After a lease has expired, two workers may process one order. Only one of them continues. */
 const OTHER_WORKER: Outcome = { kind: 'unknown', message: 'another worker is processing this order' }
 
-/** Only the SM-DP+ knows whether DownloadOrder took a profile: an operator asks it, with the reason that it gave. */
+/** Only the SM-DP+ knows whether DownloadOrder took a profile. An operator has to ask it, quoting the reason that it gave. */
 function inDoubt({ failure }: Progress): Outcome {
   const what = failure === undefined ? 'DownloadOrder was not answered' : `DownloadOrder: ${failure}`
   return { kind: 'unknown', message: `${what}; ES2+ has no query` }
@@ -107,7 +107,7 @@ async function download(
   if (result.kind === 'done') {
     const iccid = stripIccidPadding(result.body.iccid ?? progress.iccid ?? '')
     if (!isIccid(iccid)) return { kind: 'unknown', message: 'DownloadOrder was executed, but its answer has no ICCID' }
-    // The answer may belong to another order, whose profile we must not confirm. Ours is queried again.
+    // The answer may belong to another order, whose profile we must not confirm. Our own order is queried again.
     if (progress.iccidChosen && iccid !== progress.iccid) {
       return {
         kind: 'unknown',
@@ -118,12 +118,13 @@ async function download(
     await failpoint('es2plus.ordered')
     return undefined
   }
-  // A repeat with an ICCID of our own range that is in use: our earlier order took it. ConfirmOrder will show it.
+  // A repeat found the ICCID from our own range in use, so our earlier order took it. ConfirmOrder will show it.
   const ownEarlier = repeated && progress.iccidChosen && result.kind === 'unknown' && result.code === ICCID_IN_USE
   if (ownEarlier) return undefined
-  // Definitely not executed: recorded, so that nothing is in doubt even if we crash before our caller has saved it.
+  // DownloadOrder was definitely not executed. Recording that leaves nothing in doubt, even if we crash before our caller saves
+  // it.
   if (result.kind !== 'unknown' && !repeated) await context.store.advance(progress, { step: 'NEW' })
-  // Without an ICCID of ours it is not repeated, so this is the only time that the SM-DP+ states its reason.
+  // Without an ICCID of our own the call is never repeated, so the SM-DP+ states its reason only this once.
   if (result.kind === 'unknown' && result.code !== undefined && progress.iccid === null) {
     await context.store.advance(progress, { step: 'ORDERING', failure: result.message })
   }
@@ -132,7 +133,8 @@ async function download(
   const message = `DownloadOrder: ${result.message}`
   if (result.kind !== 'refused') return { kind: result.kind, message, ...downOf(result) }
   if (!repeated) return { kind: 'refused', message }
-  // The first call may have been executed: it took the last profile, or our account was closed after it.
+  // The first call may have been executed, and the repeat refused because the first one took the last profile, or because our
+  // account was closed in between.
   return progress.iccid === null ? inDoubt(progress) : cancelReservation(context, progress, message)
 }
 
@@ -163,7 +165,7 @@ async function confirm(context: Es2plusContext, progress: Progress): Promise<Out
   }
   if (progress.step !== 'CONFIRMED') {
     const result = await context.client.releaseProfile({ iccid, chosen })
-    // It is confirmed, so only an earlier ReleaseProfile of ours can have changed its state.
+    // The order is confirmed, so only our own earlier ReleaseProfile can have changed its state.
     const ownEarlier = maybeReleased && result.kind === 'unknown' && result.code === NOT_RELEASABLE
     if (result.kind !== 'done' && !ownEarlier) {
       return { kind: 'unknown', message: `ReleaseProfile: ${messageOf(result)}`, ...downOf(result) }
@@ -175,10 +177,10 @@ async function confirm(context: Es2plusContext, progress: Progress): Promise<Out
 }
 
 /**
- * Cancels a profile that was allocated to us and is not used; until that succeeds, it counts as bought. A CancelOrder
- * whose answer was lost is repeated: only we know the matching id, so if it no longer exists, the profile was cancelled.
- * If it is unknown whether anything was allocated, the SM-DP+ may not know the ICCID: then nothing was allocated so far.
- * A DownloadOrder may still be running, so this is not recorded, and a later query checks again.
+ * Cancels a profile that was allocated to us and is not used. Until that succeeds, the profile counts as bought. We repeat a
+ * CancelOrder whose answer was lost: only we know the matching id, so if it no longer exists, the profile was cancelled. If we
+ * do not know whether anything was allocated and the SM-DP+ does not know the ICCID, nothing was allocated so far. A
+ * DownloadOrder may still be running, so we do not record that, and a later query checks again.
  */
 async function cancelReservation(context: Es2plusContext, progress: Progress, why: string): Promise<Outcome> {
   const repeated = progress.step === 'CANCELLING'

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, textOf, wholeOf } from '../members.ts'
 import type { BalanceOutcome, SupplierProduct } from '../supplier.ts'
 import type { Call } from './client.ts'
 
-/** Reads the packages for new eSIMs, then those for top-ups: one answer each. @throws if one of them is unreadable */
+/** Reads the packages for new eSIMs, then those for top-ups, each in one answer. @throws if one of them is unreadable */
 export async function* listProducts(call: Call): AsyncGenerator<SupplierProduct> {
   for (const packageType of ['BASE', 'TOPUP'] as const) {
     const answer = await call('package/list', { type: packageType })
@@ -17,7 +17,7 @@ export async function* listProducts(call: Call): AsyncGenerator<SupplierProduct>
 const UNLIMITED_DAILY = 4
 const DAYS: Readonly<Record<string, number>> = { DAY: 1, MONTH: 30 }
 
-/** @throws if a member is missing: a product that is left out would go off sale */
+/** @throws if a member is missing: leaving the product out would take it off sale */
 export function productOf(value: unknown, packageType: 'BASE' | 'TOPUP'): SupplierProduct {
   const members: JsonObject = isObject(value) ? value : {}
   const [productCode, name, currencyCode] = [members.packageCode, members.name, members.currencyCode].map(textOf)

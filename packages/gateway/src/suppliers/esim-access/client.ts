@@ -45,9 +45,9 @@ export function findEsimAccessFault({ eventAddresses = [] }: EsimAccessConfig): 
 export const URL_DEFAULT = 'https://api.esimaccess.com'
 export const CURRENCY_DEFAULT = 'USD'
 export const TIMEOUT_MS = 15_000
-/** The account's documented limit. */
+/** The documented rate limit of an account. */
 const PER_SECOND = 8
-/** A catalogue of 3 000 packages has 3 MB. */
+/** A catalogue of 3 000 packages takes 3 MB. */
 const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
 
 export type RtAnswer =

@@ -22,12 +22,12 @@ const MINUTE_MS = 60_000
 const GRACE_MS = MINUTE_MS
 const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
 const CONCURRENCY = 8
-/** An order has four calls, and each may wait for its turn at the account. */
+/** An order takes four calls, and each may wait for the account's rate limit. */
 const CALLS_MAX = 4
 
 /**
  * The eSIM Access interface, which several wholesalers serve. Each item is an order of one eSIM whose transactionId is the
- * item's key. A repeat of it buys nothing, and rows of a list name it.
+ * item's key. Repeating an order buys nothing more, and lists of eSIMs include the key.
  */
 export function esimAccessSupplier(name: string, config: EsimAccessConfig, deps: EsimAccessDeps): Supplier {
   const call = createCall(name, config, deps)
@@ -68,7 +68,7 @@ export function esimAccessSupplier(name: string, config: EsimAccessConfig, deps:
   }
 }
 
-/** The usage of the list may be older than that of the usage query, which is asked only about eSIMs in use. */
+/** Reads the state and usage of an eSIM. The list's usage may be older than the usage query's, so an eSIM in use gets both. */
 async function report(call: Call, esim: SuppliedEsim): Promise<ReportOutcome> {
   const time = new Date(systemClock.now())
   const found = await findEsim(call, esim)
@@ -90,7 +90,7 @@ async function queryUsage(call: Call, esimTranNo: string): Promise<bigint | unde
   return wholeOf(row?.dataUsage)
 }
 
-/** Minutes with an order that is not delivered yet are left out: the next comparison reads them. @throws on a failure */
+/** Leaves out minutes with an order that is not delivered yet: the next comparison reads them. @throws on a failure */
 async function* list(call: Call, since: Date): AsyncGenerator<SupplierRecord> {
   for await (const part of scan(call, since, new Date(systemClock.now() + CLOCK_TOLERANCE_MS))) {
     if ('failure' in part) {
@@ -129,7 +129,7 @@ async function receive(
   return { kind: 'changed', keys: rows.flatMap(({ transactionId }) => transactionId ?? []) }
 }
 
-/** The problem, and what to do about it. */
+/** The message about a failed test: the problem, and what to do about it. */
 function testMessage(failure: Failure): string {
   const message = failure.message.replace(/\.$/, '')
   if (failure.kind === 'none') {

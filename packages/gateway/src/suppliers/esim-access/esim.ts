@@ -13,11 +13,11 @@ export interface EsimRow {
   transactionId: string | undefined
   esimTranNo: string | undefined
   iccid: string | undefined
-  /** As the wholesaler names it. */
+  /** The status under the wholesaler's name. */
   status: string | undefined
-  /** The keys of its packages, top-ups included; undefined: one of them names no key. */
+  /** The keys of the eSIM's packages, including top-ups. undefined: a package has no key. */
   packageKeys: string[] | undefined
-  /** The row itself, with the members that are rarely needed. */
+  /** The whole row, for members that are rarely needed. */
   members: JsonObject
 }
 
@@ -50,7 +50,7 @@ export function deliveredEsimOf({ members }: EsimRow): DeliveredEsim | undefined
   return esimOf(named as unknown as Profile)
 }
 
-/** @param time when it was queried: the interface states no time of a change */
+/** @param time when the eSIM was queried: the interface does not say when a state changed */
 export function profileReportOf({ members, status }: EsimRow, time: Date): ProfileReport | undefined {
   const named = {
     ...withoutEmpty(members),

@@ -8,7 +8,7 @@ import type { Failure } from './outcome.ts'
 export type Found<Value> = { value: Value } | { failure: Failure }
 
 const UNREADABLE: Failure = { kind: 'none', message: 'the list of eSIMs is unreadable', sent: true }
-/** The interface has no code for an order that is not delivered yet but this. */
+/** The interface's only code for an order that is not delivered yet. */
 export const PENDING = '200010'
 const PAGE_SIZE = 500
 const PAGES_MAX = 1_000
@@ -27,7 +27,7 @@ export async function queryRows(call: Call, filter: JsonObject): Promise<Found<E
   return { failure: { kind: 'none', message: `the list has more than ${PAGES_MAX} pages`, sent: true } }
 }
 
-/** A wholesaler may have shorter pages than we ask for. */
+/** A wholesaler may return shorter pages than we request. */
 function isLastPage({ pager }: JsonObject, pageLength: number, read: number): boolean {
   const total = isObject(pager) ? wholeOf(pager.total) : undefined
   return pageLength === 0 || (total === undefined ? pageLength < PAGE_SIZE : read >= total)
@@ -45,15 +45,15 @@ export async function findEsim(
 }
 
 const MINUTE_MS = 60_000
-/** A list of a minute that contains a pending order cannot be read. */
+/** The shortest span that is read. If it contains a pending order, it cannot be read at all. */
 const SPAN_MIN_MS = MINUTE_MS
 
-/** A part of a time span: its eSIMs, or the failure of its query. */
+/** The eSIMs of a part of a time span, or the failure of its query. */
 export type Part = Found<EsimRow[]>
 
 /**
- * The eSIMs that were sold in a time span. A list that contains an order which is not delivered yet is refused as a whole,
- * so it is read in halves, down to minutes.
+ * The eSIMs that were sold in a time span. The wholesaler refuses a whole list if it contains an order that is not delivered
+ * yet, so we split such a span in halves, down to minutes.
  */
 export async function* scan(call: Call, from: Date, to: Date): AsyncGenerator<Part> {
   const found = await queryRows(call, { startTime: timeText(from), endTime: timeText(to) })
@@ -72,7 +72,7 @@ export async function* scan(call: Call, from: Date, to: Date): AsyncGenerator<Pa
 export const CLOCK_TOLERANCE_MS = 10 * MINUTE_MS
 
 /**
- * Looks for the eSIM with our key among all that were sold since our order: nothing else finds it.
+ * Looks for the eSIM with our key among all eSIMs sold since our order, because the interface cannot search by key.
  * @returns undefined only if all of them were read
  */
 export async function findByKey(

@@ -4,13 +4,13 @@ import { deliveredEsimOf, type EsimRow, timeOf } from './esim.ts'
 
 export type Failure = Exclude<RtAnswer, { kind: 'done' }>
 
-/** An operator has to correct something: tried again every half minute. */
+/** How long we wait before a retry while an operator has to correct something. */
 const ACCOUNT_WAIT_MS = 30_000
 const NO_MONEY = '200007'
 
 /**
- * Pure: decides the outcome of esim/order and esim/topup from a failure. Our key is its transactionId, and a repeat buys
- * nothing, so an order in doubt is looked for.
+ * Pure: decides the outcome of esim/order and esim/topup from a failure. Our key is the transactionId, and a repeat buys
+ * nothing more, so we look for an order in doubt.
  *
  *   | code                                           | outcome                                                     |
  *   |------------------------------------------------|-------------------------------------------------------------|
@@ -21,7 +21,7 @@ const NO_MONEY = '200007'
  *   | 200007 balance                                 | retry: no money                                             |
  *   | 101xxx, 401001 credentials                     | retry: the operator's account                               |
  *   | 000101 to 000104                               | retry: an operator has to correct it                        |
- *   | 310402 the key was used                        | unknown: it exists, and is looked for                       |
+ *   | 310402 the key was used                        | unknown: the order exists, and we look for it               |
  *   | 900001 busy, 000001, 200010 and any other code | unknown                                                     |
  *   | no answer, an invalid answer                   | unknown; retry if it certainly was not executed             |
  */
@@ -48,7 +48,7 @@ export function isAccountFault(code: string): boolean {
   return code === NO_MONEY || code === '401001' || code.startsWith('101') || /^00010[1-4]$/.test(code)
 }
 
-/** Accepting it for our key would give one eSIM to two dealers. */
+/** Accepting this eSIM for our key would give one eSIM to two dealers. */
 export const OTHER_ORDER: Outcome = { kind: 'unknown', message: 'the wholesaler answered for another order' }
 
 /** Pure: decides the outcome from the eSIM of our order. */
@@ -71,12 +71,12 @@ export function outcomeOfToppedUpRow(row: EsimRow, key: string): Outcome {
   return { kind: 'retry', message: 'the eSIM has no package with this key' }
 }
 
-/** Pure: decides the outcome of an action from a failure. `refused` only where nothing was changed. */
+/** Pure: decides the outcome of an action from a failure. `refused` only if the failure proves that nothing was changed. */
 export function outcomeOfFailedAction(failure: Failure): ActionOutcome {
   const isRefusal = failure.kind === 'failed' && ACTION_REFUSALS.includes(failure.code)
   return { kind: isRefusal ? 'refused' : 'unknown', message: failure.message }
 }
 
-/** The state of the eSIM, its parameters, and no such eSIM. */
+/** The eSIM's state does not allow the action. */
 export const NOT_IN_THIS_STATE = '200002'
 const ACTION_REFUSALS: readonly string[] = [NOT_IN_THIS_STATE, '310403', '000105', '000106', '000107']

@@ -13,7 +13,7 @@ export interface Account {
   timeoutMs: number
 }
 
-/** Queries after an order in the same call: most eSIMs are there within seconds. */
+/** When a call queries the order that it has just placed: most eSIMs are delivered within seconds. */
 export const CHECK_AFTER_MS: readonly number[] = [0, 500, 1_500]
 
 export async function order(account: Account, request: SupplierRequest): Promise<Outcome> {
@@ -37,7 +37,7 @@ export async function order(account: Account, request: SupplierRequest): Promise
   return outcome.kind === 'unknown' ? { ...outcome, charged, reference } : outcome
 }
 
-/** A top-up is answered at once, so it needs no query. */
+/** The wholesaler answers a top-up at once, so it needs no query. */
 export async function topUp(account: Account, request: TopUpRequest): Promise<Outcome> {
   const { key: transactionId, productCode: packageCode, periodNum } = request
   if (periodNum !== undefined && periodNum > 1) {
@@ -57,8 +57,8 @@ export async function topUp(account: Account, request: TopUpRequest): Promise<Ou
 }
 
 /**
- * Queries a purchase by its order number, otherwise by our key. Nothing is ever bought here: an order that is not found
- * returns to fulfilment, which repeats it with the same key and its price guard.
+ * Queries a purchase by its order number, otherwise by our key. This never buys: an order that is not found returns to
+ * fulfilment, which repeats it with the same key and its price guard.
  */
 export async function query(account: Account, request: SupplierRequest): Promise<Outcome> {
   const { key, reference, topUp: esim } = request
@@ -106,8 +106,8 @@ type Bought = { obj: JsonObject; charged: Charge | undefined }
 const OTHER_PRICE: readonly string[] = ['200005', '200006']
 
 /**
- * Buys at the cost in the catalogue, which the wholesaler compares with its price. At another price nothing is bought: up
- * to the sale price we buy at the current one, above it the purchase is refused.
+ * Buys at the cost in the catalogue, which the wholesaler compares with its current price. If they differ, it sells nothing: we
+ * then buy at the current price if that is at most the sale price, and otherwise refuse the purchase.
  */
 async function buyAtPrice(
   account: Account,
@@ -130,7 +130,7 @@ async function buyAtPrice(
     if (answer.kind === 'failed' && OTHER_PRICE.includes(answer.code)) return { kind: 'retry', message: answer.message }
   }
   if (answer.kind !== 'done') return outcomeOfFailure(answer, type === 'TOPUP')
-  // The interface states no amount; it has compared ours with its price.
+  // The answer states no amount, but the wholesaler has compared our price with its own.
   const days = BigInt(request.periodNum ?? 1)
   return { obj: answer.obj, charged: price ? { amount: price * days, currencyCode } : undefined }
 }

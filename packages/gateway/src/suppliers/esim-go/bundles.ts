@@ -16,7 +16,10 @@ interface Assignment {
   endsAt: Date | undefined
 }
 
-/** Pure. An older interface has the members of an assignment in the bundle. @returns undefined if it is unreadable */
+/**
+ * Pure. In an older interface the bundle itself has the members of an assignment.
+ * @returns undefined if the list is unreadable
+ */
 export function assignmentsOf({ bundles }: JsonObject): Assignment[] | undefined {
   if (!Array.isArray(bundles) || !bundles.every(isObject)) return undefined
   return bundles.flatMap((bundle) => {
@@ -73,8 +76,9 @@ function usageOf({ initial, remaining, isUnlimited }: Assignment): bigint | unde
 }
 
 /**
- * Revokes the bundle of an eSIM that was not started, for a refund. Its state shows whether an earlier call was executed.
- * The eSIM is named by its ICCID and the bundle by its name, so an eSIM with more than one bundle is left as it is.
+ * Revokes the bundle of an eSIM that was not started, for a refund. The bundle's state shows whether an earlier call was
+ * executed. eSIM Go identifies the eSIM by its ICCID and the bundle by its name, so we leave an eSIM with more than one bundle
+ * as it is.
  */
 export async function cancel(client: EsimGoClient, { iccid, productCode }: SuppliedEsim): Promise<CancelOutcome> {
   const before = await readAssignments(client, iccid)
@@ -96,10 +100,10 @@ function isMissing(answer: RestAnswer): boolean {
   return answer.kind === 'reply' && answer.status === 404 && isText(answer.body?.message)
 }
 
-/** States of a bundle that was started. */
+/** States of a bundle that has been started. */
 const STARTED: readonly string[] = ['active', 'depleted', 'expired', 'lapsed']
 
-/** Pure: decides from the bundles of an eSIM, before and after the request. */
+/** Pure: decides a cancellation from the bundles of an eSIM, as read before and after the request. */
 export function decideCancel(all: Assignment[], bundle: string): CancelOutcome | 'revocable' {
   const left = all.filter(({ state }) => state !== 'revoked')
   const wasRevoked = all.some((one) => one.bundle === bundle && one.state === 'revoked')

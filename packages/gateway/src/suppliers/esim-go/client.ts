@@ -12,11 +12,11 @@ export const esimGoConfig = Type.Object(
 )
 export type EsimGoConfig = Static<typeof esimGoConfig>
 
-/** A url has the version. */
+/** The url includes the version. */
 export const URL_DEFAULT = 'https://api.esim-go.com/v2.5'
-/** The account's documented limit. */
+/** The documented rate limit of an account. */
 export const PER_SECOND = 10
-/** A purchase is not sent later than this after it was claimed: orders.ts. */
+/** A purchase is sent within this time after its claim (orders.ts), or not at all. */
 export const SEND_WITHIN_MS = TURN_WAIT_MAX_MS
 
 export interface EsimGoClient {

@@ -12,19 +12,19 @@ const MINUTE_MS = 60_000
 const GRACE_MS = MINUTE_MS
 const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
 const CONCURRENCY = 8
-/** An order is sent, searched and queried. */
+/** Sending an order, searching it and querying it. */
 const CALLS_MAX = 4
 
 /**
- * The wholesaler eSIM Go. It takes no key of ours, so over all nodes one purchase of a bundle is under way at a time: an
- * order whose answer was lost is the only one of its bundle in its time that no other key has made. Written from public
+ * The wholesaler eSIM Go. It accepts no idempotency key, so all nodes together buy a bundle once at a time. Then an order whose
+ * answer was lost is the only order of its bundle in its time span that belongs to no other key. Written from public
  * documentation; not yet verified against a live account.
  */
 export function esimGoSupplier(name: string, config: EsimGoConfig, deps: RestDeps): Supplier {
   const { timeoutMs = TIMEOUT_MS, settlesMs: graceMs = GRACE_MS, perSecond = PER_SECOND, share = 1 } = config
   const client = esimGoClient(name, config, deps)
   const sendingMs = SEND_WITHIN_MS + timeoutMs + graceMs
-  // The next purchase of the bundle begins only after the time in which this one can be found.
+  // The next purchase of the bundle begins only after the time span in which this one can be found.
   const store = createOrderStore(name, deps.db, sendingMs + 2 * CLOCK_TOLERANCE_MS)
   const claimWaitMs = Math.min(CLAIM_WAIT_MAX_MS, timeoutMs / 2)
   const context: EsimGoContext = { client, store, sendingMs, claimWaitMs, isShared: share < 1 }

@@ -10,7 +10,7 @@ const PAGES_MAX = 10_000
 
 interface OrdersPage {
   orders: EsimGoOrder[]
-  /** By the clock of eSIM Go. */
+  /** The time of the answer by eSIM Go's clock. */
   time: Date | undefined
 }
 
@@ -23,8 +23,8 @@ export async function* readOrders(client: EsimGoClient, since: Date): AsyncGener
 }
 
 /**
- * The eSIMs of all orders, top-ups included: the list does not distinguish them. An order that we did not make has its
- * reference as key. Orders that may be one whose answer was lost are left out, until that one is found.
+ * The eSIMs of all orders, including top-ups, which the list does not distinguish. An order that we did not make gets its
+ * reference as key. Orders that may be the one whose answer was lost are left out until that one is found.
  */
 export async function* listOrders(
   client: EsimGoClient,
@@ -78,7 +78,7 @@ async function* readPages(
 
 const MEGABYTE = 1_000_000n
 
-/** Pure. @returns undefined if it cannot be sold: without a fixed price or without data, or unreadable */
+/** Pure. @returns undefined if the bundle cannot be sold: without a fixed price, without data, or unreadable */
 export function productOf(bundle: JsonObject, currencyCode: string): SupplierProduct | undefined {
   const { name, description, countries, dataAmount, duration, unlimited, billingType } = bundle
   const cost = amountOf(bundle.price)
@@ -115,7 +115,7 @@ export async function readBalance(client: EsimGoClient): Promise<BalanceOutcome>
   return account ? { kind: 'balance', ...account } : { kind: 'silent', message: 'the balance at eSIM Go is unreadable' }
 }
 
-/** An API key belongs to one organisation. */
+/** The balance of the organisation. An API key belongs to exactly one. */
 function accountOf(answer: RestAnswer): { amount: bigint; currencyCode: string } | undefined {
   const organisations = answer.kind === 'reply' && answer.status === 200 ? answer.body?.organisations : undefined
   const [organisation] = Array.isArray(organisations) ? organisations.filter(isObject) : []

@@ -3,37 +3,38 @@ import type { Db } from '../../lib/postgres/db.ts'
 import type { SupplierRequest } from '../supplier.ts'
 
 /*
- * What we know about our orders at eSIM Go. It takes no key of ours, and two equal orders differ only by their reference and
- * their time. So a purchase is claimed before it is sent: over all nodes, one purchase of a bundle is under way at a time.
- * A claim ends when its order is known or was refused, otherwise when the order could no longer be mistaken for a later one.
+ * Our orders at eSIM Go. It accepts no idempotency key, and two equal orders differ only in reference and time. So we claim a
+ * purchase before we send it: all nodes together buy a bundle once at a time. A claim ends when its order is known or was
+ * refused, otherwise when the order can no longer be mistaken for a later one.
  */
 export interface PlacedOrder {
   key: string
   productCode: string
-  /** When it was claimed last. */
+  /** When the purchase was last claimed. */
   sentAt: Date
-  /** null: its answer has not arrived. */
+  /** null: no answer has arrived. */
   reference: string | null
-  /** The database's time. */
+  /** The current time by the database's clock. */
   now: Date
 }
 
 export interface OrderStore {
   find(key: string): Promise<PlacedOrder | undefined>
-  /** Claims the bundle. @returns false if another purchase of it is under way, or if this one was made */
+  /** Claims the bundle. @returns false if another purchase of the bundle is in progress, or if this one was made */
   claim(request: Pick<SupplierRequest, 'key' | 'productCode'>): Promise<boolean>
-  /** Nothing was bought. */
+  /** Ends the claim because nothing was bought. */
   release(key: string): Promise<void>
   /**
-   * The order was made. A second order of one key, by a worker that was believed to have stopped, is recorded besides the
-   * first one. @throws if another key has its reference
+   * Records that the order was made. A worker that was believed to have stopped may have made a second order for one key, which
+   * is recorded in addition to the first.
+   * @throws if another key has the reference
    */
   save(key: string, order: { reference: string; iccid: string | undefined; productCode: string }): Promise<void>
   /** The keys of orders that we made, by their references. */
   findKeys(references: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** The key of the order that delivered an eSIM. */
   findKeyOf(iccid: string): Promise<string | undefined>
-  /** Bundles with an order of the last hour whose answer has not arrived. */
+  /** Bundles that have an order of the last hour without an answer. */
   listInDoubt(): Promise<string[]>
 }
 
@@ -108,8 +109,8 @@ export function createOrderStore(supplier: string, db: Pick<Db, 'query'>, claimM
 }
 
 /**
- * Locks the claim of the bundle until its own commit. The same key may claim again: its earlier order was not made. A time
- * further ahead than a claim lasts was written by a clock that was ahead, and does not count.
+ * Locks the claim of the bundle until the statement's own commit. The same key may claim again, because its earlier order was
+ * not made. A time further ahead than a claim lasts was written by a clock that was ahead, and does not count.
  */
 const CLAIM = `
   with claimed as (

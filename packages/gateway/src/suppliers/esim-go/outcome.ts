@@ -26,7 +26,7 @@ export function outcomeOfOrder(answer: RestAnswer): Outcome | { kind: 'placed'; 
   if (status >= 200 && status < 300 && body !== undefined && isText(body.orderReference)) {
     return { kind: 'placed', order: body }
   }
-  // It may have been accepted. "Processing" says nothing about eSIM Go as a whole.
+  // The order may have been accepted. A message like "Processing" does not mean that eSIM Go as a whole is down.
   if (status === 503 && isText(body?.message)) return { kind: 'unknown', message }
   if (status < 400 || status >= 500 || status === 408) return { kind: 'unknown', message, down: true }
   if (status === 429) return { kind: 'retry', message, afterMs: answer.retryAfterMs ?? RATE_WAIT_MS }
@@ -35,10 +35,10 @@ export function outcomeOfOrder(answer: RestAnswer): Outcome | { kind: 'placed'; 
   return { kind: 'refused', message }
 }
 
-/** eSIM Go has no codes. A refusal that is taken for one about money is only tried again. */
+/** eSIM Go has no error codes. If another refusal is mistaken for one about money, the order is only tried again. */
 const MONEY = /balance|credit|funds/i
 
-/** A definite refusal of eSIM Go itself. The key and the rate are the operator's matter: a repeat may succeed. */
+/** A definite refusal by eSIM Go itself. A wrong key and the rate limit are for the operator to solve: a repeat may succeed. */
 export function isRefusal(answer: RestAnswer): boolean {
   if (answer.kind === 'failed' || answer.status < 400 || answer.status >= 500) return false
   return ![401, 403, 408, 429].includes(answer.status) && isText(answer.body?.message)
@@ -48,7 +48,7 @@ export function isRefusal(answer: RestAnswer): boolean {
 export interface EsimGoOrder {
   reference: string
   bundle: string
-  /** Its new eSIMs, or the one that it topped up; empty until it is carried out. */
+  /** The new eSIMs, or the one that was topped up. Empty until the order is carried out. */
   esims: JsonObject[]
   createdAt: Date | undefined
   status: string | undefined
@@ -75,7 +75,7 @@ export function orderOf(members: JsonObject): EsimGoOrder | undefined {
 
 const OTHER_ORDER: Outcome = { kind: 'unknown', message: 'eSIM Go answered for another order' }
 
-/** Pure: decides from the order of our key. */
+/** Pure: decides the outcome from the order with our key. */
 export function outcomeOfPurchase(
   { reference, bundle, esims, status, charged }: EsimGoOrder,
   { productCode, topUp }: Pick<SupplierRequest, 'productCode' | 'topUp'>,
@@ -119,7 +119,7 @@ export function outcomeOfFind(
   return { kind: 'unknown', message, reference, ...(status >= 500 ? { down: true as const } : {}) }
 }
 
-/** What an operator reads about a failure. */
+/** The message about a failure for an operator. */
 export function messageOf(answer: RestAnswer): string {
   if (answer.kind === 'failed') return answer.message
   const { status, body } = answer

@@ -11,26 +11,28 @@ import { type EsimGoOrder, orderOf, outcomeOfFind, outcomeOfOrder, outcomeOfPurc
 export interface EsimGoContext {
   client: EsimGoClient
   store: OrderStore
-  /** An order may be created at eSIM Go this long after it was claimed. */
+  /** eSIM Go may create an order up to this long after it was claimed. */
   sendingMs: number
-  /** A purchase waits in its call this long while another one of its bundle is under way. */
+  /** How long a purchase waits in its call while another purchase of its bundle is in progress. */
   claimWaitMs: number
-  /** Others buy with the same account. */
+  /** Others buy with the same account too. */
   isShared: boolean
 }
 
-/** The clock of eSIM Go and that of the database may differ by this much. */
+/** eSIM Go's clock and the database's may differ by this much. */
 export const CLOCK_TOLERANCE_MS = 60_000
-/** Orders are searched from this long before ours: with a wrong clock it goes to review instead of being bought again. */
+/**
+ * A search begins this long before our order. With a wrong clock, the order then goes to review instead of being bought again.
+ */
 const SEARCH_BEFORE_MS = 10 * 60_000
-/** Queries after an order that is not delivered with its answer, in the same call. */
+/** When a call queries the order that it has just placed, if the answer did not deliver it. */
 export const CHECK_AFTER_MS: readonly number[] = [500, 1_500]
 export const CLAIM_WAIT_MAX_MS = 2_000
 const CLAIM_POLL_MS = 150
-/** A purchase that had to wait is tried again after this. */
+/** A purchase that found its bundle claimed is tried again after this time. */
 const BUSY_WAIT_MS = 1_000
 
-/** Buys a new eSIM or a top-up. An order that was made with this key is only queried. */
+/** Buys a new eSIM or a top-up. If an order was already made with this key, only queries it. */
 export async function order(context: EsimGoContext, request: SupplierRequest): Promise<Outcome> {
   const { client, store } = context
   const { key, productCode, topUp } = request
@@ -51,7 +53,10 @@ export async function order(context: EsimGoContext, request: SupplierRequest): P
   return placed
 }
 
-/** The next purchase of the bundle waits for this one. An order that is not found yet may still be made. */
+/**
+ * Searches immediately, because the next purchase of the bundle waits for this one. If nothing is found, the outcome stays
+ * unknown: the order may still be made.
+ */
 async function searchAtOnce(context: EsimGoContext, request: SupplierRequest, unknown: Outcome): Promise<Outcome> {
   const found = await query(context, request)
   return found.kind === 'retry' || found.kind === 'unknown' ? unknown : found
@@ -77,7 +82,7 @@ async function untilDelivered(context: EsimGoContext, request: SupplierRequest, 
   return outcome
 }
 
-/** Records the order as that of our key, before its eSIM is accepted. */
+/** Records the order under our key before its eSIM is accepted. */
 async function accept({ store }: EsimGoContext, request: SupplierRequest, found: EsimGoOrder): Promise<Outcome> {
   const outcome = outcomeOfPurchase(found, request)
   const iccid = outcome.kind === 'delivered' ? outcome.esim.iccid : undefined
@@ -104,8 +109,8 @@ async function find(context: EsimGoContext, request: SupplierRequest, reference:
 }
 
 /**
- * Looks for an order whose answer was lost among the recent ones of its bundle that no other key has made. It is ours if it
- * is the only one that was created in its time: nothing else distinguishes it from a purchase by somebody else.
+ * Looks for an order whose answer was lost among the recent orders of its bundle that belong to no other key. It is ours if no
+ * other was created in its time span: nothing else distinguishes it from a purchase by somebody else.
  */
 async function search(context: EsimGoContext, request: SupplierRequest, placed: PlacedOrder): Promise<Outcome> {
   if (context.isShared) {
@@ -134,7 +139,7 @@ async function search(context: EsimGoContext, request: SupplierRequest, placed: 
   return { kind: 'unknown', message: `eSIM Go has an order that may be this one or another buyer's: ${references}` }
 }
 
-/** Early enough even if the clock was set back meanwhile. */
+/** Where the search starts: early enough even if the clock was set back in the meantime. */
 function searchFrom({ sentAt, now }: PlacedOrder): Date {
   return new Date(Math.min(sentAt.getTime(), now.getTime()) - SEARCH_BEFORE_MS)
 }
@@ -143,14 +148,14 @@ function differ(one: Date, other: Date): boolean {
   return Math.abs(one.getTime() - other.getTime()) > CLOCK_TOLERANCE_MS
 }
 
-/** An order without a time may have been created at any. */
+/** @returns whether the order was created in our time span. An order without a time may have been. */
 function isInTime(createdAt: Date | undefined, { sentAt }: PlacedOrder, sendingMs: number): boolean {
   if (createdAt === undefined) return true
   const afterMs = createdAt.getTime() - sentAt.getTime()
   return afterMs >= -CLOCK_TOLERANCE_MS && afterMs <= sendingMs + CLOCK_TOLERANCE_MS
 }
 
-/** A top-up names its eSIM once it is carried out. */
+/** @returns whether the order is for our eSIM. A top-up names its eSIM only once it is carried out. */
 function isFor({ esims }: EsimGoOrder, { topUp }: Pick<SupplierRequest, 'topUp'>): boolean {
   return topUp === undefined || esims.length === 0 || esims.some((esim) => iccidOf(esim) === topUp.iccid)
 }

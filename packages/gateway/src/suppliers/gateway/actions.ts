@@ -12,8 +12,8 @@ const CHECKS = 4
 const FIRST_CHECK_MS = 100
 
 /**
- * Has the upstream carry out an action under our key, which is its transactionId: a repeat returns the same action with
- * its present status.
+ * Makes the upstream carry out an action. Our key is its transactionId: a repeat returns the same action with its present
+ * status.
  */
 export async function act(
   upstream: Upstream,
@@ -80,7 +80,7 @@ export function outcomeOfAction(
   }
 }
 
-/** Its operator, or an earlier call whose answer was lost, has done it already. */
+/** @returns whether the action is already done, by the upstream's operator or by an earlier call whose answer was lost. */
 function isDone(action: EsimAction, { esimStatus }: Profile): boolean {
   return (action === 'CANCEL' && esimStatus === 'CANCEL') || (action === 'REVOKE' && esimStatus === 'REVOKED')
 }

@@ -18,7 +18,7 @@ export type GatewayConfig = Static<typeof gatewayConfig>
 export const TIMEOUT_MS = 15_000
 const ANSWER_SIZE_MAX_BYTES = 8 * 1024 * 1024
 
-/** One call through `lib/outbound`: its value, or its failure and whether it may have arrived. */
+/** Makes one call through `lib/outbound`. Returns its value, or its failure and whether the request may have arrived. */
 export type Upstream = <Value>(work: (client: DealerEsim) => Promise<Value>) => Promise<UpstreamAnswer<Value>>
 
 export type UpstreamAnswer<Value> =

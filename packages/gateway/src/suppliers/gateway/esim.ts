@@ -10,12 +10,15 @@ import { dateOf, iccidOf, isStorableText } from '../members.ts'
 import type { DeliveredEsim, ProfileReport } from '../supplier.ts'
 
 /*
- * Pure: decodes an upstream's profile. The upstream may be newer than this gateway, or another implementation. An unknown
- * status or an invalid text is ignored: our tables cannot store it, and the rest of the profile would be lost with it.
- * A malformed identifier is ignored, too, because dealers are promised its form (contract §5).
+ * Pure: decodes an upstream's profile. The upstream may be newer than this gateway, or another implementation. We ignore an
+ * unknown status or an invalid text: our tables cannot store it, and the failed write would lose the rest of the profile. We
+ * ignore a malformed identifier too, because dealers are promised its form (contract §5).
  */
 
-/** @returns undefined if they are unreadable. An exception would count as a supplier that is down, for other eSIMs as well. */
+/**
+ * @returns undefined if they are unreadable: an exception would make the breaker count the supplier as down, for other eSIMs
+ * too
+ */
 export function profilesOf({ profileList }: { profileList: unknown }): Profile[] | undefined {
   const isList = Array.isArray(profileList) && profileList.every((one) => typeof one === 'object' && one !== null)
   return isList ? profileList : undefined
@@ -39,7 +42,7 @@ export function esimOf(profile: Profile): DeliveredEsim | undefined {
 }
 
 /**
- * Leaves out CANCEL: here it comes with a refund (fulfilment/review).
+ * Leaves out CANCEL, because in this gateway a cancelled eSIM is refunded as well (fulfilment/review).
  * @returns undefined if the profile has no valid time
  */
 export function reportOf(profile: Profile): ProfileReport | undefined {

@@ -25,7 +25,7 @@ const MINUTE_MS = 60_000
 const GRACE_MS = 30_000
 const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
 const CONCURRENCY = 32
-/** Queries after an order in the same call: most upstreams deliver immediately. */
+/** How often a call queries the order that it has just placed: most upstreams deliver immediately. */
 const CHECKS_AFTER_ORDER = 4
 const FIRST_CHECK_MS = 100
 
@@ -43,7 +43,7 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
       batch: 1,
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: config.perSecond ?? null,
-      // The eSIM of a top-up, an order, a second one at the current price, and the queries.
+      // The requests of one call: the eSIM of a top-up, an order, a second one at the current price, and the queries.
       timeoutMs: 4 * timeoutMs + FIRST_CHECK_MS * 2 ** CHECKS_AFTER_ORDER,
       graceMs: config.settlesMs ?? GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
@@ -104,8 +104,9 @@ async function topUp(upstream: Upstream, request: TopUpRequest): Promise<Outcome
 }
 
 /**
- * The upstream's price may have changed since the cost was entered. Given the cost as its guard, it buys nothing at
- * another price and returns the current one: up to the sale price we buy at that price, above it the order is refused.
+ * Buys at the cost in the catalogue as a price guard, because the upstream's price may have changed since. At another price the
+ * upstream sells nothing and returns its current price: we then buy at that price if it is at most the sale price, and
+ * otherwise refuse the order.
  */
 async function purchase(
   upstream: Upstream,
@@ -142,12 +143,12 @@ async function purchase(
     await delay(FIRST_CHECK_MS * 2 ** check)
     outcome = await query(upstream, request)
   }
-  // The order exists, even if it cannot be seen just now.
+  // The order exists, even if we cannot read it at the moment.
   if (outcome.kind === 'retry') outcome = { kind: 'unknown', message: outcome.message }
   return withCharge(outcome, chargeOf(placed.value))
 }
 
-/** Adds the amount from the order's own answer, if the later queries did not return it. */
+/** Adds the charge from the answer to the order, if the later queries did not return one. */
 function withCharge(outcome: Outcome, charged: Charge | undefined): Outcome {
   if (outcome.kind === 'unknown' || outcome.kind === 'toppedUp')
     return { ...outcome, charged: outcome.charged ?? charged }
@@ -155,7 +156,7 @@ function withCharge(outcome: Outcome, charged: Charge | undefined): Outcome {
   return { kind: 'delivered', esim: { ...outcome.esim, charged: outcome.esim.charged ?? charged } }
 }
 
-/** The package's current price, if it was not bought because the guard differs from it. */
+/** The package's current price, if the upstream refused the order because the guard differs from that price. */
 function currentPrice(failure: DealerEsimError): bigint | undefined {
   const { current } = failure.data
   return failure.is('200005') && Number.isSafeInteger(current) ? BigInt(current as number) : undefined
@@ -170,7 +171,7 @@ async function query(upstream: Upstream, { key, topUp }: SupplierRequest): Promi
   return { kind: 'unknown', message, ...(found.network === undefined ? {} : { down: true as const }) }
 }
 
-/** An eSIM that no dealer has is cancelled under a key of its own. */
+/** Cancels an eSIM. One that no dealer has is cancelled under a key of its own. */
 async function cancel(upstream: Upstream, esim: SuppliedEsim, actionKey?: string): Promise<CancelOutcome> {
   const outcome = await act(upstream, 'CANCEL', esim, actionKey ?? `${esim.key}-cancel`)
   return outcome.kind === 'done' ? { kind: 'cancelled' } : outcome

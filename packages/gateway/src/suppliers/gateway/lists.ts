@@ -3,10 +3,10 @@ import { currencyOf, iccidOf, isText } from '../members.ts'
 import type { SupplierProduct, SupplierRecord } from '../supplier.ts'
 import type { Upstream, UpstreamAnswer } from './client.ts'
 
-/** Two million rows. */
+/** Enough for two million rows. */
 const PAGES_MAX = 4_000
 
-/** The upstream's eSIMs of ours. @throws if they cannot be read to the end */
+/** Our eSIMs at the upstream. @throws if they cannot be read to the end */
 export async function* listProfiles(upstream: Upstream, since: Date): AsyncGenerator<SupplierRecord> {
   const request = { startTime: since.toISOString(), pageSize: PAGE_SIZE_MAX }
   const pages = readPages((next) => upstream((client) => client.profiles({ ...request, ...next })))
@@ -20,7 +20,10 @@ export async function* listProfiles(upstream: Upstream, since: Date): AsyncGener
   }
 }
 
-/** What we may buy at the upstream: packages for new eSIMs, then top-ups. @throws if they cannot be read to the end */
+/**
+ * The packages that we may buy at the upstream, first for new eSIMs, then for top-ups. @throws if they cannot be read to the
+ * end
+ */
 export async function* listProducts(upstream: Upstream): AsyncGenerator<SupplierProduct> {
   for (const type of ['BASE', 'TOPUP'] as const) {
     const pages = readPages((next) => upstream((client) => client.packages({ type, pageSize: PAGE_SIZE_MAX, ...next })))
@@ -33,7 +36,7 @@ export async function* listProducts(upstream: Upstream): AsyncGenerator<Supplier
   }
 }
 
-/** @throws if a page cannot be read: a repeated cursor would be followed for ever */
+/** @throws if a page cannot be read, or repeats a cursor, which would be followed forever */
 async function* readPages<Page extends { nextCursor: string | null }>(
   read: (next: { cursor?: string }) => Promise<UpstreamAnswer<Page>>,
 ): AsyncGenerator<Page> {
@@ -54,8 +57,8 @@ async function* readPages<Page extends { nextCursor: string | null }>(
 }
 
 /**
- * Pure. Our price at the upstream is our cost.
- * @returns undefined if it cannot be sold by rules: off sale, with eKYC, so much a day for a fixed time, or unreadable
+ * Pure. The upstream's price for us is our cost.
+ * @returns undefined if rules cannot sell it: off sale, with eKYC, a daily volume for a fixed duration, or unreadable
  */
 export function productOf(item: Package): SupplierProduct | undefined {
   if (item.status !== 'ON_SALE' || item.ekycRequired) return undefined

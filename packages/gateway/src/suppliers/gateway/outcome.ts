@@ -6,8 +6,8 @@ import { esimOf, profilesOf } from './esim.ts'
 const LIMIT_WAIT_MS = 30_000
 
 /**
- * Pure: decides the outcome of an order from an upstream's failure. Our key is its transactionId, so an order in doubt is
- * simply queried.
+ * Pure: decides the outcome of an order from an upstream's failure. Our key is the transactionId, so we simply query an order
+ * in doubt.
  *
  *   | code                                          | outcome                                                 |
  *   |-----------------------------------------------|---------------------------------------------------------|
@@ -49,7 +49,10 @@ export function outcomeOfFailure(
   }
 }
 
-/** The state of an eSIM, what its supplier cannot do, the cancel policy, a package that does not fit, no such eSIM. */
+/**
+ * Refusals: the eSIM's state, an action that its supplier cannot do, the cancel policy, a package that does not fit, no such
+ * eSIM.
+ */
 const REFUSALS: readonly string[] = ['200002', '200015', '200017', '310245', '310403']
 const PARAMETER = /^00010[5-8]$/
 
@@ -91,7 +94,7 @@ function outcomeWithoutEsim(order: QueryAnswer): Outcome {
   }
 }
 
-/** Pure: as outcomeOfOrder, of a top-up. */
+/** Pure: decides the outcome of a top-up, as `outcomeOfOrder` does for an order. */
 export function outcomeOfTopUp(order: QueryAnswer, key: string): Outcome {
   if (order.transactionId !== key || order.orderType !== 'TOPUP') return OTHER_ORDER
   const charged = chargeOf(order)

@@ -21,7 +21,7 @@ const PACKAGE_TYPES: Readonly<Record<string, SupplierProduct['packageType']>> = 
   esim_addon: 'TOPUP',
 }
 
-/** Pure. @returns undefined if it cannot be sold here: of another category, without data, or unreadable */
+/** Pure. @returns undefined if the product cannot be sold here: of another category, without data, or unreadable */
 export function productOf(product: JsonObject): SupplierProduct | undefined {
   const details = detailsOf(product.productDetails)
   const productCode = textOf(product.productId)
@@ -51,7 +51,7 @@ const HOURS_OF_A_DAY = 24
 const BYTES: Readonly<Record<string, number>> = { MB: 10 ** 6, GB: 10 ** 9, TB: 10 ** 12 }
 const VOLUME_MAX_BYTES = 10 ** 15
 
-/** null: unlimited; undefined: none, or unreadable. */
+/** @returns null if the volume is unlimited; undefined if it is missing or unreadable */
 function volumeOf(details: ReadonlyMap<string, string>): bigint | null | undefined {
   const limit = details.get('PLAN_DATA_LIMIT') ?? ''
   if (/^unlimited$/i.test(limit)) return null

@@ -36,16 +36,16 @@ export const URL_DEFAULT = 'https://api.mobimatter.com/mobimatter'
 const API = '/api/v2'
 
 export interface MobimatterClient {
-  /** Holds the money of an order. */
+  /** Creates an order, for which MobiMatter holds the money. */
   create(order: {
     productId: string
     productCategory: 'esim_realtime' | 'esim_addon'
     addOnOrderIdentifier?: string
     label: string
   }): Promise<RestAnswer>
-  /** Buys an order that is held. */
+  /** Completes an order whose money is held: this buys it. */
   complete(orderId: string): Promise<RestAnswer>
-  /** Returns the money of an order that is held. */
+  /** Cancels an order whose money is held: this returns the money. */
   cancel(orderId: string, reason: string): Promise<RestAnswer>
   find(orderId: string): Promise<RestAnswer>
   products(): Promise<RestAnswer>

@@ -11,12 +11,12 @@ const MINUTE_MS = 60_000
 const GRACE_MS = MINUTE_MS
 const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
 const CONCURRENCY = 8
-/** An order is created, completed and queried, or cancelled where the completion is refused. */
+/** The calls of one order: it is created, completed and queried, or cancelled if MobiMatter refuses to complete it. */
 const CALLS_MAX = 4
 
 /**
- * The wholesaler MobiMatter. It takes no key of ours, but an order has two steps, create and complete, and only the second
- * one buys. The progress of each item is committed between them, so that one order of it is completed at most. Written from
+ * The wholesaler MobiMatter. It accepts no idempotency key, but an order has two steps, create and complete, and only the
+ * second one buys. We commit the progress of each item between them, so at most one of its orders is completed. Written from
  * public documentation; not yet verified against a live account.
  */
 export function mobimatterSupplier(name: string, config: MobimatterConfig, deps: RestDeps): Supplier {
@@ -79,8 +79,8 @@ async function receive(
 }
 
 /**
- * The public documentation does not name the header of the signature. So each header with the form of one is tried: only
- * MobiMatter can make a valid one, wherever it stands.
+ * Verifies the signature of an event. The public documentation does not name its header, so we try each header that looks like
+ * a signature: only MobiMatter can make a valid one, whichever header it is in.
  */
 function isSigned({ headers, body }: Event, publicKey: string): boolean {
   const key = createPublicKey(publicKey)

@@ -5,12 +5,12 @@ import { chargeOf, deliveredDetailsOf, deliveredIccidOf, esimOf } from './esim.t
 
 /** Accepting it for our key would give one eSIM to two dealers, or refund a delivered eSIM. */
 const OTHER_ORDER: Outcome = { kind: 'unknown', message: 'MobiMatter answered for another order' }
-/** The provider behind MobiMatter is down. */
+/** How long we wait before a retry while the provider behind MobiMatter is down. */
 const PROVIDER_WAIT_MS = 30_000
 
 /**
- * Pure: decides from the answer to `POST /order`, which only holds the money. Only a completed order buys, and an order
- * whose number we do not know is never completed: so without an answer nothing was bought, and its hold lapses.
+ * Pure: decides the outcome from the answer to `POST /order`, which only holds the money. Only completing an order buys it,
+ * and we never complete an order whose number we do not know: without an answer nothing was bought, and the hold lapses.
  *
  *   | answer                                         | outcome                                             |
  *   |------------------------------------------------|-----------------------------------------------------|
@@ -30,13 +30,13 @@ export function outcomeOfCreate(answer: RestAnswer): Outcome | { kind: 'created'
   return isRefusal(answer) ? outcomeOfRefusal(answer) : { kind: 'retry', message: messageOf(answer), down: true }
 }
 
-/** Refusals in MobiMatter's form. Its statuses decide: it has no codes. */
+/** A refusal in MobiMatter's form. MobiMatter has no error codes, so the HTTP status decides. */
 export function isRefusal(answer: RestAnswer): boolean {
   if (answer.kind === 'failed' || answer.status < 400 || answer.status >= 500) return false
   return ![401, 403, 408].includes(answer.status) && isText(answer.body?.message)
 }
 
-/** Pure: decides from a refusal, where nothing was bought. */
+/** Pure: decides the outcome from a refusal, which means that nothing was bought. */
 export function outcomeOfRefusal(answer: RestAnswer): Outcome {
   const message = messageOf(answer)
   const status = answer.kind === 'reply' ? answer.status : 0
@@ -46,12 +46,12 @@ export function outcomeOfRefusal(answer: RestAnswer): Outcome {
 }
 
 const NO_MONEY = 402
-/** Not a limit of requests. */
+/** MobiMatter uses the status 429 for an empty stock, not for a rate limit. */
 const OUT_OF_STOCK = 429
 const PROVIDER_DOWN = 455
 
 /**
- * Pure: decides from the order of our key, by its state.
+ * Pure: decides the outcome from the state of the order with our key.
  *
  *   | state                                          | outcome                                             |
  *   |------------------------------------------------|-----------------------------------------------------|
@@ -116,7 +116,7 @@ export function resultOf(answer: RestAnswer): JsonObject | undefined {
   return isObject(result) ? result : undefined
 }
 
-/** What an operator reads about a failure. */
+/** The message about a failure for an operator. */
 export function messageOf(answer: RestAnswer): string {
   if (answer.kind === 'failed') return answer.message
   const { status, body } = answer

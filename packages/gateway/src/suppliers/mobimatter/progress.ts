@@ -19,11 +19,11 @@ export type Progress =
 
 export interface ProgressStore {
   find(key: string): Promise<Progress | undefined>
-  /** Begins an order. @returns undefined if one of this key is held or may have been bought */
+  /** Begins an order. @returns undefined if an order with this key is held or may have been bought */
   start(key: string): Promise<Progress | undefined>
   /** Writes the next step. @returns false if another worker has moved the order meanwhile */
   advance(from: Progress, to: Progress): Promise<boolean>
-  /** The key of an order that an event names. */
+  /** Finds the key of the order that an event names. */
   findKey(orderId: string): Promise<string | undefined>
 }
 

@@ -21,10 +21,10 @@ export interface MobimatterContext {
 
 type Held = Progress & { orderId: string }
 
-/** Queries after a completion that is Processing, in the same call. */
+/** When a call queries the order again that it has just completed and that is still Processing. */
 export const CHECK_AFTER_MS: readonly number[] = [500, 1_500]
 
-/** When a lease has expired, two workers may process one order: one of them continues. */
+/** After a lease has expired, two workers may process one order. Only one of them continues. */
 const OTHER_WORKER: Outcome = { kind: 'unknown', message: 'another worker is processing this order' }
 const NOT_BOUGHT: Outcome = { kind: 'retry', message: 'no order with this key was completed' }
 
@@ -106,7 +106,7 @@ async function untilDelivered(
   }
 }
 
-/** A completion was refused, so nothing was bought with it: returns the money, unless an earlier one has bought. */
+/** Returns the money after MobiMatter has refused to complete the order, unless an earlier completion has bought it. */
 async function release(
   context: MobimatterContext,
   request: SupplierRequest,
@@ -135,7 +135,7 @@ export async function query(
       return isWanted ? NOT_BOUGHT : end(context, progress, NOT_BOUGHT)
     case 'CREATED': {
       if (isWanted) return NOT_BOUGHT
-      // From here on no worker completes it, so it lapses if this request is lost.
+      // From here on no worker completes the order, so it lapses if this request is lost.
       const ended = await end(context, progress, NOT_BOUGHT)
       if (ended === NOT_BOUGHT) await context.client.cancel(progress.orderId, NOT_WANTED)
       return ended

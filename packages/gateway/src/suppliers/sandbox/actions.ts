@@ -5,8 +5,8 @@ import type { ActionOutcome, SuppliedEsim } from '../supplier.ts'
 import { findIssued, iccidOf, SANDBOX_PRODUCTS } from './records.ts'
 
 /**
- * Carries out an action on an eSIM. Its record has the action's key: a repeat gets the same answer and changes nothing,
- * and tests can count the requests.
+ * Carries out an action on an eSIM. The action is recorded under its own key: a repeat gets the same answer and changes
+ * nothing, and tests can count the requests.
  */
 export async function act(
   db: Db,
@@ -47,7 +47,7 @@ function answerOf(productCode: string): Answer {
 
 const ALIVE = 'e.cancelled_at is null and e.revoked_at is null'
 
-/** The change of an eSIM, and the state that allows it. What is done already is answered as done. */
+/** What each action changes on an eSIM, and the state that allows it. An action that is already done is answered as done. */
 const CHANGES: Record<EsimAction, { set: string; allowed: string }> = {
   CANCEL: {
     set: 'cancelled_at = coalesce(cancelled_at, now())',

@@ -38,10 +38,10 @@ export async function findIssued(db: Db, name: string, keys: string[]): Promise<
   })
 }
 
-/** 89, then an unassigned country code. */
+/** An ICCID begins with 89, followed by a country code that nobody has. */
 const ISSUER_PREFIX = '89999'
 
-/** A worker of Citus numbers rows from its group times 2^48 on. */
+/** On Citus, a worker's row numbers start at its group id times 2^48. */
 const GROUP_BITS = 48n
 const NUMBERS_PER_GROUP = 10n ** 11n
 

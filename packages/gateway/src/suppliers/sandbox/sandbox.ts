@@ -26,7 +26,7 @@ const SLOW_MS = 4_000
 /** Short, so that a developer sees an order go to review while watching. */
 const GIVE_UP_AFTER_MS = 3_000
 const TIMEOUT_MS = 15_000
-/** Seconds: only eSIMs whose usage grows are polled, and their events are to be seen within a minute. */
+/** Seconds. Only eSIMs whose usage grows are polled, and a developer should see their events within a minute. */
 const POLL_EVERY_S = 5
 const BATCH = 500
 const CONCURRENCY = 4_000
@@ -35,9 +35,9 @@ const SMDP_ADDRESS = 'smdp.sandbox.invalid'
 const MATCHING_ID_LENGTH = 32
 
 /**
- * A supplier of test eSIMs: valid in every part, usable on no network. Like a real supplier it has records of its own
- * (sandbox_issued), so that a repeated key gets the same eSIM and tests can count the requests. Matching ids are derived
- * from the link key, which every node has: activation data is nowhere stored unencrypted.
+ * A supplier of test eSIMs: every part of them is valid, but no network accepts them. Like a real supplier it keeps its own
+ * records (sandbox_issued), so a repeated key gets the same eSIM and tests can count the requests. It derives matching ids from
+ * the link key, which every node has, so activation data is stored nowhere unencrypted.
  */
 export function sandboxSupplier(
   name: string,

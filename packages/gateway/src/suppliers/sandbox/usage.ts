@@ -2,23 +2,26 @@ import type { Db } from '../../lib/postgres/db.ts'
 import type { ProfileReport, ReportOutcome, SuppliedEsim } from '../supplier.ts'
 import { iccidOf, SANDBOX_PRODUCTS } from './records.ts'
 
-/** After its delivery the eSIM goes into use. */
+/** The eSIM goes into use this long after its delivery. */
 const ACTIVE_AFTER_MS = 2_000
-/** One package of an eSIM in use lasts this long: every threshold is passed within a minute. */
+/** How long a package lasts once its eSIM is in use: every threshold is passed within a minute. */
 export const USAGE_MS = 40_000
-/** The volume of the package and of its top-ups in the demo catalogue. */
+/** The volume of each package and top-up of this product in the demo catalogue. */
 const VOLUME = 1_073_741_824n
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const TOP_UP_DAYS = 7
-/** The validity ends 72 hours after the first moment, and is shortened to 24 hours before the second: both are seen. */
+/**
+ * Both notices occur: at first the validity ends 72 hours after the first moment, then it is shortened to end 24 hours after
+ * the second.
+ */
 const EXPIRY_NOTICES = [
   { hours: 72, afterMs: 15_000 },
   { hours: 24, afterMs: 45_000 },
 ] as const
 const SHORTENED_AFTER_MS = 30_000
 
-/** Reports on eSIMs whose product simulates usage; the others are silent. */
+/** Reports on eSIMs whose product simulates usage, and returns `silent` for all others. */
 export async function reportUsage(
   db: Db,
   name: string,
@@ -52,7 +55,7 @@ export interface UsedRow {
   revoked: boolean
   issuedAt: Date
   now: Date
-  /** Since its delivery, without the time for which it was suspended. */
+  /** Time since the delivery, without the time for which the eSIM was suspended. */
   ageMs: number
   topUps: number
 }

@@ -4,18 +4,18 @@ import type { Db } from '../../lib/postgres/db.ts'
 import { type IdPage, idPage } from '../../lib/postgres/id-page.ts'
 import { notFound } from '../../lib/refusal.ts'
 
-/** An import of codes, and what became of them. */
+/** One import of codes, and how many of them were sold, have expired or are available. */
 export interface StockBatch {
   readonly supplier: string
   readonly batchId: string
   readonly batchName: string
   readonly productCode: string
   readonly importedAt: Date
-  /** Imported. */
+  /** How many codes were imported. */
   readonly codes: number
   readonly available: number
   readonly expired: number
-  /** Reserved for eSIMs; and expired ones that were imported again. */
+  /** Codes reserved for eSIMs. Also includes expired codes that were imported again. */
   readonly sold: number
   /** When the next unsold code expires; null: none does. */
   readonly nextExpiry: Date | null
@@ -27,9 +27,9 @@ export interface StockBatch {
 export interface BatchFilter {
   readonly supplier?: string | undefined
   readonly productCode?: string | undefined
-  /** Only batches with unsold codes that expire within so many days. */
+  /** Only batches that have unsold codes expiring within `withinDays`. */
   readonly expiringOnly?: boolean | undefined
-  /** Default 30. */
+  /** 30 by default. */
   readonly withinDays?: number | undefined
 }
 

@@ -10,7 +10,7 @@ import type { StockSecrets } from './stock.ts'
 
 export type CodeState = 'FREE' | 'RESERVED' | 'EXPIRED'
 
-/** A code of a stock, without what installs it. */
+/** A code in stock, without the data that installs it. */
 export interface StockCode {
   readonly supplier: string
   readonly codeId: string
@@ -27,7 +27,7 @@ export interface StockCode {
   readonly expiresAt: Date | null
 }
 
-/** Fewer digits would match most of a stock. */
+/** The fewest digits of a search: fewer would match most of a stock. */
 const DIGITS_MIN = 8
 
 /** Finds codes whose ICCID begins with these digits, in all stocks. @throws Refusal if there are too few of them */

@@ -92,7 +92,7 @@ function checkHeader(names: string[], withItemNo: boolean): string[] {
   return names
 }
 
-/** Columns whose values may be shown. The others install or unlock an eSIM. */
+/** Columns whose values messages may show. All other columns hold data that installs or unlocks an eSIM. */
 const SHOWN = new Set(['iccid', 'imsi', 'msisdn', 'apn', 'expiresAt', 'itemNo'])
 const SHOWN_LENGTH_MAX = 40
 

@@ -5,12 +5,12 @@ import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 
-/** Batches in one pass: bounds its transaction. */
+/** How many batches one pass alerts about, to keep its transaction short. */
 const ALERTED_PER_PASS = 100
 
 /**
- * Alerts operators once a batch that some of its unsold codes expire within its number of days. Reads the earliest expiry
- * of each batch that may still alert from an index.
+ * Alerts operators, once for each batch, when unsold codes of it expire within its number of days. Reads the earliest expiry of
+ * each batch that may still alert from an index.
  */
 export async function alertExpiring(db: Db, ids: Ids, supplier: string): Promise<void> {
   await db.tx(async (tx) => {
@@ -71,12 +71,12 @@ export async function setExpiryAlert(
   })
 }
 
-/** Codes of one statement: it stays far below the database's limit of 30 s, also for a batch of a million. */
+/** Codes per statement, so that each stays far below the database's limit of 30 s, even for a batch of a million codes. */
 const CHANGED_PER_STATEMENT = 10_000
 
 /**
- * Changes when the unsold codes of a batch expire; null: never. Decides the batch's alert again, and creates it at once if
- * it is due. Sold codes keep their date, and expired ones stay expired until they are imported again.
+ * Changes when the unsold codes of a batch expire; null: never. Decides again whether the batch alerts, and alerts at once if
+ * that is due. Sold codes keep their date, and expired ones stay expired until they are imported again.
  *
  * Locks: the codes, after waiting for orders that are reserving them, then the batch, as a reservation does.
  * @returns how many codes were changed

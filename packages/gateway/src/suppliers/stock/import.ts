@@ -20,7 +20,7 @@ export interface StockImport {
   batchName?: string | undefined
   /** When codes expire whose row does not say so. */
   expiresAt?: Date | undefined
-  /** Operators are alerted so many days before codes of the batch expire; default 14, null: never. */
+  /** How many days before codes of the batch expire operators are alerted; default 14, null: never. */
   alertDays?: number | null | undefined
   file: Readable
   /** Called every few thousand rows with how many were read. */
@@ -39,9 +39,9 @@ const BATCH = 1_000
 const PROGRESS_EVERY = 2_000
 
 /**
- * Imports a file of activation codes into stock as a batch: streamed, in one transaction, all or nothing. It refuses codes that are
- * in any supplier's stock, were ever sold from it, or were delivered when an operator resolved an item; ICCIDs that are in
- * stock or of orphans; and codes that expire too soon to be sold. Codes that expired unsold in this supplier's stock may
+ * Imports a file of activation codes into stock as a batch: streamed, in one transaction, all or nothing. It refuses codes that
+ * are in any supplier's stock, were ever sold from it, or were delivered when an operator resolved an item; ICCIDs that are in
+ * stock or belong to orphans; and codes that expire too soon to be sold. Codes that expired unsold in this supplier's stock may
  * be imported again.
  *
  * Locks: the advisory lock of imports; at the end the advisory lock of resolutions with eSIMs, then the counter.
@@ -64,7 +64,7 @@ export async function importStock(
     const failedLuhn = { count: 0, example: '' }
     let rows = 0
     const flush = async () => {
-      // After the first fault nothing is stored: the rest is read only for its faults.
+      // After the first fault nothing more is stored. The remaining rows are only checked for faults.
       if (faults.length === 0 && codes.length > 0) faults.push(...(await insert(deps, tx, batch, codes)))
       codes = []
     }
@@ -72,7 +72,7 @@ export async function importStock(
       rows += 1
       if ('reason' in row) faults.push(row)
       else if ((row.esim.installBefore ?? NEVER) <= soldUntil) {
-        // It would expire within a minute, without a message.
+        // Otherwise the code would expire within a minute, unnoticed.
         const value = row.esim.installBefore!.toISOString()
         faults.push({ line: row.line, reason: `expiresAt must be ${tooSoon(soldUntil)}`, column: 'expiresAt', value })
       } else {

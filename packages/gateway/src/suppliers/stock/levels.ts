@@ -13,11 +13,11 @@ export interface StockLevel {
   productCode: string
   available: number
   lowAt: number | null
-  /** Packages on sale that are bought as the product, the first ten. */
+  /** The first ten packages on sale that are bought as this product. */
   packageCodes: string[]
 }
 
-/** Lists the counted products of all suppliers, and those that packages name at a stock supplier, which may have none. */
+/** Lists the counted products of all suppliers, and the products of stock suppliers that packages name but that have no codes. */
 export async function listStock(db: Pick<Db, 'query'>): Promise<StockLevel[]> {
   const rows = await db.query<
     Omit<StockLevel, 'available' | 'lowAt'> & { available: bigint; lowThreshold: bigint | null }
@@ -42,7 +42,7 @@ export async function listStock(db: Pick<Db, 'query'>): Promise<StockLevel[]> {
   }))
 }
 
-/** A code's product and batch, whose counters it is in. */
+/** The product and the batch of a code, each of which counts it. */
 export interface CountedCode {
   readonly productCode: string
   readonly batchId: string
@@ -55,8 +55,9 @@ function countBy(codes: readonly CountedCode[], member: keyof CountedCode): Map<
 }
 
 /**
- * Lowers the counters of codes that are sold or expired, product by product in ascending order (so that two reservations
- * cannot deadlock), then those of their batches, and alerts operators once when one runs low. Locks the counters until the commit: call it last.
+ * Lowers the counters of codes that are sold or expired, product by product in ascending order (so that two reservations cannot
+ * deadlock), then those of their batches, and alerts operators once when one runs low. Locks the counters until the commit:
+ * call it last.
  * @returns whether a product is sold out now
  */
 export async function lowerLevels(
@@ -120,11 +121,11 @@ export function raiseLevel(tx: Tx, code: CountedCode & { supplier: string }, by:
   })
 }
 
-/** Codes that one pass expires: bounds its transaction. */
+/** How many codes one pass expires, to keep its transaction short. */
 const EXPIRED_PER_PASS = 1_000
 
 /**
- * Marks codes as expired that have expired or are too close to it to be sold, and lowers the counters. They stay expired
+ * Marks codes as expired that have expired or expire too soon to be sold, and lowers the counters. The codes stay expired, even
  * if the least validity is lowered later, until they are imported again.
  * @returns whether there may be more
  */
@@ -154,7 +155,7 @@ export async function expireCodes(
 
 /**
  * Sets the number of codes below which operators are alerted that a product runs low; null: never.
- * @throws Refusal if the supplier does not exist, or it never had the product and no package sells it
+ * @throws Refusal if the supplier does not exist, or if it never had the product and no package sells it
  */
 export async function setLowStock(
   deps: { db: Db; ids: Ids },
@@ -189,7 +190,7 @@ interface StockLoopDeps {
 
 const POLL_MS = 60_000
 
-/** Removes expired codes from the counters. If it is late, only the counters are wrong: expired codes are never sold. */
+/** Expires codes, which corrects the counters. If a pass is late, only the counters are wrong: expired codes are never sold. */
 export function stockLoop(deps: StockLoopDeps): Loop {
   async function pass(): Promise<boolean> {
     let more = false

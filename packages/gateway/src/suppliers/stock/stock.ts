@@ -51,10 +51,10 @@ export interface StockSecrets {
 
 const BATCH = 250
 const CONCURRENCY = 2_000
-/** Codes read together when reconciliation lists all of them. */
+/** Codes per page when reconciliation lists all of them. */
 const LIST_PAGE = 1_000
 const TIMEOUT_MS = 15_000
-/** The database ends a statement within 30 s, so no reservation runs longer. */
+/** The database ends a statement after 30 s, so no reservation takes longer. */
 const GRACE_MS = 30_000
 const GIVE_UP_AFTER_MS = 3_600_000
 const VALIDITY_MIN_HOURS = 24
@@ -132,7 +132,7 @@ export function leastValidityHoursOf(config: StockConfig): number {
 
 const LAST_CODES_LOCKED: Outcome = { kind: 'retry', message: 'other orders are reserving the last codes' }
 
-/** Finds products whose last codes are locked by others. They may be released again, so the refusal is not final. */
+/** Finds products whose last codes other orders have locked. These orders may release them again, so the refusal is not final. */
 async function findLockedProducts(
   db: Db,
   settings: StockSettings,

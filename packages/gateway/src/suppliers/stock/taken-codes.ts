@@ -5,10 +5,10 @@ import { sqlState } from '../../lib/postgres/errors.ts'
 import { advisoryKey } from '../../lib/postgres/schema.ts'
 import { Refusal } from '../../lib/refusal.ts'
 
-/** The members of a row that are compared with stock and sold codes. */
+/** The members of a row by which it is compared with codes in stock and sold codes. */
 export interface FingerprintedCode {
   iccid: string
-  /** `\x` and hexadecimal digits. */
+  /** A text: `\x` and hexadecimal digits. */
   fingerprint: string
 }
 
@@ -40,9 +40,9 @@ export function awaitResolving(tx: Tx): void {
 }
 
 /**
- * Finds rows that another supplier has or had in stock, that an operator resolved an item with, or that are orphans. A
- * code is sold once; an ICCID that is no longer used may return with another code.
- * @returns the reasons by the index of the row
+ * Finds rows whose code another supplier has or had in stock, or an operator used to resolve an item, or that are orphans. A
+ * code is sold only once. An ICCID that is no longer used may return with another code.
+ * @returns the reasons, by the index of the row
  */
 export async function findTakenCodes(
   tx: Tx,
@@ -62,8 +62,8 @@ export async function findTakenCodes(
   )
 }
 
-// Probes indexes for each code and, in stock, for each supplier. Not a prepared statement: a plan made while the tables
-// were small would scan them for each batch after a file of a million codes has filled them.
+// Probes indexes for each code and, in stock, for each supplier. This is not a prepared statement: a plan made while the tables
+// were small would, once a file of a million codes has filled them, scan them for each batch.
 const TAKEN = `
   with given as (
     select * from unnest($1::text[], $2::bytea[]) with ordinality as g(iccid, fingerprint, place)

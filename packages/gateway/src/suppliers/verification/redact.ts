@@ -1,11 +1,11 @@
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 
-/** A request of a verification and its answer, without what identifies an eSIM or opens an account. */
+/** A request of a verification with its answer, without data that identifies an eSIM or gives access to an account. */
 export interface KeptAnswer {
   method: string
-  /** Without the query. */
+  /** The path, without the query. */
   path: string
-  /** undefined: no answer. */
+  /** undefined: there was no answer. */
   status?: number
   /** The shape of a JSON answer: names, types, states and amounts. */
   body?: unknown

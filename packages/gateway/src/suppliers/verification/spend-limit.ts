@@ -7,12 +7,12 @@ export interface SpendBudget {
 }
 
 /**
- * Reads what is left of the daily limits of these suppliers; one without a limit is not in the map. An attempt counts as its
- * cost in the catalogue, or as the charge if that is higher, until the supplier has definitely not sold: what is in doubt
- * counts. So does a purchase of a verification.
+ * Reads the remaining daily limits of these suppliers. Suppliers without a limit are not in the map. An attempt counts with its
+ * cost in the catalogue, or with the charge if that is higher, unless the supplier has definitely not sold; an attempt in doubt
+ * counts. So does the purchase of a verification.
  *
- * Locks the suppliers' rows until the commit, in the order of their names, after the orders: of two workers, the second sees
- * the attempts of the first.
+ * Locks the suppliers' rows until the commit, in the order of their names, after the orders. The second of two workers
+ * therefore sees the attempts of the first.
  */
 export async function lockBudgets(
   tx: Pick<Tx, 'query'>,
@@ -53,7 +53,7 @@ export async function readSpent(
   return new Map(rows.map(({ supplier, spent }) => [supplier, spent]))
 }
 
-/** Attempts without a limit at their time have no `spend`, and are in no index here. */
+/** Attempts that were made while there was no limit have no `spend`, and are in none of the indexes used here. */
 const SPENT = `
   select s.supplier, (coalesce((
       select sum(greatest(a.spend, case when i.supplier = a.supplier and i.supplier_charge_currency = s.spend_currency

@@ -20,7 +20,7 @@ export interface VerifyDeps {
 export interface Verified {
   supplier: Supplier
   answers: KeptAnswer[]
-  /** Between two queries of an eSIM that is not delivered yet. */
+  /** The pause between two queries of an eSIM that is not delivered yet. */
   pauseMs?: number
 }
 
@@ -34,7 +34,7 @@ export interface Verification {
   startedAt: Date
 }
 
-/** How often an undelivered purchase is queried: for two minutes. */
+/** How often an undelivered purchase is queried, which takes two minutes. */
 const QUERIES_MAX = 24
 const PAUSE_MS = 5_000
 
@@ -47,7 +47,7 @@ export async function findProduct(supplier: Supplier, productCode: string): Prom
   throw refusal(`${supplier.name} does not sell ${productCode} as a new eSIM. Its catalogue lists what it sells.`)
 }
 
-/** A purchase whose result is not known yet: it is continued instead of buying again. */
+/** Finds a purchase whose result is not known yet. It is continued instead of buying again. */
 export async function findOpenVerification(db: Pick<Db, 'query'>, supplier: string): Promise<Verification | undefined> {
   const [open] = await db.query<Verification>({
     text: `select verification_id, order_id, product_code, cost, currency_code, reference, started_at

@@ -6,10 +6,10 @@ import type { Supplier, SupplierProduct } from '../supplier.ts'
 import { findOpenVerification, findProduct, type Verification } from './verify.ts'
 
 /**
- * Finds a purchase that is open, or the product at the price that was confirmed.
+ * Finds an open purchase, or else the product at the confirmed price.
  * @param buy the supplier's product code, or a package of ours that it supplies
- * @param confirm the price as it was stated; undefined: it is to be stated
- * @throws Refusal that states the price, where another one or none was confirmed
+ * @param confirm the price as stated before; undefined: state it
+ * @throws Refusal that states the price, if none or another one was confirmed
  */
 export async function findWanted(
   db: Pick<Db, 'query'>,

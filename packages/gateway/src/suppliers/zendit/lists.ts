@@ -4,12 +4,12 @@ import type { ZenditClient } from './client.ts'
 import { messageOf } from './outcome.ts'
 import { bytesOf, moneyOf } from './purchase.ts'
 
-/** Zendit's maximum. */
+/** The largest page that Zendit allows. */
 const PAGE_SIZE = 1_024
-/** Four million rows. */
+/** Enough for four million rows. */
 const PAGES_MAX = 4_000
 
-/** Completed purchases, top-ups included: Zendit's list does not distinguish them. A refund does not show in it. */
+/** Completed purchases, including top-ups, which Zendit's list does not distinguish. It does not show refunds either. */
 export async function* listPurchases(client: ZenditClient, since: Date): AsyncGenerator<SupplierRecord> {
   const createdAt = `gte${since.toISOString().replace(/\.\d+Z$/, 'Z')}`
   for await (const row of readPages(client, '/esim/purchases', { createdAt, status: 'DONE' })) {
@@ -51,7 +51,7 @@ async function* readPages(
   throw new Error(`the list has more than ${PAGES_MAX} pages`)
 }
 
-/** Pure. @returns undefined if it cannot be sold: disabled, without a fixed price, or unreadable */
+/** Pure. @returns undefined if the offer cannot be sold: disabled, without a fixed price, or unreadable */
 export function productOf(offer: JsonObject): SupplierProduct | undefined {
   const { offerId, enabled, priceType, cost, country, roaming, durationDays, dataUnlimited, dataGB } = offer
   if (!isText(offerId) || enabled === false || (priceType !== undefined && priceType !== 'FIXED')) return undefined

@@ -9,7 +9,7 @@ type Purchase = Pick<SupplierRequest, 'key' | 'topUp'>
 export const OTHER_PURCHASE: Outcome = { kind: 'unknown', message: 'Zendit answered for another purchase' }
 
 /**
- * Pure: decides the outcome of POST /esim/purchases, as far as its answer does.
+ * Pure: decides the outcome of POST /esim/purchases, as far as its answer determines it.
  *
  *   | answer                                                   | outcome                                         |
  *   |----------------------------------------------------------|-------------------------------------------------|
@@ -91,7 +91,7 @@ function outcomeOfTopUp(purchase: JsonObject, key: string, iccid: string): Outco
   return { kind: 'toppedUp', charged: chargeOf(purchase), reference: key }
 }
 
-/** Pure: decides the outcome from a refund of Zendit. @returns undefined while it is under way */
+/** Pure: decides the outcome from a refund by Zendit. @returns undefined while the refund is in progress */
 export function outcomeOfRefund({ status, error }: JsonObject): CancelOutcome | undefined {
   switch (status) {
     case 'DONE':
@@ -103,7 +103,7 @@ export function outcomeOfRefund({ status, error }: JsonObject): CancelOutcome | 
   }
 }
 
-/** Zendit's own error, not that of a proxy or of another server. */
+/** An error by Zendit itself, not by a proxy or another server. */
 export function isZenditError(body: JsonObject | undefined): boolean {
   return codeOf(body) !== undefined
 }
@@ -120,7 +120,7 @@ function errorOf(body: JsonObject = {}): { code: unknown; message: unknown } {
   return { code: errorCode ?? error.code, message: message ?? error.message ?? error.description }
 }
 
-/** What an operator reads about a failure. */
+/** The message about a failure for an operator. */
 export function messageOf(answer: RestAnswer): string {
   if (answer.kind === 'failed') return answer.message
   const { body, status } = answer satisfies RestReply

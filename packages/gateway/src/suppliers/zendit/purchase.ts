@@ -3,8 +3,8 @@ import { iccidOf, isCount, isObject, isText, type JsonObject } from '../members.
 import type { Charge, DeliveredEsim } from '../supplier.ts'
 
 /*
- * Pure: decodes Zendit's members. A member of an unknown form is left out, because our tables cannot store it, and the rest
- * of the answer would be lost with it.
+ * Pure: decodes Zendit's members. A member of an unknown form is left out: our tables cannot store it, and the failed write
+ * would lose the rest of the answer.
  */
 
 /** @returns undefined if the activation data is unreadable */

@@ -37,7 +37,7 @@ export function zenditSupplier(name: string, config: ZenditConfig, deps: RestDep
       batch: 1,
       concurrency: config.concurrency ?? CONCURRENCY,
       perSecond: null, // the limit of the account holds over all nodes: client.ts
-      // The order, a query that is late, and the waits between the queries.
+      // The requests of one call: the order, a query that comes late, and the waits between the queries.
       timeoutMs: longestMs(2, config) + FIRST_CHECK_MS * 2 ** CHECKS,
       graceMs: config.settlesMs ?? GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
@@ -74,7 +74,7 @@ async function untilDelivered(client: ZenditClient, request: SupplierRequest): P
   for (let check = 0; check < CHECKS; check++) {
     await waitBefore(check)
     const answer = await client.get(purchasePath(request.key))
-    // The purchase exists, even if it cannot be seen just now.
+    // The purchase exists, even if we cannot read it at the moment.
     if (answer.kind === 'failed') return outcome
     if (answer.status === 200 && answer.body !== undefined) outcome = outcomeOfQuery(answer, request)
     if (outcome.kind !== 'ordered') return outcome
@@ -82,7 +82,7 @@ async function untilDelivered(client: ZenditClient, request: SupplierRequest): P
   return outcome
 }
 
-/** The first query follows at once, the others in growing distances. */
+/** Waits before a query: not before the first one, then twice as long each time. */
 async function waitBefore(check: number): Promise<void> {
   if (check > 0) await delay(FIRST_CHECK_MS * 2 ** (check - 1))
 }
@@ -120,7 +120,7 @@ async function cancel(client: ZenditClient, { key, iccid }: SuppliedEsim): Promi
   return UNDER_WAY
 }
 
-/** The key, the address and the rate are the operator's matter: a repeat may succeed. */
+/** Statuses that say nothing about the order: key, address, time-out, rate limit. A repeat may succeed. */
 const REPEATABLE: readonly number[] = [401, 403, 408, 429]
 
 function isRefusal(answer: RestAnswer): boolean {

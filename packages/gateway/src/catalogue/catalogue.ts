@@ -55,7 +55,7 @@ export function createCatalogue(deps: { db: Db } & SnapshotContext): Catalogue {
   }
 }
 
-/** The load in progress and one begun after the version was requested. */
+/** At most two: the load in progress, and one that begins after the version was requested. */
 const LOADS_MAX = 2
 
 /** @throws Refusal if the tenant does not exist */
@@ -96,27 +96,28 @@ export interface Snapshot {
   /** An offer, or the code of the refusal: unknown to this buyer, or off sale. */
   offer(buyer: Buyer, packageCode: string): Offer | '310241' | '310244'
   /**
-   * As `offer`, of a package to add to an eSIM; 310245: it does not fit. The only route is that of the eSIM's supplier.
+   * As `offer`, for a package to add to an eSIM. 310245: the package does not fit the eSIM. The offer's only route is the
+   * eSIM's supplier.
    */
   topUpOffer(buyer: Buyer, packageCode: string, esim: EsimToTopUp): Offer | '310241' | '310244' | '310245'
   /**
-   * Lists the eSIMs that a package can be added to, by the rules of `topUpOffer`. Those of suppliers that their package no longer
-   * has may be missing.
+   * Lists the eSIMs that a package can be added to, by the rules of `topUpOffer`. It may lack eSIMs of suppliers that their
+   * package no longer has.
    */
   toppedUpBy(packageCode: string): readonly EsimToTopUp[]
-  /** For snapshot/list.ts, which lists the packages that the buyer may buy. */
+  /** The source from which snapshot/list.ts lists the packages that the buyer may buy. */
   listSource(buyer: Buyer): ListSource
   /** The package for operators, and for the fulfilment of existing orders: independent of the buyer. */
   find(packageCode: string): CataloguePackage | undefined
-  /** Every package, also those that are off sale: for operators. */
+  /** Every package, whether on sale or not: for operators. */
   readonly packages: readonly CataloguePackage[]
   /** The buyer's price of every package that has one, with its source: for operators. */
   quotes(buyer: Buyer): Iterable<QuotedPackage>
-  /** What decides the buyer's prices. */
+  /** The plans and own prices that decide what the buyer pays. */
   tariffOf(buyer: Buyer): Tariff
   /** The rules of a plan; none if there is no such plan. */
   plan(planName: string): Plan
-  /** The database's time, by which rules of plans begin and end (ms). Not before this version was made. */
+  /** The database's time (ms), by which rules of plans begin and end. It is never before this version was made. */
   now(): number
 }
 
@@ -141,7 +142,7 @@ export interface ListSource {
 }
 
 export interface SnapshotContext {
-  /** Authenticates cursors. */
+  /** The key that authenticates cursors. */
   readonly linkKey: Buffer
   readonly databaseClock: { now(): number }
 }
@@ -260,7 +261,7 @@ export class LoadedSnapshot implements Snapshot {
     return this.contents.plans.get(planName) ?? new Plan()
   }
 
-  /** An estimate that is a little behind must not hide a rule that began before a change which pollers have seen. */
+  /** The estimated time may be a little behind. It must not hide a rule that began before a change which pollers have seen. */
   now(): number {
     return Math.max(this.context.databaseClock.now(), this.contents.changedAt)
   }
@@ -301,7 +302,7 @@ export class LoadedSnapshot implements Snapshot {
   }
 }
 
-/** Tariffs of tenants that were active since the catalogue last changed. Computing one takes microseconds. */
+/** How many tenants' tariffs are cached: those active since the catalogue last changed. Computing one takes microseconds. */
 const TARIFFS_CACHED = 10_000
 
 function withRules(plans: ReadonlyMap<string, Plan>, rows: readonly PlanRuleRow[]): ReadonlyMap<string, Plan> {

@@ -10,7 +10,7 @@ export interface Coverage {
   readonly locations: ReadonlySet<string>
   /** The location whose price rules apply: the only country, otherwise !RG or !GL. */
   readonly priceLocation: string
-  /** The same for all coverages that have the same locations. */
+  /** Equal for all coverages that have the same locations. */
   readonly area: string
   /** Lower-case codes and names of the locations, for keywords. */
   readonly searchText: string
@@ -33,9 +33,9 @@ export function coverageOf(locationCodes: readonly string[], networks: readonly 
 }
 
 /**
- * A country finds all packages that work there, regional and global ones included; !RG finds packages for regions, !GL
- * packages for the world. Several countries count as a region even if not marked as one; the world without a list of
- * countries means every country.
+ * The codes by which a package is found: each of its countries, so that a search for a country also finds regional and global
+ * packages; !RG for a region; !GL for the world. Several countries count as a region even if not marked as one. The world
+ * without a list of countries means every country.
  */
 function locationsOf(locationCodes: readonly string[], networks: readonly LocationNetwork[]): Set<string> {
   const places = new Set([...locationCodes, ...networks.map((network) => network.locationCode)])
@@ -45,7 +45,7 @@ function locationsOf(locationCodes: readonly string[], networks: readonly Locati
   return places
 }
 
-/** Exactly one, so that two rules of a plan for locations never compete for a package. */
+/** Returns exactly one code, so that two location rules of a plan never compete for a package. */
 function priceLocationOf(locations: ReadonlySet<string>): string {
   if (locations.has(GLOBAL)) return GLOBAL
   if (locations.has(REGIONAL)) return REGIONAL
@@ -74,7 +74,7 @@ interface Named {
   readonly name: string
 }
 
-/** The text in which keywords find a package, apart from its locations. */
+/** The text in which keywords find a package, in addition to its locations. */
 export function searchTextOf({ packageCode, slug, name }: Named): string {
   return `${packageCode}\n${slug}\n${name}`.toLowerCase()
 }

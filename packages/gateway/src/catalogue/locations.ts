@@ -24,7 +24,7 @@ export function listLocations(catalogue: Snapshot, buyer: Buyer, { language }: L
   ]
 }
 
-/** Where the packages work that a buyer may buy: countries, and `!RG` and `!GL` if there are such packages. */
+/** The locations of the packages that a buyer may buy: countries, and `!RG` and `!GL` if there are such packages. */
 export function listSoldLocations(catalogue: Snapshot, buyer: Buyer): string[] {
   const sold = new Set<string>()
   for (const { item } of catalogue.quotes(buyer)) {

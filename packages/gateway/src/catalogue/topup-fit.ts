@@ -1,17 +1,17 @@
 import type { CataloguePackage } from './snapshot/package.ts'
 
-/** An eSIM, as far as it decides which packages can be added to it. */
+/** The properties of an eSIM that decide which packages can be added to it. */
 export interface EsimToTopUp {
-  /** The package that it was bought as. */
+  /** The package as which the eSIM was bought. */
   readonly packageCode: string
   /** The supplier that delivered it: only this one can add to it. */
   readonly supplier: string
 }
 
 /**
- * Decides whether a package can be added to the eSIMs that a supplier delivered for another package: a TOPUP package of
- * the same supplier and product family, with the same coverage and kind of data volume. Sale and price are decided
- * elsewhere.
+ * Decides whether a package can be added to the eSIMs that a supplier delivered for another package: a TOPUP package of the
+ * same supplier and product family, with the same coverage and kind of data volume. This does not consider whether it is on
+ * sale or has a price.
  */
 export function fitsEsim(topUp: CataloguePackage, base: CataloguePackage, supplier: string): boolean {
   return (
@@ -22,12 +22,12 @@ export function fitsEsim(topUp: CataloguePackage, base: CataloguePackage, suppli
   )
 }
 
-/** The groups in which an index looks for the TOPUP packages of a BASE package: one for each of its suppliers. */
+/** The keys under which an index finds the TOPUP packages of a BASE package: one for each of its suppliers. */
 export function fitKeys(item: CataloguePackage): string[] {
   return [...new Set(item.routes.map(({ supplier }) => supplier))].map((supplier) => fitKey(item, supplier))
 }
 
-/** Compares what two versions of a package fit. */
+/** Compares which eSIMs two versions of a package fit. */
 export function hasSameFit(before: CataloguePackage, after: CataloguePackage): boolean {
   if (before.packageType !== after.packageType) return false
   if (before === after || (before.routes === after.routes && before.coverage === after.coverage)) {
@@ -36,7 +36,7 @@ export function hasSameFit(before: CataloguePackage, after: CataloguePackage): b
   return fitKeys(before).join('\n') === fitKeys(after).join('\n')
 }
 
-/** Compares the members of `fitKey`, except the supplier: one key costs as much as a fifth of deciding a top-up. */
+/** Compares the members of `fitKey`, except the supplier. Building one key takes a fifth of the time of deciding a top-up. */
 function isOfSameKind(left: CataloguePackage, right: CataloguePackage): boolean {
   return (
     left.dataType === right.dataType &&

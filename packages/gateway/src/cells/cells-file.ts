@@ -7,7 +7,7 @@ const CELL_NAME = '^[a-z0-9]{1,12}$'
 const HOST = '^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$'
 const NODE_HOST = '^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$'
 const APP_KEY = '^[A-Za-z0-9_-]{8,64}$'
-/** A token is sent there, so only a console on this machine may have no certificate. */
+/** Only a console on this machine may do without a certificate, because the request carries a token. */
 const CONSOLE_URL =
   '^(https://[A-Za-z0-9.:\\[\\]-]{1,300}|http://(127\\.0\\.0\\.1|localhost|\\[::1\\])(:[0-9]{1,5})?)/console$'
 const PORT_DEFAULT = 8_080
@@ -84,7 +84,7 @@ export interface CellNode {
 export interface Cell {
   name: string
   nodes: CellNode[]
-  /** Variables of its nodes, one NAME=value a line. */
+  /** The file with the variables of the cell's nodes, one NAME=value per line. */
   environmentFile?: string
   publicHost?: string
   consoleUrl?: string
@@ -95,7 +95,7 @@ export interface Cell {
 export interface Cells {
   cells: readonly Cell[]
   defaultCell: string
-  /** Cells by AppKeys. */
+  /** Exceptions: the cell that serves an AppKey, if it is not the one that the AppKey names. */
   movedAppKeys: ReadonlyMap<string, string>
 }
 
@@ -146,7 +146,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** A node or a host that two cells have would get the dealers of both. */
+/** Two cells that share a node or a host would get each other's dealers. */
 function listRepetitions(cells: readonly Cell[]): string[] {
   const values = (of: (one: Cell) => string[]) => repeated(cells.flatMap(of))
   return [
@@ -176,7 +176,10 @@ function refusal(faults: readonly string[]): Refusal {
   return new Refusal(400, 'INVALID_CELLS', `The file of cells cannot be used. Correct it: ${faults.join('; ')}.`)
 }
 
-/** The text of the file after a dealer has moved: an exception only if its AppKey does not lead to the cell anyway. */
+/**
+ * The text of the file after a dealer has moved. It has an exception for the AppKey only if the AppKey does not name that cell
+ * anyway.
+ */
 export function withMovedAppKey(text: string, appKey: string, cell: string): string {
   const { cells, defaultCell } = parseCells(text)
   const file = JSON.parse(text) as { movedAppKeys?: Record<string, string> }

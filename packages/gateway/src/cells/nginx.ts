@@ -1,6 +1,9 @@
 import { addressOf, type Cell, type Cells, type ProxyOptions } from './cells-file.ts'
 
-/** Belongs into the `http` block. nginx requests no /readyz: a node that is stopping still serves until its port closes. */
+/**
+ * A configuration for nginx's `http` block. nginx does not request /readyz, so a stopping node gets requests until its port
+ * closes.
+ */
 export function nginxConfig({ cells, defaultCell, movedAppKeys }: Cells, options: ProxyOptions): string {
   const { host, port } = options.listen
   const listen = host === undefined ? String(port) : addressOf({ host, port })

@@ -16,7 +16,7 @@ const sales = Type.Object({
   unknownItems: count(),
 })
 
-/** The figures of one cell, all of which can be added to those of others. */
+/** The figures of one cell. Each of them can be added to those of other cells. */
 export const cellSummary = Type.Object({
   cell: Type.String(),
   version: Type.String(),
@@ -33,20 +33,20 @@ export type CellSales = Static<typeof sales>
 export interface ReadCell {
   cell: string
   consoleUrl: string | undefined
-  /** undefined: it could not be read. */
+  /** undefined: the summary could not be read. */
   summary: CellSummary | undefined
-  /** Why not, and what to do. */
+  /** Why the summary could not be read, and what to do. */
   fault: string | undefined
 }
 
 const isSummary = Compile(cellSummary)
-/** Cells read at the same time. */
+/** How many cells are read at the same time. */
 const READERS_MAX = 20
 const TIMEOUT_MS = 5_000
 const ANSWER_SIZE_MAX_BYTES = 2 ** 20
 
 /**
- * Reads the summary of every cell in the file, of the own one by `readOwn`. A cell that does not answer has a fault.
+ * Reads the summary of every cell in the file, and that of this cell by `readOwn`. A cell that does not answer gets a fault.
  * @throws Refusal if the file cannot be used
  */
 export async function readSummaries(

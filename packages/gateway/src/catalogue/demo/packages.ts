@@ -14,7 +14,7 @@ interface Size {
   readonly days: number
   /** The days for which a day pass can be ordered. */
   readonly periodNum?: { readonly min: number; readonly max: number }
-  /** The price as a percentage of that of 1 GB for a week. */
+  /** The price as a percentage of the price of 1 GB for a week. */
   readonly percent: number
 }
 

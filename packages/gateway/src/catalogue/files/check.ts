@@ -14,14 +14,14 @@ import { findRepeatedSuppliers, findSlugOwners } from '../packages/put.ts'
 import { findDocuments } from '../packages/read.ts'
 import type { ImportRow } from './rows.ts'
 
-/** A fault in a row, with advice. */
+/** A fault in a row, with advice on how to correct it. */
 export interface ImportError {
   /** 0: the file as a whole. */
   readonly row: number
   /** '': the row as a whole. */
   readonly column: string
   readonly packageCode: string | null
-  /** The beginning of the offending cell; null if the error has no cell. */
+  /** The beginning of the faulty cell; null if the error has no cell. */
   readonly value: string | null
   readonly reason: string
 }
@@ -42,9 +42,9 @@ export interface Findings {
   added: number
   changed: number
   unchanged: number
-  /** Packages whose change has warnings. */
+  /** How many packages have a change with warnings. */
   doubtful: number
-  /** Rows with errors; `errors` has only the first errors. */
+  /** How many rows have errors. `errors` has only the first errors. */
   errorRows: number
   readonly errors: ImportError[]
   /** The first changes, and the first doubtful ones. */
@@ -100,18 +100,18 @@ export function addFileError(findings: Findings, row: number, reason: string): v
 interface CheckedRow {
   readonly row: ImportRow
   readonly change: PackageChange | undefined
-  /** Their `field` is a column. */
+  /** Faults whose `field` is a column. */
   readonly faults: Fault[]
 }
 
 function checkRow(row: ImportRow, existing: ReadonlyMap<string, PackageDocument>, findings: Findings): CheckedRow {
   const faults = [...row.faults]
-  // Suppliers of rows with errors count too, so that all that do not exist are reported at once.
+  // Rows with errors count too, so that all unknown suppliers are reported at once.
   for (const name of supplierNames(row)) findings.suppliers.add(name)
   const before = existing.get(codeOf(row) ?? '')
   const merged = faults.some(({ field }) => field === '') ? { faults: [] } : mergePackage(before, row.input)
   if ('faults' in merged) {
-    // An unreadable cell also counts as missing: it is reported once.
+    // An unreadable cell also counts as missing, but is reported only once.
     const known = new Set(faults.map(({ field }) => field))
     const others = merged.faults.map((one) => ({ ...one, field: row.columnOf(one.field) }))
     return { row, change: undefined, faults: [...faults, ...others.filter(({ field }) => !known.has(field))] }
@@ -130,7 +130,7 @@ function supplierNames({ input: { suppliers } }: ImportRow): string[] {
   return named.flatMap((one) => (typeof one?.supplier === 'string' ? [one.supplier.slice(0, SUPPLIER_LENGTH_MAX)] : []))
 }
 
-/** Longer names are a fault of their row. */
+/** Rows with longer names are faulty. */
 const SUPPLIER_LENGTH_MAX = 64
 
 function claimKey(rowOf: Map<string, number>, key: string, row: number): number | undefined {

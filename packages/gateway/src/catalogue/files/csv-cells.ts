@@ -50,7 +50,7 @@ export const money: CellKind = {
   },
 }
 
-/** Bytes, or a size as people write it. Written in bytes, because sizes are rounded. */
+/** Reads bytes, or a size as people write it. Writes bytes, because sizes are rounded. */
 export const volume: CellKind = {
   write: String,
   read(cell) {

@@ -28,7 +28,7 @@ const PLAIN: Readonly<Record<PlainMember, CellKind>> = {
   allowLoss: boolean,
 }
 
-/** As PLAIN, in the last columns, because people have spreadsheets that find the others by position. */
+/** More members as in PLAIN. Their columns are last, because people have spreadsheets that find the other columns by position. */
 const LATER: Readonly<Record<LaterMember, CellKind>> = {
   packageType: word,
   productFamily: text,
@@ -43,10 +43,10 @@ const POLICY: Readonly<Record<string, { member: keyof PackageDocument['cancelPol
   cancelFeePercent: { member: 'feePercent', kind: integer },
 }
 
-/** Members with a column per currency, such as price:USD. */
+/** Members with one column per currency, such as price:USD. */
 const PRICED = { price: money, retailPrice: money } as const
 
-/** Members with a column per position of a supplier, such as supplier1. */
+/** Members with one column per supplier position, such as supplier1. */
 const SUPPLIED = { supplier: text, productCode: text, costPrice: money, costCurrency: word } as const
 
 interface Column {
@@ -59,7 +59,7 @@ interface Column {
   readonly isPolicy?: true
 }
 
-/** The columns of an export: as many currencies and suppliers as the catalogue has. */
+/** The columns of an export, with as many currencies and suppliers as the catalogue has. */
 export function columnsFor(currencyCodes: readonly string[], suppliers: number): string[] {
   const prices = currencyCodes.flatMap((currency) => Object.keys(PRICED).map((member) => `${member}:${currency}`))
   const supplierColumns = Array.from({ length: suppliers }, (_, i) =>
@@ -96,13 +96,13 @@ export function writeRow(document: PackageDocument, headers: readonly string[]):
   })
 }
 
-/** A cell that clears the value. In an export, a text of this character alone has an apostrophe. */
+/** A cell that clears the value. An export writes an apostrophe before a text that consists of this character. */
 const CLEAR = '-'
 
 /**
- * Reads a row as a package. An empty cell leaves the value as it is, because price lists leave most cells empty. Suppliers
- * are one list: if any of their cells has a value, positions without one are removed.
- * @returns also the faults of its cells, and a function from members to columns
+ * Reads a row as a package. An empty cell leaves the value as it is, because price lists leave most cells empty. Suppliers are
+ * one list: if any of their cells has a value, positions without one are removed.
+ * @returns the package, the faults of its cells, and a function from members to columns
  */
 export function readRow(cells: readonly string[], columns: readonly Column[]) {
   const input: Record<string, unknown> = {}

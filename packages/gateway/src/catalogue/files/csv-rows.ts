@@ -23,7 +23,7 @@ export async function* csvRows(source: Source): AsyncGenerator<ImportRow> {
     }
   } catch (error) {
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('CSV_')) {
-      // Rows that the parser had read but not yielded are lost, so its own count is right.
+      // The parser loses rows that it had read but not yet yielded, so only its own count gives the row.
       const read = 'records' in error ? Number(error.records) : row
       throw new UnreadableFile(read + 1, `The CSV is invalid from here on: ${error.message}.`)
     }

@@ -62,7 +62,9 @@ function json(): FileForm {
   }
 }
 
-/** A package with the contract's members: its first currency as price, retailPrice and currencyCode, others as prices. */
+/**
+ * A package with the members of the contract: its first currency as price, retailPrice and currencyCode, the others as prices.
+ */
 export function exportedForm({ prices: [first, ...others], suppliers, ...plain }: PackageDocument) {
   const { packageCode, slug, name, description, ...rest } = plain
   return {

@@ -22,7 +22,7 @@ export interface ImportOptions {
 
 export interface ImportProgress {
   readonly step: 'CHECKING' | 'WRITING'
-  /** Done so far in this step. */
+  /** Rows done so far in this step. */
   readonly rows: number
 }
 
@@ -36,9 +36,9 @@ export interface ImportReport {
   /** Packages with a price that falls by more than half, is removed, or is below cost. */
   readonly doubtful: number
   readonly errorRows: number
-  /** The first thousand. */
+  /** The first thousand errors. */
   readonly errors: readonly ImportError[]
-  /** The first thousand, and the first thousand doubtful ones. */
+  /** The first thousand changes, and the first thousand doubtful ones. */
   readonly changes: readonly ImportChange[]
   /** All suppliers of the packages. */
   readonly suppliers: readonly string[]

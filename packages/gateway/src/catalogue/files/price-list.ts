@@ -3,7 +3,7 @@ import type { Buyer, QuotedPackage } from '../catalogue.ts'
 
 type Value = (quoted: QuotedPackage, buyer: Buyer) => unknown
 
-/** Some programs read columns by position, so a new one is appended. */
+/** Some programs read columns by position, so new columns are appended. */
 const COLUMNS: readonly (readonly [header: string, value: Value])[] = [
   ['package_code', ({ item }) => item.packageCode],
   ['name', ({ item }) => item.name],
@@ -26,10 +26,10 @@ const OPERATOR_COLUMNS: typeof COLUMNS = [
   ['list_price', ({ item }, { currencyCode }) => listPriceOf(item, currencyCode)],
 ]
 
-/** Rows that are written at once. */
+/** How many rows are written at once. */
 const ROWS_MAX = 500
 
-/** Writes prices of a buyer as CSV with a header. They are of one snapshot, so they agree. */
+/** Writes a buyer's prices as CSV with a header. All prices come from one snapshot, so they are consistent. */
 export function* priceListCsv(
   prices: Iterable<QuotedPackage>,
   buyer: Buyer,
@@ -47,7 +47,7 @@ export function* priceListCsv(
   if (rows.length > 0) yield csvText(rows)
 }
 
-/** The price of those for whom nothing more specific applies; null: no price in this currency. */
+/** The price for buyers without a more specific one; null: no price in this currency. */
 export function listPriceOf({ prices }: QuotedPackage['item'], currencyCode: string): bigint | null {
   return prices.find((price) => price.currencyCode === currencyCode && !price.removed)?.price ?? null
 }

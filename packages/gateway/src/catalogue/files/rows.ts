@@ -11,9 +11,9 @@ export interface ImportRow {
   readonly input: PackageInput
   /** Unreadable cells; `field` is a column. */
   readonly faults: readonly Fault[]
-  /** The column (CSV) or member (JSON) of a member of the package. */
+  /** Returns the column (CSV) or member (JSON) that holds a member of the package. */
   columnOf(field: string): string
-  /** The text of a column's cell. JSON has none. */
+  /** Returns the text of a column's cell. Absent for JSON. */
   cellOf?(column: string): string | undefined
 }
 

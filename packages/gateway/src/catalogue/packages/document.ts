@@ -15,7 +15,7 @@ import {
 import Type, { type Static, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 
-/** Suppliers are tried one after the other while a traveller waits. */
+/** The most suppliers of a package: they are tried one after the other while a traveller waits. */
 export const SUPPLIERS_MAX = 10
 const CURRENCIES_MAX = 50
 const LOCATIONS_MAX = 300

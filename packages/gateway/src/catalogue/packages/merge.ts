@@ -36,8 +36,8 @@ export function mergePackage(existing: PackageDocument | undefined, input: Packa
 }
 
 /**
- * Optional members of a new package. One object literal: a version with a spread took half of the time of checking the rows
- * of a file.
+ * Optional members of a new package. This is one object literal because a version with a spread took half of the time in which
+ * the rows of a file are checked.
  */
 function defaultsOf(input: PackageInput): Record<string, unknown> {
   return {
@@ -129,7 +129,7 @@ interface PriceEntry {
 function priceEntries(input: PackageInput, faults: Fault[]): PriceEntry[] {
   const { prices, ...single } = input
   const written: [at: string, value: unknown][] = []
-  // A package without any price is exported with all three null.
+  // The export of a package without any price has all three members null.
   if (Object.values(single).some((value) => value != null)) written.push(['', withoutUndefined(single)])
   if (Array.isArray(prices)) written.push(...prices.map((value, i): [string, unknown] => [`prices[${i}].`, value]))
   else if (prices != null) faults.push({ code: '000108', field: 'prices', reason: 'Send a JSON array.' })
@@ -163,7 +163,7 @@ function mergePrices(existing: readonly PriceDocument[], entries: PriceEntry[], 
   return [...prices.values()].sort((a, b) => (a.currencyCode < b.currencyCode ? -1 : 1))
 }
 
-/** Checks that a schema cannot express. */
+/** Checks what a schema cannot express. */
 function crossFaults(document: PackageDocument, existing: PackageDocument | undefined): Fault[] {
   const faults: Fault[] = []
   const fault = (field: string, reason: string) => faults.push({ code: '000108', field, reason })

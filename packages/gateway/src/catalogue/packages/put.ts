@@ -29,7 +29,10 @@ export interface PutResult {
 export interface PutOptions {
   readonly mustExist?: boolean
   readonly mustBeNew?: boolean
-  /** The revision on which the change of one package is based (`getPackage`): a later one is not overwritten. */
+  /**
+   * The revision on which a change of one package is based (`getPackage`). If the package has a later one, it is not
+   * overwritten.
+   */
   readonly revision?: Date
 }
 
@@ -142,7 +145,10 @@ function auditEntry(change: PackageChange, by: By): AuditEntry {
   }
 }
 
-/** Networks are long and shared by many packages, so the log has the id of the coverage, whose row is never deleted. */
+/**
+ * Replaces networks by the id of the coverage for the log. Networks are long and many packages share them; the row of a
+ * coverage is never deleted.
+ */
 function shortened({ locationNetworkList, ...rest }: Partial<PackageDocument>, whole: PackageDocument) {
   if (locationNetworkList === undefined) return rest
   return { ...rest, coverageId: coverageId(whole.locationCodes, whole.locationNetworkList) }
@@ -156,9 +162,9 @@ function invalidPackage(packageCode: string, faults: readonly Fault[]): Refusal 
 }
 
 /**
- * Finds faults in changed suppliers of packages: a supplier other than a stock that is named twice. An eSIM has one key at
- * a supplier, under which it has refused the first product; only a stock, which does not record refusals, is sure to sell
- * another product under the same key. The type of a supplier never changes, so an accepted package stays valid.
+ * Finds packages whose changed suppliers include a supplier twice, which only a stock supplier may be. An eSIM has one key at a
+ * supplier, under which it has refused the first product. Only a stock supplier, which does not record refusals, is sure to
+ * sell another product under the same key. The type of a supplier never changes, so an accepted package stays valid.
  */
 export async function findRepeatedSuppliers(
   tx: Tx,
@@ -194,7 +200,7 @@ function reasonOf(name: string, type: string | undefined): string {
   return `${what}: ${why}. Name ${name} once, and add a second account there as a separate supplier.`
 }
 
-/** The eSIMs that a TOPUP package fits: of the packages of one supplier, family, kind of data volume and area. */
+/** The eSIMs that a TOPUP package fits: those of packages with one supplier, family, kind of data volume and area. */
 interface Fit {
   readonly key: string
   readonly supplier: string
@@ -203,8 +209,8 @@ interface Fit {
 }
 
 /**
- * Marks packages as changed whose eSIMs a TOPUP package fitted before these changes and does not fit any more. Dealers see
- * whether a package can be topped up, and the change feed finds only TOPUP packages that fit now (snapshot/list.ts).
+ * Marks packages as changed whose eSIMs fitted a TOPUP package before these changes and no longer do. Dealers see whether a
+ * package can be topped up, and the change feed finds only TOPUP packages that fit now (snapshot/list.ts).
  */
 async function touchFormerBases(tx: Tx, changes: readonly PackageChange[], at: Date): Promise<void> {
   const lost = new Map<string, Fit>()
@@ -214,7 +220,7 @@ async function touchFormerBases(tx: Tx, changes: readonly PackageChange[], at: D
     for (const fit of fitsOf(before)) if (!kept.has(fit.key)) lost.set(fit.key, fit)
   }
   if (lost.size === 0) return
-  // With their areas in the rows: coverages are few, packages may be many.
+  // One row per coverage, from which its area follows: there are few coverages, but possibly many packages.
   const bases = await tx.query<{ coverageId: string } & Omit<Fit, 'key'> & CoverageRow>({
     text: `select distinct on (coverage_id, supplier, p.product_family, data_type)
              coverage_id, supplier, p.product_family, data_type, c.location_codes, c.location_networks

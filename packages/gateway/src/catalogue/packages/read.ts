@@ -16,7 +16,7 @@ export async function findDocuments(db: Reader, codes: readonly string[]): Promi
 
 export interface PackageAtRevision {
   readonly document: PackageDocument
-  /** The time of the latest change of anything of it: pass it to `putPackages` with a change. */
+  /** The time of the latest change of any part of the package. Pass it to `putPackages` with a change. */
   readonly revision: Date
 }
 
@@ -102,7 +102,7 @@ async function* readBatches(
   }
 }
 
-/** Packages that are read to count those with a keyword or location: parsing more would delay orders on this node. */
+/** How many packages are read to count those with a keyword or location. Parsing more would delay orders on this node. */
 const COUNTED_IN_MEMORY_MAX = 2_000
 
 /** Counts the packages that match. Keywords and locations are matched in memory, in the first packages only. */
@@ -195,7 +195,7 @@ function documentOf(row: DocumentRow): PackageDocument {
   }
 }
 
-/** The packages among these that are off sale while none of their suppliers has money, whatever their status. */
+/** Finds those of these packages that are off sale, whatever their status, because none of their suppliers has money. */
 export async function findLackingMoney(db: Reader, codes: readonly string[]): Promise<Set<string>> {
   const rows = await db.query<{ packageCode: string }>({
     text: 'select package_code from packages where package_code = any ($1) and lacks_money',
@@ -204,7 +204,7 @@ export async function findLackingMoney(db: Reader, codes: readonly string[]): Pr
   return new Set(rows.map(({ packageCode }) => packageCode))
 }
 
-/** Lists the names that no supplier has. */
+/** Lists those of these names that belong to no supplier. */
 export async function listUnknownSuppliers(db: Reader, names: readonly string[]): Promise<string[]> {
   const rows = await db.query<{ name: string }>({
     text: 'select distinct name from unnest($1::text[]) as name where name not in (select supplier from suppliers) order by 1',

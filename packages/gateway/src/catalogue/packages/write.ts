@@ -43,7 +43,10 @@ export function writePackages(tx: Tx, changes: readonly PackageChange[], at: Dat
   if (prices.length > 0) tx.send(upsertListPrices(prices, at))
 }
 
-/** Dealers see whether a package can be topped up, which depends on its suppliers, not on their order and costs. */
+/**
+ * Compares only the names of suppliers: dealers see whether a package can be topped up, which depends on these, not on order or
+ * cost.
+ */
 function hasOtherSuppliers({ before, after }: PackageChange): boolean {
   const names = ({ suppliers }: PackageChange['after']) =>
     [...new Set(suppliers.map(({ supplier }) => supplier))].sort()

@@ -2,13 +2,13 @@ import type { Buyer, CataloguePackage, Snapshot } from '../catalogue.ts'
 import { isValidAt, type PlanRule } from './plan-rules.ts'
 import { listPriceIn, type NoPrice, priceByRule, type Quote, quote, subjectOf } from './quote.ts'
 
-/** One candidate for a price, in the order of precedence. */
+/** One possible source of a price, in the order of precedence. */
 export interface PriceStep {
   readonly source: NonNullable<Quote['source']>
   /** The plan of the rule; null for own and list prices. */
   readonly planName: string | null
   readonly rule: PlanRule | null
-  /** What it gives, whether or not it decides; null: nothing. */
+  /** The price that this step gives, whether it decides or not; null: it gives none. */
   readonly price: bigint | null
   /**
    * DECIDES: this is the price. OVERRIDDEN: an earlier step decides. NONE: there is no such price or plan. The others say
@@ -27,7 +27,7 @@ export interface Explanation {
 /** Checks whether a supplier, given its name, accepts orders now. */
 export type IsUsable = (supplier: string) => boolean
 
-/** Why a buyer pays what it pays for a package: every candidate, and the one that decides. */
+/** Explains why a buyer pays its price for a package: every possible source, and the one that decides. */
 export function explainPrice(
   snapshot: Snapshot,
   buyer: Buyer,

@@ -3,7 +3,7 @@ import { checkExists, invalidField } from '../checks.ts'
 import { isLocation } from '../coverage.ts'
 import type { RuleScope } from './plan-rules.ts'
 
-/** The packages of a rule as people name them: at most one member is set; none means every package. */
+/** The packages of a rule as people name them. At most one member is set; if no member is set, the rule is for every package. */
 export interface RuleTarget {
   readonly packageCode?: string | null | undefined
   readonly locationCode?: string | null | undefined

@@ -1,6 +1,6 @@
 import type { Rounding } from './price-engine.ts'
 
-/** The packages of a rule: one, those of a location, those whose first supplier is this one, or all. */
+/** The packages of a rule: one package, those of a location, those whose first supplier is this one, or all. */
 export type RuleScope = 'PACKAGE' | 'LOCATION' | 'SUPPLIER' | 'ALL'
 
 export type PercentBasis = 'LIST' | 'COST'
@@ -16,12 +16,15 @@ export interface PlanRule {
   readonly percent: bigint | null
   /** The percentage changes the list price, or is added to the cost of the supplier that is tried first. */
   readonly basis: PercentBasis
-  /** The prices that the percentage may make: the nearest one to a list price, the next one above a cost. */
+  /**
+   * The prices that the percentage may give: the nearest one to a percentage of the list price, the next one above a marked-up
+   * cost.
+   */
   readonly rounding: Rounding
   readonly price: bigint | null
   /** In ms of the database's clock; −Infinity: always. */
   readonly validFrom: number
-  /** Exclusive; Infinity: for ever. Later than the change that set it. */
+  /** Exclusive; Infinity: forever. It is later than the change that set it. */
   readonly validUntil: number
   readonly removed: boolean
   /** 0: unknown. */
@@ -34,7 +37,7 @@ export interface PlanRuleRow extends PlanRule {
   readonly planName: string
 }
 
-/** What decides which rules are for a package. */
+/** The properties of a package that decide which rules apply to it. */
 export interface RuleSubject {
   readonly packageCode: string
   /** Its only country, otherwise !RG or !GL. */
@@ -47,7 +50,7 @@ export function isValidAt({ validFrom, validUntil }: PlanRule, now: number): boo
   return validFrom <= now && now < validUntil
 }
 
-/** When a rule was last set or removed, began or ended, up to a time (ms). */
+/** The last time, up to `now`, at which a rule was set or removed, began or ended (ms). */
 export function ruleChangedAt({ updatedAt, validFrom, validUntil }: PlanRule, now: number): number {
   const began = validFrom <= now ? validFrom : updatedAt
   const ended = validUntil <= now ? validUntil : updatedAt
@@ -103,12 +106,12 @@ export class Plan {
     }
   }
 
-  /** When a rule that may concern every package changed, or the validity of any rule began or ended, up to a time (ms). */
+  /** The last time, up to `now`, at which a rule that may concern every package changed, or any rule began or ended (ms). */
   wideChangedAt(now: number): number {
     return Math.max(this.wideUpdatedAt, this.switches.findLast((time) => time <= now) ?? 0)
   }
 
-  /** Packages that have, or had, a fixed price in the currency. */
+  /** The packages that have, or had, a fixed price in the currency. */
   *fixedPrices(currencyCode: string): Iterable<string> {
     for (const rule of this.packageRules()) if (rule.currencyCode === currencyCode) yield rule.target
   }

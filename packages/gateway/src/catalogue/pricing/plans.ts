@@ -57,7 +57,7 @@ export async function createPlan(
   })
 }
 
-/** Sets the name that people see, which may have spaces; null: none. Programs use the plan's name. */
+/** Sets the name that the console shows, which may have spaces; null: none. Programs use the plan's name. */
 export async function setPlanDisplayName(
   deps: ChangeDeps,
   planName: string,
@@ -163,7 +163,7 @@ interface RuleIdentity extends StoredScope {
   readonly validFrom: Date | number
 }
 
-/** A row, without its history. */
+/** A stored rule, without its history. */
 interface StoredRule extends RuleIdentity {
   readonly validUntil: Date | number
   readonly percent: bigint | null
@@ -269,7 +269,7 @@ function auditRule(tx: Tx, deps: ChangeDeps, { before, after }: RuleChange, by: 
   })
 }
 
-/** The members that say something, for the audit log. */
+/** The members of a rule that have a meaning, for the audit log. */
 function shown(rule: StoredRule) {
   const { packageCode, locationCode, supplier, percent, basis, rounding, price, currencyCode, ...period } =
     detailsOf(rule)
@@ -348,7 +348,7 @@ export async function listPlans(db: Db, planName?: string): Promise<PlanDetails[
   return plans.map((plan) => ({ ...plan, rules: byPlan.get(plan.planName)! }))
 }
 
-/** Lists the rules of all plans that are for a package: for itself, its location, its first supplier, or all packages. */
+/** Lists the rules of all plans that apply to a package: for the package, its location, its first supplier, or all packages. */
 export async function listRulesFor(
   db: Db,
   subject: { packageCode: string; location: string; supplier: string | undefined },

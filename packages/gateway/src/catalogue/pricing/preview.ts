@@ -3,7 +3,7 @@ import { cheapestCost, type IsUsable } from './explain.ts'
 import type { Plan, PlanRule } from './plan-rules.ts'
 import { quote, type Tariff } from './quote.ts'
 
-/** What setting or removing a rule would change for those who pay by its plan and have no own prices. */
+/** The effect of setting or removing a rule on tenants that pay by its plan and have no own prices. */
 export interface PlanPreview {
   /** The moment that is shown: now, or when the rule begins (ms). */
   readonly at: number
@@ -14,9 +14,9 @@ export interface PlanPreview {
   readonly dearer: number
   /** Packages whose new price is below the lowest cost, as far as costs are known. */
   readonly belowCost: number
-  /** Packages that change, stay for sale and have no known cost in the currency: a loss would not be noticed. */
+  /** Packages that change, stay for sale and have no known cost in the currency, so that a loss would go unnoticed. */
   readonly unknownCosts: number
-  /** The first of those that change: losses first, then the largest changes. */
+  /** The first packages that change: losses first, then the largest changes. */
   readonly lines: readonly PreviewLine[]
 }
 
@@ -61,10 +61,10 @@ export function previewRule(snapshot: Snapshot, { planName, rule, currencyCode, 
 
 interface PreviewInput {
   planName: string
-  /** As it would be. */
+  /** The rule as it would be. */
   rule: PlanRule
   currencyCode: string
-  /** Costs of other suppliers do not count. */
+  /** Checks whether a supplier is usable. Costs of other suppliers do not count. */
   isUsable: IsUsable
 }
 
@@ -82,7 +82,7 @@ function byRisk(a: PreviewLine, b: PreviewLine): number {
   return losses || shareChanged(b) - shareChanged(a) || (a.packageCode < b.packageCode ? -1 : 1)
 }
 
-/** A price that comes or goes is the largest change. */
+/** A price that is added or removed counts as the largest change. */
 function shareChanged({ before, after }: PreviewLine): number {
   if (before === null || after === null || before === 0n) return Number.MAX_VALUE
   return Math.abs(Number(after - before) / Number(before))

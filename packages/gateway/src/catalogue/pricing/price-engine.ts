@@ -1,8 +1,8 @@
 import { formatMoney, MONEY_MAX, parseMoney } from '@dealer-esim/contract'
 
 /*
- * Pure: all prices that are computed, those of price plans and those of sale rules. Integers only: money in 1/10 000 of its
- * currency, percentages in 1/10 000 of a percent, exchange rates in 1/1 000 000.
+ * Pure: computes all prices of price plans and of sale rules. Integers only: money in 1/10 000 of its currency, percentages in
+ * 1/10 000 of a percent, exchange rates in 1/1 000 000.
  */
 
 const WHOLE = 1_000_000n // 100 %, in 1/10 000 of a percent
@@ -17,23 +17,26 @@ export function changeByPercent(price: bigint, percent: bigint): bigint | undefi
   return withinMoney((2n * price * factor + WHOLE) / (2n * WHOLE))
 }
 
-/** The prices that may be shown: those that leave `ending` when divided by `unit`. 1.99, 2.99 …: unit 10 000, ending 9 900. */
+/**
+ * The prices that a rounding allows: those that leave `ending` when divided by `unit`. For 1.99, 2.99 …: unit 10 000, ending 9
+ * 900.
+ */
 export interface Rounding {
   readonly unit: bigint
-  /** Below the unit. */
+  /** Less than the unit. */
   readonly ending: bigint
 }
 
-/** Every price. */
+/** Allows every price. */
 export const NO_ROUNDING: Rounding = { unit: 1n, ending: 0n }
 
-/** The lowest such price that is not below this one. */
+/** The lowest allowed price that is not below this one. */
 export function roundUp(price: bigint, { unit, ending }: Rounding): bigint {
   const above = (price - ending) % unit
   return above === 0n ? price : price - above + (above > 0n ? unit : 0n)
 }
 
-/** The nearest such price, half up, never below zero. @returns undefined above MONEY_MAX */
+/** The nearest allowed price, half up, never below zero. @returns undefined above MONEY_MAX */
 export function roundToNearest(price: bigint, rounding: Rounding): bigint | undefined {
   const upper = roundUp(price, rounding)
   const lower = upper - rounding.unit
@@ -41,19 +44,19 @@ export function roundToNearest(price: bigint, rounding: Rounding): bigint | unde
   return withinMoney(nearest)
 }
 
-/** How a price is made of a cost. */
+/** How to compute a price from a cost. */
 export interface CostPlus {
-  /** Added to the cost, in 1/10 000 of a percent. Not negative. */
+  /** Percentage added to the cost, in 1/10 000 of a percent. Not negative. */
   readonly percent: bigint
-  /** Added after the percentage. */
+  /** Amount added after the percentage. */
   readonly fixed: bigint
-  /** The price is at least so much above the cost. */
+  /** The price is at least this much above the cost. */
   readonly minMargin: bigint
   readonly rounding: Rounding
 }
 
 /**
- * Makes a price of a cost in the same currency. Rounds up at every step, so the margin is never below the smallest one.
+ * Computes a price from a cost in the same currency. Rounds up at every step, so the margin is never below the minimum.
  * @returns undefined above MONEY_MAX
  */
 export function priceFromCost(cost: bigint, { percent, fixed, minMargin, rounding }: CostPlus): bigint | undefined {
@@ -65,7 +68,7 @@ export function priceFromCost(cost: bigint, { percent, fixed, minMargin, roundin
 
 const RATE_UNIT = 1_000_000n
 
-/** Converts a cost by a rate in 1/1 000 000, rounded up: a cost is never taken for less than it is. */
+/** Converts a cost by a rate in 1/1 000 000. Rounds up, so that no cost is understated. */
 export function convertCost(cost: bigint, rate: bigint): bigint {
   return divideUp(cost * rate, RATE_UNIT)
 }

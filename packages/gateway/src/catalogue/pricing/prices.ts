@@ -68,7 +68,7 @@ export async function setOwnPrice(
 export interface PackagePrices {
   readonly packageCode: string
   readonly list: readonly PriceDocument[]
-  /** Rules of plans that are for this package, in the order of precedence within each plan. */
+  /** Rules of plans that apply to this package, in the order of precedence within each plan. */
   readonly rules: readonly ({ readonly planName: string } & RuleDetails)[]
   readonly own: readonly {
     readonly tenantId: string

@@ -11,7 +11,7 @@ export interface Quote {
   readonly source: 'OWN' | 'PLAN' | 'GROUP' | 'LIST' | null
   /** The rule that decided, with its plan; null if none did. */
   readonly decidedBy: { readonly planName: string; readonly rule: PlanRule } | null
-  /** The latest change that could affect the price (ms); it may have kept the amount. */
+  /** The latest change that could affect the price (ms), even if the amount stayed the same. */
   readonly changedAt: number
 }
 
@@ -25,13 +25,13 @@ export function quote(tariff: Tariff, item: Priced, now: number): Quote {
   const retailPrice = list && !list.removed ? list.retailPrice : null
   const own = tariff.ownPrices.get(item.packageCode)
   if (own && !own.removed) {
-    // The list price still matters: retailPrice comes from it.
+    // A change of the list price counts here too, because retailPrice comes from it.
     const changedAt = Math.max(own.updatedAt, list?.updatedAt ?? 0)
     return { price: own.price, retailPrice, source: 'OWN', decidedBy: null, changedAt }
   }
   let changedAt = Math.max(tariff.changedAt, own?.updatedAt ?? 0, list?.updatedAt ?? 0)
   for (const { plan, planName, by } of tariff.plans) {
-    // The suppliers of a package decide which of these rules are for it.
+    // Which of these rules apply depends on the package's suppliers.
     if (plan.hasSupplierRules) changedAt = Math.max(changedAt, item.touchedAt)
     for (const rule of plan.rulesFor(subjectOf(item), tariff.currencyCode)) {
       changedAt = Math.max(changedAt, ruleChangedAt(rule, now), rule.basis === 'COST' ? item.touchedAt : 0)
@@ -62,8 +62,8 @@ export function listPriceIn({ prices }: Pick<Priced, 'prices'>, currencyCode: st
 export type NoPrice = 'NO_LIST_PRICE' | 'NO_COST' | 'TOO_HIGH'
 
 /**
- * TOO_HIGH means no price; for the others the next rule is used. Without a list price a package is not for sale by a
- * percentage, also not by one on its cost.
+ * Returns the price by a rule, or why it gives none. TOO_HIGH means that the package has no price; for the other reasons the
+ * next rule is used. A package without a list price is not for sale by a percentage, not even by one on its cost.
  */
 export function priceByRule(
   rule: PlanRule,
@@ -81,15 +81,15 @@ export function priceByRule(
   return priceFromCost(first.cost, { percent, fixed: 0n, minMargin: 0n, rounding }) ?? 'TOO_HIGH'
 }
 
-/** A period in ms, without `until`. It may have had interruptions. */
+/** A period in ms, excluding `until`. It may have had interruptions. */
 export interface Period {
   readonly from: number
   readonly until: number
 }
 
 /**
- * The end of the time in which the tenant had a price for the package while it was on sale: infinite if it still has one,
- * undefined if it never had. The change feed reports packages that a tenant lost, never those it could not see.
+ * Until when the tenant had a price for the package while it was on sale: infinite if it still has one, undefined if it never
+ * had one. The change feed reports packages that a tenant lost, never those that it could not see.
  */
 export function pricedUntil(
   tariff: Tariff,
@@ -97,7 +97,7 @@ export function pricedUntil(
   quoted: Pick<Quote, 'price' | 'changedAt'>,
   onSale: Period,
 ): number | undefined {
-  // Without a price now, every price that still exists is overridden by a percentage that exceeds MONEY_MAX.
+  // Without a price now, a percentage that exceeds MONEY_MAX overrides every price that still exists.
   const end = quoted.price === undefined ? quoted.changedAt : Number.POSITIVE_INFINITY
   let last: number | undefined
   for (const period of periodsOf(tariff, item)) {
@@ -107,7 +107,7 @@ export function pricedUntil(
   return last
 }
 
-/** The periods of everything that gives or gave the tenant a price. Percentages give no price of their own. */
+/** The periods in which something gave or gives the tenant a price. A percentage alone gives no price. */
 function* periodsOf(tariff: Tariff, item: Omit<Priced, 'touchedAt'>): Iterable<Period> {
   const own = tariff.ownPrices.get(item.packageCode)
   if (own) yield periodOf(own)
@@ -153,7 +153,7 @@ export interface Tariff {
   readonly ownPrices: ReadonlyMap<string, OwnPrice>
   /** Current plans: the tenant's, then its group's. */
   readonly plans: readonly PlanPeriod[]
-  /** Past plans: they decide what the tenant could buy once. */
+  /** Past plans, which decide what the tenant could buy in the past. */
   readonly formerPlans: readonly PlanPeriod[]
   /** When a plan or group was last assigned or removed (ms). */
   readonly changedAt: number

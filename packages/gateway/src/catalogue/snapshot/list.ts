@@ -18,10 +18,10 @@ import type { CataloguePackage } from './package.ts'
 import type { PackageIndex } from './package-index.ts'
 
 /**
- * Returns one page of `package/list`, newest first by (createTime, packageCode). This key never changes, so a package that
- * is edited between two pages is neither moved nor missed. A page is found by binary search.
+ * Returns one page of `package/list`, newest first by (createTime, packageCode). This key never changes, so a package that is
+ * edited between two pages neither moves nor goes missing. A binary search finds the start of a page.
  *
- * @param esim only the packages that fit this eSIM
+ * @param esim list only the packages that fit this eSIM
  */
 export function listPackages(
   catalogue: Pick<Snapshot, 'listSource'>,
@@ -80,14 +80,14 @@ function before(source: ListSource, position: Position): number {
 }
 
 /**
- * The next `updatedSince`. The answer includes everything up to this version, and a later version has a later time.
- * Without changes it advances with the clock, so that pollers with an overlap do not get the last change for ever.
+ * The next `updatedSince`. The answer includes everything up to this version, and a later version has a later time. Without
+ * changes it advances with the clock, so that pollers with an overlap do not get the last change forever.
  */
 function asOf({ changedAt, now }: ListSource): number {
   return Math.max(changedAt + 1, now - COMMIT_WITHIN_MS)
 }
 
-/** Rules out most packages by a few numbers each, before their prices are computed. */
+/** Excludes most packages by comparing a few numbers each, before their prices are computed. */
 function createPrefilter(
   source: ListSource,
   type: PackageType,
@@ -107,7 +107,7 @@ function createPrefilter(
 
 const NO_POSITIONS: ReadonlySet<number> = new Set()
 
-/** BASE packages with a top-up that changed: they may have got their first one or lost their last one. */
+/** BASE packages with a changed top-up: they may have got their first one or lost their last one. */
 function basesOfTopUps({ index, touchedAt }: ListSource, changedAfter: number): ReadonlySet<number> {
   if (changedAfter === Number.NEGATIVE_INFINITY) return NO_POSITIONS
   const bases = new Set<number>()
@@ -192,7 +192,7 @@ interface TopUps {
   readonly changedAt: number
 }
 
-/** The TOPUP packages that fit eSIMs of a package. A TOPUP package has none. */
+/** The TOPUP packages that fit eSIMs of this package. A TOPUP package has none. */
 function topUpsOf(index: PackageIndex, tariff: Tariff, item: CataloguePackage, now: number): TopUps {
   let isSupported = false
   let changedAt = 0

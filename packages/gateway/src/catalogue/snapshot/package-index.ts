@@ -12,7 +12,7 @@ import type { CataloguePackage } from './package.ts'
  */
 export class PackageIndex {
   readonly packages: readonly CataloguePackage[]
-  /** The same object as in earlier indexes as long as positions are the same. */
+  /** Identifies the positions: later indexes have the same object as long as no position changes. */
   readonly order: object
   private readonly positions: ReadonlyMap<string, number>
   private readonly lookups: Lookups
@@ -55,7 +55,7 @@ export class PackageIndex {
     return new PackageIndex(packages, positions, this.order, {})
   }
 
-  /** For packages older than known ones, which appear only if the database's clock was set back. */
+  /** Sorts all packages. Needed for packages older than known ones, which appear only if the database's clock was set back. */
   private static of(packages: CataloguePackage[]): PackageIndex {
     packages.sort(oldestFirst)
     return new PackageIndex(packages, new Map(packages.map((item, at) => [item.packageCode, at])), {}, {})
@@ -216,7 +216,7 @@ interface NewRows {
 }
 
 /**
- * One or two numbers per package by which lists skip it without computing its price: reading 50 000 objects takes 60 ms,
+ * Holds one or two numbers per package by which lists skip it without computing its price: reading 50 000 objects takes 60 ms,
  * reading 50 000 adjacent numbers 0.1 ms. Updated from version to version.
  */
 export class Prefilter {
@@ -262,8 +262,8 @@ export class Prefilter {
   }
 
   /**
-   * By position: 1 if the list or a plan has, or had, a price in the currency. Own prices are checked for each tenant.
-   * One array for each currency of a tenant stays in memory.
+   * By position: 1 if the list or a plan has, or had, a price in the currency. Own prices are checked for each tenant. Memory
+   * holds one array for each currency of a tenant.
    */
   pricedIn(currencyCode: string): Uint8Array {
     const known = this.priced.get(currencyCode)
@@ -282,7 +282,7 @@ export class Prefilter {
   }
 
   private addPackage(item: CataloguePackage): void {
-    // A change of costs is a change of price for those who pay by cost.
+    // For tenants whose plan is based on costs, a change of costs changes the price.
     this.touch(item.packageCode, item.touchedAt)
     for (const { updatedAt, currencyCode } of item.prices) {
       this.touch(item.packageCode, updatedAt)

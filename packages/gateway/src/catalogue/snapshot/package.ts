@@ -34,10 +34,10 @@ export interface CataloguePackage {
   readonly smsStatus: SmsStatus
   readonly allowLoss: boolean
   readonly cancelPolicy: CancelPolicy
-  /** Put on sale by an operator or a rule, and not all of its suppliers lack money. */
+  /** An operator or a rule has put the package on sale, and at least one of its suppliers has money. */
   readonly onSale: boolean
   readonly everOnSale: boolean
-  /** 0: unknown. Meaningless if it never was on sale. */
+  /** 0: unknown. Meaningless if the package never was on sale. */
   readonly firstOnSaleAt: number
   readonly saleChangedAt: number
   readonly createdAt: number

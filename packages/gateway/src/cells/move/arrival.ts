@@ -3,7 +3,7 @@ import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
 import { addressOf, type CellNode } from '../cells-file.ts'
 import { type ArrivingMove, listArriving, openTarget } from './state.ts'
 
-/** With the time of an answer it is within the second that the fence leaves (switch-over.ts). */
+/** How often the source is asked. Including the answer, this fits into the time that the fence leaves (switch-over.ts). */
 const POLL_MS = 500
 const TIMEOUT_MS = 2_000
 const ANSWER_SIZE_MAX_BYTES = 1_024
@@ -11,13 +11,13 @@ const ANSWER_SIZE_MAX_BYTES = 1_024
 type ArrivalDeps = Pick<Deps, 'config' | 'db' | 'log' | 'loops' | 'outbound'>
 
 /**
- * Opens this cell for tenants whose old cell has closed, if the mover was killed before it did so. The commit that closes the
- * source is the only decision, so this cell asks a node of the source whether it was made: the databases of the two cells
+ * Opens this cell for tenants whose old cell has closed, in case the mover was killed before it could. Only the commit that
+ * closes the source decides, so this cell asks a node of the source whether that has happened: the databases of the two cells
  * have no connection to each other.
  */
 export function arrivalLoop(deps: ArrivalDeps): Loop {
   const { config, db, log } = deps
-  /** Moves whose source has been reported as not answering. */
+  /** Moves whose source does not answer and that have been logged. */
   const reported = new Set<string>()
   async function open(move: ArrivingMove & { otherCell: string }): Promise<void> {
     const { tenantId, moveId, otherCell } = move
@@ -47,7 +47,7 @@ export function arrivalLoop(deps: ArrivalDeps): Loop {
   })
 }
 
-/** The move's state in its source; undefined: none of its nodes answers. */
+/** The state of the move in its source; undefined: none of the source's nodes answers. */
 async function askSource(deps: ArrivalDeps, { moveId, otherNodes }: ArrivingMove): Promise<string | undefined> {
   const asked = otherNodes.map((node) => askNode(deps, node, moveId))
   return Promise.any(asked).catch(() => undefined)

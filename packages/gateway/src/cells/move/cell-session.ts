@@ -1,13 +1,13 @@
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import type { CellNode } from '../cells-file.ts'
 
-/** A cell as the mover reaches it: its database. */
+/** A cell as the mover uses it: through its database. */
 export interface MovingCell {
   name: string
   db: Db
 }
 
-/** A tenant on its way from one cell to another. */
+/** A tenant that moves from one cell to another. */
 export interface Move {
   moveId: string
   tenantId: string
@@ -16,13 +16,13 @@ export interface Move {
 }
 
 interface ListedNodes {
-  /** API nodes, as the file of cells lists them: how the other cell reaches this one. */
+  /** API nodes as listed in the file of cells, through which the other cell reaches this one. */
   nodes: readonly CellNode[]
 }
 
 /**
- * A transaction of the mover. The guards of the tenant's tables (guard.ts) let it write. Rows are compared as text, so both
- * cells write times in one zone. Joins with lists of keys use indexes whatever the statistics say.
+ * A transaction of the mover, which the guards of the tenant's tables (guard.ts) let write. Rows are compared as text, so both
+ * cells write times in the same zone. Joins with lists of keys use indexes, whatever the statistics say.
  */
 export function inCell<Result>(
   { db }: MovingCell,
@@ -35,7 +35,7 @@ export function inCell<Result>(
   })
 }
 
-/** The same, of one snapshot, which the first statement takes. */
+/** The same, read-only on the snapshot that the first statement takes. */
 export function inSnapshot<Result>(
   { db }: MovingCell,
   tenantId: string,

@@ -5,23 +5,20 @@ import { Refusal, shortList } from '../../lib/refusal.ts'
 import type { Move, MovingCell } from './cell-session.ts'
 import { findMove } from './state.ts'
 
-/** Named in a message at most. */
+/** How many names a message lists. */
 const NAMED_MAX = 10
 
-/**
- * Finds what forbids a move, or would lose something by it.
- * @returns sentences that say what to do
- */
+/** Finds what prevents a move, or what would be lost by it. @returns sentences that say what to do */
 export async function findObstacles(move: Move): Promise<string[]> {
   const release = await findOtherRelease(move)
-  if (release.length > 0) return release // the other checks need the same tables
+  if (release.length > 0) return release // the other checks need both cells to have the same tables
   const found = await Promise.all([findOtherKeys(move), findPresent(move), findMissing(move), findOpenStock(move)])
   return found.flat()
 }
 
 /**
- * Rows are written and compared with the columns of the source, so both cells must be of one release for as long as rows
- * are copied. Either may be upgraded during a move, or before a move that was interrupted goes on.
+ * Checks the release of both cells. Rows are written and compared with the columns of the source, so both cells must run one
+ * release while rows are copied. Either may be upgraded between two runs of an interrupted move.
  * @throws Refusal
  */
 export async function requireOneRelease(move: Move): Promise<void> {
@@ -29,7 +26,7 @@ export async function requireOneRelease(move: Move): Promise<void> {
   if (faults.length > 0) throw new Refusal(409, 'OTHER_RELEASE', faults.join(' '))
 }
 
-/** Both databases are compared with this release, so they also have the same tables. */
+/** Compares both databases with this release, so that they also have the same tables as each other. */
 async function findOtherRelease({ source, target }: Move): Promise<string[]> {
   return (await Promise.all([source, target].map(whyOtherRelease))).flat()
 }
@@ -79,7 +76,7 @@ async function findPresent({ source, target, tenantId, moveId }: Move): Promise<
     : [`These people have accounts in cell ${target.name} already: ${shortList(taken, NAMED_MAX)}.`]
 }
 
-/** What the tenant's rows name and the target does not have. */
+/** Finds what the tenant's rows refer to and the target does not have. */
 async function findMissing({ source, target, tenantId }: Move): Promise<string[]> {
   const wanted = {
     'packages (package import)': [
@@ -114,7 +111,7 @@ async function findMissing({ source, target, tenantId }: Move): Promise<string[]
   return faults
 }
 
-/** Codes in stock stay in their cell, so an item whose code is in doubt must be decided there. */
+/** Codes in stock stay in their cell, so an item whose code is in doubt must be resolved there. */
 async function findOpenStock({ source, tenantId }: Move): Promise<string[]> {
   const [open] = await source.db.query<{ count: number }>({
     text: `select count(*)::int as count from orders o

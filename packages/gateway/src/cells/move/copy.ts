@@ -7,10 +7,10 @@ import { describeTables, keyJson, rowsOfKeys, rowsOfTable, type TableShape } fro
 import { MOVED_TABLES, SUPPLIER_BOOKS, TABLES_ABOUT_ITEMS, TABLES_OF_PEOPLE } from './tables.ts'
 import { arrayOf, deleteRows, HASHED_ROW, type HashedRow, type ReadRows, readRows, writeRows } from './write-rows.ts'
 
-/** Rows of one statement: some hundred kilobytes, and some ten milliseconds of the source's time. */
+/** Rows per statement: some hundred kilobytes, and some ten milliseconds of work for the source. */
 const PAGE_ROWS = 500
 
-/** All tables of a move, described once. */
+/** The tables of a move. They are described once, when it begins. */
 export interface Shapes {
   /** In copy order. */
   moved: TableShape[]
@@ -34,10 +34,10 @@ export async function describeMove({ db }: MovingCell): Promise<Shapes> {
 }
 
 /**
- * Copies a tenant's rows that the target does not have yet, while the source serves it. The guards note what changes
- * meanwhile: rows that refer to others (an eSIM to its item) are read together with what was noted of those since they were
- * copied. Each page is one transaction of the target, which also records how far the table is copied: a mover that
- * is killed goes on there.
+ * Copies those of a tenant's rows that the target does not have yet, while the source serves the tenant. The guards note what
+ * changes meanwhile. Rows that refer to others (an eSIM to its item) are read together with the notes about those, made since
+ * they were copied. Each page is one transaction of the target, which also records how far the table is copied, so that a mover
+ * that is killed can continue there.
  */
 export async function copyTables(move: Move, shapes: Shapes, onTable: (table: string, rows: number) => void) {
   for (const shape of shapes.moved) {
@@ -62,7 +62,7 @@ async function lastCopied({ target, tenantId }: Move, table: string): Promise<La
   return row?.last ?? undefined
 }
 
-/** Forgets that a table was copied, and removes what the target has of it. */
+/** Marks a table as not copied, and removes its rows from the target, except rows that others refer to. */
 export async function restartTable(move: Move, table: string): Promise<void> {
   await inCell(move.target, move.tenantId, async (tx) => {
     // Rows that others refer to are written again in place.
@@ -77,7 +77,7 @@ export async function restartTable(move: Move, table: string): Promise<void> {
 }
 
 interface Page extends ReadRows {
-  /** Identifiers of the items that the rows are about. */
+  /** Keys of the items that the rows are about. */
   items: string[]
   last: string[] | undefined
 }
@@ -137,7 +137,7 @@ interface ReadBook {
   read: ReadRows
 }
 
-/** What the suppliers of the source have recorded about these items. */
+/** Reads what the suppliers of the source have recorded about these items. */
 async function readBooks({ source, tenantId }: Move, { books }: Shapes, items: readonly string[]): Promise<ReadBook[]> {
   if (items.length === 0) return []
   return inCell(source, tenantId, async (tx) => {
@@ -158,13 +158,13 @@ async function readBooks({ source, tenantId }: Move, { books }: Shapes, items: r
 }
 
 /**
- * Copies what the guards have noted in the snapshot of `snapshot`, a transaction in the source: afterwards the target has
- * the rows as they were in that snapshot. Notes are removed once the target has committed.
+ * Copies the rows noted by the guards, as seen by `snapshot`, a transaction in the source. Afterwards the target has the rows
+ * of that snapshot. Notes are removed after the target has committed.
  * @returns how many notes there were
  */
 export async function copyChanges(snapshot: Tx, move: Move, shapes: Shapes): Promise<number> {
   let copied = 0
-  // Behind the fence most tables have no notes, and each costs round trips.
+  // Behind the fence most tables have no notes, and each table costs round trips.
   const noted = await snapshot.query<{ name: string }>({
     name: 'move-noted-tables',
     text: 'select distinct table_name as name from tenant_move_changes where tenant_id = $1',
@@ -176,7 +176,7 @@ export async function copyChanges(snapshot: Tx, move: Move, shapes: Shapes): Pro
   return copied
 }
 
-/** The same for one table. */
+/** Copies the noted rows of one table. */
 async function copyChangesOf(snapshot: Tx, move: Move, shapes: Shapes, shape: TableShape): Promise<number> {
   let copied = 0
   for (let after = 0n; ; ) {
@@ -194,7 +194,9 @@ interface Note {
   key: string
 }
 
-/** Enough that the rows of one transaction are read together: only then no unique value is in two rows of the target. */
+/**
+ * Large enough that all rows of one transaction are read together. Otherwise a unique value could be in two rows of the target.
+ */
 const NOTES_MAX = 4_000
 
 function readNotes(snapshot: Tx, { tenantId }: Move, table: string, after: bigint): Promise<Note[]> {
@@ -233,7 +235,7 @@ async function copyNoted(snapshot: Tx, move: Move, shapes: Shapes, shape: TableS
   })
 }
 
-/** Writes what the tenant's people have (passkeys, tokens, views) as it is in the source now. */
+/** Writes the rows of the tenant's people (passkeys, tokens, views) as they are in the source now. */
 export async function copyPeople(move: Move, { people }: Shapes): Promise<void> {
   const { source, target, tenantId } = move
   const ofTenant = 'person_id in (select person_id from people where tenant_id = $1)'

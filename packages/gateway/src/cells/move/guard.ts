@@ -3,15 +3,15 @@ import { sqlState } from '../../lib/postgres/errors.ts'
 import type { MovingCell } from './cell-session.ts'
 import type { TableShape } from './table-shape.ts'
 
-/** While this lock is awaited, writers of the table wait behind it. */
+/** Writers of the table queue behind this lock while it waits, so it waits only briefly. */
 const LOCK_TIMEOUT_MS = 100
 const RETRY_MS = 50
-/** A vacuum of a large table, which excludes the guard's lock, has ended by then. */
+/** By then, a vacuum of a large table, which conflicts with the guard's lock, has ended. */
 const GIVE_UP_MS = 10 * 60_000
 
 /**
- * Guards the tenant's rows by triggers on each table (guard_moved_tenant). Other tenants' rows cost the evaluation of a
- * condition. Locks each table for a moment, in a transaction of its own. Installing a guard twice changes nothing.
+ * Guards the tenant's rows by triggers on each table (guard_moved_tenant). Rows of other tenants cost only the evaluation of a
+ * condition. Each table is locked for a moment, in a transaction of its own. Installing a guard twice changes nothing.
  */
 export async function installGuards(cell: MovingCell, tenantId: string, shapes: readonly TableShape[]): Promise<void> {
   const present = new Set((await listGuards(cell, tenantId)).map(({ table }) => table))
@@ -58,7 +58,7 @@ async function alterTable({ db }: MovingCell, statements: readonly string[]): Pr
     try {
       await db.tx(async (tx) => {
         tx.send({ text: `set local lock_timeout = ${LOCK_TIMEOUT_MS}` })
-        // Sent as one text, because on Citus each text with definitions is its own transaction.
+        // The statements are one text, because on Citus each text with definitions is a transaction of its own.
         tx.send({ text: statements.join(';') })
       })
       return

@@ -10,12 +10,12 @@ import { removeGuards } from './guard.ts'
 import { auditInCell, findMove } from './state.ts'
 
 const POLL_MS = 50
-/** Longer than a statement of admission may take. */
+/** Longer than an admission statement may take. */
 const ADMISSIONS_WAIT_MS = 5_000
 
 /**
- * Copies RequestIDs that the source accepted while it was closed: admission had read the tenant before. What they asked
- * for was refused. Waits until such statements have ended.
+ * Copies RequestIDs that the source accepted while it was closed, because admission had read the tenant before. Their requests
+ * were refused. First waits, for 5 s at most, until such statements have ended.
  */
 export async function copyLateRequestIds(move: Move, shapes: Shapes): Promise<void> {
   const { db } = move.source
@@ -34,15 +34,15 @@ export async function copyLateRequestIds(move: Move, shapes: Shapes): Promise<vo
   await inSnapshot(move.source, move.tenantId, (snapshot) => copyChanges(snapshot, move, shapes))
 }
 
-/** Removes all rows of a tenant from a cell, the row about its move among them. */
+/** Removes all rows of a tenant from a cell, including the row about its move. */
 export async function removeTenant(cell: MovingCell, tenantId: string): Promise<void> {
   await removeGuards(cell, tenantId)
   await removeTenants(cell.db, [tenantId])
 }
 
 /**
- * Ends a move before its target serves the tenant: the source goes on, and the target keeps nothing.
- * @throws Refusal if there is no such move, or it cannot be taken back any more
+ * Ends a move before its target serves the tenant: the source continues to serve it, and the target keeps nothing.
+ * @throws Refusal if there is no such move, or it can no longer be taken back
  */
 export async function abortMove({ ids, by }: { ids: Ids; by: By }, move: Move): Promise<void> {
   const { source, target, tenantId, moveId } = move
@@ -50,7 +50,7 @@ export async function abortMove({ ids, by }: { ids: Ids; by: By }, move: Move): 
     text: `delete from tenant_moves where tenant_id = $1 and move_id = $2 and state not in ('SWITCHED', 'DONE') returning 1`,
     values: [tenantId, moveId],
   })
-  // Without a row in the source, an earlier abort was interrupted here.
+  // If the source has no row, an earlier abort was interrupted at this point.
   if (!ended && (await findMove(source.db, tenantId))) {
     throw new Refusal(
       409,
@@ -66,7 +66,7 @@ export async function abortMove({ ids, by }: { ids: Ids; by: By }, move: Move): 
   await auditInCell(source, ids, move, by, 'tenant.abort_move')
 }
 
-/** Removes what a cell has kept of a tenant that was moved away. @throws Refusal if it was not */
+/** Removes what a cell still has of a tenant that was moved away. @throws Refusal if the tenant was not moved away */
 export async function removeMoved(ids: Ids, by: By, cell: MovingCell, tenantId: string): Promise<void> {
   const found = await findMove(cell.db, tenantId)
   if (found?.direction !== 'OUT' || found.state !== 'DONE') {
@@ -74,7 +74,7 @@ export async function removeMoved(ids: Ids, by: By, cell: MovingCell, tenantId: 
   }
   await removeTenant(cell, tenantId)
   await cell.db.tx(async (tx) => {
-    // The dealer's own audit log has gone with it.
+    // The dealer's own audit log was moved with it, so this entry belongs to the deployment.
     audit(tx, ids, {
       tenantId: null,
       subject: tenantId,

@@ -17,18 +17,18 @@ export interface MoveDeps {
   by: By
   /** Receives a line about each step. */
   progress(line: string): void
-  /** Sends the dealer's requests to the target: called when the target serves it. */
+  /** Sends the dealer's requests to the target. Called as soon as the target serves the dealer. */
   route(): Promise<void>
 }
 
-/** What the operator sees of a finished move. */
+/** The report about a finished move. */
 interface MoveReport extends Partial<Switched> {
   rows: number
 }
 
 /**
- * Moves a tenant, or goes on with a move that was interrupted at any step (state.ts lists them).
- * @throws Refusal with what to do; nothing has changed for the dealer then
+ * Moves a tenant, or continues a move that was interrupted at any step (state.ts lists them).
+ * @throws Refusal with what to do; the dealer then notices no change
  */
 export async function moveTenant(deps: MoveDeps, move: Move): Promise<MoveReport> {
   const report: MoveReport = { rows: 0 }
@@ -63,11 +63,11 @@ async function prepare({ ids, by, progress }: MoveDeps, move: Move): Promise<voi
   progress(`checked: cell ${move.target.name} can take the dealer`)
 }
 
-/** Everything that may take hours: the source serves the tenant as always. */
+/** Does everything that may take hours. The source serves the tenant as usual. */
 async function copyAll({ by, progress }: MoveDeps, move: Move, shapes: Shapes, report: MoveReport): Promise<void> {
   const { source, target, tenantId, moveId } = move
   if ((await findMove(target.db, tenantId))?.moveId !== moveId) {
-    await removeTenant(target, tenantId) // what an earlier move has left there
+    await removeTenant(target, tenantId) // an earlier move may have left rows there
     await target.db.tx(async (tx) => insertMove(tx, move, 'IN', by.actor))
   }
   await createPartitionsOf(move)
@@ -84,7 +84,7 @@ async function copyAll({ by, progress }: MoveDeps, move: Move, shapes: Shapes, r
 
 const HOUR_MS = 3_600_000
 
-/** The target needs a partition for each old row: those that the source has. */
+/** Creates the partitions for old rows that the source has and the target lacks. */
 async function createPartitionsOf({ source, target }: Move): Promise<void> {
   const oldest = await source.db.query<{ table: string; hour: number }>({
     text: `select p.relname as table, min(substring(c.relname from '_([0-9]+)$')::int) as hour

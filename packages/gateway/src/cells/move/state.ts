@@ -10,14 +10,14 @@ import { inCell, type Move, type MovingCell } from './cell-session.ts'
  *
  *   PREPARED   checked; nothing is copied
  *   COPYING    guards are installed; rows are copied while the source serves the tenant
- *   FENCED     (source) nothing of the tenant is written, until a time: then the source serves it again, as in COPYING
- *   VERIFIED   behind the same fence: both cells have the same rows
+ *   FENCED     (source) nobody writes the tenant's rows until a set time; then the source serves it again, as in COPYING
+ *   VERIFIED   still behind the fence: both cells have the same rows
  *   SWITCHED   the source never serves the tenant again: this commit decides. Then the target does (arrival.ts)
  *   DONE       late RequestIDs are copied, the target's guards removed. The source keeps its rows until they are removed
  *
- * Up to VERIFIED a move can be aborted: the source goes on as if nothing had happened. After SWITCHED the way back is a
- * move in the other direction. A cell that may not serve the tenant until something happens in the other one has an endless
- * fence: the target until SWITCHED, the source from then on. It forwards requests to the other cell (http/forward.ts).
+ * Up to VERIFIED a move can be aborted, and the source then continues as if nothing had happened. After SWITCHED, only a move
+ * in the other direction leads back. A cell that may not serve the tenant until something happens in the other cell has an
+ * endless fence: the target until SWITCHED, the source from then on. It forwards requests to the other cell (http/forward.ts).
  */
 
 type MoveState = 'PREPARED' | 'COPYING' | 'FENCED' | 'VERIFIED' | 'SWITCHED' | 'DONE'
@@ -28,7 +28,7 @@ export interface MoveRow {
   direction: 'OUT' | 'IN'
   otherCell: string
   state: MoveState
-  /** By the database's clock. */
+  /** Until when the fence stands, by the database's clock. */
   isFenced: boolean
   createdAt: Date
   updatedAt: Date
@@ -45,12 +45,12 @@ export async function findMove(db: Pick<Db, 'query'>, tenantId: string): Promise
   return row
 }
 
-/** The moves that a cell knows, the latest first. */
+/** Lists the moves to and from a cell, the latest first. */
 export function listMoves(db: Pick<Db, 'query'>): Promise<MoveRow[]> {
   return db.query<MoveRow>({ text: `select ${COLUMNS} from tenant_moves order by updated_at desc` })
 }
 
-/** Records the move in a cell. In the target nothing but the move writes the tenant's rows from now on. */
+/** Records the move in a cell. From then on only the mover writes the tenant's rows in the target. */
 export function insertMove(tx: Tx, move: Move, direction: 'OUT' | 'IN', actor: string): void {
   const isHere = direction === 'OUT'
   const other = isHere ? move.target : move.source
@@ -71,7 +71,8 @@ export function insertMove(tx: Tx, move: Move, direction: 'OUT' | 'IN', actor: s
 }
 
 /**
- * Called first in each transaction that writes copied rows: they may not outlive an aborted move.
+ * Checks that the move still goes on. Every transaction that writes copied rows calls this first, because no row may outlive an
+ * aborted move.
  * @throws Refusal
  */
 export async function requireArriving(tx: Tx, { tenantId, moveId }: Move): Promise<void> {
@@ -95,7 +96,7 @@ function entering({ tenantId, moveId }: Move, state: MoveState) {
   }
 }
 
-/** Loops begin no work for the tenant for so long. What they have begun goes on. */
+/** For how long loops begin no work for the tenant. Work that they have begun continues. */
 export async function holdWork({ source, tenantId }: Move, forMs: number): Promise<void> {
   await source.db.query({
     text: `update tenant_moves set held_until = clock_timestamp() + $2 * interval '1 millisecond'
@@ -108,8 +109,8 @@ export async function holdWork({ source, tenantId }: Move, forMs: number): Promi
 const WRITERS_WAIT_MS = 1_000
 
 /**
- * Sets the fence. It ends by itself, by the database's clock, if the mover is killed. The row lock waits for transactions
- * that have written the tenant's rows; those that begin later see the fence (guard_moved_tenant).
+ * Sets the fence. If the mover is killed, the fence ends by itself, by the database's clock. The row lock waits for
+ * transactions that have written the tenant's rows; later ones see the fence (guard_moved_tenant).
  */
 export async function setFence({ source, tenantId }: Move, forMs: number): Promise<void> {
   await inCell(source, tenantId, async (tx) => {
@@ -121,7 +122,7 @@ export async function setFence({ source, tenantId }: Move, forMs: number): Promi
       values: [tenantId, forMs],
     })
     sendNewVersion(tx, tenantId)
-    // The guards note nothing that the mover writes.
+    // The guards do not note the mover's own writes, so this notes the new version.
     tx.send({
       text: `insert into tenant_move_changes (tenant_id, table_name, key)
              values ($1, 'tenants', jsonb_build_object('tenant_id', $1::uuid))`,
@@ -130,7 +131,7 @@ export async function setFence({ source, tenantId }: Move, forMs: number): Promi
   })
 }
 
-/** The source serves the tenant again, and its loops work for it. */
+/** Lifts the fence: the source serves the tenant again, and its loops work for it. */
 export async function liftFence({ source, tenantId }: Move): Promise<void> {
   await source.db.query({
     text: `update tenant_moves set state = 'COPYING', updated_at = clock_timestamp(),
@@ -140,13 +141,13 @@ export async function liftFence({ source, tenantId }: Move): Promise<void> {
   })
 }
 
-/** How long closing waits for a lock, at the end of the fence: the switch may not be later than that. */
+/** How long closing waits for a lock, at the end of the fence. The source must not close later than that. */
 const CLOSE_WAIT_MS = 500
 
 /**
- * The source stops serving the tenant for ever, provided that the fence still stands and nothing was written since the last
- * copy. The row lock waits for writers that a fence that had ended let through, and then their notes are found.
- * @returns false: the fence had ended
+ * Ends the source's service for the tenant permanently, provided that the fence still stands and nothing was written since the
+ * last copy. If an earlier fence ended and let writers through, the row lock waits for them, and this then finds their notes.
+ * @returns false if the fence had ended
  */
 export async function closeSource({ source, tenantId, moveId }: Move): Promise<boolean> {
   return inCell(source, tenantId, async (tx) => {
@@ -161,15 +162,16 @@ export async function closeSource({ source, tenantId, moveId }: Move): Promise<b
              returning 1`,
       values: [tenantId, moveId],
     })
-    // Nodes that read the tenant behind the fence read it again after it, too.
+    // Nodes that read the tenant behind the fence must read it again.
     if (closed.length > 0) sendNewVersion(tx, tenantId)
     return closed.length > 0
   })
 }
 
 /**
- * The target serves the tenant. Only after `closeSource`, which left it VERIFIED with the rows of the source.
- * @returns false: it served the tenant already
+ * Makes the target serve the tenant. Call it only after `closeSource`, which left the move VERIFIED with the rows of the
+ * source.
+ * @returns false if the target served the tenant already
  */
 export async function openTarget(
   target: MovingCell,
@@ -187,7 +189,7 @@ export async function openTarget(
   })
 }
 
-/** Nodes read the tenant again with its next request. */
+/** Makes nodes read the tenant again with its next request. */
 function sendNewVersion(tx: Tx, tenantId: string): void {
   tx.send({ text: 'update tenants set version = version + 1 where tenant_id = $1', values: [tenantId] })
 }

@@ -9,19 +9,19 @@ import { closeSource, holdWork, liftFence, setFence, setState } from './state.ts
 import { compareTables, type LedgerEnd, readLedgerEnd, requireSoundLedger } from './verify.ts'
 
 /**
- * How long the fence stands, by the clock of the source's database. Requests are refused for at most five seconds: the
- * remaining time is for a target that opens by itself after the mover was killed (arrival.ts).
+ * How long the fence stands, by the clock of the source's database. Requests are refused for at most five seconds. The
+ * remaining time lets a target open by itself if the mover was killed (arrival.ts).
  */
 const FENCE_MAX_MS = 3_500
-/** The source is not closed in the last moments of the fence. */
+/** The source is not closed this close to the end of the fence. */
 const MARGIN_MS = 500
 /** How often the fence is set before the operator has to decide. */
 const FENCES_MAX = 3
-/** Behind the fence so many changes are copied in some hundred milliseconds. */
+/** Behind the fence, this many changes are copied in some hundred milliseconds. */
 const FEW_CHANGES = 500
-/** Passes over what changed during the pass before. */
+/** How many passes copy the changes that were made during the previous pass. */
 const PASSES_MAX = 50
-/** Loops begin nothing for so long. Longer than a call to a supplier or an attempt to deliver an event usually takes. */
+/** For how long loops begin no work. Longer than a call to a supplier or a delivery attempt usually takes. */
 const HOLD_MS = 60_000
 const IDLE_WAIT_MS = 45_000
 const POLL_MS = 50
@@ -38,8 +38,8 @@ interface Progress {
 
 /**
  * Compares the cells, then copies the last changes behind a fence and closes the source. If the fence ends too early, the
- * source serves the tenant again and the fence is set again.
- * @throws Refusal; the source serves the tenant then
+ * source serves the tenant again, and the mover sets another fence.
+ * @throws Refusal; the source then serves the tenant
  */
 export async function switchOver({ progress }: Progress, move: Move, shapes: Shapes): Promise<Switched> {
   await liftFence(move) // of a mover that was killed
@@ -75,7 +75,7 @@ function tooSlow(): Refusal {
   )
 }
 
-/** Copies changes until few are left. */
+/** Copies changes, pass by pass, until few are left. */
 async function catchUp(move: Move, shapes: Shapes): Promise<void> {
   for (let pass = 1; pass <= PASSES_MAX; pass++) {
     const changes = await inSnapshot(move.source, move.tenantId, (snapshot) => copyChanges(snapshot, move, shapes))
@@ -84,8 +84,8 @@ async function catchUp(move: Move, shapes: Shapes): Promise<void> {
 }
 
 /**
- * Brings the target to one snapshot of the source and compares all rows there. Tables that differ are copied again: a
- * partition may have been dropped in one cell only.
+ * Brings the target to one snapshot of the source and compares all rows there. Tables that differ are copied again, because one
+ * of the cells may have dropped a partition.
  * @returns the end of the ledger in that snapshot
  */
 async function compareCells(move: Move, shapes: Shapes): Promise<LedgerEnd> {
@@ -116,7 +116,7 @@ async function compareCells(move: Move, shapes: Shapes): Promise<LedgerEnd> {
   }
 }
 
-/** Holds the loops of the source back and waits until they have finished what they had begun for the tenant. */
+/** Holds back the loops of the source and waits until they have finished the work that they had begun for the tenant. */
 async function waitUntilIdle(move: Move, shapes: Shapes): Promise<void> {
   await holdWork(move, HOLD_MS)
   const until = performance.now() + IDLE_WAIT_MS
@@ -135,7 +135,7 @@ async function waitUntilIdle(move: Move, shapes: Shapes): Promise<void> {
   }
 }
 
-/** What nodes of the source are working on. */
+/** Lists the work that nodes of the source are doing for the tenant. */
 async function listLeased({ source, tenantId }: Move): Promise<string[]> {
   const rows = await source.db.query<{ what: string }>({
     name: 'move-leased',
@@ -153,12 +153,12 @@ async function listLeased({ source, tenantId }: Move): Promise<string[]> {
   return rows.map(({ what }) => what)
 }
 
-/** @returns false if there was not enough time; the caller lifts the fence */
+/** @returns false if there was not enough time; the caller then lifts the fence */
 async function closeBehindFence(move: Move, shapes: Shapes, verified: LedgerEnd, deadlineMs: number): Promise<boolean> {
   const isLate = () => performance.now() > deadlineMs - MARGIN_MS
   await setFence(move, FENCE_MAX_MS)
   await failpoint('move.fenced')
-  // A loop may have begun something in the moment before it was held back.
+  // A loop may have begun work in the moment before it was held back.
   if ((await listLeased(move)).length > 0) return false
   for (let changes = 1; changes > 0; ) {
     if (isLate()) return false

@@ -6,7 +6,7 @@ export interface TableShape {
   columns: string[]
   /** The primary key. */
   key: { name: string; type: string }[]
-  /** Tables that its rows refer to. */
+  /** Tables that the rows of this one refer to. */
   references: string[]
 }
 
@@ -44,14 +44,17 @@ export async function describeTables(db: Db, tables: readonly string[]): Promise
   })
 }
 
-/** SQL: the rows `t` of a table, with its own columns. On Citus it is a view with system columns too (lib/postgres/citus.ts). */
+/**
+ * SQL: the rows `t` of a table, with its own columns only. On Citus the table is a view that also has system columns
+ * (lib/postgres/citus.ts).
+ */
 export function rowsOfTable({ table, columns }: TableShape): string {
   return `(select ${columns.join(', ')} from ${table}) t`
 }
 
-/** SQL: the row `t` as text. Equal texts are equal rows, whatever the order of columns' bytes in the table. */
+/** SQL: the row `t` as text. Equal texts are equal rows, whatever the order of the columns in the table. */
 export const ROW_TEXT = 'row_to_json(t)::text'
-/** SQL: the digest of some rows `t`: it does not depend on their order. */
+/** SQL: a digest of the rows `t`, independent of their order. */
 export const DIGEST = `coalesce(sum(hashtextextended(${ROW_TEXT}, 0)::numeric), 0)::text`
 
 /** SQL: the key of the row `t` as JSON, which `rowsOfKeys` takes. */

@@ -1,19 +1,19 @@
 /*
- * What a move of a tenant to another cell copies. A test compares these lists with the schema: every table that has a
- * tenant, a person or a supplier's key is in one of them.
+ * The tables that a move copies to another cell. A test compares these lists with the schema: every table that has a tenant, a
+ * person or a supplier's key is in one of them.
  */
 
 /** A table whose rows have a tenant_id. */
 interface MovedTable {
   table: string
   /**
-   * How a changed row is written again in the target. `replace`: deleted and inserted, so that a value that is unique within the
-   * tenant may pass from row to row. `update`: in place, because other rows refer to it.
+   * How a changed row is written again in the target. `replace`: deleted and inserted, so that a value that is unique within
+   * the tenant may move from row to row. `update`: in place, because other rows refer to it.
    */
   again: 'replace' | 'update'
 }
 
-/** In the order in which they are copied: a table after those that it references. */
+/** The tables in the order in which they are copied: each after those that it references. */
 export const MOVED_TABLES: readonly MovedTable[] = [
   { table: 'tenants', again: 'update' },
   { table: 'tenant_secrets', again: 'replace' },
@@ -33,7 +33,7 @@ function replaced(...tables: string[]): MovedTable[] {
   return tables.map((table) => ({ table, again: 'replace' }))
 }
 
-/** Small tables whose rows belong to a tenant's people: written again as a whole behind the fence. */
+/** Small tables whose rows belong to a tenant's people. They are written again as a whole behind the fence. */
 export const TABLES_OF_PEOPLE = [
   'passkeys',
   'access_tokens',
@@ -50,7 +50,7 @@ interface SupplierBook {
   own?: string
 }
 
-/** What suppliers record about an item without knowing its tenant. Copied whenever a row about that item is. */
+/** Suppliers' records about an item, which do not name its tenant. They are copied whenever a row about that item is. */
 export const SUPPLIER_BOOKS: readonly SupplierBook[] = [
   { table: 'es2plus_orders', key: 'key' },
   { table: 'esim_go_orders', key: 'key' },

@@ -5,12 +5,12 @@ import { inCell, type Move, type MovingCell } from './cell-session.ts'
 import type { Shapes } from './copy.ts'
 import { DIGEST, rowsOfTable, type TableShape } from './table-shape.ts'
 
-/** Partitions of RequestIDs are dropped by each cell on its own, and an id is never changed. */
+/** Tables of RequestIDs are not compared: each cell drops its own partitions, and an id never changes. */
 const NOT_COMPARED: ReadonlySet<string> = new Set(['request_ids'])
 
 /**
- * Compares the number of rows and their digest, table by table: the source as it is in the snapshot, and the target, which
- * has the rows of that snapshot and which nobody but the mover writes.
+ * Compares the number and the digest of rows, table by table: in the source as they are in the snapshot, in the target as they
+ * are now. The target has the rows of that snapshot, and only the mover writes it.
  * @returns the tables that differ
  */
 export async function compareTables(snapshot: Tx, { target, tenantId }: Move, { moved }: Shapes): Promise<string[]> {
@@ -42,15 +42,18 @@ export async function requireSoundLedger({ name, db }: MovingCell, tenantId: str
   throw new Refusal(409, 'LEDGER_FAULT', `The dealer's ledger in cell ${name} has faults, the first: ${faults[0]}`)
 }
 
-/** The end of a ledger: what follows from it is compared behind the fence, where there is no time to read all of it. */
+/**
+ * The end of a ledger. Behind the fence there is no time to read the whole ledger, so only movements after this end are
+ * checked.
+ */
 export interface LedgerEnd {
   version: bigint
   balance: bigint
 }
 
 /**
- * Reads the end of the ledger and checks that it follows from an end that was verified: no version is missing between
- * them, and the balance is the sum of the movements.
+ * Reads the end of the ledger and checks that it follows from an end that was verified: no version is missing between them, and
+ * the balance changed by the sum of the movements.
  * @throws Refusal
  */
 export async function readLedgerEnd(cell: MovingCell, tenantId: string, from: LedgerEnd): Promise<LedgerEnd> {

@@ -2,9 +2,9 @@ import type { Tx } from '../../lib/postgres/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import { DIGEST, ROW_TEXT, rowsOfKeys, type TableShape } from './table-shape.ts'
 
-/** Rows that were read in the source. */
+/** Rows read from the source. */
 export interface ReadRows {
-  /** As JSON texts: they are never parsed here, so nothing is rounded or reordered. */
+  /** JSON texts that are never parsed here, so nothing is rounded or reordered. */
   rows: string[]
   /** The digest that the source computed of these rows. */
   digest: string

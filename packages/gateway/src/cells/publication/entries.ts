@@ -6,8 +6,8 @@ import { listSchemaFaults } from '../../lib/schema-faults.ts'
 import { saleRule } from '../../products/rules/sale-rule.ts'
 
 /*
- * What one cell publishes for the others: a file with one JSON entry per line. The first has the head, the last the end, without
- * which the file is incomplete.
+ * The file that one cell publishes for the others, with one JSON entry per line. The first line is the head and the last one
+ * the end, without which the file is incomplete.
  */
 
 export const FORMAT = 1
@@ -61,7 +61,7 @@ const pricePlan = Type.Object(
 )
 const madeBy = nullable(Type.Object({ ruleName: Type.String(), offSaleByRule: Type.Boolean() }, CLOSED))
 
-/** Each kind of entry, by the member that distinguishes it. */
+/** All kinds of entries, by the member that distinguishes each. */
 const ENTRIES = {
   head: Type.Object({ head }, CLOSED),
   exchangeRate: Type.Object({ exchangeRate }, CLOSED),

@@ -17,7 +17,7 @@ export interface PlanCounts {
   readonly rulesRemoved: number
 }
 
-/** Makes the rules of each published plan exactly those that are published. Other plans, and who has them, stay. */
+/** Gives each published plan exactly the published rules. Other plans, and the assignments of plans, stay as they are. */
 export async function importPlans(deps: ChangeDeps, plans: readonly PublishedPlan[], by: By): Promise<PlanCounts> {
   const known = new Map((await listPlans(deps.db)).map((plan) => [plan.planName, plan]))
   const [clock] = await deps.db.query<{ now: Date }>({ text: 'select clock_timestamp() as now' })
@@ -28,7 +28,7 @@ export async function importPlans(deps: ChangeDeps, plans: readonly PublishedPla
       await createPlan(deps, planName, by, displayName)
       counts.added++
     } else await setPlanDisplayName(deps, planName, displayName, by)
-    // The time of a rule may have passed since it was published: it is removed, because it cannot be set with that end.
+    // If the time of a rule has passed since it was published, it cannot be set any more, so it is removed.
     const valid = rules.filter(({ validUntil }) => validUntil === null || new Date(validUntil) > clock!.now)
     const published = new Set(valid.map(identityOf))
     for (const rule of before?.rules ?? []) {

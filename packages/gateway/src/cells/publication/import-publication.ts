@@ -18,31 +18,31 @@ export interface PublicationReport {
   readonly unchanged: number
   readonly plans: PlanCounts
   readonly saleRules: number
-  /** Packages on sale here that the publication does not have. */
+  /** Packages that are on sale here and that the publication does not have. */
   readonly notPublished: readonly string[]
-  /** Those packages were taken off sale. */
+  /** true: these packages were taken off sale. */
   readonly isTakenOffSale: boolean
-  /** Suppliers of packages that this cell does not have: add them under the same names. */
+  /** Suppliers of packages that this cell does not have. Add them under the same names. */
   readonly unknownSuppliers: readonly string[]
 }
 
 export interface ImportOptions {
   /** The name of this cell. */
   readonly cell: string
-  /** Changes nothing: everything is done, reported and rolled back. */
+  /** Changes nothing: makes all changes, reports them and rolls back. */
   readonly dryRun: boolean
   /** Takes packages off sale that the publication does not have. */
   readonly takeOthersOffSale: boolean
-  /** Accepts a publication that is older than the one imported last. */
+  /** Accepts a publication that is older than the one imported before. */
   readonly allowOlder: boolean
 }
 
-/** Packages written together. */
+/** How many packages are written together. */
 const BATCH_ROWS = 250
 
 /**
- * Makes packages, price plans, sale rules and exchange rates those of another cell, all or nothing, under the catalogue's
- * lock, by the same functions as single changes. What only this cell has stays as it is.
+ * Replaces packages, price plans, sale rules and exchange rates by those of another cell, all or nothing, under the catalogue's
+ * lock, with the same functions as single changes. What only this cell has stays as it is.
  * @throws Refusal that names what to correct
  */
 export async function importPublication(
@@ -94,7 +94,7 @@ async function importEntries(
 
 type PackageEntry = Extract<PublicationEntry, { package: unknown }>
 
-/** Imports packages as they are read, and collects the rest, which is small and may refer to them. */
+/** Imports packages while reading them. Collects the rest, which is small and may refer to the packages. */
 async function importPackages(
   deps: ChangeDeps,
   entries: AsyncIterable<PublicationEntry>,
@@ -145,7 +145,7 @@ async function checkHead(tx: Tx, head: PublicationHead, { cell, allowOlder }: Im
   throw new Refusal(409, 'OLDER_PUBLICATION', message)
 }
 
-/** Every member becomes the published one: a currency that the publication does not have is removed. */
+/** Replaces every member by the published one. A currency that the publication does not have is removed. */
 async function putPublished(tx: Tx, deps: ChangeDeps, batch: readonly PackageEntry[], by: By) {
   const existing = await findDocuments(
     tx,
@@ -167,8 +167,8 @@ function removedPrices(before: PackageDocument | undefined, { prices }: PackageD
 }
 
 /**
- * Gives packages to the sale rules that made them, once this cell has read the products of all of their suppliers: before
- * that the rules would find no product for a package, and take it off sale.
+ * Assigns packages to the sale rules that made them, once this cell has read the products of all of their suppliers. Before
+ * that, the rules would find no product for a package and take it off sale.
  */
 async function claimForRules(tx: Tx, batch: readonly PackageEntry[]): Promise<void> {
   const owned = batch.flatMap(({ package: { packageCode, suppliers }, madeBy }) =>
@@ -199,7 +199,7 @@ async function importRate(deps: ChangeDeps, { costCurrency, saleCurrency, ...val
   await setRate(deps, { costCurrency, saleCurrency }, { rate: BigInt(value.rate), ratedAt }, by)
 }
 
-/** Its packages are imported too, so the rule counts as applied where it was applied in the publishing cell. */
+/** The packages of a rule are imported too, so the rule counts as applied here if it was applied in the publishing cell. */
 async function importSaleRule(tx: Tx, deps: ChangeDeps, { ruleName, rule, applied }: PublishedSaleRule, by: By) {
   await setRule(deps, ruleName, rule, by)
   tx.send({

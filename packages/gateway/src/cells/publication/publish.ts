@@ -6,7 +6,7 @@ import { listRates } from '../../products/rules/exchange-rates.ts'
 import { FORMAT, type PublicationEntry, type PublishedSaleRule } from './entries.ts'
 
 /**
- * Writes the catalogue, price plans, sale rules and exchange rates of this cell, from one moment, for `importPublication`.
+ * Writes the catalogue, price plans, sale rules and exchange rates of this cell, as of one moment, for `importPublication`.
  * Dealers' plans, groups and own prices stay in their cell.
  * @returns the number of packages
  */
@@ -53,7 +53,7 @@ function listSaleRules(tx: Tx): Promise<PublishedSaleRule[]> {
   })
 }
 
-/** A rule whose time has passed is left out: no importing cell would accept it. */
+/** Leaves out rules whose time has passed: no importing cell would accept them. */
 function publishedPlan({ planName, displayName, rules }: PlanDetails, now: number) {
   return {
     planName,
